@@ -1,0 +1,97 @@
+import type { z } from 'zod';
+import type { Call } from './call.ts';
+import { Problem } from './problem.ts';
+
+export type CallInput<C> =
+  C extends Call<infer P, infer Q, infer B, z.ZodType>
+    ? {
+        readonly params?: z.input<P>;
+        readonly query?: z.input<Q>;
+        readonly body?: z.input<B>;
+        readonly signal?: AbortSignal;
+      }
+    : never;
+
+/** How a call failed: the server said why, answered something else, or could not be reached at all. */
+export type CallFailure =
+  | { readonly kind: 'problem'; readonly status: number; readonly problem: Problem }
+  | { readonly kind: 'unexpected'; readonly status: number; readonly detail: string }
+  | { readonly kind: 'unreachable'; readonly cause: unknown };
+
+export type CallResult<C> =
+  C extends Call<z.ZodType, z.ZodType, z.ZodType, infer R>
+    ?
+        | { readonly ok: true; readonly value: z.output<R> }
+        | { readonly ok: false; readonly failure: CallFailure }
+    : never;
+
+export interface Client {
+  call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>>;
+}
+
+export interface ClientOptions {
+  /** The orchestrator's address, with or without a slash at its end. */
+  readonly baseUrl: string;
+  /** Asked before every call, so that a rotated token is used at once. */
+  readonly headers: () => Readonly<Record<string, string>>;
+  /** A call without an answer fails after this long. */
+  readonly timeoutMs: number;
+}
+
+export function urlOf(baseUrl: string, path: string, params: object = {}, query: object = {}): URL {
+  const values = new Map<string, unknown>(Object.entries(params));
+  const filled = path.replace(/:([a-z_]+)/g, (_, name: string) =>
+    encodeURIComponent(String(values.get(name))),
+  );
+  const url = new URL(baseUrl.replace(/\/+$/, '') + filled);
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined) url.searchParams.set(key, String(value));
+  }
+  return url;
+}
+
+/** Calls rows of the contract over HTTP. Failures are values; nothing is retried here. */
+export function createClient(options: ClientOptions): Client {
+  const send = async (row: Call, input: CallInput<Call>): Promise<Response> => {
+    const timeout = AbortSignal.timeout(options.timeoutMs);
+    const url = urlOf(options.baseUrl, row.path, input.params ?? {}, input.query ?? {});
+    return fetch(url, {
+      method: row.method,
+      // A redirect could carry the token to another host (FAULTS.md S18).
+      redirect: 'error',
+      signal: input.signal ? AbortSignal.any([input.signal, timeout]) : timeout,
+      headers: {
+        accept: 'application/json',
+        ...(row.method === 'GET' ? {} : { 'content-type': 'application/json' }),
+        ...options.headers(),
+      },
+      ...(row.method === 'GET' ? {} : { body: JSON.stringify(input.body ?? {}) }),
+    });
+  };
+  return {
+    async call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>> {
+      const fail = (failure: CallFailure) => ({ ok: false, failure }) as CallResult<C>;
+      try {
+        const response = await send(row, input ?? {});
+        const text = await response.text();
+        const body = parseJson(text);
+        const value = response.ok ? row.reply.safeParse(body) : undefined;
+        if (value?.success) return { ok: true, value: value.data } as CallResult<C>;
+        const problem = Problem.safeParse(body);
+        if (problem.success) return fail({ kind: 'problem', status: response.status, problem: problem.data });
+        const detail = `${row.method} ${row.path} was answered ${response.status} with something unexpected: ${text.slice(0, 200)}`;
+        return fail({ kind: 'unexpected', status: response.status, detail });
+      } catch (cause) {
+        return fail({ kind: 'unreachable', cause });
+      }
+    },
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { JobId, WorkerId } from './ids.ts';
+import { FailureCause, JobView } from './job.ts';
+import { WorkerView } from './worker.ts';
+
+export const WorkerEventType = z.enum([
+  'worker.created',
+  'worker.registered',
+  'worker.connected',
+  'worker.stream_closed',
+  'worker.offline',
+  'worker.back',
+  'worker.draining',
+  'worker.undrained',
+  'worker.token_rotated',
+  'worker.deleted',
+]);
+export type WorkerEventType = z.infer<typeof WorkerEventType>;
+
+export const JobEventType = z.enum([
+  'job.submitted',
+  'job.dispatched',
+  'job.starting',
+  'job.running',
+  'job.progress',
+  'job.recovering',
+  'job.requeued',
+  'job.cancelling',
+  'job.completed',
+  'job.failed',
+  'job.cancelled',
+]);
+export type JobEventType = z.infer<typeof JobEventType>;
+
+const Envelope = z.object({
+  /** Grows by one an event; also the SSE id, and kept across restarts. */
+  seq: z.number(),
+  at: z.iso.datetime(),
+});
+
+/**
+ * What the event stream carries. The row that is stored says what happened to which thing; the view is the
+ * thing as it is when the event is sent, so that a late reader never paints an old state (null: gone since).
+ * `reset` says that events were missed: load everything again, then go on after `seq`.
+ */
+export const UiEvent = z.discriminatedUnion('kind', [
+  Envelope.extend({
+    kind: z.literal('worker'),
+    type: WorkerEventType,
+    worker_id: WorkerId,
+    worker: WorkerView.nullable(),
+  }),
+  Envelope.extend({
+    kind: z.literal('job'),
+    type: JobEventType,
+    job_id: JobId,
+    worker_id: WorkerId.nullable(),
+    attempt: z.number(),
+    cause: FailureCause.nullable(),
+    job: JobView.nullable(),
+  }),
+  Envelope.extend({ kind: z.literal('reset') }),
+]);
+export type UiEvent = z.output<typeof UiEvent>;

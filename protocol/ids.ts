@@ -1,0 +1,16 @@
+import { z } from 'zod';
+
+/** One path segment, safe in URLs and as a folder name: letters, digits, `_` and `-`, at most 64. */
+const Id = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{1,64}$/, 'expected letters, digits, "_" or "-", at most 64 of them');
+
+export const WorkerId = Id.brand<'WorkerId'>();
+export type WorkerId = z.infer<typeof WorkerId>;
+
+export const JobId = Id.brand<'JobId'>();
+export type JobId = z.infer<typeof JobId>;
+
+/** Names one dispatch of a job. Random, so that a stale attempt can't guess the current one. */
+export const AttemptId = Id.brand<'AttemptId'>();
+export type AttemptId = z.infer<typeof AttemptId>;

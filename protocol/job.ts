@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { AttemptId, JobId, WorkerId } from './ids.ts';
+import { LabelPatterns } from './labels.ts';
+import { Progress } from './progress.ts';
+
+export const liveStatuses = ['dispatched', 'starting', 'running', 'recovering', 'cancelling'] as const;
+export type LiveStatus = (typeof liveStatuses)[number];
+
+export const finalStatuses = ['completed', 'failed', 'cancelled'] as const;
+export type FinalStatus = (typeof finalStatuses)[number];
+
+export const JobStatus = z.enum(['pending', ...liveStatuses, ...finalStatuses]);
+export type JobStatus = z.infer<typeof JobStatus>;
+
+export const isFinal = (status: JobStatus): status is FinalStatus =>
+  status === 'completed' || status === 'failed' || status === 'cancelled';
+
+/** Why an attempt did not complete: the closed list of SEMANTICS.md, section 2. */
+export const FailureCause = z.enum([
+  'trainer_exit',
+  'trainer_signal',
+  'out_of_memory',
+  'worker_lost',
+  'start_failed',
+  'invalid_config',
+  'timeout',
+  'preempted',
+  'rejected',
+]);
+export type FailureCause = z.infer<typeof FailureCause>;
+
+export const Target = z.enum(['auto', 'worker', 'local']);
+export type Target = z.infer<typeof Target>;
+
+/** 0 to 50, higher first. */
+export const Priority = z.number().int().min(0).max(50);
+
+const priorityNames = [
+  [40, 'critical'],
+  [30, 'urgent'],
+  [20, 'high'],
+  [10, 'normal'],
+] as const;
+
+export const priorityName = (priority: number): string =>
+  priorityNames.find(([least]) => priority >= least)?.[1] ?? 'low';
+
+/** A trainer's config or dataloader: an object of the trainer's own making, carried and never interpreted. */
+export const TrainerConfig = z.record(z.string(), z.unknown());
+export type TrainerConfig = Readonly<z.output<typeof TrainerConfig>>;
+
+/** What a job needs of the worker that takes it. */
+export interface Requirements {
+  readonly target: Target;
+  readonly gpuCount: number;
+  readonly labels: LabelPatterns;
+}
+
+const Time = z.iso.datetime();
+
+export const AttemptView = z.object({
+  attempt: z.number(),
+  attempt_id: AttemptId,
+  worker_id: WorkerId,
+  worker_name: z.string().nullable(),
+  offered_at: Time,
+  started_at: Time.nullable(),
+  ended_at: Time.nullable(),
+  /** How it ended: a final status, `requeued` or `withdrawn`; null while it lives. */
+  outcome: z.string().nullable(),
+  cause: FailureCause.nullable(),
+  error_message: z.string().nullable(),
+  exit_code: z.number().nullable(),
+  signal: z.string().nullable(),
+});
+export type AttemptView = z.output<typeof AttemptView>;
+
+export const JobView = z.object({
+  id: JobId,
+  job_id: JobId,
+  status: JobStatus,
+  config_name: z.string(),
+  target: Target,
+  worker_labels: LabelPatterns,
+  gpu_count: z.number(),
+  priority: z.number(),
+  priority_name: z.string(),
+  /** 1 for the job that is taken next; null unless pending. */
+  position: z.number().nullable(),
+  worker_id: WorkerId.nullable(),
+  worker_name: z.string().nullable(),
+  attempt: z.number(),
+  max_attempts: z.number(),
+  queued_at: Time,
+  started_at: Time.nullable(),
+  completed_at: Time.nullable(),
+  progress: Progress.nullable(),
+  error_message: z.string().nullable(),
+  cause: FailureCause.nullable(),
+  /** Why a pending job waits, in words. */
+  reason: z.string().nullable(),
+});
+export type JobView = z.output<typeof JobView>;
+
+export const JobDetail = JobView.extend({ attempts: z.array(AttemptView) });
+export type JobDetail = z.output<typeof JobDetail>;

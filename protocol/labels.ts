@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+const limits = { entries: 64, chars: 64, stars: 3 };
+
+const Key = z
+  .string()
+  .min(1)
+  .max(limits.chars)
+  .refine(key => key !== '__proto__', 'not a label name');
+
+/** Numbers and booleans are taken as their text, because people write `{"rack": 4}`. */
+const Value = z
+  .union([z.string(), z.number(), z.boolean()])
+  .transform(value => String(value))
+  .pipe(z.string().max(limits.chars));
+
+const atMost = (labels: object) => Object.keys(labels).length <= limits.entries;
+const tooMany = `at most ${limits.entries} labels`;
+
+/** What an admin says about a worker: `{gpu_type: "a100", team: "nlp"}`. */
+export const Labels = z.record(Key, Value).refine(atMost, tooMany);
+export type Labels = Readonly<z.output<typeof Labels>>;
+
+/**
+ * What a job asks of a worker's labels: each value is a glob, and all must match. More than three stars are
+ * refused: matching backtracks, and five stars can cost 60 ms a worker (SEMANTICS.md, section 7).
+ */
+export const LabelPatterns = z
+  .record(
+    Key,
+    Value.refine(
+      pattern => (pattern.match(/\*/g) ?? []).length <= limits.stars,
+      `at most ${limits.stars} "*" in a pattern`,
+    ),
+  )
+  .refine(atMost, tooMany);
+export type LabelPatterns = Readonly<z.output<typeof LabelPatterns>>;

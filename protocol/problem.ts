@@ -1,0 +1,70 @@
+import { z } from 'zod';
+
+/**
+ * Every reason for which a call can be refused: HTTP status and short title.
+ * Clients branch on the code; titles and details are for people.
+ */
+export const problems = {
+  invalid_request: { status: 400, title: 'The request is not valid' },
+  malformed_json: { status: 400, title: 'The body is not JSON' },
+  token_missing: { status: 401, title: 'A token is needed' },
+  token_invalid: { status: 401, title: 'Invalid token' },
+  wrong_token_kind: { status: 403, title: 'The token is not one for this call' },
+  not_your_worker: { status: 403, title: 'The token belongs to another worker' },
+  not_your_job: { status: 403, title: 'The job belongs to another worker' },
+  route_not_found: { status: 404, title: 'No such call' },
+  worker_not_found: { status: 404, title: 'No such worker' },
+  job_not_found: { status: 404, title: 'No such job' },
+  config_not_found: { status: 404, title: 'No such config' },
+  method_not_allowed: { status: 405, title: 'The call does not take this method' },
+  worker_not_offline: { status: 409, title: 'The worker is not offline' },
+  not_registered: { status: 409, title: 'The worker has not registered' },
+  attempt_superseded: { status: 409, title: 'A newer attempt has taken over' },
+  job_final: { status: 409, title: 'The job has ended' },
+  target_unavailable: { status: 409, title: 'The target is not available' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  media_type: { status: 415, title: 'The body must be JSON' },
+  config_invalid: { status: 422, title: 'The config can not be used' },
+  internal: { status: 500, title: 'Something went wrong here' },
+  stopping: { status: 503, title: 'The orchestrator is stopping' },
+  storage: { status: 507, title: 'The change could not be stored' },
+} as const satisfies Record<string, { readonly status: number; readonly title: string }>;
+
+export type ProblemCode = keyof typeof problems;
+
+/** What an expected refusal carries from the decision to the wire or the terminal. */
+export interface Refusal {
+  readonly code: ProblemCode;
+  /** One sentence: what happened to which thing, and what to do. */
+  readonly detail: string;
+  /** Tells an agent to stop the trainer it runs for this attempt. */
+  readonly action?: 'stop';
+}
+
+export type Outcome<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+export const accept = <T>(value: T): Outcome<T> => ({ ok: true, value });
+
+export const refuse = (
+  code: ProblemCode,
+  detail: string,
+  action?: 'stop',
+): { readonly ok: false; readonly refusal: Refusal } => ({
+  ok: false,
+  refusal: action === undefined ? { code, detail } : { code, detail, action },
+});
+
+/** The body of every error answer, `application/problem+json` (RFC 9457). */
+export const Problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.number(),
+  detail: z.string(),
+  code: z.string(),
+  action: z.literal('stop').optional(),
+  errors: z.array(z.object({ field: z.string(), message: z.string() })).optional(),
+  request_id: z.string().optional(),
+});
+export type Problem = z.infer<typeof Problem>;

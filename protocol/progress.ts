@@ -1,0 +1,51 @@
+import { z } from 'zod';
+
+const Count = z.number().min(0).max(1e12);
+
+/**
+ * How far a trainer is. Every figure may be missing.
+ * `percent` runs from 0 to 100, `eta_s` is in seconds, `metrics` holds whatever else the trainer counts.
+ */
+export const Progress = z.object({
+  step: Count.optional(),
+  total_steps: Count.optional(),
+  epoch: Count.optional(),
+  loss: z.number().optional(),
+  learning_rate: z.number().optional(),
+  steps_per_second: Count.optional(),
+  percent: z.number().min(0).max(100).optional(),
+  eta_s: Count.optional(),
+  stage: z.string().max(200).optional(),
+  metrics: z.record(z.string().max(64), z.number()).optional(),
+});
+export type Progress = Readonly<z.output<typeof Progress>>;
+
+const spellings: Readonly<Record<string, keyof typeof Progress.shape>> = {
+  current_step: 'step',
+  totalSteps: 'total_steps',
+  max_steps: 'total_steps',
+  lr: 'learning_rate',
+  learningRate: 'learning_rate',
+  stepsPerSecond: 'steps_per_second',
+  progress: 'percent',
+};
+
+/**
+ * Progress as agents of any age send it: a percentage, or an object in one of several spellings. What can't be
+ * used is left out rather than refused: a strange loss is no reason to lose a job's completion.
+ */
+export const AnyProgress = z.unknown().transform((value): Progress | undefined => {
+  if (typeof value === 'number') return field('percent', value);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const parts = Object.entries(value)
+    .slice(0, 64)
+    .map(([key, part]) => field(Object.hasOwn(spellings, key) ? (spellings[key] ?? key) : key, part));
+  const progress = parts.reduce<Progress>((all, part) => ({ ...all, ...part }), {});
+  return Object.keys(progress).length > 0 ? progress : undefined;
+});
+
+function field(name: string, value: unknown): Progress | undefined {
+  if (!Object.hasOwn(Progress.shape, name)) return undefined;
+  const parsed = Progress.safeParse({ [name]: value });
+  return parsed.success ? parsed.data : undefined;
+}

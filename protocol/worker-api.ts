@@ -1,0 +1,215 @@
+import { z } from 'zod';
+import { call } from './call.ts';
+import { AttemptId, JobId, WorkerId } from './ids.ts';
+import { TrainerConfig } from './job.ts';
+import { Labels } from './labels.ts';
+import { AnyProgress } from './progress.ts';
+import { CapabilityFields, type Capabilities, capabilitiesFrom } from './worker.ts';
+
+/** What this agent and orchestrator speak. SimpleTuner's published agent sends none and counts as 1. */
+export const protocolVersion = 2;
+
+/** An agent's introduction in one shape, whichever way it spelled it (CONTRACT.md, section 1). */
+export interface Registration {
+  readonly capabilities: Capabilities;
+  readonly host: string | null;
+  readonly persistent: boolean | null;
+  readonly labels: Labels | null;
+  readonly currentJobId: JobId | null;
+  readonly currentAttemptId: AttemptId | null;
+  readonly protocol: 1 | 2;
+  readonly instanceId: string | null;
+  readonly agentVersion: string | null;
+}
+
+const Short = z.string().max(200).nullish();
+
+const RegisterRequest = z
+  .object({
+    ...CapabilityFields,
+    name: Short,
+    persistent: z.boolean().nullish(),
+    provider: Short,
+    labels: Labels.nullish(),
+    current_job_id: JobId.nullish(),
+    current_attempt_id: AttemptId.nullish(),
+    protocol: z.number().int().min(1).max(1000).nullish(),
+    instance_id: Short,
+    agent_version: Short,
+  })
+  .transform(
+    (body): Registration => ({
+      capabilities: capabilitiesFrom(body),
+      host: body.name ?? null,
+      persistent: body.persistent ?? null,
+      labels: body.labels && Object.keys(body.labels).length > 0 ? body.labels : null,
+      currentJobId: body.current_job_id ?? null,
+      currentAttemptId: body.current_attempt_id ?? null,
+      protocol: (body.protocol ?? 1) >= protocolVersion ? 2 : 1,
+      instanceId: body.instance_id ?? null,
+      agentVersion: body.agent_version ?? null,
+    }),
+  );
+
+/** As an agent sends it, in either spelling. */
+export type RegistrationBody = z.input<typeof RegisterRequest>;
+
+const ResumeJob = z.object({
+  job_id: JobId,
+  config_name: z.string(),
+  status: z.string(),
+  attempt_id: AttemptId,
+});
+
+/** An attempt to stop and to report as cancelled. */
+const CancelOrder = z.object({ job_id: JobId, attempt_id: AttemptId });
+
+const RegisterReply = z.object({
+  worker_id: WorkerId,
+  /** The name that the admin gave. */
+  name: z.string(),
+  sse_url: z.string(),
+  resume_job: ResumeJob.nullable(),
+  /** A job that is not this worker's any more: stop it, and report nothing. */
+  abandon_job: JobId.nullable(),
+  cancel: CancelOrder.nullable(),
+  protocol: z.number(),
+  heartbeat_interval_s: z.number(),
+  heartbeat_timeout_s: z.number(),
+  stop_grace_s: z.number(),
+  /** A stream without a byte for this long is dead. */
+  stream_silence_s: z.number(),
+});
+export type RegisterReply = z.output<typeof RegisterReply>;
+
+/** A report's word in one spelling: `training` is how the published agent calls `running`. */
+const ReportedStatus = z
+  .enum(['starting', 'training', 'running', 'completed', 'failed', 'cancelled'])
+  .transform(word => (word === 'training' ? 'running' : word));
+
+export const StatusReport = z.object({
+  status: ReportedStatus,
+  attempt_id: AttemptId.nullish(),
+  progress: AnyProgress.optional(),
+  /** Cut rather than refused: a long traceback is no reason to lose the report. */
+  error: z
+    .string()
+    .transform(text => text.slice(0, 8_000))
+    .nullish(),
+  exit_code: z.number().int().min(-1e9).max(1e10).nullish(),
+  signal: z.string().max(32).nullish(),
+  cause: z.enum(['start_failed', 'invalid_config', 'rejected', 'preempted']).nullish(),
+});
+export type StatusReport = z.output<typeof StatusReport>;
+/** As an agent sends it. */
+export type StatusReportBody = z.input<typeof StatusReport>;
+
+/** A figure for display: what is none is left out, because a beat must not fail over it. */
+const Figure = z
+  .unknown()
+  .transform(value => (typeof value === 'number' && Number.isFinite(value) ? value : undefined))
+  .optional();
+
+const Heartbeat = z.object({
+  worker_id: WorkerId.nullish(),
+  status: Short,
+  current_job_id: JobId.nullish(),
+  attempt_id: AttemptId.nullish(),
+  job_progress: AnyProgress.optional(),
+  gpu_utilization: Figure,
+  vram_used_gb: Figure,
+});
+export type Heartbeat = z.output<typeof Heartbeat>;
+/** As an agent sends it. */
+export type HeartbeatBody = z.input<typeof Heartbeat>;
+
+const HeartbeatReply = z.object({
+  success: z.literal(true),
+  /** Repeated until it was done. */
+  cancel: CancelOrder.nullable(),
+  /** A job that is not this worker's any more: stop it, and report nothing. */
+  abandon_job: JobId.nullable(),
+  heartbeat_interval_s: z.number(),
+});
+export type HeartbeatReply = z.output<typeof HeartbeatReply>;
+
+/**
+ * What the stream carries, one JSON object a `data: ` line. The published agent needs `config`, `dataloader`
+ * and `upload_endpoint` in every `job_submit`, and stumbles over an `upload_token` that is null.
+ */
+export const WorkerCommand = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('job_submit'),
+    job_id: JobId,
+    attempt_id: AttemptId,
+    config_name: z.string(),
+    config: TrainerConfig,
+    dataloader: z.unknown().nullable(),
+    /** A path that the agent appends to the orchestrator's address, never one that could name another host. */
+    upload_endpoint: z.string().regex(/^\/(?![/\\])[\w./-]*$/),
+    upload_token: z.string().optional(),
+    provider: z.string().nullable(),
+    hf_token: z.string().nullable(),
+  }),
+  z.object({ type: z.literal('job_cancel'), job_id: JobId, attempt_id: AttemptId }),
+  z.object({ type: z.literal('shutdown'), reason: z.string() }),
+  z.object({ type: z.literal('ping') }),
+]);
+export type WorkerCommand = z.output<typeof WorkerCommand>;
+
+const done = z.object({ success: z.literal(true) });
+const ofWorker = z.object({ worker_id: WorkerId });
+
+/** Worker -> orchestrator, with the token in `X-Worker-Token`. */
+export const workerApi = {
+  register: call({
+    method: 'POST',
+    path: '/api/workers/register',
+    authority: 'worker',
+    summary: 'Introduce the machine and its GPUs, and learn what to go on with',
+    body: RegisterRequest,
+    reply: RegisterReply,
+  }),
+  stream: call({
+    method: 'GET',
+    path: '/api/workers/stream',
+    authority: 'worker',
+    summary: 'Receive commands as they are given',
+    query: ofWorker,
+    reply: WorkerCommand,
+    stream: true,
+  }),
+  heartbeat: call({
+    method: 'POST',
+    path: '/api/workers/heartbeat',
+    authority: 'worker',
+    summary: 'Say that the worker lives and what it runs',
+    body: Heartbeat,
+    reply: HeartbeatReply,
+  }),
+  queue: call({
+    method: 'GET',
+    path: '/api/workers/queue',
+    authority: 'worker',
+    summary: 'Ask whether another job waits, before an ephemeral worker leaves',
+    query: ofWorker,
+    reply: z.object({ has_jobs: z.boolean() }),
+  }),
+  reportStatus: call({
+    method: 'POST',
+    path: '/api/workers/job/:id/status',
+    authority: 'worker',
+    summary: 'Claim a job, report its progress or its end',
+    params: z.object({ id: JobId }),
+    body: StatusReport,
+    reply: done.extend({ duplicate: z.boolean().optional() }),
+  }),
+  disconnect: call({
+    method: 'POST',
+    path: '/api/workers/disconnect',
+    authority: 'worker',
+    summary: 'Say goodbye',
+    body: z.object({ worker_id: WorkerId.nullish() }),
+    reply: done,
+  }),
+};

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { JobId, WorkerId } from './ids.ts';
+import { Labels } from './labels.ts';
+
+export const WorkerType = z.enum(['persistent', 'ephemeral']);
+export type WorkerType = z.infer<typeof WorkerType>;
+
+export const WorkerStatus = z.enum(['connecting', 'idle', 'busy', 'draining', 'offline']);
+export type WorkerStatus = z.infer<typeof WorkerStatus>;
+
+/** One GPU. `vram_gb` is GiB, rounded to the size it is sold as. */
+export const Gpu = z.object({
+  index: z.number().int().min(0).max(1023),
+  name: z.string().max(200),
+  vram_gb: z.number().min(0).max(1e6),
+});
+export type Gpu = Readonly<z.infer<typeof Gpu>>;
+
+/** What a worker can do, whichever way it spelled it. `gpuVramGb` is that of its smallest GPU. */
+export interface Capabilities {
+  readonly gpuCount: number;
+  readonly gpuName: string | null;
+  readonly gpuVramGb: number | null;
+  readonly accelerator: string | null;
+  readonly driver: string | null;
+  readonly gpus: readonly Gpu[];
+}
+
+const Text = z.string().max(200).nullish();
+const Count = z.number().int().min(0).max(1024).nullish();
+const Vram = z.number().min(0).max(1e6).nullish();
+
+/** The published agent's spelling: one object. */
+const GpuInfo = z.object({
+  name: Text,
+  vram_gb: Vram,
+  count: Count,
+  driver: Text,
+  accelerator: Text,
+  gpus: z.array(Gpu).max(1024).nullish(),
+});
+
+/** The guide's spelling beside it, flat. Where both are sent, the flat one wins. */
+export const CapabilityFields = {
+  gpu_count: Count,
+  gpu_name: Text,
+  gpu_vram_gb: Vram,
+  accelerator_type: Text,
+  gpu_info: GpuInfo.nullish(),
+};
+
+type CapabilityBody = z.output<z.ZodObject<typeof CapabilityFields>>;
+
+export function capabilitiesFrom(body: CapabilityBody): Capabilities {
+  const info = body.gpu_info;
+  return {
+    gpuCount: body.gpu_count ?? info?.count ?? 0,
+    gpuName: body.gpu_name ?? info?.name ?? null,
+    gpuVramGb: body.gpu_vram_gb ?? info?.vram_gb ?? null,
+    accelerator: body.accelerator_type ?? info?.accelerator ?? null,
+    driver: info?.driver ?? null,
+    gpus: info?.gpus ?? [],
+  };
+}
+
+const Time = z.iso.datetime();
+
+/** A worker as lists and pages show it; ids and GPU figures in both spellings. */
+export const WorkerView = z.object({
+  id: WorkerId,
+  worker_id: WorkerId,
+  name: z.string(),
+  status: WorkerStatus,
+  /** Why the status is what it is, where a word does not say it: `no_stream`, `silent`, `goodbye`, ... */
+  status_reason: z.string().nullable(),
+  worker_type: WorkerType,
+  gpu_count: z.number(),
+  gpu_name: z.string().nullable(),
+  gpu_vram_gb: z.number().nullable(),
+  accelerator_type: z.string().nullable(),
+  gpu_info: z.object({
+    name: z.string().nullable(),
+    vram_gb: z.number().nullable(),
+    count: z.number(),
+    driver: z.string().nullable(),
+    accelerator: z.string().nullable(),
+    gpus: z.array(Gpu),
+  }),
+  labels: Labels,
+  current_job_id: JobId.nullable(),
+  /** The last call of the worker that this orchestrator answered. */
+  last_heartbeat: Time.nullable(),
+  last_contact_age_s: z.number().nullable(),
+  created_at: Time,
+  registered_at: Time.nullable(),
+  /** The name that the agent gave: by default its host's. */
+  host: z.string().nullable(),
+  /** Whether the agent stays after a job, as it said; null before it ever registered. */
+  persistent: z.boolean().nullable(),
+  agent_version: z.string().nullable(),
+  protocol: z.number(),
+  drain: z.object({ reason: z.string().nullable(), by: z.string(), since: Time }).nullable(),
+});
+export type WorkerView = z.output<typeof WorkerView>;

@@ -1,0 +1,58 @@
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import config from '../../oxlint.config.ts';
+
+const repository = resolve(import.meta.dirname, '../..');
+const outputs = ['node_modules', 'dist', 'coverage', 'test-results'];
+
+/** Rules that hold for every file alike. */
+const unconditional = /max-lines|boundaries|no-cycle|no-restricted-(globals|properties|imports)/;
+
+const files = globSync(['**/*', '**/.*'], {
+  cwd: repository,
+  exclude: path => outputs.includes(basename(path)),
+});
+const sources = files
+  .filter(file => /\.[cm]?[jt]sx?$/.test(file))
+  .map(file => ({ file, text: readFileSync(join(repository, file), 'utf8') }));
+
+function filesWith(pattern: RegExp): string[] {
+  return sources.filter(({ text }) => pattern.test(text)).map(({ file }) => file);
+}
+
+describe('nobody is exempt from', () => {
+  it('the limit of a file', () => {
+    expect(config.rules['max-lines']).toEqual([
+      'error',
+      { max: 500, skipBlankLines: false, skipComments: false },
+    ]);
+    expect(config.overrides.filter(({ rules }) => 'max-lines' in rules)).toEqual([]);
+  });
+
+  it('the limit of a function, but for describe blocks, by the folder and not by name', () => {
+    const relaxed = config.overrides.filter(({ rules }) => 'max-lines-per-function' in rules);
+    expect(relaxed.flatMap(override => override.files)).toEqual(['tests/**']);
+  });
+
+  it('the rooms', () => {
+    const touched = config.overrides.flatMap(({ rules }) => Object.keys(rules));
+    expect(touched.filter(rule => rule.startsWith('boundaries/') || rule === 'import/no-cycle')).toEqual([]);
+  });
+
+  it('the lint as a whole: only what a build writes is left out', () => {
+    expect(config.ignorePatterns).toEqual(outputs);
+    expect(config.overrides.filter(override => 'excludeFiles' in override)).toEqual([]);
+    const second = /^(\.oxlintrc\.jsonc?|oxlint\.config\.\w+|\.eslintignore|\.oxlintignore)$/;
+    expect(files.filter(file => second.test(basename(file)))).toEqual(['oxlint.config.ts']);
+  });
+
+  it('any of these by a directive in the file', () => {
+    expect(sources.length).toBeGreaterThan(5);
+    expect(filesWith(new RegExp(`oxlint-disable.*(${unconditional.source})`))).toEqual([]);
+  });
+
+  it('the rooms by import() of a template, which the plugin does not read', () => {
+    expect(filesWith(/\bimport\(\s*`[^$`]*`/)).toEqual([]);
+  });
+});

@@ -1,0 +1,90 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { rooms as table } from '../../oxlint.config.ts';
+import { assets, controls } from './controls.ts';
+import { type LintResult, lintTree } from './lint-tree.ts';
+import { codePlants, longFunction } from './code-plants.ts';
+import { importPlants } from './import-plants.ts';
+import type { Plant } from './plant.ts';
+
+const plants = [...importPlants, ...codePlants];
+
+const borderline = new Map([
+  ['agent/longest-file.ts', `export const long = 1;\n${'// a comment is a line, too\n'.repeat(499)}`],
+  ['agent/longest-function.ts', longFunction(80)],
+]);
+
+interface Planted {
+  readonly plant: Plant;
+  readonly firstLine: number;
+  readonly lastLine: number;
+}
+
+function plantTree(): { sources: Map<string, string>; planted: Planted[] } {
+  const sources = new Map(assets);
+  for (const { file, code } of controls) sources.set(file, code);
+  for (const { file } of plants) sources.set(file, '');
+  const planted = plants.map(plant => {
+    const before = sources.get(plant.file) ?? '';
+    sources.set(plant.file, `${before}${plant.code}\n`);
+    const firstLine = before.split('\n').length;
+    return { plant, firstLine, lastLine: firstLine + plant.code.split('\n').length - 1 };
+  });
+  return { sources, planted };
+}
+
+const { sources, planted } = plantTree();
+let refused: LintResult;
+let accepted: LintResult;
+
+beforeAll(async () => {
+  const clean = new Map([
+    ...assets,
+    ...borderline,
+    ...controls.map(({ file, code }) => [file, code] as const),
+  ]);
+  [refused, accepted] = await Promise.all([lintTree(sources), lintTree(clean)]);
+}, 120_000);
+
+function findingsOf({ plant, firstLine, lastLine }: Planted) {
+  return refused.findings.filter(
+    ({ file, line }) => file === plant.file && line >= firstLine && line <= lastLine,
+  );
+}
+
+describe('the lint refuses', () => {
+  it.each(planted.map(each => [each.plant.name, each] as const))('%s', (_, each) => {
+    const findings = findingsOf(each);
+    const [rule, ...also] = each.plant.rules;
+    const spoken = findings.map(finding => finding.rule);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ rule, message: expect.stringContaining(each.plant.message) }),
+    );
+    expect(spoken.filter(other => other !== rule && !also.includes(other))).toEqual([]);
+  });
+
+  it('nothing but the plants', () => {
+    const known = new Set(planted.flatMap(each => findingsOf(each)));
+    expect(refused.findings.filter(finding => !known.has(finding))).toEqual([]);
+  });
+});
+
+describe('the lint accepts', () => {
+  it.each([...controls.map(control => control.file), ...borderline.keys()])('%s', file => {
+    expect(accepted.findings.filter(finding => finding.file === file)).toEqual([]);
+  });
+
+  it('the clean tree as a whole, having looked at every file', () => {
+    expect(accepted.findings).toEqual([]);
+    expect(accepted.files).toBeGreaterThanOrEqual(controls.length + borderline.size);
+  });
+});
+
+describe('the table of rooms', () => {
+  const rooms = Object.keys(table);
+  it.each(rooms)('has a clean sample of %s', room => {
+    expect(controls.map(control => control.room)).toContain(room);
+  });
+  it.each(rooms.filter(room => room !== 'tests'))('has something refused to %s', room => {
+    expect(plants.map(plant => plant.message).join('\n')).toContain(`The room "${room}" may not import`);
+  });
+});
