@@ -1,0 +1,11 @@
+import { runCli } from './cli/program.ts';
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  env: process.env,
+  terminal: {
+    out: text => void process.stdout.write(text),
+    err: text => void process.stderr.write(text),
+  },
+  ownCommand: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
+  onSignal: (signal, act) => void process.on(signal, act),
+});

@@ -1,0 +1,34 @@
+import { Command } from 'commander';
+import { loadServerConfig } from '../config.ts';
+import { runServer } from '../server.ts';
+import type { Invocation } from './invocation.ts';
+
+export function serverCommand({ env, terminal, exit }: Invocation): Command {
+  return new Command('server')
+    .description('Run the orchestrator without a display')
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
+    .option('--port <port>', 'port to listen on; 0 for any free one (default: 8001)')
+    .option('--data-dir <folder>', 'where the database and the admin token are kept')
+    .option('--configs-dir <folder>', 'where training configs are read from (default: DATA-DIR/configs)')
+    .option(
+      '--heartbeat-timeout <seconds>',
+      'silence after which a worker is offline (default: 120, or SIMPLETUNER_HEARTBEAT_TIMEOUT)',
+    )
+    .option('--config <file>', 'settings by the names of these flags, as JSON')
+    .option('--json', 'print one line of JSON when ready, and log as JSON')
+    .action(async (_options: unknown, command: Command) => {
+      const flags = flagsOf(command);
+      const config = loadServerConfig(flags, env);
+      if (config.ok) return exit(await runServer(config.value, flags['json'] === true, terminal));
+      terminal.err(`${config.refusal.detail}\n`);
+      exit(2);
+    });
+}
+
+/** By the names that stand in the help and in config files, not in the camel case of commander. */
+function flagsOf(command: Command): Readonly<Record<string, unknown>> {
+  const values = command.opts<Readonly<Record<string, unknown>>>();
+  return Object.fromEntries(
+    command.options.map(option => [option.long?.slice(2) ?? '', values[option.attributeName()]]),
+  );
+}

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { accept, type Outcome, refuse } from '../protocol/problem.ts';
+
+/** Where the orchestrator listens and keeps its things. Built once, from flags, environment and file. */
+export interface ServerConfig {
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  readonly dataDir: string;
+  readonly configsDir: string;
+  /** T: silence after which a worker is offline. */
+  readonly heartbeatTimeoutMs: number;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Flags as they were given on the command line, by name; what was not given is missing. */
+export type Flags = Readonly<Record<string, unknown>>;
+
+const number = z.union([
+  z.number(),
+  z
+    .string()
+    .regex(/^\d+(\.\d+)?$/, 'expected a number')
+    .transform(Number),
+]);
+
+const Settings = z.object({
+  host: z.string().min(1).default('127.0.0.1'),
+  port: number.pipe(z.number().int().min(0).max(65_535)).default(8001),
+  'data-dir': z.string().min(1).optional(),
+  'configs-dir': z.string().min(1).optional(),
+  'heartbeat-timeout': number.pipe(z.number().min(1).max(86_400)).default(120),
+});
+
+/** Names of settings, and the environment variables that the guide gives to some of them. */
+const variables: Readonly<Partial<Record<keyof typeof Settings.shape, string>>> = {
+  'heartbeat-timeout': 'SIMPLETUNER_HEARTBEAT_TIMEOUT',
+};
+
+/** Each value on its own: flag, then environment, then file, then default. */
+export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> {
+  const file = readConfigFile(flags['config'], env);
+  if (!file.ok) return file;
+  const given = Settings.keyof().options.map(name => {
+    const variable = variables[name];
+    return [
+      name,
+      flags[name] ?? (variable === undefined ? undefined : env[variable]) ?? file.value[name],
+    ] as const;
+  });
+  const parsed = Settings.safeParse(Object.fromEntries(given));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    return refuse('invalid_request', `${issue?.path.join('.')}: ${issue?.message}`);
+  }
+  const settings = parsed.data;
+  const dataDir = settings['data-dir'] ?? defaultDataDir(env);
+  return accept(
+    Object.freeze({
+      host: settings.host,
+      port: settings.port,
+      dataDir,
+      configsDir: settings['configs-dir'] ?? join(dataDir, 'configs'),
+      heartbeatTimeoutMs: settings['heartbeat-timeout'] * 1000,
+    }),
+  );
+}
+
+function readConfigFile(named: unknown, env: Env): Outcome<Flags> {
+  const path = typeof named === 'string' ? named : join(defaultConfigDir(env), 'config.json');
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    // Only a file that was asked for by name has to be there.
+    return typeof named === 'string'
+      ? refuse('invalid_request', `--config ${path}: ${reason(cause)}`)
+      : accept({});
+  }
+  try {
+    const parsed = z.record(z.string(), z.unknown()).safeParse(JSON.parse(text));
+    return parsed.success
+      ? accept(parsed.data)
+      : refuse('invalid_request', `${path} must hold a JSON object`);
+  } catch (cause) {
+    return refuse('invalid_request', `${path} is not valid JSON: ${reason(cause)}`);
+  }
+}
+
+const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+/** The platform's own place for each kind of thing, unless XDG says otherwise. */
+function place(env: Env, xdg: string, onMac: string, onWindows: string, onLinux: string): string {
+  const chosen = env[xdg];
+  if (chosen) return join(chosen, 'trainyard');
+  if (process.platform === 'darwin') return join(homedir(), onMac, 'trainyard');
+  if (process.platform === 'win32') return join(env[onWindows] ?? homedir(), 'trainyard');
+  return join(homedir(), onLinux, 'trainyard');
+}
+
+const defaultDataDir = (env: Env): string =>
+  place(env, 'XDG_DATA_HOME', 'Library/Application Support', 'LOCALAPPDATA', '.local/share');
+
+const defaultConfigDir = (env: Env): string =>
+  place(env, 'XDG_CONFIG_HOME', 'Library/Preferences', 'APPDATA', '.config');

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface DataFolder {
+  readonly databaseFile: string;
+  readonly adminTokenFile: string;
+  readonly adminToken: string;
+}
+
+/** Makes the folder and the admin token if they are not there yet; both for their owner's eyes only. */
+export function openDataFolder(dataDir: string): DataFolder {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const adminTokenFile = join(dataDir, 'admin-token');
+  createOnce(adminTokenFile, `ta_${randomBytes(32).toString('base64url')}\n`);
+  return {
+    databaseFile: join(dataDir, 'trainyard.db'),
+    adminTokenFile,
+    adminToken: readSecret(adminTokenFile),
+  };
+}
+
+/** Written whole and on disk before anybody can be told of it; one that exists is left alone. */
+function createOnce(file: string, text: string): void {
+  let handle: number;
+  try {
+    handle = openSync(file, 'wx', 0o600);
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return;
+    throw cause;
+  }
+  writeSync(handle, text);
+  fsyncSync(handle);
+  closeSync(handle);
+}
+
+function readSecret(file: string): string {
+  if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) {
+    throw new Error(
+      `${file} can be read by others: make it yours alone with "chmod 600 ${file}", then start again`,
+    );
+  }
+  const token = readFileSync(file, 'utf8').trim();
+  if (token === '') throw new Error(`${file} is empty: delete it, and the next start writes a new token`);
+  return token;
+}

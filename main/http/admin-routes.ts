@@ -1,0 +1,104 @@
+import type { Request } from 'express';
+import { eventsApi, queueApi, systemApi, workersApi } from '../../protocol/admin-api.ts';
+import { accept } from '../../protocol/problem.ts';
+import { protocolVersion } from '../../protocol/worker-api.ts';
+import type { IssuedToken, Orchestrator } from '../orchestrator/index.ts';
+import type { Caller } from './auth.ts';
+import type { Router } from './route.ts';
+import type { StreamRegistry } from './stream-registry.ts';
+
+const actorOf = (caller: Caller): string => (caller.kind === 'bearer' ? caller.actor : 'nobody');
+
+export function mountWorkerAdminRoutes(router: Router, orchestrator: Orchestrator): void {
+  router.answer(workersApi.list, ({ query }) => {
+    const workers = [...orchestrator.listWorkers(query.status_filter)];
+    return accept({ workers, total: workers.length, as_of_seq: orchestrator.lastSeq() });
+  });
+  router.answer(workersApi.create, async ({ body, request }) =>
+    accept(issuedReply(await orchestrator.createWorker(body), request)),
+  );
+  router.answer(workersApi.get, ({ params }) => orchestrator.worker(params.id));
+  router.answer(workersApi.remove, async ({ params }) => {
+    const outcome = await orchestrator.deleteWorker(params.id);
+    return outcome.ok ? accept({ success: true as const, worker_id: outcome.value.workerId }) : outcome;
+  });
+  router.answer(workersApi.drain, ({ params, body, caller }) =>
+    orchestrator.drainWorker(params.id, body.reason ?? null, actorOf(caller)),
+  );
+  router.answer(workersApi.undrain, ({ params }) => orchestrator.undrainWorker(params.id));
+  router.answer(workersApi.rotateToken, async ({ params, request }) => {
+    const outcome = await orchestrator.rotateToken(params.id);
+    return outcome.ok ? accept(issuedReply(outcome.value, request)) : outcome;
+  });
+}
+
+export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): void {
+  router.answer(queueApi.submit, async ({ body }) => {
+    const outcome = await orchestrator.submit(body);
+    if (!outcome.ok) return outcome;
+    const { jobId, workerId, gpus, position, reason } = outcome.value;
+    return accept({
+      success: true as const,
+      job_id: jobId,
+      status: workerId === null ? ('queued' as const) : ('running' as const),
+      allocated_worker_id: workerId,
+      allocated_gpus: gpus,
+      queue_position: position,
+      reason,
+    });
+  });
+  router.answer(queueApi.list, ({ query }) => {
+    const { status, limit, offset, include_completed: includeFinal } = query;
+    const { entries, pending, live } = orchestrator.listJobs({ status, limit, offset, includeFinal });
+    return accept({
+      entries: [...entries],
+      total_pending: pending,
+      total_running: live,
+      as_of_seq: orchestrator.lastSeq(),
+    });
+  });
+  router.answer(queueApi.get, ({ params }) => orchestrator.job(params.id));
+  router.answer(queueApi.cancel, async ({ params }) => {
+    const outcome = await orchestrator.cancel(params.id);
+    return outcome.ok ? accept({ ...outcome.value, success: true as const }) : outcome;
+  });
+}
+
+export function mountSystemRoutes(
+  router: Router,
+  orchestrator: Orchestrator,
+  streams: StreamRegistry,
+  version: string,
+): void {
+  router.answer(systemApi.live, () => accept({ status: 'live' as const }));
+  router.answer(systemApi.version, () =>
+    accept({ name: 'trainyard' as const, version, protocol: protocolVersion }),
+  );
+  router.stream(eventsApi.stream, ({ request }, response) => {
+    const stream = streams.open(response, { pingMs: orchestrator.times.pingMs });
+    const stop = orchestrator.follow(lastEventId(request), event => stream.send(event, event.seq));
+    response.on('close', stop);
+    return accept(undefined);
+  });
+}
+
+/** Null without one; what is no number of ours is answered like one from the future: with a reset. */
+function lastEventId(request: Request): number | null {
+  const id = request.headers['last-event-id'];
+  if (id === undefined) return null;
+  return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : Number.POSITIVE_INFINITY;
+}
+
+/** The token goes in front of the command, not behind it: arguments can be read by every user of the machine. */
+function issuedReply(issued: IssuedToken, request: Request) {
+  const host = request.headers.host ?? '';
+  const url = /^[\w.:[\]-]+$/.test(host) ? `${request.protocol}://${host}` : 'URL';
+  const name = /^[\w.-]+$/.test(issued.name) ? issued.name : `'${issued.name.replaceAll("'", "'\\''")}'`;
+  const stay = issued.persistent ? ' --persistent' : '';
+  return {
+    worker_id: issued.workerId,
+    token: issued.token,
+    name: issued.name,
+    connection_command: `SIMPLETUNER_WORKER_TOKEN=${issued.token} trainyard worker --orchestrator-url ${url} --name ${name}${stay}`,
+  };
+}

@@ -1,0 +1,146 @@
+import { isUtf8 } from 'node:buffer';
+import express, { type Express, type Request, type Response } from 'express';
+import type { z } from 'zod';
+import type { BodyOf, Call, ParamsOf, QueryOf, ReplyOf } from '../../protocol/call.ts';
+import { type Outcome, refuse } from '../../protocol/problem.ts';
+import { sendProblem } from './answer.ts';
+import { type Authenticate, bearerOf, type Caller } from './auth.ts';
+
+export interface Input<C extends Call> {
+  readonly params: ParamsOf<C>;
+  readonly query: QueryOf<C>;
+  readonly body: BodyOf<C>;
+  readonly caller: Caller;
+  readonly request: Request;
+}
+
+export type Handler<C extends Call> = (input: Input<C>) => Outcome<ReplyOf<C>> | Promise<Outcome<ReplyOf<C>>>;
+
+/** Takes over the response for as long as the stream lasts, or refuses before its first byte. */
+export type StreamHandler<C extends Call> = (input: Input<C>, response: Response) => Outcome<void>;
+
+export interface Router {
+  answer<C extends Call>(row: C, handler: Handler<C>): void;
+  stream<C extends Call>(row: C, handler: StreamHandler<C>): void;
+  /** Calls once after the last row: other methods on known paths, and unknown paths, get their problems. */
+  seal(): void;
+}
+
+/** Mounts rows of the contract: who may call, then what was sent, then the handler, then the answer. */
+export function createRouter(app: Express, authenticate: Authenticate): Router {
+  const methods = new Map<string, string[]>();
+  const mount = (row: Call, handle: (input: Input<Call>, response: Response) => Promise<void>): void => {
+    methods.set(row.path, [...(methods.get(row.path) ?? []), row.method]);
+    app[verbs[row.method]](row.path, async (request: Request, response: Response): Promise<void> => {
+      const caller = authenticate(request, row.authority);
+      if (!caller.ok) return sendProblem(response, caller.refusal);
+      if (!isJson(request)) return sendProblem(response, notJson);
+      await readBody(request, response);
+      const parsed = parseInput(row, request, caller.value);
+      if (!parsed.ok) return sendProblem(response, parsed.refusal, parsed.errors);
+      await handle(parsed.input, response);
+    });
+  };
+  return {
+    answer(row, handler) {
+      mount(row, async (input, response) => {
+        const outcome = await handler(input);
+        if (outcome.ok) response.json(outcome.value);
+        else sendProblem(response, outcome.refusal);
+      });
+    },
+    stream(row, handler) {
+      mount(row, (input, response) => {
+        const outcome = handler(input, response);
+        if (!outcome.ok) sendProblem(response, outcome.refusal);
+        return Promise.resolve();
+      });
+    },
+    seal() {
+      for (const [path, allowed] of methods) {
+        app.all(path, (request, response) => {
+          response.setHeader('Allow', allowed.join(', '));
+          sendProblem(
+            response,
+            refuse('method_not_allowed', `${request.method} is not one of ${allowed.join(', ')}`).refusal,
+          );
+        });
+      }
+      app.use((request, response) => {
+        sendProblem(
+          response,
+          refuse('route_not_found', `There is no call ${request.method} ${request.path}`).refusal,
+        );
+      });
+    },
+  };
+}
+
+const verbs = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' } as const;
+
+const largestBody = 1_048_576;
+const readJson = express.json({
+  type: () => true,
+  limit: largestBody,
+  // A compressed body could unfold into any size.
+  inflate: false,
+  strict: false,
+  verify: (_request, _response, bytes) => {
+    if (!isUtf8(bytes)) throw new Error('not UTF-8');
+  },
+});
+
+const readBody = (request: Request, response: Response): Promise<void> =>
+  new Promise((resolve, reject) => {
+    readJson(request, response, (cause?: unknown) => {
+      if (cause === undefined) resolve();
+      else reject(cause instanceof Error ? cause : new Error('the body could not be read', { cause }));
+    });
+  });
+
+/**
+ * A page elsewhere can make a browser send forms and plain text here without asking, but no JSON and no bearer header.
+ * So JSON is required; curl's form type is let through only beside such a header, for the guide's own commands.
+ */
+function isJson(request: Request): boolean {
+  const { headers } = request;
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
+  const isForm = type === 'application/x-www-form-urlencoded';
+  return !hasBody || type === 'application/json' || (isForm && bearerOf(request) !== null);
+}
+
+const notJson = refuse('media_type', 'Send the body as JSON, with Content-Type: application/json').refusal;
+
+type Parsed =
+  | { readonly ok: true; readonly input: Input<Call> }
+  | {
+      readonly ok: false;
+      readonly refusal: ReturnType<typeof refuse>['refusal'];
+      readonly errors: FieldError[];
+    };
+
+interface FieldError {
+  readonly field: string;
+  readonly message: string;
+}
+
+function parseInput(row: Call, request: Request, caller: Caller): Parsed {
+  const params = row.params.safeParse(request.params);
+  const query = row.query.safeParse(request.query);
+  const body = row.body.safeParse(request.body ?? {});
+  if (params.success && query.success && body.success) {
+    const input = { params: params.data, query: query.data, body: body.data, caller, request };
+    return { ok: true, input };
+  }
+  const errors = [...fieldErrors(params), ...fieldErrors(query), ...fieldErrors(body)].slice(0, 20);
+  const [first] = errors;
+  const detail = first === undefined ? 'The request is not valid' : `${first.field}: ${first.message}`;
+  return { ok: false, errors, refusal: refuse('invalid_request', detail).refusal };
+}
+
+const fieldErrors = (result: z.ZodSafeParseResult<unknown>): FieldError[] =>
+  (result.error?.issues ?? []).map(({ path, message }) => ({
+    field: path.map(String).join('.').slice(0, 200) || 'body',
+    message: message.slice(0, 300),
+  }));

@@ -1,0 +1,62 @@
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { workerApi } from '../../protocol/worker-api.ts';
+import type { WorkerId } from '../../protocol/ids.ts';
+import type { Orchestrator } from '../orchestrator/index.ts';
+import type { Caller } from './auth.ts';
+import type { Router } from './route.ts';
+import type { StreamRegistry } from './stream-registry.ts';
+
+/** Worker -> orchestrator. Who calls is what the token says; an id in the request may only confirm it. */
+export function mountWorkerRoutes(router: Router, orchestrator: Orchestrator, streams: StreamRegistry): void {
+  router.answer(workerApi.register, ({ caller, body }) =>
+    forWorker(caller, null, id => orchestrator.register(id, body)),
+  );
+  router.answer(workerApi.heartbeat, ({ caller, body }) =>
+    forWorker(caller, body.worker_id, id => orchestrator.heartbeat(id, body)),
+  );
+  router.answer(workerApi.disconnect, ({ caller, body }) =>
+    forWorker(caller, body.worker_id, id => orchestrator.disconnect(id)),
+  );
+  // One job is what an ephemeral worker is for, as the guide has it.
+  router.answer(workerApi.queue, ({ caller, query }) =>
+    forWorker(caller, query.worker_id, () => accept({ has_jobs: false })),
+  );
+  router.answer(workerApi.reportStatus, async ({ caller, params, body }) => {
+    const outcome = await forWorker(caller, null, id => orchestrator.report(id, params.id, body));
+    return outcome.ok
+      ? accept({ success: true as const, ...(outcome.value.duplicate && { duplicate: true }) })
+      : outcome;
+  });
+  router.stream(workerApi.stream, ({ caller, query }, response) =>
+    ownId(caller, query.worker_id, id => {
+      const stream = streams.open(response, { pingMs: orchestrator.times.pingMs, ping: { type: 'ping' } });
+      const close = orchestrator.openStream(id, {
+        send: command => stream.send(command),
+        end: () => stream.end(),
+      });
+      response.on('close', close);
+      return accept(undefined);
+    }),
+  );
+}
+
+async function forWorker<T>(
+  caller: Caller,
+  claimed: WorkerId | null | undefined,
+  act: (id: WorkerId) => Outcome<T> | Promise<Outcome<T>>,
+): Promise<Outcome<T>> {
+  return ownId(caller, claimed, act);
+}
+
+function ownId<R>(
+  caller: Caller,
+  claimed: WorkerId | null | undefined,
+  act: (id: WorkerId) => R,
+): R | ReturnType<typeof refuse> {
+  if (caller.kind !== 'worker')
+    return refuse('token_missing', 'Send the worker token in the header X-Worker-Token');
+  if (claimed && claimed !== caller.id) {
+    return refuse('not_your_worker', `The token is not that of worker ${claimed}`);
+  }
+  return act(caller.id);
+}

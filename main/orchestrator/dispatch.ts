@@ -1,0 +1,50 @@
+import { type Core, statusOf } from './core.ts';
+import { labelsOf, type PendingJob } from './model.ts';
+import { type IdleWorker, planDispatch } from './placement.ts';
+import type { Tx } from './ports.ts';
+import { applyEvent } from './transitions.ts';
+
+/**
+ * Gives pending jobs to idle workers, in the caller's transaction: plan on what it sees, then one guarded write a
+ * placement. Called wherever a job or a worker may have become free.
+ */
+export function dispatch(core: Core, tx: Tx): void {
+  const idle = idleWorkers(core, tx);
+  if (idle.length === 0) return;
+  const now = core.clock.mono();
+  const ready = tx.pendingJobs().filter(job => (core.backoff.get(job.id) ?? now) <= now);
+  const jobs = new Map(ready.map(job => [job.id, job]));
+  const waiting = ready.map(job => ({
+    id: job.id,
+    requirements: job.spec.requirements,
+    avoid: job.attempt?.workerId ?? null,
+  }));
+  for (const { jobId, workerId } of planDispatch(waiting, idle)) {
+    const job = jobs.get(jobId);
+    if (job !== undefined) offer(core, tx, job, workerId);
+  }
+}
+
+function idleWorkers(core: Core, tx: Tx): readonly IdleWorker[] {
+  return core.presence.streaming().flatMap(id => {
+    const worker = tx.worker(id);
+    if (worker === null || statusOf(core, tx, worker).status !== 'idle') return [];
+    return [{ id, gpuCount: worker.agent?.capabilities.gpuCount ?? 0, labels: labelsOf(worker) }];
+  });
+}
+
+function offer(core: Core, tx: Tx, job: PendingJob, workerId: IdleWorker['id']): void {
+  core.backoff.delete(job.id);
+  applyEvent(core, tx, job, {
+    type: 'offer',
+    attempt: {
+      id: core.ids.attempt(),
+      jobId: job.id,
+      n: (job.attempt?.n ?? 0) + 1,
+      workerId,
+      offeredAt: core.clock.wall(),
+      startedAt: null,
+      end: null,
+    },
+  });
+}

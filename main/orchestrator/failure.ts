@@ -1,0 +1,30 @@
+import type { FailureCause } from '../../protocol/job.ts';
+
+/** What a terminal report says about the trainer's end; every part may be missing. */
+export interface Ending {
+  readonly cause: 'start_failed' | 'invalid_config' | 'rejected' | 'preempted' | null;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly error: string | null;
+}
+
+const memory = /CUDA out of memory|OutOfMemoryError|HIP out of memory|std::bad_alloc/;
+
+/** How the published agent words a trainer's end; a negative code is a signal's number (Python's convention). */
+const exitedWith = /exited with code (-?\d+)/i;
+
+/** Names the cause of a failed attempt from the closed list. */
+export function failureCause(ending: Ending): FailureCause {
+  if (ending.cause !== null) return ending.cause;
+  if (ending.error !== null && memory.test(ending.error)) return 'out_of_memory';
+  const code = ending.exitCode ?? numberIn(ending.error);
+  // Nobody here asked for this SIGTERM: a spot machine is being taken back, or its owner stops it.
+  if (ending.signal === 'SIGTERM' || code === -15) return 'preempted';
+  if (ending.signal !== null || (code !== null && code < 0)) return 'trainer_signal';
+  return 'trainer_exit';
+}
+
+function numberIn(error: string | null): number | null {
+  const found = error === null ? null : exitedWith.exec(error);
+  return found?.[1] === undefined ? null : Number(found[1]);
+}

@@ -1,0 +1,3 @@
+/** The face of the deep module: everything outside goes through here (and gives it what ports.ts asks for). */
+export type { IssuedToken } from './worker-admin.ts';
+export { createOrchestrator, type Orchestrator } from './orchestrator.ts';

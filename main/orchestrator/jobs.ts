@@ -1,0 +1,122 @@
+import type { SubmitRequest } from '../../protocol/admin-api.ts';
+import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import type { JobDetail, JobView } from '../../protocol/job.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { type Core, tellJob } from './core.ts';
+import { dispatch } from './dispatch.ts';
+import type { JobPayload, PendingJob } from './model.ts';
+import type { Configs, JobFilter } from './ports.ts';
+import { applyEvent } from './transitions.ts';
+import { attemptView, createJobViewer } from './views.ts';
+
+export interface Submitted {
+  readonly jobId: JobId;
+  readonly workerId: WorkerId | null;
+  readonly gpus: number | null;
+  readonly position: number | null;
+  readonly reason: string | null;
+}
+
+/** What the people who own the jobs ask for. */
+export function createJobCalls(core: Core, configs: Configs) {
+  const unknown = (id: string) => refuse('job_not_found', `There is no job ${id}`);
+
+  const insert = (request: SubmitRequest, payload: JobPayload): Promise<Submitted> =>
+    core.store.write(tx => {
+      const pending = newJob(core, tx.nextJobOrder(), request);
+      tx.insertJob(pending, payload);
+      tellJob(core, tx, 'job.submitted', pending);
+      dispatch(core, tx);
+      const job = tx.job(pending.id) ?? pending;
+      const view = createJobViewer(core, tx)(job);
+      const workerId = job.status === 'dispatched' ? view.worker_id : null;
+      return {
+        jobId: job.id,
+        workerId,
+        gpus: workerId === null ? null : job.spec.requirements.gpuCount,
+        position: view.position,
+        reason: view.reason,
+      };
+    });
+
+  return {
+    async submit(request: SubmitRequest): Promise<Outcome<Submitted>> {
+      if (request.target === 'local') {
+        return refuse(
+          'target_unavailable',
+          'This orchestrator runs no jobs on its own machine: use target "worker", or start an agent there',
+        );
+      }
+      const payload: Outcome<JobPayload> =
+        request.config === undefined
+          ? await configs.load(request.config_name ?? '')
+          : accept({ config: request.config, dataloader: null });
+      if (!payload.ok) return payload;
+      const count = gpusWanted(request, payload.value.config);
+      if (!count.ok) return count;
+      return accept(await insert({ ...request, gpu_count: count.value }, payload.value));
+    },
+
+    listJobs(filter: JobFilter): {
+      readonly entries: readonly JobView[];
+      readonly pending: number;
+      readonly live: number;
+    } {
+      const counts = core.store.jobCounts();
+      return { entries: core.store.jobs(filter).map(createJobViewer(core, core.store)), ...counts };
+    },
+
+    job(id: JobId): Outcome<JobDetail> {
+      const job = core.store.job(id);
+      if (job === null) return unknown(id);
+      const attempts = core.store.attempts(id).map(attempt => attemptView(core, core.store, attempt));
+      return accept({ ...createJobViewer(core, core.store)(job), attempts });
+    },
+
+    async cancel(id: JobId): Promise<Outcome<JobView>> {
+      const outcome = await core.store.write((tx): Outcome<true> => {
+        const job = tx.job(id);
+        if (job === null) return unknown(id);
+        const step = applyEvent(core, tx, job, { type: 'cancel' });
+        return step.kind === 'refused' ? { ok: false, refusal: step.refusal } : accept(true);
+      });
+      if (!outcome.ok) return outcome;
+      const job = core.store.job(id);
+      return job === null ? unknown(id) : accept(createJobViewer(core, core.store)(job));
+    },
+  };
+}
+
+function newJob(core: Core, order: number, request: SubmitRequest): PendingJob {
+  return {
+    id: core.ids.job(),
+    order,
+    status: 'pending',
+    spec: {
+      configName: request.config_name ?? 'inline',
+      requirements: {
+        target: request.target,
+        gpuCount: request.gpu_count ?? 0,
+        labels: request.worker_labels,
+      },
+      priority: request.priority,
+      maxRetries: request.max_retries,
+    },
+    queuedAt: core.clock.wall(),
+    notBefore: 0,
+    retriesUsed: 0,
+    progress: null,
+    attempt: null,
+  };
+}
+
+/** The submit's own word, else `num_processes` in the config, else none: a job that asks for nothing runs anywhere. */
+function gpusWanted(request: SubmitRequest, config: JobPayload['config']): Outcome<number> {
+  if (request.gpu_count !== undefined) return accept(request.gpu_count);
+  const stated = config['num_processes'] ?? config['--num_processes'];
+  if (stated === undefined || stated === null) return accept(0);
+  const count = typeof stated === 'string' && stated.trim() !== '' ? Number(stated) : stated;
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= 1024)
+    return accept(count);
+  return refuse('config_invalid', 'num_processes in the config must be a whole number from 0 to 1024');
+}

@@ -1,0 +1,129 @@
+import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
+import type { JobStatus } from '../../protocol/job.ts';
+import type { Outcome } from '../../protocol/problem.ts';
+import type { Progress } from '../../protocol/progress.ts';
+import type { WorkerCommand } from '../../protocol/worker-api.ts';
+import type {
+  Attempt,
+  EventFact,
+  Job,
+  JobPayload,
+  LiveJob,
+  MonoMs,
+  PendingJob,
+  StoredEvent,
+  WallMs,
+  Worker,
+} from './model.ts';
+
+export type {
+  Attempt,
+  AttemptEnd,
+  EventFact,
+  Job,
+  JobPayload,
+  LiveJob,
+  PendingJob,
+  StoredEvent,
+  Worker,
+} from './model.ts';
+
+export interface Clock {
+  wall(): WallMs;
+  mono(): MonoMs;
+  /** A wall time in RFC 3339, UTC. */
+  iso(at: WallMs): string;
+  /** Runs once, no earlier than after `ms`; the answer takes it back. */
+  after(ms: number, run: () => void): () => void;
+}
+
+export interface NewToken {
+  readonly token: string;
+  /** SHA-256 of the token in lower-case hex: all that is ever stored. */
+  readonly hash: string;
+}
+
+export interface Ids {
+  worker(): WorkerId;
+  job(): JobId;
+  attempt(): AttemptId;
+  workerToken(): NewToken;
+}
+
+export interface Log {
+  info(event: string, fields?: Readonly<Record<string, unknown>>): void;
+  warn(event: string, fields?: Readonly<Record<string, unknown>>): void;
+  error(event: string, fields?: Readonly<Record<string, unknown>>): void;
+}
+
+export interface JobFilter {
+  readonly status: JobStatus | undefined;
+  readonly includeFinal: boolean;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** Looking is synchronous and sees whole transactions only. */
+export interface Read {
+  worker(id: WorkerId): Worker | null;
+  workers(): readonly Worker[];
+  workerByTokenHash(hash: string): Worker | null;
+  job(id: JobId): Job | null;
+  /** Newest first. */
+  jobs(filter: JobFilter): readonly Job[];
+  /** In the order in which they are taken: priority, then submission. */
+  pendingJobs(): readonly PendingJob[];
+  liveJobs(): readonly LiveJob[];
+  liveJobOf(worker: WorkerId): LiveJob | null;
+  payload(job: JobId): JobPayload | null;
+  /** Oldest first. */
+  attempts(job: JobId): readonly Attempt[];
+  /** 1 for the job that is taken next. */
+  position(job: PendingJob): number;
+  jobCounts(): { readonly pending: number; readonly live: number };
+  /** Events after `seq`, oldest first. */
+  eventsAfter(seq: number, limit: number): readonly StoredEvent[];
+  /** The oldest and the newest event kept; both 0 for none. */
+  eventRange(): { readonly first: number; readonly last: number };
+}
+
+export interface Tx extends Read {
+  insertWorker(worker: Worker, tokenHash: string): void;
+  updateWorker(worker: Worker): void;
+  setTokenHash(worker: WorkerId, hash: string): void;
+  /** The row stays for the history of its jobs, without a token and out of every list. */
+  removeWorker(worker: WorkerId): void;
+  insertJob(job: PendingJob, payload: JobPayload): void;
+  /**
+   * Replaces `was` by `next`, its newest attempt included, if the job is still as `was` says: same status, same
+   * attempt. False, and nothing written, when it is not.
+   */
+  replaceJob(was: Job, next: Job): boolean;
+  setProgress(job: JobId, progress: Progress): void;
+  nextJobOrder(): number;
+  appendEvent(fact: EventFact, at: WallMs): StoredEvent;
+  /** Runs once this transaction is on disk, in order; never when it is rolled back. */
+  afterCommit(effect: () => void): void;
+}
+
+export interface Store extends Read {
+  /**
+   * Runs a command inside the next transaction and answers when that is on disk. Commands run one after the other,
+   * in the order of the calls. One that throws is undone alone, and its promise is rejected.
+   */
+  write<T>(command: (tx: Tx) => T): Promise<T>;
+  /** Commits what is queued, then closes. */
+  close(): Promise<void>;
+}
+
+/** Where a job's config comes from when it is submitted by name. */
+export interface Configs {
+  load(name: string): Promise<Outcome<JobPayload>>;
+}
+
+/** The far end of a worker's stream. */
+export interface WorkerStream {
+  send(command: WorkerCommand): void;
+  /** Ends it cleanly, after what was sent. */
+  end(): void;
+}

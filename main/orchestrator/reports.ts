@@ -1,0 +1,100 @@
+import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import type { StatusReport } from '../../protocol/worker-api.ts';
+import type { Core } from './core.ts';
+import { dispatch } from './dispatch.ts';
+import { failureCause } from './failure.ts';
+import type { Advance, JobEvent, ReportedEnd } from './job-lifecycle.ts';
+import { isLive, type Job, type Worker } from './model.ts';
+import type { Tx } from './ports.ts';
+import type { ProgressBook } from './progress-book.ts';
+import { applyEvent, welcome } from './transitions.ts';
+
+interface Accepted {
+  readonly duplicate: boolean;
+}
+
+/** What a worker reports about a job that was given to it. */
+export function createReports(core: Core, progress: ProgressBook) {
+  return async (id: WorkerId, jobId: JobId, report: StatusReport): Promise<Outcome<Accepted>> => {
+    core.presence.heard(id, core.clock.mono());
+    const outcome = await core.store.write((tx): Outcome<Accepted> => {
+      const worker = tx.worker(id);
+      if (worker === null) return refuse('token_invalid', 'Invalid token: the worker was deleted');
+      welcome(core, tx, worker);
+      const job = tx.job(jobId);
+      if (job === null) return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
+      const refusal = authority(tx, worker, job, report);
+      if (refusal !== null) return refusal;
+      const answered = answer(apply(core, tx, worker, job, report, progress));
+      dispatch(core, tx);
+      return answered;
+    });
+    if (outcome.ok && report.progress) progress.note(jobId, report.progress);
+    return outcome;
+  };
+}
+
+function apply(
+  core: Core,
+  tx: Tx,
+  worker: Worker,
+  job: Job,
+  report: StatusReport,
+  progress: ProgressBook,
+): Advance {
+  const event = eventOf(report, worker, job);
+  if (event.type !== 'complete' && event.type !== 'fail' && event.type !== 'stopped') {
+    return applyEvent(core, tx, job, event);
+  }
+  progress.flush(tx, job.id, report.progress);
+  return applyEvent(core, tx, tx.job(job.id) ?? job, event);
+}
+
+/** Only the newest attempt of a job may change it, and only from the worker that holds it. */
+function authority(tx: Tx, worker: Worker, job: Job, report: StatusReport): ReturnType<typeof refuse> | null {
+  const { attempt } = job;
+  const superseded = (why: string) => refuse('attempt_superseded', why, 'stop');
+  if (attempt?.workerId !== worker.id) {
+    const hadIt = tx.attempts(job.id).some(({ workerId }) => workerId === worker.id);
+    return hadIt
+      ? superseded(`Job ${job.id} has moved to another worker: stop its trainer`)
+      : refuse('not_your_job', `Job ${job.id} was not given to worker ${worker.name}`, 'stop');
+  }
+  if (report.attempt_id && report.attempt_id !== attempt.id) {
+    return superseded(`A newer attempt of job ${job.id} has begun: stop the trainer of the older one`);
+  }
+  // The former holder of a pending job may go on with it only while it has not been given another one.
+  const busyElsewhere = job.status === 'pending' && tx.liveJobOf(worker.id) !== null;
+  return busyElsewhere ? superseded(`Worker ${worker.name} was given another job meanwhile`) : null;
+}
+
+function eventOf(report: StatusReport, worker: Worker, job: Job): JobEvent {
+  switch (report.status) {
+    case 'starting':
+      // The published agent spawns its trainer whatever it is answered, so what was given up is taken on again.
+      return worker.agent?.protocol === 1 && job.status === 'pending' ? { type: 'back' } : { type: 'claim' };
+    case 'running':
+      return { type: 'run' };
+    case 'completed':
+      return { type: 'complete', end: isLive(job) ? endOf(report) : null };
+    case 'failed':
+      return { type: 'fail', end: endOf(report) };
+    case 'cancelled':
+      return { type: 'stopped' };
+  }
+}
+
+function endOf(report: StatusReport): ReportedEnd {
+  const ending = {
+    exitCode: report.exit_code ?? null,
+    signal: report.signal ?? null,
+    error: report.error ?? null,
+  };
+  return { ...ending, cause: failureCause({ ...ending, cause: report.cause ?? null }) };
+}
+
+function answer(step: Advance): Outcome<Accepted> {
+  if (step.kind === 'refused') return { ok: false, refusal: step.refusal };
+  return accept({ duplicate: step.kind === 'same' && step.duplicate });
+}

@@ -1,0 +1,168 @@
+import type { UiEvent } from '../../protocol/events.ts';
+import { type AttemptView, type JobView, priorityName } from '../../protocol/job.ts';
+import type { Progress } from '../../protocol/progress.ts';
+import type { WorkerView } from '../../protocol/worker.ts';
+import { type Core, lastContact, statusOf } from './core.ts';
+import { shapeOf } from './matching.ts';
+import {
+  type Attempt,
+  isLive,
+  type Job,
+  labelsOf,
+  type PendingJob,
+  type StoredEvent,
+  type WallMs,
+  type Worker,
+} from './model.ts';
+import type { Read } from './ports.ts';
+import { type Candidate, whyWaiting } from './waiting.ts';
+
+const isoOrNull = (core: Core, at: WallMs | null): string | null => (at === null ? null : core.clock.iso(at));
+
+export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
+  const { status, reason } = statusOf(core, read, worker);
+  const presence = core.presence.of(worker.id);
+  const { agent } = worker;
+  const able = agent?.capabilities;
+  const gpuName = able?.gpuName ?? null;
+  const vramGb = able?.gpuVramGb ?? null;
+  const accelerator = able?.accelerator ?? null;
+  const count = able?.gpuCount ?? 0;
+  return {
+    id: worker.id,
+    worker_id: worker.id,
+    name: worker.name,
+    status,
+    status_reason: reason,
+    worker_type: worker.type,
+    gpu_count: count,
+    gpu_name: gpuName,
+    gpu_vram_gb: vramGb,
+    accelerator_type: accelerator,
+    gpu_info: {
+      name: gpuName,
+      vram_gb: vramGb,
+      count,
+      accelerator,
+      driver: able?.driver ?? null,
+      gpus: [...(able?.gpus ?? [])],
+    },
+    labels: labelsOf(worker),
+    current_job_id: read.liveJobOf(worker.id)?.id ?? null,
+    last_heartbeat: isoOrNull(core, lastContact(core, worker)),
+    last_contact_age_s: presence && ageS(core.clock.mono() - presence.contactAt),
+    created_at: core.clock.iso(worker.createdAt),
+    registered_at: isoOrNull(core, agent?.registeredAt ?? null),
+    host: agent?.host ?? null,
+    persistent: agent?.persistent ?? null,
+    agent_version: agent?.agentVersion ?? null,
+    protocol: agent?.protocol ?? 1,
+    drain: worker.drain && { ...worker.drain, since: core.clock.iso(worker.drain.since) },
+  };
+}
+
+const ageS = (ms: number): number => Math.round(ms / 100) / 10;
+
+/** Views of jobs that share what is costly: why a shape waits is worked out once. */
+export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
+  const reasons = new Map<string, string>();
+  const candidates = lazily(() =>
+    read.workers().map(
+      (worker): Candidate => ({
+        status: statusOf(core, read, worker).status,
+        offering: { gpuCount: worker.agent?.capabilities.gpuCount ?? 0, labels: labelsOf(worker) },
+      }),
+    ),
+  );
+  const reasonOf = (job: PendingJob): string => {
+    if (job.notBefore > core.clock.wall())
+      return `Waits until ${core.clock.iso(job.notBefore)} before the next attempt`;
+    const shape = shapeOf(job.spec.requirements);
+    const reason = reasons.get(shape) ?? whyWaiting(job.spec.requirements, candidates());
+    reasons.set(shape, reason);
+    return reason;
+  };
+  return job => ({
+    id: job.id,
+    job_id: job.id,
+    status: job.status,
+    config_name: job.spec.configName,
+    target: job.spec.requirements.target,
+    worker_labels: job.spec.requirements.labels,
+    gpu_count: job.spec.requirements.gpuCount,
+    priority: job.spec.priority,
+    priority_name: priorityName(job.spec.priority),
+    position: job.status === 'pending' ? read.position(job) : null,
+    worker_id: job.attempt?.workerId ?? null,
+    worker_name: job.attempt ? (read.worker(job.attempt.workerId)?.name ?? null) : null,
+    attempt: job.attempt?.n ?? 0,
+    max_attempts: job.spec.maxRetries + 1,
+    queued_at: core.clock.iso(job.queuedAt),
+    started_at: isoOrNull(core, job.attempt?.startedAt ?? null),
+    completed_at: 'endedAt' in job ? core.clock.iso(job.endedAt) : null,
+    progress: job.progress && completeProgress(job.progress, isLive(job)),
+    error_message: 'error' in job ? job.error : (job.attempt?.end?.error ?? null),
+    cause: 'cause' in job ? job.cause : (job.attempt?.end?.cause ?? null),
+    reason: job.status === 'pending' ? reasonOf(job) : null,
+  });
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
+}
+
+/** Adds what follows from the other figures, where the trainer did not say it. */
+function completeProgress(progress: Progress, running: boolean): Progress {
+  const { step, total_steps: total, steps_per_second: speed } = progress;
+  if (step === undefined || total === undefined || total === 0) return progress;
+  const percent = Math.min(100, Math.round((step / total) * 1000) / 10);
+  const eta = running && speed ? Math.max(0, Math.round((total - step) / speed)) : undefined;
+  return { percent, ...(eta === undefined ? {} : { eta_s: eta }), ...progress };
+}
+
+export function attemptView(core: Core, read: Read, attempt: Attempt): AttemptView {
+  return {
+    attempt: attempt.n,
+    attempt_id: attempt.id,
+    worker_id: attempt.workerId,
+    worker_name: read.worker(attempt.workerId)?.name ?? null,
+    offered_at: core.clock.iso(attempt.offeredAt),
+    started_at: isoOrNull(core, attempt.startedAt),
+    ended_at: isoOrNull(core, attempt.end?.at ?? null),
+    outcome: attempt.end?.outcome ?? null,
+    cause: attempt.end?.cause ?? null,
+    error_message: attempt.end?.error ?? null,
+    exit_code: attempt.end?.exitCode ?? null,
+    signal: attempt.end?.signal ?? null,
+  };
+}
+
+export function eventView(core: Core, event: StoredEvent): UiEvent {
+  const { seq } = event;
+  const at = core.clock.iso(event.at);
+  const read = core.store;
+  if (event.kind === 'worker') {
+    const worker = read.worker(event.workerId);
+    return {
+      seq,
+      at,
+      kind: 'worker',
+      type: event.type,
+      worker_id: event.workerId,
+      worker: worker && workerView(core, read, worker),
+    };
+  }
+  const job = read.job(event.jobId);
+  return {
+    seq,
+    at,
+    kind: 'job',
+    type: event.type,
+    job_id: event.jobId,
+    worker_id: event.workerId,
+    attempt: event.attempt,
+    cause: event.cause,
+    job: job && createJobViewer(core, read)(job),
+  };
+}

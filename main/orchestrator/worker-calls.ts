@@ -1,0 +1,191 @@
+import type { JobId } from '../../protocol/ids.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import {
+  type Heartbeat,
+  type HeartbeatReply,
+  protocolVersion,
+  type RegisterReply,
+  type Registration,
+} from '../../protocol/worker-api.ts';
+import { type Core, lastContact, tellWorker } from './core.ts';
+import { dispatch } from './dispatch.ts';
+import type { LiveJob, Worker } from './model.ts';
+import type { Tx, WorkerStream } from './ports.ts';
+import type { ProgressBook } from './progress-book.ts';
+import { reconcileAbsence, reconcileClaim, type Verdict } from './reconcile.ts';
+import { applyEvent, release, sendCancel, sendOffer, welcome } from './transitions.ts';
+
+/** What workers call. Each takes the worker that its token names; `null` says that the token died meanwhile. */
+export function createWorkerCalls(core: Core, progress: ProgressBook) {
+  const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
+
+  const register = async (id: Worker['id'], said: Registration): Promise<Outcome<RegisterReply>> => {
+    core.presence.heard(id, core.clock.mono());
+    return core.store.write(tx => {
+      const known = tx.worker(id);
+      if (known === null) return gone;
+      const worker = introduce(core, tx, known, said);
+      const verdict = reconcile(core, tx, worker, said);
+      dispatch(core, tx);
+      return accept(registerReply(core, worker, said.currentJobId, verdict));
+    });
+  };
+
+  const heartbeat = async (id: Worker['id'], beat: Heartbeat): Promise<Outcome<HeartbeatReply>> => {
+    core.presence.heard(id, core.clock.mono());
+    const worker = core.store.worker(id);
+    if (worker === null) return gone;
+    if (worker.agent === null)
+      return refuse('not_registered', 'The worker must register before it sends heartbeats');
+    const live = core.store.liveJobOf(id);
+    const jobId = beat.current_job_id ?? null;
+    const interval = core.times.heartbeatMs / 1000;
+    const calm = worker.gone === null && (jobId === null || asExpected(live, jobId, beat));
+    if (live !== null && live.id === jobId && beat.job_progress) progress.note(live.id, beat.job_progress);
+    if (calm) return accept(heartbeatReply({ kind: 'nothing' }, live, interval));
+    return core.store.write(tx => {
+      const present = tx.worker(id);
+      if (present === null) return gone;
+      welcome(core, tx, present);
+      const verdict: Verdict =
+        jobId === null
+          ? { kind: 'nothing' }
+          : reconcileClaim(core, tx, present, { jobId, attemptId: beat.attempt_id ?? null });
+      dispatch(core, tx);
+      return accept({
+        ...heartbeatReply(verdict, tx.liveJobOf(id), interval),
+        abandon_job: abandoned(verdict, jobId),
+      });
+    });
+  };
+
+  const disconnect = async (id: Worker['id']): Promise<Outcome<{ readonly success: true }>> => {
+    core.presence.hangUp(id);
+    return core.store.write(tx => {
+      const worker = tx.worker(id);
+      if (worker === null) return gone;
+      sayGoodbye(core, tx, worker, 'goodbye');
+      dispatch(core, tx);
+      return accept({ success: true as const });
+    });
+  };
+
+  /** The answer ends it; so does the stream that replaces it. */
+  const openStream = (id: Worker['id'], stream: WorkerStream): (() => void) => {
+    core.presence.heard(id, core.clock.mono());
+    core.presence.open(id, stream, core.clock.mono());
+    core.enqueue(tx => {
+      greet(core, tx, id);
+      dispatch(core, tx);
+    });
+    return () => {
+      if (!core.presence.closed(id, stream)) return;
+      core.enqueue(tx => {
+        if (tx.worker(id) !== null) tellWorker(core, tx, 'worker.stream_closed', id);
+      });
+    };
+  };
+
+  return { register, heartbeat, disconnect, openStream };
+}
+
+function introduce(core: Core, tx: Tx, known: Worker, said: Registration): Worker {
+  const restarted = said.instanceId !== null && said.instanceId !== known.agent?.instanceId;
+  const worker: Worker = {
+    ...known,
+    gone: null,
+    lastContactAt: core.clock.wall(),
+    // A new agent has served nobody yet; one that only reconnects keeps what it owes.
+    served: known.served && known.gone === null && !restarted,
+    agent: {
+      capabilities: said.capabilities,
+      host: said.host,
+      persistent: said.persistent ?? known.type === 'persistent',
+      labels: said.labels ?? known.agent?.labels ?? {},
+      protocol: said.protocol,
+      instanceId: said.instanceId,
+      agentVersion: said.agentVersion,
+      registeredAt: core.clock.wall(),
+    },
+  };
+  tx.updateWorker(worker);
+  tellWorker(core, tx, 'worker.registered', worker.id);
+  return worker;
+}
+
+function reconcile(core: Core, tx: Tx, worker: Worker, said: Registration): Verdict {
+  const live = tx.liveJobOf(worker.id);
+  if (live !== null && live.id !== said.currentJobId) reconcileAbsence(core, tx, worker);
+  if (said.currentJobId === null) return { kind: 'nothing' };
+  return reconcileClaim(core, tx, worker, { jobId: said.currentJobId, attemptId: said.currentAttemptId });
+}
+
+function registerReply(core: Core, worker: Worker, said: JobId | null, verdict: Verdict): RegisterReply {
+  const { times } = core;
+  return {
+    worker_id: worker.id,
+    name: worker.name,
+    sse_url: `/api/workers/stream?worker_id=${worker.id}`,
+    resume_job:
+      verdict.kind === 'resume'
+        ? {
+            job_id: verdict.job.id,
+            config_name: verdict.job.spec.configName,
+            status: verdict.job.status,
+            attempt_id: verdict.job.attempt.id,
+          }
+        : null,
+    // The published agent knows no other word for a cancel that it may have missed.
+    abandon_job: verdict.kind === 'cancel' && worker.agent?.protocol === 1 ? said : abandoned(verdict, said),
+    cancel: verdict.kind === 'cancel' ? { job_id: verdict.job.id, attempt_id: verdict.job.attempt.id } : null,
+    protocol: protocolVersion,
+    heartbeat_interval_s: times.heartbeatMs / 1000,
+    heartbeat_timeout_s: times.offlineAfterMs / 1000,
+    stop_grace_s: times.stopGraceMs / 1000,
+    stream_silence_s: times.streamSilenceMs / 1000,
+  };
+}
+
+const abandoned = (verdict: Verdict, said: JobId | null): JobId | null =>
+  verdict.kind === 'abandon' ? said : null;
+
+/** Nothing to write: the beat says what is known already. */
+function asExpected(live: LiveJob | null, jobId: JobId, beat: Heartbeat): boolean {
+  if (live === null || live.id !== jobId) return false;
+  const attemptFits = !beat.attempt_id || beat.attempt_id === live.attempt.id;
+  return (
+    attemptFits && (live.status === 'starting' || live.status === 'running' || live.status === 'cancelling')
+  );
+}
+
+function heartbeatReply(verdict: Verdict, live: LiveJob | null, interval: number): HeartbeatReply {
+  const cancelled = verdict.kind === 'cancel' ? verdict.job : live?.status === 'cancelling' ? live : null;
+  return {
+    success: true,
+    cancel: cancelled && { job_id: cancelled.id, attempt_id: cancelled.attempt.id },
+    abandon_job: null,
+    heartbeat_interval_s: interval,
+  };
+}
+
+/** What a worker hears when its stream opens: the offer that it may have missed, or that it may leave. */
+function greet(core: Core, tx: Tx, id: Worker['id']): void {
+  const known = tx.worker(id);
+  if (known === null) return;
+  welcome(core, tx, known);
+  tellWorker(core, tx, 'worker.connected', id);
+  const live = tx.liveJobOf(id);
+  if (live?.status === 'dispatched') sendOffer(core, tx, live);
+  else if (live?.status === 'cancelling' && known.agent?.protocol === 2) sendCancel(core, tx, live);
+  else release(core, tx, id);
+}
+
+/** The worker is offline: its job waits for it until takeover. */
+export function sayGoodbye(core: Core, tx: Tx, worker: Worker, why: 'goodbye' | 'silent'): void {
+  if (worker.gone !== null) return;
+  tx.updateWorker({ ...worker, gone: why, lastContactAt: lastContact(core, worker) });
+  tellWorker(core, tx, 'worker.offline', worker.id);
+  const live = tx.liveJobOf(worker.id);
+  if (live !== null) applyEvent(core, tx, live, { type: 'silence' });
+  core.watch();
+}

@@ -1,0 +1,36 @@
+import type { Database } from 'better-sqlite3';
+import type { EventFact, StoredEvent, Tx } from '../orchestrator/ports.ts';
+
+type EventStatements = Pick<Tx, 'appendEvent' | 'eventsAfter' | 'eventRange'>;
+
+/** Readers that were away for longer load everything again. */
+const keptEvents = 100_000;
+const pruneEvery = 1_000;
+
+interface Row {
+  readonly seq: number;
+  readonly at: number;
+  readonly fact: string;
+}
+
+export function createEventRows(db: Database): EventStatements {
+  const insert = db.prepare<[number, string]>('INSERT INTO events (at, fact) VALUES (?, ?)');
+  const prune = db.prepare<[number]>('DELETE FROM events WHERE seq <= ?');
+  const after = db.prepare<[number, number], Row>(
+    'SELECT seq, at, fact FROM events WHERE seq > ? ORDER BY seq LIMIT ?',
+  );
+  const first = db.prepare<[], number | null>('SELECT min(seq) FROM events').pluck();
+  // Kept by SQLite even when every row is gone, so that a number is never given twice.
+  const last = db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'events'").pluck();
+  return {
+    appendEvent(fact, at) {
+      const seq = Number(insert.run(at, JSON.stringify(fact)).lastInsertRowid);
+      if (seq % pruneEvery === 0) prune.run(seq - keptEvents);
+      return { ...fact, seq, at };
+    },
+    eventsAfter: (seq, limit) => after.all(seq, limit).map(toEvent),
+    eventRange: () => ({ first: first.get() ?? 0, last: last.get() ?? 0 }),
+  };
+}
+
+const toEvent = ({ seq, at, fact }: Row): StoredEvent => ({ ...(JSON.parse(fact) as EventFact), seq, at });

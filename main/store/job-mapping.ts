@@ -1,0 +1,153 @@
+import type { FailureCause, FinalStatus, JobStatus } from '../../protocol/job.ts';
+import { isFinal } from '../../protocol/job.ts';
+import type { Attempt, AttemptEnd, Job, LiveJob } from '../orchestrator/ports.ts';
+
+export interface AttemptRow {
+  readonly id: Attempt['id'];
+  readonly job_id: Attempt['jobId'];
+  readonly n: number;
+  readonly worker_id: Attempt['workerId'];
+  readonly offered_at: number;
+  readonly started_at: number | null;
+  readonly ended_at: number | null;
+  readonly outcome: AttemptEnd['outcome'] | null;
+  readonly cause: FailureCause | null;
+  readonly error: string | null;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+}
+
+export interface JobRow {
+  readonly id: Job['id'];
+  readonly ord: number;
+  readonly status: JobStatus;
+  readonly config_name: string;
+  readonly requirements: string;
+  readonly priority: number;
+  readonly max_retries: number;
+  readonly queued_at: number;
+  readonly not_before: number;
+  readonly retries_used: number;
+  readonly progress: string | null;
+  readonly attempt_n: number;
+  readonly ended_at: number | null;
+  readonly cause: FailureCause | null;
+  readonly error: string | null;
+}
+
+/** A job with the columns of its newest attempt beside it, prefixed `a_` (null without one). */
+export type JoinedRow = JobRow & { readonly [K in keyof AttemptRow as `a_${K}`]: AttemptRow[K] | null };
+
+export const attemptColumns = [
+  'id',
+  'job_id',
+  'n',
+  'worker_id',
+  'offered_at',
+  'started_at',
+  'ended_at',
+  'outcome',
+  'cause',
+  'error',
+  'exit_code',
+  'signal',
+] as const;
+
+export function toAttempt(row: AttemptRow): Attempt {
+  const end: AttemptEnd | null =
+    row.ended_at === null || row.outcome === null
+      ? null
+      : {
+          at: row.ended_at,
+          outcome: row.outcome,
+          cause: row.cause,
+          error: row.error,
+          exitCode: row.exit_code,
+          signal: row.signal,
+        };
+  return {
+    id: row.id,
+    jobId: row.job_id,
+    n: row.n,
+    workerId: row.worker_id,
+    offeredAt: row.offered_at,
+    startedAt: row.started_at,
+    end,
+  };
+}
+
+export function attemptRow(attempt: Attempt): AttemptRow {
+  return {
+    id: attempt.id,
+    job_id: attempt.jobId,
+    n: attempt.n,
+    worker_id: attempt.workerId,
+    offered_at: attempt.offeredAt,
+    started_at: attempt.startedAt,
+    ended_at: attempt.end?.at ?? null,
+    outcome: attempt.end?.outcome ?? null,
+    cause: attempt.end?.cause ?? null,
+    error: attempt.end?.error ?? null,
+    exit_code: attempt.end?.exitCode ?? null,
+    signal: attempt.end?.signal ?? null,
+  };
+}
+
+/** What these columns hold was written by `jobRow` and `attemptRow`, so their shape is known. */
+export function toJob(row: JoinedRow): Job {
+  const attempt = row.a_id === null ? null : toAttempt(newestAttempt(row));
+  const base = {
+    id: row.id,
+    order: row.ord,
+    spec: {
+      configName: row.config_name,
+      requirements: JSON.parse(row.requirements) as Job['spec']['requirements'],
+      priority: row.priority,
+      maxRetries: row.max_retries,
+    },
+    queuedAt: row.queued_at,
+    retriesUsed: row.retries_used,
+    progress: row.progress === null ? null : (JSON.parse(row.progress) as Job['progress']),
+  };
+  const { status } = row;
+  if (status === 'pending') return { ...base, attempt, status, notBefore: row.not_before };
+  if (isFinal(status)) return ended(base, attempt, status, row);
+  if (attempt === null) throw new Error(`job ${row.id} is ${status} without an attempt`);
+  return { ...base, attempt, status };
+}
+
+type Base = Omit<LiveJob, 'attempt' | 'status'>;
+
+const ended = (base: Base, attempt: Attempt | null, status: FinalStatus, row: JobRow): Job => ({
+  ...base,
+  attempt,
+  status,
+  endedAt: row.ended_at ?? 0,
+  cause: row.cause,
+  error: row.error,
+});
+
+function newestAttempt(row: JoinedRow): AttemptRow {
+  const values = row as unknown as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(attemptColumns.map(name => [name, values[`a_${name}`]])) as unknown as AttemptRow;
+}
+
+export function jobRow(job: Job): JobRow {
+  return {
+    id: job.id,
+    ord: job.order,
+    status: job.status,
+    config_name: job.spec.configName,
+    requirements: JSON.stringify(job.spec.requirements),
+    priority: job.spec.priority,
+    max_retries: job.spec.maxRetries,
+    queued_at: job.queuedAt,
+    not_before: job.status === 'pending' ? job.notBefore : 0,
+    retries_used: job.retriesUsed,
+    progress: job.progress && JSON.stringify(job.progress),
+    attempt_n: job.attempt?.n ?? 0,
+    ended_at: 'endedAt' in job ? job.endedAt : null,
+    cause: 'cause' in job ? job.cause : null,
+    error: 'error' in job ? job.error : null,
+  };
+}

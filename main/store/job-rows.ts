@@ -1,0 +1,142 @@
+import type { Database } from 'better-sqlite3';
+import { liveStatuses } from '../../protocol/job.ts';
+import type { JobFilter, JobPayload, LiveJob, PendingJob, Tx } from '../orchestrator/ports.ts';
+import {
+  type AttemptRow,
+  attemptColumns,
+  attemptRow,
+  type JobRow,
+  type JoinedRow,
+  jobRow,
+  toAttempt,
+  toJob,
+} from './job-mapping.ts';
+
+type JobStatements = Pick<
+  Tx,
+  | 'job'
+  | 'jobs'
+  | 'pendingJobs'
+  | 'liveJobs'
+  | 'liveJobOf'
+  | 'payload'
+  | 'attempts'
+  | 'position'
+  | 'jobCounts'
+  | 'insertJob'
+  | 'replaceJob'
+  | 'setProgress'
+  | 'nextJobOrder'
+>;
+
+const select = `
+  SELECT j.*, ${attemptColumns.map(name => `a.${name} AS a_${name}`).join(', ')}
+  FROM jobs j LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n`;
+const live = liveStatuses.map(status => `'${status}'`).join(', ');
+const named = (columns: readonly string[]): string => columns.map(name => `@${name}`).join(', ');
+
+export function createJobRows(db: Database): JobStatements {
+  return { ...jobReads(db), ...jobWrites(db) };
+}
+
+function jobReads(db: Database) {
+  const byId = db.prepare<[string], JoinedRow>(`${select} WHERE j.id = ?`);
+  const pending = db.prepare<[], JoinedRow>(
+    `${select} WHERE j.status = 'pending' ORDER BY j.priority DESC, j.ord`,
+  );
+  const alive = db.prepare<[], JoinedRow>(`${select} WHERE j.status IN (${live}) ORDER BY j.ord`);
+  const ofWorker = db.prepare<[string], JoinedRow>(
+    `${select} WHERE a.worker_id = ? AND a.ended_at IS NULL AND j.status IN (${live})`,
+  );
+  const listed = db.prepare<[Record<string, unknown>], JoinedRow>(`${select}
+    WHERE (@status IS NULL OR j.status = @status) AND (@all = 1 OR j.ended_at IS NULL)
+    ORDER BY j.ord DESC LIMIT @limit OFFSET @offset`);
+  const payloadOf = db.prepare<[string], { readonly config: string; readonly dataloader: string }>(
+    'SELECT config, dataloader FROM payloads WHERE job_id = ?',
+  );
+  const attemptsOf = db.prepare<[string], AttemptRow>('SELECT * FROM attempts WHERE job_id = ? ORDER BY n');
+  const ahead = db
+    .prepare<[Record<string, unknown>], number>(
+      `SELECT count(*) FROM jobs WHERE status = 'pending'
+        AND (priority > @priority OR (priority = @priority AND ord < @order))`,
+    )
+    .pluck();
+  const counts = db.prepare<[], { readonly pending: number; readonly live: number }>(
+    `SELECT count(*) FILTER (WHERE status = 'pending') AS pending,
+            count(*) FILTER (WHERE status <> 'pending') AS live
+     FROM jobs WHERE status IN ('pending', ${live})`,
+  );
+  return {
+    job(id: string) {
+      const row = byId.get(id);
+      return row === undefined ? null : toJob(row);
+    },
+    jobs: ({ status, includeFinal, limit, offset }: JobFilter) =>
+      listed.all({ status: status ?? null, all: includeFinal ? 1 : 0, limit, offset }).map(toJob),
+    pendingJobs: () => pending.all().map(row => toJob(row) as PendingJob),
+    liveJobs: () => alive.all().map(row => toJob(row) as LiveJob),
+    liveJobOf(worker: string) {
+      const row = ofWorker.get(worker);
+      return row === undefined ? null : (toJob(row) as LiveJob);
+    },
+    payload(job: string) {
+      const row = payloadOf.get(job);
+      if (row === undefined) return null;
+      return {
+        config: JSON.parse(row.config) as JobPayload['config'],
+        dataloader: JSON.parse(row.dataloader) as unknown,
+      };
+    },
+    attempts: (job: string) => attemptsOf.all(job).map(toAttempt),
+    position: (job: PendingJob) => (ahead.get({ priority: job.spec.priority, order: job.order }) ?? 0) + 1,
+    jobCounts: () => counts.get() ?? { pending: 0, live: 0 },
+  };
+}
+
+const jobColumns: readonly (keyof JobRow)[] = [
+  'id',
+  'ord',
+  'status',
+  'config_name',
+  'requirements',
+  'priority',
+  'max_retries',
+  'queued_at',
+  'not_before',
+  'retries_used',
+  'progress',
+  'attempt_n',
+  'ended_at',
+  'cause',
+  'error',
+];
+
+function jobWrites(db: Database) {
+  const insert = db.prepare(`INSERT INTO jobs (${jobColumns.join(', ')}) VALUES (${named(jobColumns)})`);
+  const insertPayload = db.prepare('INSERT INTO payloads (job_id, config, dataloader) VALUES (?, ?, ?)');
+  const replace = db.prepare(`
+    UPDATE jobs SET status = @status, priority = @priority, not_before = @not_before, retries_used = @retries_used,
+      progress = @progress, attempt_n = @attempt_n, ended_at = @ended_at, cause = @cause, error = @error
+    WHERE id = @id AND status = @was_status AND attempt_n = @was_attempt_n`);
+  const upsertAttempt = db.prepare(`
+    INSERT INTO attempts (${attemptColumns.join(', ')}) VALUES (${named(attemptColumns)})
+    ON CONFLICT (id) DO UPDATE SET started_at = @started_at, ended_at = @ended_at, outcome = @outcome,
+      cause = @cause, error = @error, exit_code = @exit_code, signal = @signal`);
+  const progress = db.prepare('UPDATE jobs SET progress = ? WHERE id = ?');
+  const nextOrder = db.prepare<[], number>('SELECT coalesce(max(ord), 0) + 1 FROM jobs').pluck();
+  const writes: Pick<Tx, 'insertJob' | 'replaceJob' | 'setProgress' | 'nextJobOrder'> = {
+    insertJob(job, payload) {
+      insert.run(jobRow(job));
+      insertPayload.run(job.id, JSON.stringify(payload.config), JSON.stringify(payload.dataloader ?? null));
+    },
+    replaceJob(was, next) {
+      const guard = { was_status: was.status, was_attempt_n: was.attempt?.n ?? 0 };
+      if (replace.run({ ...jobRow(next), ...guard }).changes === 0) return false;
+      if (next.attempt !== null) upsertAttempt.run(attemptRow(next.attempt));
+      return true;
+    },
+    setProgress: (job, value) => void progress.run(JSON.stringify(value), job),
+    nextJobOrder: () => nextOrder.get() ?? 1,
+  };
+  return writes;
+}

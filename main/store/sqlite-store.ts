@@ -1,0 +1,53 @@
+import { chmodSync, closeSync, openSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import type { Log, Store, Tx } from '../orchestrator/ports.ts';
+import { createEventRows } from './event-rows.ts';
+import { createWriter } from './group-commit.ts';
+import { createJobRows } from './job-rows.ts';
+import { migrate } from './migrations.ts';
+import { createWorkerRows } from './worker-rows.ts';
+
+/** `synchronous` as SQLite numbers it: a commit returns when the disk has it. */
+const full = 2;
+
+/** Opens the database (`:memory:` for none on disk), creating or migrating it. Throws with a reason if that fails. */
+export function openSqliteStore(file: string, log: Log): Store {
+  const db = openDatabase(file);
+  const rows = { ...createWorkerRows(db), ...createJobRows(db), ...createEventRows(db) };
+  const writer = createWriter(db, cause => log.error('store.effect_failed', { cause }));
+  const tx: Tx = { ...rows, afterCommit: writer.afterCommit };
+  return {
+    ...rows,
+    write: command => writer.write(() => command(tx)),
+    close() {
+      writer.close();
+      db.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+function openDatabase(file: string): Database.Database {
+  const onDisk = file !== ':memory:';
+  // Made with its mode before SQLite writes a byte; its companions (-wal, -shm) take the mode over.
+  if (onDisk) {
+    closeSync(openSync(file, 'a', 0o600));
+    chmodSync(file, 0o600);
+  }
+  const db = new Database(file);
+  try {
+    db.pragma('journal_mode = WAL');
+    db.pragma('foreign_keys = ON');
+    // After WAL, not before: the pragma reads FULL either way, but would fall to NORMAL with the first write.
+    db.pragma('synchronous = FULL');
+    if (process.platform === 'darwin') db.pragma('fullfsync = 1');
+    migrate(db);
+    const synchronous = db.pragma('synchronous', { simple: true });
+    if (synchronous !== full)
+      throw new Error(`SQLite runs with synchronous=${String(synchronous)}, not FULL`);
+    return db;
+  } catch (cause) {
+    db.close();
+    throw cause;
+  }
+}

@@ -1,0 +1,91 @@
+import type { Database } from 'better-sqlite3';
+import type { Tx, Worker } from '../orchestrator/ports.ts';
+
+type WorkerStatements = Pick<
+  Tx,
+  | 'worker'
+  | 'workers'
+  | 'workerByTokenHash'
+  | 'insertWorker'
+  | 'updateWorker'
+  | 'setTokenHash'
+  | 'removeWorker'
+>;
+
+interface Row {
+  readonly id: Worker['id'];
+  readonly name: string;
+  readonly type: Worker['type'];
+  readonly labels: string;
+  readonly created_at: number;
+  readonly agent: string | null;
+  readonly drain: string | null;
+  readonly last_contact_at: number | null;
+  readonly gone: Worker['gone'];
+  readonly served: 0 | 1;
+}
+
+const columns = 'id, name, type, labels, created_at, agent, drain, last_contact_at, gone, served';
+
+export function createWorkerRows(db: Database): WorkerStatements {
+  const byId = db.prepare<[string], Row>(
+    `SELECT ${columns} FROM workers WHERE id = ? AND removed_at IS NULL`,
+  );
+  const all = db.prepare<[], Row>(
+    `SELECT ${columns} FROM workers WHERE removed_at IS NULL ORDER BY created_at, id`,
+  );
+  const byHash = db.prepare<[string], Row>(`SELECT ${columns} FROM workers WHERE token_hash = ?`);
+  const insert = db.prepare(`
+    INSERT INTO workers (${columns}, token_hash)
+    VALUES (@id, @name, @type, @labels, @created_at, @agent, @drain, @last_contact_at, @gone, @served, @token_hash)`);
+  const update = db.prepare(`
+    UPDATE workers SET name = @name, type = @type, labels = @labels, agent = @agent, drain = @drain,
+      last_contact_at = @last_contact_at, gone = @gone, served = @served
+    WHERE id = @id AND removed_at IS NULL`);
+  const setHash = db.prepare('UPDATE workers SET token_hash = ? WHERE id = ? AND removed_at IS NULL');
+  const remove = db.prepare(
+    "UPDATE workers SET token_hash = NULL, removed_at = unixepoch('now') * 1000 WHERE id = ?",
+  );
+  return {
+    worker: id => fromRow(byId.get(id)),
+    workers: () => all.all().map(toWorker),
+    workerByTokenHash: hash => fromRow(byHash.get(hash)),
+    insertWorker: (worker, tokenHash) => void insert.run({ ...toRow(worker), token_hash: tokenHash }),
+    updateWorker: worker => void update.run(toRow(worker)),
+    setTokenHash: (id, hash) => void setHash.run(hash, id),
+    removeWorker: id => void remove.run(id),
+  };
+}
+
+const fromRow = (row: Row | undefined): Worker | null => (row === undefined ? null : toWorker(row));
+
+/** What these columns hold was written by `toRow`, so its shape is known. */
+function toWorker(row: Row): Worker {
+  return {
+    id: row.id,
+    name: row.name,
+    type: row.type,
+    labels: JSON.parse(row.labels) as Worker['labels'],
+    createdAt: row.created_at,
+    agent: row.agent === null ? null : (JSON.parse(row.agent) as Worker['agent']),
+    drain: row.drain === null ? null : (JSON.parse(row.drain) as Worker['drain']),
+    lastContactAt: row.last_contact_at,
+    gone: row.gone,
+    served: row.served === 1,
+  };
+}
+
+function toRow(worker: Worker): Row {
+  return {
+    id: worker.id,
+    name: worker.name,
+    type: worker.type,
+    labels: JSON.stringify(worker.labels),
+    created_at: worker.createdAt,
+    agent: worker.agent && JSON.stringify(worker.agent),
+    drain: worker.drain && JSON.stringify(worker.drain),
+    last_contact_at: worker.lastContactAt === null ? null : Math.round(worker.lastContactAt),
+    gone: worker.gone,
+    served: worker.served ? 1 : 0,
+  };
+}
