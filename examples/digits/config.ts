@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { accepted, type Checked, refused, systemErrorText } from './checked.ts';
+
+export type TrainingConfig = {
+  readonly epochs: number;
+  /** Images a step. */
+  readonly batchSize: number;
+  readonly learningRate: number;
+  /** The learning rate moves in a straight line from `learningRate` at the first step to this at the last. */
+  readonly finalLearningRate: number;
+  readonly momentum: number;
+  /** Units of the hidden layer. */
+  readonly hidden: number;
+  readonly seed: number;
+  /** Steps between two checkpoints. */
+  readonly checkpointEvery: number;
+  /** How many checkpoints stay on disk. */
+  readonly keepCheckpoints: number;
+};
+
+type Rule = {
+  readonly from: number;
+  readonly to: number;
+  readonly whole: boolean;
+  readonly fallback: number | undefined;
+};
+
+// The largest batch on the largest layer takes about 0.2 s a step. A stop is heard between steps, and must not wait
+// longer than that.
+const RULES = {
+  epochs: { from: 1, to: 1000, whole: true, fallback: undefined },
+  batch_size: { from: 1, to: 1024, whole: true, fallback: undefined },
+  learning_rate: { from: 1e-6, to: 1000, whole: false, fallback: undefined },
+  final_learning_rate: { from: 1e-6, to: 1000, whole: false, fallback: undefined },
+  momentum: { from: 0, to: 0.999, whole: false, fallback: 0.9 },
+  hidden: { from: 1, to: 512, whole: true, fallback: undefined },
+  seed: { from: 0, to: 2 ** 32 - 1, whole: true, fallback: 1 },
+  checkpoint_every: { from: 1, to: 1_000_000, whole: true, fallback: 500 },
+  keep_checkpoints: { from: 1, to: 1000, whole: true, fallback: 3 },
+} satisfies Record<string, Rule>;
+
+/** What the orchestrator reads in a config and a trainer must let pass. */
+const FOREIGN_KEYS = new Set(['trainer', 'num_processes', 'description']);
+
+/** Reads a config file. A refusal names the file, the key, and what is allowed. */
+export async function readTrainingConfig(path: string): Promise<Checked<TrainingConfig>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) return refused(`config ${path} is not valid JSON: ${error.message}`);
+    return refused(`cannot read the config: ${systemErrorText(error)}`);
+  }
+  const parsed = parseTrainingConfig(value);
+  return parsed.ok ? parsed : refused(`config ${path}: ${parsed.reason}`);
+}
+
+/** Takes the parsed JSON of a config. Only the first thing that is wrong is named. */
+export function parseTrainingConfig(value: unknown): Checked<TrainingConfig> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return refused('expected an object, {"epochs": 2, ...}');
+  }
+  const given = new Map<string, unknown>(Object.entries(value));
+  const known = Object.keys(RULES);
+  for (const key of given.keys()) {
+    if (known.includes(key) || FOREIGN_KEYS.has(key) || key.startsWith('$')) continue;
+    return refused(`"${key}" is not a key of this trainer; it knows ${known.join(', ')}`);
+  }
+  const problems: string[] = [];
+  const read = (key: keyof typeof RULES, fallback: number | undefined = RULES[key].fallback): number => {
+    const number = given.has(key) ? given.get(key) : fallback;
+    if (typeof number === 'number' && isAllowed(number, RULES[key])) return number;
+    const found = number === undefined ? 'it is missing' : `it is ${JSON.stringify(number)}`;
+    problems.push(`"${key}" must be ${describe(RULES[key])}, and ${found}`);
+    return Number.NaN;
+  };
+  const learningRate = read('learning_rate');
+  const config: TrainingConfig = {
+    epochs: read('epochs'),
+    batchSize: read('batch_size'),
+    learningRate,
+    finalLearningRate: read('final_learning_rate', learningRate),
+    momentum: read('momentum'),
+    hidden: read('hidden'),
+    seed: read('seed'),
+    checkpointEvery: read('checkpoint_every'),
+    keepCheckpoints: read('keep_checkpoints'),
+  };
+  const [problem] = problems;
+  return problem === undefined ? accepted(config) : refused(problem);
+}
+
+function isAllowed(number: number, rule: Rule): boolean {
+  return number >= rule.from && number <= rule.to && (!rule.whole || Number.isInteger(number));
+}
+
+function describe(rule: Rule): string {
+  return `a ${rule.whole ? 'whole number' : 'number'} from ${rule.from} to ${rule.to}`;
+}

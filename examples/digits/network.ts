@@ -1,0 +1,153 @@
+import type { SparseImages } from './dataset.ts';
+import type { Random } from './random.ts';
+
+/** Layer sizes: pixels, hidden units, classes. */
+export type Shape = { readonly inputs: number; readonly hidden: number; readonly outputs: number };
+
+/**
+ * A network with one hidden layer: ReLU, then softmax with cross-entropy.
+ * Its parameters lie in one array, so that an optimizer and a checkpoint need not know its layers:
+ * input weights [inputs x hidden], hidden biases [hidden], output weights [outputs x hidden], output biases [outputs].
+ */
+export type Network = {
+  readonly parameters: Float32Array;
+  /** Same layout as `parameters`; `backpropagate` adds to it, whoever steps clears it. */
+  readonly gradients: Float32Array;
+  /** Adds the gradient of one image's loss to `gradients`. Returns that loss, in nats. */
+  readonly backpropagate: (images: SparseImages, image: number, label: number) => number;
+  /** The most probable class of one image. */
+  readonly classify: (images: SparseImages, image: number) => number;
+};
+
+export function countParameters({ inputs, hidden, outputs }: Shape): number {
+  return inputs * hidden + hidden + outputs * hidden + outputs;
+}
+
+/** Begins with weights after He et al. 2015 (uniform, variance 2 / fan-in) and zero biases. */
+export function createNetwork(shape: Shape, random: Random): Network {
+  const parameters = new Float32Array(countParameters(shape));
+  const weights = splitLayers(shape, parameters);
+  fillUniform(weights.input, Math.sqrt(6 / shape.inputs), random);
+  fillUniform(weights.output, Math.sqrt(6 / shape.hidden), random);
+  const gradients = new Float32Array(parameters.length);
+  const pass = createPasses(shape, weights, splitLayers(shape, gradients));
+  return { parameters, gradients, ...pass };
+}
+
+type Layers = {
+  readonly input: Float32Array;
+  readonly hiddenBias: Float32Array;
+  readonly output: Float32Array;
+  readonly outputBias: Float32Array;
+};
+
+function splitLayers({ inputs, hidden, outputs }: Shape, flat: Float32Array): Layers {
+  const afterInput = inputs * hidden;
+  const afterHidden = afterInput + hidden;
+  const afterOutput = afterHidden + outputs * hidden;
+  return {
+    input: flat.subarray(0, afterInput),
+    hiddenBias: flat.subarray(afterInput, afterHidden),
+    output: flat.subarray(afterHidden, afterOutput),
+    outputBias: flat.subarray(afterOutput),
+  };
+}
+
+function fillUniform(target: Float32Array, limit: number, random: Random): void {
+  for (let index = 0; index < target.length; index++) target[index] = (2 * random.next() - 1) * limit;
+}
+
+/**
+ * The loops below run some hundred million times an epoch. Input weights are stored by pixel, so that one non-zero
+ * pixel reads (and one gradient row writes) `hidden` neighbours; zero pixels are never visited. `!` marks indices
+ * that are in range by construction: a fallback would cost a comparison in each.
+ */
+function createPasses(shape: Shape, weights: Layers, gradients: Layers) {
+  const { hidden, outputs } = shape;
+  const activations = new Float64Array(hidden);
+  const hiddenErrors = new Float64Array(hidden);
+  const scores = new Float64Array(outputs);
+
+  function forward(images: SparseImages, image: number): void {
+    const { columns, values } = images;
+    const end = images.starts[image + 1]!;
+    activations.set(weights.hiddenBias);
+    for (let k = images.starts[image]!; k < end; k++) {
+      const value = values[k]!;
+      const row = columns[k]! * hidden;
+      for (let unit = 0; unit < hidden; unit++) activations[unit]! += value * weights.input[row + unit]!;
+    }
+    // Not `> 0 ? x : 0`: that would turn a NaN into 0 and hide that the training has diverged.
+    for (let unit = 0; unit < hidden; unit++) if (activations[unit]! < 0) activations[unit] = 0;
+    for (let output = 0; output < outputs; output++) {
+      let score = weights.outputBias[output]!;
+      const row = output * hidden;
+      for (let unit = 0; unit < hidden; unit++) score += weights.output[row + unit]! * activations[unit]!;
+      scores[output] = score;
+    }
+  }
+
+  function backpropagate(images: SparseImages, image: number, label: number): number {
+    forward(images, image);
+    const loss = toErrors(scores, label);
+    hiddenErrors.fill(0);
+    for (let output = 0; output < outputs; output++) {
+      const error = scores[output]!;
+      const row = output * hidden;
+      gradients.outputBias[output]! += error;
+      for (let unit = 0; unit < hidden; unit++) {
+        gradients.output[row + unit]! += error * activations[unit]!;
+        hiddenErrors[unit]! += error * weights.output[row + unit]!;
+      }
+    }
+    for (let unit = 0; unit < hidden; unit++) {
+      if (activations[unit] === 0) hiddenErrors[unit] = 0;
+      gradients.hiddenBias[unit]! += hiddenErrors[unit]!;
+    }
+    const { columns, values } = images;
+    const end = images.starts[image + 1]!;
+    for (let k = images.starts[image]!; k < end; k++) {
+      const value = values[k]!;
+      const row = columns[k]! * hidden;
+      for (let unit = 0; unit < hidden; unit++) gradients.input[row + unit]! += value * hiddenErrors[unit]!;
+    }
+    return loss;
+  }
+
+  function classify(images: SparseImages, image: number): number {
+    forward(images, image);
+    return scores.indexOf(Math.max(...scores));
+  }
+
+  return { backpropagate, classify };
+}
+
+/** Turns scores into (probability - target), in place, and returns the cross-entropy. The maximum is taken off first,
+ * so that large scores don't overflow. */
+function toErrors(scores: Float64Array, label: number): number {
+  const largest = Math.max(...scores);
+  let sum = 0;
+  for (const score of scores) sum += Math.exp(score - largest);
+  const loss = Math.log(sum) - (scores[label]! - largest);
+  for (let output = 0; output < scores.length; output++) {
+    scores[output] = Math.exp(scores[output]! - largest) / sum - (output === label ? 1 : 0);
+  }
+  return loss;
+}
+
+/**
+ * One step of stochastic gradient descent with momentum: velocity = momentum * velocity + mean gradient, parameters
+ * -= rate * velocity. Clears the gradients for the next batch.
+ */
+export function stepWithMomentum(
+  { parameters, gradients }: Network,
+  velocity: Float32Array,
+  { learningRate, momentum, batchSize }: { learningRate: number; momentum: number; batchSize: number },
+): void {
+  for (let index = 0; index < parameters.length; index++) {
+    const moved = momentum * velocity[index]! + gradients[index]! / batchSize;
+    velocity[index] = moved;
+    parameters[index]! -= learningRate * moved;
+  }
+  gradients.fill(0);
+}

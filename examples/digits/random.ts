@@ -1,0 +1,42 @@
+export type Random = {
+  /** Uniform in [0, 1), with 32 random bits. */
+  readonly next: () => number;
+};
+
+const GOLDEN_RATIO = 0x9e3779b9;
+
+/**
+ * A mulberry32 generator. Equal (seed, stream) give equal numbers, and each stream of a seed is its own sequence:
+ * whoever knows the seed and where a run stands can make its random numbers again, so none has to be stored.
+ */
+export function createRandom(seed: number, stream: number): Random {
+  let state = mix(mix(seed) ^ Math.imul(stream + 1, GOLDEN_RATIO));
+  return {
+    next: () => {
+      state = (state + 0x6d2b79f5) | 0;
+      let bits = Math.imul(state ^ (state >>> 15), 1 | state);
+      bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
+      return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+    },
+  };
+}
+
+/** The numbers 0 to `count` - 1 in random order (Fisher-Yates). */
+export function shuffleIndices(count: number, random: Random): Uint32Array {
+  const order = Uint32Array.from({ length: count }, (_, index) => index);
+  for (let last = count - 1; last > 0; last--) {
+    const other = Math.floor(random.next() * (last + 1));
+    const moved = order[last] ?? 0;
+    order[last] = order[other] ?? 0;
+    order[other] = moved;
+  }
+  return order;
+}
+
+/** The finalizer of MurmurHash3: seeds that differ in one bit give states that differ in about half. */
+function mix(value: number): number {
+  let bits = value | 0;
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return bits ^ (bits >>> 16);
+}

@@ -1,0 +1,42 @@
+import type { TrainingConfig } from './config.ts';
+import { createRandom, shuffleIndices } from './random.ts';
+
+/** What a step trains on, and how fast; it follows from the config and the step alone. */
+export type Schedule = {
+  readonly totalSteps: number;
+  /** Of the step with this number, counted from 0; epochs are counted from 1. */
+  readonly epochAt: (step: number) => number;
+  readonly learningRateAt: (step: number) => number;
+  /** The images of that step. The last batch of an epoch may be a smaller one. */
+  readonly batchAt: (step: number) => Uint32Array;
+};
+
+/** The weights' first values take random stream 0 of the seed, the order of epoch n takes stream n. */
+export const WEIGHTS_STREAM = 0;
+
+export function createSchedule(config: TrainingConfig, images: number): Schedule {
+  const stepsPerEpoch = Math.ceil(images / config.batchSize);
+  const totalSteps = config.epochs * stepsPerEpoch;
+  const epochAt = (step: number): number => Math.floor(step / stepsPerEpoch) + 1;
+  let current: { readonly epoch: number; readonly order: Uint32Array } = {
+    epoch: 0,
+    order: new Uint32Array(),
+  };
+
+  return {
+    totalSteps,
+    epochAt,
+    learningRateAt: step => {
+      const fraction = totalSteps > 1 ? step / (totalSteps - 1) : 0;
+      return config.learningRate + (config.finalLearningRate - config.learningRate) * fraction;
+    },
+    batchAt: step => {
+      const epoch = epochAt(step);
+      if (current.epoch !== epoch) {
+        current = { epoch, order: shuffleIndices(images, createRandom(config.seed, epoch)) };
+      }
+      const from = (step % stepsPerEpoch) * config.batchSize;
+      return current.order.subarray(from, from + config.batchSize);
+    },
+  };
+}

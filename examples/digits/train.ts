@@ -1,0 +1,12 @@
+import { runCommand } from './command.ts';
+
+const stop = new AbortController();
+// Once: a second SIGTERM ends the process at once, the way it does without a handler.
+process.once('SIGTERM', () => stop.abort());
+
+process.exitCode = await runCommand(process.argv.slice(2), {
+  print: line => process.stdout.write(`${line}\n`),
+  complain: line => process.stderr.write(`${line}\n`),
+  now: () => performance.now(),
+  stop: stop.signal,
+});

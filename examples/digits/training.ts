@@ -1,0 +1,171 @@
+import { setImmediate } from 'node:timers/promises';
+import type { TrainingConfig } from './config.ts';
+import type { Digits, LabelledImages } from './dataset.ts';
+import { createNetwork, type Network, type Shape, stepWithMomentum } from './network.ts';
+import { createReporter, type Progress } from './progress.ts';
+import { createRandom } from './random.ts';
+import { createSchedule, WEIGHTS_STREAM } from './schedule.ts';
+
+/** Where a run stands after `step` steps. */
+export type TrainingState = {
+  readonly step: number;
+  /** Exponential mean of the batches' losses, in nats; undefined before the first step. */
+  readonly runningLoss: number | undefined;
+  /** Over all attempts. */
+  readonly trainSeconds: number;
+  readonly parameters: Float32Array;
+  readonly velocity: Float32Array;
+};
+
+export type TrainingPorts = {
+  /** Monotonic, in milliseconds. */
+  readonly now: () => number;
+  readonly report: (progress: Progress) => void;
+  /** After each epoch, with the share of the test images that the network gets right. */
+  readonly tellEpoch: (epoch: number, accuracy: number) => void;
+  /** The state's arrays are the live ones: they stay as they are until the promise settles, and no longer. */
+  readonly save: (state: TrainingState) => Promise<void>;
+  readonly stop: AbortSignal;
+};
+
+export type TrainingOutcome =
+  | { readonly kind: 'finished'; readonly accuracy: number; readonly state: TrainingState }
+  | { readonly kind: 'stopped'; readonly state: TrainingState }
+  | {
+      readonly kind: 'diverged';
+      readonly step: number;
+      readonly learningRate: number;
+      /** How it shows; a part of a sentence. */
+      readonly sign: string;
+    };
+
+const NEWEST_LOSS_SHARE = 0.02; // the running mean looks back over about 50 steps
+const BREATHE_EVERY_MS = 20;
+const IMAGES_PER_BREATH = 500;
+
+/**
+ * Trains from the beginning, or on from `start`, until the config's epochs are done, the loss has diverged, or `stop`
+ * is aborted. Saves every `checkpointEvery` steps, at the end, and when stopped. Equal configs and digits give equal
+ * weights, with and without a break in between.
+ */
+export async function train(
+  config: TrainingConfig,
+  digits: Digits,
+  shape: Shape,
+  ports: TrainingPorts,
+  start?: TrainingState,
+): Promise<TrainingOutcome> {
+  const { training, test } = digits;
+  const schedule = createSchedule(config, training.images.count);
+  const network = createNetwork(shape, createRandom(config.seed, WEIGHTS_STREAM));
+  const velocity = new Float32Array(network.parameters.length);
+  if (start !== undefined) {
+    network.parameters.set(start.parameters);
+    velocity.set(start.velocity);
+  }
+  let step = start?.step ?? 0;
+  let runningLoss = start?.runningLoss;
+  let savedStep: number | undefined;
+  const startedMs = ports.now();
+  const reporter = createReporter(ports.now, step, ports.report);
+  const breathe = createBreather(ports.now);
+
+  const describeState = (): TrainingState => ({
+    step,
+    runningLoss,
+    trainSeconds: (start?.trainSeconds ?? 0) + (ports.now() - startedMs) / 1000,
+    parameters: network.parameters,
+    velocity,
+  });
+  const save = async (): Promise<TrainingState> => {
+    const state = describeState();
+    if (savedStep !== step) await ports.save(state);
+    savedStep = step;
+    return state;
+  };
+
+  while (step < schedule.totalSteps) {
+    if (ports.stop.aborted) return { kind: 'stopped', state: await save() };
+    const learningRate = schedule.learningRateAt(step);
+    const batch = schedule.batchAt(step);
+    const epoch = schedule.epochAt(step);
+    const loss = backpropagateBatch(network, training, batch);
+    runningLoss = runningLoss === undefined ? loss : runningLoss + NEWEST_LOSS_SHARE * (loss - runningLoss);
+    stepWithMomentum(network, velocity, {
+      learningRate,
+      momentum: config.momentum,
+      batchSize: batch.length,
+    });
+    step += 1;
+    const isSaveDue = step % config.checkpointEvery === 0 || step === schedule.totalSteps;
+    const sign = findDivergence(runningLoss, shape, isSaveDue ? network.parameters : undefined);
+    if (sign !== undefined) return { kind: 'diverged', step, learningRate, sign };
+    if (isSaveDue) await save();
+    reporter.afterStep({ step, totalSteps: schedule.totalSteps, epoch, loss: runningLoss, learningRate });
+    if (step < schedule.totalSteps && schedule.epochAt(step) !== epoch) {
+      const accuracy = await measureAccuracy(network, test, ports.stop);
+      if (accuracy !== undefined) ports.tellEpoch(epoch, accuracy);
+    }
+    await breathe();
+  }
+  const state = await save();
+  const accuracy = await measureAccuracy(network, test, ports.stop);
+  if (accuracy === undefined) return { kind: 'stopped', state };
+  ports.tellEpoch(config.epochs, accuracy);
+  return { kind: 'finished', accuracy, state };
+}
+
+/** Adds the batch's gradients up. Returns its mean loss. */
+function backpropagateBatch(
+  network: Network,
+  { images, labels }: LabelledImages,
+  batch: Uint32Array,
+): number {
+  let sum = 0;
+  for (const image of batch) sum += network.backpropagate(images, image, labels[image] ?? 0);
+  return sum / batch.length;
+}
+
+/**
+ * Guessing costs ln(classes). A network that does ten times worse, over some fifty steps, does not come back: its
+ * hidden units are mostly dead, and it may bounce about like that for ever without the loss becoming NaN. Parameters
+ * are looked at before they are saved: one overflow may lie in them that the loss has not shown yet.
+ */
+function findDivergence(
+  runningLoss: number,
+  shape: Shape,
+  parameters: Float32Array | undefined,
+): string | undefined {
+  const guessing = Math.log(shape.outputs);
+  if (!(runningLoss < 10 * guessing)) {
+    return `the mean loss is ${runningLoss.toFixed(2)}, and guessing would cost ${guessing.toFixed(2)}`;
+  }
+  return parameters?.every(Number.isFinite) === false ? 'a weight is no longer a finite number' : undefined;
+}
+
+/** Lets signals and output through every now and then: the training itself never waits for anything. */
+function createBreather(now: () => number): () => Promise<void> {
+  let lastMs = now();
+  return async () => {
+    if (now() - lastMs < BREATHE_EVERY_MS) return;
+    await setImmediate();
+    lastMs = now();
+  };
+}
+
+/** The share of images that are classified right, or undefined when stopped on the way. */
+async function measureAccuracy(
+  network: Network,
+  { images, labels }: LabelledImages,
+  stop: AbortSignal,
+): Promise<number | undefined> {
+  let right = 0;
+  for (let image = 0; image < images.count; image++) {
+    if (image % IMAGES_PER_BREATH === 0) {
+      await setImmediate();
+      if (stop.aborted) return undefined;
+    }
+    if (network.classify(images, image) === labels[image]) right += 1;
+  }
+  return right / images.count;
+}

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { pruneCheckpoints, readCheckpoint, writeCheckpoint } from '../../../../examples/digits/checkpoint.ts';
+import { decodeCheckpoint, encodeCheckpoint } from '../../../../examples/digits/checkpoint-format.ts';
+import { writeWhole } from '../../../../examples/digits/whole-file.ts';
+import { makeCheckpoint, makeFolder, reasonOf, valueOf } from './builders.ts';
+
+const { identity } = makeCheckpoint();
+
+function reseal(body: Buffer): Buffer {
+  return Buffer.concat([body, createHash('sha256').update(body).digest()]);
+}
+
+describe('a checkpoint file', () => {
+  test('gives back exactly what was written, at a path with its step', async () => {
+    const folder = await makeFolder();
+    const path = await writeCheckpoint(folder, makeCheckpoint());
+    expect(path).toBe(join(folder, 'checkpoint-000500.bin'));
+    expect(valueOf(await readCheckpoint(path, identity, 3))).toEqual(makeCheckpoint());
+    expect(await readdir(folder)).toEqual(['checkpoint-000500.bin']);
+  });
+
+  test('from before the first step has no loss', () => {
+    const first = makeCheckpoint({ step: 0, runningLoss: undefined });
+    expect(valueOf(decodeCheckpoint(encodeCheckpoint(first), identity, 3)).runningLoss).toBeUndefined();
+  });
+
+  test('is refused wherever it is cut off', () => {
+    const bytes = encodeCheckpoint(makeCheckpoint());
+    for (let length = 0; length < bytes.length; length++) {
+      expect(reasonOf(decodeCheckpoint(bytes.subarray(0, length), identity, 3))).toMatch(
+        /is damaged or cut short|is not a checkpoint/,
+      );
+    }
+  });
+
+  test('is refused when any one byte is another', () => {
+    const bytes = encodeCheckpoint(makeCheckpoint());
+    for (const [index, byte] of bytes.entries()) {
+      const damaged = Buffer.from(bytes);
+      damaged[index] = byte ^ 1;
+      expect(decodeCheckpoint(damaged, identity, 3).ok).toBe(false);
+    }
+  });
+
+  test('of a later format, of a network of another size, and with a strange header are refused', () => {
+    const bytes = encodeCheckpoint(makeCheckpoint());
+    const later = Buffer.from(bytes.toString('latin1').replace('checkpoint 1', 'checkpoint 2'), 'latin1');
+    expect(reasonOf(decodeCheckpoint(later, identity, 3))).toContain('format version 2');
+    expect(reasonOf(decodeCheckpoint(bytes, identity, 4))).toContain('does not fit 4 parameters');
+    for (const header of ['{', 'null', '{"step":1}', '{"step":1,"train_seconds":1,"identity":null}']) {
+      const strange = reseal(Buffer.from(`digits-checkpoint 1\n${header}\n`));
+      expect(decodeCheckpoint(strange, identity, 3).ok).toBe(false);
+    }
+  });
+
+  test('of another run is refused, and the difference is named', () => {
+    const bytes = encodeCheckpoint(makeCheckpoint());
+    expect(reasonOf(decodeCheckpoint(bytes, { ...identity, hidden: 64 }, 3))).toBe(
+      'belongs to another run: hidden was 6 there and is 64 here',
+    );
+  });
+
+  test('is refused by its path when truncated, foreign, a folder, or missing', async () => {
+    const folder = await makeFolder();
+    const path = await writeCheckpoint(folder, makeCheckpoint());
+    await truncate(path, 120);
+    expect(reasonOf(await readCheckpoint(path, identity, 3))).toContain(
+      `checkpoint ${path} is damaged or cut short`,
+    );
+    await writeFile(path, '{"weights": []}');
+    expect(reasonOf(await readCheckpoint(path, identity, 3))).toContain(
+      'is not a checkpoint of this trainer',
+    );
+    expect(reasonOf(await readCheckpoint(folder, identity, 3))).toContain('is not a file');
+    expect(reasonOf(await readCheckpoint(`${path}.old`, identity, 3))).toContain('ENOENT');
+  });
+});
+
+describe('writeWhole', () => {
+  test('keeps the old content, and leaves nothing beside it, when the write breaks off half-way', async () => {
+    const folder = await makeFolder();
+    const path = join(folder, 'result.json');
+    await writeWhole(path, [Buffer.from('old')]);
+    function* breakOff() {
+      yield Buffer.from('half of the ne');
+      throw new Error('the disk is full');
+    }
+    await expect(writeWhole(path, breakOff())).rejects.toThrow('the disk is full');
+    expect(await readFile(path, 'utf8')).toBe('old');
+    expect(await readdir(folder)).toEqual(['result.json']);
+  });
+
+  test('does not touch the name before all is written', async () => {
+    const folder = await makeFolder();
+    const path = join(folder, 'result.json');
+    const seen: string[][] = [];
+    async function look() {
+      seen.push(await readdir(folder));
+    }
+    const looks: Promise<void>[] = [];
+    function* pieces() {
+      yield Buffer.from('one');
+      looks.push(look());
+      yield Buffer.from('two');
+    }
+    await writeWhole(path, pieces());
+    await Promise.all(looks);
+    expect(seen).toEqual([['result.json.partial']]);
+    expect(await readFile(path, 'utf8')).toBe('onetwo');
+  });
+
+  test('fails with its cause where it cannot write, and leaves nothing', async () => {
+    const folder = await makeFolder();
+    await mkdir(join(folder, 'checkpoint-000500.bin'));
+    await expect(writeCheckpoint(folder, makeCheckpoint())).rejects.toThrow(/EISDIR/);
+    expect(await readdir(folder)).toEqual(['checkpoint-000500.bin']);
+  });
+});
+
+describe('pruneCheckpoints', () => {
+  test('keeps the newest up to this step, by number; later steps and other files stay, unfinished ones go', async () => {
+    const folder = await makeFolder();
+    const names = [500, 1000, 999_999, 1_000_000, 2_000_000].map(
+      step => `checkpoint-${`${step}`.padStart(6, '0')}.bin`,
+    );
+    for (const name of [...names, 'checkpoint-000700.bin.partial', 'result.json', 'checkpoint-best.bin']) {
+      await writeFile(join(folder, name), '');
+    }
+    await pruneCheckpoints(folder, 1_000_000, 1);
+    expect((await readdir(folder)).toSorted()).toEqual([
+      'checkpoint-1000000.bin',
+      'checkpoint-2000000.bin',
+      'checkpoint-best.bin',
+      'result.json',
+    ]);
+  });
+});

@@ -1,0 +1,176 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { decodeCheckpoint, encodeCheckpoint } from '../../../../examples/digits/checkpoint-format.ts';
+import type { TrainingConfig } from '../../../../examples/digits/config.ts';
+import { findMnistFolder, type LabelledImages, labelImages } from '../../../../examples/digits/dataset.ts';
+import { parseIdx } from '../../../../examples/digits/idx.ts';
+import { countParameters } from '../../../../examples/digits/network.ts';
+import type { Progress } from '../../../../examples/digits/progress.ts';
+import { createSchedule } from '../../../../examples/digits/schedule.ts';
+import { type TrainingState, train } from '../../../../examples/digits/training.ts';
+import { makeConfig, makeDigits, SIDE, valueOf } from './builders.ts';
+
+const digits = makeDigits();
+const shape = { inputs: SIDE * SIDE, hidden: makeConfig().hidden, outputs: 10 };
+const TOTAL_STEPS = 24;
+
+/** Trains on a clock on which each look takes 100 ms, and stops after `stopAfter` steps. */
+async function trainOn(
+  config: TrainingConfig,
+  { start, stopAfter }: { start?: TrainingState; stopAfter?: number } = {},
+) {
+  const stop = new AbortController();
+  const reports: Progress[] = [];
+  const accuracies: number[] = [];
+  const saves: TrainingState[] = [];
+  let clockMs = 0;
+  if (stopAfter === 0) stop.abort();
+  const ports = {
+    now: () => (clockMs += 100),
+    report: (progress: Progress) => {
+      reports.push(progress);
+    },
+    tellEpoch: (_epoch: number, accuracy: number) => {
+      accuracies.push(accuracy);
+    },
+    save: async (state: TrainingState) => {
+      saves.push({ ...state, parameters: state.parameters.slice(), velocity: state.velocity.slice() });
+      if (state.step === stopAfter) stop.abort();
+    },
+    stop: stop.signal,
+  };
+  const outcome = await train(config, digits, shape, ports, start);
+  return { outcome, reports, accuracies, saves };
+}
+
+function throughFile(state: TrainingState): TrainingState {
+  const bytes = encodeCheckpoint({ ...state, identity: {} });
+  return valueOf(decodeCheckpoint(bytes, {}, countParameters(shape)));
+}
+
+describe('training', () => {
+  test('saves at every interval and at the end, and tells each epoch', async () => {
+    const { outcome, saves, accuracies, reports } = await trainOn(makeConfig({ checkpointEvery: 10 }));
+    expect(saves.map(state => state.step)).toEqual([10, 20, TOTAL_STEPS]);
+    expect(accuracies.length).toBe(3);
+    expect(outcome).toMatchObject({ kind: 'finished', accuracy: accuracies[2] });
+    expect(reports.at(-1)).toMatchObject({ step: TOTAL_STEPS, totalSteps: TOTAL_STEPS, epoch: 3 });
+    expect(reports.every(report => Number.isFinite(report.loss))).toBe(true);
+  });
+
+  test('learns: the loss falls, and images it has not seen are recognised', async () => {
+    const { outcome, reports } = await trainOn(makeConfig({ epochs: 30, hidden: 6 }));
+    expect(reports[0]!.loss).toBeGreaterThan(2);
+    expect(reports.at(-1)!.loss).toBeLessThan(0.5);
+    expect(outcome).toMatchObject({ kind: 'finished' });
+    expect(outcome.kind === 'finished' && outcome.accuracy).toBeGreaterThan(0.85);
+  });
+
+  // In the first epoch, at the end of one, in the next, one before the end, and at the end.
+  test.for([0, 3, 8, 13, 23, 24])('goes on after step %i to exactly the same weights', async stopAfter => {
+    const whole = await trainOn(makeConfig({ checkpointEvery: 24 }));
+    const first = await trainOn(makeConfig({ checkpointEvery: Math.max(1, stopAfter) }), { stopAfter });
+    expect(first.outcome.kind).toBe('stopped');
+    const saved = first.saves.at(-1)!;
+    expect(saved.step).toBe(stopAfter);
+    const second = await trainOn(makeConfig({ checkpointEvery: 24 }), { start: throughFile(saved) });
+    const [end, sameEnd] = [whole.saves.at(-1)!, second.saves.at(-1)!];
+    expect(sameEnd.step).toBe(TOTAL_STEPS);
+    expect(sameEnd.parameters).toEqual(end.parameters);
+    expect(sameEnd.velocity).toEqual(end.velocity);
+    expect(sameEnd.runningLoss).toBe(end.runningLoss);
+    expect(sameEnd.trainSeconds).toBeGreaterThan(saved.trainSeconds);
+    expect(second.outcome).toMatchObject({ accuracy: whole.accuracies.at(-1) });
+  });
+
+  test('hears a stop that comes from outside in the middle of an epoch', async () => {
+    const config = makeConfig({ epochs: 1, batchSize: 1 });
+    const stop = new AbortController();
+    let clockMs = 0;
+    const outcome = await train(config, digits, shape, {
+      now: () => (clockMs += 100),
+      report: () => setImmediate(() => stop.abort()),
+      tellEpoch: () => {},
+      save: async () => {},
+      stop: stop.signal,
+    });
+    expect(outcome.kind === 'stopped' && outcome.state.step).toBe(1);
+  });
+
+  test('another seed gives other weights', async () => {
+    const one = await trainOn(makeConfig({ seed: 1 }));
+    const other = await trainOn(makeConfig({ seed: 2 }));
+    expect(one.saves[0]!.parameters).not.toEqual(other.saves[0]!.parameters);
+  });
+
+  test('gives up when the loss runs away, and saves nothing of it', async () => {
+    const { outcome, saves } = await trainOn(makeConfig({ learningRate: 100, finalLearningRate: 100 }));
+    expect(outcome).toMatchObject({ kind: 'diverged', learningRate: 100 });
+    expect(outcome.kind === 'diverged' && outcome.sign).toMatch(
+      /^the mean loss is .* guessing would cost 2\.30$/,
+    );
+    expect(saves).toEqual([]);
+  });
+
+  test('does not save a weight that has overflowed before the loss shows it', async () => {
+    const healthy = (await trainOn(makeConfig(), { stopAfter: 0 })).saves[0]!;
+    const velocity = healthy.velocity.slice();
+    // A hidden unit that is never active: the loss does not depend on its weights.
+    const parameters = healthy.parameters.slice();
+    parameters[shape.inputs * shape.hidden] = -1e30;
+    velocity[0] = Number.POSITIVE_INFINITY;
+    const start = { ...healthy, step: TOTAL_STEPS - 1, parameters, velocity };
+    const { outcome, saves } = await trainOn(makeConfig(), { start });
+    expect(outcome).toMatchObject({ kind: 'diverged', sign: 'a weight is no longer a finite number' });
+    expect(saves).toEqual([]);
+  });
+});
+
+describe('the schedule', () => {
+  const schedule = createSchedule(makeConfig(), 60);
+
+  test('each epoch has every image once, in an order of its own', () => {
+    const orders = [0, 8].map(first =>
+      Array.from({ length: 8 }, (_, i) => [...schedule.batchAt(first + i)]).flat(),
+    );
+    for (const order of orders) expect(new Set(order).size).toBe(60);
+    expect(orders[0]!.length).toBe(60);
+    expect(orders[0]).not.toEqual(orders[1]);
+    expect(schedule.batchAt(7).length).toBe(4);
+  });
+
+  test('the learning rate goes in a line from the first step to the last', () => {
+    const rates = [0, 11.5, 23].map(schedule.learningRateAt);
+    expect(rates[0]).toBe(0.1);
+    expect(rates[1]).toBeCloseTo(0.055, 12);
+    expect(rates[2]).toBeCloseTo(0.01, 12);
+    expect(createSchedule(makeConfig({ epochs: 1, batchSize: 60 }), 60).learningRateAt(0)).toBe(0.1);
+  });
+});
+
+test('handwritten digits are learned from two thousand of them', async () => {
+  const folder = findMnistFolder()!;
+  const images = valueOf(parseIdx(await readFile(join(folder, 't10k-images-idx3-ubyte')), 3));
+  const labels = valueOf(parseIdx(await readFile(join(folder, 't10k-labels-idx1-ubyte')), 1));
+  const take = (from: number, to: number): LabelledImages =>
+    valueOf(
+      labelImages(
+        { shape: [to - from, 28, 28], data: images.data.subarray(from * 784, to * 784) },
+        { shape: [to - from], data: labels.data.subarray(from, to) },
+      ),
+    );
+  const outcome = await train(
+    makeConfig({ epochs: 4, batchSize: 16, learningRate: 0.02, hidden: 32 }),
+    { training: take(0, 2000), test: take(9000, 10_000) },
+    { inputs: 784, hidden: 32, outputs: 10 },
+    {
+      now: () => 0,
+      report: () => {},
+      tellEpoch: () => {},
+      save: async () => {},
+      stop: new AbortController().signal,
+    },
+  );
+  expect(outcome.kind === 'finished' && outcome.accuracy).toBeGreaterThan(0.75);
+});
