@@ -93,6 +93,8 @@ async function conclude(
     checkpoint,
   };
   await writeWhole(join(output, 'result.json'), [Buffer.from(`${JSON.stringify(result, null, 2)}\n`)]);
+  // As progress too, so that whoever follows the job from afar sees it without reading its files.
+  ports.print(JSON.stringify({ type: 'progress', step: state.step, total_steps: state.step, accuracy }));
   ports.print(JSON.stringify({ type: 'result', accuracy, checkpoint }));
   return EXIT_DONE;
 }

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../../protocol/version.ts';
+import { demoCommand } from './demo.ts';
 import type { Invocation } from './invocation.ts';
 import { serverCommand } from './server.ts';
 import { localWorkerCommand } from './worker.ts';
@@ -22,7 +23,7 @@ export async function runCli(argv: readonly string[], parts: Omit<Invocation, 'e
     .enablePositionalOptions()
     .configureOutput({ writeOut: out, writeErr: err })
     .exitOverride();
-  for (const makeCommand of [serverCommand, localWorkerCommand]) {
+  for (const makeCommand of [serverCommand, localWorkerCommand, demoCommand]) {
     program.addCommand(makeCommand(invocation).copyInheritedSettings(program));
   }
   try {

@@ -1,0 +1,50 @@
+import { type CallFailure, type CallResult, createClient } from '../protocol/client.ts';
+import type { AttemptId, JobId, WorkerId } from '../protocol/ids.ts';
+import {
+  type HeartbeatBody,
+  type RegistrationBody,
+  type StatusReportBody,
+  workerApi,
+} from '../protocol/worker-api.ts';
+
+export interface ApiClientParts {
+  readonly url: string;
+  readonly token: () => string;
+}
+
+/** The calls of a worker, made with the token as it is at that moment. */
+export interface ApiClient {
+  register(introduction: RegistrationBody): Promise<CallResult<typeof workerApi.register>>;
+  beat(beat: HeartbeatBody): Promise<CallResult<typeof workerApi.heartbeat>>;
+  report(
+    jobId: JobId,
+    attemptId: AttemptId,
+    report: StatusReportBody,
+  ): Promise<CallResult<typeof workerApi.reportStatus>>;
+  disconnect(workerId: WorkerId): Promise<CallResult<typeof workerApi.disconnect>>;
+}
+
+const patienceMs = 10_000;
+const goodbyeMs = 2_000;
+
+export function createApiClient({ url, token }: ApiClientParts): ApiClient {
+  const options = { baseUrl: url, headers: () => ({ 'x-worker-token': token() }) };
+  const client = createClient({ ...options, timeoutMs: patienceMs });
+  const hurried = createClient({ ...options, timeoutMs: goodbyeMs });
+  return {
+    register: body => client.call(workerApi.register, { body }),
+    beat: body => client.call(workerApi.heartbeat, { body }),
+    report: (jobId, attemptId, report) =>
+      client.call(workerApi.reportStatus, {
+        params: { id: jobId },
+        body: { ...report, attempt_id: attemptId },
+      }),
+    disconnect: workerId => hurried.call(workerApi.disconnect, { body: { worker_id: workerId } }),
+  };
+}
+
+/** Whether the same call can succeed later: no answer, or one that speaks of the moment and not of the call. */
+export function isRetryable(failure: CallFailure): boolean {
+  if (failure.kind === 'unreachable') return true;
+  return failure.status === 401 || failure.status === 408 || failure.status === 429 || failure.status >= 500;
+}

@@ -1,0 +1,139 @@
+/**
+ * The trainer's command line: words split as a POSIX shell splits them (XCU 2.2, Quoting), and nothing else of a
+ * shell. The command is run without one, so whatever only a shell would understand is refused rather than passed
+ * on as a literal argument that fails later for no visible reason.
+ */
+
+export type SplitCommand =
+  | { readonly ok: true; readonly argv: readonly string[] }
+  | { readonly ok: false; readonly message: string };
+
+/** Characters that mean something to a shell wherever they stand unquoted. */
+const OPERATORS = '|&;<>()$`';
+/** ... and those that mean something only at the start of a word: a comment, a home folder. */
+const WORD_START_OPERATORS = '#~';
+/** Inside double quotes a backslash escapes only these (XCU 2.2.3); elsewhere it is an ordinary character. */
+const ESCAPED_IN_DOUBLE_QUOTES = '$`"\\';
+/** What makes `$` an expansion inside double quotes; before anything else it stands for itself. */
+const EXPANDS = /^[A-Za-z0-9_{(@*#?$!-]/;
+const PLACEHOLDER = /\{([A-Za-z0-9_]+)\}/g;
+const ASSIGNMENT = /^[A-Za-z_][A-Za-z0-9_]*=/;
+
+/**
+ * One step of the splitter: the text taken into the word (`''` begins an empty word, undefined begins none) and where
+ * to go on, or why the command is refused.
+ */
+type Taken = { readonly text: string | undefined; readonly next: number } | { readonly refused: string };
+
+function shellOnly(what: string): Taken {
+  return {
+    refused: `The command has ${what}, which only a shell understands, and no shell is used: quote it, or put the command in a script and run that.`,
+  };
+}
+
+function takeSingleQuoted(text: string, at: number): Taken {
+  const close = text.indexOf("'", at + 1);
+  if (close < 0)
+    return { refused: `The command has a single quote (character ${at + 1}) that is never closed.` };
+  return { text: text.slice(at + 1, close), next: close + 1 };
+}
+
+function takeDoubleQuoted(text: string, at: number): Taken {
+  let word = '';
+  for (let i = at + 1; i < text.length; i += 1) {
+    const char = text.charAt(i);
+    const following = text.charAt(i + 1);
+    if (char === '"') return { text: word, next: i + 1 };
+    if (char === '`' || (char === '$' && EXPANDS.test(following))) {
+      return shellOnly(`"${char}" inside double quotes (single quotes keep it as it is)`);
+    }
+    if (char === '\\' && following === '\n') {
+      i += 1;
+    } else if (char === '\\' && following !== '' && ESCAPED_IN_DOUBLE_QUOTES.includes(following)) {
+      word += following;
+      i += 1;
+    } else {
+      word += char;
+    }
+  }
+  return { refused: `The command has a double quote (character ${at + 1}) that is never closed.` };
+}
+
+function takeEscaped(text: string, at: number): Taken {
+  const escaped = text.charAt(at + 1);
+  if (escaped === '') return { refused: 'The command ends with a backslash that escapes nothing.' };
+  // A backslash before a line break joins the two lines.
+  return { text: escaped === '\n' ? undefined : escaped, next: at + 2 };
+}
+
+/** Takes what stands at `at`, which is not white space; `fresh` says that a word begins here. */
+function take(text: string, at: number, fresh: boolean): Taken {
+  const char = text.charAt(at);
+  if (char === "'") return takeSingleQuoted(text, at);
+  if (char === '"') return takeDoubleQuoted(text, at);
+  if (char === '\\') return takeEscaped(text, at);
+  if (char === '\n' || char === '\r') return shellOnly('a line break');
+  if (OPERATORS.includes(char) || (fresh && WORD_START_OPERATORS.includes(char)))
+    return shellOnly(`"${char}"`);
+  return { text: char, next: at + 1 };
+}
+
+/** Refusals that concern the words as a whole, not one character. */
+function checkWords(argv: readonly string[]): SplitCommand {
+  const [program] = argv;
+  if (program === undefined) return { ok: false, message: 'The command is empty.' };
+  if (program === '') return { ok: false, message: 'The command names no program: its first word is empty.' };
+  if (ASSIGNMENT.test(program)) {
+    return {
+      ok: false,
+      message: `The command begins with ${program}, which only a shell reads as a variable, and no shell is used: begin with "env ${program}" instead.`,
+    };
+  }
+  return { ok: true, argv };
+}
+
+/** White space between words; a line break separates commands, and is white space only around the only one. */
+function isSeparator(char: string, isAround: boolean): boolean {
+  return char === ' ' || char === '\t' || (isAround && (char === '\n' || char === '\r'));
+}
+
+/**
+ * Splits a command into its words. No variable, command, tilde, glob or brace expansion takes place: `*` and `{x}`
+ * stay as they are, and what would expand or redirect in a shell is refused with a message that says so.
+ */
+export function splitCommand(text: string): SplitCommand {
+  if (text.includes('\0')) return { ok: false, message: 'The command has a NUL character in it.' };
+  const end = text.trimEnd().length;
+  const argv: string[] = [];
+  let word: string | undefined;
+  for (let at = 0; at < text.length; ) {
+    const isFirst = argv.length === 0 && word === undefined;
+    if (isSeparator(text.charAt(at), isFirst || at >= end)) {
+      if (word !== undefined) argv.push(word);
+      word = undefined;
+      at += 1;
+      continue;
+    }
+    const taken = take(text, at, word === undefined);
+    if ('refused' in taken) return { ok: false, message: taken.refused };
+    if (taken.text !== undefined) word = (word ?? '') + taken.text;
+    at = taken.next;
+  }
+  if (word !== undefined) argv.push(word);
+  return checkWords(argv);
+}
+
+/**
+ * Replaces `{name}` inside each argument by `values[name]`, e.g. `{config_path}`, `{output_dir}`, `{resume_from}`.
+ * A name that `values` does not have is left as it stands, and what was put in is never looked at again, so a path
+ * with braces in it is safe.
+ */
+export function fillPlaceholders(
+  argv: readonly string[],
+  values: Readonly<Record<string, string>>,
+): readonly string[] {
+  const known = new Map(Object.entries(values));
+  return argv.map(argument =>
+    argument.replace(PLACEHOLDER, (token, name: string) => known.get(name) ?? token),
+  );
+}

@@ -1,0 +1,84 @@
+import { Command } from 'commander';
+import { pause } from './backoff.ts';
+import { loadAgentConfig } from './config.ts';
+import { runSelftest } from './selftest.ts';
+import { type Host, runWorker } from './worker.ts';
+
+export interface WorkerInvocation extends Omit<Host, 'say'> {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  readonly exit: (code: number) => void;
+}
+
+const usageError = 2;
+
+/** `trainyard worker`, and the whole of the program that is bundled for rigs. */
+export function workerCommand(invocation: WorkerInvocation): Command {
+  const { err, exit } = invocation;
+  const worker = new Command('worker')
+    .description('Run training jobs of an orchestrator on this machine')
+    // What stands behind a command of its own belongs to that command.
+    .enablePositionalOptions()
+    .option('--orchestrator-url <url>', 'where the orchestrator is (or SIMPLETUNER_ORCHESTRATOR_URL)')
+    .option('--worker-token <token>', 'the token of this worker (or SIMPLETUNER_WORKER_TOKEN)')
+    .option('--worker-token-file <file>', 'read the token from a file that only you can read')
+    .option('--name <name>', "how this worker calls itself (default: the host's name)")
+    .option('--persistent', 'stay between jobs (default: leave after one)')
+    .option('--label <key=value>', 'a label for this worker; may be repeated', collect)
+    .option('--gpus <list>', 'use only these GPUs, such as 0,1')
+    .option('--work-dir <folder>', 'where jobs and their outputs are kept')
+    .option(
+      '--trainer <trainer>',
+      'simpletuner, or a command with {config_path}, {output_dir} and {resume_from}; no shell',
+    )
+    .option('--no-selftest', 'refuse jobs that only test the fleet')
+    .option('--ca-file <file>', "trust this certificate authority, besides the system's own")
+    .option('--ssl-no-verify', 'do not check TLS certificates: for tests only')
+    .option('--config <file>', 'settings by the names of these flags, as JSON')
+    .option('-v, --verbose', 'show what the trainer prints')
+    .action(async (_options: unknown, command: Command) => {
+      const flags = givenFlags(command);
+      const config = loadAgentConfig(flags, invocation.env);
+      if (!config.ok) {
+        err(`${config.message}\n`);
+        return exit(usageError);
+      }
+      if (flags['worker-token'] !== undefined) {
+        err(
+          'The token in the arguments can be seen by every user of this machine: --worker-token-file hides it\n',
+        );
+      }
+      exit(await runWorker(config.value, { ...invocation, say: message => err(`${message}\n`) }));
+    });
+  worker
+    .command('selftest')
+    .description('Train nothing for ten seconds, with progress like the real thing')
+    .option('--config <file>', 'the config of the job')
+    .action(async (_options: unknown, command: Command) => {
+      const { config } = command.opts<{ readonly config?: string }>();
+      exit(await runSelftest(config ?? null, selftestPorts(invocation.out)));
+    });
+  return worker;
+}
+
+const never = new AbortController().signal;
+const selftestPorts = (out: (text: string) => void) => ({
+  print: (line: string) => out(`${line}\n`),
+  wait: (ms: number) => pause(ms, never),
+  random: Math.random,
+});
+
+const collect = (pair: string, earlier: readonly string[] = []): readonly string[] => [...earlier, pair];
+
+/** By the names that stand in the help and in config files; what was not given is missing, defaults too. */
+function givenFlags(command: Command): Readonly<Record<string, unknown>> {
+  const given = command.options.filter(
+    option => command.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  return Object.fromEntries(
+    given.map(option => [
+      (option.long ?? '').replace(/^--(no-)?/, ''),
+      command.getOptionValue(option.attributeName()) as unknown,
+    ]),
+  );
+}

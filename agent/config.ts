@@ -1,0 +1,210 @@
+import { readFileSync, statSync } from 'node:fs';
+import { homedir, hostname } from 'node:os';
+import { join } from 'node:path';
+import { splitCommand } from './argv.ts';
+
+/** What runs a job: SimpleTuner, or a command of the rig's own. */
+export type TrainerChoice =
+  | { readonly kind: 'simpletuner' }
+  | { readonly kind: 'command'; readonly argv: readonly string[] };
+
+/** Built once, from flags, environment and file. */
+export interface AgentConfig {
+  readonly orchestratorUrl: string;
+  readonly token: TokenSource;
+  readonly name: string;
+  readonly persistent: boolean;
+  readonly verbose: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Indices of the GPUs to use; null for all. */
+  readonly gpus: readonly number[] | null;
+  readonly stateDir: string;
+  readonly workDir: string;
+  readonly trainer: TrainerChoice;
+  readonly selftest: boolean;
+  readonly caFile: string | null;
+  readonly verifyTls: boolean;
+}
+
+export type TokenSource =
+  | { readonly kind: 'value'; readonly token: string }
+  | { readonly kind: 'file'; readonly path: string };
+
+type Env = Readonly<Record<string, string | undefined>>;
+export type Flags = Readonly<Record<string, unknown>>;
+
+export type Loaded<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly message: string };
+const fail = (message: string): { readonly ok: false; readonly message: string } => ({ ok: false, message });
+
+/** The guide's variables. */
+const variables: Readonly<Record<string, string>> = {
+  'orchestrator-url': 'SIMPLETUNER_ORCHESTRATOR_URL',
+  'worker-token': 'SIMPLETUNER_WORKER_TOKEN',
+  name: 'SIMPLETUNER_WORKER_NAME',
+  persistent: 'SIMPLETUNER_WORKER_PERSISTENT',
+};
+
+/** Each value on its own: flag, then environment, then file, then default. */
+export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
+  const file = readConfigFile(flags['config'], env);
+  if (!file.ok) return file;
+  const setting = (name: string): unknown => {
+    const variable = variables[name];
+    return flags[name] ?? (variable === undefined ? undefined : env[variable]) ?? file.value[name];
+  };
+  const text = (name: string): string | null => {
+    const value = setting(name);
+    return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
+  };
+  const url = parseUrl(text('orchestrator-url'));
+  if (!url.ok) return url;
+  const token = tokenSource(text, flags);
+  if (!token.ok) return token;
+  const labels = parseLabels(setting('label'));
+  if (!labels.ok) return labels;
+  const gpus = parseGpus(setting('gpus'));
+  if (!gpus.ok) return gpus;
+  const trainer = parseTrainer(text('trainer'));
+  if (!trainer.ok) return trainer;
+  const name = text('name') ?? hostname();
+  const stateDir = join(stateHome(env), name.replaceAll(/[^\w.-]/g, '_').replace(/^\.+/, '_'));
+  return {
+    ok: true,
+    value: Object.freeze({
+      orchestratorUrl: url.value,
+      token: token.value,
+      name,
+      persistent: isTrue(setting('persistent')),
+      verbose: isTrue(setting('verbose')),
+      labels: labels.value,
+      gpus: gpus.value,
+      stateDir,
+      workDir: text('work-dir') ?? join(stateDir, 'jobs'),
+      trainer: trainer.value,
+      selftest: setting('selftest') !== false,
+      caFile: text('ca-file'),
+      verifyTls: !isTrue(setting('ssl-no-verify')),
+    }),
+  };
+}
+
+/** The token as it is now: a file is read again each time, so that a rotated token is taken over. */
+export function readToken(source: TokenSource): Loaded<string> {
+  if (source.kind === 'value') return { ok: true, value: source.token };
+  try {
+    if (process.platform !== 'win32' && (statSync(source.path).mode & 0o077) !== 0) {
+      return fail(
+        `${source.path} can be read by others: make it yours alone with "chmod 600 ${source.path}"`,
+      );
+    }
+    const token = readFileSync(source.path, 'utf8').trim();
+    return token === ''
+      ? fail(`${source.path} is empty: put the worker token into it`)
+      : { ok: true, value: token };
+  } catch (cause) {
+    return fail(`The worker token could not be read: ${reason(cause)}`);
+  }
+}
+
+function parseUrl(text: string | null): Loaded<string> {
+  const missing =
+    'Say where the orchestrator is: --orchestrator-url http://HOST:8001, or SIMPLETUNER_ORCHESTRATOR_URL';
+  if (text === null) return fail(missing);
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol))
+    return fail(`"${text}" is no http or https address. ${missing}`);
+  // A user name or password here would end up in logs and process lists.
+  if (url.username !== '' || url.password !== '')
+    return fail('The orchestrator URL must not carry a user name or password');
+  return { ok: true, value: url.origin + url.pathname.replace(/\/+$/, '') };
+}
+
+function tokenSource(text: (name: string) => string | null, flags: Flags): Loaded<TokenSource> {
+  const path = text('worker-token-file');
+  const token = text('worker-token');
+  if (path !== null && flags['worker-token'] === undefined)
+    return { ok: true, value: { kind: 'file', path } };
+  if (token === null) {
+    return fail(
+      'Give the worker token: --worker-token-file FILE, --worker-token TOKEN, or SIMPLETUNER_WORKER_TOKEN',
+    );
+  }
+  if (/\s/.test(token)) {
+    return fail(
+      'Invalid token: there is white space in the middle of it. Copy the worker token again, in one piece',
+    );
+  }
+  return { ok: true, value: { kind: 'value', token } };
+}
+
+/** From repeated flags `key=value`, or an object in the file. */
+function parseLabels(given: unknown): Loaded<Readonly<Record<string, string>>> {
+  const pairs: readonly (readonly unknown[])[] = Array.isArray(given)
+    ? given.map(pair => String(pair).split(/=(.*)/s, 2))
+    : Object.entries(typeof given === 'object' && given !== null ? given : {});
+  const labels: Record<string, string> = {};
+  for (const [key, value] of pairs) {
+    if (typeof key !== 'string' || key === '' || typeof value !== 'string') {
+      return fail(`"${String(key)}" is no label: write --label key=value`);
+    }
+    labels[key] = value;
+  }
+  return { ok: true, value: labels };
+}
+
+function parseGpus(given: unknown): Loaded<readonly number[] | null> {
+  if (given === undefined || given === null) return { ok: true, value: null };
+  const parts = typeof given === 'string' ? given.split(',').map(part => part.trim()) : [];
+  const valid = parts.length > 0 && parts.every(part => /^\d{1,4}$/.test(part));
+  if (valid) return { ok: true, value: [...new Set(parts.map(Number))] };
+  return fail(`--gpus takes the numbers of GPUs, such as "0,1": not ${JSON.stringify(given)}`);
+}
+
+function parseTrainer(text: string | null): Loaded<TrainerChoice> {
+  if (text === null || text === 'simpletuner') return { ok: true, value: { kind: 'simpletuner' } };
+  const split = splitCommand(text);
+  return split.ok
+    ? { ok: true, value: { kind: 'command', argv: split.argv } }
+    : fail(`--trainer: ${split.message}`);
+}
+
+const isTrue = (value: unknown): boolean =>
+  value === true || (typeof value === 'string' && /^(true|1|yes)$/i.test(value));
+
+const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+function readConfigFile(named: unknown, env: Env): Loaded<Flags> {
+  const path = typeof named === 'string' ? named : join(configHome(env), 'config.json');
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    return typeof named === 'string' ? fail(`--config ${path}: ${reason(cause)}`) : { ok: true, value: {} };
+  }
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+      return fail(`${path} must hold a JSON object`);
+    }
+    return { ok: true, value: { ...parsed } };
+  } catch (cause) {
+    return fail(`${path} is not valid JSON: ${reason(cause)}`);
+  }
+}
+
+/** The platform's own places, unless XDG says otherwise. */
+function configHome(env: Env): string {
+  if (env['XDG_CONFIG_HOME']) return join(env['XDG_CONFIG_HOME'], 'trainyard');
+  if (process.platform === 'darwin') return join(homedir(), 'Library/Preferences/trainyard');
+  if (process.platform === 'win32') return join(env['APPDATA'] ?? homedir(), 'trainyard');
+  return join(homedir(), '.config/trainyard');
+}
+
+function stateHome(env: Env): string {
+  if (env['XDG_STATE_HOME']) return join(env['XDG_STATE_HOME'], 'trainyard');
+  if (process.platform === 'darwin') return join(homedir(), 'Library/Application Support/trainyard-worker');
+  if (process.platform === 'win32') return join(env['LOCALAPPDATA'] ?? homedir(), 'trainyard-worker');
+  return join(homedir(), '.local/state/trainyard');
+}

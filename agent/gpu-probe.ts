@@ -1,0 +1,51 @@
+/**
+ * Finds this machine's GPUs. The face of the gpu-*.ts files:
+ *
+ *     const run = createRunCommand({ environment });
+ *     const report = await probeGpus({ run, platform, arch, environment });
+ *     const selection = selectGpus(report, [0, 1]);                        // --gpus 0,1
+ *     spawn(program, { env: { ...environment, ...trainerGpuEnvironment(selection.report) } });
+ */
+
+import type { RunCommand } from './gpu-command.ts';
+import { probeApple } from './gpu-apple.ts';
+import { probeNvidia } from './gpu-nvidia.ts';
+import { makeReport } from './gpu-report.ts';
+import type { GpuReport } from './gpu-report.ts';
+import { probeRocm } from './gpu-rocm.ts';
+import { narrowByEnvironment } from './gpu-selection.ts';
+import type { Environment } from './gpu-selection.ts';
+
+export { createRunCommand } from './gpu-command.ts';
+export type { CommandResult, RunCommand } from './gpu-command.ts';
+export type { Accelerator, Gpu, GpuProblem, GpuProblemCode, GpuReport } from './gpu-report.ts';
+export { selectGpus, trainerGpuEnvironment } from './gpu-selection.ts';
+export type { Environment, GpuSelection } from './gpu-selection.ts';
+export { probeUtilisation } from './gpu-utilisation.ts';
+export type { GpuUtilisation, UtilisationReport } from './gpu-utilisation.ts';
+
+export interface ProbeDeps {
+  readonly run: RunCommand;
+  /** As Node's `process.platform` and `process.arch` have them. */
+  readonly platform: string;
+  readonly arch: string;
+  /** Of the agent: CUDA_VISIBLE_DEVICES in it narrows the report. */
+  readonly environment: Environment;
+}
+
+async function probeMachine(deps: ProbeDeps): Promise<GpuReport> {
+  if (deps.platform === 'darwin') return deps.arch === 'arm64' ? probeApple(deps.run) : makeReport('cpu', []);
+  const nvidia = await probeNvidia(deps.run);
+  if (nvidia.count > 0) return nvidia;
+  const rocm = await probeRocm(deps.run);
+  return makeReport('rocm', rocm.gpus, nvidia.problem ?? rocm.problem);
+}
+
+/**
+ * The GPUs that trainings on this machine may use. NVIDIA's come first: a machine with usable GPUs of both makes reports
+ * NVIDIA's. Never rejects, and takes no longer than its commands (10 s each with `runCommand`): what went wrong is in
+ * `problem`.
+ */
+export async function probeGpus(deps: ProbeDeps): Promise<GpuReport> {
+  return narrowByEnvironment(await probeMachine(deps), deps.environment);
+}

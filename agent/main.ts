@@ -1,0 +1,33 @@
+import { CommanderError } from 'commander';
+import { version } from '../protocol/version.ts';
+import { workerCommand } from './command.ts';
+
+/** The worker alone, as it is bundled into one file for rigs. */
+async function main(): Promise<number> {
+  let code = 0;
+  const command = workerCommand({
+    env: process.env,
+    ownCommand: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
+    version,
+    out: text => void process.stdout.write(text),
+    err: text => void process.stderr.write(text),
+    exit: value => {
+      code = value;
+    },
+    onSignal: (signal, act) => void process.on(signal, act),
+  })
+    .name('trainyard-worker')
+    .version(version)
+    .exitOverride();
+  try {
+    await command.parseAsync(process.argv.slice(2), { from: 'user' });
+    return code;
+  } catch (cause) {
+    if (!(cause instanceof CommanderError)) throw cause;
+    return cause.exitCode === 0 ? 0 : 2;
+  }
+}
+
+void main().then(code => {
+  process.exitCode = code;
+});

@@ -1,0 +1,154 @@
+/**
+ * The progress bars of tqdm (format_meter in tqdm/std.py), which nearly every trainer in Python prints:
+ *
+ *     {description}: {percent}%|{bar}| {n}/{total} [{elapsed}<{remaining}, {rate}, {name}={value}, ...]
+ *     {description}: {n}{unit} [{elapsed}, {rate}, {name}={value}, ...]              total unknown
+ */
+
+import { percentOf, readFields, stageOf, stepsOf } from './progress-figures.ts';
+import type { Progress } from './progress-figures.ts';
+
+/** A longer line is no bar, which bounds the work. */
+const MAX_BAR_LENGTH = 2048;
+
+interface Bar {
+  readonly description: string;
+  readonly done: number;
+  readonly total?: number;
+  /** Of what it counts, e.g. `it`, `batch`, `B`, `examples`; '' when the bar does not say. */
+  readonly unit: string;
+  readonly perSecond?: number;
+  readonly postfix: readonly string[];
+}
+
+/** What bars count that are no steps. */
+const OTHER_UNITS = new Set(['B', 'iB', 'bytes', 'example', 'examples', 'file', 'files']);
+/** A word of the description that says that the bar is not about training steps. */
+const OTHER_WORK =
+  /^(?:(?:build|cach|casting|checking|collect|comput|convert|creat|denois|download|encod|eval|extract|fetch|filter|flatten|generat|grouping|indexing|infer|load|mapping|merg|packing|predict|prepar|preproc|process|push|quantiz|reading|resiz|resolv|sampl|sanity|sav|scan|shard|shuffl|sorting|test|tokeni|upload|valid|verif|writ)[a-z]*|map|val)$/;
+/** `Epoch 3`, `Epoch 3/10`, `epoch [3/10]`. */
+const EPOCH = /\bepochs?\s?\[?(\d{1,9})(?:\s?\/\s?(\d{1,9}))?/i;
+/** tqdm's intervals: `01:23`, `6:56:13`. */
+const ELAPSED = /^\d{1,9}:\d\d(?::\d\d)?$/;
+/** A figure, by thousands where the bar scales its units, and the unit. */
+const QUANTITY = /^(\d{1,15}(?:\.\d{1,9})?|\?)([kMGT]?) ?([A-Za-z]{0,20})$/;
+const SCALES: ReadonlyMap<string | undefined, number> = new Map([
+  ['k', 1e3],
+  ['M', 1e6],
+  ['G', 1e9],
+  ['T', 1e12],
+]);
+
+interface Quantity {
+  /** Undefined where the bar has a `?`. */
+  readonly figure?: number;
+  readonly unit: string;
+}
+
+/** `450`, `1.20k`, `450it`, `1000 examples`, `?it`. */
+function quantityOf(text: string): Quantity | undefined {
+  const match = QUANTITY.exec(text.trim());
+  if (match === null) return undefined;
+  const [, figure, scale, unit = ''] = match;
+  if (figure === '?') return { unit };
+  // Rounded, since 1.13 times 1000 is not quite a whole number.
+  return { figure: Math.round(Number(figure) * (SCALES.get(scale) ?? 1) * 1e6) / 1e6, unit };
+}
+
+/** `5.42it/s`, or `7.82s/it` below one a second. */
+function rateOf(text: string): Pick<Bar, 'unit' | 'perSecond'> {
+  const slash = text.lastIndexOf('/');
+  const above = quantityOf(text.slice(0, slash));
+  const below = text.slice(slash + 1).trim();
+  if (slash < 0 || above === undefined) return { unit: '' };
+  if (below === 's') return { unit: above.unit, perSecond: above.figure };
+  const perSecond = above.unit === 's' && above.figure ? 1 / above.figure : undefined;
+  return { unit: below, perSecond };
+}
+
+/** What stands between the brackets; undefined when they are not those of a bar. */
+function timingOf(text: string): Pick<Bar, 'unit' | 'perSecond' | 'postfix'> | undefined {
+  const close = text.indexOf(']');
+  if (close < 0) return undefined;
+  const [times = '', rate = '', ...postfix] = text.slice(0, close).split(',');
+  const [elapsed = ''] = times.split('<');
+  return ELAPSED.test(elapsed) ? { ...rateOf(rate), postfix } : undefined;
+}
+
+/** `450/1000 [...`, the text after the drawn bar. */
+function closedBarOf(text: string, percentAt: number): Bar | undefined {
+  const barEnd = text.indexOf('|', percentAt + 2);
+  const open = text.indexOf('[', barEnd);
+  if (barEnd < 0 || open < 0) return undefined;
+  const [done, total, more] = text
+    .slice(barEnd + 1, open)
+    .split('/')
+    .map(part => quantityOf(part)?.figure);
+  const timing = timingOf(text.slice(open + 1));
+  if (done === undefined || !total || more !== undefined || timing === undefined) return undefined;
+  const description = text.slice(0, percentAt).replace(/\d{1,3}$/, '');
+  return { description, done, total, ...timing };
+}
+
+/** `Steps: 450it [...`, a bar that does not know its total. */
+function openBarOf(text: string): Bar | undefined {
+  const open = text.lastIndexOf('[');
+  const timing = timingOf(text.slice(open + 1));
+  if (open < 0 || timing === undefined) return undefined;
+  const colon = text.lastIndexOf(': ', open);
+  const done = quantityOf(text.slice(colon < 0 ? 0 : colon + 1, open));
+  if (done?.figure === undefined || done.unit === '') return undefined;
+  return { ...timing, description: text.slice(0, Math.max(colon, 0)), done: done.figure, unit: done.unit };
+}
+
+function isOtherWork(bar: Bar): boolean {
+  const words = bar.description.toLowerCase().split(/[^a-z_]+/);
+  return OTHER_UNITS.has(bar.unit) || words.some(word => OTHER_WORK.test(word));
+}
+
+/**
+ * Steps of the whole run. A bar named after its epoch alone starts anew with each epoch: with `Epoch 3/10` the run's
+ * steps follow from it, with `Epoch 3` they do not, and the bar is a stage of the run.
+ */
+function stepsOfRun(bar: Bar): Pick<Progress, 'step' | 'totalSteps' | 'percent' | 'epoch' | 'stage'> {
+  const match = EPOCH.exec(bar.description);
+  const epoch = match === null ? undefined : Number(match[1]);
+  const epochs = Number(match?.[2]);
+  const percent = percentOf(bar.done, bar.total);
+  if (epoch === undefined || /step|iter/i.test(bar.description)) {
+    return { step: stepsOf(bar.done), totalSteps: stepsOf(bar.total), percent, epoch };
+  }
+  if (bar.total === undefined || !(epoch >= 1 && epoch <= epochs)) {
+    return { percent, epoch, stage: `Epoch ${epoch}` };
+  }
+  const step = (epoch - 1) * bar.total + bar.done;
+  const totalSteps = epochs * bar.total;
+  return {
+    step: stepsOf(step),
+    totalSteps: stepsOf(totalSteps),
+    percent: percentOf(step, totalSteps),
+    epoch,
+  };
+}
+
+function fieldsOf(postfix: readonly string[]): ReadonlyMap<string, string> {
+  const pairs = postfix.filter(pair => pair.includes('='));
+  return new Map(
+    pairs.map(pair => [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1)]),
+  );
+}
+
+/** The progress that a line's bar shows; undefined when the line has none. */
+export function parseBar(text: string): Progress | undefined {
+  if (text.length > MAX_BAR_LENGTH) return undefined;
+  const percentAt = text.indexOf('%|');
+  const bar = percentAt < 0 ? openBarOf(text) : closedBarOf(text, percentAt);
+  if (bar === undefined) return undefined;
+  const percent = percentOf(bar.done, bar.total);
+  // The loss of a validation is not the loss of the training: of other work only how far it is.
+  if (isOtherWork(bar)) return { stage: stageOf(bar.description) ?? 'Transferring', percent, metrics: {} };
+  const fields = readFields(fieldsOf(bar.postfix));
+  if (/^epochs?$/.test(bar.unit)) return { ...fields, epoch: bar.done, percent };
+  const steps = stepsOfRun(bar);
+  return { ...fields, ...steps, epoch: steps.epoch ?? fields.epoch, stepsPerSecond: bar.perSecond };
+}

@@ -1,0 +1,112 @@
+/** What a trainer tells of its progress, and how names and figures become it. */
+
+export interface Progress {
+  /** Steps done and to do, of the whole run; whole numbers. */
+  readonly step?: number;
+  readonly totalSteps?: number;
+  /** As the trainer counts it: from 0 or 1, and possibly with a fraction. */
+  readonly epoch?: number;
+  readonly loss?: number;
+  readonly learningRate?: number;
+  readonly stepsPerSecond?: number;
+  /** 0 to 100, to two places: of the stage when `stage` is set, else of the run. */
+  readonly percent?: number;
+  /** What is going on, e.g. `Loading checkpoint shards`; at most 64 characters. */
+  readonly stage?: string;
+  /** Every other figure; at most 32, names of at most 64 characters. */
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+export type Fields = ReadonlyMap<string, unknown>;
+
+const MAX_METRICS = 32;
+const MAX_NAME_LENGTH = 64;
+const MAX_STEPS = 1e12;
+
+/** The first that has a figure is the loss, SimpleTuner's and kohya's names included; the others stay metrics. */
+const LOSS_NAMES = ['loss', 'step_loss', 'train_loss', 'avr_loss', 'avg_loss'];
+const NAMES = {
+  step: ['step', 'global_step', 'globalStep'],
+  totalSteps: ['total_steps', 'totalSteps', 'max_steps', 'maxSteps'],
+  epoch: ['epoch'],
+  learningRate: ['learning_rate', 'learningRate', 'lr'],
+  stepsPerSecond: ['steps_per_second', 'stepsPerSecond'],
+  percent: ['percent'],
+} as const;
+/** Never a metric; `__proto__` because whoever copies such an object by assignment loses or misuses it. */
+const RESERVED = new Set<string>(['type', 'stage', '__proto__', ...Object.values(NAMES).flat()]);
+
+/** A finite number, also when written as text; anything else (NaN, Infinity, `0x10`, `1.5GB`) is undefined. */
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'string') {
+    const text = value.trim();
+    // The length bounds the work, and no part of the pattern can match in two ways.
+    const isNumber = text.length <= 40 && /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text);
+    return isNumber ? numberOf(Number(text)) : undefined;
+  }
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+/** A count of steps: whole, and neither negative nor absurd. */
+export function stepsOf(value: unknown): number | undefined {
+  const steps = atLeastZero(value);
+  return Number.isInteger(steps) && steps !== undefined && steps <= MAX_STEPS ? steps : undefined;
+}
+
+function atLeastZero(value: unknown): number | undefined {
+  const figure = numberOf(value);
+  return figure !== undefined && figure >= 0 ? figure : undefined;
+}
+
+export function percentOf(part: number | undefined, whole: number | undefined): number | undefined {
+  if (part === undefined || whole === undefined) return undefined;
+  return Math.min(100, Math.round((part / whole) * 10_000) / 100);
+}
+
+/** A stage's name without the colon that bars put after it. */
+export function stageOf(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const stage = value
+    .trimStart()
+
+    .toWellFormed()
+    .replace(/[:\s]+$/, '');
+  return stage === '' ? undefined : stage;
+}
+
+function metricsOf(fields: Fields, lossName: string | undefined): Readonly<Record<string, number>> {
+  const metrics: [string, number][] = [];
+  for (const [name, value] of fields) {
+    const figure = numberOf(value);
+    const isMetric =
+      name !== '' && name.length <= MAX_NAME_LENGTH && !RESERVED.has(name) && name !== lossName;
+    if (isMetric && figure !== undefined) metrics.push([name, figure]);
+    if (metrics.length === MAX_METRICS) break;
+  }
+  return Object.fromEntries(metrics);
+}
+
+/** Reads what is known out of `fields` by name; a value that is none is dropped by itself, the rest stays. */
+export function readFields(fields: Fields): Progress {
+  const first = <T>(names: readonly string[], read: (value: unknown) => T | undefined): T | undefined =>
+    names.map(name => read(fields.get(name))).find(value => value !== undefined);
+  const lossName = LOSS_NAMES.find(name => numberOf(fields.get(name)) !== undefined);
+  const step = first(NAMES.step, stepsOf);
+  const totalSteps = first(NAMES.totalSteps, value => (numberOf(value) === 0 ? undefined : stepsOf(value)));
+  return {
+    step,
+    totalSteps,
+    epoch: first(NAMES.epoch, atLeastZero),
+    loss: lossName === undefined ? undefined : numberOf(fields.get(lossName)),
+    learningRate: first(NAMES.learningRate, numberOf),
+    stepsPerSecond: first(NAMES.stepsPerSecond, atLeastZero),
+    percent: percentOf(first(NAMES.percent, atLeastZero), 100) ?? percentOf(step, totalSteps),
+    stage: stageOf(fields.get('stage')),
+    metrics: metricsOf(fields, lossName),
+  };
+}
+
+export function isEmpty(progress: Progress): boolean {
+  const { metrics, ...rest } = progress;
+  return Object.keys(metrics).length === 0 && Object.values(rest).every(value => value === undefined);
+}

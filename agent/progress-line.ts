@@ -1,0 +1,92 @@
+/** Finds the progress in one line of output: a JSON line of type `progress`, or a bar. */
+
+import { parseBar } from './progress-bar.ts';
+import { isEmpty, readFields } from './progress-figures.ts';
+import type { Progress } from './progress-figures.ts';
+
+export type LineContent =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'json' | 'bar'; readonly progress: Progress };
+
+const ESCAPE = '\u001b';
+const BELL = '\u0007';
+
+/** False past the end of the text, where there is no code (NaN). */
+function isBetween(code: number, first: number, last: number): boolean {
+  return code >= first && code <= last;
+}
+
+/** Where the escape sequence at `at` ends (ECMA-48: CSI, OSC, or one character). */
+function endOfEscape(text: string, at: number): number {
+  const introducer = text.charAt(at + 1);
+  let end = at + 2;
+  if (introducer === '[') {
+    while (isBetween(text.charCodeAt(end), 0x20, 0x3f)) end += 1;
+    return isBetween(text.charCodeAt(end), 0x40, 0x7e) ? end + 1 : end;
+  }
+  if (introducer === ']') {
+    while (end < text.length && text[end] !== BELL && text[end] !== ESCAPE) end += 1;
+    // An OSC that ends with ESC \ leaves those two to the next call.
+    return text[end] === BELL ? end + 1 : end;
+  }
+  return end;
+}
+
+/** The text without colours, cursor movements and titles. */
+export function stripAnsi(text: string): string {
+  let plain = '';
+  let from = 0;
+  for (let at = text.indexOf(ESCAPE); at >= 0; at = text.indexOf(ESCAPE, from)) {
+    plain += text.slice(from, at);
+    from = endOfEscape(text, at);
+  }
+  return plain + text.slice(from);
+}
+
+/** Python's json.dumps writes NaN and Infinity bare, which is no JSON: outside strings they become null. */
+function withoutNaN(text: string): string {
+  let json = '';
+  let inString = false;
+  for (let i = 0; i < text.length; i += 1) {
+    const char = text.charAt(i);
+    const word = inString
+      ? undefined
+      : ['-Infinity', 'Infinity', 'NaN'].find(name => text.startsWith(name, i));
+    if (char === '"') inString = !inString;
+    if (inString && char === '\\') {
+      json += char + text.charAt(i + 1);
+      i += 1;
+    } else if (word !== undefined) {
+      json += 'null';
+      i += word.length - 1;
+    } else {
+      json += char;
+    }
+  }
+  return json;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function parseJsonLine(text: string): Progress | undefined {
+  if (!text.startsWith('{') || !text.endsWith('}') || !text.includes('"progress"')) return undefined;
+  const value = parseJson(text) ?? parseJson(withoutNaN(text));
+  if (typeof value !== 'object' || value === null) return undefined;
+  const fields = new Map<string, unknown>(Object.entries(value));
+  return fields.get('type') === 'progress' ? readFields(fields) : undefined;
+}
+
+/** What a line is. One of type `progress` without a single figure that can be read is text. */
+export function readLine(line: string): LineContent {
+  const text = stripAnsi(line).trim();
+  const json = parseJsonLine(text);
+  if (json !== undefined) return isEmpty(json) ? { kind: 'text' } : { kind: 'json', progress: json };
+  const bar = parseBar(text);
+  return bar === undefined ? { kind: 'text' } : { kind: 'bar', progress: bar };
+}

@@ -1,0 +1,34 @@
+import type { CallFailure } from '../protocol/client.ts';
+import type { AttemptId, JobId } from '../protocol/ids.ts';
+import type { StatusReportBody } from '../protocol/worker-api.ts';
+import { type ApiClient, isRetryable } from './api-client.ts';
+import { createBackoff, pause } from './backoff.ts';
+
+/** What the orchestrator finally said: taken, or refused for good. */
+export type Answer = 'taken' | 'refused' | 'aborted';
+
+export interface ReporterParts {
+  readonly api: Pick<ApiClient, 'report'>;
+  readonly random: () => number;
+  readonly onTrouble: (failure: CallFailure) => void;
+}
+
+/** Repeats a report until it has an answer that time can't change (SEMANTICS.md, section 4). */
+export function createReporter({ api, random, onTrouble }: ReporterParts) {
+  return async (
+    jobId: JobId,
+    attemptId: AttemptId,
+    report: StatusReportBody,
+    signal: AbortSignal,
+  ): Promise<Answer> => {
+    const backoff = createBackoff({ firstMs: 500, mostMs: 15_000, random });
+    for (;;) {
+      if (signal.aborted) return 'aborted';
+      const result = await api.report(jobId, attemptId, report);
+      if (result.ok) return 'taken';
+      onTrouble(result.failure);
+      if (!isRetryable(result.failure)) return 'refused';
+      if (!(await pause(100 + backoff.nextMs(), signal))) return 'aborted';
+    }
+  };
+}

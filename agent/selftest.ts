@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+
+export interface SelftestPorts {
+  readonly print: (line: string) => void;
+  readonly wait: (ms: number) => Promise<unknown>;
+  /** A number from 0 to 1 that makes the curve look like one. */
+  readonly random: () => number;
+}
+
+const stepsPerSecond = 10;
+const defaultSeconds = 10;
+
+/**
+ * A trainer that trains nothing: progress like the real thing for ten seconds (or `seconds` of the config), to see a
+ * job go through a fleet. Answers with an exit code.
+ */
+export async function runSelftest(configPath: string | null, ports: SelftestPorts): Promise<number> {
+  const seconds = configPath === null ? defaultSeconds : secondsOf(configPath);
+  const total = Math.max(1, Math.round(seconds * stepsPerSecond));
+  for (let step = 1; step <= total; step += 1) {
+    await ports.wait(1000 / stepsPerSecond);
+    const loss = Math.exp((-3 * step) / total) * (1 + 0.1 * (ports.random() - 0.5));
+    ports.print(
+      JSON.stringify({
+        type: 'progress',
+        step,
+        total_steps: total,
+        loss: Number(loss.toFixed(4)),
+        steps_per_second: stepsPerSecond,
+      }),
+    );
+  }
+  ports.print('self-test done: the fleet can run jobs on this worker');
+  return 0;
+}
+
+function secondsOf(configPath: string): number {
+  const config: unknown = JSON.parse(readFileSync(configPath, 'utf8'));
+  const seconds =
+    typeof config === 'object' && config !== null && 'seconds' in config ? config.seconds : undefined;
+  return typeof seconds === 'number' && seconds > 0 && seconds <= 3600 ? seconds : defaultSeconds;
+}

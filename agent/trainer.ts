@@ -1,0 +1,131 @@
+import { accessSync, constants, mkdirSync, rmSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { WorkerCommand } from '../protocol/worker-api.ts';
+import { fillPlaceholders } from './argv.ts';
+import type { TrainerChoice } from './config.ts';
+import type { Command } from './process-group.ts';
+import { writeWhole } from './state-folder.ts';
+
+export type JobOffer = Extract<WorkerCommand, { type: 'job_submit' }>;
+
+export interface Rig {
+  readonly orchestratorUrl: string;
+  readonly workDir: string;
+  readonly trainer: TrainerChoice;
+  /** Whether the built-in trainer may run here. */
+  readonly selftest: boolean;
+  /** This program's own command line up to its `selftest` command. */
+  readonly ownCommand: readonly string[];
+  /** Shows the trainer the GPUs that were chosen, and no other. */
+  readonly gpuEnv: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface PreparedJob extends Command {
+  readonly outputDir: string;
+  /** Everything that the trainer prints is kept here. */
+  readonly logFile: string;
+}
+
+export type Prepared =
+  | { readonly ok: true; readonly job: PreparedJob }
+  | { readonly ok: false; readonly cause: 'rejected' | 'start_failed'; readonly message: string };
+
+/**
+ * Writes a job's files into a folder of its own and works out what is to be started. The command comes from the rig's
+ * settings alone; what the orchestrator sent is data in a file. Throws when the disk can't be written.
+ */
+export function prepareJob(offer: JobOffer, rig: Rig): Prepared {
+  const selftest = offer.config['trainer'] === 'selftest';
+  if (selftest && !rig.selftest) {
+    return { ok: false, cause: 'rejected', message: 'This rig runs no self-tests (--no-selftest)' };
+  }
+  const folder = join(rig.workDir, offer.job_id);
+  const outputDir = join(folder, 'output');
+  mkdirSync(outputDir, { recursive: true, mode: 0o700 });
+  const configPath = join(folder, 'config.json');
+  const dataloaderPath = writeDataloader(folder, offer.dataloader);
+  const config =
+    selftest || rig.trainer.kind === 'command' ? offer.config : withDataloader(offer.config, dataloaderPath);
+  writeWhole(configPath, JSON.stringify(config, null, 2));
+  const values = { config_path: configPath, output_dir: outputDir, resume_from: '' };
+  return {
+    ok: true,
+    job: {
+      argv: selftest ? [...rig.ownCommand, 'selftest', '--config', configPath] : trainerArgv(rig, values),
+      cwd: folder,
+      env: trainerEnv(offer, rig, configPath),
+      outputDir,
+      logFile: join(folder, 'trainer.log'),
+    },
+  };
+}
+
+function writeDataloader(folder: string, dataloader: unknown): string | null {
+  const path = join(folder, 'dataloader.json');
+  if (dataloader === null || dataloader === undefined) {
+    rmSync(path, { force: true });
+    return null;
+  }
+  writeWhole(path, JSON.stringify(dataloader, null, 2));
+  return path;
+}
+
+/** SimpleTuner finds its dataloader through its config, in the spelling that the config uses. */
+function withDataloader(config: JobOffer['config'], path: string | null): JobOffer['config'] {
+  if (path === null) return config;
+  const key = Object.hasOwn(config, '--data_backend_config')
+    ? '--data_backend_config'
+    : 'data_backend_config';
+  return { ...config, [key]: path };
+}
+
+function trainerArgv(rig: Rig, values: Readonly<Record<string, string>>): readonly string[] {
+  if (rig.trainer.kind === 'command') return fillPlaceholders(rig.trainer.argv, values);
+  const python = findExecutable('python', rig.env) ?? findExecutable('python3', rig.env) ?? 'python';
+  return [python, '-m', 'simpletuner.train'];
+}
+
+/** The agent's environment without its secrets, and what the published agent sets (CONTRACT.md, section 3, item 3). */
+function trainerEnv(offer: JobOffer, rig: Rig, configPath: string): PreparedJob['env'] {
+  const { SIMPLETUNER_WORKER_TOKEN: _token, NODE_TLS_REJECT_UNAUTHORIZED: _trust, ...env } = rig.env;
+  return {
+    ...env,
+    CONFIG_PATH: configPath,
+    SIMPLETUNER_CONFIG_BACKEND: 'json',
+    SIMPLETUNER_UPLOAD_ENDPOINT: rig.orchestratorUrl + offer.upload_endpoint,
+    SIMPLETUNER_UPLOAD_TOKEN: offer.upload_token ?? '',
+    // Python holds its output back when nobody looks at a terminal, and with it all progress.
+    PYTHONUNBUFFERED: '1',
+    ...(offer.hf_token !== null && { HF_TOKEN: offer.hf_token }),
+    ...rig.gpuEnv,
+  };
+}
+
+/** Where a program lies: as a path, or on PATH; null when it is not there. */
+export function findExecutable(name: string, env: Rig['env']): string | null {
+  if (/[/\\]/.test(name)) return isExecutable(name) ? name : null;
+  const endings = process.platform === 'win32' ? (env['PATHEXT'] ?? '.EXE').split(';') : [''];
+  const folders = (env['PATH'] ?? '').split(delimiter).filter(folder => folder !== '');
+  const candidates = folders.flatMap(folder => endings.map(ending => join(folder, name + ending)));
+  return candidates.find(isExecutable) ?? null;
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What to say when there is nothing to start jobs with; null when there is. */
+export function missingTrainer(rig: Pick<Rig, 'trainer' | 'env'>): string | null {
+  const names = rig.trainer.kind === 'command' ? rig.trainer.argv.slice(0, 1) : ['python', 'python3'];
+  if (names.some(name => findExecutable(name, rig.env) !== null)) return null;
+  return (
+    `No trainer found: ${names.join(' or ')} is not on this machine. Install SimpleTuner into the Python that is on PATH, ` +
+    "or name another trainer with --trainer '<command>'"
+  );
+}

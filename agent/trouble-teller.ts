@@ -1,0 +1,40 @@
+import type { CallFailure } from '../protocol/client.ts';
+import { troubleOf } from './troubles.ts';
+
+export interface TroubleTeller {
+  tell(failure: CallFailure): void;
+  missedBeat(failure: CallFailure, timeoutMs: number): void;
+  beaten(): void;
+  clear(): void;
+}
+
+/** Says each trouble once, until something has worked again. */
+export function createTroubleTeller(url: string, say: (message: string) => void): TroubleTeller {
+  let last: string | null = null;
+  let beatenAt = performance.now();
+  const once = (message: string): void => {
+    if (message !== last) say(message);
+    last = message;
+  };
+  const tell = (failure: CallFailure): void => {
+    const { message } = troubleOf(failure, url);
+    once(failure.kind === 'unreachable' ? `${message}. Trying again` : message);
+  };
+  return {
+    tell,
+    missedBeat(failure, timeoutMs) {
+      if (performance.now() - beatenAt < timeoutMs) return tell(failure);
+      const seconds = Math.round(timeoutMs / 1000);
+      once(
+        `Heartbeat timeout (${seconds}s): the orchestrator counts this worker as offline by now. Check the network; on an ` +
+          'unreliable one, raise SIMPLETUNER_HEARTBEAT_TIMEOUT on the orchestrator',
+      );
+    },
+    beaten() {
+      beatenAt = performance.now();
+    },
+    clear() {
+      last = null;
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+
+export interface Child {
+  readonly pid: number;
+  /** What `pick` makes of the first line on stdout that it accepts. Rejects when the process ends before that. */
+  readonly ready: <T>(pick: (line: string) => T | null) => Promise<T>;
+  /** Resolves when it has ended, with its exit code. */
+  readonly exited: Promise<number | null>;
+  /** SIGTERM, then waits for its end. */
+  stop(): Promise<void>;
+  /** Lets it run on when this program ends. */
+  release(): void;
+}
+
+export interface ChildCommand {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Takes what it says on stderr: a file goes on working when this program is gone. */
+  readonly logFile: string;
+}
+
+/** Starts another program beside this one. */
+export function startChild({ argv, env, logFile }: ChildCommand): Child {
+  const [file = '', ...args] = argv;
+  const log = openSync(logFile, 'a', 0o600);
+  const child = spawn(file, args, { env: { ...env }, stdio: ['ignore', 'pipe', log], detached: true });
+  closeSync(log);
+  const { stdout } = child;
+  if (stdout === null) throw new Error('a pipe was asked for and not given');
+  const exited = new Promise<number | null>(resolve => {
+    child.once('exit', resolve);
+    child.once('error', () => resolve(null));
+  });
+  const lines = createInterface({ input: stdout });
+  return {
+    pid: child.pid ?? 0,
+    exited,
+    ready: pick =>
+      new Promise((resolve, reject) => {
+        lines.on('line', line => {
+          const found = pick(line);
+          if (found !== null) resolve(found);
+        });
+        void exited.then(() =>
+          reject(new Error(`it ended too early and said:\n${readFileSync(logFile, 'utf8')}`)),
+        );
+      }),
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+    },
+    release() {
+      lines.close();
+      stdout.destroy();
+      child.unref();
+    },
+  };
+}

@@ -1,0 +1,205 @@
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Command } from 'commander';
+import { queueApi, workersApi } from '../../protocol/admin-api.ts';
+import { type CallFailure, type Client, createClient } from '../../protocol/client.ts';
+import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import { isFinal, type JobView } from '../../protocol/job.ts';
+import type { Terminal } from '../server.ts';
+import { type Child, startChild } from './child.ts';
+import { followEvents } from './event-feed.ts';
+import type { Invocation } from './invocation.ts';
+import { createProgressDisplay, duration } from './progress-bar.ts';
+
+const example = (file: string): string =>
+  fileURLToPath(new URL(`../../examples/digits/${file}`, import.meta.url));
+
+const jobName = 'digits-quick';
+const workerName = 'demo-rig';
+/** What the example promises. */
+const leastAccuracy = 0.95;
+
+/** The main job from end to end, as a newcomer would see it. */
+export function demoCommand(invocation: Invocation): Command {
+  return new Command('demo')
+    .description(
+      'Start an orchestrator and a worker in a temporary folder, and train a small network on them',
+    )
+    .option('--keep', 'leave both running afterwards')
+    .action(async (options: { readonly keep?: boolean }) => {
+      const started: Child[] = [];
+      const stopAll = async (): Promise<void> => {
+        // The worker first: it says goodbye to the orchestrator.
+        for (const child of started.toReversed()) await child.stop();
+      };
+      invocation.onSignal('SIGINT', () => void stopAll().then(() => process.exit(130)));
+      try {
+        invocation.exit(await runDemo(invocation, started, options.keep === true));
+      } catch (cause) {
+        invocation.terminal.err(
+          `The demo failed: ${cause instanceof Error ? cause.message : String(cause)}\n`,
+        );
+        invocation.exit(1);
+      } finally {
+        if (options.keep) for (const child of started) child.release();
+        else await stopAll();
+      }
+    });
+}
+
+interface Stage {
+  readonly invocation: Invocation;
+  readonly folder: string;
+  readonly url: string;
+  readonly token: string;
+  readonly tokenFile: string;
+  readonly client: Client;
+  readonly started: Child[];
+}
+
+async function runDemo(invocation: Invocation, started: Child[], keep: boolean): Promise<number> {
+  const { out } = invocation.terminal;
+  const begun = performance.now();
+  const stage = await startOrchestrator(invocation, started);
+  out(`Orchestrator   ${stage.url}\n`);
+  const over = new AbortController();
+  const events = followEvents({ url: stage.url, token: stage.token, signal: over.signal });
+  // The first step opens the stream, before anything can happen that it should carry.
+  const opened = events.next();
+  const workerId = await startWorker(stage);
+  out(`Worker         ${workerName} (${workerId}), a process of its own\n`);
+  await opened;
+  const jobId = await submit(stage);
+  out(`Job            ${jobId}: ${jobName}, 60,000 handwritten digits\n\n`);
+  const crash = started.map(async (child): Promise<never> => {
+    await child.exited;
+    throw new Error(`a part of it ended early; its log is in ${stage.folder}`);
+  });
+  const job = await Promise.race([followJob(events, jobId, invocation.terminal), ...crash]);
+  over.abort();
+  return conclude(stage, job, { keep, seconds: (performance.now() - begun) / 1000 });
+}
+
+async function startOrchestrator(invocation: Invocation, started: Child[]): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), 'trainyard-demo-'));
+  const configs = join(folder, 'configs');
+  mkdirSync(configs);
+  copyFileSync(example(`configs/${jobName}.json`), join(configs, `${jobName}.json`));
+  const server = startChild({
+    argv: [...invocation.ownCommand, 'server', '--port', '0', '--data-dir', folder, '--json'],
+    env: invocation.env,
+    logFile: join(folder, 'server.log'),
+  });
+  started.push(server);
+  const url = await server.ready(readyUrl);
+  const tokenFile = join(folder, 'admin-token');
+  const token = readFileSync(tokenFile, 'utf8').trim();
+  const client = createClient({
+    baseUrl: url,
+    headers: () => ({ authorization: `Bearer ${token}` }),
+    timeoutMs: 10_000,
+  });
+  return { invocation, folder, url, token, tokenFile, client, started };
+}
+
+function readyUrl(line: string): string | null {
+  const ready: unknown = JSON.parse(line);
+  const url = typeof ready === 'object' && ready !== null && 'url' in ready ? ready.url : null;
+  return typeof url === 'string' ? url : null;
+}
+
+async function startWorker({ invocation, folder, url, client, started }: Stage): Promise<WorkerId> {
+  const { worker_id: workerId, token } = valueOf(
+    await client.call(workersApi.create, { body: { name: workerName, worker_type: 'persistent' } }),
+  );
+  const trainer = [
+    process.execPath,
+    example('train.ts'),
+    '--config',
+    '{config_path}',
+    '--output',
+    '{output_dir}',
+  ];
+  const options = ['--orchestrator-url', url, '--name', workerName, '--persistent'];
+  const worker = startChild({
+    argv: [
+      ...invocation.ownCommand,
+      'worker',
+      ...options,
+      '--trainer',
+      [...trainer, '--resume-from', '{resume_from}'].map(quoted).join(' '),
+    ],
+    // The token goes through the environment: arguments can be read by every user of the machine.
+    env: { ...invocation.env, SIMPLETUNER_WORKER_TOKEN: token, XDG_STATE_HOME: join(folder, 'state') },
+    logFile: join(folder, 'worker.log'),
+  });
+  started.push(worker);
+  return workerId;
+}
+
+const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
+
+async function submit({ client }: Stage): Promise<JobId> {
+  const body = { config_name: jobName, target: 'worker' as const };
+  return valueOf(await client.call(queueApi.submit, { body })).job_id;
+}
+
+async function followJob(
+  events: ReturnType<typeof followEvents>,
+  jobId: JobId,
+  { out }: Terminal,
+): Promise<JobView> {
+  const display = createProgressDisplay(out, process.stdout.isTTY && !process.env['NO_COLOR']);
+  for await (const event of events) {
+    if (event.kind !== 'job' || event.job_id !== jobId || event.job === null) continue;
+    if (event.job.progress !== null) display.show(event.job.progress);
+    if (!isFinal(event.job.status)) continue;
+    display.finish();
+    return event.job;
+  }
+  throw new Error('the orchestrator ended the event stream before the job was done');
+}
+
+function conclude(
+  { folder, url, tokenFile, started, invocation }: Stage,
+  job: JobView,
+  { keep, seconds }: { readonly keep: boolean; readonly seconds: number },
+): number {
+  const { out, err } = invocation.terminal;
+  const accuracy = job.progress?.metrics?.['accuracy'] ?? 0;
+  if (job.status !== 'completed') {
+    err(`The job ended as ${job.status}: ${job.error_message ?? 'no reason given'}\nMore in ${folder}\n`);
+    return 1;
+  }
+  const checkpoint = checkpointOf(join(folder, 'state/trainyard', workerName, 'jobs', job.id, 'output'));
+  out(`\nDone in ${duration(seconds)}: ${(100 * accuracy).toFixed(2)} % of 10,000 test digits read right\n`);
+  out(`Checkpoint     ${checkpoint ?? 'none was written'}\n`);
+  if (keep) {
+    const pids = started.map(({ pid }) => pid).join(' ');
+    out(`Still running  end it with: kill ${pids}\n`);
+    out(`The API        curl -H "Authorization: Bearer $(cat ${tokenFile})" ${url}/api/queue\n`);
+  } else {
+    out(`Kept in        ${folder}\n`);
+    out('The API        npm run demo -- --keep leaves it running and says how to call it\n');
+  }
+  return accuracy > leastAccuracy && checkpoint !== null ? 0 : 1;
+}
+
+/** What the trainer says that it left behind, if it is really there. */
+function checkpointOf(outputDir: string): string | null {
+  const result: unknown = JSON.parse(readFileSync(join(outputDir, 'result.json'), 'utf8'));
+  const path =
+    typeof result === 'object' && result !== null && 'checkpoint' in result ? result.checkpoint : null;
+  return typeof path === 'string' && existsSync(path) ? path : null;
+}
+
+function valueOf<T>(
+  result: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: CallFailure },
+): T {
+  if (result.ok) return result.value;
+  const { failure } = result;
+  if (failure.kind === 'problem') throw new Error(failure.problem.detail);
+  throw new Error(failure.kind === 'unexpected' ? failure.detail : String(failure.cause));
+}

@@ -1,0 +1,53 @@
+import type { Progress } from '../../protocol/progress.ts';
+
+const width = 30;
+
+/** One line of text for a person: bar, step, loss and time left, as far as they are known. */
+export function progressLine(progress: Progress): string {
+  const { step, total_steps: total, loss, eta_s: eta } = progress;
+  const share = Math.min(1, Math.max(0, (progress.percent ?? 0) / 100));
+  const filled = Math.round(share * width);
+  const bar = '█'.repeat(filled) + '░'.repeat(width - filled);
+  const parts = [
+    `${bar} ${String(Math.round(share * 100)).padStart(3)} %`,
+    step === undefined ? undefined : `step ${step}${total === undefined ? '' : `/${total}`}`,
+    loss === undefined ? undefined : `loss ${loss.toPrecision(3)}`,
+    eta === undefined ? undefined : `${duration(eta)} left`,
+  ];
+  return parts.filter(part => part !== undefined).join('  ');
+}
+
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
+  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+}
+
+export interface ProgressDisplay {
+  show(progress: Progress): void;
+  /** Leaves the last line as it stands. */
+  finish(): void;
+}
+
+/** On a terminal one line that moves; elsewhere a line for each tenth of the way, so that logs stay short. */
+export function createProgressDisplay(write: (text: string) => void, animated: boolean): ProgressDisplay {
+  let tenth = -1;
+  let shown = false;
+  return {
+    show(progress) {
+      if (animated) {
+        write(`\r\u001b[2K${progressLine(progress)}`);
+        shown = true;
+        return;
+      }
+      const reached = Math.floor((progress.percent ?? 0) / 10);
+      if (reached > tenth) write(`${progressLine(progress)}\n`);
+      tenth = Math.max(tenth, reached);
+    },
+    finish() {
+      if (shown) write('\n');
+      shown = false;
+    },
+  };
+}

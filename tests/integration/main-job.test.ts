@@ -1,0 +1,62 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { queueApi } from '../../protocol/admin-api.ts';
+import { digitsTrainer, root, startWorker, temporaryFolder, type Program } from '../support/processes.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+
+const open: { server?: TestServer; worker?: Program } = {};
+afterEach(async () => {
+  open.worker?.kill('SIGKILL');
+  await open.worker?.exited;
+  await open.server?.close();
+});
+
+const exampleConfig = (name: string): object =>
+  JSON.parse(readFileSync(join(root, `examples/digits/configs/${name}.json`), 'utf8')) as object;
+
+describe('a real training job on another process', () => {
+  test('is pushed, followed, and ends with what it learned; a broken one ends with why', async () => {
+    const server = (open.server = await startTestServer());
+    server.config('digits-quick', exampleConfig('digits-quick'));
+    server.config('digits-broken', exampleConfig('digits-broken'));
+    const { id, token } = await server.createWorker({ name: 'rig-1', labels: { gpu_type: 'a100-80gb' } });
+    const stateHome = temporaryFolder();
+    const args = ['--name', 'rig-1', '--persistent', '--trainer', digitsTrainer];
+    open.worker = startWorker({ url: server.url, token, args, stateHome });
+    await server.watch.worker(id, 'idle');
+
+    const good = await server.submit({ config_name: 'digits-quick', worker_labels: { gpu_type: 'a100*' } });
+    const bad = await server.submit({ config_name: 'digits-broken', target: 'worker' });
+
+    const done = await server.watch.jobEnd(good);
+    expect(done).toMatchObject({ status: 'completed', worker_id: id, attempt: 1, error_message: null });
+    expect(done.progress?.metrics?.['accuracy']).toBeGreaterThan(0.95);
+    expect(done.progress).toMatchObject({ step: 2814, total_steps: 2814, percent: 100 });
+    const output = join(stateHome, 'trainyard/rig-1/jobs', good, 'output');
+    const { checkpoint } = JSON.parse(readFileSync(join(output, 'result.json'), 'utf8')) as {
+      checkpoint: string;
+    };
+    expect(existsSync(checkpoint)).toBe(true);
+
+    const failed = await server.watch.jobEnd(bad);
+    expect(failed).toMatchObject({ status: 'failed', cause: 'trainer_exit', attempt: 1 });
+    expect(failed.error_message).toMatch(/exited with code 1[^]*diverged/);
+    const { attempts } = valueOf(await server.admin.call(queueApi.get, { params: { id: bad } }));
+    expect(attempts).toMatchObject([{ attempt: 1, outcome: 'failed', exit_code: 1, worker_name: 'rig-1' }]);
+
+    const steps = server.watch.seen.flatMap(event =>
+      event.kind === 'job' && event.job_id === good ? [event.type] : [],
+    );
+    const marks = steps.filter(type => type !== 'job.progress');
+    expect(marks).toEqual([
+      'job.submitted',
+      'job.dispatched',
+      'job.starting',
+      'job.running',
+      'job.completed',
+    ]);
+    const seqs = server.watch.seen.map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.map((_, n) => (seqs[0] ?? 0) + n));
+  }, 60_000);
+});

@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../../', import.meta.url));
+const cli = join(root, 'main/cli.ts');
+
+/** A process of the program under test; what it says can be waited for. */
+export interface Program {
+  readonly pid: number;
+  /** Lines of stdout and stderr, in the order of their coming. */
+  readonly lines: readonly string[];
+  /** The first line, said already or still to come, that the pattern fits. */
+  said(pattern: RegExp): Promise<RegExpExecArray>;
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+export interface ProgramOptions {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly cwd?: string;
+}
+
+export function startProgram(argv: readonly string[], options: ProgramOptions = {}): Program {
+  const [file = '', ...args] = argv;
+  const child = spawn(file, args, {
+    cwd: options.cwd ?? root,
+    env: { ...process.env, SIMPLETUNER_WORKER_TOKEN: undefined, ...options.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  const listeners = new Set<() => void>();
+  const heard = (line: string): void => {
+    lines.push(line);
+    for (const look of listeners) look();
+  };
+  createInterface({ input: child.stdout }).on('line', heard);
+  createInterface({ input: child.stderr }).on('line', heard);
+  const exited = exitOf(child);
+  void exited.then(() => {
+    for (const look of listeners) look();
+  });
+  return {
+    pid: child.pid ?? 0,
+    lines,
+    exited,
+    kill: signal => void child.kill(signal),
+    said: pattern =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          const found = lines.map(line => pattern.exec(line)).find(match => match !== null);
+          const over = child.exitCode !== null || child.signalCode !== null;
+          if (found === undefined && !over) return;
+          listeners.delete(look);
+          if (found === undefined)
+            reject(
+              new Error(`${args.join(' ')} ended and never said ${pattern.source}:\n${lines.join('\n')}`),
+            );
+          else resolve(found);
+        };
+        listeners.add(look);
+        look();
+      }),
+  };
+}
+
+/** Ended, and everything that it said has been read. */
+const exitOf = (child: ChildProcess): Program['exited'] =>
+  new Promise(resolve => child.once('close', (code, signal) => resolve({ code, signal })));
+
+export const trainyard = (args: readonly string[], options: ProgramOptions = {}): Program =>
+  startProgram([process.execPath, cli, ...args], options);
+
+export interface ServerProgram extends Program {
+  readonly url: string;
+  readonly dataDir: string;
+}
+
+/** `trainyard server --json`, ready. */
+export async function startServer(
+  args: readonly string[] = [],
+  dataDir = temporaryFolder(),
+): Promise<ServerProgram> {
+  const program = trainyard(['server', '--port', '0', '--data-dir', dataDir, '--json', ...args]);
+  const [line] = await program.said(/^\{"ready":true.*/);
+  const { url } = JSON.parse(line) as { readonly url: string };
+  return { ...program, url, dataDir };
+}
+
+export interface WorkerOptions {
+  readonly url: string;
+  readonly token: string;
+  readonly args?: readonly string[];
+  readonly stateHome?: string;
+}
+
+/** `trainyard worker`, with the token where nobody else can read it. */
+export const startWorker = ({
+  url,
+  token,
+  args = [],
+  stateHome = temporaryFolder(),
+}: WorkerOptions): Program =>
+  trainyard(['worker', '--orchestrator-url', url, ...args], {
+    env: { SIMPLETUNER_WORKER_TOKEN: token, XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: stateHome },
+  });
+
+export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'trainyard-test-'));
+
+/** The digits example as a rig's own trainer. */
+export const digitsTrainer =
+  `'${process.execPath}' '${join(root, 'examples/digits/train.ts')}' ` +
+  '--config {config_path} --output {output_dir} --resume-from {resume_from}';

@@ -1,0 +1,91 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compose } from '../../main/compose.ts';
+import { createLog } from '../../main/host/log.ts';
+import { systemClock, systemIds } from '../../main/host/system.ts';
+import { queueApi, workersApi } from '../../protocol/admin-api.ts';
+import { type CallInput, type CallResult, type Client, createClient } from '../../protocol/client.ts';
+import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import { type Watch, watchEvents } from './watch.ts';
+
+/** Quick enough for tests, and slow enough for two busy cores. */
+const defaultTimeoutMs = 20_000;
+
+export interface TestServer {
+  readonly url: string;
+  readonly adminToken: string;
+  readonly dataDir: string;
+  readonly admin: Client;
+  readonly watch: Watch;
+  /** Everything that was logged. */
+  readonly log: readonly string[];
+  createWorker(
+    body: CallInput<typeof workersApi.create>['body'],
+  ): Promise<{ readonly id: WorkerId; readonly token: string }>;
+  submit(body: CallInput<typeof queueApi.submit>['body']): Promise<JobId>;
+  /** Puts a config into the folder. */
+  config(name: string, config: object): void;
+  close(): Promise<void>;
+}
+
+/** A whole orchestrator on a port and a folder of its own, in this process. */
+export async function startTestServer(
+  options: { readonly heartbeatTimeoutMs?: number } = {},
+): Promise<TestServer> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'trainyard-test-'));
+  const configsDir = join(dataDir, 'configs');
+  const log: string[] = [];
+  const composed = await compose(
+    {
+      host: '127.0.0.1',
+      port: 0,
+      dataDir,
+      configsDir,
+      heartbeatTimeoutMs: options.heartbeatTimeoutMs ?? defaultTimeoutMs,
+    },
+    { clock: systemClock, ids: systemIds, log: createLog(line => log.push(line), false) },
+  );
+  const { url, adminToken } = composed;
+  const admin = adminClient(url, adminToken);
+  const watch = await watchEvents(url, adminToken);
+  return {
+    url,
+    adminToken,
+    dataDir,
+    admin,
+    watch,
+    log,
+    ...conveniences(admin),
+    config(name, config) {
+      mkdirSync(configsDir, { recursive: true });
+      writeFileSync(join(configsDir, `${name}.json`), JSON.stringify(config));
+    },
+    async close() {
+      watch.close();
+      await composed.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export const adminClient = (url: string, token: string): Client =>
+  createClient({ baseUrl: url, headers: () => ({ authorization: `Bearer ${token}` }), timeoutMs: 10_000 });
+
+export const conveniences = (admin: Client): Pick<TestServer, 'createWorker' | 'submit'> => ({
+  async createWorker(body) {
+    const created = valueOf(await admin.call(workersApi.create, { body }));
+    return { id: created.worker_id, token: created.token };
+  },
+  async submit(body) {
+    return valueOf(await admin.call(queueApi.submit, { body })).job_id;
+  },
+});
+
+/** The answer of a call that must have succeeded. */
+export function valueOf<T>(
+  result: { readonly ok: true; readonly value: T } | Extract<CallResult<typeof queueApi.get>, { ok: false }>,
+): T {
+  if (result.ok) return result.value;
+  throw new Error(`the call failed: ${JSON.stringify(result.failure)}`, { cause: result.failure });
+}

@@ -1,0 +1,29 @@
+/** What a trainer prints, and what the agent reads in it. */
+
+import { expect } from 'vitest';
+import { createProgressReader } from '../../agent/progress.ts';
+import type { OutputItem, Progress } from '../../agent/progress.ts';
+
+export type Chunks = readonly (Uint8Array | string)[];
+
+export function readAll(...chunks: Chunks): readonly OutputItem[] {
+  const reader = createProgressReader();
+  return [...chunks.flatMap(chunk => reader.push(chunk)), ...reader.end()];
+}
+
+/** What one line, drawn over by the next, says of the progress. */
+export function progressOf(line: string): Progress | undefined {
+  const [item, ...more] = readAll(`${line}\r`);
+  expect(more).toEqual([]);
+  return item?.kind === 'progress' ? item.progress : undefined;
+}
+
+export const line = (text: string, marks: { truncated?: true; redraw?: true } = {}): OutputItem => ({
+  kind: 'line',
+  text,
+  truncated: false,
+  redraw: false,
+  ...marks,
+});
+export const json = (fields: Readonly<Record<string, unknown>>): string =>
+  JSON.stringify({ type: 'progress', ...fields });

@@ -1,0 +1,117 @@
+/**
+ * SimpleTuner's published worker agent ("v1") as a server sees it, for tests against our server. It keeps the
+ * published one's faults: it is what we promise to work with, unmodified. Numbers in brackets are items of
+ * CONTRACT.md, section 3; the trainer inside is the test's (v1-trainer.ts), and so is time (v1-waits.ts).
+ *
+ *   register -> stream + beats -> stream ended: register again at once [9]
+ *                              -> error: 10 s, register again [9]
+ *                              -> 401, or a line of the stream after the shutdown flag [11]: stop job, goodbye
+ */
+import { createCore, requestShutdown, type V1AgentOptions, type V1Core } from './v1-core.ts';
+import { createV1Events, type V1Events, type V1ExitCause, type V1Observation } from './v1-events.ts';
+import { V1StatusError } from './v1-http.ts';
+import { stopCurrentJob } from './v1-job.ts';
+import { followStream, register } from './v1-session.ts';
+import type { FakeRun } from './v1-trainer.ts';
+
+const RECONNECT_MS = 10_000;
+const DISCONNECT_TIMEOUT_MS = 5_000;
+
+export interface V1Agent {
+  readonly events: V1Events;
+  /** The job it believes to run, null when idle. */
+  readonly currentJob: string | null;
+  /** The shutdown flag is set and waits for the next line of the stream [11]. */
+  readonly isLeaving: boolean;
+  /**
+   * SIGTERM [14]. Takes effect when the trainer's output leaves the loop free; resolves at the exit, which like
+   * every flag needs one more line of the stream, or its end [11].
+   */
+  stop(): Promise<void>;
+  /** kill -9: every socket is destroyed and nothing is said. Returns the trainer that is left, if any [12]. */
+  kill(): FakeRun | null;
+}
+
+/** Starts one agent process. It runs until it exits by itself, `stop` or `kill`; to restart it, start another. */
+export function startV1Agent(options: V1AgentOptions): V1Agent {
+  const dead = new AbortController();
+  const events = createV1Events();
+  let hasExited = false;
+  const emit = (observation: V1Observation): void => {
+    if (!hasExited) events.emit(observation);
+  };
+  const core = createCore(options, emit, dead.signal);
+
+  function exit(code: number, cause: V1ExitCause): void {
+    if (hasExited) return;
+    emit({ kind: 'exited', code, cause });
+    hasExited = true;
+    core.loop.halt();
+    dead.abort();
+  }
+
+  if (core.config.tokenFrom === 'argument' && core.config.token.startsWith('-')) exit(2, 'usage');
+  else void runAgent(core).then(cause => exit(cause === 'crashed' ? 1 : 0, cause));
+
+  return {
+    events,
+    get currentJob() {
+      return core.state.currentJob?.jobId ?? null;
+    },
+    get isLeaving() {
+      return core.state.isShutdownRequested;
+    },
+    async stop() {
+      void handleTermination(core);
+      await events.waitFor('exited');
+    },
+    kill() {
+      exit(-9, 'killed');
+      return core.state.run?.exitCode() === null ? core.state.run : null;
+    },
+  };
+}
+
+/** From start to goodbye. The goodbye is said after a 401 too, with the dead token [11]. */
+async function runAgent(core: V1Core): Promise<V1ExitCause> {
+  let cause: V1ExitCause = 'shutdown';
+  while (!core.state.isShutdownRequested) {
+    try {
+      await register(core);
+      await followStream(core);
+    } catch (error) {
+      const status = error instanceof V1StatusError ? error.status : null;
+      core.emit({ kind: 'connectionLost', status, message: String(error) });
+      if (status === 401) {
+        cause = 'unauthorized';
+        break;
+      }
+      await core.pause(RECONNECT_MS, 'reconnect');
+    }
+  }
+  try {
+    await stopCurrentJob(core);
+  } catch {
+    return 'crashed'; // a job without a name cannot be reported
+  }
+  await sayGoodbye(core);
+  return cause;
+}
+
+/** The handler of SIGTERM: the flag, and a signal to the trainer, whose watcher then reports code -15 [14]. */
+async function handleTermination(core: V1Core): Promise<void> {
+  const { loop, state } = core;
+  await loop.turn();
+  requestShutdown(core, 'signal');
+  if (state.run?.exitCode() === null) state.run.signal('SIGTERM');
+}
+
+async function sayGoodbye({ state, loop, http, emit }: V1Core): Promise<void> {
+  if (state.workerId === null) return;
+  const body = { worker_id: state.workerId };
+  const answerStatus = await loop.io(http.post('/api/workers/disconnect', body, DISCONNECT_TIMEOUT_MS)).then(
+    answer => answer.status,
+    () => null,
+  );
+  emit({ kind: 'disconnectPosted', answerStatus });
+}

@@ -1,0 +1,129 @@
+/**
+ * The bench on which the v1 agent itself is tested: a fresh scripted server a test, agents that are killed after
+ * it, and time in the test's hand.
+ */
+import { afterEach, beforeEach } from 'vitest';
+import { startV1Agent, type V1Agent } from './v1-agent.ts';
+import type { V1AgentOptions } from './v1-core.ts';
+import type { V1Events } from './v1-events.ts';
+import { type ScriptedServer, startScriptedServer } from './v1-scripted-server.ts';
+import { type ManualRun, type ManualTrainer, manualTrainer } from './v1-trainer.ts';
+import { createV1Waits, type V1WaitReason, type V1Waits } from './v1-waits.ts';
+
+interface Started {
+  readonly agent: V1Agent;
+  readonly events: V1Events;
+  readonly waits: V1Waits;
+  readonly manual: ManualTrainer;
+}
+
+interface StartOptions extends Partial<V1AgentOptions> {
+  /** Which waits end by themselves; none by default. */
+  readonly instant?: readonly V1WaitReason[];
+}
+
+export interface V1Bench {
+  readonly server: ScriptedServer;
+  /** A persistent agent with a trainer that does only what it is told, as soon as its stream is open. */
+  start(options?: StartOptions): Promise<Started>;
+  /** Like `start`, without waiting for anything. */
+  startOnly(options?: StartOptions): Started;
+  /** Like `start`, with job `j1` offered and its trainer past its first line: the agent listens for 100 ms. */
+  startBusy(options?: StartOptions): Promise<Started & { readonly run: ManualRun }>;
+  /** The statuses the server was told about a job, in order of arrival. */
+  statusesOf(jobId: string): string[];
+  /** The bodies of all registrations. */
+  registrations(): unknown[];
+}
+
+export function useV1Bench(): V1Bench {
+  let server: ScriptedServer | null = null;
+  let agents: V1Agent[] = [];
+
+  beforeEach(async () => {
+    server = await startScriptedServer();
+  });
+  afterEach(async () => {
+    for (const agent of agents) agent.kill();
+    agents = [];
+    await server?.close();
+  });
+
+  function getServer(): ScriptedServer {
+    if (server === null) throw new Error('the bench exists only within a test');
+    return server;
+  }
+
+  function startOnly({ instant = [], ...options }: StartOptions = {}): Started {
+    const waits = createV1Waits({ instant });
+    const manual = manualTrainer();
+    const { wait } = waits;
+    const { trainer } = manual;
+    const url = `${getServer().url}/`;
+    const agent = startV1Agent({
+      url,
+      token: 'wt_secret',
+      name: 'rig-1',
+      persistent: true,
+      trainer,
+      wait,
+      ...options,
+    });
+    agents.push(agent);
+    return { agent, events: agent.events, waits, manual };
+  }
+
+  async function start(options?: StartOptions): Promise<Started> {
+    const started = startOnly(options);
+    await started.events.waitFor('streamOpen');
+    return started;
+  }
+
+  return {
+    get server() {
+      return getServer();
+    },
+    start,
+    startOnly,
+    async startBusy(options) {
+      const started = await start(options);
+      getServer().push(createSubmission('j1'));
+      const run = await started.manual.run();
+      run.print('step 1');
+      await started.events.waitFor('trainerLine');
+      return { ...started, run };
+    },
+    statusesOf: jobId =>
+      getServer()
+        .named(`/job/${jobId}/status`)
+        .map(call => readStatus(call.body) ?? 'none'),
+    registrations: () =>
+      getServer()
+        .named('/register')
+        .map(call => call.body),
+  };
+}
+
+/** A `job_submit` as CONTRACT.md, section 3, item 2 wants it; a key given as undefined is left out. */
+export function createSubmission(jobId: string, more: Readonly<Record<string, unknown>> = {}): unknown {
+  return {
+    type: 'job_submit',
+    job_id: jobId,
+    config: { model_type: 'lora' },
+    dataloader: null,
+    provider: null,
+    hf_token: null,
+    upload_endpoint: '/api/cloud/storage',
+    upload_token: 'ut_1',
+    ...more,
+  };
+}
+
+/** For `hold`: the post that reports this status. */
+export function reports(wanted: string): (body: unknown) => boolean {
+  return body => readStatus(body) === wanted;
+}
+
+function readStatus(body: unknown): string | null {
+  return typeof body === 'object' && body !== null && 'status' in body ? String(body.status) : null;
+}

@@ -1,0 +1,150 @@
+/**
+ * How a v1 agent starts, watches, reports and stops its job. Numbers in brackets are items of CONTRACT.md,
+ * section 3. There is one field for the current job and one for the trainer, and two coroutines that write them:
+ *
+ *   stream: job_submit -> start ... job_cancel, abandon_job, exit -> stop -> post `cancelled` -> clear both fields
+ *   watcher (one a trainer): read a line, sleep 100 ms, look ... ended -> post the outcome -> clear both fields
+ *
+ * The watcher reports about *the current job*, whichever that is by then, and clears it. That is the whole cause
+ * of the races of items 4 and 7, so they come about here as they do there.
+ */
+import { nameJob, requestShutdown, toText, type StreamEvent, type V1Core } from './v1-core.ts';
+import type { V1Job, V1JobStatus } from './v1-events.ts';
+import { createManualRun, type FakeRun } from './v1-trainer.ts';
+
+const POLL_MS = 100;
+const GRACE_MS = 30_000;
+const POST_TIMEOUT_MS = 10_000;
+
+/** Python's `mapping[key]`: an absent key is an error, null is a value. */
+function requireKey(event: StreamEvent, key: string): unknown {
+  if (!(key in event)) throw new Error(`KeyError: '${key}'`);
+  return event[key];
+}
+
+/**
+ * `job_submit` [2, 3, 4, 5]. A key that is absent, or a token that is no string, throws *after* the job was
+ * taken: the caller loses its stream, waits 10 s and registers naming a job that has no trainer. Without `job_id`
+ * it can never name it, so never registers again.
+ */
+export async function startJob(core: V1Core, event: StreamEvent): Promise<void> {
+  const { state, emit } = core;
+  if (state.currentJob !== null) {
+    const hasEnded = state.run !== null && state.run.exitCode() !== null;
+    const heldJob = state.currentJob.jobId ?? '';
+    emit({ kind: hasEnded ? 'jobDropped' : 'jobIgnored', jobId: toText(event['job_id']), heldJob });
+    return;
+  }
+  state.currentJob = { jobId: 'job_id' in event ? toText(event['job_id']) : undefined };
+  const jobId = nameJob(state.currentJob);
+  const config = requireKey(event, 'config');
+  const dataloader = requireKey(event, 'dataloader');
+  const uploadUrl = `${core.config.url}${toText(requireKey(event, 'upload_endpoint'))}`;
+  const uploadToken = 'upload_token' in event ? event['upload_token'] : '';
+  const hfToken = event['hf_token'] === '' ? null : (event['hf_token'] ?? null);
+
+  await reportStatus(core, 'starting');
+
+  // Only now does the environment reach the operating system, which takes nothing but strings.
+  if (typeof uploadToken !== 'string') throw new Error('TypeError: upload_token is no string');
+  if (hfToken !== null && typeof hfToken !== 'string') throw new Error('TypeError: hf_token is no string');
+  const provider = event['provider'];
+  const job: V1Job = { jobId, config, dataloader, provider, uploadUrl, uploadToken, hfToken };
+  const run = isConfig(config) ? core.config.trainer(job) : failAtOnce(job);
+  state.run = run;
+  emit({ kind: 'jobStarted', job });
+  void watchRun(core, run, jobId).catch((error: unknown) => {
+    emit({ kind: 'watcherDied', jobId, message: String(error) }); // there, too, nobody awaits it
+  });
+}
+
+function isConfig(config: unknown): boolean {
+  return typeof config === 'object' && config !== null && !Array.isArray(config);
+}
+
+/** The trainer cannot read a config that is no object: it ends with code 1 [2]. */
+function failAtOnce(job: V1Job): FakeRun {
+  const run = createManualRun(job);
+  run.exit(1);
+  return run;
+}
+
+/** Follows one trainer to its end [3, 10]. `jobId` only labels observations. */
+async function watchRun(core: V1Core, run: FakeRun, jobId: string): Promise<void> {
+  const { emit, loop } = core;
+  await reportStatus(core, 'training');
+  while (run.exitCode() === null) {
+    const reading = loop.blockOn(run.readLine());
+    emit({ kind: 'trainerAwaited', jobId });
+    const line = await reading;
+    if (line !== null) emit({ kind: 'trainerLine', jobId, line });
+    await core.pause(POLL_MS, 'poll');
+  }
+  const code = run.exitCode() ?? 0;
+  emit({ kind: 'trainerExited', jobId, code });
+  if (code === 0) await reportStatus(core, 'completed');
+  else await reportStatus(core, 'failed', `Training exited with code ${code}`);
+  await loop.io(core.config.beforeClear(jobId));
+  clearJob(core, 'watcher');
+
+  if (core.config.persistent || (await askForMoreJobs(core))) return;
+  requestShutdown(core, 'queue');
+}
+
+/**
+ * Stops whatever runs and reports whatever is held, as `cancelled` [6]; the waiting blocks the loop. Then the
+ * agent takes the next job, even though the watcher of this trainer may still be asleep [7].
+ */
+export async function stopCurrentJob(core: V1Core): Promise<void> {
+  const { state, loop } = core;
+  const { run } = state;
+  if (run !== null && run.exitCode() === null) {
+    run.signal('SIGTERM');
+    await loop.blockOn(awaitEnd(core, run));
+  }
+  await reportStatus(core, 'cancelled');
+  clearJob(core, 'stop');
+}
+
+async function awaitEnd(core: V1Core, run: FakeRun): Promise<void> {
+  const over = new AbortController();
+  const grace = core.wait(GRACE_MS, 'grace', over.signal).then(
+    () => false,
+    () => false,
+  );
+  const hasEnded = await Promise.race([run.exited.then(() => true), grace]);
+  over.abort();
+  if (!hasEnded) run.signal('SIGKILL');
+}
+
+function clearJob({ state, emit }: V1Core, by: 'watcher' | 'stop'): void {
+  const jobId = state.currentJob?.jobId ?? null;
+  state.currentJob = null;
+  state.run = null;
+  emit({ kind: 'jobCleared', jobId, by });
+}
+
+/** One post, never repeated; nothing that comes back, or does not, makes a difference [8]. */
+async function reportStatus(core: V1Core, status: V1JobStatus, error: string | null = null): Promise<void> {
+  if (core.state.currentJob === null) return;
+  const jobId = nameJob(core.state.currentJob);
+  const path = `/api/workers/job/${jobId}/status`;
+  const answer = await core.loop
+    .io(core.http.post(path, { status, error }, POST_TIMEOUT_MS))
+    .catch(() => ({ status: null, body: null }));
+  const { status: answerStatus, body: answerBody } = answer;
+  core.emit({ kind: 'statusPosted', jobId, status, error, answerStatus, answerBody });
+}
+
+/** The ephemeral agent's question; any answer but 200 and `has_jobs: true` means no [11]. */
+async function askForMoreJobs(core: V1Core): Promise<boolean> {
+  const path = `/api/workers/queue?worker_id=${encodeURIComponent(core.state.workerId ?? 'None')}`;
+  const answer = await core.loop
+    .io(core.http.get(path, POST_TIMEOUT_MS))
+    .catch(() => ({ status: null, body: null }));
+  const { body } = answer;
+  const isTold = typeof body === 'object' && body !== null && 'has_jobs' in body && Boolean(body.has_jobs);
+  const hasJobs = answer.status === 200 && isTold;
+  core.emit({ kind: 'queueAsked', answerStatus: answer.status, hasJobs });
+  return hasJobs;
+}

@@ -1,0 +1,141 @@
+/**
+ * A server without opinions, for the v1 agent's own tests: it records every call, answers what it is told, holds
+ * an answer back when asked, and writes to the open stream whatever a test wants there.
+ */
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+
+export interface RecordedCall {
+  /** Method and path with its query, as `POST /api/workers/heartbeat`. */
+  readonly name: string;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly body: unknown;
+  /** Resolves when the socket under this call is gone. */
+  readonly closed: Promise<void>;
+}
+
+export interface ScriptedAnswer {
+  /** Compressed, as the agent's library invites a server to. */
+  readonly isCompressed?: boolean;
+  readonly status?: number;
+  readonly body?: unknown;
+}
+
+export interface HeldCall {
+  /** Resolves when the call is there; it has no answer yet. */
+  readonly arrived: Promise<RecordedCall>;
+  answer(answer?: ScriptedAnswer): void;
+}
+
+export interface ScriptedServer {
+  readonly url: string;
+  readonly calls: readonly RecordedCall[];
+  /** The calls whose name contains this. */
+  named(part: string): RecordedCall[];
+  /** Answers calls whose name contains this from now on; by default everything is 200 `success: true`. */
+  answer(part: string, answer: ScriptedAnswer): void;
+  /** Holds the next call whose name contains `part` and whose body `where` accepts. */
+  hold(part: string, where?: (body: unknown) => boolean): HeldCall;
+  /** Writes raw text to the open stream. */
+  write(text: string | Uint8Array): void;
+  /** Writes one SSE frame with this event. */
+  push(event: unknown): void;
+  /** Ends the stream in good order. */
+  endStream(): void;
+  /** Destroys the stream's socket. */
+  breakStream(): void;
+  close(): Promise<void>;
+}
+
+type Reply = (answer?: ScriptedAnswer) => void;
+
+interface Rule {
+  readonly part: string;
+  readonly where: (body: unknown) => boolean;
+  readonly take: (call: RecordedCall, reply: Reply) => void;
+}
+
+const STREAM = 'GET /api/workers/stream';
+
+export async function startScriptedServer(): Promise<ScriptedServer> {
+  const calls: RecordedCall[] = [];
+  const holds: Rule[] = [];
+  const answers = new Map<string, ScriptedAnswer>([
+    ['/register', { body: { worker_id: 'w_1', sse_url: '/s', resume_job: null, abandon_job: null } }],
+    ['/queue', { body: { has_jobs: false } }],
+  ]);
+  let stream: http.ServerResponse | null = null;
+
+  function answerTo(name: string): ScriptedAnswer {
+    const [, found = {}] = [...answers].findLast(([part]) => name.includes(part)) ?? [];
+    return found;
+  }
+
+  const server = http.createServer((request, response) => {
+    void readJson(request).then(body => {
+      const name = `${request.method} ${request.url}`;
+      const closed = new Promise<void>(resolve => request.socket.once('close', () => resolve()));
+      const call: RecordedCall = { name, headers: request.headers, body, closed };
+      const reply: Reply = (answer = answerTo(name)) => {
+        if (name.startsWith(STREAM) && (answer.status ?? 200) === 200) {
+          stream = response;
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+          return;
+        }
+        const { status = 200, body: answerBody = { success: true }, isCompressed = false } = answer;
+        const plain = JSON.stringify(answerBody);
+        response.writeHead(status, isCompressed ? { 'content-encoding': 'gzip' } : {});
+        response.end(isCompressed ? gzipSync(plain) : plain);
+      };
+      calls.push(call);
+      const index = holds.findIndex(rule => name.includes(rule.part) && rule.where(body));
+      if (index >= 0) holds.splice(index, 1)[0]?.take(call, reply);
+      else reply();
+    });
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+
+  function openStream(): http.ServerResponse {
+    if (stream === null) throw new Error('no stream has been opened');
+    return stream;
+  }
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    named: part => calls.filter(call => call.name.includes(part)),
+    answer: (part, answer) => void answers.set(part, answer),
+    hold(part, where = () => true) {
+      const arrived = Promise.withResolvers<RecordedCall>();
+      let replyHeld: Reply | null = null;
+      const take = (call: RecordedCall, reply: Reply): void => {
+        replyHeld = reply;
+        arrived.resolve(call);
+      };
+      holds.push({ part, where, take });
+      return {
+        arrived: arrived.promise,
+        answer(answer) {
+          if (replyHeld === null) throw new Error(`no call ${part} has arrived yet`);
+          replyHeld(answer);
+        },
+      };
+    },
+    write: text => void openStream().write(text),
+    push: event => void openStream().write(`data: ${JSON.stringify(event)}\n\n`),
+    endStream: () => void openStream().end(),
+    breakStream: () => void openStream().destroy(),
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function readJson(request: AsyncIterable<Buffer>): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return chunks.length === 0 ? null : JSON.parse(Buffer.concat(chunks).toString('utf8'));
+}

@@ -1,0 +1,112 @@
+/**
+ * A v1 agent's time with its orchestrator: registration, stream and beats. Numbers in brackets are items of
+ * CONTRACT.md, section 3.
+ */
+import { nameJob, requestShutdown, requireObject, toText, type StreamEvent, type V1Core } from './v1-core.ts';
+import { V1StatusError } from './v1-http.ts';
+import { startJob, stopCurrentJob } from './v1-job.ts';
+
+const REGISTER_TIMEOUT_MS = 30_000;
+const BEAT_TIMEOUT_MS = 10_000;
+
+/** Sends no labels, protocol or instance [13], and obeys `resume_job` and `abandon_job` [9, 12]. */
+export async function register(core: V1Core): Promise<void> {
+  const { config, state } = core;
+  const namedJob = state.currentJob === null ? null : nameJob(state.currentJob);
+  const body = {
+    name: config.name,
+    gpu_info: config.gpuInfo,
+    persistent: config.persistent,
+    ...(config.provider === undefined ? {} : { provider: config.provider }),
+    current_job_id: namedJob,
+  };
+  const answer = await core.loop.io(core.http.post('/api/workers/register', body, REGISTER_TIMEOUT_MS));
+  if (!isSuccess(answer.status)) throw new V1StatusError('registration', answer.status);
+  const { worker_id: workerId, resume_job: resume, abandon_job: abandon } = requireObject(answer.body);
+  if (typeof workerId !== 'string') throw new Error("KeyError: 'worker_id'");
+  const resumeJob = resume ? nameResumed(requireObject(resume)) : null;
+  const abandonJob = resumeJob === null && abandon ? toText(abandon) : null;
+  state.workerId = workerId;
+  // It takes the server's word, though its trainer may have ended meanwhile and nothing will clear the job then.
+  if (resumeJob !== null) state.currentJob = { jobId: resumeJob };
+  core.emit({ kind: 'registered', workerId, namedJob, resumeJob, abandonJob });
+  if (abandonJob !== null) await stopCurrentJob(core);
+}
+
+function nameResumed(resume: StreamEvent): string {
+  if (!('job_id' in resume)) throw new Error("KeyError: 'job_id'");
+  return toText(resume['job_id']);
+}
+
+/** Beats from the opening of the stream to its end, and obeys its lines in between [1, 9, 11]. */
+export async function followStream(core: V1Core): Promise<void> {
+  const { state, loop } = core;
+  const workerId = state.workerId ?? 'None';
+  const over = new AbortController();
+  const path = `/api/workers/stream?worker_id=${encodeURIComponent(workerId)}`;
+  const noteHeld = (text: string): void => {
+    if (loop.isBlocked) core.emit({ kind: 'lineHeld', text });
+  };
+  const opening = core.http.stream(path, over.signal, noteHeld);
+  void beat(core, over.signal);
+  try {
+    const stream = await loop.io(opening);
+    if (!isSuccess(stream.status)) throw new V1StatusError('the stream', stream.status);
+    core.emit({ kind: 'streamOpen', workerId });
+    for (;;) {
+      const item = await loop.io(stream.next());
+      if (item.kind === 'end') return core.emit({ kind: 'streamEnded' });
+      if (item.kind === 'error') throw item.error;
+      if (state.isShutdownRequested) return;
+      await handleLine(core, item.text);
+    }
+  } finally {
+    over.abort();
+  }
+}
+
+/** Everything but `data: ` and one JSON object a line passes by [1]; JSON that is no object costs the stream. */
+async function handleLine(core: V1Core, line: string): Promise<void> {
+  if (!line.startsWith('data: ')) return;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(line.slice('data: '.length));
+  } catch {
+    core.emit({ kind: 'lineUnreadable', text: line });
+    return;
+  }
+  const event = requireObject(parsed);
+  core.emit({ kind: 'lineReceived', event });
+  switch (event['type']) {
+    case 'job_submit':
+      return startJob(core, event);
+    case 'job_cancel':
+      return stopCurrentJob(core); // whatever id it carries [6]
+    case 'shutdown':
+      return requestShutdown(core, 'shutdown', toText(event['reason'] ?? 'unknown'));
+    default: // `ping`, and every type it does not know
+  }
+}
+
+async function beat(core: V1Core, over: AbortSignal): Promise<void> {
+  while (!core.state.isShutdownRequested && !over.aborted) {
+    await sendBeat(core, over);
+    await core.pause(core.config.heartbeatMs, 'heartbeat', over);
+  }
+}
+
+/** No answer, a 401 included, makes a difference [8, 11]. */
+async function sendBeat({ state, loop, http, emit }: V1Core, over: AbortSignal): Promise<void> {
+  const currentJobId = state.currentJob?.jobId ?? null;
+  const status = currentJobId === null ? 'idle' : 'busy';
+  const body = { worker_id: state.workerId, status, current_job_id: currentJobId };
+  const answerStatus = await loop.io(http.post('/api/workers/heartbeat', body, BEAT_TIMEOUT_MS, over)).then(
+    answer => answer.status,
+    () => null,
+  );
+  if (!over.aborted) emit({ kind: 'heartbeatSent', status, currentJobId, answerStatus });
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}

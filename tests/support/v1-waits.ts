@@ -1,0 +1,135 @@
+/**
+ * The waits of a v1 agent and the single loop it runs on, both so that a test decides about time.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * Every wait of the agent has a reason:
+ * - `poll`: 100 ms between two looks at its trainer, the only time at which it hears anything (item 10);
+ * - `heartbeat`: between two beats;
+ * - `reconnect`: 10 s after an error (item 9);
+ * - `grace`: 30 s from SIGTERM to SIGKILL.
+ */
+export type V1WaitReason = 'poll' | 'heartbeat' | 'reconnect' | 'grace';
+
+/** Resolves when the time has passed. It may reject when `signal` aborts: nobody waits any more. */
+export type V1Wait = (ms: number, reason: V1WaitReason, signal: AbortSignal) => Promise<void>;
+
+/** The clock on the wall. An infinite wait ends only by its signal. */
+export const waitForReal: V1Wait = (ms, _reason, signal) =>
+  Number.isFinite(ms) ? delay(ms, undefined, { signal, ref: false }) : new Promise(() => undefined);
+
+export interface V1Waits {
+  readonly wait: V1Wait;
+  /** Ends the oldest wait with this reason, once there is one, and says how long it would have been (ms). */
+  release(reason: V1WaitReason): Promise<number>;
+  /** How many waits with this reason are held now. */
+  held(reason: V1WaitReason): number;
+}
+
+interface Held {
+  readonly ms: number;
+  readonly reason: V1WaitReason;
+  readonly end: () => void;
+}
+
+/**
+ * Waits in a test's hand: each is held until `release`, except those whose reason is listed in `instant`, which
+ * end at the next turn of the event loop. Do not make `heartbeat` instant: beats would follow one another.
+ */
+export function createV1Waits({
+  instant = [],
+}: {
+  readonly instant?: readonly V1WaitReason[];
+} = {}): V1Waits {
+  const held: Held[] = [];
+  const askers: { readonly reason: V1WaitReason; readonly take: (wait: Held) => void }[] = [];
+
+  return {
+    wait: (ms, reason, signal) =>
+      new Promise(resolve => {
+        if (signal.aborted || instant.includes(reason)) return void setImmediate(resolve);
+        const wait: Held = { ms, reason, end: resolve };
+        const asker = askers.findIndex(candidate => candidate.reason === reason);
+        if (asker >= 0) return askers.splice(asker, 1)[0]?.take(wait);
+        held.push(wait);
+        signal.addEventListener('abort', () => {
+          if (held.includes(wait)) held.splice(held.indexOf(wait), 1);
+          resolve();
+        });
+      }),
+    release: reason =>
+      new Promise(resolve => {
+        const take = (wait: Held): void => {
+          wait.end();
+          resolve(wait.ms);
+        };
+        const index = held.findIndex(wait => wait.reason === reason);
+        const [wait] = index >= 0 ? held.splice(index, 1) : [];
+        if (wait === undefined) askers.push({ reason, take });
+        else take(wait);
+      }),
+    held: reason => held.filter(wait => wait.reason === reason).length,
+  };
+}
+
+export interface V1Loop {
+  readonly isBlocked: boolean;
+  /** Resolves when the loop is free; never again once it has halted. */
+  turn(): Promise<void>;
+  /** Awaits the outside world as a coroutine does: what came back is looked at only when the loop is free. */
+  io<T>(work: Promise<T>): Promise<T>;
+  /** Awaits `work` with the loop blocked: nothing else of this agent goes on meanwhile. */
+  blockOn<T>(work: Promise<T>): Promise<T>;
+  /** The process is gone: every coroutine stays where it is, for ever. */
+  halt(): void;
+}
+
+/**
+ * The one loop of the published agent. It reads its trainer's output and waits for a stopped trainer by blocking
+ * calls, so beats, the stream, the answers to its posts and even signals stand still meanwhile (item 10).
+ */
+export function createV1Loop(): V1Loop {
+  let blockers = 0;
+  let isHalted = false;
+  let waiters: (() => void)[] = [];
+
+  async function turn(): Promise<void> {
+    while (blockers > 0 && !isHalted) await new Promise<void>(resolve => waiters.push(resolve));
+    if (isHalted) await new Promise<never>(() => undefined);
+  }
+
+  function unblock(): void {
+    blockers -= 1;
+    if (blockers > 0) return;
+    const woken = waiters;
+    waiters = [];
+    for (const wake of woken) wake();
+  }
+
+  return {
+    get isBlocked() {
+      return blockers > 0;
+    },
+    turn,
+    async io(work) {
+      try {
+        return await work;
+      } finally {
+        await turn();
+      }
+    },
+    async blockOn(work) {
+      blockers += 1;
+      try {
+        return await work;
+      } finally {
+        unblock();
+        if (isHalted) await turn();
+      }
+    },
+    halt() {
+      isHalted = true;
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import type { UiEvent } from '../../protocol/events.ts';
+import type { JobId } from '../../protocol/ids.ts';
+import { isFinal, type JobStatus, type JobView } from '../../protocol/job.ts';
+import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
+import { followEvents } from '../../main/cli/event-feed.ts';
+
+/** Everything that a server tells from the moment of its making, to wait for instead of sleeping. */
+export interface Watch {
+  readonly seen: readonly UiEvent[];
+  /** The first event, seen already or still to come, of which `pick` makes something. */
+  until<T>(what: string, pick: (event: UiEvent) => T | null): Promise<T>;
+  job(id: JobId, status: JobStatus): Promise<JobView>;
+  jobEnd(id: JobId): Promise<JobView>;
+  worker(id: string, status: WorkerStatus): Promise<WorkerView>;
+  close(): void;
+}
+
+export async function watchEvents(url: string, token: string): Promise<Watch> {
+  const seen: UiEvent[] = [];
+  const waiting = new Set<() => void>();
+  const over = new AbortController();
+  let ended: string | null = null;
+  const opened = Promise.withResolvers<void>();
+  const pump = async (): Promise<void> => {
+    const events = followEvents({ url, token, signal: over.signal, onOpen: opened.resolve });
+    for await (const event of events) {
+      seen.push(event);
+      for (const look of waiting) look();
+    }
+  };
+  const finish = (cause: unknown): void => {
+    ended = String(cause ?? 'the stream ended');
+    opened.reject(new Error(ended));
+    for (const look of waiting) look();
+  };
+  pump().then(finish, finish);
+  await opened.promise;
+
+  const until = <T>(what: string, pick: (event: UiEvent) => T | null): Promise<T> =>
+    new Promise((resolve, reject) => {
+      let next = 0;
+      const look = (): void => {
+        while (next < seen.length) {
+          const event = seen[next];
+          next += 1;
+          const found = event === undefined ? null : pick(event);
+          if (found === null) continue;
+          waiting.delete(look);
+          resolve(found);
+          return;
+        }
+        if (ended !== null) reject(new Error(`${what} never came: ${ended}`));
+      };
+      waiting.add(look);
+      look();
+    });
+
+  const jobWhere = (id: JobId, what: string, fits: (job: JobView) => boolean): Promise<JobView> =>
+    until(`job ${id} ${what}`, event =>
+      event.kind === 'job' && event.job_id === id && event.job !== null && fits(event.job) ? event.job : null,
+    );
+  return {
+    seen,
+    until,
+    job: (id, status) => jobWhere(id, status, job => job.status === status),
+    jobEnd: id => jobWhere(id, 'at its end', job => isFinal(job.status)),
+    worker: (id, status) =>
+      until(`worker ${id} ${status}`, event =>
+        event.kind === 'worker' && event.worker_id === id && event.worker?.status === status
+          ? event.worker
+          : null,
+      ),
+    close: () => over.abort(),
+  };
+}

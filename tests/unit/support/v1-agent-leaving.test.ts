@@ -1,0 +1,204 @@
+/** How the v1 agent comes back and goes: CONTRACT.md, section 3, items 9, 11, 12 and 14. */
+import { expect, test } from 'vitest';
+import { createSubmission, useV1Bench } from '../../support/v1-bench.ts';
+import { scriptedTrainer } from '../../support/v1-trainer.ts';
+
+const bench = useV1Bench();
+
+test('a stream ended in good order: it registers at once, naming its job (9)', async () => {
+  const { events, waits, run } = await bench.startBusy();
+  const from = events.mark();
+  bench.server.answer('/register', { body: { worker_id: 'w_1', resume_job: { job_id: 'j1' } } });
+  bench.server.endStream();
+  await events.waitFor('registered', seen => seen.namedJob === 'j1' && seen.resumeJob === 'j1');
+  await events.waitFor('streamOpen', () => true, from);
+  expect(waits.held('reconnect')).toBe(0);
+  expect(events.of('connectionLost')).toEqual([]);
+  run.exit(0);
+  await waits.release('poll');
+  await events.waitFor('statusPosted', seen => seen.jobId === 'j1' && seen.status === 'completed');
+});
+
+test.each([
+  ['a broken stream', null, {}],
+  ['a stream that is refused', '/stream', { status: 503 }],
+  ['a registration that is refused', '/register', { status: 403 }],
+  ['a registration without worker_id', '/register', { body: {} }],
+])('%s is followed by 10 s (9)', async (_what, part, answer) => {
+  const { events, waits } = await bench.start();
+  if (part === null) bench.server.breakStream();
+  else {
+    bench.server.answer(part, answer);
+    bench.server.endStream();
+  }
+  await events.waitFor('connectionLost');
+  bench.server.answer('/register', { body: { worker_id: 'w_2' } });
+  bench.server.answer('/stream', {});
+  expect(await waits.release('reconnect')).toBe(10_000);
+  await events.waitFor('streamOpen', seen => seen.workerId === 'w_2');
+});
+
+test('no server: it tries again every 10 s', async () => {
+  await bench.server.close();
+  const { events, waits } = bench.startOnly();
+  expect(await waits.release('reconnect')).toBe(10_000);
+  expect(await waits.release('reconnect')).toBe(10_000);
+  expect(events.of('connectionLost')).toMatchObject([{ status: null }, { status: null }]);
+});
+
+test.each([
+  ['registration', { status: 401 }],
+  ['stream', { body: { worker_id: 'w_1' } }],
+])('a 401 at the %s: it stops its training, says goodbye and exits (11)', async (_where, registration) => {
+  const { events, run } = await bench.startBusy();
+  bench.server.answer('/workers/', { status: 401 });
+  bench.server.answer('/workers/register', registration);
+  bench.server.endStream();
+  expect(await events.waitFor('exited')).toEqual({ kind: 'exited', code: 0, cause: 'unauthorized' });
+  expect(run.exitCode()).toBe(-15);
+  expect(bench.statusesOf('j1').at(-1)).toBe('cancelled');
+  expect(events.of('disconnectPosted')).toEqual([{ kind: 'disconnectPosted', answerStatus: 401 }]);
+});
+
+test('abandon_job stops what runs (9)', async () => {
+  const { events, run } = await bench.startBusy();
+  bench.server.answer('/register', { body: { worker_id: 'w_1', resume_job: null, abandon_job: 'j1' } });
+  bench.server.endStream();
+  await events.waitFor('registered', seen => seen.abandonJob === 'j1');
+  await events.waitFor('statusPosted', seen => seen.jobId === 'j1' && seen.status === 'cancelled');
+  expect(run.exitCode()).toBe(-15);
+});
+
+test('resume_job is believed: a job without a trainer stays until a cancel (9)', async () => {
+  bench.server.answer('/register', { body: { worker_id: 'w_1', resume_job: { job_id: 'old' } } });
+  const { agent, events } = await bench.start();
+  expect(agent.currentJob).toBe('old');
+  bench.server.push(createSubmission('j1'));
+  await events.waitFor('jobIgnored', seen => seen.heldJob === 'old');
+  bench.server.push({ type: 'job_cancel', job_id: 'old' });
+  await events.waitFor('jobCleared');
+  expect(bench.statusesOf('old')).toEqual(['cancelled']);
+});
+
+test('every call but the stream closes its connection', async () => {
+  const { events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'] });
+  await events.waitFor('heartbeatSent');
+  bench.server.push(createSubmission('j1'));
+  await events.waitFor('jobCleared');
+  const calls = bench.server.calls.filter(call => !call.name.includes('/stream'));
+  await Promise.all(calls.map(call => call.closed));
+  expect(calls).toHaveLength(5);
+});
+
+test('the ephemeral agent asks for more, and goes at the next line of the stream (11)', async () => {
+  const trainer = scriptedTrainer();
+  const { agent, events } = await bench.start({ persistent: false, trainer, instant: ['poll'] });
+  bench.server.push(createSubmission('j1'));
+  await events.waitFor('leaving', seen => seen.by === 'queue');
+  expect(bench.server.named('/queue')[0]?.name).toBe('GET /api/workers/queue?worker_id=w_1');
+  expect(agent.isLeaving).toBe(true);
+  expect(bench.server.named('/disconnect')).toEqual([]);
+  bench.server.write(': any line\n');
+  expect(await events.waitFor('exited')).toEqual({ kind: 'exited', code: 0, cause: 'shutdown' });
+  expect(bench.server.named('/disconnect').map(call => call.body)).toEqual([{ worker_id: 'w_1' }]);
+});
+
+test('the ephemeral agent stays for has_jobs: true (11)', async () => {
+  bench.server.answer('/queue', { body: { has_jobs: true } });
+  const trainer = scriptedTrainer();
+  const { agent, events } = await bench.start({ persistent: false, trainer, instant: ['poll'] });
+  bench.server.push(createSubmission('j1'));
+  await events.waitFor('queueAsked', seen => seen.hasJobs);
+  bench.server.push(createSubmission('j2'));
+  await events.waitFor('jobStarted', seen => seen.job.jobId === 'j2');
+  expect(agent.isLeaving).toBe(false);
+});
+
+test('an ephemeral agent whose question is refused leaves (11)', async () => {
+  bench.server.answer('/queue', { status: 404, body: { has_jobs: true } });
+  const { events } = await bench.start({ persistent: false, trainer: scriptedTrainer(), instant: ['poll'] });
+  bench.server.push(createSubmission('j1'));
+  await events.waitFor('leaving', seen => seen.by === 'queue');
+});
+
+test('the persistent agent does not ask and goes on', async () => {
+  const { agent, events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'] });
+  bench.server.push(createSubmission('j1'));
+  await events.waitFor('jobCleared');
+  bench.server.push(createSubmission('j2'));
+  await events.waitFor('jobCleared', seen => seen.jobId === 'j2');
+  expect(bench.server.named('/queue')).toEqual([]);
+  expect(agent.isLeaving).toBe(false);
+});
+
+test('shutdown stops the job, says goodbye and goes; its own blank line is the next line (11)', async () => {
+  const { events, run, waits } = await bench.startBusy();
+  await events.waitFor('heartbeatSent');
+  bench.server.push({ type: 'shutdown', reason: 'drained' });
+  expect(await events.waitFor('exited')).toEqual({ kind: 'exited', code: 0, cause: 'shutdown' });
+  expect(events.of('leaving')).toEqual([{ kind: 'leaving', by: 'shutdown', reason: 'drained' }]);
+  expect(run.exitCode()).toBe(-15);
+  expect(bench.statusesOf('j1').at(-1)).toBe('cancelled');
+  expect(bench.server.calls.at(-1)?.name).toBe('POST /api/workers/disconnect');
+  expect(waits.held('heartbeat')).toBe(0);
+});
+
+test('SIGTERM: the trainer stops, failed with -15 is reported, goodbye at the next line (14)', async () => {
+  const { agent, events, waits } = await bench.startBusy();
+  const stopped = agent.stop();
+  await waits.release('poll');
+  const { error } = await events.waitFor('statusPosted', seen => seen.status === 'failed');
+  expect(error).toBe('Training exited with code -15');
+  await events.waitFor('jobCleared');
+  expect(bench.server.named('/disconnect')).toEqual([]);
+  bench.server.push({ type: 'ping' });
+  await stopped;
+  expect(bench.statusesOf('j1')).toEqual(['starting', 'training', 'failed']);
+  expect(bench.server.named('/disconnect')).toHaveLength(1);
+});
+
+test('SIGTERM is not felt while the trainer is silent (10, 14)', async () => {
+  const { agent, events, manual } = await bench.start();
+  bench.server.push(createSubmission('j1'));
+  const run = await manual.run();
+  await events.waitFor('trainerAwaited');
+  const stopped = agent.stop();
+  bench.server.push({ type: 'ping' });
+  await events.waitFor('lineHeld');
+  expect(run.signals).toEqual([]);
+  run.print('step 1');
+  await stopped;
+  expect(run.signals).toEqual(['SIGTERM']);
+});
+
+test('kill -9 says nothing and leaves an orphan; the next start names no job (12)', async () => {
+  const { agent, events, run, waits } = await bench.startBusy();
+  const from = events.mark();
+  await waits.release('poll');
+  await events.waitFor('trainerAwaited', () => true, from);
+  const callsBefore = bench.server.calls.length;
+  expect(agent.kill()).toBe(run);
+  await bench.server.named('/stream')[0]?.closed;
+  expect(events.seen.at(-1)).toEqual({ kind: 'exited', code: -9, cause: 'killed' });
+  run.print('step 2');
+  expect(run.exitCode()).toBeNull();
+  await bench.start();
+  expect(bench.server.calls[callsBefore]?.body).toMatchObject({ name: 'rig-1', current_job_id: null });
+  expect(bench.statusesOf('j1')).toEqual(['starting', 'training']);
+  const never = events.waitFor('jobCleared');
+  await expect(never).rejects.toThrow('exited (-9, killed) without the awaited jobCleared');
+});
+
+test('a killed agent opens nothing more', async () => {
+  const { agent, events } = bench.startOnly();
+  await events.waitFor('registered');
+  agent.kill();
+  await bench.start();
+  expect(bench.server.named('/stream')).toHaveLength(1);
+});
+
+test('by default the waits are real', async () => {
+  const { events } = await bench.start({ trainer: scriptedTrainer({ lines: ['step 1'] }), wait: undefined });
+  bench.server.push(createSubmission('j1'));
+  await events.waitFor('statusPosted', seen => seen.status === 'completed');
+});

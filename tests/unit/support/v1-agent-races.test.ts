@@ -1,0 +1,179 @@
+/** What the v1 agent loses, mixes up and does not hear: CONTRACT.md, section 3, items 4, 6, 7, 8 and 10. */
+import { expect, test } from 'vitest';
+import { createSubmission, reports, useV1Bench } from '../../support/v1-bench.ts';
+import { manualTrainer, scriptedTrainer } from '../../support/v1-trainer.ts';
+
+const bench = useV1Bench();
+
+test('a job pushed while the terminal report is being answered is dropped (4)', async () => {
+  const { events, manual } = await bench.start({ instant: ['poll'] });
+  const report = bench.server.hold('/job/j1/status', reports('completed'));
+  bench.server.push(createSubmission('j1'));
+  (await manual.run()).exit(0);
+  await report.arrived;
+  bench.server.push(createSubmission('j2'));
+  await events.waitFor('jobDropped', seen => seen.jobId === 'j2' && seen.heldJob === 'j1');
+  report.answer();
+  await events.waitFor('jobCleared');
+  bench.server.push(createSubmission('j2')); // the offer repeated
+  await events.waitFor('jobStarted', seen => seen.job.jobId === 'j2');
+});
+
+test('so is one pushed after the answer and before the job is forgotten (4)', async () => {
+  const clear = Promise.withResolvers<void>();
+  const beforeClear = () => clear.promise;
+  const { events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'], beforeClear });
+  bench.server.push(createSubmission('j1'));
+  await events.waitFor('statusPosted', seen => seen.status === 'completed' && seen.answerStatus === 200);
+  bench.server.push(createSubmission('j2'));
+  await events.waitFor('jobDropped');
+  clear.resolve();
+  await events.waitFor('jobCleared');
+  expect(bench.statusesOf('j2')).toEqual([]);
+});
+
+test('a cancel stops whatever runs, whatever id it carries (6)', async () => {
+  const { events, run, waits } = await bench.startBusy();
+  bench.server.push({ type: 'job_cancel', job_id: 'another' });
+  await events.waitFor('jobCleared', seen => seen.jobId === 'j1' && seen.by === 'stop');
+  expect(run.signals).toEqual(['SIGTERM']);
+  await waits.release('poll');
+  await events.waitFor('jobCleared', seen => seen.by === 'watcher');
+  expect(bench.statusesOf('j1')).toEqual(['starting', 'training', 'cancelled']);
+});
+
+test('a late `failed` for the same job follows `cancelled` (7)', async () => {
+  const { events, waits } = await bench.startBusy();
+  const cancelled = bench.server.hold('/job/j1/status', reports('cancelled'));
+  bench.server.push({ type: 'job_cancel' });
+  await cancelled.arrived;
+  await waits.release('poll');
+  const failed = await events.waitFor('statusPosted', seen => seen.status === 'failed');
+  expect(failed).toMatchObject({ jobId: 'j1', error: 'Training exited with code -15' });
+  cancelled.answer();
+  await events.waitFor('jobCleared', seen => seen.by === 'stop');
+  expect(bench.statusesOf('j1').slice(2)).toEqual(['cancelled', 'failed']);
+});
+
+test('a job pushed right after a cancel is reported failed while it runs, then beyond reach (7)', async () => {
+  const { agent, events, manual, waits } = await bench.startBusy();
+  bench.server.push({ type: 'job_cancel' });
+  await events.waitFor('jobCleared');
+  bench.server.push(createSubmission('j2'));
+  const second = await manual.run(1);
+  second.print('step 1');
+  await events.waitFor('trainerLine', seen => seen.jobId === 'j2');
+  await waits.release('poll'); // the watcher of the first trainer wakes up
+  await events.waitFor('jobCleared', seen => seen.by === 'watcher');
+  expect(events.of('statusPosted').at(-1)).toMatchObject({
+    jobId: 'j2',
+    status: 'failed',
+    error: 'Training exited with code -15',
+  });
+  expect(second.exitCode()).toBeNull();
+  expect(agent.currentJob).toBeNull();
+
+  bench.server.push({ type: 'job_cancel', job_id: 'j2' });
+  await events.waitFor('jobCleared', seen => seen.jobId === null);
+  expect(second.signals).toEqual([]);
+
+  bench.server.push(createSubmission('j3')); // two trainers at once; the outcome of j2 is told as that of j3
+  await manual.run(2);
+  await events.waitFor('statusPosted', seen => seen.jobId === 'j3' && seen.status === 'training');
+  (await manual.run(2)).print('step 1');
+  second.exit(0);
+  await waits.release('poll');
+  await events.waitFor('jobCleared', seen => seen.jobId === 'j3');
+  expect(bench.statusesOf('j2')).toEqual(['starting', 'training', 'failed']);
+  expect(bench.statusesOf('j3')).toEqual(['starting', 'training', 'completed']);
+});
+
+test('a job pushed while a late `failed` is being answered starts and is never heard of again', async () => {
+  const { agent, events, manual, waits } = await bench.startBusy();
+  const cancelled = bench.server.hold('/job/j1/status', reports('cancelled'));
+  const failed = bench.server.hold('/job/j1/status', reports('failed'));
+  bench.server.push({ type: 'job_cancel' });
+  await cancelled.arrived;
+  await waits.release('poll');
+  await failed.arrived;
+  cancelled.answer();
+  await events.waitFor('jobCleared', seen => seen.by === 'stop');
+  bench.server.push(createSubmission('j2'));
+  const second = await manual.run(1);
+  await events.waitFor('statusPosted', seen => seen.jobId === 'j2' && seen.status === 'training');
+  second.print('step 1');
+  await events.waitFor('trainerLine', seen => seen.jobId === 'j2');
+  failed.answer();
+  await events.waitFor('jobCleared', seen => seen.jobId === 'j2' && seen.by === 'watcher');
+  expect(agent.currentJob).toBeNull();
+  second.exit(0);
+  await waits.release('poll');
+  await events.waitFor('jobCleared', seen => seen.jobId === null);
+  expect(bench.statusesOf('j2')).toEqual(['starting', 'training']);
+});
+
+test('a trainer that ignores SIGTERM is killed after 30 s, all that time deaf', async () => {
+  const { trainer, run } = manualTrainer({ onTerm: 'ignore' });
+  const { events, waits } = await bench.start({ trainer });
+  bench.server.push(createSubmission('j1'));
+  (await run()).print('step 1');
+  await events.waitFor('trainerLine');
+  bench.server.push({ type: 'job_cancel' });
+  await events.waitFor('lineReceived', line => line.event['type'] === 'job_cancel');
+  bench.server.push({ type: 'ping' });
+  await events.waitFor('lineHeld');
+  expect(await waits.release('grace')).toBe(30_000);
+  await events.waitFor('lineReceived', line => line.event['type'] === 'ping');
+  expect((await run()).signals).toEqual(['SIGTERM', 'SIGKILL']);
+});
+
+test('while its trainer prints nothing it sends no beat and hears no cancel (10)', async () => {
+  const { events, manual, waits } = await bench.start();
+  await events.waitFor('heartbeatSent');
+  bench.server.push(createSubmission('j1'));
+  const run = await manual.run();
+  await events.waitFor('trainerAwaited');
+  await waits.release('heartbeat');
+  bench.server.push({ type: 'ping' });
+  await events.waitFor('lineHeld', seen => seen.text.includes('ping'));
+  expect(bench.server.named('/heartbeat')).toHaveLength(1);
+  expect(events.of('lineReceived').map(line => line.event['type'])).toEqual(['job_submit']);
+
+  const from = events.mark();
+  run.print('step 1');
+  const beat = await events.waitFor('heartbeatSent', seen => seen.currentJobId === 'j1');
+  expect(beat.status).toBe('busy');
+  await events.waitFor('lineReceived', line => line.event['type'] === 'ping');
+
+  await waits.release('poll');
+  await events.waitFor('trainerAwaited', () => true, from);
+  bench.server.push({ type: 'job_cancel' });
+  await events.waitFor('lineHeld', seen => seen.text.includes('job_cancel'));
+  expect(run.signals).toEqual([]);
+  run.print('step 2');
+  await events.waitFor('statusPosted', seen => seen.status === 'cancelled');
+});
+
+test('answers to beats and status posts make no difference, a 401 on a beat included (8, 11)', async () => {
+  bench.server.answer('/heartbeat', { status: 401, body: { cancel: 'j1', abandon_job: 'j1' } });
+  bench.server.answer('/status', { status: 409, body: { action: 'stop' } });
+  const { events } = await bench.start({
+    trainer: scriptedTrainer({ lines: ['step 1'] }),
+    instant: ['poll'],
+  });
+  await events.waitFor('heartbeatSent', seen => seen.answerStatus === 401);
+  bench.server.push(createSubmission('j1'));
+  await events.waitFor('statusPosted', seen => seen.status === 'completed' && seen.answerStatus === 409);
+  await events.waitFor('jobCleared');
+  expect(events.of('connectionLost')).toEqual([]);
+});
+
+test('a terminal report that gets no answer is lost: one post, never repeated (8)', async () => {
+  const { events } = await bench.start({ trainer: scriptedTrainer(), instant: ['poll'] });
+  const report = bench.server.hold('/job/j1/status', reports('completed'));
+  bench.server.push(createSubmission('j1'));
+  await report.arrived;
+  await bench.server.close();
+  await events.waitFor('statusPosted', seen => seen.status === 'completed' && seen.answerStatus === null);
+  await events.waitFor('jobCleared');
+});

@@ -1,0 +1,192 @@
+/** The v1 agent's registration, stream and jobs: CONTRACT.md, section 3, items 1, 2, 3, 5 and 13. */
+import os from 'node:os';
+import { expect, test } from 'vitest';
+import { createSubmission, useV1Bench } from '../../support/v1-bench.ts';
+import { createLineSplitter } from '../../support/v1-http.ts';
+import { scriptedTrainer } from '../../support/v1-trainer.ts';
+
+const bench = useV1Bench();
+
+test('registers with what the published agent sends and nothing else (13)', async () => {
+  await bench.start({ name: undefined });
+  const [call] = bench.server.named('/register');
+  expect(call?.headers['x-worker-token']).toBe('wt_secret');
+  expect(call?.body).toEqual({
+    name: os.hostname(),
+    gpu_info: { name: 'NVIDIA A100-SXM4-80GB', vram_gb: 85.1, count: 1, driver: '12.4', accelerator: 'cuda' },
+    persistent: true,
+    current_job_id: null,
+  });
+});
+
+test('registers with another GPU and a provider when given, and reads a compressed answer', async () => {
+  const gpuInfo = { name: 'Unknown', vram_gb: null, count: 0, accelerator: null };
+  bench.server.answer('/register', { body: { worker_id: 'w_zip' }, isCompressed: true });
+  const { events } = await bench.start({ gpuInfo, provider: 'vast', persistent: false });
+  expect(events.of('registered')[0]?.workerId).toBe('w_zip');
+  expect(bench.registrations()).toEqual([
+    { name: 'rig-1', gpu_info: gpuInfo, persistent: false, provider: 'vast', current_job_id: null },
+  ]);
+});
+
+test('opens the stream with its token, and beats at once and then every 30 s', async () => {
+  const { events, waits } = await bench.start();
+  const [stream] = bench.server.named('/stream');
+  expect(stream?.name).toBe('GET /api/workers/stream?worker_id=w_1');
+  expect(stream?.headers['x-worker-token']).toBe('wt_secret');
+  expect(await waits.release('heartbeat')).toBe(30_000);
+  await events.waitFor('heartbeatSent', () => events.of('heartbeatSent').length === 2);
+  expect(bench.server.named('/heartbeat').map(call => call.body)).toEqual([
+    { worker_id: 'w_1', status: 'idle', current_job_id: null },
+    { worker_id: 'w_1', status: 'idle', current_job_id: null },
+  ]);
+});
+
+test('a token that begins with - cannot be an argument (13)', async () => {
+  const exit = await bench.startOnly({ token: '-abc' }).events.waitFor('exited');
+  expect(exit).toEqual({ kind: 'exited', code: 2, cause: 'usage' });
+  await bench.start({ token: '-abc', tokenFrom: 'environment' });
+});
+
+test.each([
+  [
+    'all the ends',
+    ['a\nb\rc\r\nd\ve\ff\x1cg\x1dh\x1ei\x85j\u2028k\u2029l'],
+    'a b c d e f g h i j k l'.split(' '),
+  ],
+  ['a pair cut in two', ['a\r', '\nb\n'], ['a', 'b']],
+  ['a return at a cut', ['a\r', 'b\n'], ['a', 'b']],
+  ['blank lines', ['a\n\n', '\n'], ['a', '', '']],
+  ['a line in pieces', ['a', '', 'b', 'c\nd'], ['abc', 'd']],
+  ['a return at the end', ['a\n\r'], ['a', '']],
+])('cuts text into lines as Python does: %s (1)', (_what, pieces, lines) => {
+  const splitter = createLineSplitter();
+  expect([...pieces.flatMap(piece => splitter.push(piece)), ...splitter.flush()]).toEqual(lines);
+});
+
+test('hears only `data: ` lines with one JSON object each (1)', async () => {
+  const { events } = await bench.start();
+  bench.server.write(': comment\nid: 7\nevent: drain\ndata:{"type":"shutdown"}\ndata: {"type":"drain"}\n\n');
+  bench.server.write('data: {"type":\n');
+  bench.server.push({ type: 'ping' });
+  await events.waitFor('lineReceived', line => line.event['type'] === 'ping');
+  expect(events.of('lineReceived').map(line => line.event['type'])).toEqual(['drain', 'ping']);
+  expect(events.of('lineUnreadable')).toEqual([{ kind: 'lineUnreadable', text: 'data: {"type":' }]);
+});
+
+test.each(['\u0085', '\u2028', '\u2029'])(
+  'loses a job with a raw %j, not one that escapes it (1)',
+  async end => {
+    const { events } = await bench.start();
+    const config = { caption: `a${end}b` };
+    bench.server.push(createSubmission('raw', { config }));
+    const hex = end.charCodeAt(0).toString(16).padStart(4, '0');
+    const escaped = JSON.stringify(createSubmission('escaped', { config })).replace(end, `\\u${hex}`);
+    bench.server.write(`data: ${escaped}\n\n`);
+    const { job } = await events.waitFor('jobStarted');
+    expect(job).toMatchObject({ jobId: 'escaped', config });
+    expect(events.of('lineUnreadable')).toHaveLength(1);
+  },
+);
+
+test('hears a character cut in two, and a last line without an end (1)', async () => {
+  const { events } = await bench.start();
+  const bytes = Buffer.from('data: {"type":"ping","note":"\u00fc"}');
+  const middle = bytes.indexOf(0xc3) + 1;
+  bench.server.write('data: {"type":"ping"}\n');
+  bench.server.write(bytes.subarray(0, middle));
+  await events.waitFor('lineReceived');
+  bench.server.write(bytes.subarray(middle));
+  bench.server.endStream();
+  await events.waitFor('lineReceived', line => line.event['note'] === '\u00fc');
+});
+
+test('JSON that is no object costs the stream and 10 s', async () => {
+  const { events, waits } = await bench.start();
+  const from = events.mark();
+  bench.server.write('data: []\n\n');
+  expect(await waits.release('reconnect')).toBe(10_000);
+  await events.waitFor('streamOpen', () => true, from);
+  await bench.server.named('/stream')[0]?.closed;
+});
+
+test('starts a job with what the event carries and reports it to its end (2, 3)', async () => {
+  const trainer = scriptedTrainer({ lines: ['step 1/2', 'step 2/2'] });
+  const { events } = await bench.start({ trainer, instant: ['poll'] });
+  bench.server.push(createSubmission('j1', { hf_token: 'hf_1' }));
+  await events.waitFor('jobCleared');
+  expect(events.of('jobStarted')[0]?.job).toEqual({
+    jobId: 'j1',
+    config: { model_type: 'lora' },
+    dataloader: null,
+    provider: null,
+    uploadUrl: `${bench.server.url}/api/cloud/storage`,
+    uploadToken: 'ut_1',
+    hfToken: 'hf_1',
+  });
+  expect(events.of('trainerLine').map(seen => seen.line)).toEqual(['step 1/2', 'step 2/2']);
+  const bodies = bench.server.named('/job/j1/status').map(call => call.body);
+  expect(bodies).toEqual(['starting', 'training', 'completed'].map(status => ({ status, error: null })));
+  expect(events.of('statusPosted')[2]).toMatchObject({ answerStatus: 200, answerBody: { success: true } });
+});
+
+test('a trainer that ends with another code is reported failed, with the code (3)', async () => {
+  const { events } = await bench.start({ trainer: scriptedTrainer({ exitCode: 3 }), instant: ['poll'] });
+  bench.server.push(createSubmission('j1'));
+  const { error } = await events.waitFor('statusPosted', seen => seen.status === 'failed');
+  expect(error).toBe('Training exited with code 3');
+});
+
+test('a job without an upload token runs with an empty one (2)', async () => {
+  const { events } = await bench.start();
+  bench.server.push(createSubmission('j1', { upload_token: undefined }));
+  expect((await events.waitFor('jobStarted')).job.uploadToken).toBe('');
+});
+
+test.each(['upload_token', 'hf_token'])('a %s that is no string: `starting`, then a ghost (2)', async key => {
+  const { agent, events, waits, manual } = await bench.start();
+  bench.server.push(createSubmission('j1', { [key]: key === 'upload_token' ? null : 1 }));
+  await waits.release('reconnect');
+  await events.waitFor('registered', seen => seen.namedJob === 'j1');
+  expect(bench.statusesOf('j1')).toEqual(['starting']);
+  expect(manual.runs).toEqual([]);
+  expect(agent.currentJob).toBe('j1');
+});
+
+test.each(['config', 'dataloader', 'upload_endpoint'])(
+  'a job without %s is taken, never reported (2)',
+  async key => {
+    const { events, waits } = await bench.start();
+    bench.server.push(createSubmission('j1', { [key]: undefined }));
+    expect((await events.waitFor('connectionLost')).message).toContain(key);
+    bench.server.answer('/register', { body: { worker_id: 'w_1', abandon_job: 'j1' } });
+    await waits.release('reconnect');
+    await events.waitFor('jobCleared'); // abandon_job is the way out
+    expect(bench.statusesOf('j1')).toEqual(['cancelled']);
+  },
+);
+
+test('a job without job_id: it never registers again (2)', async () => {
+  const { events, waits } = await bench.start();
+  bench.server.push(createSubmission('j1', { job_id: undefined }));
+  for (let tries = 0; tries < 3; tries += 1) await waits.release('reconnect');
+  expect(events.of('connectionLost').every(seen => seen.message.includes('job_id'))).toBe(true);
+  expect(bench.registrations()).toHaveLength(1);
+});
+
+test('the trainer of a config that is no object fails (2)', async () => {
+  const { events } = await bench.start();
+  bench.server.push(createSubmission('j1', { config: 'my-config' }));
+  const { error } = await events.waitFor('statusPosted', seen => seen.status === 'failed');
+  expect(error).toBe('Training exited with code 1');
+});
+
+test('a second offer is ignored while it is busy, of the same job too (5)', async () => {
+  const { events, manual } = await bench.startBusy();
+  bench.server.push(createSubmission('j1'));
+  bench.server.push(createSubmission('j2'));
+  await events.waitFor('jobIgnored', seen => seen.jobId === 'j2');
+  const ignored = events.of('jobIgnored').map(seen => `${seen.jobId} for ${seen.heldJob}`);
+  expect(ignored).toEqual(['j1 for j1', 'j2 for j1']);
+  expect(manual.runs).toHaveLength(1);
+});
