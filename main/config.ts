@@ -20,13 +20,19 @@ type Env = Readonly<Record<string, string | undefined>>;
 /** Flags as they were given on the command line, by name; what was not given is missing. */
 export type Flags = Readonly<Record<string, unknown>>;
 
-const number = z.union([
-  z.number(),
-  z
-    .string()
-    .regex(/^\d+(\.\d+)?$/, 'expected a number')
-    .transform(Number),
-]);
+/** A number in the file, its text in a flag or a variable. */
+const number = z.union(
+  [
+    z.number(),
+    z
+      .string()
+      .regex(/^\d+(\.\d+)?$/)
+      .transform(Number),
+  ],
+  {
+    error: 'expected a number',
+  },
+);
 
 const Settings = z.object({
   host: z.string().min(1).default('127.0.0.1'),

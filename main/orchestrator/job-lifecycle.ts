@@ -165,10 +165,17 @@ const dispatch: Rule<PendingJob, EventOf<'offer'>> = (job, { attempt }) => {
   return { kind: 'moved', job: live, event: 'job.dispatched' };
 };
 
+const neverDispatched = (job: Job): Advance =>
+  deny('attempt_superseded', `job ${job.id} was never dispatched`, 'stop');
+
 /** The former worker returns with the process still running: its work goes on, and the retry is given back. */
 const readopt: Rule<PendingJob, JobEvent> = (job, _event, now) => {
   const { attempt } = job;
-  if (attempt === null) return deny('attempt_superseded', `job ${job.id} was never dispatched`, 'stop');
+  if (attempt === null) return neverDispatched(job);
+  // Its worker had reported how it ended: what comes now was sent before that, or twice (FAULTS.md F14).
+  if (attempt.end?.outcome === 'requeued' && attempt.end.cause !== 'worker_lost') {
+    return deny('attempt_superseded', `attempt ${attempt.n} of job ${job.id} has already ended`, 'stop');
+  }
   const { id, order, spec, queuedAt, progress } = job;
   const given = attempt.end?.outcome === 'requeued' ? 1 : 0;
   const live: LiveJob = {
@@ -188,7 +195,7 @@ const giveBack: Rule<LiveJob, JobEvent> = (job, _event, now) =>
   requeue(job, now, { outcome: 'withdrawn', cause: null, ...noEnd }, job.retriesUsed, 0);
 
 const complete: Rule<LiveJob | PendingJob, EventOf<'complete'>> = (job, { end }, now) =>
-  finish(job, now, 'completed', null, end ?? noEnd);
+  job.attempt === null ? neverDispatched(job) : finish(job, now, 'completed', null, end ?? noEnd);
 
 const fail: Rule<LiveJob, EventOf<'fail'>> = (job, { end }, now) => failOrRetry(job, end, now);
 

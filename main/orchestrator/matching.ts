@@ -21,6 +21,17 @@ export type Matcher = (offering: Offering) => readonly Mismatch[];
 /** `*` matches across slashes, and nothing but `*`, `?` and `[...]` is special (SEMANTICS.md, section 7). */
 const globOptions = { bash: true, dot: true, nobrace: true, noext: true, nonegate: true } as const;
 
+/**
+ * micromatch hands groups, `+` and quotes on to the regular expression, where `(a+)+b` would hold up the whole process
+ * for one label: they are taken as they are written.
+ */
+const asGlob = (pattern: string): string =>
+  pattern.replace(/\\[^]|[()+"]/g, part => (part.length > 1 ? part : `\\${part}`));
+
+/** An empty pattern is no glob, and micromatch throws on it. */
+const globFor = (pattern: string): ((value: string) => boolean) =>
+  pattern === '' ? () => false : micromatch.matcher(asGlob(pattern), globOptions);
+
 /** Two jobs of one shape fit the same workers. */
 export const shapeOf = (needs: Requirements): string =>
   JSON.stringify([
@@ -34,7 +45,7 @@ export function compileMatcher(needs: Requirements): Matcher {
   const labels = Object.entries(needs.labels).map(([key, pattern]) => ({
     key,
     pattern,
-    matches: micromatch.matcher(pattern, globOptions),
+    matches: globFor(pattern),
   }));
   return offering => [
     ...(offering.gpuCount < needs.gpuCount

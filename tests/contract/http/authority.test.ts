@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventsApi, queueApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import type { Call } from '../../../protocol/call.ts';
+import { urlOf } from '../../../protocol/client.ts';
+import { workerApi } from '../../../protocol/worker-api.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+
+const rows: readonly Call[] = [workerApi, workersApi, queueApi, eventsApi, systemApi].flatMap(api =>
+  Object.values(api),
+);
+
+let server: TestServer;
+let workerToken: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  workerToken = (await server.createWorker({ name: 'rig-1' })).token;
+});
+afterAll(() => server.close());
+
+const send = (row: Call, headers: Readonly<Record<string, string>>): Promise<Response> =>
+  fetch(urlOf(server.url, row.path, { id: 'x' }, { worker_id: 'w_x' }), {
+    method: row.method,
+    headers,
+    signal: AbortSignal.timeout(5_000),
+  });
+
+const refusal = async (response: Response): Promise<readonly [number, unknown, string | null]> => {
+  const body = (await response.json()) as { readonly code: unknown };
+  return [response.status, body.code, response.headers.get('content-type')];
+};
+const problem = (status: number, code: string) => [status, code, 'application/problem+json; charset=utf-8'];
+
+const guarded = rows.filter(({ authority }) => authority !== 'open');
+const forWorkers = guarded.filter(({ authority }) => authority === 'worker');
+const forPeople = guarded.filter(({ authority }) => authority !== 'worker');
+const name = ({ method, path }: Call): string => `${method} ${path}`;
+
+describe('who may call what', () => {
+  test('every row of the contract says it', () => {
+    expect(rows.filter(({ authority }) => authority === 'open').map(name)).toEqual([
+      'GET /health/live',
+      'GET /api/version',
+    ]);
+    expect(new Set(rows.map(name)).size).toBe(rows.length);
+  });
+
+  test.each(guarded.map(row => [name(row), row] as const))('%s wants a token', async (_, row) => {
+    expect(await refusal(await send(row, {}))).toEqual(problem(401, 'token_missing'));
+  });
+
+  const wrong = ['wt_wrong', 'x'.repeat(8_000), 'Bearer', ' ', '\u00e9', "' OR 1=1 --"];
+  test.each(guarded.map(row => [name(row), row] as const))('%s takes no wrong token', async (_, row) => {
+    for (const token of wrong) {
+      const header: Record<string, string> =
+        row.authority === 'worker' ? { 'x-worker-token': token } : { authorization: `Bearer ${token}` };
+      const [status, code] = await refusal(await send(row, header));
+      expect([status, code === 'token_invalid' || code === 'token_missing']).toEqual([401, true]);
+    }
+  });
+
+  test.each(forPeople.map(row => [name(row), row] as const))('%s is not for workers', async (_, row) => {
+    const asHeader = await send(row, { 'x-worker-token': workerToken });
+    expect(await refusal(asHeader)).toEqual(problem(403, 'wrong_token_kind'));
+    const asBearer = await send(row, { authorization: `Bearer ${workerToken}` });
+    expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
+  });
+
+  test.each(forWorkers.map(row => [name(row), row] as const))('%s is for workers only', async (_, row) => {
+    const asBearer = await send(row, { authorization: `Bearer ${server.adminToken}` });
+    expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
+    const asHeader = await send(row, { 'x-worker-token': server.adminToken });
+    expect(await refusal(asHeader)).toEqual(problem(401, 'token_invalid'));
+  });
+});
+
+describe('what a token opens', () => {
+  test('is its own worker only', async () => {
+    const other = await server.createWorker({ name: 'rig-2' });
+    const headers = { 'x-worker-token': workerToken, 'content-type': 'application/json' };
+    const stream = await fetch(`${server.url}/api/workers/stream?worker_id=${other.id}`, { headers });
+    expect(await refusal(stream)).toEqual(problem(403, 'not_your_worker'));
+    const beat = await fetch(`${server.url}/api/workers/heartbeat`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ worker_id: other.id, status: 'idle' }),
+    });
+    expect(await refusal(beat)).toEqual(problem(403, 'not_your_worker'));
+  });
+
+  test('is nothing any more once it is rotated, its stream closed by then', async () => {
+    const { id, token } = await server.createWorker({ name: 'rig-3' });
+    const register = (): Promise<Response> =>
+      fetch(`${server.url}/api/workers/register`, {
+        method: 'POST',
+        headers: { 'x-worker-token': token, 'content-type': 'application/json' },
+        body: '{"gpu_count": 1, "gpu_name": "A100", "gpu_vram_gb": 80, "accelerator_type": "cuda"}',
+      });
+    expect((await register()).status).toBe(200);
+    const stream = await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, {
+      headers: { 'x-worker-token': token },
+    });
+    const heard = stream.text();
+    const answer = await server.admin.call(workersApi.rotateToken, { params: { id } });
+    expect(answer.ok).toBe(true);
+    expect(await heard).toContain(': open');
+    expect(await refusal(await register())).toEqual(problem(401, 'token_invalid'));
+  });
+
+  test('is never shown again, and stands nowhere in the clear', async () => {
+    const { token } = await server.createWorker({ name: 'rig-4' });
+    const { readFile } = await import('node:fs/promises');
+    const listed = JSON.stringify(await server.admin.call(workersApi.list, {}));
+    const stored = await Promise.all(
+      ['trainyard.db', 'trainyard.db-wal'].map(file => readFile(`${server.dataDir}/${file}`, 'latin1')),
+    );
+    for (const text of [listed, ...stored, server.log.join('\n')]) expect(text).not.toContain(token);
+  });
+});

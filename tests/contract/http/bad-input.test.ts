@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queueApi } from '../../../protocol/admin-api.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+  server.config('good', { model_family: 'sdxl', num_processes: '2' });
+  server.config('bad-count', { '--num_processes': 'many' });
+});
+afterAll(() => server.close());
+
+interface Sent {
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+}
+
+const send = ({ path, method = 'POST', headers = {}, body }: Sent): Promise<Response> =>
+  fetch(server.url + path, {
+    method,
+    headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && { body }),
+  });
+const submit = '/api/queue/submit';
+
+describe('bad input gets a code, a sentence, and changes nothing', () => {
+  test.each<readonly [what: string, sent: Sent, status: number, code: string, says: RegExp]>([
+    [
+      'no JSON',
+      { path: submit, body: '{"config_name": ' },
+      400,
+      'malformed_json',
+      /could not be read as JSON/,
+    ],
+    ['no UTF-8', { path: submit, body: new Uint8Array([0x22, 0xff, 0x22]) }, 400, 'malformed_json', /UTF-8/],
+    ['an array', { path: submit, body: '[]' }, 400, 'invalid_request', /body/],
+    ['nothing', { path: submit }, 400, 'invalid_request', /config_name/],
+    [
+      'a misspelled key',
+      { path: submit, body: '{"config_name":"good","worker_label":{}}' },
+      400,
+      'invalid_request',
+      /worker_label/,
+    ],
+    [
+      'a strange target',
+      { path: submit, body: '{"config_name":"good","target":"moon"}' },
+      400,
+      'invalid_request',
+      /target/,
+    ],
+    [
+      'four stars',
+      { path: submit, body: '{"config_name":"good","worker_labels":{"a":"*a*a*a*b"}}' },
+      400,
+      'invalid_request',
+      /worker_labels\.a: at most 3/,
+    ],
+    [
+      'a priority of 51',
+      { path: submit, body: '{"config_name":"good","priority":51}' },
+      400,
+      'invalid_request',
+      /priority/,
+    ],
+    [
+      'an unknown config',
+      { path: submit, body: '{"config_name":"nowhere"}' },
+      404,
+      'config_not_found',
+      /nowhere\.json/,
+    ],
+    [
+      'a path as config',
+      { path: submit, body: '{"config_name":"../good"}' },
+      400,
+      'invalid_request',
+      /plain name/,
+    ],
+    [
+      'a strange num_processes',
+      { path: submit, body: '{"config_name":"bad-count"}' },
+      422,
+      'config_invalid',
+      /num_processes/,
+    ],
+    [
+      'target local',
+      { path: submit, body: '{"config_name":"good","target":"local"}' },
+      409,
+      'target_unavailable',
+      /worker/,
+    ],
+    [
+      'text/plain',
+      { path: submit, headers: { 'content-type': 'text/plain' }, body: '{}' },
+      415,
+      'media_type',
+      /JSON/,
+    ],
+    [
+      'a packed body',
+      { path: submit, headers: { 'content-encoding': 'gzip' }, body: 'x' },
+      415,
+      'media_type',
+      /uncompressed/,
+    ],
+    [
+      '2 MB',
+      { path: submit, body: JSON.stringify({ config: { a: 'x'.repeat(2e6) } }) },
+      413,
+      'body_too_large',
+      /larger/,
+    ],
+    ['an unknown job', { path: '/api/queue/j_nothere', method: 'GET' }, 404, 'job_not_found', /j_nothere/],
+    ['an unknown job to cancel', { path: '/api/queue/j_nothere/cancel' }, 404, 'job_not_found', /j_nothere/],
+    [
+      'an id with a path in it',
+      { path: '/api/queue/..%2f..%2fetc', method: 'GET' },
+      400,
+      'invalid_request',
+      /id/,
+    ],
+    ['an id with a NUL', { path: '/api/queue/a%00b', method: 'GET' }, 400, 'invalid_request', /id/],
+    ['an id that is no URL text', { path: '/api/queue/%zz', method: 'GET' }, 400, 'invalid_request', /./],
+    [
+      'an id of 10 kB',
+      { path: `/api/queue/${'x'.repeat(10_000)}`, method: 'GET' },
+      400,
+      'invalid_request',
+      /id/,
+    ],
+    [
+      'an unknown worker',
+      { path: '/api/admin/workers/w_nothere/drain' },
+      404,
+      'worker_not_found',
+      /w_nothere/,
+    ],
+    [
+      'a worker without a name',
+      { path: '/api/admin/workers', body: '{"name":" "}' },
+      400,
+      'invalid_request',
+      /name/,
+    ],
+    [
+      'a name that turns around',
+      { path: '/api/admin/workers', body: '{"name":"a\\u202eb"}' },
+      400,
+      'invalid_request',
+      /name/,
+    ],
+    [
+      'an unknown call',
+      { path: '/api/nothing', method: 'GET' },
+      404,
+      'route_not_found',
+      /GET \/api\/nothing/,
+    ],
+    ['a wrong method', { path: submit, method: 'PUT' }, 405, 'method_not_allowed', /PUT/],
+  ])('%s', async (_, sent, status, code, says) => {
+    const before = valueOf(await server.admin.call(queueApi.list, {}));
+    const response = await send(sent);
+    const body = (await response.json()) as Readonly<Record<string, unknown>>;
+    expect(response.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+    expect(body).toMatchObject({ status, code, title: expect.any(String) as string });
+    expect(response.status).toBe(status);
+    expect(body['detail']).toMatch(says);
+    expect(JSON.stringify(body)).not.toMatch(/at .*\.ts:|SELECT|node_modules|\/tmp\//);
+    expect(valueOf(await server.admin.call(queueApi.list, {})).as_of_seq).toBe(before.as_of_seq);
+  });
+
+  test('all wrong fields are named at once', async () => {
+    const response = await send({ path: submit, body: '{"config_name":"good","priority":"x","target":1}' });
+    const { errors } = (await response.json()) as { readonly errors: readonly { readonly field: string }[] };
+    expect(errors.map(({ field }) => field).toSorted()).toEqual(['priority', 'target']);
+  });
+
+  test("curl's form type is JSON beside a bearer header, and nowhere else", async () => {
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    const taken = await send({ path: submit, headers: form, body: '{"config_name":"good"}' });
+    expect(taken.status).toBe(200);
+    const { token } = await server.createWorker({ name: 'rig-1' });
+    const refused = await fetch(`${server.url}/api/workers/register`, {
+      method: 'POST',
+      headers: { ...form, 'x-worker-token': token },
+      body: '{}',
+    });
+    expect(refused.status).toBe(415);
+  });
+
+  test("a config's own GPU need counts in either spelling, the submit's before it", async () => {
+    const count = async (body: Parameters<TestServer['submit']>[0]): Promise<number> => {
+      const id = await server.submit(body);
+      return valueOf(await server.admin.call(queueApi.get, { params: { id } })).gpu_count;
+    };
+    expect(await count({ config_name: 'good' })).toBe(2);
+    expect(await count({ config_name: 'good', gpu_count: 4 })).toBe(4);
+    expect(await count({ config: { '--num_processes': 3 } })).toBe(3);
+    expect(await count({ config: {} })).toBe(0);
+  });
+});
+
+describe('a worker that reports what is not its own', () => {
+  const report = (token: string, job: string, body: object): Promise<Response> =>
+    fetch(`${server.url}/api/workers/job/${job}/status`, {
+      method: 'POST',
+      headers: { 'x-worker-token': token, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+
+  test.each<readonly [body: object, status: number, code: string]>([
+    [{ status: 'completed' }, 403, 'not_your_job'],
+    [{ status: 42 }, 400, 'invalid_request'],
+    [{ status: null }, 400, 'invalid_request'],
+    [{ status: '__proto__' }, 400, 'invalid_request'],
+    [{ status: 'completed', attempt_id: '../x' }, 400, 'invalid_request'],
+  ])('%j', async (body, status, code) => {
+    const { token } = await server.createWorker({ name: 'rig-2' });
+    const job = await server.submit({ config: {} });
+    const response = await report(token, job, body);
+    expect([response.status, await response.json()]).toMatchObject([status, { code }]);
+    expect(valueOf(await server.admin.call(queueApi.get, { params: { id: job } }))).toMatchObject({
+      status: 'pending',
+    });
+  });
+
+  test('or that is not known at all', async () => {
+    const { token } = await server.createWorker({ name: 'rig-2' });
+    const response = await report(token, 'j_nothere', { status: 'completed' });
+    expect([response.status, await response.json()]).toMatchObject([404, { code: 'job_not_found' }]);
+  });
+});

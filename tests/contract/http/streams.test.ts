@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { queueApi } from '../../../protocol/admin-api.ts';
+import { UiEvent } from '../../../protocol/events.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+/** A stream as bytes: what an HTTP client of any kind would see. */
+async function openStream(path: string, headers: Readonly<Record<string, string>>) {
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const response = await fetch(server.url + path, { headers, signal: over.signal });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  let text = '';
+  return {
+    response,
+    async until(pattern: RegExp): Promise<string> {
+      while (!pattern.test(text)) {
+        const { done, value } = await reader.read();
+        if (done) throw new Error(`the stream ended without ${pattern.source}: ${text}`);
+        text += Buffer.from(value).toString('latin1');
+      }
+      return text;
+    },
+    close: () => over.abort(),
+  };
+}
+
+describe("a worker's stream", () => {
+  const join = async () => {
+    const { id, token } = await server.createWorker({ name: 'rig-1' });
+    const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
+    const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 0 });
+    await fetch(`${server.url}/api/workers/register`, { method: 'POST', headers, body });
+    return { id, stream: await openStream(`/api/workers/stream?worker_id=${id}`, headers), headers };
+  };
+
+  test('begins at once, is not to be held back on its way, and carries a job in one ASCII line', async () => {
+    const { id, stream } = await join();
+    expect(stream.response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+    expect(stream.response.headers.get('cache-control')).toBe('no-cache, no-transform');
+    expect(stream.response.headers.get('x-accel-buffering')).toBe('no');
+    await stream.until(/: open\n\n/);
+    await server.watch.worker(id, 'idle');
+    const config = { prompt: 'a\u2028b\u0085c 日本 🚂', '--lora': true };
+    const job = await server.submit({ config });
+    const text = await stream.until(/job_submit.*\n\n/);
+    const [line = ''] = text.split('\n').filter(part => part.includes('job_submit'));
+    expect(line).toMatch(/^data: [\x20-\x7e]+$/);
+    expect(JSON.parse(line.slice('data: '.length))).toMatchObject({
+      type: 'job_submit',
+      job_id: job,
+      config,
+      dataloader: null,
+      upload_endpoint: '/api/cloud/storage',
+    });
+    await server.admin.call(queueApi.cancel, { params: { id: job } });
+    await stream.until(/job_cancel/);
+  });
+
+  test('ends when the same worker opens another one', async () => {
+    const { id, stream, headers } = await join();
+    await openStream(`/api/workers/stream?worker_id=${id}`, headers);
+    await expect(stream.until(/never/)).rejects.toThrow('the stream ended');
+  });
+});
+
+describe('the event stream', () => {
+  const bearer = () => ({ authorization: `Bearer ${server.adminToken}` });
+  const eventsIn = (text: string): readonly UiEvent[] =>
+    text
+      .split('\n')
+      .filter(line => line.startsWith('data: '))
+      .map(line => UiEvent.parse(JSON.parse(line.slice('data: '.length))));
+
+  test('goes on after the event that is named, without gap or repeat', async () => {
+    const { as_of_seq: start } = valueOf(await server.admin.call(queueApi.list, {}));
+    const jobs: string[] = [];
+    for (let n = 0; n < 3; n += 1)
+      jobs.push(await server.submit({ config: {}, worker_labels: { no: 'such' } }));
+    const stream = await openStream('/api/events', { ...bearer(), 'last-event-id': String(start + 1) });
+    await server.submit({ config: {}, worker_labels: { no: 'such' } });
+    const text = await stream.until(new RegExp(`id: ${start + 4}\\n.*\\n\\n`));
+    const events = eventsIn(text);
+    // Others may have happened beside them, but none is missing and none comes twice.
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, n) => start + 2 + n));
+    expect(events.find(event => event.kind === 'job' && event.job_id === jobs[1])).toMatchObject({
+      kind: 'job',
+      type: 'job.submitted',
+      job_id: jobs[1],
+      job: { status: 'pending', reason: expect.stringContaining('No idle workers') as string },
+    });
+  });
+
+  test.each(['-1', '1e99', 'abc', '999999999', ''])(
+    'answers a Last-Event-ID of "%s" with a reset',
+    async id => {
+      const stream = await openStream('/api/events', { ...bearer(), 'last-event-id': id });
+      const text = await stream.until(/"kind":"reset".*\n\n/);
+      const { as_of_seq: newest } = valueOf(await server.admin.call(queueApi.list, {}));
+      expect(eventsIn(text)).toMatchObject([{ kind: 'reset', seq: newest }]);
+    },
+  );
+});

@@ -1,0 +1,40 @@
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createBuilder } from 'vite';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type Program, root, startProgram, temporaryFolder } from '../support/processes.ts';
+import { startTestServer } from '../support/server.ts';
+
+/** The worker as it goes to a rig: one file in an empty folder, with nothing of this checkout around it. */
+describe('the bundled worker', () => {
+  const folder = temporaryFolder();
+  const file = join(folder, 'trainyard-worker.mjs');
+  const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Program =>
+    startProgram([process.execPath, file, ...args], { cwd: folder, env: { XDG_STATE_HOME: folder, ...env } });
+
+  beforeAll(async () => {
+    const builder = await createBuilder({ root, logLevel: 'error' });
+    const { agent } = builder.environments;
+    if (agent === undefined) throw new Error('vite.config.ts builds no agent');
+    await builder.build(agent);
+    copyFileSync(join(root, 'dist/agent/trainyard-worker.mjs'), file);
+  });
+
+  test('says its version', async () => {
+    expect((await start(['--version']).said(/^\d+\.\d+\.\d+/))[0]).toMatch(/^\d/);
+  });
+
+  test('joins, runs a job and leaves', async () => {
+    const server = await startTestServer();
+    onTestFinished(() => server.close());
+    const { id, token } = await server.createWorker({ name: 'rig-1' });
+    const worker = start(['--orchestrator-url', server.url, '--name', 'rig-1'], {
+      SIMPLETUNER_WORKER_TOKEN: token,
+    });
+    onTestFinished(() => worker.kill('SIGKILL'));
+    await server.watch.worker(id, 'idle');
+    const job = await server.submit({ config: { trainer: 'selftest', seconds: 0.3 } });
+    expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
+    expect((await worker.exited).code).toBe(0);
+  });
+});

@@ -1,0 +1,205 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  type Program,
+  root,
+  startServer,
+  startWorker,
+  temporaryFolder,
+  trainyard,
+} from '../support/processes.ts';
+import { startTestServer } from '../support/server.ts';
+
+describe('trainyard server', () => {
+  test('says in one line that it is ready, and stops in order', async () => {
+    const server = await startServer();
+    expect(JSON.parse(server.lines[0] ?? '')).toEqual({
+      ready: true,
+      url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string,
+      pid: server.pid,
+      data_dir: server.dataDir,
+    });
+    expect(statSync(server.dataDir).mode & 0o777).toBe(0o700);
+    for (const file of ['admin-token', 'trainyard.db', 'trainyard.db-wal']) {
+      expect(statSync(join(server.dataDir, file)).mode & 0o777).toBe(0o600);
+    }
+    server.kill('SIGTERM');
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('tells people where the panel and the token are', async () => {
+    const dataDir = temporaryFolder();
+    const server = trainyard(['server', '--port', '0', '--data-dir', dataDir]);
+    onTestFinished(() => server.kill('SIGKILL'));
+    await server.said(/http:\/\/127\.0\.0\.1:\d+/);
+    const [, file = ''] = await server.said(/Admin token: (.*)/);
+    expect(readFileSync(file, 'utf8').trim()).toMatch(/^ta_\S{40,}$/);
+  });
+
+  test('keeps its admin token across starts, and refuses one that others can read', async () => {
+    const first = await startServer();
+    const file = join(first.dataDir, 'admin-token');
+    const token = readFileSync(file, 'utf8');
+    first.kill('SIGTERM');
+    await first.exited;
+    const second = await startServer([], first.dataDir);
+    expect(readFileSync(file, 'utf8')).toBe(token);
+    second.kill('SIGTERM');
+    await second.exited;
+    chmodSync(file, 0o644);
+    const third = trainyard(['server', '--port', '0', '--data-dir', first.dataDir]);
+    expect((await third.exited).code).toBe(1);
+    expect(third.lines.join('\n')).toContain('chmod 600');
+  });
+
+  test('reads its settings from flags, then the environment, then the file', async () => {
+    const folder = temporaryFolder();
+    const config = join(folder, 'config.json');
+    writeFileSync(
+      config,
+      JSON.stringify({ port: 0, 'heartbeat-timeout': 50, 'data-dir': join(folder, 'data') }),
+    );
+    const server = trainyard(['server', '--config', config], {
+      env: { SIMPLETUNER_HEARTBEAT_TIMEOUT: 'soon' },
+    });
+    expect((await server.exited).code).toBe(2);
+    expect(server.lines.join('\n')).toMatch(/heartbeat-timeout: .*number/);
+    const flagged = trainyard(['server', '--config', config, '--heartbeat-timeout', '60', '--json'], {
+      env: { SIMPLETUNER_HEARTBEAT_TIMEOUT: 'soon' },
+    });
+    onTestFinished(() => flagged.kill('SIGKILL'));
+    await flagged.said(/"ready":true/);
+    expect(statSync(join(folder, 'data/trainyard.db')).isFile()).toBe(true);
+  });
+
+  test.each([
+    [['server', '--port', 'many'], 2, /port: /],
+    [['server', '--port', '70000'], 2, /port: /],
+    [['server', '--nonsense'], 2, /unknown option/],
+    [['nonsense'], 2, /unknown command/],
+    [['server', '--config', '/nowhere/config.json'], 2, /--config \/nowhere\/config\.json/],
+    [['server', '--port', '0', '--host', '192.0.2.1'], 1, /192\.0\.2\.1 is no address of this machine/],
+  ])('%j ends with %i and says why', async (args, code, message) => {
+    const program = trainyard(args, { env: { XDG_DATA_HOME: temporaryFolder() } });
+    expect((await program.exited).code).toBe(code);
+    expect(program.lines.join('\n')).toMatch(message);
+  });
+
+  test('says so when the port is taken', async () => {
+    const first = await startServer();
+    onTestFinished(() => first.kill('SIGKILL'));
+    const { port } = new URL(first.url);
+    const second = trainyard(['server', '--port', port, '--data-dir', temporaryFolder()]);
+    expect((await second.exited).code).toBe(1);
+    expect(second.lines.join('\n')).toContain(`Port ${port} on 127.0.0.1 is in use`);
+  });
+});
+
+describe('trainyard worker says what is wrong and what to do', () => {
+  const running: Program[] = [];
+  afterEach(() => {
+    for (const program of running) program.kill('SIGKILL');
+    running.length = 0;
+  });
+  const worker = (url: string, token: string, args: readonly string[] = []): Program => {
+    const program = startWorker({ url, token, args });
+    running.push(program);
+    return program;
+  };
+
+  test('nothing listens there: Connection refused, and it goes on trying', async () => {
+    const closed = await startTestServer();
+    await closed.close();
+    const program = worker(closed.url, 'wt_x');
+    const [message] = await program.said(/Connection refused.*/);
+    expect(message).toContain('--host 0.0.0.0');
+    program.kill('SIGTERM');
+    expect((await program.exited).code).toBe(0);
+  });
+
+  test('the token is not known: Invalid token, exit code 3', async () => {
+    const server = await startTestServer();
+    onTestFinished(() => server.close());
+    const program = worker(server.url, 'wt_wrong');
+    expect((await program.exited).code).toBe(3);
+    expect(program.lines.join('\n')).toMatch(/Invalid token.*white space/);
+  });
+
+  test('white space around the token does not matter; inside, it is named', async () => {
+    const server = await startTestServer();
+    onTestFinished(() => server.close());
+    const { token } = await server.createWorker({ name: 'rig-1' });
+    await worker(server.url, ` ${token}\n`).said(/^Connected/);
+    const torn = worker(server.url, `${token.slice(0, 10)} ${token.slice(10)}`);
+    expect((await torn.exited).code).toBe(2);
+    expect(torn.lines.join('\n')).toMatch(/Invalid token: there is white space/);
+  });
+
+  test('the token in the arguments works, and is warned of', async () => {
+    const server = await startTestServer();
+    onTestFinished(() => server.close());
+    const { token } = await server.createWorker({ name: 'rig-1' });
+    const program = worker(server.url, '', ['--worker-token', token]);
+    await program.said(/can be seen by every user/);
+    await program.said(/^Connected/);
+  });
+
+  test('a certificate of nobody known: SSL certificate verify failed, until told to trust it', async () => {
+    const tls = await startTlsServer();
+    onTestFinished(() => tls.close());
+    const refused = worker(tls.url, 'wt_x');
+    const [message] = await refused.said(/SSL certificate verify failed.*/);
+    expect(message).toContain('--ca-file');
+    expect(tls.requests()).toBe(0);
+    const trusting = worker(tls.url, 'wt_x', ['--ca-file', tls.certificate]);
+    expect((await trusting.exited).code).toBe(3);
+    const careless = worker(tls.url, 'wt_x', ['--ssl-no-verify']);
+    expect((await careless.exited).code).toBe(3);
+    expect(careless.lines.join('\n')).toContain('certificates are not checked');
+  });
+
+  test('there is nothing to train with: No trainer found, at the start and for the job', async () => {
+    const server = await startTestServer();
+    onTestFinished(() => server.close());
+    const { id, token } = await server.createWorker({ name: 'rig-1' });
+    const program = worker(server.url, token, ['--trainer', 'no-such-trainer {config_path}']);
+    await program.said(/No trainer found: no-such-trainer/);
+    await server.watch.worker(id, 'idle');
+    const job = await server.submit({ config: {} });
+    expect(await server.watch.jobEnd(job)).toMatchObject({
+      status: 'failed',
+      cause: 'start_failed',
+      error_message: expect.stringContaining('No trainer found') as string,
+    });
+  });
+
+  test('nothing was given: usage, exit code 2', async () => {
+    const program = trainyard(['worker'], { env: { XDG_CONFIG_HOME: temporaryFolder() } });
+    expect((await program.exited).code).toBe(2);
+    expect(program.lines.join('\n')).toContain('--orchestrator-url');
+  });
+});
+
+/** An https server with a certificate of its own, that knows no token. */
+async function startTlsServer() {
+  const certificate = join(root, 'tests/support/tls/test-cert.pem');
+  const key = readFileSync(join(root, 'tests/support/tls/test-key.pem'));
+  let requests = 0;
+  const server = createServer({ key, cert: readFileSync(certificate) }, (_request, response) => {
+    requests += 1;
+    response.writeHead(401).end('{}');
+  });
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `https://127.0.0.1:${port}`,
+    certificate,
+    requests: () => requests,
+    close: () => void server.close(),
+  };
+}

@@ -1,0 +1,69 @@
+import { writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { queueApi } from '../../protocol/admin-api.ts';
+import { type ServerProgram, startServer, startWorker } from '../support/processes.ts';
+import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { watchEvents } from '../support/watch.ts';
+
+const adminOf = ({ url, dataDir }: ServerProgram) => {
+  const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
+  return { token, client: adminClient(url, token) };
+};
+
+test('a job whose submit was answered is there after kill -9, and runs', async () => {
+  const first = await startServer();
+  onTestFinished(() => first.kill('SIGKILL'));
+  mkdirSync(join(first.dataDir, 'configs'), { recursive: true });
+  writeFileSync(join(first.dataDir, 'configs/test.json'), '{"trainer": "selftest", "seconds": 0.3}');
+  const before = conveniences(adminOf(first).client);
+  const worker = await before.createWorker({ name: 'rig-1' });
+  const job = await before.submit({ config_name: 'test' });
+  first.kill('SIGKILL');
+  await first.exited;
+
+  const second = await startServer([], first.dataDir);
+  onTestFinished(() => second.kill('SIGKILL'));
+  const { client, token } = adminOf(second);
+  const kept = valueOf(await client.call(queueApi.get, { params: { id: job } }));
+  expect(kept).toMatchObject({ status: 'pending', config_name: 'test' });
+
+  const watch = await watchEvents(second.url, token);
+  onTestFinished(() => watch.close());
+  const agent = startWorker({ url: second.url, token: worker.token, args: ['--name', 'rig-1'] });
+  onTestFinished(() => agent.kill('SIGKILL'));
+  expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1, worker_name: 'rig-1' });
+  // Ephemeral, as it was started: one job, a goodbye, and it is gone.
+  expect(await agent.exited).toEqual({ code: 0, signal: null });
+  expect(await watch.worker(worker.id, 'offline')).toMatchObject({ status_reason: 'goodbye' });
+}, 30_000);
+
+test('a job that runs while the server is killed and started again is resumed, not repeated', async () => {
+  const first = await startServer();
+  onTestFinished(() => first.kill('SIGKILL'));
+  const { client, token } = adminOf(first);
+  const { createWorker, submit } = conveniences(client);
+  const worker = await createWorker({ name: 'rig-1' });
+  const agent = startWorker({
+    url: first.url,
+    token: worker.token,
+    args: ['--name', 'rig-1', '--persistent'],
+  });
+  onTestFinished(() => agent.kill('SIGKILL'));
+  const watch = await watchEvents(first.url, token);
+  const job = await submit({ config: { trainer: 'selftest', seconds: 4 } });
+  await watch.until('progress', event =>
+    event.kind === 'job' && event.type === 'job.progress' ? event : null,
+  );
+  first.kill('SIGKILL');
+  await first.exited;
+
+  const port = new URL(first.url).port;
+  const second = await startServer(['--port', port], first.dataDir);
+  onTestFinished(() => second.kill('SIGKILL'));
+  const again = await watchEvents(second.url, token);
+  onTestFinished(() => again.close());
+  expect(await again.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+  expect(agent.lines.filter(line => /^Job .* runs/.test(line))).toHaveLength(1);
+}, 30_000);

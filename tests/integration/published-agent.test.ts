@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { queueApi, workersApi } from '../../protocol/admin-api.ts';
+import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+import { startV1Agent, type V1Agent } from '../support/v1-agent.ts';
+import type { V1AgentOptions } from '../support/v1-core.ts';
+import { manualTrainer, scriptedTrainer } from '../support/v1-trainer.ts';
+
+/** SimpleTuner's published agent, as CONTRACT.md section 3 has seen it behave, against a whole server. */
+describe('the published agent', () => {
+  let server: TestServer;
+  beforeEach(async () => {
+    server = await startTestServer();
+  });
+  afterEach(() => server.close());
+
+  const join = async (
+    options: Pick<V1AgentOptions, 'trainer'> & Partial<V1AgentOptions>,
+  ): Promise<{ readonly agent: V1Agent; readonly id: WorkerId; readonly token: string }> => {
+    const { id, token } = await server.createWorker({ name: 'rig-1', labels: { gpu_type: 'a100-80gb' } });
+    const agent = startV1Agent({ url: server.url, token, name: 'host-7', persistent: true, ...options });
+    onTestFinished(() => void agent.kill());
+    await server.watch.worker(id, 'idle');
+    return { agent, id, token };
+  };
+  const jobOf = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
+  const workerOf = async (id: WorkerId) =>
+    valueOf(await server.admin.call(workersApi.get, { params: { id } }));
+
+  test('registers without labels and keeps those of the admin, who named it', async () => {
+    const { id } = await join({
+      trainer: scriptedTrainer(),
+      gpuInfo: {
+        name: 'NVIDIA A100-SXM4-80GB',
+        vram_gb: 84.9,
+        count: 2,
+        driver: '12.4',
+        accelerator: 'cuda',
+      },
+    });
+    expect(await workerOf(id)).toMatchObject({
+      name: 'rig-1',
+      host: 'host-7',
+      labels: { gpu_type: 'a100-80gb' },
+      gpu_count: 2,
+      gpu_name: 'NVIDIA A100-SXM4-80GB',
+      accelerator_type: 'cuda',
+      gpu_info: { driver: '12.4', vram_gb: 84.9 },
+      protocol: 1,
+    });
+  });
+
+  test('runs jobs one after the other, and is given what it needs', async () => {
+    const { agent, id } = await join({ trainer: scriptedTrainer({ lines: ['step 1'] }) });
+    // Its HTTP library would take the separator inside for the end of the line.
+    const config = { '--num_processes': 0, model_family: 'sdxl', note: 'a line\u2028break' };
+    const first = await server.submit({ config, worker_labels: { gpu_type: 'a100*' } });
+    expect(await server.watch.jobEnd(first)).toMatchObject({
+      status: 'completed',
+      attempt: 1,
+      worker_id: id,
+    });
+    const [started] = agent.events.of('jobStarted');
+    expect(started?.job).toMatchObject({ jobId: first, config, dataloader: null });
+    expect(started?.job.uploadUrl).toBe(`${server.url}/api/cloud/storage`);
+
+    const more = await Promise.all([1, 2, 3].map(() => server.submit({ config })));
+    for (const job of more) {
+      expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+    }
+    expect(agent.events.of('jobDropped')).toEqual([]);
+  });
+
+  test('reports a failed training with its exit code, which is not tried again', async () => {
+    await join({ trainer: scriptedTrainer({ exitCode: 3 }) });
+    const job = await server.submit({ config: {} });
+    expect(await server.watch.jobEnd(job)).toMatchObject({
+      status: 'failed',
+      cause: 'trainer_exit',
+      attempt: 1,
+    });
+  });
+
+  test('is cancelled while it trains, and takes the next job after that', async () => {
+    const trainers = manualTrainer();
+    const { agent } = await join({ trainer: trainers.trainer });
+    const first = await server.submit({ config: {} });
+    const second = await server.submit({ config: {} });
+    const run = await trainers.run(0);
+    run.print('step 1');
+    await server.watch.job(first, 'running');
+    const answer = valueOf(await server.admin.call(queueApi.cancel, { params: { id: first } }));
+    expect(answer).toMatchObject({ success: true, status: 'cancelling' });
+    // It hears nothing while its trainer is silent.
+    if (run.exitCode() === null) run.print('step 2');
+    expect(await server.watch.jobEnd(first)).toMatchObject({ status: 'cancelled' });
+
+    const next = await trainers.run(1);
+    next.print('step 1');
+    await server.watch.job(second, 'running');
+    next.exit(0);
+    expect(await server.watch.jobEnd(second)).toMatchObject({ status: 'completed', attempt: 1 });
+    // Whatever it says late about a job that has ended is taken and changes nothing.
+    for (const post of agent.events.of('statusPosted')) expect(post.answerStatus).toBe(200);
+    expect(await jobOf(first)).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('is ephemeral unless told: one job, a question, and it is gone', async () => {
+    const { agent, id } = await join({ trainer: scriptedTrainer({ lines: ['step 1'] }), persistent: false });
+    const [first, second] = [await server.submit({ config: {} }), await server.submit({ config: {} })];
+    expect(await server.watch.jobEnd(first)).toMatchObject({ status: 'completed' });
+    expect(await agent.events.waitFor('queueAsked')).toMatchObject({ answerStatus: 200, hasJobs: false });
+    expect(await agent.events.waitFor('exited')).toMatchObject({ code: 0 });
+    expect(await server.watch.worker(id, 'offline')).toMatchObject({
+      status_reason: 'goodbye',
+      persistent: false,
+    });
+    expect(await jobOf(second)).toMatchObject({ status: 'pending', attempt: 0 });
+  });
+
+  test('names its job when the stream is ended, and is told to go on', async () => {
+    const trainers = manualTrainer();
+    const { agent, id, token } = await join({ trainer: trainers.trainer });
+    const job = await server.submit({ config: {} });
+    const run = await trainers.run(0);
+    run.print('step 1');
+    await server.watch.job(job, 'running');
+    // A second stream of the same worker ends the first one cleanly.
+    const other = new AbortController();
+    onTestFinished(() => other.abort());
+    await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, {
+      headers: { 'x-worker-token': token },
+      signal: other.signal,
+    });
+    run.print('step 2');
+    await agent.events.waitFor('streamEnded');
+    expect(await agent.events.waitFor('registered', ({ namedJob }) => namedJob === job)).toMatchObject({
+      resumeJob: job,
+      abandonJob: null,
+    });
+    run.exit(0);
+    expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+  });
+
+  test('that is killed and started again names no job: it is tried again, elsewhere if possible', async () => {
+    const trainers = manualTrainer();
+    const { agent, token } = await join({ trainer: trainers.trainer });
+    const job = await server.submit({ config: {} });
+    (await trainers.run(0)).print('step 1');
+    await server.watch.job(job, 'running');
+    agent.kill();
+    const again = startV1Agent({
+      url: server.url,
+      token,
+      persistent: true,
+      trainer: scriptedTrainer({ lines: ['step 1'] }),
+    });
+    onTestFinished(() => void again.kill());
+    expect(await server.watch.jobEnd(job)).toMatchObject({
+      status: 'completed',
+      attempt: 2,
+      max_attempts: 4,
+    });
+    expect((await jobOf(job)).attempts).toMatchObject([
+      { attempt: 1, outcome: 'requeued', cause: 'worker_lost' },
+      { attempt: 2, outcome: 'completed' },
+    ]);
+  });
+});

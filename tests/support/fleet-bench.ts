@@ -1,0 +1,19 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { createFleet, type Fleet, type FleetOptions } from './fleet.ts';
+
+/** A fleet that is closed with the test; it fails when something went wrong behind the scenes. */
+export async function openFleet(options?: FleetOptions): Promise<Fleet> {
+  const fleet = await createFleet(options);
+  onTestFinished(() => fleet.close());
+  return fleet;
+}
+
+/** An empty folder, removed with the test. */
+export function openFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'trainyard-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}

@@ -1,0 +1,68 @@
+import type { Log, Store, Tx } from '../../main/orchestrator/ports.ts';
+import { openSqliteStore } from '../../main/store/sqlite-store.ts';
+
+/** The real store of one fleet, through any number of its orchestrator's lives. */
+export interface FleetStore {
+  /** What the orchestrator of this life works with. */
+  readonly store: Store;
+  /** How many commands were given to it since the fleet began. */
+  readonly writes: number;
+  isBusy(): boolean;
+  /** Ends this life and begins the next. After a crash what was queued is never done, and nobody is answered. */
+  restart(crash: boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A store in memory stays open over a restart, as its file would stay on the disk. */
+export function openFleetStore(file: string, log: Log): FleetStore {
+  let writes = 0;
+  let underWay = 0;
+  let database = openSqliteStore(file, log);
+  let life = begin();
+
+  function begin() {
+    let crashed = false;
+    const write = async <T>(command: (tx: Tx) => T): Promise<T> => {
+      if (crashed) return never();
+      writes++;
+      underWay++;
+      const answer = database.write(tx => {
+        if (crashed) throw new Error('the process is gone');
+        return command(tx);
+      });
+      const [result] = await Promise.allSettled([answer]);
+      underWay--;
+      if (crashed) return never();
+      if (result.status === 'rejected') throw result.reason;
+      return result.value;
+    };
+    const store: Store = { ...database, write };
+    return {
+      store,
+      crash: () => {
+        crashed = true;
+      },
+    };
+  }
+
+  return {
+    get store() {
+      return life.store;
+    },
+    get writes() {
+      return writes;
+    },
+    isBusy: () => underWay > 0,
+    async restart(crash) {
+      if (crash) life.crash();
+      if (file !== ':memory:') {
+        await database.close();
+        database = openSqliteStore(file, log);
+      }
+      life = begin();
+    },
+    close: () => database.close(),
+  };
+}
+
+const never = <T>(): Promise<T> => new Promise<T>(() => {});

@@ -1,0 +1,221 @@
+import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
+import type { Outcome } from '../../protocol/problem.ts';
+import {
+  type HeartbeatBody,
+  type HeartbeatReply,
+  type RegisterReply,
+  type RegistrationBody,
+  StatusReport,
+  type StatusReportBody,
+  type WorkerCommand,
+  workerApi,
+} from '../../protocol/worker-api.ts';
+import type { WorkerView } from '../../protocol/worker.ts';
+import type { Orchestrator } from '../../main/orchestrator/index.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+import { valueOf } from './fleet-outcome.ts';
+
+/** How an agent introduces itself. What is left out is what Trainyard's own agent on a rig with one GPU says. */
+export interface AgentOptions {
+  /** 1: SimpleTuner's published agent, which knows no attempts and sends no instance id. */
+  readonly protocol?: 1 | 2;
+  /** As the worker was created, unless told. */
+  readonly persistent?: boolean;
+  readonly gpus?: number;
+  readonly host?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly instanceId?: string;
+  readonly currentJobId?: JobId;
+  /** Of protocol 2; the attempt that was last offered for `currentJobId`, unless told. */
+  readonly currentAttemptId?: AttemptId;
+}
+
+/** The worker's end of one stream. */
+export interface FleetStream {
+  /** What came on it, oldest first. */
+  readonly commands: readonly WorkerCommand[];
+  /** The orchestrator has ended it. */
+  readonly ended: boolean;
+  /** The connection breaks. The orchestrator hears of it, late where the stream has been replaced meanwhile. */
+  drop(): Promise<void>;
+}
+
+/** A worker and its agent. Every call is answered, and all that follows from it is done, when it resolves. */
+export interface FleetWorker {
+  readonly id: WorkerId;
+  readonly token: string;
+  /** The newest stream; throws while there was none. */
+  readonly stream: FleetStream;
+  /** What came on all its streams, oldest first. */
+  readonly commands: readonly WorkerCommand[];
+  /** Those of one type. */
+  commandsOf<T extends WorkerCommand['type']>(type: T): readonly Extract<WorkerCommand, { type: T }>[];
+  /** What was last offered to it; throws when nothing was. */
+  lastOffer(): Extract<WorkerCommand, { type: 'job_submit' }>;
+  view(): WorkerView;
+  /** Like its last introduction, with these changes. Throws when it is refused. */
+  register(changes?: AgentOptions): Promise<RegisterReply>;
+  openStream(): Promise<FleetStream>;
+  /** `register`, then `openStream`. */
+  connect(changes?: AgentOptions): Promise<FleetStream>;
+  /** Names the job and the attempt it runs; idle without. */
+  beat(jobId?: JobId | null, more?: Partial<HeartbeatBody>): Promise<Outcome<HeartbeatReply>>;
+  /** Protocol 2 names the attempt that was last offered for the job, unless told otherwise. */
+  report(
+    jobId: JobId,
+    status: StatusReportBody['status'],
+    more?: Partial<StatusReportBody>,
+  ): Promise<Outcome<{ readonly duplicate: boolean }>>;
+  /** Accepts its last offer and reports that it runs. Throws when that is refused. */
+  run(jobId: JobId): Promise<void>;
+  disconnect(): Promise<Outcome<{ readonly success: true }>>;
+}
+
+export interface FleetWorkerParts {
+  readonly id: WorkerId;
+  readonly token: string;
+  readonly persistent: boolean;
+  readonly clock: VirtualClock;
+  /** The one that runs now. */
+  readonly orchestrator: () => Orchestrator;
+}
+
+export function createFleetWorker(parts: FleetWorkerParts): FleetWorker {
+  const { id, clock, orchestrator } = parts;
+  const streams: FleetStream[] = [];
+  const commands: WorkerCommand[] = [];
+  const offeredAttempts = new Map<JobId, AttemptId>();
+  let agent: AgentOptions = {};
+
+  const settled = async <T>(answer: Promise<T>): Promise<T> => {
+    const value = await answer;
+    await clock.settle();
+    return value;
+  };
+  const attemptField = (jobId: JobId | null | undefined) =>
+    agent.protocol === 1 || !jobId ? {} : { attempt_id: offeredAttempts.get(jobId) };
+
+  const hear = (command: WorkerCommand): void => {
+    commands.push(command);
+    if (command.type === 'job_submit') offeredAttempts.set(command.job_id, command.attempt_id);
+  };
+
+  const commandsOf: FleetWorker['commandsOf'] = type =>
+    commands.filter(
+      (command): command is Extract<WorkerCommand, { type: typeof type }> => command.type === type,
+    );
+
+  const register = async ({ currentJobId, currentAttemptId, ...changes }: AgentOptions = {}) => {
+    agent = { ...agent, ...changes };
+    const attemptId = currentAttemptId ?? (currentJobId && offeredAttempts.get(currentJobId));
+    const body = workerApi.register.body.parse(
+      introduction(parts, agent, currentJobId ?? null, attemptId ?? null),
+    );
+    return valueOf(await settled(orchestrator().register(id, body)));
+  };
+
+  const openStream = async (): Promise<FleetStream> => {
+    const stream = openFleetStream(orchestrator(), id, hear, clock);
+    streams.push(stream);
+    await clock.settle();
+    return stream;
+  };
+
+  const report: FleetWorker['report'] = (jobId, status, more = {}) =>
+    settled(
+      orchestrator().report(id, jobId, StatusReport.parse({ status, ...attemptField(jobId), ...more })),
+    );
+
+  return {
+    id,
+    token: parts.token,
+    get stream() {
+      return last(streams, 'stream');
+    },
+    commands,
+    commandsOf,
+    lastOffer: () => last(commandsOf('job_submit'), 'offer'),
+    view: () => valueOf(orchestrator().worker(id)),
+    register,
+    openStream,
+    async connect(changes) {
+      await register(changes);
+      return openStream();
+    },
+    beat(jobId = null, more = {}) {
+      const body: HeartbeatBody = {
+        worker_id: id,
+        status: jobId === null ? 'idle' : 'busy',
+        current_job_id: jobId,
+        ...attemptField(jobId),
+        ...more,
+      };
+      return settled(orchestrator().heartbeat(id, workerApi.heartbeat.body.parse(body)));
+    },
+    report,
+    async run(jobId) {
+      valueOf(await report(jobId, 'starting'));
+      valueOf(await report(jobId, 'running'));
+    },
+    disconnect: () => settled(orchestrator().disconnect(id)),
+  };
+}
+
+function introduction(
+  parts: FleetWorkerParts,
+  agent: AgentOptions,
+  currentJobId: JobId | null,
+  currentAttemptId: AttemptId | null,
+): RegistrationBody {
+  const host = agent.host ?? `host-of-${parts.id}`;
+  const persistent = agent.persistent ?? parts.persistent;
+  const gpu = { name: 'NVIDIA A100-SXM4-80GB', vram_gb: 80, count: agent.gpus ?? 1, accelerator: 'cuda' };
+  const body: RegistrationBody = {
+    name: host,
+    gpu_info: gpu,
+    persistent,
+    current_job_id: currentJobId,
+    ...(agent.labels && { labels: agent.labels }),
+  };
+  if (agent.protocol === 1) return body;
+  const instance = agent.instanceId ?? `instance-of-${parts.id}`;
+  return { ...body, protocol: 2, instance_id: instance, current_attempt_id: currentAttemptId };
+}
+
+function openFleetStream(
+  orchestrator: Orchestrator,
+  id: WorkerId,
+  hear: (command: WorkerCommand) => void,
+  clock: VirtualClock,
+): FleetStream {
+  const commands: WorkerCommand[] = [];
+  let ended = false;
+  const close = orchestrator.openStream(id, {
+    send(command) {
+      if (ended) throw new Error(`${command.type} was sent to ${id} on a stream that has ended`);
+      commands.push(command);
+      hear(command);
+    },
+    end() {
+      ended = true;
+      // A server hears of the end of its own stream as well, a little later.
+      void Promise.resolve().then(() => close());
+    },
+  });
+  return {
+    commands,
+    get ended() {
+      return ended;
+    },
+    async drop() {
+      close();
+      await clock.settle();
+    },
+  };
+}
+
+function last<T>(all: readonly T[], what: string): T {
+  const found = all.at(-1);
+  if (found === undefined) throw new Error(`the worker has had no ${what} yet`);
+  return found;
+}

@@ -1,0 +1,225 @@
+/**
+ * A whole orchestrator in this process, on virtual time and its real store, with workers that do only what they are
+ * told. Every call settles what follows from it before it resolves: nothing sleeps and nothing polls.
+ */
+import { createHash } from 'node:crypto';
+import type { z } from 'zod';
+import { NewWorker, SubmitRequest } from '../../protocol/admin-api.ts';
+import type { UiEvent } from '../../protocol/events.ts';
+import { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
+import type { JobDetail } from '../../protocol/job.ts';
+import type { WorkerType } from '../../protocol/worker.ts';
+import { createOrchestrator, type Orchestrator } from '../../main/orchestrator/index.ts';
+import type { Clock, Ids, Log, Store } from '../../main/orchestrator/ports.ts';
+import { valueOf } from './fleet-outcome.ts';
+import { openFleetStore } from './fleet-store.ts';
+import { type AgentOptions, createFleetWorker, type FleetWorker } from './fleet-worker.ts';
+import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+
+export interface FleetOptions {
+  /** T; 120 s unless told. */
+  readonly heartbeatTimeoutMs?: number;
+  /** A file outlives the orchestrator as in real life; the store is in memory unless told. */
+  readonly storeFile?: string;
+}
+
+/** How the admin creates a worker. */
+export interface WorkerOptions {
+  readonly name?: string;
+  readonly type?: WorkerType;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+type JobOptions = z.input<typeof SubmitRequest>;
+type Submitted = Extract<Awaited<ReturnType<Orchestrator['submit']>>, { ok: true }>['value'];
+
+export interface Fleet {
+  /** The one that runs now. */
+  readonly orchestrator: Orchestrator;
+  readonly store: Store;
+  readonly clock: VirtualClock;
+  /** Everything that was told to a reader who has followed from the beginning, over every restart. */
+  readonly events: readonly UiEvent[];
+  /** What was logged as an error: empty it where an error is expected, because `close` throws about the rest. */
+  readonly errors: string[];
+  /** How many commands the store was given. */
+  readonly writes: number;
+  /** Creates a worker; its agent is not there yet. */
+  addWorker(options?: WorkerOptions): Promise<FleetWorker>;
+  /** Creates a worker whose agent has registered and opened its stream. */
+  addIdleWorker(options?: WorkerOptions & { readonly agent?: AgentOptions }): Promise<FleetWorker>;
+  /** A job with a config in line and the defaults of the API. Throws when it is refused. */
+  submit(options?: JobOptions): Promise<Submitted>;
+  /** Submits a job of which the worker must be the taker, and has it run there. */
+  runJob(worker: FleetWorker, options?: JobOptions): Promise<JobId>;
+  cancel(id: JobId): ReturnType<Orchestrator['cancel']>;
+  job(id: JobId): JobDetail;
+  /** The types of the events about one job or worker, oldest first. */
+  trail(id: JobId | WorkerId): readonly string[];
+  /**
+   * The same store and time, a new orchestrator. With `crash` as after kill -9: what was queued is never done, timers
+   * are lost, and streams are not ended but just cut.
+   */
+  restart(options?: { readonly crash?: boolean }): Promise<void>;
+  /** Throws when something went wrong behind the scenes. */
+  close(): Promise<void>;
+}
+
+export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
+  const { heartbeatTimeoutMs = 120_000, storeFile = ':memory:' } = options;
+  const errors: string[] = [];
+  const log = errorLog(errors);
+  const database = openFleetStore(storeFile, log);
+  const clock = createVirtualClock(database.isBusy);
+  const ids = countedIds();
+  const events: UiEvent[] = [];
+  let life = begin();
+  await clock.settle();
+
+  function begin() {
+    const timers = mortalClock(clock);
+    const orchestrator = createOrchestrator({
+      store: database.store,
+      configs: { load: name => Promise.reject(new Error(`the fleet has no config ${name}`)) },
+      clock: timers.clock,
+      ids,
+      log,
+      heartbeatTimeoutMs,
+    });
+    orchestrator.start();
+    const stopFollowing = orchestrator.follow(events.at(-1)?.seq ?? 0, event => events.push(event));
+    return { orchestrator, stopFollowing, kill: timers.kill };
+  }
+
+  const addWorker = async ({
+    name,
+    type = 'persistent',
+    labels,
+  }: WorkerOptions = {}): Promise<FleetWorker> => {
+    const wanted = NewWorker.parse({
+      name: name ?? `rig-${ids.counted('w') + 1}`,
+      worker_type: type,
+      labels,
+    });
+    const { workerId, token } = await life.orchestrator.createWorker(wanted);
+    const persistent = type === 'persistent';
+    return createFleetWorker({
+      id: workerId,
+      token,
+      persistent,
+      clock,
+      orchestrator: () => life.orchestrator,
+    });
+  };
+
+  const submit = async (job: JobOptions = {}): Promise<Submitted> => {
+    const submitted = valueOf(await life.orchestrator.submit(SubmitRequest.parse({ config: {}, ...job })));
+    await clock.settle();
+    return submitted;
+  };
+
+  return {
+    get orchestrator() {
+      return life.orchestrator;
+    },
+    get store() {
+      return database.store;
+    },
+    clock,
+    events,
+    errors,
+    get writes() {
+      return database.writes;
+    },
+    addWorker,
+    async addIdleWorker({ agent, ...created } = {}) {
+      const worker = await addWorker(created);
+      await worker.connect(agent);
+      return worker;
+    },
+    submit,
+    async runJob(worker, job) {
+      const { jobId, workerId } = await submit(job);
+      if (workerId !== worker.id)
+        throw new Error(`${jobId} went to ${workerId ?? 'nobody'}, not ${worker.id}`);
+      await worker.run(jobId);
+      return jobId;
+    },
+    async cancel(id) {
+      const outcome = await life.orchestrator.cancel(id);
+      await clock.settle();
+      return outcome;
+    },
+    job: id => valueOf(life.orchestrator.job(id)),
+    trail: id =>
+      events.flatMap(event =>
+        (event.kind === 'job' && event.job_id === id) || (event.kind === 'worker' && event.worker_id === id)
+          ? [event.type]
+          : [],
+      ),
+    async restart({ crash = false } = {}) {
+      life.stopFollowing();
+      if (crash) life.kill();
+      else life.orchestrator.stop();
+      await database.restart(crash);
+      life = begin();
+      await clock.settle();
+    },
+    async close() {
+      life.stopFollowing();
+      life.orchestrator.stop();
+      await clock.settle();
+      await database.close();
+      if (errors.length > 0) throw new Error(`errors were logged:\n${errors.join('\n')}`);
+    },
+  };
+}
+
+/** A clock whose timers never fire once the process that set them is dead. */
+function mortalClock(clock: Clock): { readonly clock: Clock; kill(): void } {
+  let dead = false;
+  const after: Clock['after'] = (ms, run) =>
+    clock.after(ms, () => {
+      if (!dead) run();
+    });
+  return {
+    clock: { ...clock, after },
+    kill() {
+      dead = true;
+    },
+  };
+}
+
+/** `w_1`, `j_1`, `a_1`, `wt_1`: the same ids in every run of a test. */
+function countedIds(): Ids & { counted(prefix: string): number } {
+  const counts = new Map<string, number>();
+  const counted = (prefix: string): number => counts.get(prefix) ?? 0;
+  const next = (prefix: string): string => {
+    counts.set(prefix, counted(prefix) + 1);
+    return `${prefix}_${counted(prefix)}`;
+  };
+  return {
+    counted,
+    worker: () => WorkerId.parse(next('w')),
+    job: () => JobId.parse(next('j')),
+    attempt: () => AttemptId.parse(next('a')),
+    workerToken() {
+      const token = next('wt');
+      return { token, hash: hashOf(token) };
+    },
+  };
+}
+
+/** What the store keeps of a token. */
+export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+function errorLog(errors: string[]): Log {
+  return {
+    info: () => {},
+    warn: () => {},
+    error: (event, fields = {}) => {
+      const { cause } = fields;
+      errors.push(cause instanceof Error ? `${event}: ${cause.stack ?? cause.message}` : event);
+    },
+  };
+}
