@@ -1,4 +1,5 @@
-import { compose } from './compose.ts';
+import { networkInterfaces } from 'node:os';
+import { type Composed, compose } from './compose.ts';
 import type { ServerConfig } from './config.ts';
 import { createLog } from './host/log.ts';
 import { systemClock, systemIds } from './host/system.ts';
@@ -20,11 +21,7 @@ export async function runServer(config: ServerConfig, json: boolean, terminal: T
   try {
     const composed = await compose(config, { clock: systemClock, ids: systemIds, log });
     const stopped = untilSignal();
-    if (json)
-      terminal.out(
-        `${JSON.stringify({ ready: true, url: composed.url, pid: process.pid, data_dir: config.dataDir })}\n`,
-      );
-    else terminal.out(`Trainyard listens on ${composed.url}\nAdmin token: ${composed.adminTokenFile}\n`);
+    terminal.out(json ? readyLine(composed.url, config) : greeting(composed, config));
     if (!isLoopback(config.host)) {
       log.warn('server.exposed', {
         host: config.host,
@@ -42,6 +39,25 @@ export async function runServer(config: ServerConfig, json: boolean, terminal: T
     return 1;
   }
 }
+
+const readyLine = (url: string, config: ServerConfig): string =>
+  `${JSON.stringify({ ready: true, url, pid: process.pid, data_dir: config.dataDir })}\n`;
+
+function greeting({ url, adminTokenFile }: Composed, config: ServerConfig): string {
+  const { port } = new URL(url);
+  const elsewhere = isWildcard(config.host) ? addresses().map(address => `http://${address}:${port}`) : [];
+  const workers = elsewhere.length > 0 ? `Other machines reach it at ${elsewhere.join(', ')}\n` : '';
+  return `Trainyard listens on ${url}\n${workers}Admin token: ${adminTokenFile}\nConfigs: ${config.configsDir}\n`;
+}
+
+const isWildcard = (host: string): boolean => host === '0.0.0.0' || host === '::';
+
+/** This machine's own on its networks. */
+const addresses = (): readonly string[] =>
+  Object.values(networkInterfaces())
+    .flatMap(list => list ?? [])
+    .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    .map(({ address }) => address);
 
 /** The first signal stops in order; a second one, at once. */
 function untilSignal(): Promise<string> {

@@ -114,6 +114,11 @@ export const SubmitRequest = z
   });
 export type SubmitRequest = z.output<typeof SubmitRequest>;
 
+/** `queued` and `training` are other names of pending and running (SEMANTICS.md, section 2). */
+const StatusName = z
+  .enum([...JobStatus.options, 'queued', 'training'])
+  .transform((word): JobStatus => (word === 'queued' ? 'pending' : word === 'training' ? 'running' : word));
+
 /** The queue: people and scripts, with `Authorization: Bearer`. */
 export const queueApi = {
   submit: call({
@@ -138,7 +143,7 @@ export const queueApi = {
     authority: 'queue.view',
     summary: 'List jobs, newest first',
     query: z.object({
-      status: JobStatus.optional(),
+      status: StatusName.optional(),
       limit: z.coerce.number().int().min(1).max(500).default(50),
       offset: z.coerce.number().int().min(0).max(1e9).default(0),
       include_completed: z.stringbool().default(true),

@@ -2,11 +2,13 @@ import { z } from 'zod';
 
 const limits = { entries: 64, chars: 64, stars: 3 };
 
-const Key = z
-  .string()
-  .min(1)
-  .max(limits.chars)
-  .refine(key => key !== '__proto__', 'not a label name');
+const Key = z.string().min(1).max(limits.chars);
+
+/** zod drops `__proto__` from a record in silence, and a job without one of its labels would run anywhere. */
+const Raw = z.custom<Record<string, string | number | boolean>>(
+  labels => typeof labels !== 'object' || labels === null || !Object.hasOwn(labels, '__proto__'),
+  '"__proto__" is not a label name',
+);
 
 /** Numbers and booleans are taken as their text, because people write `{"rack": 4}`. */
 const Value = z
@@ -18,20 +20,22 @@ const atMost = (labels: object) => Object.keys(labels).length <= limits.entries;
 const tooMany = `at most ${limits.entries} labels`;
 
 /** What an admin says about a worker: `{gpu_type: "a100", team: "nlp"}`. */
-export const Labels = z.record(Key, Value).refine(atMost, tooMany);
+export const Labels = Raw.pipe(z.record(Key, Value).refine(atMost, tooMany));
 export type Labels = Readonly<z.output<typeof Labels>>;
 
 /**
  * What a job asks of a worker's labels: each value is a glob, and all must match. More than three stars are
  * refused: matching backtracks, and five stars can cost 60 ms a worker (SEMANTICS.md, section 7).
  */
-export const LabelPatterns = z
-  .record(
-    Key,
-    Value.refine(
-      pattern => (pattern.match(/\*/g) ?? []).length <= limits.stars,
-      `at most ${limits.stars} "*" in a pattern`,
-    ),
-  )
-  .refine(atMost, tooMany);
+export const LabelPatterns = Raw.pipe(
+  z
+    .record(
+      Key,
+      Value.refine(
+        pattern => (pattern.match(/\*/g) ?? []).length <= limits.stars,
+        `at most ${limits.stars} "*" in a pattern`,
+      ),
+    )
+    .refine(atMost, tooMany),
+);
 export type LabelPatterns = Readonly<z.output<typeof LabelPatterns>>;

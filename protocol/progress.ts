@@ -16,19 +16,22 @@ export const Progress = z.object({
   percent: z.number().min(0).max(100).optional(),
   eta_s: Count.optional(),
   stage: z.string().max(200).optional(),
-  metrics: z.record(z.string().max(64), z.number()).optional(),
+  metrics: z
+    .record(z.string().max(64), z.number())
+    .refine(metrics => Object.keys(metrics).length <= 64, 'at most 64 metrics')
+    .optional(),
 });
 export type Progress = Readonly<z.output<typeof Progress>>;
 
-const spellings: Readonly<Record<string, keyof typeof Progress.shape>> = {
-  current_step: 'step',
-  totalSteps: 'total_steps',
-  max_steps: 'total_steps',
-  lr: 'learning_rate',
-  learningRate: 'learning_rate',
-  stepsPerSecond: 'steps_per_second',
-  progress: 'percent',
-};
+const spellings: ReadonlyMap<string, keyof typeof Progress.shape> = new Map([
+  ['current_step', 'step'],
+  ['totalSteps', 'total_steps'],
+  ['max_steps', 'total_steps'],
+  ['lr', 'learning_rate'],
+  ['learningRate', 'learning_rate'],
+  ['stepsPerSecond', 'steps_per_second'],
+  ['progress', 'percent'],
+]);
 
 /**
  * Progress as agents of any age send it: a percentage, or an object in one of several spellings. What can't be
@@ -39,7 +42,7 @@ export const AnyProgress = z.unknown().transform((value): Progress | undefined =
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const parts = Object.entries(value)
     .slice(0, 64)
-    .map(([key, part]) => field(Object.hasOwn(spellings, key) ? (spellings[key] ?? key) : key, part));
+    .map(([key, part]) => field(spellings.get(key) ?? key, part));
   const progress = parts.reduce<Progress>((all, part) => ({ ...all, ...part }), {});
   return Object.keys(progress).length > 0 ? progress : undefined;
 });

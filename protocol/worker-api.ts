@@ -145,8 +145,8 @@ export const WorkerCommand = z.discriminatedUnion('type', [
     config_name: z.string(),
     config: TrainerConfig,
     dataloader: z.unknown().nullable(),
-    /** A path that the agent appends to the orchestrator's address, never one that could name another host. */
-    upload_endpoint: z.string().regex(/^\/(?![/\\])[\w./-]*$/),
+    /** A path that the agent appends to the orchestrator's address: it can name no other host, and climb nowhere. */
+    upload_endpoint: z.string().regex(/^\/(?!\/)(?!.*\.\.)[\w./-]*$/),
     upload_token: z.string().optional(),
     provider: z.string().nullable(),
     hf_token: z.string().nullable(),

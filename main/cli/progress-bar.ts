@@ -3,7 +3,7 @@ import type { Progress } from '../../protocol/progress.ts';
 const width = 30;
 
 /** One line of text for a person: bar, step, loss and time left, as far as they are known. */
-export function progressLine(progress: Progress): string {
+function progressLine(progress: Progress): string {
   const { step, total_steps: total, loss, eta_s: eta } = progress;
   const share = Math.min(1, Math.max(0, (progress.percent ?? 0) / 100));
   const filled = Math.round(share * width);

@@ -73,5 +73,7 @@ function urlOf(bound: AddressInfo | string | null): string {
   if (bound === null || typeof bound === 'string')
     throw new Error('the server listens on no network address');
   const { address, family, port } = bound;
+  // One that listens everywhere listens here, too: an address that a client can use.
+  if (address === '0.0.0.0' || address === '::') return `http://127.0.0.1:${port}`;
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

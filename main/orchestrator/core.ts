@@ -24,8 +24,8 @@ export interface Core {
   readonly after: (ms: number, run: () => void) => void;
   /** After a while: runs a command, if any, and then dispatches. */
   readonly later: (ms: number, command?: (tx: Tx) => void) => void;
-  /** Has the health loop look again, because a deadline may have come nearer. */
-  readonly watch: () => void;
+  /** Has the health loop look again within this time: a new deadline has come up. */
+  readonly lookWithin: (ms: number) => void;
 }
 
 export function statusOf(core: Core, read: Read, worker: Worker): DerivedStatus {

@@ -7,27 +7,26 @@ import { applyEvent, sendOffer } from './transitions.ts';
 import { sayGoodbye } from './worker-calls.ts';
 
 export interface HealthLoop {
-  /** Looks now, and again when the next deadline comes. */
-  watch(): void;
+  /** Looks again within this time, or earlier. */
+  lookWithin(ms: number): void;
   stop(): void;
 }
 
 /**
- * Wakes at the next deadline, and at least once a sweep. Contact only moves deadlines away, so an alarm that is early
- * finds nothing to do and is set anew.
+ * Wakes at the next deadline, and at least once in T: a contact that is made now can't run out earlier. Contact only
+ * moves deadlines away, so an alarm that comes early finds nothing to do and is set anew.
  */
 export function createHealthLoop(core: Core): HealthLoop {
-  let cancelAlarm = (): void => {};
+  const longestMs = Math.min(core.times.sweepMs, core.times.offlineAfterMs);
+  let alarm: { readonly at: MonoMs; readonly cancel: () => void } | null = null;
   let stopped = false;
 
-  const setAlarm = (nextAt: MonoMs | null): void => {
-    cancelAlarm();
-    if (stopped) return;
-    const inMs = nextAt === null ? core.times.sweepMs : nextAt - core.clock.mono();
-    cancelAlarm = core.clock.after(Math.min(inMs, core.times.sweepMs), watch);
+  const setAlarm = (inMs: number): void => {
+    alarm?.cancel();
+    alarm = stopped ? null : { at: core.clock.mono() + inMs, cancel: core.clock.after(inMs, look) };
   };
 
-  const watch = (): void => {
+  const look = (): void => {
     const plan = planRecovery(watched(core), core.clock.mono(), core.times);
     for (const action of plan.actions) {
       core.enqueue(tx => {
@@ -35,14 +34,18 @@ export function createHealthLoop(core: Core): HealthLoop {
         dispatch(core, tx);
       });
     }
-    setAlarm(plan.nextAt);
+    const nextInMs = plan.nextAt === null ? longestMs : plan.nextAt - core.clock.mono();
+    setAlarm(Math.min(nextInMs, longestMs));
   };
 
   return {
-    watch,
+    lookWithin(ms) {
+      const inMs = Math.min(ms, longestMs);
+      if (alarm === null || alarm.at > core.clock.mono() + inMs) setAlarm(inMs);
+    },
     stop() {
       stopped = true;
-      cancelAlarm();
+      alarm?.cancel();
     },
   };
 }
@@ -54,7 +57,7 @@ function watched(core: Core): readonly WatchedWorker[] {
     if (worker === null || worker.agent === null || presence === null) return [];
     const live = core.store.liveJobOf(id);
     const offer = core.presence.offerOf(id);
-    const sent = offer !== null && offer.jobId === live?.id ? offer : null;
+    const sent = offer !== null && offer.attemptId === live?.attempt.id ? offer : null;
     const attempt = live && { jobId: live.id, status: live.status, offer: sent };
     return [{ id, contactAt: presence.contactAt, gone: worker.gone !== null, attempt }];
   });
@@ -74,9 +77,12 @@ function act(core: Core, tx: Tx, action: RecoveryAction): void {
   if (job === null || !isLive(job) || job.attempt.workerId !== worker.id) return;
   if (action.kind === 'takeover') {
     if (silentMs >= core.times.takeoverMs) applyEvent(core, tx, job, { type: 'lost' });
-  } else if (action.kind === 'withdraw_offer') {
+    return;
+  }
+  if (job.status !== 'dispatched' || core.presence.offerOf(worker.id)?.attemptId !== job.attempt.id) return;
+  if (action.kind === 'withdraw_offer') {
     applyEvent(core, tx, job, { type: 'withdraw' });
     // The published agent can't be told: a clean end makes it register again and say what it runs.
     if (worker.agent?.protocol === 1) tx.afterCommit(() => core.presence.hangUp(worker.id));
-  } else if (job.status === 'dispatched') sendOffer(core, tx, job);
+  } else sendOffer(core, tx, job);
 }

@@ -52,7 +52,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
           dispatch(core, tx);
         }),
       ),
-    watch: () => health.watch(),
+    lookWithin: ms => health.lookWithin(ms),
   };
   const progress = createProgressBook(core);
   const health = createHealthLoop(core);
@@ -83,7 +83,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
       const now = clock.mono();
       for (const worker of store.workers()) core.presence.heard(worker.id, now);
       for (const job of store.pendingJobs()) resumeBackoff(core, job.id, job.notBefore, now);
-      core.watch();
+      core.lookWithin(0);
     },
 
     /** Ends streams and timers; what workers run goes on. */
@@ -110,8 +110,10 @@ function resumeBackoff(
 
 function createTimers(clock: Clock) {
   const pending = new Set<() => void>();
+  let stopped = false;
   return {
     after(ms: number, run: () => void): void {
+      if (stopped) return;
       const cancel = clock.after(ms, () => {
         pending.delete(cancel);
         run();
@@ -119,6 +121,7 @@ function createTimers(clock: Clock) {
       pending.add(cancel);
     },
     stop(): void {
+      stopped = true;
       for (const cancel of pending) cancel();
       pending.clear();
     },

@@ -1,4 +1,4 @@
-import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
 import type { MonoMs } from './model.ts';
 import type { WorkerStream } from './ports.ts';
@@ -7,6 +7,7 @@ import type { Presence } from './worker-status.ts';
 /** An offer that went out and was not taken yet. */
 export interface OpenOffer {
   readonly jobId: JobId;
+  readonly attemptId: AttemptId;
   readonly firstSentAt: MonoMs;
   readonly sent: number;
 }
@@ -34,9 +35,9 @@ export interface PresenceBook {
   settle(worker: WorkerId, until: MonoMs): void;
   /** Sends if a stream is open. */
   send(worker: WorkerId, command: WorkerCommand): boolean;
-  /** Sends an offer and keeps when, so that it can be repeated. */
+  /** Sends an offer and keeps when, so that it can be repeated. A repeat counts even when no stream is open. */
   sendOffer(worker: WorkerId, command: WorkerCommand & { type: 'job_submit' }, now: MonoMs): void;
-  offerSettled(worker: WorkerId): void;
+  offerSettled(worker: WorkerId, job: JobId): void;
   forget(worker: WorkerId): void;
 }
 
@@ -90,18 +91,19 @@ export function createPresenceBook(): PresenceBook {
     },
     send,
     sendOffer(worker, command, now) {
-      if (!send(worker, command)) return;
       const known = entry(worker, now);
-      const again = known.offer?.jobId === command.job_id ? known.offer : null;
+      const again = known.offer?.attemptId === command.attempt_id ? known.offer : null;
+      if (!send(worker, command) && again === null) return;
       known.offer = {
         jobId: command.job_id,
+        attemptId: command.attempt_id,
         firstSentAt: again?.firstSentAt ?? now,
         sent: (again?.sent ?? 0) + 1,
       };
     },
-    offerSettled(worker) {
+    offerSettled(worker, job) {
       const known = entries.get(worker);
-      if (known !== undefined) known.offer = null;
+      if (known?.offer?.jobId === job) known.offer = null;
     },
     forget(worker) {
       hangUp(worker);

@@ -1,4 +1,5 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import { isFinal } from '../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { StatusReport } from '../../protocol/worker-api.ts';
 import type { Core } from './core.ts';
@@ -30,7 +31,8 @@ export function createReports(core: Core, progress: ProgressBook) {
       dispatch(core, tx);
       return answered;
     });
-    if (outcome.ok && report.progress) progress.note(jobId, report.progress);
+    // With a report of the end it is stored already, and another attempt may have begun.
+    if (outcome.ok && report.progress && !isFinal(report.status)) progress.note(jobId, report.progress);
     return outcome;
   };
 }

@@ -1,7 +1,8 @@
 import type { FailureCause } from '../../protocol/job.ts';
 
-/** Waits before the first, second, third and every further retry. */
-const backoffMs = [0, 30_000, 120_000, 600_000] as const;
+/** Waits before the first, second and third retry, and before every further one. */
+const backoffMs: readonly number[] = [0, 30_000, 120_000];
+const longestBackoffMs = 600_000;
 
 /**
  * Causes that lie outside the trainer. They are tried again from the retry budget; a trainer's own failure is not,
@@ -18,10 +19,9 @@ export function planRetry(
   budget: { readonly used: number; readonly max: number },
 ): RetryPlan {
   if (!outsideTheTrainer.has(cause) || budget.used >= budget.max) return { retry: false };
-  const last = backoffMs.length - 1;
   return {
     retry: true,
     retriesUsed: budget.used + 1,
-    delayMs: backoffMs[Math.min(budget.used, last)] ?? 0,
+    delayMs: backoffMs[budget.used] ?? longestBackoffMs,
   };
 }

@@ -41,7 +41,7 @@ export function sendOffer(core: Core, tx: Tx, job: Job): void {
   };
   tx.afterCommit(() => {
     core.presence.sendOffer(attempt.workerId, command, core.clock.mono());
-    core.watch();
+    core.lookWithin(core.times.repeatOfferMs[0] ?? core.times.withdrawOfferMs);
   });
 }
 
@@ -50,14 +50,13 @@ export function sendCancel(core: Core, tx: Tx, job: LiveJob): void {
   const { id, workerId } = job.attempt;
   tx.afterCommit(() => {
     core.presence.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });
-    core.watch();
   });
 }
 
 const acknowledge = (core: Core, tx: Tx, job: Job): void => {
   if (job.attempt !== null) {
     const { workerId } = job.attempt;
-    tx.afterCommit(() => core.presence.offerSettled(workerId));
+    tx.afterCommit(() => core.presence.offerSettled(workerId, job.id));
   }
 };
 

@@ -40,13 +40,15 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     const live = core.store.liveJobOf(id);
     const jobId = beat.current_job_id ?? null;
     const interval = core.times.heartbeatMs / 1000;
-    const calm = worker.gone === null && (jobId === null || asExpected(live, jobId, beat));
-    if (live !== null && live.id === jobId && beat.job_progress) progress.note(live.id, beat.job_progress);
+    const calm = worker.gone === null && (jobId === null || asExpected(live, beat));
+    if (live !== null && speaksOf(live, beat) && beat.job_progress) progress.note(live.id, beat.job_progress);
     if (calm) return accept(heartbeatReply({ kind: 'nothing' }, live, interval));
     return core.store.write(tx => {
       const present = tx.worker(id);
       if (present === null) return gone;
       welcome(core, tx, present);
+      // Back from silence without its job: our own agent has lost it; the published one may just not name it yet.
+      if (jobId === null && present.agent?.protocol === 2) reconcileAbsence(core, tx, present);
       const verdict: Verdict =
         jobId === null
           ? { kind: 'nothing' }
@@ -90,13 +92,15 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
 }
 
 function introduce(core: Core, tx: Tx, known: Worker, said: Registration): Worker {
-  const restarted = said.instanceId !== null && said.instanceId !== known.agent?.instanceId;
+  // The published agent does not tell a restart from a reconnection: one that was gone counts as restarted.
+  const restarted =
+    said.instanceId === null ? known.gone !== null : said.instanceId !== known.agent?.instanceId;
   const worker: Worker = {
     ...known,
     gone: null,
     lastContactAt: core.clock.wall(),
     // A new agent has served nobody yet; one that only reconnects keeps what it owes.
-    served: known.served && known.gone === null && !restarted,
+    served: known.served && !restarted,
     agent: {
       capabilities: said.capabilities,
       host: said.host,
@@ -149,13 +153,13 @@ function registerReply(core: Core, worker: Worker, said: JobId | null, verdict: 
 const abandoned = (verdict: Verdict, said: JobId | null): JobId | null =>
   verdict.kind === 'abandon' ? said : null;
 
+const speaksOf = (live: LiveJob, beat: Heartbeat): boolean =>
+  live.id === beat.current_job_id && (!beat.attempt_id || beat.attempt_id === live.attempt.id);
+
 /** Nothing to write: the beat says what is known already. */
-function asExpected(live: LiveJob | null, jobId: JobId, beat: Heartbeat): boolean {
-  if (live === null || live.id !== jobId) return false;
-  const attemptFits = !beat.attempt_id || beat.attempt_id === live.attempt.id;
-  return (
-    attemptFits && (live.status === 'starting' || live.status === 'running' || live.status === 'cancelling')
-  );
+function asExpected(live: LiveJob | null, beat: Heartbeat): boolean {
+  if (live === null || !speaksOf(live, beat)) return false;
+  return live.status === 'starting' || live.status === 'running' || live.status === 'cancelling';
 }
 
 function heartbeatReply(verdict: Verdict, live: LiveJob | null, interval: number): HeartbeatReply {
@@ -187,5 +191,5 @@ export function sayGoodbye(core: Core, tx: Tx, worker: Worker, why: 'goodbye' | 
   tellWorker(core, tx, 'worker.offline', worker.id);
   const live = tx.liveJobOf(worker.id);
   if (live !== null) applyEvent(core, tx, live, { type: 'silence' });
-  core.watch();
+  tx.afterCommit(() => core.lookWithin(0));
 }

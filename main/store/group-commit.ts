@@ -20,7 +20,10 @@ export interface Writer {
   close(): void;
 }
 
-/** Thrown to whoever wrote when the transaction as a whole could not be put on disk: nothing of it is stored. */
+/**
+ * Thrown to whoever wrote when the transaction as a whole could not be put on disk: nothing of it is stored.
+ * @internal
+ */
 export class StorageError extends Error {
   override readonly name = 'StorageError';
 }
@@ -43,6 +46,8 @@ export function createWriter(db: Database, onEffectError: (cause: unknown) => vo
       db.exec('RELEASE command');
       return { command, result: { ok: true, value } };
     } catch (cause) {
+      // A full disk ends the whole transaction, and the savepoint with it.
+      if (!db.inTransaction) throw cause;
       db.exec('ROLLBACK TO command');
       db.exec('RELEASE command');
       effects.length = kept;

@@ -48,6 +48,9 @@ function openDatabase(file: string): Database.Database {
     return db;
   } catch (cause) {
     db.close();
-    throw cause;
+    if (!(cause instanceof Database.SqliteError) || cause.code !== 'SQLITE_NOTADB') throw cause;
+    throw new Error(`${file} is not a database: move it out of the way, or use another --data-dir`, {
+      cause,
+    });
   }
 }
