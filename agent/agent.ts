@@ -13,7 +13,7 @@ import { type ApiClient, createApiClient } from './api-client.ts';
 import { createBackoff, pause } from './backoff.ts';
 import { followStream } from './command-stream.ts';
 import { runHeartbeat } from './heartbeat.ts';
-import { createJobSlot, type JobSlot, type SlotParts } from './job-slot.ts';
+import { createJobSlot, type Held, type JobSlot, type SlotParts } from './job-slot.ts';
 import { createMention } from './mention.ts';
 import { createRegister } from './register.ts';
 import { createReporter } from './reporter.ts';
@@ -64,7 +64,7 @@ export function createAgent(parts: AgentParts): Agent {
     ...parts.jobs,
     report: (job, attempt, body, signal) =>
       report(job, attempt, body, AbortSignal.any([signal, hurry.signal])),
-    mention: createMention({ api, after, onRefused: jobId => slot.abandon(jobId) }),
+    mention: createMention({ api, after, slot: () => slot }),
     keep: parts.state.keepReport,
     drop: parts.state.dropReport,
     graceMs: () => state.graceMs,
@@ -80,6 +80,7 @@ export function createAgent(parts: AgentParts): Agent {
   const backoff = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
 
   const session = async (): Promise<number | null> => {
+    const said = slot.held();
     const registered = await register(introduce, over.signal);
     if (registered.kind === 'aborted') return exitCodes.left;
     if (registered.kind === 'rejected') {
@@ -88,7 +89,7 @@ export function createAgent(parts: AgentParts): Agent {
     }
     troubles.clear();
     settle(state, registered.reply);
-    obey(slot, registered.reply);
+    obey(slot, registered.reply, said);
     await followStream({
       url: urlOf(url, workerApi.stream.path, {}, { worker_id: registered.reply.worker_id }).href,
       token: token.current,
@@ -161,9 +162,10 @@ function settle(state: AgentState, reply: RegisterReply): void {
   state.silenceMs = reply.stream_silence_s * 1000;
 }
 
-function obey(slot: JobSlot, reply: Pick<HeartbeatReply, 'cancel' | 'abandon_job'>): void {
+/** `said` is what the worker held when it asked: by now the same job may be here again, as a newer attempt. */
+function obey(slot: JobSlot, reply: Pick<HeartbeatReply, 'cancel' | 'abandon_job'>, said: Held | null): void {
   if (reply.cancel !== null) slot.cancel(reply.cancel.attempt_id);
-  if (reply.abandon_job !== null) slot.abandon(reply.abandon_job);
+  if (reply.abandon_job !== null && slot.held() === said) slot.abandon(reply.abandon_job);
 }
 
 function carryOut(command: WorkerCommand, slot: JobSlot, leave: () => void): void {
@@ -212,6 +214,6 @@ async function beat({ parts, state, slot, api, troubles }: Beating): Promise<boo
   }
   troubles.beaten();
   state.heartbeatMs = result.value.heartbeat_interval_s * 1000;
-  obey(slot, result.value);
+  obey(slot, result.value, held);
   return true;
 }

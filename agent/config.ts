@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { splitCommand } from './argv.ts';
 
 /** What runs a job: SimpleTuner, or a command of the rig's own. */
@@ -38,10 +39,11 @@ export type Loaded<T> =
   | { readonly ok: false; readonly message: string };
 const fail = (message: string): { readonly ok: false; readonly message: string } => ({ ok: false, message });
 
+const tokenVariable = 'SIMPLETUNER_WORKER_TOKEN';
 /** The guide's variables. */
 const variables: Readonly<Record<string, string>> = {
   'orchestrator-url': 'SIMPLETUNER_ORCHESTRATOR_URL',
-  'worker-token': 'SIMPLETUNER_WORKER_TOKEN',
+  'worker-token': tokenVariable,
   name: 'SIMPLETUNER_WORKER_NAME',
   persistent: 'SIMPLETUNER_WORKER_PERSISTENT',
 };
@@ -51,8 +53,9 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
   const file = readConfigFile(flags['config'], env);
   if (!file.ok) return file;
   const setting = (name: string): unknown => {
-    const variable = variables[name];
-    return flags[name] ?? (variable === undefined ? undefined : env[variable]) ?? file.value[name];
+    const inEnv = env[variables[name] ?? ''];
+    // A variable that is set to nothing says nothing.
+    return flags[name] ?? (inEnv === '' ? undefined : inEnv) ?? file.value[name];
   };
   const text = (name: string): string | null => {
     const value = setting(name);
@@ -60,7 +63,7 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
   };
   const url = parseUrl(text('orchestrator-url'));
   if (!url.ok) return url;
-  const token = tokenSource(text, flags);
+  const token = tokenSource(text, flags, env);
   if (!token.ok) return token;
   const labels = parseLabels(setting('label'));
   if (!labels.ok) return labels;
@@ -69,7 +72,7 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
   const trainer = parseTrainer(text('trainer'));
   if (!trainer.ok) return trainer;
   const name = text('name') ?? hostname();
-  const stateDir = join(stateHome(env), name.replaceAll(/[^\w.-]/g, '_').replace(/^\.+/, '_'));
+  const stateDir = join(stateHome(env), folderName(name));
   return {
     ok: true,
     value: Object.freeze({
@@ -81,7 +84,8 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
       labels: labels.value,
       gpus: gpus.value,
       stateDir,
-      workDir: text('work-dir') ?? join(stateDir, 'jobs'),
+      // Trainers are started in a folder of their own, where a relative path would lead astray.
+      workDir: resolve(text('work-dir') ?? join(stateDir, 'jobs')),
       trainer: trainer.value,
       selftest: setting('selftest') !== false,
       caFile: text('ca-file'),
@@ -100,9 +104,7 @@ export function readToken(source: TokenSource): Loaded<string> {
       );
     }
     const token = readFileSync(source.path, 'utf8').trim();
-    return token === ''
-      ? fail(`${source.path} is empty: put the worker token into it`)
-      : { ok: true, value: token };
+    return token === '' ? fail(`${source.path} is empty: put the worker token into it`) : checkToken(token);
   } catch (cause) {
     return fail(`The worker token could not be read: ${reason(cause)}`);
   }
@@ -121,29 +123,42 @@ function parseUrl(text: string | null): Loaded<string> {
   return { ok: true, value: url.origin + url.pathname.replace(/\/+$/, '') };
 }
 
-function tokenSource(text: (name: string) => string | null, flags: Flags): Loaded<TokenSource> {
+function tokenSource(text: (name: string) => string | null, flags: Flags, env: Env): Loaded<TokenSource> {
   const path = text('worker-token-file');
   const token = text('worker-token');
-  if (path !== null && flags['worker-token'] === undefined)
-    return { ok: true, value: { kind: 'file', path } };
+  // Both say the same thing, so the nearer one counts; side by side the file does, unless the token is a flag.
+  const nearer = flags['worker-token'] ?? (flags['worker-token-file'] === undefined && env[tokenVariable]);
+  if (path !== null && !nearer) return { ok: true, value: { kind: 'file', path } };
   if (token === null) {
     return fail(
       'Give the worker token: --worker-token-file FILE, --worker-token TOKEN, or SIMPLETUNER_WORKER_TOKEN',
     );
   }
+  const checked = checkToken(token);
+  return checked.ok ? { ok: true, value: { kind: 'value', token } } : checked;
+}
+
+/** What could not even be sent is refused here, where it can be said without showing the token. */
+function checkToken(token: string): Loaded<string> {
   if (/\s/.test(token)) {
     return fail(
       'Invalid token: there is white space in the middle of it. Copy the worker token again, in one piece',
     );
   }
-  return { ok: true, value: { kind: 'value', token } };
+  if (!/^[\x21-\x7e]+$/.test(token)) {
+    return fail(
+      'Invalid token: there is a character in it that no token has. Copy the worker token again, as plain text',
+    );
+  }
+  return { ok: true, value: token };
 }
 
 /** From repeated flags `key=value`, or an object in the file. */
 function parseLabels(given: unknown): Loaded<Readonly<Record<string, string>>> {
-  const pairs: readonly (readonly unknown[])[] = Array.isArray(given)
-    ? given.map(pair => String(pair).split(/=(.*)/s, 2))
-    : Object.entries(typeof given === 'object' && given !== null ? given : {});
+  const list: unknown = typeof given === 'string' ? [given] : given;
+  const pairs: readonly (readonly unknown[])[] = Array.isArray(list)
+    ? list.map(pair => String(pair).split(/=(.*)/s, 2))
+    : Object.entries(typeof list === 'object' && list !== null ? list : {});
   const labels: Record<string, string> = {};
   for (const [key, value] of pairs) {
     if (typeof key !== 'string' || key === '' || typeof value !== 'string') {
@@ -165,9 +180,10 @@ function parseGpus(given: unknown): Loaded<readonly number[] | null> {
 function parseTrainer(text: string | null): Loaded<TrainerChoice> {
   if (text === null || text === 'simpletuner') return { ok: true, value: { kind: 'simpletuner' } };
   const split = splitCommand(text);
-  return split.ok
-    ? { ok: true, value: { kind: 'command', argv: split.argv } }
-    : fail(`--trainer: ${split.message}`);
+  if (!split.ok) return fail(`--trainer: ${split.message}`);
+  const [program = '', ...args] = split.argv;
+  const found = /[/\\]/.test(program) ? resolve(program) : program;
+  return { ok: true, value: { kind: 'command', argv: [found, ...args] } };
 }
 
 const isTrue = (value: unknown): boolean =>
@@ -181,7 +197,9 @@ function readConfigFile(named: unknown, env: Env): Loaded<Flags> {
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    return typeof named === 'string' ? fail(`--config ${path}: ${reason(cause)}`) : { ok: true, value: {} };
+    if (typeof named === 'string') return fail(`--config ${path}: ${reason(cause)}`);
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+    return isMissing ? { ok: true, value: {} } : fail(`The settings could not be read: ${reason(cause)}`);
   }
   try {
     const parsed: unknown = JSON.parse(text);
@@ -192,6 +210,15 @@ function readConfigFile(named: unknown, env: Env): Loaded<Flags> {
   } catch (cause) {
     return fail(`${path} is not valid JSON: ${reason(cause)}`);
   }
+}
+
+/** One folder a name, whatever is in it: what had to be changed is told apart by its hash. */
+function folderName(name: string): string {
+  const safe = name
+    .replaceAll(/[^\w.-]/g, '_')
+    .replace(/^\.+/, '_')
+    .slice(0, 64);
+  return safe === name ? name : `${safe}-${createHash('sha256').update(name).digest('hex').slice(0, 8)}`;
 }
 
 /** The platform's own places, unless XDG says otherwise. */

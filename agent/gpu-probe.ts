@@ -17,12 +17,11 @@ import { narrowByEnvironment } from './gpu-selection.ts';
 import type { Environment } from './gpu-selection.ts';
 
 export { createRunCommand } from './gpu-command.ts';
-export type { CommandResult, RunCommand } from './gpu-command.ts';
-export type { Accelerator, Gpu, GpuProblem, GpuProblemCode, GpuReport } from './gpu-report.ts';
+export type { RunCommand } from './gpu-command.ts';
+export type { GpuReport } from './gpu-report.ts';
 export { selectGpus, trainerGpuEnvironment } from './gpu-selection.ts';
-export type { Environment, GpuSelection } from './gpu-selection.ts';
+export type { Environment } from './gpu-selection.ts';
 export { probeUtilisation } from './gpu-utilisation.ts';
-export type { GpuUtilisation, UtilisationReport } from './gpu-utilisation.ts';
 
 export interface ProbeDeps {
   readonly run: RunCommand;

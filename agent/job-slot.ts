@@ -25,7 +25,7 @@ export interface SlotParts {
     report: StatusReportBody,
     signal: AbortSignal,
   ) => Promise<Answer>;
-  /** Sent once: the next heartbeat says the same again. */
+  /** Sent once, and only while the attempt is `alive`: the next heartbeat says the same again. */
   readonly mention: (held: Held, report: StatusReportBody) => void;
   readonly keep: (report: FinalReport) => void;
   readonly drop: () => void;
@@ -52,6 +52,8 @@ export interface JobSlot {
   /** Resolves when nothing is held. */
   freed(): Promise<void>;
   held(): Held | null;
+  /** Whether this attempt is held and its last report is still to come: after that, nothing more is to be said of it. */
+  alive(attemptId: AttemptId): boolean;
   progress(): Progress | null;
 }
 
@@ -59,9 +61,21 @@ interface Current extends Held {
   order: Order | null;
   run: Run | null;
   progress: Progress | null;
+  /** Its last report is on its way. */
+  ended: boolean;
   /** Fires when the attempt was given away: nothing more is to be said of it. */
   readonly given: AbortController;
 }
+
+const newlyHeld = (jobId: JobId, attemptId: AttemptId): Current => ({
+  jobId,
+  attemptId,
+  order: null,
+  run: null,
+  progress: null,
+  ended: false,
+  given: new AbortController(),
+});
 
 /** claim -> prepare -> run -> report; one offer that comes while the last report is on its way waits for its turn. */
 export function createJobSlot(parts: SlotParts): JobSlot {
@@ -77,6 +91,7 @@ export function createJobSlot(parts: SlotParts): JobSlot {
   };
 
   const deliver = async (final: FinalReport, held: Current): Promise<true> => {
+    held.ended = true;
     const answer = await parts.report(held.jobId, held.attemptId, final.body, held.given.signal);
     // Cut short by the agent's own end, the report stays on disk for its next start.
     if (answer !== 'aborted' || held.given.signal.aborted) parts.drop();
@@ -85,26 +100,19 @@ export function createJobSlot(parts: SlotParts): JobSlot {
 
   const work = async (offer: JobOffer, held: Current): Promise<boolean> => {
     const { jobId, attemptId } = held;
+    const isGiven = (): boolean => held.given.signal.aborted;
     const claim = await parts.report(jobId, attemptId, { status: 'starting' }, held.given.signal);
-    if (claim !== 'taken') return false;
-    const report =
-      held.order === null ? await runToEnd(parts, offer, held) : { status: 'cancelled' as const };
-    if (held.order === 'abandon') return true;
+    if (claim !== 'taken' || isGiven()) return false;
+    const report = held.order === null ? await runToEnd(parts, offer, held) : neverStarted(held.order);
+    if (isGiven()) return true;
     const body = { ...report, ...(held.progress && { progress: held.progress }) };
     const final = { jobId, attemptId, body };
-    parts.keep(final);
+    keep(parts, final);
     return deliver(final, held);
   };
 
   const hold = ({ jobId, attemptId }: Held, task: (held: Current) => Promise<boolean>): void => {
-    const held: Current = {
-      jobId,
-      attemptId,
-      order: null,
-      run: null,
-      progress: null,
-      given: new AbortController(),
-    };
+    const held = newlyHeld(jobId, attemptId);
     current = held;
     const free = (worked: boolean): void => {
       current = null;
@@ -140,8 +148,18 @@ export function createJobSlot(parts: SlotParts): JobSlot {
     },
     freed: () => holding,
     held: () => current,
+    alive: attemptId => current?.attemptId === attemptId && !current.ended,
     progress: () => current?.progress ?? null,
   };
+}
+
+/** A disk that is full, often of the job's own checkpoints, must not cost its result. */
+function keep(parts: SlotParts, final: FinalReport): void {
+  try {
+    parts.keep(final);
+  } catch (cause) {
+    parts.say(`How job ${final.jobId} ended can't be kept on disk until it is reported: ${String(cause)}`);
+  }
 }
 
 /** Everything between the claim and the last report; whatever goes wrong here is a failed attempt, said so. */
@@ -167,6 +185,16 @@ async function runToEnd(parts: SlotParts, offer: JobOffer, held: Current): Promi
   }
 }
 
+/** The stop came before the claim was answered. */
+const neverStarted = (order: Order): StatusReportBody =>
+  order === 'cancel'
+    ? { status: 'cancelled' }
+    : {
+        status: 'failed',
+        cause: 'preempted',
+        error: 'The worker was stopped before the training was started',
+      };
+
 function endReport(end: Finished, order: Order | null): StatusReportBody {
   const exit = { exit_code: end.code, signal: end.signal };
   if (end.code === 0) return { status: 'completed', ...exit };
@@ -185,8 +213,8 @@ function endReport(end: Finished, order: Order | null): StatusReportBody {
 }
 
 function startFailure(cause: unknown): string {
-  const missing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT' && 'path' in cause;
-  if (missing)
+  const missing = cause instanceof Error && 'syscall' in cause && /^spawn .*ENOENT/.test(cause.message);
+  if (missing && 'path' in cause)
     return `No trainer found: ${String(cause.path)} is not on this machine. Install it, or name another with --trainer`;
   return `The trainer could not be started: ${cause instanceof Error ? cause.message : String(cause)}`;
 }

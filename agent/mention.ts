@@ -1,12 +1,10 @@
-import type { JobId } from '../protocol/ids.ts';
 import type { StatusReportBody } from '../protocol/worker-api.ts';
 import type { ApiClient } from './api-client.ts';
-import type { Held } from './job-slot.ts';
+import type { Held, JobSlot } from './job-slot.ts';
 
 export interface MentionParts {
   readonly api: Pick<ApiClient, 'report'>;
-  /** The orchestrator wants the trainer stopped: the job has moved on without this worker. */
-  readonly onRefused: (jobId: JobId) => void;
+  readonly slot: () => Pick<JobSlot, 'alive' | 'abandon'>;
   readonly after: (ms: number, run: () => void) => void;
 }
 
@@ -14,26 +12,28 @@ const apartMs = 1_000;
 
 /**
  * Tells how a job gets on: at most once a second, the newest word only, and without a second try, because the next
- * one says more.
+ * one says more. Nothing is said of an attempt after its last report: a late word would bring the job back to life.
  */
 export function createMention({
   api,
-  onRefused,
+  slot,
   after,
 }: MentionParts): (held: Held, report: StatusReportBody) => void {
   let waiting: { readonly held: Held; readonly report: StatusReportBody } | null = null;
   let busy = false;
 
-  const send = async (held: Held, report: StatusReportBody): Promise<void> => {
-    const result = await api.report(held.jobId, held.attemptId, report);
+  const send = async ({ jobId, attemptId }: Held, report: StatusReportBody): Promise<void> => {
+    const result = await api.report(jobId, attemptId, report);
     if (result.ok || result.failure.kind !== 'problem') return;
-    if (result.failure.problem.action === 'stop') onRefused(held.jobId);
+    // The job has moved on without this worker; or it is here again meanwhile, as a newer attempt.
+    if (result.failure.problem.action === 'stop' && slot().alive(attemptId)) slot().abandon(jobId);
   };
 
   const pump = (): void => {
     if (busy || waiting === null) return;
     const { held, report } = waiting;
     waiting = null;
+    if (!slot().alive(held.attemptId)) return;
     busy = true;
     void send(held, report).then(() =>
       after(apartMs, () => {

@@ -25,6 +25,8 @@ export interface Command {
 
 const lookEveryMs = 50;
 const givenUpAfterMs = 5_000;
+/** For what a dead group has left in its pipes. */
+const pipesReadMs = 2_000;
 
 /** Rejects when the command can't be started: ENOENT, EACCES, ... */
 export async function startGroup({ argv, cwd, env }: Command): Promise<ProcessGroup> {
@@ -43,14 +45,17 @@ export async function startGroup({ argv, cwd, env }: Command): Promise<ProcessGr
   });
   const pid = child.pid ?? 0;
   let killTimer: NodeJS.Timeout | undefined;
+  let gone = false;
   const stop = (graceMs: number): void => {
-    if (killTimer !== undefined) return;
+    // The number of a group that is gone may be another one's by now.
+    if (gone || killTimer !== undefined) return;
     signalGroup(pid, 'SIGTERM');
     killTimer = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs);
   };
   const exited = untilExit(child).then(async exit => {
     await reapGroup(pid, killTimer === undefined ? 0 : 1_000);
     clearTimeout(killTimer);
+    gone = true;
     await untilClosed(child);
     return exit;
   });
@@ -60,9 +65,13 @@ export async function startGroup({ argv, cwd, env }: Command): Promise<ProcessGr
 const untilExit = (child: ChildProcess): Promise<Exit> =>
   new Promise(resolve => child.once('exit', (code, signal) => resolve({ code, signal })));
 
-/** Pipes close when nobody holds their other end any more. */
-const untilClosed = (child: ChildProcess): Promise<void> =>
-  Promise.all([child.stdout, child.stderr].map(untilEnd)).then(() => {});
+/** Pipes close when nobody holds their other end any more; a daemon that left the group may hold one for ever. */
+async function untilClosed(child: ChildProcess): Promise<void> {
+  const streams = [child.stdout, child.stderr];
+  const cut = setTimeout(() => streams.forEach(stream => stream?.destroy()), pipesReadMs);
+  await Promise.all(streams.map(untilEnd));
+  clearTimeout(cut);
+}
 
 const untilEnd = (stream: Readable | null): Promise<void> =>
   stream === null || stream.closed || stream.readableEnded

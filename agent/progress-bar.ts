@@ -5,7 +5,7 @@
  *     {description}: {n}{unit} [{elapsed}, {rate}, {name}={value}, ...]              total unknown
  */
 
-import { percentOf, readFields, stageOf, stepsOf } from './progress-figures.ts';
+import { countOf, percentOf, readFields, stageOf, stepsOf } from './progress-figures.ts';
 import type { Progress } from './progress-figures.ts';
 
 /** A longer line is no bar, which bounds the work. */
@@ -148,7 +148,7 @@ export function parseBar(text: string): Progress | undefined {
   // The loss of a validation is not the loss of the training: of other work only how far it is.
   if (isOtherWork(bar)) return { stage: stageOf(bar.description) ?? 'Transferring', percent, metrics: {} };
   const fields = readFields(fieldsOf(bar.postfix));
-  if (/^epochs?$/.test(bar.unit)) return { ...fields, epoch: bar.done, percent };
+  if (/^epochs?$/.test(bar.unit)) return { ...fields, epoch: countOf(bar.done), percent };
   const steps = stepsOfRun(bar);
-  return { ...fields, ...steps, epoch: steps.epoch ?? fields.epoch, stepsPerSecond: bar.perSecond };
+  return { ...fields, ...steps, epoch: steps.epoch ?? fields.epoch, stepsPerSecond: countOf(bar.perSecond) };
 }

@@ -21,7 +21,8 @@ export type Fields = ReadonlyMap<string, unknown>;
 
 const MAX_METRICS = 32;
 const MAX_NAME_LENGTH = 64;
-const MAX_STEPS = 1e12;
+/** The protocol refuses more, of steps, epochs and speed alike. */
+const MAX_COUNT = 1e12;
 
 /** The first that has a figure is the loss, SimpleTuner's and kohya's names included; the others stay metrics. */
 const LOSS_NAMES = ['loss', 'step_loss', 'train_loss', 'avr_loss', 'avg_loss'];
@@ -37,7 +38,7 @@ const NAMES = {
 const RESERVED = new Set<string>(['type', 'stage', '__proto__', ...Object.values(NAMES).flat()]);
 
 /** A finite number, also when written as text; anything else (NaN, Infinity, `0x10`, `1.5GB`) is undefined. */
-export function numberOf(value: unknown): number | undefined {
+function numberOf(value: unknown): number | undefined {
   if (typeof value === 'string') {
     const text = value.trim();
     // The length bounds the work, and no part of the pattern can match in two ways.
@@ -49,8 +50,14 @@ export function numberOf(value: unknown): number | undefined {
 
 /** A count of steps: whole, and neither negative nor absurd. */
 export function stepsOf(value: unknown): number | undefined {
-  const steps = atLeastZero(value);
-  return Number.isInteger(steps) && steps !== undefined && steps <= MAX_STEPS ? steps : undefined;
+  const steps = countOf(value);
+  return Number.isInteger(steps) ? steps : undefined;
+}
+
+/** A count that may have a fraction, neither negative nor absurd. */
+export function countOf(value: unknown): number | undefined {
+  const count = atLeastZero(value);
+  return count !== undefined && count <= MAX_COUNT ? count : undefined;
 }
 
 function atLeastZero(value: unknown): number | undefined {
@@ -68,7 +75,7 @@ export function stageOf(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const stage = value
     .trimStart()
-
+    .slice(0, MAX_NAME_LENGTH)
     .toWellFormed()
     .replace(/[:\s]+$/, '');
   return stage === '' ? undefined : stage;
@@ -96,10 +103,10 @@ export function readFields(fields: Fields): Progress {
   return {
     step,
     totalSteps,
-    epoch: first(NAMES.epoch, atLeastZero),
+    epoch: first(NAMES.epoch, countOf),
     loss: lossName === undefined ? undefined : numberOf(fields.get(lossName)),
     learningRate: first(NAMES.learningRate, numberOf),
-    stepsPerSecond: first(NAMES.stepsPerSecond, atLeastZero),
+    stepsPerSecond: first(NAMES.stepsPerSecond, countOf),
     percent: percentOf(first(NAMES.percent, atLeastZero), 100) ?? percentOf(step, totalSteps),
     stage: stageOf(fields.get('stage')),
     metrics: metricsOf(fields, lossName),

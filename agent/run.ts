@@ -36,7 +36,8 @@ export async function startRun(job: PreparedJob, ears: RunEars): Promise<Run> {
       ears.onProgress(wireProgress(item.progress));
       return;
     }
-    tail.push(item.text);
+    // A line that the next one draws over is gone from a terminal, too.
+    if (!item.redraw) tail.push(item.text);
     ears.onLine(item.text);
   };
   for (const stream of [group.stdout, group.stderr]) follow(stream, log, take);
@@ -45,6 +46,8 @@ export async function startRun(job: PreparedJob, ears: RunEars): Promise<Run> {
 
 function follow(stream: Readable, log: WriteStream, take: (item: OutputItem) => void): void {
   const reader = createProgressReader();
+  // A log that broke while it was waited for: nothing drains any more.
+  log.once('close', () => stream.resume());
   stream.on('data', (chunk: Buffer) => {
     for (const item of reader.push(chunk)) take(item);
     if (log.writable && !log.write(chunk)) {
@@ -59,6 +62,6 @@ function follow(stream: Readable, log: WriteStream, take: (item: OutputItem) => 
 
 async function finish(group: ProcessGroup, log: WriteStream, tail: () => string): Promise<Finished> {
   const exit = await group.exited;
-  log.end();
+  await new Promise<void>(resolve => log.end(() => resolve()));
   return { ...exit, tail: tail() };
 }

@@ -7,7 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AttemptId, JobId } from '../protocol/ids.ts';
@@ -46,14 +46,20 @@ export function openStateFolder(dir: string): StateFolder {
 export function writeWhole(file: string, text: string): void {
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.tmp`;
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const handle = openSync(unfinished, 'wx', 0o600);
   try {
-    writeSync(handle, text);
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
+    const handle = openSync(unfinished, 'wx', 0o600);
+    try {
+      // Unlike writeSync it goes on after a short write, or throws.
+      writeFileSync(handle, text);
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+    renameSync(unfinished, file);
+  } catch (cause) {
+    rmSync(unfinished, { force: true });
+    throw cause;
   }
-  renameSync(unfinished, file);
 }
 
 /** A file that can't be read is no report: what it said is lost, and the orchestrator will ask for the job anyway. */

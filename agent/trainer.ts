@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, rmSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, rmSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { WorkerCommand } from '../protocol/worker-api.ts';
 import { fillPlaceholders } from './argv.ts';
@@ -102,7 +102,10 @@ function trainerEnv(offer: JobOffer, rig: Rig, configPath: string): PreparedJob[
   };
 }
 
-/** Where a program lies: as a path, or on PATH; null when it is not there. */
+/**
+ * Where a program lies: as a path, or on PATH; null when it is not there.
+ * @internal
+ */
 export function findExecutable(name: string, env: Rig['env']): string | null {
   if (/[/\\]/.test(name)) return isExecutable(name) ? name : null;
   const endings = process.platform === 'win32' ? (env['PATHEXT'] ?? '.EXE').split(';') : [''];
@@ -114,7 +117,7 @@ export function findExecutable(name: string, env: Rig['env']): string | null {
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    return statSync(path).isFile();
   } catch {
     return false;
   }

@@ -32,6 +32,7 @@ export function createTroubleTeller(url: string, say: (message: string) => void)
     },
     beaten() {
       beatenAt = performance.now();
+      last = null;
     },
     clear() {
       last = null;

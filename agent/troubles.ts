@@ -27,11 +27,14 @@ export function troubleOf(failure: CallFailure, url: string): Trouble {
     case 'unexpected':
       return failure.status === 401
         ? ofProblem(401, failure.detail, url)
-        : { rejected: false, message: `${url} does not answer like an orchestrator: ${failure.detail}` };
+        : { rejected: false, message: noOrchestrator(failure.detail, url) };
     case 'unreachable':
       return { rejected: false, message: unreachable(failure.cause, url) };
   }
 }
+
+const noOrchestrator = (detail: string, url: string): string =>
+  `${url} does not answer like an orchestrator. Check address and port, and any proxy in between: ${detail}`;
 
 function ofProblem(status: number, detail: string, url: string): Trouble {
   if (status !== 401) return { rejected: false, message: `${url} refused the call: ${detail}` };
@@ -64,7 +67,17 @@ function unreachable(cause: unknown, url: string): string {
   if (code === 'TimeoutError' || code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT') {
     return `No answer from ${url} in time: check the address, the network in between, and any firewall that drops packets`;
   }
-  return `${url} could not be reached: ${message || code}`;
+  if (code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE') {
+    const scheme = url.startsWith('https:') ? 'http' : 'https';
+    return (
+      `Connection lost: ${url} closed it without an answer. Check the port and any proxy in between, and whether the ` +
+      `orchestrator speaks ${scheme}:// there`
+    );
+  }
+  if (message === 'unexpected redirect') {
+    return `${url} redirects to another address, where the token must not go: give the orchestrator's own address`;
+  }
+  return `${url} could not be reached: ${message.trim() || code}. Check address and port, and the network in between`;
 }
 
 /** fetch wraps what really happened several causes deep. */

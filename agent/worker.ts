@@ -9,7 +9,7 @@ import {
   trainerGpuEnvironment,
 } from './gpu-probe.ts';
 import { startRun } from './run.ts';
-import { openStateFolder } from './state-folder.ts';
+import { openStateFolder, type StateFolder } from './state-folder.ts';
 import { createTelemetry } from './telemetry.ts';
 import { trustCertificates } from './tls.ts';
 import { openToken, type TokenHolder } from './token-holder.ts';
@@ -52,12 +52,14 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   const { report } = chosen;
   const rig = rigOf(config, host, report);
   for (const line of firstWords(config, rig, report)) say(line);
+  const state = openState(config.stateDir, say);
+  if (state === null) return exitCodes.unusable;
   const agent = createAgent({
     url: config.orchestratorUrl,
     token: token.value,
     persistent: config.persistent,
     introduction: introductionOf(config, host.version, report),
-    state: openStateFolder(config.stateDir),
+    state,
     jobs: {
       prepare: offer => prepareJob(offer, rig),
       start: startRun,
@@ -108,13 +110,25 @@ function firstWords(config: AgentConfig, rig: Rig, report: GpuReport): readonly 
   ];
 }
 
+/** Null when it can't be used, which has been said then. */
+function openState(dir: string, say: Host['say']): StateFolder | null {
+  try {
+    return openStateFolder(dir);
+  } catch (cause) {
+    say(`The worker's state can't be kept: ${reason(cause)}. Make ${dir} writable, or set XDG_STATE_HOME`);
+    return null;
+  }
+}
+
+const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
 /** Null when all is well. */
 function trust(config: AgentConfig): string | null {
   try {
     trustCertificates(config.caFile, config.verifyTls);
     return null;
   } catch (cause) {
-    return `--ca-file ${config.caFile}: ${cause instanceof Error ? cause.message : String(cause)}`;
+    return `--ca-file ${config.caFile}: ${reason(cause)}`;
   }
 }
 
