@@ -16,6 +16,22 @@ const program = (entry: string, outDir: string, fileName: string, bundled: boole
   },
 });
 
+const suite = (name: string, testTimeout: number) => ({
+  test: {
+    name,
+    testTimeout,
+    include: [`tests/${name}/**/*.test.ts`],
+    globalSetup: 'tests/support/temporary.ts',
+  },
+});
+
+/** Decisions without effects: no branch of them goes untested. */
+const pureCore = [
+  'main/orchestrator/{failure,feed,job-lifecycle,matching,model,placement,presence,recovery}.ts',
+  'main/orchestrator/{retry,times,waiting,worker-status}.ts',
+  'protocol/*.ts',
+];
+
 export default defineConfig({
   builder: {
     // There is no page to build here: only the programs below.
@@ -32,16 +48,16 @@ export default defineConfig({
   },
   test: {
     projects: [
-      { test: { name: 'unit', include: ['tests/unit/**/*.test.ts'] } },
-      { test: { name: 'rules', include: ['tests/rules/**/*.test.ts'], testTimeout: 60_000 } },
-      { test: { name: 'contract', include: ['tests/contract/**/*.test.ts'], testTimeout: 15_000 } },
-      { test: { name: 'integration', include: ['tests/integration/**/*.test.ts'], testTimeout: 30_000 } },
+      suite('unit', 10_000),
+      suite('rules', 60_000),
+      suite('contract', 15_000),
+      suite('integration', 30_000),
     ],
     coverage: {
       provider: 'v8',
-      include: [
-        'main/orchestrator/{failure,feed,job-lifecycle,matching,model,placement,presence,recovery}.ts',
-      ],
+      reporter: ['text-summary'],
+      include: ['main/orchestrator/*.ts', 'protocol/*.ts'],
+      thresholds: Object.fromEntries(pureCore.map(file => [file, { branches: 100 }])),
     },
   },
 });

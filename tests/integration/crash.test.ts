@@ -1,5 +1,4 @@
-import { writeFileSync } from 'node:fs';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/admin-api.ts';

@@ -17,7 +17,8 @@ const exampleConfig = (name: string): object =>
 
 describe('a real training job on another process', () => {
   test('is pushed, followed, and ends with what it learned; a broken one ends with why', async () => {
-    const server = (open.server = await startTestServer());
+    const server = await startTestServer();
+    open.server = server;
     server.config('digits-quick', exampleConfig('digits-quick'));
     server.config('digits-broken', exampleConfig('digits-broken'));
     const { id, token } = await server.createWorker({ name: 'rig-1', labels: { gpu_type: 'a100-80gb' } });

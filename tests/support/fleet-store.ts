@@ -21,12 +21,15 @@ export function openFleetStore(file: string, log: Log): FleetStore {
   let life = begin();
 
   function begin() {
+    const opened = database;
     let crashed = false;
+    let over = false;
     const write = async <T>(command: (tx: Tx) => T): Promise<T> => {
       if (crashed) return never();
+      if (over) throw new Error('the store of this life is closed');
       writes++;
       underWay++;
-      const answer = database.write(tx => {
+      const answer = opened.write(tx => {
         if (crashed) throw new Error('the process is gone');
         return command(tx);
       });
@@ -36,13 +39,14 @@ export function openFleetStore(file: string, log: Log): FleetStore {
       if (result.status === 'rejected') throw result.reason;
       return result.value;
     };
-    const store: Store = { ...database, write };
-    return {
-      store,
-      crash: () => {
-        crashed = true;
-      },
+    const store: Store = { ...opened, write };
+    const end = async (crash: boolean): Promise<void> => {
+      crashed = crash;
+      if (file !== ':memory:') await opened.close();
+      while (underWay > 0) await new Promise(setImmediate);
+      over = true;
     };
+    return { store, end };
   }
 
   return {
@@ -54,11 +58,8 @@ export function openFleetStore(file: string, log: Log): FleetStore {
     },
     isBusy: () => underWay > 0,
     async restart(crash) {
-      if (crash) life.crash();
-      if (file !== ':memory:') {
-        await database.close();
-        database = openSqliteStore(file, log);
-      }
+      await life.end(crash);
+      if (file !== ':memory:') database = openSqliteStore(file, log);
       life = begin();
     },
     close: () => database.close(),

@@ -1,7 +1,8 @@
 /** Machines with GPUs, as the output of their vendors' tools, which are real ones as far as a person has posted them. */
 
 import { probeGpus } from '../../agent/gpu-probe.ts';
-import type { CommandResult, Environment, GpuReport, RunCommand } from '../../agent/gpu-probe.ts';
+import type { CommandResult } from '../../agent/gpu-command.ts';
+import type { Environment, GpuReport, RunCommand } from '../../agent/gpu-probe.ts';
 
 export type Outputs = Readonly<Record<string, string | CommandResult>>;
 

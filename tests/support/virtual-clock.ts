@@ -6,8 +6,8 @@ export interface VirtualClock extends Clock {
   settle(): Promise<void>;
   /** Moves time on by `ms`. Timers run in the order in which they are due, each on time and settled before the next. */
   advance(ms: number): Promise<void>;
-  /** Sets the wall clock alone, as its owner or a time server does. */
-  setWallForward(ms: number): void;
+  /** Sets the wall clock alone, forward or back, as its owner or a time server does. */
+  shiftWall(ms: number): void;
 }
 
 interface Timer {
@@ -74,7 +74,7 @@ export function createVirtualClock(isBusy: () => boolean = () => false): Virtual
       }
       mono = target;
     },
-    setWallForward(ms) {
+    shiftWall(ms) {
       wallOffset += ms;
     },
   };

@@ -28,12 +28,12 @@ export async function watchEvents(url: string, token: string): Promise<Watch> {
       for (const look of waiting) look();
     }
   };
-  const finish = (cause: unknown): void => {
-    ended = String(cause ?? 'the stream ended');
+  const finish = (cause?: unknown): void => {
+    ended = cause instanceof Error ? cause.message : 'the stream ended';
     opened.reject(new Error(ended));
     for (const look of waiting) look();
   };
-  pump().then(finish, finish);
+  pump().then(() => finish(), finish);
   await opened.promise;
 
   const until = <T>(what: string, pick: (event: UiEvent) => T | null): Promise<T> =>

@@ -5,9 +5,14 @@ import { urlOf } from '../../../protocol/client.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 
-const rows: readonly Call[] = [workerApi, workersApi, queueApi, eventsApi, systemApi].flatMap(api =>
-  Object.values(api),
-);
+const apis: readonly Readonly<Record<string, Call>>[] = [
+  workerApi,
+  workersApi,
+  queueApi,
+  eventsApi,
+  systemApi,
+];
+const rows = apis.flatMap(api => Object.values(api));
 
 let server: TestServer;
 let workerToken: string;

@@ -1,0 +1,160 @@
+import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
+import type { FinalStatus, LiveStatus } from '../../../protocol/job.ts';
+import type {
+  Attempt,
+  AttemptEnd,
+  Job,
+  JobPayload,
+  LiveJob,
+  Log,
+  PendingJob,
+  Store,
+  Worker,
+} from '../../../main/orchestrator/ports.ts';
+
+/** An empty store, closed with the test. */
+export type OpenStore = () => Store;
+
+type EndedJob = Extract<Job, { endedAt: number }>;
+
+export const workerId = (id: string): WorkerId => WorkerId.parse(id);
+export const jobId = (id: string): JobId => JobId.parse(id);
+
+/** Whole seconds after a fixed moment. */
+export const at = (seconds: number): number => Date.UTC(2026, 0, 1) + seconds * 1_000;
+
+export const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
+
+export function makeWorker(changes: Partial<Worker> = {}): Worker {
+  return {
+    id: workerId('w_1'),
+    name: 'rig-1',
+    type: 'persistent',
+    labels: {},
+    createdAt: at(0),
+    agent: null,
+    drain: null,
+    lastContactAt: null,
+    gone: null,
+    served: false,
+    ...changes,
+  };
+}
+
+export function makeAttempt(job: JobId, changes: Partial<Attempt> = {}): Attempt {
+  const n = changes.n ?? 1;
+  return {
+    id: AttemptId.parse(`a_${job}_${n}`),
+    jobId: job,
+    n,
+    workerId: workerId('w_1'),
+    offeredAt: at(1),
+    startedAt: null,
+    end: null,
+    ...changes,
+  };
+}
+
+export const makeEnd = (changes: Partial<AttemptEnd> = {}): AttemptEnd => ({
+  at: at(9),
+  outcome: 'completed',
+  cause: null,
+  error: null,
+  exitCode: null,
+  signal: null,
+  ...changes,
+});
+
+export const emptyPayload: JobPayload = { config: {}, dataloader: null };
+
+export function makeJob(order: number, changes: Partial<PendingJob> = {}): PendingJob {
+  return {
+    id: jobId(`j_${order}`),
+    order,
+    spec: {
+      configName: 'inline',
+      requirements: { target: 'auto', gpuCount: 0, labels: {} },
+      priority: 10,
+      maxRetries: 3,
+    },
+    queuedAt: at(0),
+    retriesUsed: 0,
+    progress: null,
+    attempt: null,
+    status: 'pending',
+    notBefore: 0,
+    ...changes,
+  };
+}
+
+export const withPriority = (order: number, priority: number): PendingJob =>
+  makeJob(order, { spec: { ...makeJob(order).spec, priority } });
+
+/** The job as it is while an attempt of it lives. */
+export function asLive(job: Job, status: LiveStatus, attempt: Partial<Attempt> = {}): LiveJob {
+  const { id, order, spec, queuedAt, retriesUsed, progress } = job;
+  return {
+    id,
+    order,
+    spec,
+    queuedAt,
+    retriesUsed,
+    progress,
+    status,
+    attempt: { ...(job.attempt ?? makeAttempt(job.id)), ...attempt },
+  };
+}
+
+export function asEnded(job: Job, status: FinalStatus, changes: Partial<EndedJob> = {}): EndedJob {
+  const { id, order, spec, queuedAt, retriesUsed, progress } = job;
+  const attempt = job.attempt && { ...job.attempt, end: makeEnd({ outcome: status }) };
+  return {
+    id,
+    order,
+    spec,
+    queuedAt,
+    retriesUsed,
+    progress,
+    attempt,
+    status,
+    endedAt: at(9),
+    cause: null,
+    error: null,
+    ...changes,
+  };
+}
+
+/** Back in the queue after an attempt. */
+export function asRequeued(job: LiveJob, changes: Partial<PendingJob> = {}): PendingJob {
+  const { id, order, spec, queuedAt, retriesUsed, progress, attempt } = job;
+  const end = makeEnd({ outcome: 'requeued', cause: 'worker_lost' });
+  return {
+    id,
+    order,
+    spec,
+    queuedAt,
+    retriesUsed,
+    progress,
+    attempt: { ...attempt, end },
+    status: 'pending',
+    notBefore: at(30),
+    ...changes,
+  };
+}
+
+/** Stores a job that has come to its state by these steps, the first of which is its submission. */
+export async function put(store: Store, first: PendingJob, ...steps: readonly Job[]): Promise<void> {
+  await store.write(tx => {
+    tx.insertJob(first, emptyPayload);
+    let was: Job = first;
+    for (const next of steps) {
+      if (!tx.replaceJob(was, next)) throw new Error(`${was.status} was not replaced by ${next.status}`);
+      was = next;
+    }
+  });
+}
+
+export const putWorkers = (store: Store, ...ids: readonly string[]): Promise<void> =>
+  store.write(tx => {
+    for (const id of ids) tx.insertWorker(makeWorker({ id: workerId(id) }), `hash-of-${id}`);
+  });

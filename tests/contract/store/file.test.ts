@@ -1,0 +1,260 @@
+/** What only a store in a file has to keep: its mode, its durability, and what it says of files it can't use. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { Store } from '../../../main/orchestrator/ports.ts';
+import { StorageError } from '../../../main/store/group-commit.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import {
+  asLive,
+  at,
+  emptyPayload,
+  jobId,
+  makeJob,
+  makeWorker,
+  put,
+  putWorkers,
+  silentLog,
+  workerId,
+} from './builders.ts';
+
+const windows = process.platform === 'win32';
+
+function open(file: string): Store {
+  const store = openSqliteStore(file, silentLog);
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** Opens a store and hands out the connection that it works with, which is nobody else's business. */
+function openWithConnection(file: string): { readonly store: Store; readonly db: Database.Database } {
+  const pragma = vi.spyOn(Database.prototype, 'pragma');
+  const store = open(file);
+  const [db] = pragma.mock.contexts;
+  pragma.mockRestore();
+  if (!(db instanceof Database)) throw new Error('the store asked for no pragma');
+  return { store, db };
+}
+
+const newFile = (): string => join(openFolder(), 'trainyard.db');
+const modes = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder).map(name => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]),
+  );
+
+test.skipIf(windows)('database, WAL and shared memory are for their owner’s eyes only', async () => {
+  const folder = openFolder();
+  const umask = process.umask(0);
+  onTestFinished(() => void process.umask(umask));
+  await putWorkers(open(join(folder, 'trainyard.db')), 'w_1');
+  expect(modes(folder)).toEqual({
+    'trainyard.db': '600',
+    'trainyard.db-shm': '600',
+    'trainyard.db-wal': '600',
+  });
+});
+
+test.skipIf(windows)('a file that others could read is closed to them', async () => {
+  const folder = openFolder();
+  const file = join(folder, 'trainyard.db');
+  await openSqliteStore(file, silentLog).close();
+  chmodSync(file, 0o644);
+  await putWorkers(open(file), 'w_1');
+  expect(modes(folder)).toEqual({
+    'trainyard.db': '600',
+    'trainyard.db-shm': '600',
+    'trainyard.db-wal': '600',
+  });
+});
+
+test('a commit returns when the disk has it: WAL with synchronous=FULL, also after the first write', async () => {
+  const { store, db } = openWithConnection(newFile());
+  await putWorkers(store, 'w_1');
+  expect(db.pragma('journal_mode', { simple: true })).toBe('wal');
+  expect(db.pragma('synchronous', { simple: true })).toBe(2);
+  expect(db.pragma('foreign_keys', { simple: true })).toBe(1);
+  if (process.platform === 'darwin') expect(db.pragma('fullfsync', { simple: true })).toBe(1);
+});
+
+test('the journal stays WAL for whoever opens the file', async () => {
+  const file = newFile();
+  await openSqliteStore(file, silentLog).close();
+  const other = new Database(file, { readonly: true });
+  expect(other.pragma('journal_mode', { simple: true })).toBe('wal');
+  other.close();
+});
+
+test('an answer comes when others see the change, and not before', async () => {
+  const file = newFile();
+  const store = open(file);
+  const other = new Database(file, { readonly: true });
+  onTestFinished(() => void other.close());
+  const count = (): unknown => other.prepare('SELECT count(*) FROM workers').pluck().get();
+  const seen: unknown[] = [];
+  const written = store.write(tx => {
+    tx.insertWorker(makeWorker(), 'hash');
+    tx.afterCommit(() => seen.push(count()));
+    seen.push(count());
+  });
+  expect(count()).toBe(0);
+  await written;
+  expect(seen).toEqual([0, 1]);
+});
+
+test('everything is there again when the file is opened anew', async () => {
+  const file = newFile();
+  const first = open(file);
+  const [running, waiting] = [asLive(makeJob(1), 'running', { startedAt: at(2) }), makeJob(2)];
+  await putWorkers(first, 'w_1', 'w_2');
+  await put(first, makeJob(1), running);
+  await put(first, waiting);
+  await first.write(tx => {
+    tx.removeWorker(workerId('w_2'));
+    tx.setTokenHash(workerId('w_1'), 'new');
+    tx.setProgress(running.id, { step: 3 });
+    tx.appendEvent({ kind: 'worker', type: 'worker.back', workerId: workerId('w_1') }, at(3));
+  });
+  await first.close();
+  const again = open(file);
+  expect(again.workers()).toEqual([makeWorker()]);
+  expect(again.workerByTokenHash('new')?.id).toBe('w_1');
+  expect(again.liveJobs()).toEqual([{ ...running, progress: { step: 3 } }]);
+  expect(again.pendingJobs()).toEqual([waiting]);
+  expect(again.payload(jobId('j_1'))).toEqual(emptyPayload);
+  expect(again.eventsAfter(0, 9)).toMatchObject([{ seq: 1, type: 'worker.back' }]);
+  expect(await again.write(tx => tx.nextJobOrder())).toBe(3);
+});
+
+test('numbers of events go on, even when every event is gone', async () => {
+  const file = newFile();
+  const append = (store: Store) =>
+    store.write(
+      tx => tx.appendEvent({ kind: 'worker', type: 'worker.back', workerId: workerId('w_1') }, at(1)).seq,
+    );
+  const first = open(file);
+  expect([await append(first), await append(first)]).toEqual([1, 2]);
+  await first.close();
+  const other = new Database(file);
+  other.exec('DELETE FROM events');
+  other.close();
+  expect(await append(open(file))).toBe(3);
+});
+
+test('what was answered survives kill -9', { timeout: 20_000 }, async () => {
+  const file = newFile();
+  const writer = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('./store-writer.ts', import.meta.url)), file],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
+  onTestFinished(() => void writer.kill('SIGKILL'));
+  const [said] = (await once(writer.stdout, 'data')) as [Buffer];
+  expect(said.toString()).toBe('stored\n');
+  writer.kill('SIGKILL');
+  const [, signal] = (await once(writer, 'exit')) as [number | null, string | null];
+  expect(signal).toBe('SIGKILL');
+  expect(open(file).workers()).toEqual([makeWorker({ name: 'survivor' })]);
+});
+
+test('a disk without room refuses what does not fit; the rest can be read, and later writes work', async () => {
+  const { store, db } = openWithConnection(newFile());
+  await putWorkers(store, 'w_1');
+  db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true }))}`);
+  const big = { config: { text: 'x'.repeat(200_000) }, dataloader: null };
+  let effects = 0;
+  const results = await Promise.allSettled([
+    store.write(tx => tx.nextJobOrder()),
+    store.write(tx => {
+      tx.insertJob(makeJob(1), big);
+      tx.afterCommit(() => effects++);
+    }),
+    store.write(tx => tx.nextJobOrder()),
+  ]);
+  // SQLite gives the transaction up, not the statement alone.
+  for (const result of results) {
+    expect(result).toMatchObject({
+      reason: expect.any(StorageError),
+    });
+    expect(result).toMatchObject({ reason: { cause: { message: 'database or disk is full' } } });
+  }
+  expect([effects, store.pendingJobs(), store.workers().length]).toEqual([0, [], 1]);
+  db.pragma('max_page_count = 1000000');
+  await store.write(tx => tx.insertJob(makeJob(2), big));
+  expect(store.pendingJobs()).toEqual([makeJob(2)]);
+});
+
+test('a commit that fails takes the whole group back, and says that nothing is stored', async () => {
+  const { store, db } = openWithConnection(newFile());
+  await putWorkers(store, 'w_1');
+  let effects = 0;
+  const job = makeJob(1);
+  const results = await Promise.allSettled([
+    store.write(tx => {
+      // What SQLite only looks for at the commit stands in for a disk that fails just then.
+      db.pragma('defer_foreign_keys = ON');
+      tx.insertJob(job, emptyPayload);
+      tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId('w_none') }));
+      tx.afterCommit(() => effects++);
+    }),
+    put(store, makeJob(2)),
+  ]);
+  for (const result of results) {
+    expect(result).toMatchObject({ reason: expect.any(StorageError) });
+  }
+  expect([effects, store.pendingJobs(), store.liveJobs()]).toEqual([0, [], []]);
+  await put(store, makeJob(3));
+  expect(store.pendingJobs()).toEqual([makeJob(3)]);
+});
+
+test('a schema from the future is refused, with what to do, and left as it is', async () => {
+  const file = newFile();
+  await openSqliteStore(file, silentLog).close();
+  const newer = new Database(file);
+  newer.pragma('user_version = 99');
+  newer.exec('CREATE TABLE of_the_future (a)');
+  newer.close();
+  expect(() => openSqliteStore(file, silentLog)).toThrow(
+    /schema 99, and this version knows \d+: start the newer version again, or use another --data-dir/,
+  );
+  const after = new Database(file, { readonly: true });
+  expect(after.pragma('user_version', { simple: true })).toBe(99);
+  expect(after.prepare('SELECT count(*) FROM of_the_future').pluck().get()).toBe(0);
+  after.close();
+});
+
+test.each([
+  ['a text', Buffer.from('this is no database, but a letter to my aunt\n'.repeat(200))],
+  [
+    'a database whose beginning was overwritten',
+    Buffer.concat([Buffer.alloc(100, 0xff), Buffer.alloc(8_092)]),
+  ],
+])('%s is refused by its name, and left as it is', (_what, bytes) => {
+  const file = newFile();
+  writeFileSync(file, bytes);
+  expect(() => openSqliteStore(file, silentLog)).toThrow(
+    `${file} is not a database: move it out of the way, or use another --data-dir`,
+  );
+  expect(readFileSync(file).equals(bytes)).toBe(true);
+});
+
+test('an empty file is taken for a new one', async () => {
+  const file = newFile();
+  writeFileSync(file, '');
+  const store = open(file);
+  await putWorkers(store, 'w_1');
+  expect(store.workers()).toEqual([makeWorker()]);
+});
+
+test('a place where no file can be is refused by its name', () => {
+  const folder = openFolder();
+  for (const file of [folder, join(folder, 'none', 'trainyard.db')]) {
+    expect(() => openSqliteStore(file, silentLog)).toThrow(file);
+  }
+});

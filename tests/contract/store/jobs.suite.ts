@@ -1,0 +1,392 @@
+import { describe, expect, test } from 'vitest';
+import { finalStatuses, type JobStatus, liveStatuses } from '../../../protocol/job.ts';
+import type { Job, JobFilter, PendingJob, Store } from '../../../main/orchestrator/ports.ts';
+import {
+  asEnded,
+  asLive,
+  asRequeued,
+  at,
+  emptyPayload,
+  jobId,
+  makeAttempt,
+  makeEnd,
+  makeJob,
+  put,
+  putWorkers,
+  withPriority,
+  workerId,
+  type OpenStore,
+} from './builders.ts';
+
+const filter = (changes: Partial<JobFilter> = {}): JobFilter => ({
+  status: undefined,
+  includeFinal: true,
+  limit: 50,
+  offset: 0,
+  ...changes,
+});
+const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order);
+
+/** One job in every status, `j_1` pending and so on; each live one on a worker of its own. */
+async function putOneOfEach(store: Store): Promise<readonly JobStatus[]> {
+  await putWorkers(store, 'w_1', ...liveStatuses.map(status => `w_${status}`));
+  const statuses: readonly JobStatus[] = ['pending', ...liveStatuses, ...finalStatuses];
+  await put(store, makeJob(1));
+  for (const [index, status] of liveStatuses.entries()) {
+    const job = makeJob(index + 2);
+    await put(store, job, asLive(job, status, { workerId: workerId(`w_${status}`) }));
+  }
+  for (const [index, status] of finalStatuses.entries()) {
+    const job = makeJob(index + 2 + liveStatuses.length);
+    await put(store, job, asLive(job, 'running'), asEnded(asLive(job, 'running'), status));
+  }
+  return statuses;
+}
+
+function describeShapes(open: OpenStore): void {
+  describe('a job', () => {
+    test.each<[string, Partial<PendingJob>]>([
+      ['as it is submitted', {}],
+      [
+        'of any script',
+        {
+          spec: {
+            configName: 'größe 火 “x”',
+            requirements: { target: 'worker', gpuCount: 1024, labels: { größe: '*火\u2028', team: 'n?p' } },
+            priority: 50,
+            maxRetries: 0,
+          },
+        },
+      ],
+      ['with figures', { progress: { step: 3, loss: 1e-9, stage: 'unet', metrics: { größe: -0.5 } } }],
+      ['that has used retries', { retriesUsed: 2, notBefore: at(77) }],
+    ])('%s comes back as it was put in', async (_what, changes) => {
+      const store = open();
+      const job = makeJob(1, changes);
+      await put(store, job);
+      expect(store.job(job.id)).toEqual(job);
+      expect(store.pendingJobs()).toEqual([job]);
+    });
+
+    test.each(liveStatuses)('that is %s comes back with its attempt', async status => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const live = asLive(job, status, { startedAt: at(2) });
+      await put(store, job, live);
+      expect([store.job(job.id), store.liveJobOf(workerId('w_1'))]).toEqual([live, live]);
+      expect(store.liveJobs()).toEqual([live]);
+      expect(store.attempts(job.id)).toEqual([live.attempt]);
+    });
+
+    test.each(finalStatuses)('that has %s comes back with how it ended', async status => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const end = makeEnd({
+        outcome: status,
+        cause: 'trainer_exit',
+        error: 'größe\n\u2028“boom”',
+        exitCode: -9,
+        signal: 'SIGKILL',
+      });
+      const live = asLive(job, 'running', { startedAt: at(2) });
+      const ended = asEnded(live, status, {
+        attempt: { ...live.attempt, end },
+        cause: 'trainer_exit',
+        error: end.error,
+      });
+      await put(store, job, live, ended);
+      expect(store.job(job.id)).toEqual(ended);
+      expect(store.attempts(job.id)).toEqual([ended.attempt]);
+      expect([store.liveJobs(), store.pendingJobs(), store.liveJobOf(workerId('w_1'))]).toEqual([
+        [],
+        [],
+        null,
+      ]);
+    });
+
+    test('that ended before any attempt has none', async () => {
+      const store = open();
+      const job = makeJob(1);
+      await put(store, job, asEnded(job, 'cancelled'));
+      expect(store.job(job.id)).toEqual(asEnded(job, 'cancelled'));
+      expect(store.attempts(job.id)).toEqual([]);
+    });
+
+    test('that waits again comes back with the attempt it had', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const again = asRequeued(asLive(job, 'running'), { retriesUsed: 1 });
+      await put(store, job, asLive(job, 'running'), again);
+      expect(store.job(job.id)).toEqual(again);
+      expect(store.pendingJobs()).toEqual([again]);
+      expect(store.liveJobOf(workerId('w_1'))).toBeNull();
+    });
+
+    test('lists its attempts, the oldest first, and shows the newest', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      const job = makeJob(1);
+      const once = asLive(job, 'running');
+      const again = asRequeued(once);
+      const second = makeAttempt(job.id, { n: 2, workerId: workerId('w_2'), offeredAt: at(40) });
+      await put(store, job, once, again, { ...once, status: 'dispatched', attempt: second });
+      expect(store.attempts(job.id)).toEqual([again.attempt, second]);
+      expect(store.job(job.id)?.attempt).toEqual(second);
+      expect([store.liveJobOf(workerId('w_1')), store.liveJobOf(workerId('w_2'))?.id]).toEqual([
+        null,
+        job.id,
+      ]);
+    });
+
+    test('that is adopted again has its attempt opened again', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const live = asLive(job, 'running');
+      await put(store, job, live, asRequeued(live), live);
+      expect(store.job(job.id)).toEqual(live);
+      expect(store.attempts(job.id)).toEqual([live.attempt]);
+    });
+
+    test('that nobody knows', () => {
+      const store = open();
+      const id = jobId('j_9');
+      expect([store.job(id), store.payload(id), store.attempts(id)]).toEqual([null, null, []]);
+    });
+
+    test.each([
+      ['nothing', {}, null],
+      [
+        'nested values',
+        { a: [1, null, { b: 'ü\u2028"' }], '--lr': '1e-4', n: 0.1 },
+        [{ id: 'x', repeats: 0 }],
+      ],
+      ['a dataloader that is false', {}, false],
+    ])('carries a payload of %s', async (_what, config, dataloader) => {
+      const store = open();
+      const job = makeJob(1);
+      await store.write(tx => tx.insertJob(job, { config, dataloader }));
+      expect(store.payload(job.id)).toEqual({ config, dataloader });
+    });
+
+    test('takes figures, and nothing else of it changes', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      await put(store, job, asLive(job, 'running'));
+      await store.write(tx => tx.setProgress(job.id, { step: 5, metrics: { a: 1 } }));
+      expect(store.job(job.id)).toEqual({
+        ...asLive(job, 'running'),
+        progress: { step: 5, metrics: { a: 1 } },
+      });
+    });
+  });
+}
+
+function describeLists(open: OpenStore): void {
+  describe('the list of jobs', () => {
+    test('is the newest first, in pages', async () => {
+      const store = open();
+      for (let order = 1; order <= 5; order++) await put(store, makeJob(order));
+      expect(orders(store.jobs(filter()))).toEqual([5, 4, 3, 2, 1]);
+      expect(orders(store.jobs(filter({ limit: 2 })))).toEqual([5, 4]);
+      expect(orders(store.jobs(filter({ limit: 2, offset: 3 })))).toEqual([2, 1]);
+      expect(store.jobs(filter({ offset: 5 }))).toEqual([]);
+    });
+
+    test('can be cut down to one status, or to what has not ended', async () => {
+      const store = open();
+      const statuses = await putOneOfEach(store);
+      expect(orders(store.jobs(filter()))).toEqual(statuses.map((_status, index) => index + 1).toReversed());
+      for (const [index, status] of statuses.entries()) {
+        expect(orders(store.jobs(filter({ status })))).toEqual([index + 1]);
+      }
+      const alive = store.jobs(filter({ includeFinal: false }));
+      expect(alive.map(({ status }) => status)).toEqual(['pending', ...liveStatuses].toReversed());
+    });
+  });
+
+  test('counts tell what waits and what lives', async () => {
+    const store = open();
+    expect(store.jobCounts()).toEqual({ pending: 0, live: 0 });
+    await putOneOfEach(store);
+    await put(store, makeJob(20));
+    expect(store.jobCounts()).toEqual({ pending: 2, live: liveStatuses.length });
+  });
+
+  test('live jobs are all that hold a worker, in the order of their submission', async () => {
+    const store = open();
+    await putOneOfEach(store);
+    expect(store.liveJobs().map(({ status }) => status)).toEqual([...liveStatuses]);
+    for (const status of liveStatuses) expect(store.liveJobOf(workerId(`w_${status}`))?.status).toBe(status);
+    expect(store.liveJobOf(workerId('w_1'))).toBeNull();
+  });
+
+  test('pending jobs come by priority, then by submission, and know their place', async () => {
+    const store = open();
+    const priorities = [10, 50, 10, 0, 50];
+    for (const [index, priority] of priorities.entries()) await put(store, withPriority(index + 1, priority));
+    const pending = store.pendingJobs();
+    expect(orders(pending)).toEqual([2, 5, 1, 3, 4]);
+    expect(pending.map(job => store.position(job))).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test('a place counts only those that wait', async () => {
+    const store = open();
+    await putOneOfEach(store);
+    await put(store, withPriority(20, 5));
+    expect(store.position(withPriority(20, 5))).toBe(2);
+  });
+
+  test('orders of submission begin at 1 and are never given twice', async () => {
+    const store = open();
+    expect(await store.write(tx => tx.nextJobOrder())).toBe(1);
+    await put(store, makeJob(1));
+    const [second, third] = await Promise.all(
+      [1, 2].map(() =>
+        store.write(tx => {
+          const order = tx.nextJobOrder();
+          tx.insertJob(makeJob(order), emptyPayload);
+          return order;
+        }),
+      ),
+    );
+    expect([second, third]).toEqual([2, 3]);
+  });
+
+  test.each([
+    ['id', { id: jobId('j_1') }],
+    ['order', { order: 1 }],
+  ])('a job whose %s is taken is not stored', async (_what, changes) => {
+    const store = open();
+    await put(store, makeJob(1));
+    await expect(put(store, makeJob(2, changes))).rejects.toThrow('UNIQUE');
+    expect(store.pendingJobs()).toEqual([makeJob(1)]);
+    expect(store.payload(jobId('j_2'))).toBeNull();
+  });
+}
+
+function describeGuards(open: OpenStore): void {
+  describe('a job is replaced only as it was known', () => {
+    test.each<[string, (job: PendingJob) => Job]>([
+      ['another status', job => asLive(job, 'dispatched')],
+      ['another attempt', job => ({ ...asLive(job, 'running'), attempt: makeAttempt(job.id, { n: 2 }) })],
+      ['no attempt', job => job],
+    ])('not when it had %s', async (_what, known) => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const running = asLive(job, 'running');
+      await put(store, job, running);
+      const wanted = asEnded(asLive(job, 'running'), 'completed');
+      expect(await store.write(tx => tx.replaceJob(known(job), wanted))).toBe(false);
+      expect([store.job(job.id), store.attempts(job.id)]).toEqual([running, [running.attempt]]);
+    });
+
+    test('not when it is not there at all', async () => {
+      const store = open();
+      const job = makeJob(1);
+      expect(await store.write(tx => tx.replaceJob(job, asEnded(job, 'cancelled')))).toBe(false);
+      expect(store.job(job.id)).toBeNull();
+    });
+
+    test('the second of two who knew the same is told no', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      const job = makeJob(1);
+      await put(store, job);
+      const offers = ['w_1', 'w_2'].map(id =>
+        store.write(tx => tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId(id) }))),
+      );
+      expect(await Promise.all(offers)).toEqual([true, false]);
+      expect(store.attempts(job.id)).toMatchObject([{ workerId: 'w_1' }]);
+    });
+  });
+
+  describe('the schema itself refuses', () => {
+    const ways = finalStatuses.flatMap(from =>
+      (['pending', 'running', ...finalStatuses] as const).map(to => [from, to] as const),
+    );
+    test.each(ways)('a way from %s to %s, unless they are the same', async (from, to) => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const running = asLive(job, 'running');
+      const ended = asEnded(running, from);
+      await put(store, job, running, ended);
+      const alive = { pending: asRequeued(running), running };
+      const next = to === 'pending' || to === 'running' ? alive[to] : asEnded(running, to);
+      const change = store.write(tx => tx.replaceJob(ended, next));
+      if (from === to) expect(await change).toBe(true);
+      else await expect(change).rejects.toThrow('an ended job does not change its status');
+      expect(store.job(job.id)).toEqual(ended);
+      expect(store.attempts(job.id)).toEqual([ended.attempt]);
+    });
+
+    test('two live attempts of one job', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      const job = makeJob(1);
+      const running = asLive(job, 'running');
+      await put(store, job, running);
+      const second = makeAttempt(job.id, { n: 2, workerId: workerId('w_2') });
+      const change = store.write(tx => tx.replaceJob(running, { ...running, attempt: second }));
+      await expect(change).rejects.toThrow('UNIQUE constraint failed: attempts.job_id');
+      expect([store.job(job.id), store.attempts(job.id)]).toEqual([running, [running.attempt]]);
+    });
+
+    test('two live attempts on one worker, and takes only the command back that tried', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      const [first, second, third] = [makeJob(1), makeJob(2), makeJob(3)];
+      await put(store, first);
+      await put(store, second);
+      await put(store, third);
+      const offer = (job: PendingJob, worker: string) =>
+        store.write(tx => tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId(worker) })));
+      const results = await Promise.allSettled([
+        offer(first, 'w_1'),
+        offer(second, 'w_1'),
+        offer(third, 'w_2'),
+      ]);
+      expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect(results[1]).toMatchObject({
+        reason: { message: 'UNIQUE constraint failed: attempts.worker_id' },
+      });
+      expect(orders(store.liveJobs())).toEqual([1, 3]);
+      expect(store.job(second.id)).toEqual(second);
+      expect(store.attempts(second.id)).toEqual([]);
+    });
+
+    test('an attempt on a worker that is not there', async () => {
+      const store = open();
+      const job = makeJob(1);
+      await put(store, job);
+      await expect(store.write(tx => tx.replaceJob(job, asLive(job, 'dispatched')))).rejects.toThrow(
+        'FOREIGN KEY',
+      );
+      expect(store.job(job.id)).toEqual(job);
+    });
+
+    test('a number that was an attempt of the job already', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const live = asLive(job, 'running');
+      const again = asRequeued(live);
+      await put(store, job, live, again);
+      const twice = { ...live, attempt: makeAttempt(job.id, { id: 'a_other' as never }) };
+      await expect(store.write(tx => tx.replaceJob(again, twice))).rejects.toThrow('UNIQUE');
+      expect(store.job(job.id)).toEqual(again);
+    });
+  });
+}
+
+export function describeJobs(open: OpenStore): void {
+  describeShapes(open);
+  describeLists(open);
+  describeGuards(open);
+}

@@ -1,0 +1,16 @@
+import { describe } from 'vitest';
+import type { OpenStore } from './builders.ts';
+import { describeEvents } from './events.suite.ts';
+import { describeJobs } from './jobs.suite.ts';
+import { describeWorkers } from './workers.suite.ts';
+import { describeWrites } from './writes.suite.ts';
+
+/** What the orchestrator expects of any store (ports.ts), to be run on each that there is. */
+export function describeStore(name: string, open: OpenStore): void {
+  describe(name, () => {
+    describeWorkers(open);
+    describeJobs(open);
+    describeEvents(open);
+    describeWrites(open);
+  });
+}

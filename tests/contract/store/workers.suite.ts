@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest';
+import type { AgentFacts } from '../../../main/orchestrator/model.ts';
+import type { Worker } from '../../../main/orchestrator/ports.ts';
+import {
+  asEnded,
+  asLive,
+  at,
+  jobId,
+  makeJob,
+  makeWorker,
+  put,
+  putWorkers,
+  workerId,
+  type OpenStore,
+} from './builders.ts';
+
+const agent: AgentFacts = {
+  capabilities: {
+    gpuCount: 2,
+    gpuName: 'NVIDIA RTX™ 6000 “Ada”',
+    gpuVramGb: 47.5,
+    accelerator: 'cuda',
+    driver: '550.54',
+    gpus: [
+      { index: 0, name: 'A', vram_gb: 48 },
+      { index: 1, name: 'B', vram_gb: 47.5 },
+    ],
+  },
+  host: 'größe.local',
+  persistent: false,
+  labels: { disk: 'nvme' },
+  protocol: 2,
+  instanceId: 'i-1',
+  agentVersion: '0.1.0',
+  registeredAt: at(3),
+};
+
+const unknownAgent: AgentFacts = {
+  capabilities: { gpuCount: 0, gpuName: null, gpuVramGb: null, accelerator: null, driver: null, gpus: [] },
+  host: null,
+  persistent: null,
+  labels: {},
+  protocol: 1,
+  instanceId: null,
+  agentVersion: null,
+  registeredAt: at(3),
+};
+
+const shapes: readonly [string, Partial<Worker>][] = [
+  ['that never came', {}],
+  ['of the other type', { type: 'ephemeral' }],
+  [
+    'with names and labels of any script',
+    { name: '火車 🚂 "rig" \' ; --', labels: { größe: 'ﬁne\u2028', '': '' } },
+  ],
+  ['with an agent that said everything', { agent, lastContactAt: at(4) }],
+  ['with an agent that said nothing', { agent: unknownAgent }],
+  ['that is drained for a reason', { drain: { reason: 'new “disk”', by: 'ada', since: at(5) } }],
+  ['that is drained without one', { drain: { reason: null, by: 'ada', since: at(5) } }],
+  ['that said goodbye', { gone: 'goodbye', lastContactAt: at(4) }],
+  ['that fell silent', { gone: 'silent' }],
+  ['that has served', { served: true }],
+];
+
+export function describeWorkers(open: OpenStore): void {
+  describe('a worker', () => {
+    test.each(shapes)('%s comes back as it was put in', async (_what, changes) => {
+      const store = open();
+      const worker = makeWorker(changes);
+      await store.write(tx => tx.insertWorker(worker, 'hash'));
+      expect(store.worker(worker.id)).toEqual(worker);
+      expect(store.workers()).toEqual([worker]);
+      expect(store.workerByTokenHash('hash')).toEqual(worker);
+    });
+
+    test.each(shapes)('%s replaces what was there, and leaves its token alone', async (_what, changes) => {
+      const store = open();
+      const before = makeWorker({
+        agent: unknownAgent,
+        drain: { reason: 'old', by: 'eve', since: at(1) },
+        lastContactAt: at(1),
+        gone: 'silent',
+        served: true,
+      });
+      const after = makeWorker({ ...changes, createdAt: before.createdAt });
+      await store.write(tx => {
+        tx.insertWorker(before, 'hash');
+        tx.updateWorker(after);
+      });
+      expect(store.worker(before.id)).toEqual(after);
+      expect(store.workerByTokenHash('hash')).toEqual(after);
+    });
+
+    test('that nobody knows is null', () => {
+      const store = open();
+      expect([
+        store.worker(workerId('w_9')),
+        store.workerByTokenHash('x'),
+        store.liveJobOf(workerId('w_9')),
+      ]).toEqual([null, null, null]);
+      expect(store.workers()).toEqual([]);
+    });
+
+    test('is listed by age, then by id', async () => {
+      const store = open();
+      await store.write(tx => {
+        for (const [id, seconds] of [['w_c', 1] as const, ['w_a', 2] as const, ['w_b', 1] as const]) {
+          tx.insertWorker(makeWorker({ id: workerId(id), createdAt: at(seconds) }), id);
+        }
+      });
+      expect(store.workers().map(({ id }) => id)).toEqual(['w_b', 'w_c', 'w_a']);
+    });
+
+    test.each([
+      ['id', 'w_1', 'other'],
+      ['token', 'w_2', 'hash'],
+    ])('with a %s that is taken is not stored', async (_what, id, hash) => {
+      const store = open();
+      await store.write(tx => tx.insertWorker(makeWorker(), 'hash'));
+      await expect(
+        store.write(tx => tx.insertWorker(makeWorker({ id: workerId(id), name: 'other' }), hash)),
+      ).rejects.toThrow('UNIQUE');
+      expect(store.workers()).toEqual([makeWorker()]);
+    });
+
+    test('that gets a new token is not found by the old one', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      await store.write(tx => tx.setTokenHash(workerId('w_1'), 'new'));
+      expect(store.workerByTokenHash('hash-of-w_1')).toBeNull();
+      expect(store.workerByTokenHash('new')?.id).toBe('w_1');
+      expect(store.workerByTokenHash('hash-of-w_2')?.id).toBe('w_2');
+    });
+  });
+
+  describe('a removed worker', () => {
+    test('is gone from every list, and its token is dead', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      await store.write(tx => tx.removeWorker(workerId('w_1')));
+      expect(store.worker(workerId('w_1'))).toBeNull();
+      expect(store.workers().map(({ id }) => id)).toEqual(['w_2']);
+      expect(store.workerByTokenHash('hash-of-w_1')).toBeNull();
+    });
+
+    test('does not come back by a late change or a new token', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      await store.write(tx => {
+        tx.removeWorker(workerId('w_1'));
+        tx.updateWorker(makeWorker({ name: 'again' }));
+        tx.setTokenHash(workerId('w_1'), 'new');
+      });
+      expect([store.worker(workerId('w_1')), store.workerByTokenHash('new')]).toEqual([null, null]);
+    });
+
+    test('is still named by the jobs it had', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const ended = asEnded(asLive(job, 'running'), 'completed');
+      await put(store, job, asLive(job, 'dispatched'), ended);
+      await store.write(tx => tx.removeWorker(workerId('w_1')));
+      expect(store.job(job.id)).toEqual(ended);
+      expect(store.attempts(job.id)).toMatchObject([{ workerId: 'w_1' }]);
+      expect(store.jobs({ status: undefined, includeFinal: true, limit: 9, offset: 0 })).toEqual([ended]);
+    });
+
+    test('leaves its token hash and its job free for others', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      await store.write(tx => {
+        tx.removeWorker(workerId('w_1'));
+        tx.insertWorker(makeWorker({ id: workerId('w_2') }), 'hash-of-w_1');
+      });
+      expect(store.workerByTokenHash('hash-of-w_1')?.id).toBe('w_2');
+      expect(store.job(jobId('j_1'))).toBeNull();
+    });
+  });
+}

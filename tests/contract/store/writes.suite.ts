@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import { emptyPayload, jobId, makeJob, makeWorker, put, putWorkers, type OpenStore } from './builders.ts';
+
+export function describeWrites(open: OpenStore): void {
+  describe('commands', () => {
+    test('are done neither at once nor without being asked again', async () => {
+      const store = open();
+      const job = makeJob(1);
+      const written = put(store, job);
+      expect(store.job(job.id)).toBeNull();
+      await written;
+      expect(store.job(job.id)).toEqual(job);
+    });
+
+    test('answer with what they return', async () => {
+      const store = open();
+      const answers = [
+        store.write(() => 1),
+        store.write(() => 'two'),
+        store.write(() => null),
+        store.write(() => {}),
+      ];
+      expect(await Promise.all(answers)).toEqual([1, 'two', null, undefined]);
+    });
+
+    test('of one turn run in their order, then their effects, then the answers', async () => {
+      const store = open();
+      const trace: string[] = [];
+      const command = (name: string) =>
+        store
+          .write(tx => {
+            trace.push(`run ${name}`);
+            tx.afterCommit(() => trace.push(`effect ${name}.1`));
+            tx.afterCommit(() => trace.push(`effect ${name}.2`));
+          })
+          .then(() => trace.push(`answer ${name}`));
+      await Promise.all([command('a'), command('b')]);
+      expect(trace).toEqual([
+        'run a',
+        'run b',
+        'effect a.1',
+        'effect a.2',
+        'effect b.1',
+        'effect b.2',
+        'answer a',
+        'answer b',
+      ]);
+    });
+
+    test('see what those before them have done', async () => {
+      const store = open();
+      void put(store, makeJob(1));
+      const [seen, later] = await Promise.all([
+        store.write(tx => tx.pendingJobs().length),
+        store.write(tx => {
+          tx.insertJob(makeJob(2), emptyPayload);
+          return tx.pendingJobs().length;
+        }),
+      ]);
+      expect([seen, later]).toEqual([1, 2]);
+    });
+
+    test('that fail take only themselves back, effects included', async () => {
+      const store = open();
+      const cause = new Error('no');
+      const effects: string[] = [];
+      const results = await Promise.allSettled([
+        store.write(tx => {
+          tx.insertJob(makeJob(1), emptyPayload);
+          tx.afterCommit(() => effects.push('first'));
+        }),
+        store.write(tx => {
+          tx.insertJob(makeJob(2), emptyPayload);
+          tx.insertWorker(makeWorker(), 'hash');
+          tx.afterCommit(() => effects.push('second'));
+          throw cause;
+        }),
+        store.write(tx => {
+          tx.insertJob(makeJob(3), emptyPayload);
+          tx.afterCommit(() => effects.push('third'));
+        }),
+      ]);
+      expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect(results[1]).toHaveProperty('reason', cause);
+      expect(store.pendingJobs().map(({ order }) => order)).toEqual([1, 3]);
+      expect([store.payload(jobId('j_2')), store.workers()]).toEqual([null, []]);
+      expect(effects).toEqual(['first', 'third']);
+    });
+
+    test('may be given by an effect, for the next transaction', async () => {
+      const store = open();
+      const { promise, resolve } = Promise.withResolvers<number>();
+      await store.write(tx => {
+        tx.insertJob(makeJob(1), emptyPayload);
+        tx.afterCommit(() => void store.write(later => later.pendingJobs().length).then(resolve));
+      });
+      expect(await promise).toBe(1);
+    });
+
+    test('may be given by a command, for the next transaction', async () => {
+      const store = open();
+      const inner: Promise<void>[] = [];
+      await store.write(tx => {
+        inner.push(put(store, makeJob(2)));
+        tx.insertJob(makeJob(1), emptyPayload);
+        expect(tx.job(jobId('j_2'))).toBeNull();
+      });
+      await Promise.all(inner);
+      expect(store.pendingJobs()).toHaveLength(2);
+    });
+  });
+
+  describe('effects', () => {
+    test('see what was stored', async () => {
+      const store = open();
+      let seen: unknown = null;
+      await store.write(tx => {
+        tx.insertJob(makeJob(1), emptyPayload);
+        tx.afterCommit(() => {
+          seen = store.job(jobId('j_1'));
+        });
+      });
+      expect(seen).toEqual(makeJob(1));
+    });
+
+    test('that fail keep neither the others nor the answer back', async () => {
+      const store = open();
+      const effects: string[] = [];
+      const answer = store.write(tx => {
+        tx.afterCommit(() => {
+          throw new Error('no');
+        });
+        tx.afterCommit(() => effects.push('second'));
+        return 'done';
+      });
+      expect(await answer).toBe('done');
+      expect(effects).toEqual(['second']);
+    });
+  });
+
+  describe('closing', () => {
+    test('stores and answers what is queued, effects included', async () => {
+      const store = open();
+      let effect = false;
+      const written = store.write(tx => {
+        tx.insertJob(makeJob(1), emptyPayload);
+        tx.afterCommit(() => {
+          effect = true;
+        });
+        return tx.pendingJobs().length;
+      });
+      await store.close();
+      expect(await written).toBe(1);
+      expect(effect).toBe(true);
+    });
+
+    test('refuses every write from then on', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      await store.close();
+      let ran = false;
+      const late = store.write(() => {
+        ran = true;
+      });
+      await expect(late).rejects.toThrow('the store is closed');
+      expect(ran).toBe(false);
+    });
+
+    test('may be asked for twice', async () => {
+      const store = open();
+      await store.close();
+      await expect(store.close()).resolves.toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,130 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { AgentConfig, Flags } from '../../../agent/config.ts';
+import { loadAgentConfig } from '../../../agent/config.ts';
+import type { JobOffer, PreparedJob, Rig } from '../../../agent/trainer.ts';
+import type { CallFailure } from '../../../protocol/client.ts';
+import { AttemptId, JobId } from '../../../protocol/ids.ts';
+
+/** A folder that is gone after the test. */
+export function tempFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'agent-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function writeFile(folder: string, name: string, text: string, mode = 0o600): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  chmodSync(path, mode);
+  return path;
+}
+
+export const jobId = (id: string): JobId => JobId.parse(id);
+export const attemptId = (id: string): AttemptId => AttemptId.parse(id);
+
+export const offerOf = (id: string, attempt: string, parts: Partial<JobOffer> = {}): JobOffer => ({
+  type: 'job_submit',
+  job_id: jobId(id),
+  attempt_id: attemptId(attempt),
+  config_name: 'sample',
+  config: {},
+  dataloader: null,
+  upload_endpoint: '/api/cloud/storage',
+  provider: null,
+  hf_token: null,
+  ...parts,
+});
+
+export const rigOf = (workDir: string, parts: Partial<Rig> = {}): Rig => ({
+  orchestratorUrl: 'http://orchestrator.test:8001',
+  workDir,
+  trainer: { kind: 'command', argv: [process.execPath, '{config_path}'] },
+  selftest: true,
+  ownCommand: ['/opt/trainyard-worker'],
+  gpuEnv: {},
+  env: { PATH: process.env['PATH'] },
+  ...parts,
+});
+
+/** A job that runs a script of Node's. */
+export const scriptJob = (folder: string, script: string, ...args: readonly string[]): PreparedJob => ({
+  argv: [process.execPath, '-e', script, ...args],
+  cwd: folder,
+  env: { PATH: process.env['PATH'] },
+  outputDir: folder,
+  logFile: join(folder, 'trainer.log'),
+});
+
+export const minimalFlags: Flags = {
+  'orchestrator-url': 'http://orchestrator.test:8001',
+  'worker-token': 'wt_secret',
+};
+
+/** Settings from these sources alone: the machine's own config file is out of the way. */
+export function load(
+  flags: Flags,
+  env: Readonly<Record<string, string | undefined>> = {},
+): ReturnType<typeof loadAgentConfig> {
+  return loadAgentConfig(flags, { XDG_CONFIG_HOME: tempFolder(), ...env });
+}
+
+export function loaded(flags: Flags, env: Readonly<Record<string, string | undefined>> = {}): AgentConfig {
+  const config = load(flags, env);
+  if (!config.ok) throw new Error(config.message);
+  return config.value;
+}
+
+/** Why the settings were refused. */
+export function refusal(flags: Flags, env: Readonly<Record<string, string | undefined>> = {}): string {
+  const config = load(flags, env);
+  if (config.ok) throw new Error('the settings were taken');
+  return config.message;
+}
+
+export const problemOf = (status: number, action?: 'stop'): CallFailure => ({
+  kind: 'problem',
+  status,
+  problem: {
+    type: 'about:blank',
+    title: 'Refused',
+    status,
+    detail: `refused with ${status}`,
+    code: 'internal',
+    ...(action && { action }),
+  },
+});
+
+export const unreachable = (code = 'ECONNREFUSED'): CallFailure => ({
+  kind: 'unreachable',
+  cause: new TypeError('fetch failed', { cause: Object.assign(new Error(`connect ${code}`), { code }) }),
+});
+
+/** Answers given one after the other, the last one for ever; `calls` holds what was asked. */
+export function scripted<A extends readonly unknown[], R>(
+  answers: readonly R[],
+): { readonly calls: readonly A[]; readonly answer: (...args: A) => Promise<R> } {
+  const calls: A[] = [];
+  return {
+    calls,
+    answer: async (...args) => {
+      calls.push(args);
+      const answer = answers[calls.length - 1] ?? answers.at(-1);
+      if (answer === undefined) throw new Error('nothing is to be asked here');
+      return answer;
+    },
+  };
+}
+
+/** An address where nothing listens any more. */
+export async function nobodyThere(): Promise<string> {
+  const server = createServer();
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise(resolve => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return `http://127.0.0.1:${address.port}`;
+}

@@ -1,0 +1,188 @@
+import { homedir, hostname } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { loaded, minimalFlags, refusal, tempFolder } from './builders.ts';
+
+const withFlag = (name: string, value: unknown) => ({ ...minimalFlags, [name]: value });
+
+describe('the address of the orchestrator', () => {
+  it.each([
+    ['http://rig:8001', 'http://rig:8001'],
+    ['https://rig', 'https://rig'],
+    ['  http://rig:8001  ', 'http://rig:8001'],
+    ['http://rig:8001/', 'http://rig:8001'],
+    ['http://rig:8001///', 'http://rig:8001'],
+    ['https://rig/trainyard', 'https://rig/trainyard'],
+    ['https://rig/trainyard/', 'https://rig/trainyard'],
+    ['HTTP://Rig:8001', 'http://rig:8001'],
+    ['http://[::1]:8001', 'http://[::1]:8001'],
+  ])('%j is taken as %j', (given, expected) => {
+    expect(loaded(withFlag('orchestrator-url', given)).orchestratorUrl).toBe(expected);
+  });
+
+  it.each([
+    'rig',
+    'rig:8001',
+    '192.168.1.7:8001',
+    'ftp://rig',
+    'file:///etc/passwd',
+    'http://',
+    '//rig:8001',
+  ])('%j is refused with what to write', given => {
+    const message = refusal(withFlag('orchestrator-url', given));
+    expect(message).toContain(`"${given}" is no http or https address`);
+    expect(message).toContain('--orchestrator-url http://HOST:8001');
+  });
+
+  it.each(['http://user:canary@rig', 'http://canary@rig:8001', 'https://:canary@rig'])(
+    '%j is refused without showing what it carries',
+    given => {
+      const message = refusal(withFlag('orchestrator-url', given));
+      expect(message).toContain('must not carry a user name or password');
+      expect(message).not.toContain('canary');
+    },
+  );
+
+  it.each([[{}], [{ 'orchestrator-url': '' }], [{ 'orchestrator-url': '   ' }]])(
+    'that is missing (%j) is asked for',
+    flags => {
+      expect(refusal({ 'worker-token': 'wt_1', ...flags })).toMatch(
+        /--orchestrator-url .*SIMPLETUNER_ORCHESTRATOR_URL/,
+      );
+    },
+  );
+});
+
+describe('SIMPLETUNER_WORKER_PERSISTENT', () => {
+  it.each([
+    ['true', true],
+    ['TRUE', true],
+    ['1', true],
+    ['yes', true],
+    ['false', false],
+    ['0', false],
+    ['no', false],
+    ['', false],
+    ['junk', false],
+    ['truest', false],
+  ])('%j means %j', (value, expected) => {
+    expect(loaded(minimalFlags, { SIMPLETUNER_WORKER_PERSISTENT: value }).persistent).toBe(expected);
+  });
+});
+
+describe('labels', () => {
+  it.each<[unknown, object]>([
+    [['team=nlp', 'gpu_type=a100'], { team: 'nlp', gpu_type: 'a100' }],
+    [['a=b=c'], { a: 'b=c' }],
+    [['a='], { a: '' }],
+    [['a=1', 'a=2'], { a: '2' }],
+    ['team=nlp', { team: 'nlp' }],
+    [{ team: 'nlp' }, { team: 'nlp' }],
+    [undefined, {}],
+    [null, {}],
+  ])('%j are %j', (given, expected) => {
+    expect(loaded(withFlag('label', given)).labels).toEqual(expected);
+  });
+
+  it.each<[unknown, string]>([
+    [['team'], '"team"'],
+    [['=nlp'], '""'],
+    [['ok=1', 'rack'], '"rack"'],
+    ['rack', '"rack"'],
+    [{ rack: 4 }, '"rack"'],
+    [{ rack: null }, '"rack"'],
+  ])('%j are refused', (given, named) => {
+    expect(refusal(withFlag('label', given))).toBe(`${named} is no label: write --label key=value`);
+  });
+});
+
+describe('--gpus', () => {
+  it.each([
+    ['0', [0]],
+    ['0,1', [0, 1]],
+    [' 3 , 1 ', [3, 1]],
+    ['1,1,0', [1, 0]],
+    [null, null],
+  ])('%j means %j', (given, expected) => {
+    expect(loaded(withFlag('gpus', given)).gpus).toEqual(expected);
+  });
+
+  it.each(['', ',', '0,', 'all', '-1', '0.5', '0x1', '12345', 0, [0], true])('%j is refused', given => {
+    expect(refusal(withFlag('gpus', given))).toContain('--gpus takes the numbers of GPUs, such as "0,1"');
+  });
+});
+
+describe('--trainer', () => {
+  it.each([
+    ['simpletuner', { kind: 'simpletuner' }],
+    ['', { kind: 'simpletuner' }],
+    [
+      'python train.py --config \'{config_path}\' -o "{output_dir}"',
+      { kind: 'command', argv: ['python', 'train.py', '--config', '{config_path}', '-o', '{output_dir}'] },
+    ],
+    ['/opt/train', { kind: 'command', argv: ['/opt/train'] }],
+    // It is started in the job's folder, not in the agent's.
+    ['./train.sh x', { kind: 'command', argv: [resolve('train.sh'), 'x'] }],
+  ])('%j is %j', (given, expected) => {
+    expect(loaded(withFlag('trainer', given)).trainer).toEqual(expected);
+  });
+
+  it.each([
+    'train | tee log',
+    'train && poweroff',
+    'train > log',
+    'train $(id)',
+    'train `id`',
+    'train "$HOME"',
+  ])('%j is refused, since there is no shell', given => {
+    expect(refusal(withFlag('trainer', given))).toMatch(/^--trainer: .* no shell is used/);
+  });
+});
+
+describe('places', () => {
+  it('the state is kept below XDG_STATE_HOME', () => {
+    const home = tempFolder();
+    const config = loaded(withFlag('name', 'rig-3'), { XDG_STATE_HOME: home });
+    expect(config.stateDir).toBe(join(home, 'trainyard/rig-3'));
+    expect(config.workDir).toBe(join(home, 'trainyard/rig-3/jobs'));
+  });
+
+  it.runIf(process.platform === 'linux')('without it, in the home folder', () => {
+    expect(loaded(withFlag('name', 'rig-3')).stateDir).toBe(join(homedir(), '.local/state/trainyard/rig-3'));
+  });
+
+  it('a relative work folder is meant from here, not from the folder of a job', () => {
+    expect(loaded(withFlag('work-dir', 'jobs')).workDir).toBe(resolve('jobs'));
+  });
+
+  const stateDirOf = (name: string): string =>
+    loaded(withFlag('name', name), { XDG_STATE_HOME: '/state' }).stateDir;
+
+  it.each([
+    '../x',
+    '../../etc',
+    'a/b',
+    '/etc/cron.d',
+    '.',
+    '..',
+    '...',
+    '.ssh',
+    'a\\b',
+    'a\0b',
+    'a\nb',
+    'x'.repeat(300),
+  ])('the name %j makes a safe folder', name => {
+    const dir = stateDirOf(name);
+    expect(dirname(dir)).toBe('/state/trainyard');
+    expect(basename(dir)).toMatch(/^\w[\w.-]{0,99}$/);
+  });
+
+  it('an empty name is the host, and names its folder', () => {
+    expect(stateDirOf('')).toBe(join('/state/trainyard', hostname()));
+  });
+
+  it('two workers of one machine never share a folder', () => {
+    const names = ['a_b', 'a/b', 'a b', '..', '__', '训练', '推理', 'x'.repeat(300), 'x'.repeat(301)];
+    expect(new Set(names.map(stateDirOf)).size).toBe(names.length);
+  });
+});

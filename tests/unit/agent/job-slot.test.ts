@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import type { SlotParts } from '../../../agent/job-slot.ts';
+import type { StatusReportBody } from '../../../protocol/worker-api.ts';
+import { offerOf } from './builders.ts';
+import { createSlotBench, newest, type SlotBench, turn } from './slot-bench.ts';
+
+const offer = offerOf('j1', 'a1');
+
+/** A slot whose job is claimed and runs. */
+async function running(overrides: Partial<SlotParts> = {}): Promise<SlotBench> {
+  const bench = createSlotBench(overrides);
+  bench.slot.offer(offer);
+  await newest(bench.reports).answer('taken');
+  return bench;
+}
+
+describe('from offer to report', () => {
+  it('claims, and spawns nothing before the claim was taken', async () => {
+    const { slot, reports, did, runs } = createSlotBench();
+    slot.offer(offer);
+    await turn();
+    expect(reports).toMatchObject([{ attempt: 'a1', body: { status: 'starting' } }]);
+    expect(did).toEqual([]);
+    expect(slot.held()).toMatchObject({ jobId: 'j1', attemptId: 'a1' });
+    await newest(reports).answer('taken');
+    expect(did).toEqual(['prepare a1', 'start']);
+    expect(runs).toHaveLength(1);
+  });
+
+  it('keeps the report before it is sent, and drops it when it was taken', async () => {
+    const { slot, reports, did, runs } = await running();
+    await newest(runs).end(0);
+    expect(did.slice(2)).toEqual(['keep a1 completed']);
+    expect(newest(reports).body).toEqual({ status: 'completed', exit_code: 0, signal: null });
+    expect(slot.held()).not.toBeNull();
+    await newest(reports).answer('taken');
+    expect(did.slice(3)).toEqual(['drop', 'free true']);
+    expect(slot.held()).toBeNull();
+  });
+
+  it('drops a report that was refused, too', async () => {
+    const { reports, did, runs } = await running();
+    await newest(runs).end(0);
+    await newest(reports).answer('refused');
+    expect(did.slice(3)).toEqual(['drop', 'free true']);
+  });
+
+  it("a report that the agent's own end cut short stays on disk", async () => {
+    const { reports, did, runs } = await running();
+    await newest(runs).end(0);
+    await newest(reports).answer('aborted');
+    expect(did.slice(2)).toEqual(['keep a1 completed', 'free true']);
+  });
+
+  it('a report that can not be kept, for want of space, is sent all the same', async () => {
+    const { reports, runs, said, did } = await running({
+      keep: () => {
+        throw new Error('ENOSPC: no space left on device');
+      },
+    });
+    await newest(runs).end(0);
+    expect(newest(reports).body.status).toBe('completed');
+    expect(newest(said)).toContain('ENOSPC');
+    await newest(reports).answer('taken');
+    expect(newest(did)).toBe('free true');
+  });
+
+  it('resolves `freed` when nothing is held, and not before', async () => {
+    const { slot, reports, runs } = await running();
+    let freed = false;
+    void slot.freed().then(() => (freed = true));
+    await newest(runs).end(0);
+    expect(freed).toBe(false);
+    await newest(reports).answer('taken');
+    expect(freed).toBe(true);
+    await slot.freed();
+  });
+});
+
+describe('a claim that is not taken', () => {
+  it.each(['refused', 'aborted'] as const)('(%s) spawns nothing and is no work', async answer => {
+    const { slot, reports, did } = createSlotBench();
+    slot.offer(offer);
+    await newest(reports).answer(answer);
+    expect(did).toEqual(['free false']);
+    expect(slot.held()).toBeNull();
+  });
+
+  it('leaves the slot free for the next offer', async () => {
+    const { slot, reports } = createSlotBench();
+    slot.offer(offer);
+    await newest(reports).answer('refused');
+    slot.offer(offerOf('j2', 'b1'));
+    await turn();
+    expect(newest(reports)).toMatchObject({ attempt: 'b1', body: { status: 'starting' } });
+  });
+});
+
+describe('how a run ended', () => {
+  const tail = 'Traceback\nRuntimeError: CUDA out of memory';
+
+  it.each<[string, Parameters<SlotBench['runs'][number]['end']>, StatusReportBody]>([
+    ['well', [0, null, tail], { status: 'completed', exit_code: 0, signal: null }],
+    [
+      'with a code',
+      [1, null, tail],
+      { status: 'failed', error: `Training exited with code 1\n${tail}`, exit_code: 1, signal: null },
+    ],
+    [
+      'without a word',
+      [137],
+      { status: 'failed', error: 'Training exited with code 137', exit_code: 137, signal: null },
+    ],
+    [
+      'by a signal',
+      [null, 'SIGSEGV', 'oops'],
+      { status: 'failed', error: 'Training was ended by SIGSEGV\noops', exit_code: null, signal: 'SIGSEGV' },
+    ],
+    [
+      'without SimpleTuner',
+      [1, null, "/usr/bin/python: No module named 'simpletuner'"],
+      {
+        status: 'failed',
+        cause: 'start_failed',
+        error: expect.stringMatching(
+          /^No trainer found: SimpleTuner is not installed.*--trainer\n.*code 1\n/,
+        ),
+        exit_code: 1,
+        signal: null,
+      },
+    ],
+  ])('%s', async (_what, end, expected) => {
+    const { reports, runs } = await running();
+    await newest(runs).end(...end);
+    expect(newest(reports).body).toEqual(expected);
+  });
+
+  it('is reported with the last progress, gathered from all that came', async () => {
+    const { slot, reports, mentions, runs } = await running();
+    const { ears, end } = newest(runs);
+    ears.onProgress({ step: 1, total_steps: 10, loss: 0.9 });
+    ears.onProgress({ step: 2, loss: 0.8 });
+    expect(slot.progress()).toEqual({ step: 2, total_steps: 10, loss: 0.8 });
+    expect(mentions).toEqual([
+      { status: 'running' },
+      { status: 'running', progress: { step: 1, total_steps: 10, loss: 0.9 } },
+      { status: 'running', progress: { step: 2, total_steps: 10, loss: 0.8 } },
+    ]);
+    await end(0);
+    expect(newest(reports).body).toMatchObject({ progress: { step: 2, total_steps: 10, loss: 0.8 } });
+  });
+
+  it("is the end of the attempt's life: nothing more is to be said of it", async () => {
+    const { slot, runs } = await running();
+    expect(slot.alive(offer.attempt_id)).toBe(true);
+    expect(slot.alive(offerOf('j1', 'a2').attempt_id)).toBe(false);
+    await newest(runs).end(0);
+    expect(slot.held()).not.toBeNull();
+    expect(slot.alive(offer.attempt_id)).toBe(false);
+  });
+});
+
+describe('a start that fails', () => {
+  const spawnError = Object.assign(new Error('spawn /opt/train ENOENT'), {
+    code: 'ENOENT',
+    syscall: 'spawn /opt/train',
+    path: '/opt/train',
+  });
+  const noFolder = Object.assign(new Error("ENOENT: no such file or directory, mkdir '/jobs'"), {
+    code: 'ENOENT',
+    syscall: 'mkdir',
+    path: '/jobs',
+  });
+  const throws = (cause: Error) => (): never => {
+    throw cause;
+  };
+
+  it.each<[string, Partial<SlotParts>, StatusReportBody]>([
+    [
+      'because the rig refuses it',
+      { prepare: () => ({ ok: false, cause: 'rejected', message: 'no self-tests' }) },
+      { status: 'failed', cause: 'rejected', error: 'no self-tests' },
+    ],
+    [
+      'because the trainer is not there',
+      { start: () => Promise.reject(spawnError) },
+      {
+        status: 'failed',
+        cause: 'start_failed',
+        error: expect.stringMatching(/^No trainer found: \/opt\/train is not on this machine.*--trainer$/),
+      },
+    ],
+    [
+      'because its folder can not be made',
+      { prepare: throws(noFolder) },
+      {
+        status: 'failed',
+        cause: 'start_failed',
+        error: "The trainer could not be started: ENOENT: no such file or directory, mkdir '/jobs'",
+      },
+    ],
+    [
+      'for any other reason',
+      { start: () => Promise.reject(new Error('EAGAIN')) },
+      { status: 'failed', cause: 'start_failed', error: 'The trainer could not be started: EAGAIN' },
+    ],
+  ])('%s is reported', async (_what, parts, expected) => {
+    const { reports, did } = await running(parts);
+    expect(newest(reports).body).toEqual(expected);
+    expect(newest(did)).toBe('keep a1 failed');
+    await newest(reports).answer('taken');
+    expect(newest(did)).toBe('free true');
+  });
+});

@@ -1,0 +1,71 @@
+import http from 'node:http';
+import type { Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+/** A stream that somebody follows. */
+interface OpenStream {
+  readonly path: string;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly socket: Socket;
+  /** Resolves when the other side is gone. */
+  readonly closed: Promise<void>;
+  /** Raw bytes, each piece sent by itself. */
+  write(...pieces: readonly (string | Uint8Array)[]): Promise<void>;
+  end(): void;
+  destroy(): void;
+}
+
+export interface SseServer {
+  readonly url: string;
+  /** How many calls have come, refused ones included. */
+  readonly calls: () => number;
+  /** The next stream that is opened. */
+  readonly opened: () => Promise<OpenStream>;
+}
+
+/** Serves streams and nothing else; `refuse` answers a call in another way and says so. */
+export async function startSseServer(
+  refuse: (request: http.IncomingMessage, response: http.ServerResponse) => boolean = () => false,
+): Promise<SseServer> {
+  const streams: OpenStream[] = [];
+  const takers: ((stream: OpenStream) => void)[] = [];
+  let calls = 0;
+  const server = http.createServer((request, response) => {
+    calls += 1;
+    if (refuse(request, response)) return;
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    request.socket.setNoDelay(true);
+    const stream: OpenStream = {
+      path: request.url ?? '',
+      headers: request.headers,
+      socket: request.socket,
+      closed: new Promise(resolve => response.once('close', () => resolve())),
+      async write(...pieces) {
+        for (const piece of pieces)
+          await new Promise<void>(resolve => response.write(piece, () => resolve()));
+      },
+      end: () => void response.end(),
+      destroy: () => void response.destroy(),
+    };
+    const taker = takers.shift();
+    if (taker === undefined) streams.push(stream);
+    else taker(stream);
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    calls: () => calls,
+    opened: () =>
+      new Promise(resolve => {
+        const stream = streams.shift();
+        if (stream === undefined) takers.push(resolve);
+        else resolve(stream);
+      }),
+  };
+}

@@ -1,0 +1,169 @@
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { findExecutable, missingTrainer, prepareJob, type PreparedJob } from '../../../agent/trainer.ts';
+import { offerOf, rigOf, tempFolder, writeFile } from './builders.ts';
+
+const modeOf = (path: string): number => statSync(path).mode & 0o777;
+const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'));
+
+function prepared(...args: Parameters<typeof prepareJob>): PreparedJob {
+  const made = prepareJob(...args);
+  if (!made.ok) throw new Error(made.message);
+  return made.job;
+}
+
+/** A folder with a program that can be started. */
+const binWith = (...names: readonly string[]): string => {
+  const folder = tempFolder();
+  for (const name of names) writeFile(folder, name, '#!/bin/sh\n', 0o755);
+  return folder;
+};
+const simpletuner = { kind: 'simpletuner' } as const;
+
+describe('the folder of a job', () => {
+  it('holds config and dataloader, for its owner alone', () => {
+    const workDir = join(tempFolder(), 'new', 'jobs');
+    const config = { model: 'x', nested: { a: [1, null, 'ü'] } };
+    const dataloader = [{ id: 'images', type: 'local' }];
+    const { cwd } = prepared(offerOf('j1', 'a1', { config, dataloader }), rigOf(workDir));
+    expect(cwd).toBe(join(workDir, 'j1'));
+    expect(readJson(join(cwd, 'config.json'))).toEqual(config);
+    expect(readJson(join(cwd, 'dataloader.json'))).toEqual(dataloader);
+    expect([workDir, cwd, join(cwd, 'output')].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
+    expect([join(cwd, 'config.json'), join(cwd, 'dataloader.json')].map(modeOf)).toEqual([0o600, 0o600]);
+  });
+
+  it('keeps what an earlier attempt put out, with the new config', () => {
+    const rig = rigOf(tempFolder());
+    const first = prepared(offerOf('j1', 'a1', { config: { n: 1 }, dataloader: {} }), rig);
+    writeFile(first.outputDir, 'checkpoint', 'weights');
+    const second = prepared(offerOf('j1', 'a2', { config: { n: 2 } }), rig);
+    expect(second.outputDir).toBe(first.outputDir);
+    expect(readFileSync(join(second.outputDir, 'checkpoint'), 'utf8')).toBe('weights');
+    expect(readJson(join(second.cwd, 'config.json'))).toEqual({ n: 2 });
+    expect(existsSync(join(second.cwd, 'dataloader.json'))).toBe(false);
+  });
+
+  it('that can not be made is an error', () => {
+    const file = writeFile(tempFolder(), 'file', '');
+    expect(() => prepareJob(offerOf('j1', 'a1'), rigOf(file))).toThrow('ENOTDIR');
+  });
+});
+
+describe('the dataloader', () => {
+  const dataloader = [{ id: 'images' }];
+  const written = (config: Record<string, unknown>, parts: Parameters<typeof rigOf>[1], data: unknown) => {
+    const { cwd } = prepared(offerOf('j1', 'a1', { config, dataloader: data }), rigOf(tempFolder(), parts));
+    return { path: join(cwd, 'dataloader.json'), config: readJson(join(cwd, 'config.json')) };
+  };
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['where the config names none', { a: 1 }, 'data_backend_config'],
+    ['in place of another', { a: 1, data_backend_config: 'theirs.json' }, 'data_backend_config'],
+    ['as a flag', { a: 1, '--data_backend_config': 'theirs.json' }, '--data_backend_config'],
+  ])('is named to SimpleTuner %s', (_what, given, key) => {
+    const { path, config } = written(given, { trainer: simpletuner }, dataloader);
+    expect(config).toEqual({ a: 1, [key]: path });
+  });
+
+  it.each([null, undefined])('that is %j leaves the config alone', data => {
+    const given = { data_backend_config: 'own.json' };
+    expect(written(given, { trainer: simpletuner }, data).config).toEqual(given);
+  });
+
+  it('leaves the config of another trainer alone', () => {
+    expect(written({ a: 1 }, {}, dataloader).config).toEqual({ a: 1 });
+  });
+});
+
+describe('the command', () => {
+  it('of the rig gets its paths, each as one argument', () => {
+    const workDir = join(tempFolder(), 'with space; $(touch x)');
+    const argv = ['train', '--config={config_path}', '{output_dir}', '{resume_from}', '{other}'];
+    const {
+      argv: made,
+      cwd,
+      outputDir,
+      logFile,
+    } = prepared(offerOf('j1', 'a1'), rigOf(workDir, { trainer: { kind: 'command', argv } }));
+    expect(outputDir).toBe(join(cwd, 'output'));
+    expect(logFile).toBe(join(cwd, 'trainer.log'));
+    expect(made).toEqual(['train', `--config=${join(cwd, 'config.json')}`, outputDir, '', '{other}']);
+  });
+
+  it.each<[string, readonly string[], string]>([
+    ['python', ['python', 'python3'], 'python'],
+    ['python3 where there is no python', ['python3'], 'python3'],
+  ])('of SimpleTuner is %s', (_what, names, expected) => {
+    const bin = binWith(...names);
+    const rig = rigOf(tempFolder(), { trainer: simpletuner, env: { PATH: bin } });
+    expect(prepared(offerOf('j1', 'a1'), rig).argv).toEqual([join(bin, expected), '-m', 'simpletuner.train']);
+  });
+
+  it('does not depend on what the orchestrator sent', () => {
+    const argv = ['train', '{config_path}'];
+    const config = { trainer: 'command', command: 'rm', argv: ['rm'], '--trainer': 'rm' };
+    const rig = rigOf(tempFolder(), { trainer: { kind: 'command', argv } });
+    const made = prepared(offerOf('j1', 'a1', { config, provider: '{config_path}' }), rig);
+    expect(made.argv).toEqual(['train', join(made.cwd, 'config.json')]);
+  });
+});
+
+describe('a self-test', () => {
+  const offer = offerOf('j1', 'a1', { config: { trainer: 'selftest', seconds: 1 }, dataloader: {} });
+
+  it.each([simpletuner, { kind: 'command', argv: ['train'] } as const])(
+    'runs this program, not %j',
+    trainer => {
+      const rig = rigOf(tempFolder(), { trainer, ownCommand: ['/opt/node', '/opt/worker.js', 'worker'] });
+      const { argv, cwd } = prepared(offer, rig);
+      const path = join(cwd, 'config.json');
+      expect(argv).toEqual(['/opt/node', '/opt/worker.js', 'worker', 'selftest', '--config', path]);
+      expect(readJson(path)).toEqual(offer.config);
+    },
+  );
+
+  it('is refused where the rig says so, and nothing is written', () => {
+    const workDir = join(tempFolder(), 'jobs');
+    expect(prepareJob(offer, rigOf(workDir, { selftest: false }))).toEqual({
+      ok: false,
+      cause: 'rejected',
+      message: 'This rig runs no self-tests (--no-selftest)',
+    });
+    expect(existsSync(workDir)).toBe(false);
+  });
+});
+
+describe('finding a program', () => {
+  it('takes the first on PATH that can be started', () => {
+    const [first, second] = [tempFolder(), binWith('tool')];
+    writeFile(first, 'tool', 'no program', 0o644);
+    mkdirSync(join(first, 'other'));
+    const PATH = `:${first}:/nowhere:${second}:${binWith('tool', 'other')}`;
+    expect(findExecutable('tool', { PATH })).toBe(join(second, 'tool'));
+    expect(findExecutable('other', { PATH })).not.toBe(join(first, 'other'));
+    expect(findExecutable('none', { PATH })).toBeNull();
+    expect(findExecutable('tool', {})).toBeNull();
+  });
+
+  it('takes a path as it is', () => {
+    const bin = binWith('tool');
+    expect(findExecutable(join(bin, 'tool'), {})).toBe(join(bin, 'tool'));
+    expect(findExecutable(join(bin, 'none'), {})).toBeNull();
+    expect(findExecutable(bin, {})).toBeNull();
+  });
+
+  it('says what is missing and what to do', () => {
+    const env = { PATH: binWith('python3') };
+    const command = (program: string) => ({ kind: 'command', argv: [program, 'x'] }) as const;
+    expect(missingTrainer({ trainer: simpletuner, env })).toBeNull();
+    expect(missingTrainer({ trainer: command('python3'), env })).toBeNull();
+    expect(missingTrainer({ trainer: simpletuner, env: {} })).toMatch(
+      /^No trainer found: python or python3 is not on this machine\. Install SimpleTuner.*--trainer/,
+    );
+    expect(missingTrainer({ trainer: command('/opt/train'), env })).toMatch(
+      /^No trainer found: \/opt\/train is not/,
+    );
+  });
+});

@@ -1,0 +1,160 @@
+import type {
+  AgentFacts,
+  Attempt,
+  AttemptEnd,
+  EndedJob,
+  Job,
+  JobSpec,
+  LiveJob,
+  PendingJob,
+  StoredEvent,
+  Worker,
+} from '../../../main/orchestrator/model.ts';
+import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
+import {
+  finalStatuses,
+  type JobStatus,
+  liveStatuses,
+  type Requirements,
+  Target,
+} from '../../../protocol/job.ts';
+
+export const jobId = (id: string): JobId => JobId.parse(id);
+export const workerId = (id: string): WorkerId => WorkerId.parse(id);
+export const attemptId = (id: string): AttemptId => AttemptId.parse(id);
+
+/** When `advance` is asked, in most tests; what the builders make lies before it. */
+export const NOW = 1_000_000;
+
+export function makeNeeds(changes: Partial<Requirements> = {}): Requirements {
+  return { target: Target.enum.auto, gpuCount: 0, labels: {}, ...changes };
+}
+
+export function makeSpec(changes: Partial<JobSpec> = {}): JobSpec {
+  return { configName: 'demo', requirements: makeNeeds(), priority: 10, maxRetries: 3, ...changes };
+}
+
+export function makeEnd(changes: Partial<AttemptEnd> = {}): AttemptEnd {
+  return {
+    at: 900_000,
+    outcome: 'requeued',
+    cause: 'worker_lost',
+    error: 'the worker was lost',
+    exitCode: null,
+    signal: null,
+    ...changes,
+  };
+}
+
+export function makeAttempt(changes: Partial<Attempt> = {}): Attempt {
+  return {
+    id: attemptId('a1'),
+    jobId: jobId('j1'),
+    n: 1,
+    workerId: workerId('w1'),
+    offeredAt: 500_000,
+    startedAt: 600_000,
+    end: null,
+    ...changes,
+  };
+}
+
+const base = { id: jobId('j1'), order: 7, queuedAt: 400_000, progress: { step: 5 } } as const;
+
+/** Waits for its second attempt, the first having been lost, unless told. */
+export function makePending(changes: Partial<PendingJob> = {}): PendingJob {
+  return {
+    ...base,
+    spec: makeSpec(),
+    retriesUsed: 1,
+    attempt: makeAttempt({ end: makeEnd() }),
+    status: 'pending',
+    notBefore: 0,
+    ...changes,
+  };
+}
+
+export function makeLive(status: LiveJob['status'], changes: Partial<LiveJob> = {}): LiveJob {
+  const startedAt = status === 'dispatched' ? null : 600_000;
+  return {
+    ...base,
+    spec: makeSpec(),
+    retriesUsed: 0,
+    attempt: makeAttempt({ startedAt }),
+    status,
+    ...changes,
+  };
+}
+
+function makeEnded(status: EndedJob['status'], changes: Partial<EndedJob> = {}): EndedJob {
+  const cause = status === 'failed' ? 'trainer_exit' : null;
+  return {
+    ...base,
+    spec: makeSpec(),
+    retriesUsed: 0,
+    attempt: makeAttempt({ end: makeEnd({ outcome: status, cause, error: null }) }),
+    status,
+    endedAt: 900_000,
+    cause,
+    error: null,
+    ...changes,
+  };
+}
+
+export function makeJob(status: JobStatus): Job {
+  const live = liveStatuses.find(word => word === status);
+  if (live !== undefined) return makeLive(live);
+  const final = finalStatuses.find(word => word === status);
+  return final === undefined ? makePending() : makeEnded(final);
+}
+
+export function makeAgent(changes: Partial<AgentFacts> = {}): AgentFacts {
+  return {
+    capabilities: {
+      gpuCount: 1,
+      gpuName: 'RTX 4090',
+      gpuVramGb: 24,
+      accelerator: 'cuda',
+      driver: null,
+      gpus: [],
+    },
+    host: 'rig-1',
+    persistent: true,
+    labels: {},
+    protocol: 2,
+    instanceId: null,
+    agentVersion: null,
+    registeredAt: 0,
+    ...changes,
+  };
+}
+
+/** Has registered and is persistent, unless told. */
+export function makeWorker(changes: Partial<Worker> = {}): Worker {
+  return {
+    id: workerId('w1'),
+    name: 'rig',
+    type: 'persistent',
+    labels: {},
+    createdAt: 0,
+    agent: makeAgent(),
+    drain: null,
+    lastContactAt: null,
+    gone: null,
+    served: false,
+    ...changes,
+  };
+}
+
+export function makeEvent(seq: number): StoredEvent {
+  return { kind: 'worker', type: 'worker.registered', workerId: workerId('w1'), seq, at: 0 };
+}
+
+/** Whoever changes it gets an error. */
+export function freezeDeep<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) freezeDeep(part);
+  }
+  return value;
+}

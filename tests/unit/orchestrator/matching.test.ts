@@ -1,0 +1,140 @@
+/** Does this worker fit this job, and if not, why: SEMANTICS.md, sections 6 and 7. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compileMatcher, type Mismatch, shapeOf } from '../../../main/orchestrator/matching.ts';
+import { LabelPatterns } from '../../../protocol/labels.ts';
+import { makeNeeds } from './builders.ts';
+
+const misses = (
+  needs: Parameters<typeof makeNeeds>[0],
+  offering: { gpuCount?: number; labels?: Record<string, string> } = {},
+): readonly Mismatch[] => compileMatcher(makeNeeds(needs))({ gpuCount: 0, labels: {}, ...offering });
+
+const globs = (pattern: string, value: string): boolean =>
+  misses({ labels: { x: pattern } }, { labels: { x: value } }).length === 0;
+
+describe('a pattern', () => {
+  test.each([
+    ['a100', 'a100'],
+    ['a100*', 'a100-80gb'],
+    ['a100*', 'a100'],
+    ['*', 'org/a100'],
+    ['*', '.hidden'],
+    ['*a100*', 'org/nvidia/a100/80'],
+    ['*80gb', 'a100-80gb'],
+    ['a?00', 'a100'],
+    ['[ah]100', 'h100'],
+    ['[^a]100', 'h100'],
+    ['rtx[0-9]*', 'rtx4090'],
+  ])('%s is like %s', (pattern, value) => {
+    expect(globs(pattern, value)).toBe(true);
+  });
+
+  test.each([
+    ['a100', 'a100-80gb'],
+    ['a100', 'A100'],
+    ['a100*', 'A100-80gb'],
+    ['a100*', 'h100'],
+    ['*80gb', 'a100-80gb-sxm'],
+    ['a?00', 'a00'],
+    ['[ah]100', 'b100'],
+    ['[^a]100', 'a100'],
+    ['a.c', 'abc'],
+    ['', 'a'],
+  ])('%s is not like %s', (pattern, value) => {
+    expect(globs(pattern, value)).toBe(false);
+  });
+
+  test.each([
+    ['{a100,h100}', 'a100'],
+    ['a{1..3}', 'a2'],
+    ['!a100', 'h100'],
+    ['!(a100)', 'h100'],
+    ['@(a|b)', 'a'],
+    ['+(a)', 'aa'],
+    ['?(a)b', 'b'],
+    ['(a|b)', 'a'],
+    ['[a]+', 'aaa'],
+    ['a|b', 'a'],
+    ['^a', 'a'],
+    ['a$', 'a'],
+    ['"a"', 'a'],
+  ])('%s means itself and nothing like %s', (pattern, value) => {
+    expect(globs(pattern, value)).toBe(false);
+    expect(globs(pattern, pattern)).toBe(true);
+  });
+
+  test.each([
+    ['*(laptop)', 'rtx4090 (laptop)'],
+    ['NVIDIA (R) *', 'NVIDIA (R) RTX'],
+    ['c++*', 'c++17'],
+    ['{dev}*', '{dev}-1'],
+    ['\\(*', '(laptop)'],
+  ])('%s: what is not a glob is taken as it is written, beside a star: %s', (pattern, value) => {
+    expect(globs(pattern, value)).toBe(true);
+  });
+
+  test('that is empty is like an empty label only', () => {
+    expect(globs('', '')).toBe(true);
+    expect(misses({ labels: { x: '' } })).toHaveLength(1);
+  });
+
+  test('never throws, and is always like itself, whatever it is made of', () => {
+    const special = 'ab*?[]{}()+|!@^$.,/\\"\'-'.split('');
+    const piece = fc.oneof(fc.constantFrom(...special), fc.string({ maxLength: 2 }));
+    const pattern = fc.array(piece, { maxLength: 20 }).map(pieces => pieces.join('').slice(0, 64));
+    fc.assert(
+      fc.property(pattern, fc.string({ maxLength: 20 }), (text, other) => {
+        fc.pre(LabelPatterns.safeParse({ x: text }).success);
+        expect(globs(text, text)).toBe(true);
+        expect(typeof globs(text, other)).toBe('boolean');
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('a worker', () => {
+  test('that offers more than is asked fits', () => {
+    const offering = { gpuCount: 8, labels: { gpu: 'a100-80gb', team: 'nlp', rack: '4' } };
+    expect(misses({ gpuCount: 4, labels: { gpu: 'a100*', team: 'nlp' } }, offering)).toEqual([]);
+    expect(misses({ gpuCount: 8 }, offering)).toEqual([]);
+    expect(misses({})).toEqual([]);
+  });
+
+  test('has to match all labels, and every reason against it is told', () => {
+    const needs = { gpuCount: 2, labels: { gpu: 'a100*', team: 'nlp', rack: '4' } };
+    expect(misses(needs, { gpuCount: 1, labels: { gpu: 'h100', team: 'nlp' } })).toEqual([
+      { code: 'gpu_count', wanted: '2', there: '1' },
+      { code: 'label', wanted: 'gpu=a100*', there: 'h100' },
+      { code: 'label', wanted: 'rack=4', there: 'none' },
+    ]);
+  });
+
+  test.each(['constructor', 'toString', 'hasOwnProperty', '__proto__'])(
+    'has no label by accident: %s',
+    name => {
+      const labels = Object.fromEntries([[name, '*']]);
+      expect(misses({ labels })).toEqual([{ code: 'label', wanted: `${name}=*`, there: 'none' }]);
+      expect(misses({ labels }, { labels: Object.fromEntries([[name, 'x']]) })).toEqual([]);
+    },
+  );
+});
+
+describe('a shape', () => {
+  const needs = makeNeeds({ gpuCount: 2, labels: { a: '1', b: '2' } });
+
+  test('is the same for the same needs, in whatever order they are written', () => {
+    expect(shapeOf(makeNeeds({ gpuCount: 2, labels: { b: '2', a: '1' } }))).toBe(shapeOf(needs));
+  });
+
+  test.each([
+    makeNeeds({ gpuCount: 3, labels: needs.labels }),
+    makeNeeds({ gpuCount: 2, labels: { a: '1' } }),
+    makeNeeds({ gpuCount: 2, labels: { a: '2', b: '1' } }),
+    makeNeeds({ gpuCount: 2, labels: { a: '1,b=2' } }),
+    { ...needs, target: 'worker' as const },
+  ])('differs from that of %o', other => {
+    expect(shapeOf(other)).not.toBe(shapeOf(needs));
+  });
+});

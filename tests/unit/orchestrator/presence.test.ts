@@ -1,0 +1,170 @@
+/** Who is in contact, on which stream, with which open offer: SEMANTICS.md, sections 1 and 4. */
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { WorkerStream } from '../../../main/orchestrator/ports.ts';
+import { createPresenceBook, type PresenceBook } from '../../../main/orchestrator/presence.ts';
+import { WorkerCommand } from '../../../protocol/worker-api.ts';
+import { jobId, workerId } from './builders.ts';
+
+const w1 = workerId('w1');
+const w2 = workerId('w2');
+const ping: WorkerCommand = { type: 'ping' };
+
+function makeStream(): WorkerStream & { readonly sent: unknown[] } {
+  const sent: unknown[] = [];
+  return { sent, send: command => sent.push(command), end: () => sent.push('end') };
+}
+
+function makeOffer(job: string, attempt: string): WorkerCommand & { type: 'job_submit' } {
+  const command = WorkerCommand.parse({
+    type: 'job_submit',
+    job_id: job,
+    attempt_id: attempt,
+    config_name: 'demo',
+    config: {},
+    dataloader: null,
+    upload_endpoint: '/api/cloud/storage',
+    provider: null,
+    hf_token: null,
+  });
+  if (command.type !== 'job_submit') throw new Error('not an offer');
+  return command;
+}
+
+let book: PresenceBook;
+beforeEach(() => {
+  book = createPresenceBook();
+});
+
+test('nothing is known of a worker that was never heard', () => {
+  expect(book.of(w1)).toBeNull();
+  expect(book.offerOf(w1)).toBeNull();
+  expect(book.all()).toEqual([]);
+  expect(book.send(w1, ping)).toBe(false);
+  expect(book.hangUp(w1)).toBe(false);
+  expect(book.closed(w1, makeStream())).toBe(false);
+  book.settle(w1, 99);
+  book.offerSettled(w1, jobId('j1'));
+  expect(book.all()).toEqual([]);
+});
+
+test('contact is the last time it was heard, with or without a stream', () => {
+  book.heard(w1, 10);
+  expect(book.of(w1)).toEqual({ contactAt: 10, streaming: false, settledAt: 10 });
+  book.heard(w1, 25);
+  book.open(w1, makeStream(), 30);
+  expect(book.of(w1)).toMatchObject({ contactAt: 25, streaming: true });
+});
+
+test('settling lasts until the later of two moments', () => {
+  book.heard(w1, 10);
+  book.settle(w1, 510);
+  book.settle(w1, 60);
+  expect(book.of(w1)?.settledAt).toBe(510);
+});
+
+describe('a stream', () => {
+  test('carries what is sent to its worker alone', () => {
+    const [first, second] = [makeStream(), makeStream()];
+    book.open(w1, first, 0);
+    book.open(w2, second, 0);
+    expect(book.send(w1, ping)).toBe(true);
+    expect(first.sent).toEqual([ping]);
+    expect(second.sent).toEqual([]);
+    expect(book.streaming()).toEqual([w1, w2]);
+  });
+
+  test('is ended by the next one, and its own late end does nothing', () => {
+    const [older, newer] = [makeStream(), makeStream()];
+    book.open(w1, older, 0);
+    book.open(w1, newer, 5);
+    expect(older.sent).toEqual(['end']);
+    expect(book.closed(w1, older)).toBe(false);
+    expect(book.of(w1)?.streaming).toBe(true);
+    expect(book.send(w1, ping)).toBe(true);
+    expect(newer.sent).toEqual([ping]);
+    expect(older.sent).toEqual(['end']);
+  });
+
+  test('that closes leaves the worker known, and not streaming', () => {
+    const stream = makeStream();
+    book.open(w1, stream, 0);
+    book.open(w2, makeStream(), 0);
+    expect(book.closed(w1, stream)).toBe(true);
+    expect(book.closed(w1, stream)).toBe(false);
+    expect(book.streaming()).toEqual([w2]);
+    expect(book.all()).toEqual([w1, w2]);
+    expect(book.send(w1, ping)).toBe(false);
+    expect(stream.sent).toEqual([]);
+  });
+
+  test('is hung up once', () => {
+    const stream = makeStream();
+    book.open(w1, stream, 0);
+    expect(book.hangUp(w1)).toBe(true);
+    expect(book.hangUp(w1)).toBe(false);
+    expect(stream.sent).toEqual(['end']);
+  });
+
+  test('ends when its worker is forgotten, and with it all that was known', () => {
+    const stream = makeStream();
+    book.open(w1, stream, 0);
+    book.sendOffer(w1, makeOffer('j1', 'a1'), 0);
+    book.forget(w1);
+    expect(stream.sent.at(-1)).toBe('end');
+    expect(book.of(w1)).toBeNull();
+    expect(book.offerOf(w1)).toBeNull();
+  });
+});
+
+describe('an offer', () => {
+  const offer = makeOffer('j1', 'a1');
+
+  test('is counted, and keeps when it first went out', () => {
+    const stream = makeStream();
+    book.open(w1, stream, 0);
+    for (const at of [100, 200, 300]) book.sendOffer(w1, offer, at);
+    expect(stream.sent).toEqual([offer, offer, offer]);
+    expect(book.offerOf(w1)).toMatchObject({ jobId: 'j1', firstSentAt: 100, sent: 3 });
+  });
+
+  test('that finds no stream is not begun', () => {
+    book.heard(w1, 0);
+    book.sendOffer(w1, offer, 100);
+    expect(book.offerOf(w1)).toBeNull();
+    const stream = makeStream();
+    book.open(w1, stream, 200);
+    book.sendOffer(w1, offer, 200);
+    expect(book.offerOf(w1)).toMatchObject({ firstSentAt: 200, sent: 1 });
+  });
+
+  test('goes on counting while the stream is away, so that it is given up in time', () => {
+    const stream = makeStream();
+    book.open(w1, stream, 0);
+    book.sendOffer(w1, offer, 100);
+    book.closed(w1, stream);
+    book.sendOffer(w1, offer, 200);
+    expect(stream.sent).toHaveLength(1);
+    expect(book.offerOf(w1)).toMatchObject({ firstSentAt: 100, sent: 2 });
+  });
+
+  test.each([
+    ['another job', makeOffer('j2', 'a2')],
+    ['the next attempt of the same job', makeOffer('j1', 'a2')],
+  ])('of %s is counted anew', (_what, next) => {
+    book.open(w1, makeStream(), 0);
+    book.sendOffer(w1, offer, 100);
+    book.sendOffer(w1, next, 200);
+    expect(book.offerOf(w1)).toMatchObject({ jobId: next.job_id, firstSentAt: 200, sent: 1 });
+  });
+
+  test('is settled by word of its own job only', () => {
+    book.open(w1, makeStream(), 0);
+    book.sendOffer(w1, offer, 100);
+    book.offerSettled(w1, jobId('j9'));
+    expect(book.offerOf(w1)).not.toBeNull();
+    book.offerSettled(w1, jobId('j1'));
+    expect(book.offerOf(w1)).toBeNull();
+    book.offerSettled(w1, jobId('j1'));
+    expect(book.offerOf(w1)).toBeNull();
+  });
+});

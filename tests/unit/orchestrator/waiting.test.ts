@@ -1,0 +1,76 @@
+/** The one line that says why a job waits: SEMANTICS.md, section 6, in the guide's own words. */
+import { expect, test } from 'vitest';
+import { type Candidate, whyWaiting } from '../../../main/orchestrator/waiting.ts';
+import type { WorkerStatus } from '../../../protocol/worker.ts';
+import { makeNeeds } from './builders.ts';
+
+const makeCandidate = (
+  status: WorkerStatus,
+  gpuCount = 1,
+  labels: Candidate['offering']['labels'] = {},
+): Candidate => ({ status, offering: { gpuCount, labels } });
+
+const a100 = makeNeeds({ gpuCount: 1, labels: { gpu_type: 'a100*' } });
+
+test.each<
+  readonly [what: string, line: string, needs: ReturnType<typeof makeNeeds>, candidates: readonly Candidate[]]
+>([
+  ['no worker at all', 'No idle workers: no worker has been created yet', makeNeeds(), []],
+  [
+    'one that is busy',
+    'No idle workers: 0 of 1 worker can take this job: 1 busy',
+    makeNeeds(),
+    [makeCandidate('busy')],
+  ],
+  [
+    'several, by what keeps them',
+    'No idle workers: 0 of 5 workers can take this job: 2 offline, 1 busy, 1 draining, 1 still connecting',
+    makeNeeds(),
+    (['offline', 'busy', 'offline', 'draining', 'connecting'] as const).map(status => makeCandidate(status)),
+  ],
+  [
+    'too few GPUs everywhere',
+    'GPU requirements not met: 0 of 3 workers can take this job: 3 with fewer than 4 GPUs (have 1, 2)',
+    makeNeeds({ gpuCount: 4 }),
+    [makeCandidate('idle', 2), makeCandidate('idle', 1), makeCandidate('offline', 2)],
+  ],
+  [
+    'too few GPUs here, busy there',
+    'No idle workers: 0 of 2 workers can take this job: 1 busy, 1 with fewer than 4 GPUs (have 1)',
+    makeNeeds({ gpuCount: 4 }),
+    [makeCandidate('busy', 4), makeCandidate('idle', 1)],
+  ],
+  [
+    'a label that nobody has like that',
+    'No idle workers: 0 of 5 workers can take this job: 2 offline, 1 busy, 2 label gpu_type=a100* (have h100, rtx4090)',
+    a100,
+    [
+      makeCandidate('offline', 1, { gpu_type: 'a100-80gb' }),
+      makeCandidate('offline', 1, { gpu_type: 'a100' }),
+      makeCandidate('busy', 1, { gpu_type: 'a100' }),
+      makeCandidate('idle', 1, { gpu_type: 'rtx4090' }),
+      makeCandidate('idle', 1, { gpu_type: 'h100' }),
+    ],
+  ],
+  [
+    'a label that nobody has at all, and too few GPUs, each worker counted once',
+    'No idle workers: 0 of 2 workers can take this job: 1 with fewer than 1 GPUs (have 0), 1 label gpu_type=a100* (have none)',
+    a100,
+    [makeCandidate('idle', 0), makeCandidate('idle', 1)],
+  ],
+  [
+    'one that is free',
+    'An idle worker fits: the job is next',
+    a100,
+    [makeCandidate('busy'), makeCandidate('idle', 1, { gpu_type: 'a100' })],
+  ],
+])('%s', (_what, line, needs, candidates) => {
+  expect(whyWaiting(needs, candidates)).toBe(line);
+});
+
+test('of many values that are there, five are named', () => {
+  const candidates = Array.from({ length: 9 }, (_, index) =>
+    makeCandidate('idle', 1, { gpu_type: `t${index}` }),
+  );
+  expect(whyWaiting(a100, candidates)).toMatch(/9 label gpu_type=a100\* \(have t0, t1, t2, t3, t4\)$/);
+});

@@ -1,0 +1,84 @@
+/** No schema of a request or an answer throws, whatever it is given: FAULTS.md S12, S23. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { z } from 'zod';
+import * as adminApi from '../../../protocol/admin-api.ts';
+import type { Call } from '../../../protocol/call.ts';
+import { LabelPatterns, Labels } from '../../../protocol/labels.ts';
+import { Problem } from '../../../protocol/problem.ts';
+import { AnyProgress, Progress } from '../../../protocol/progress.ts';
+import { StatusReport, WorkerCommand, workerApi } from '../../../protocol/worker-api.ts';
+
+const { workersApi, queueApi, eventsApi, systemApi } = adminApi;
+const rows: readonly (readonly [string, Call])[] = [
+  workerApi,
+  workersApi,
+  queueApi,
+  eventsApi,
+  systemApi,
+].flatMap(table => Object.entries<Call>(table));
+const partsOf = ([name, row]: readonly [string, Call]): readonly (readonly [string, z.ZodType])[] => [
+  [`${name} params`, row.params],
+  [`${name} query`, row.query],
+  [`${name} body`, row.body],
+  [`${name} reply`, row.reply],
+];
+const schemas: readonly (readonly [string, z.ZodType])[] = [
+  ...rows.flatMap(partsOf),
+  ['StatusReport', StatusReport],
+  ['WorkerCommand', WorkerCommand],
+  ['Labels', Labels],
+  ['LabelPatterns', LabelPatterns],
+  ['Progress', Progress],
+  ['AnyProgress', AnyProgress],
+  ['Problem', Problem],
+];
+
+/** The words of the contract, so that what is made up gets past the first check now and then. */
+const known =
+  'id worker_id job_id attempt_id name status type reason labels worker_labels config config_name dataloader gpu_info ' +
+  'gpus gpu_count count vram_gb progress job_progress metrics step error exit_code signal cause protocol limit offset ' +
+  'upload_endpoint kind seq at __proto__ constructor toString';
+const words =
+  'job_submit job_cancel shutdown ping starting training failed pending auto worker job reset w_1 /api 12 true *a* *a*a*a*';
+const leaf = fc.oneof(
+  fc.constantFrom<unknown>(...words.split(' '), null, true, 0, -1, 1, 1e308, Number.NaN, 2 ** 53),
+  fc.string(),
+  fc.jsonValue(),
+);
+const { value } = fc.letrec<{ value: unknown }>(tie => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    leaf,
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(fc.constantFrom(...known.split(' ')), tie('value'), { maxKeys: 8 }),
+  ),
+}));
+
+test.each(schemas)('%s', (_name, schema) => {
+  fc.assert(
+    fc.property(fc.oneof(value, fc.anything()), given => {
+      const result = schema.safeParse(given);
+      if (!result.success) expect(result.error.issues.length).toBeGreaterThan(0);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('a body of a thousand levels is read or refused, no worse', () => {
+  const deep = Array.from({ length: 1_000 }).reduce<unknown>(
+    inner => ({ config: inner, progress: inner }),
+    1,
+  );
+  for (const [, schema] of schemas) expect(schema.safeParse(deep)).toHaveProperty('success');
+});
+
+test('what is checked is a copy: the prototype of everything stays as it is', () => {
+  const before = Object.getOwnPropertyNames(Object.prototype);
+  const hostile: unknown = JSON.parse(
+    '{"__proto__": {"polluted": 1}, "constructor": {"prototype": {"polluted": 1}}}',
+  );
+  for (const [, schema] of schemas) schema.safeParse(hostile);
+  expect(Object.getOwnPropertyNames(Object.prototype)).toEqual(before);
+  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+});

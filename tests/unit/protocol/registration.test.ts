@@ -1,0 +1,188 @@
+/** How agents introduce themselves, in the guide's spelling and in the published agent's: CONTRACT.md, section 1. */
+import { describe, expect, test } from 'vitest';
+import { workerApi } from '../../../protocol/worker-api.ts';
+
+const parse = (body: unknown) => workerApi.register.body.parse(body);
+const accepts = (body: unknown): boolean => workerApi.register.body.safeParse(body).success;
+
+const gpu = { index: 0, name: 'A100', vram_gb: 80 };
+
+const nothing = {
+  capabilities: {
+    gpuCount: 0,
+    gpuName: null,
+    gpuVramGb: null,
+    accelerator: null,
+    driver: null,
+    gpus: [],
+  },
+  host: null,
+  persistent: null,
+  labels: null,
+  currentJobId: null,
+  currentAttemptId: null,
+  protocol: 1,
+  instanceId: null,
+  agentVersion: null,
+};
+
+describe('both spellings come out as one shape', () => {
+  const capabilities = {
+    ...nothing.capabilities,
+    gpuCount: 4,
+    gpuName: 'A100',
+    gpuVramGb: 80,
+    accelerator: 'cuda',
+  };
+
+  test('the guide’s, flat', () => {
+    const body = { gpu_count: 4, gpu_name: 'A100', gpu_vram_gb: 80, accelerator_type: 'cuda' };
+    expect(parse(body)).toEqual({ ...nothing, capabilities });
+  });
+
+  test('the published agent’s, in gpu_info', () => {
+    const body = {
+      name: 'rig-1',
+      gpu_info: { name: 'A100', vram_gb: 80, count: 4, driver: '550.54', accelerator: 'cuda' },
+      persistent: false,
+      provider: null,
+      labels: {},
+      current_job_id: 'j_1',
+    };
+    expect(parse(body)).toEqual({
+      ...nothing,
+      capabilities: { ...capabilities, driver: '550.54' },
+      host: 'rig-1',
+      persistent: false,
+      currentJobId: 'j_1',
+    });
+  });
+
+  test('the published agent’s on a machine without torch', () => {
+    const gpuInfo = { name: 'Unknown', vram_gb: null, count: 0, accelerator: null };
+    const body = { name: 'rig-1', gpu_info: gpuInfo, persistent: true, current_job_id: null };
+    expect(parse(body)).toEqual({
+      ...nothing,
+      capabilities: { ...nothing.capabilities, gpuName: 'Unknown' },
+      host: 'rig-1',
+      persistent: true,
+    });
+  });
+
+  test('where both are sent, the flat one wins, figure by figure', () => {
+    const body = { gpu_count: 2, gpu_info: { name: 'A100', vram_gb: 80, count: 4, accelerator: 'cuda' } };
+    expect(parse(body).capabilities).toEqual({ ...capabilities, gpuCount: 2 });
+    expect(parse({ ...body, gpu_count: 0 }).capabilities.gpuCount).toBe(0);
+    expect(parse({ ...body, gpu_count: null }).capabilities.gpuCount).toBe(4);
+  });
+
+  test('nothing at all, and everything null, is a machine of which nothing is known', () => {
+    expect(parse({})).toEqual(nothing);
+    expect(
+      parse({
+        gpu_count: null,
+        gpu_name: null,
+        gpu_vram_gb: null,
+        accelerator_type: null,
+        gpu_info: null,
+        name: null,
+        persistent: null,
+        provider: null,
+        labels: null,
+        current_job_id: null,
+        current_attempt_id: null,
+        protocol: null,
+        instance_id: null,
+        agent_version: null,
+      }),
+    ).toEqual(nothing);
+    const empty = { name: null, vram_gb: null, count: null, driver: null, accelerator: null, gpus: null };
+    expect(parse({ gpu_info: empty })).toEqual(nothing);
+  });
+
+  test('this version’s own agent tells more', () => {
+    const gpus = [gpu];
+    const body = {
+      gpu_info: { gpus },
+      protocol: 2,
+      instance_id: 'i_1',
+      agent_version: '0.1.0',
+      current_job_id: 'j_1',
+      current_attempt_id: 'a_1',
+    };
+    expect(parse(body)).toEqual({
+      ...nothing,
+      capabilities: { ...nothing.capabilities, gpus },
+      protocol: 2,
+      instanceId: 'i_1',
+      agentVersion: '0.1.0',
+      currentJobId: 'j_1',
+      currentAttemptId: 'a_1',
+    });
+  });
+});
+
+test.each([
+  [undefined, 1],
+  [1, 1],
+  [2, 2],
+  [3, 2],
+])('protocol %s is spoken as %d', (protocol, spoken) => {
+  expect(parse({ protocol }).protocol).toBe(spoken);
+});
+
+test('an empty set of labels never wipes the ones that are known', () => {
+  expect(parse({ labels: {} }).labels).toBeNull();
+  expect(parse({ labels: { rack: 4 } }).labels).toEqual({ rack: '4' });
+});
+
+test('what a later agent sends beside that is no reason to refuse it', () => {
+  expect(parse({ hair_colour: 'red', gpu_info: { fans: 3 } })).toEqual(nothing);
+});
+
+test.each([
+  { gpu_count: 1024, gpu_vram_gb: 1e6, gpu_name: 'x'.repeat(200) },
+  { gpu_vram_gb: 0 },
+  { gpu_info: { gpus: Array.from({ length: 1024 }, () => gpu) } },
+  { gpu_info: { gpus: [{ index: 1023, name: 'x'.repeat(200), vram_gb: 1e6 }] } },
+  { gpu_info: { gpus: [{ ...gpu, vram_gb: 0 }] } },
+  { protocol: 1000 },
+])('is let in at its limits: %o', body => {
+  expect(accepts(body)).toBe(true);
+});
+
+test.each([
+  { gpu_count: -1 },
+  { gpu_count: 1.5 },
+  { gpu_count: '4' },
+  { gpu_count: 1025 },
+  { gpu_vram_gb: -1 },
+  { gpu_vram_gb: 1e308 },
+  { gpu_name: 'x'.repeat(201) },
+  { gpu_info: [] },
+  { gpu_info: { count: Number.NaN } },
+  { gpu_info: { gpus: [{ index: 0 }] } },
+  { gpu_info: { gpus: [{ ...gpu, index: -1 }] } },
+  { gpu_info: { gpus: [{ ...gpu, index: 0.5 }] } },
+  { gpu_info: { gpus: [{ ...gpu, index: 1024 }] } },
+  { gpu_info: { gpus: [{ ...gpu, name: 'x'.repeat(201) }] } },
+  { gpu_info: { gpus: [{ ...gpu, vram_gb: -1 }] } },
+  { gpu_info: { gpus: [{ ...gpu, vram_gb: 1e7 }] } },
+  { gpu_info: { gpus: Array.from({ length: 1025 }, () => gpu) } },
+  { name: 42 },
+  { name: 'x'.repeat(201) },
+  { persistent: 'yes' },
+  { labels: { rack: {} } },
+  { current_job_id: '../j_1' },
+  { current_attempt_id: '' },
+  { protocol: 0 },
+  { protocol: 1.5 },
+  { protocol: 1001 },
+  { protocol: '2' },
+])('is refused: %o', body => {
+  expect(accepts(body)).toBe(false);
+});
+
+test.each([null, 'text', 42, [], [{}]])('is no registration: %o', body => {
+  expect(accepts(body)).toBe(false);
+});

@@ -1,0 +1,185 @@
+/** What people and scripts ask of the queue: CONTRACT.md, section 1. */
+import { describe, expect, test } from 'vitest';
+import { queueApi, SubmitRequest, workersApi } from '../../../protocol/admin-api.ts';
+import { isFinal, JobStatus, priorityName } from '../../../protocol/job.ts';
+
+/** `field: message` for each reason of a refusal; empty when it is accepted. */
+function complaints(body: unknown): readonly string[] {
+  const issues = SubmitRequest.safeParse(body).error?.issues ?? [];
+  return issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+}
+
+describe('a submit', () => {
+  test('needs no more than the name of a config', () => {
+    expect(SubmitRequest.parse({ config_name: 'demo' })).toEqual({
+      config_name: 'demo',
+      target: 'auto',
+      worker_labels: {},
+      priority: 10,
+      max_retries: 3,
+    });
+  });
+
+  test('may bring its config along, of whatever the trainer makes of it', () => {
+    const config = {
+      '--num_processes': 2,
+      nested: { list: [1, null, { deep: true }] },
+      LD_PRELOAD: '$(touch x)\n',
+    };
+    expect(SubmitRequest.parse({ config }).config).toEqual(config);
+    expect(SubmitRequest.parse({ config: {}, config_name: 'demo' })).toMatchObject({
+      config: {},
+      config_name: 'demo',
+    });
+  });
+
+  test('is kept as it is said', () => {
+    const body = {
+      config_name: 'demo',
+      target: 'worker',
+      worker_labels: { gpu_type: 'a100*' },
+      gpu_count: 0,
+      priority: 50,
+      max_retries: 0,
+    };
+    expect(SubmitRequest.parse(body)).toEqual(body);
+  });
+
+  test.each([
+    { config_name: 'x' },
+    { config_name: 'x'.repeat(200) },
+    { config: {}, gpu_count: 1024 },
+    { config: {}, priority: 0 },
+    { config: {}, max_retries: 100 },
+  ])('is let in at its limits: %o', body => {
+    expect(complaints(body)).toEqual([]);
+  });
+
+  test.each(['gpus', 'worker_label', 'Config_name', 'constructor'])(
+    'names a key that it does not know: %s',
+    key => {
+      expect(complaints({ config_name: 'demo', [key]: 1 })).toEqual([expect.stringContaining(`"${key}"`)]);
+    },
+  );
+
+  test('names __proto__ too', () => {
+    expect(complaints(JSON.parse('{"config_name": "demo", "__proto__": {}}'))).toEqual([
+      expect.stringContaining('__proto__'),
+    ]);
+  });
+
+  test('needs a config_name or a config', () => {
+    expect(complaints({ target: 'worker' })).toEqual([
+      'config_name: a config_name, or a config in line, is needed',
+    ]);
+  });
+
+  test.each<readonly [field: string, body: unknown]>([
+    ['config_name', { config_name: '' }],
+    ['config_name', { config_name: 'x'.repeat(201) }],
+    ['config_name', { config_name: 42 }],
+    ['config_name', { config_name: null }],
+    ['config', { config: [] }],
+    ['config', { config: 'demo' }],
+    ['config', { config: null }],
+    ['target', { config: {}, target: 'moon' }],
+    ['worker_labels', { config: {}, worker_labels: [] }],
+    ['worker_labels.gpu', { config: {}, worker_labels: { gpu: '*a*a*a*a*b' } }],
+    ['gpu_count', { config: {}, gpu_count: -1 }],
+    ['gpu_count', { config: {}, gpu_count: 1.5 }],
+    ['gpu_count', { config: {}, gpu_count: '2' }],
+    ['gpu_count', { config: {}, gpu_count: 1025 }],
+    ['priority', { config: {}, priority: 51 }],
+    ['priority', { config: {}, priority: -1 }],
+    ['priority', { config: {}, priority: 'high' }],
+    ['max_retries', { config: {}, max_retries: -1 }],
+    ['max_retries', { config: {}, max_retries: 0.5 }],
+    ['max_retries', { config: {}, max_retries: 101 }],
+    ['max_retries', { config: {}, max_retries: 1e15 }],
+    ['', []],
+    ['', null],
+    ['', 'demo'],
+  ])('is refused over %s: %o', (field, body) => {
+    expect(complaints(body)).toEqual([expect.stringMatching(new RegExp(`^${field}: `))]);
+  });
+});
+
+describe('the list of jobs', () => {
+  const query = (given: object) => queueApi.list.query.safeParse(given).data;
+
+  test('shows the first fifty, the ended ones too', () => {
+    expect(query({})).toEqual({ limit: 50, offset: 0, include_completed: true });
+  });
+
+  test('takes what a query string can carry', () => {
+    expect(query({ status: 'running', limit: '500', offset: '10', include_completed: 'false' })).toEqual({
+      status: 'running',
+      limit: 500,
+      offset: 10,
+      include_completed: false,
+    });
+  });
+
+  test('may begin anywhere and be as short as one', () => {
+    expect(query({ limit: '1', offset: '0' })).toMatchObject({ limit: 1, offset: 0 });
+  });
+
+  test.each<readonly [status: string, meant: string]>([
+    ['queued', 'pending'],
+    ['training', 'running'],
+    ...JobStatus.options.map(status => [status, status] as const),
+  ])('knows the status %s as %s', (status, meant) => {
+    expect(query({ status })?.status).toBe(meant);
+  });
+
+  test.each([
+    { status: 'asleep' },
+    { status: '' },
+    { limit: '0' },
+    { limit: '501' },
+    { limit: '1.5' },
+    { limit: 'all' },
+    { limit: ['1', '2'] },
+    { offset: '-1' },
+    { offset: '0.5' },
+    { offset: '1000000001' },
+    { offset: '1e99' },
+    { include_completed: 'perhaps' },
+  ])('refuses %o', given => {
+    expect(query(given)).toBeUndefined();
+  });
+});
+
+test('workers are listed by one of the five states', () => {
+  const { query } = workersApi.list;
+  for (const status_filter of ['connecting', 'idle', 'busy', 'draining', 'offline']) {
+    expect(query.parse({ status_filter })).toEqual({ status_filter });
+  }
+  expect(query.safeParse({ status_filter: 'IDLE' }).success).toBe(false);
+});
+
+test('a drain may say why, shortly', () => {
+  const { body } = workersApi.drain;
+  expect(body.parse({})).toEqual({});
+  expect(body.parse({ reason: null })).toEqual({ reason: null });
+  expect(body.parse({ reason: 'new GPU' })).toEqual({ reason: 'new GPU' });
+  expect(body.safeParse({ reason: 'x'.repeat(501) }).success).toBe(false);
+});
+
+test.each([
+  [0, 'low'],
+  [9, 'low'],
+  [10, 'normal'],
+  [19, 'normal'],
+  [20, 'high'],
+  [30, 'urgent'],
+  [39, 'urgent'],
+  [40, 'critical'],
+  [50, 'critical'],
+])('priority %d is called %s', (priority, name) => {
+  expect(priorityName(priority)).toBe(name);
+});
+
+test('a job is over when it is completed, failed or cancelled', () => {
+  expect(JobStatus.options.filter(isFinal)).toEqual(['completed', 'failed', 'cancelled']);
+});

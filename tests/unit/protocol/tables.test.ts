@@ -1,0 +1,155 @@
+/** The contract as tables: every row complete, and no two the same. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { eventsApi, queueApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { type Call, call, permissions } from '../../../protocol/call.ts';
+import { UiEvent } from '../../../protocol/events.ts';
+import { accept, Problem, problems, refuse } from '../../../protocol/problem.ts';
+import { version } from '../../../protocol/version.ts';
+import { workerApi } from '../../../protocol/worker-api.ts';
+
+const rows = [workerApi, workersApi, queueApi, eventsApi, systemApi].flatMap(table =>
+  Object.values<Call>(table),
+);
+
+test('the version is that of the package', () => {
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+  expect(JSON.parse(text)).toMatchObject({ version });
+});
+
+describe('the calls', () => {
+  test('differ in method or path', () => {
+    const names = rows.map(({ method, path }) => `${method} ${path.replace(/:\w+/g, ':')}`);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test('are these, each for whom it is meant', () => {
+    const addresses = rows.map(row => {
+      const stream = row.stream === true ? ', stream' : '';
+      return `${row.method} ${row.path} (${row.authority}${stream})`;
+    });
+    expect(addresses).toEqual([
+      'POST /api/workers/register (worker)',
+      'GET /api/workers/stream (worker, stream)',
+      'POST /api/workers/heartbeat (worker)',
+      'GET /api/workers/queue (worker)',
+      'POST /api/workers/job/:id/status (worker)',
+      'POST /api/workers/disconnect (worker)',
+      'GET /api/admin/workers (admin.workers)',
+      'POST /api/admin/workers (admin.workers)',
+      'GET /api/admin/workers/:id (admin.workers)',
+      'DELETE /api/admin/workers/:id (admin.workers)',
+      'POST /api/admin/workers/:id/drain (admin.workers)',
+      'POST /api/admin/workers/:id/undrain (admin.workers)',
+      'POST /api/admin/workers/:id/token (admin.workers)',
+      'POST /api/queue/submit (queue.submit)',
+      'GET /api/queue (queue.view)',
+      'GET /api/queue/:id (queue.view)',
+      'POST /api/queue/:id/cancel (queue.cancel)',
+      'GET /api/events (queue.view, stream)',
+      'GET /health/live (open)',
+      'GET /api/version (open)',
+    ]);
+  });
+
+  test.each([
+    ['heartbeat', workerApi.heartbeat.reply, { cancel: null, abandon_job: null, heartbeat_interval_s: 30 }],
+    ['status report', workerApi.reportStatus.reply, {}],
+    ['disconnect', workerApi.disconnect.reply, {}],
+    ['delete', workersApi.remove.reply, { worker_id: 'w_1' }],
+    [
+      'submit',
+      queueApi.submit.reply,
+      {
+        job_id: 'j_1',
+        status: 'queued',
+        allocated_worker_id: null,
+        allocated_gpus: null,
+        queue_position: 1,
+        reason: 'r',
+      },
+    ],
+  ])('say that they did what was asked: %s', (_what, reply, rest) => {
+    expect(reply.parse({ success: true, ...rest })).toEqual({ success: true, ...rest });
+    expect(reply.safeParse({ success: false, ...rest }).success).toBe(false);
+  });
+
+  test('say who answers, to whoever asks', () => {
+    expect(systemApi.live.reply.parse({ status: 'live' })).toEqual({ status: 'live' });
+    const answer = { name: 'trainyard', version, protocol: 2 };
+    expect(systemApi.version.reply.parse(answer)).toEqual(answer);
+  });
+
+  test.each(rows)('$method $path names its parameters and says what it does', row => {
+    const inPath = [...row.path.matchAll(/:([a-z_]+)/g)].map(([, name]) => name);
+    expect(Object.keys((row.params as z.ZodObject).shape)).toEqual(inPath);
+    expect(row.summary).toMatch(/^[A-Z].+[^.]$/);
+    expect(['open', 'worker', ...permissions]).toContain(row.authority);
+  });
+
+  test('take nothing where nothing is said', () => {
+    const parts = { method: 'GET', path: '/x', authority: 'open', summary: 'Nothing' } as const;
+    const row = call({ ...parts, reply: z.string() });
+    for (const part of [row.params, row.query, row.body]) expect(part.parse({ x: 1 })).toEqual({});
+    expect(row.reply.parse('y')).toBe('y');
+  });
+});
+
+describe('the reasons for a refusal', () => {
+  test.each(Object.entries(problems))('%s is an error of HTTP with a title', (_code, { status, title }) => {
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(status).toBeLessThan(600);
+    expect(title).toMatch(/^[A-Z]/);
+  });
+
+  test('carry their sentence, and the stop only where it is meant', () => {
+    expect(refuse('job_final', 'over')).toEqual({
+      ok: false,
+      refusal: { code: 'job_final', detail: 'over' },
+    });
+    expect(refuse('job_final', 'over', 'stop').refusal).toEqual({
+      code: 'job_final',
+      detail: 'over',
+      action: 'stop',
+    });
+    expect(accept(3)).toEqual({ ok: true, value: 3 });
+  });
+
+  test('are read by clients whatever the code, so that an older one understands a newer server', () => {
+    const problem = { type: 'about:blank', title: 'T', status: 409, detail: 'D', code: 'code_of_tomorrow' };
+    expect(Problem.parse({ ...problem, extra: 1 })).toEqual(problem);
+    const full = { ...problem, action: 'stop', errors: [{ field: 'f', message: 'm' }], request_id: 'r_1' };
+    expect(Problem.parse(full)).toEqual(full);
+    expect(Problem.safeParse({ ...problem, action: 'go' }).success).toBe(false);
+  });
+});
+
+describe('an event', () => {
+  const envelope = { seq: 7, at: '2026-01-02T03:04:05.678Z' };
+
+  test.each([
+    { ...envelope, kind: 'reset' },
+    { ...envelope, kind: 'worker', type: 'worker.offline', worker_id: 'w_1', worker: null },
+    {
+      ...envelope,
+      kind: 'job',
+      type: 'job.failed',
+      job_id: 'j_1',
+      worker_id: null,
+      attempt: 0,
+      cause: 'worker_lost',
+      job: null,
+    },
+  ])('is read as it was written: $kind', event => {
+    expect(UiEvent.parse(event)).toEqual(event);
+  });
+
+  test.each([
+    { ...envelope, kind: 'weather' },
+    { ...envelope, kind: 'worker', type: 'job.failed', worker_id: 'w_1', worker: null },
+    { kind: 'reset', seq: 7, at: 'yesterday' },
+  ])('is refused: %o', event => {
+    expect(UiEvent.safeParse(event).success).toBe(false);
+  });
+});

@@ -1,0 +1,141 @@
+/** Ids, names and labels: what is let in, and what only looks like one. FAULTS.md S8, S9, S14, S15. */
+import { describe, expect, test } from 'vitest';
+import { NewWorker, queueApi, workersApi } from '../../../protocol/admin-api.ts';
+import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
+import { LabelPatterns, Labels } from '../../../protocol/labels.ts';
+import { workerApi } from '../../../protocol/worker-api.ts';
+
+describe('an id', () => {
+  test.each(['a', 'w_0123', 'A-b_9', '-', 'x'.repeat(64)])('may be %s', id => {
+    for (const schema of [WorkerId, JobId, AttemptId]) expect(schema.parse(id)).toBe(id);
+  });
+
+  test.each([
+    '',
+    '.',
+    '..',
+    '../x',
+    'a/b',
+    'a\\b',
+    '%00',
+    '%2e%2e',
+    'a\u0000',
+    'a\n',
+    'a b',
+    'a.b',
+    'ä',
+    '１',
+    'x'.repeat(65),
+    'x'.repeat(10_000),
+    42,
+    null,
+    ['a'],
+  ])('may not be %j', id => {
+    for (const schema of [WorkerId, JobId, AttemptId]) expect(schema.safeParse(id).success).toBe(false);
+    for (const { params } of [queueApi.get, queueApi.cancel, workersApi.drain, workerApi.reportStatus]) {
+      expect(params.safeParse({ id }).success).toBe(false);
+    }
+    expect(workerApi.stream.query.safeParse({ worker_id: id }).success).toBe(false);
+  });
+});
+
+describe('the name of a worker', () => {
+  const nameOf = (name: unknown) => NewWorker.safeParse({ name }).data?.name;
+
+  test.each([
+    ['rig 3', 'rig 3'],
+    ['  rig 3  ', 'rig 3'],
+    ['ключ-Ü-机器', 'ключ-Ü-机器'],
+    ['🦊', '🦊'],
+    ['<b>rig</b>', '<b>rig</b>'],
+    ['x'.repeat(100), 'x'.repeat(100)],
+  ])('may be %j', (name, kept) => {
+    expect(nameOf(name)).toBe(kept);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['blanks', '   '],
+    ['101 letters', 'x'.repeat(101)],
+    ['a line break', 'rig\nevent: forged'],
+    ['a carriage return', 'rig\rdata: forged'],
+    ['NUL', 'rig\u0000'],
+    ['an ANSI escape', '\u001B[31mrig'],
+    ['a C1 control', 'rig\u0085x'],
+    ['a right-to-left override', 'rig\u202Egpj.exe'],
+    ['a direction isolate', 'rig\u2066x'],
+    ['a zero-width space', 'ri\u200Bg'],
+    ['a line separator', 'rig\u2028x'],
+    ['a paragraph separator', 'rig\u2029x'],
+    ['no text', 42],
+    ['null', null],
+  ])('may not hold %s', (_what, name) => {
+    expect(nameOf(name)).toBeUndefined();
+  });
+
+  test('is needed; the type and the labels have their defaults', () => {
+    expect(NewWorker.safeParse({}).success).toBe(false);
+    expect(NewWorker.parse({ name: 'rig' })).toEqual({ name: 'rig', worker_type: 'persistent', labels: {} });
+    for (const worker_type of ['persistent', 'ephemeral']) {
+      expect(NewWorker.parse({ name: 'rig', worker_type })).toMatchObject({ worker_type });
+    }
+    expect(NewWorker.safeParse({ name: 'rig', worker_type: 'eternal' }).success).toBe(false);
+  });
+});
+
+describe('labels', () => {
+  const many = (count: number, key = 'k') =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${key}${index}`, 'v']));
+
+  test('take numbers and booleans as their text', () => {
+    expect(Labels.parse({ rack: 4, spot: true, ratio: 0.5, gpu: 'a100' })).toEqual({
+      rack: '4',
+      spot: 'true',
+      ratio: '0.5',
+      gpu: 'a100',
+    });
+  });
+
+  test.each([
+    ['64 of them', many(64)],
+    ['64 letters in a name', { ['k'.repeat(64)]: 'v' }],
+    ['64 letters in a value', { k: 'v'.repeat(64) }],
+    ['three stars', { k: '*a*b*' }],
+    ['an empty value', { k: '' }],
+    ['names that every object has', { constructor: 'a', toString: 'b' }],
+  ])('may be %s', (_what, labels) => {
+    expect(Labels.parse(labels)).toEqual(labels);
+    expect(LabelPatterns.parse(labels)).toEqual(labels);
+  });
+
+  test.each([
+    ['65 of them', many(65)],
+    ['10,000 of them', many(10_000)],
+    ['an empty name', { '': 'v' }],
+    ['65 letters in a name', { ['k'.repeat(65)]: 'v' }],
+    ['65 letters in a value', { k: 'v'.repeat(65) }],
+    ['null', { k: null }],
+    ['a list', { k: ['v'] }],
+    ['an object', { k: {} }],
+    ['no number', { k: Number.NaN }],
+    ['a list of them', [{ k: 'v' }]],
+    ['a text', 'k=v'],
+  ])('may not be %s', (_what, labels) => {
+    expect(Labels.safeParse(labels).success).toBe(false);
+    expect(LabelPatterns.safeParse(labels).success).toBe(false);
+  });
+
+  test.each(['*a*a*a*a*b', '****', '**x**'])('may hold more stars than a pattern: %s', value => {
+    expect(Labels.safeParse({ k: value }).success).toBe(true);
+    const refused = LabelPatterns.safeParse({ k: value });
+    expect(refused.error?.issues).toMatchObject([{ path: ['k'], message: 'at most 3 "*" in a pattern' }]);
+  });
+
+  test('may not be named __proto__: a job must not lose what it asks for', () => {
+    const raw: unknown = JSON.parse('{"__proto__": "x", "gpu": "a100"}');
+    for (const schema of [Labels, LabelPatterns]) {
+      const refused = schema.safeParse(raw);
+      expect(refused.error?.issues).toMatchObject([{ message: '"__proto__" is not a label name' }]);
+    }
+  });
+});

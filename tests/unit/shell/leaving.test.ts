@@ -1,0 +1,202 @@
+/** Drains, and agents that leave after their job: SEMANTICS.md, sections 1 and 5. */
+import { describe, expect, test } from 'vitest';
+import { openFleet } from '../../support/fleet-bench.ts';
+import { refusalOf, valueOf } from '../../support/fleet-outcome.ts';
+import type { Fleet } from '../../support/fleet.ts';
+import type { FleetWorker } from '../../support/fleet-worker.ts';
+
+const drain = async (fleet: Fleet, rig: FleetWorker, reason: string | null = null) => {
+  const view = valueOf(await fleet.orchestrator.drainWorker(rig.id, reason, 'ada'));
+  await fleet.clock.settle();
+  return view;
+};
+const undrain = async (fleet: Fleet, rig: FleetWorker) => {
+  const view = valueOf(await fleet.orchestrator.undrainWorker(rig.id));
+  await fleet.clock.settle();
+  return view;
+};
+
+describe('an ephemeral worker', () => {
+  test('leaves after its job, and is offered no other', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const job = await fleet.runJob(rig);
+    const { jobId: next } = await fleet.submit();
+    expect(rig.commandsOf('shutdown')).toEqual([]);
+    await rig.report(job, 'completed');
+    expect(rig.commandsOf('shutdown')).toEqual([{ type: 'shutdown', reason: 'job_done' }]);
+    expect(rig.view()).toMatchObject({ status: 'busy', status_reason: 'leaving' });
+    await fleet.clock.advance(60_000);
+    expect(rig.commandsOf('job_submit')).toHaveLength(1);
+    expect(fleet.job(next).status).toBe('pending');
+  });
+
+  test.each(['failed', 'cancelled'] as const)('leaves after a job that ended as “%s” as well', async word => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const job = await fleet.runJob(rig);
+    await fleet.cancel(job);
+    await rig.report(job, word);
+    expect(rig.commandsOf('shutdown')).toHaveLength(1);
+  });
+
+  test('is offered no second attempt of the same job', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const job = await fleet.runJob(rig);
+    await rig.report(job, 'failed', { signal: 'SIGTERM' });
+    expect(fleet.job(job)).toMatchObject({ status: 'pending', attempt: 1 });
+    expect(rig.commandsOf('shutdown')).toHaveLength(1);
+  });
+
+  test('may be offered another job when it did not take the first', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const { jobId } = await fleet.submit();
+    await fleet.clock.advance(45_000);
+    expect(rig.commandsOf('shutdown')).toEqual([]);
+    expect(rig.lastOffer()).toMatchObject({ job_id: jobId, attempt_id: 'a_2' });
+  });
+
+  test('is told again when it opens another stream instead of leaving', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    await rig.report(await fleet.runJob(rig), 'completed');
+    await rig.connect();
+    expect(rig.stream.commands).toEqual([{ type: 'shutdown', reason: 'job_done' }]);
+  });
+
+  test('serves again when it was started anew after it had left', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    await rig.report(await fleet.runJob(rig), 'completed');
+    await rig.disconnect();
+    const { jobId } = await fleet.submit();
+    await rig.connect({ instanceId: 'second-life' });
+    expect(rig.lastOffer().job_id).toBe(jobId);
+  });
+
+  test('has served, too, when its attempt was taken over while it was silent', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const job = await fleet.runJob(rig);
+    await fleet.clock.advance(160_000);
+    await rig.connect();
+    expect(rig.commandsOf('job_submit')).toHaveLength(1);
+    expect(rig.stream.commands).toEqual([{ type: 'shutdown', reason: 'job_done' }]);
+    expect(fleet.job(job).status).toBe('pending');
+  });
+});
+
+describe('a drain', () => {
+  test('is told with its reason and author', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    expect(await drain(fleet, rig, 'new disk')).toMatchObject({
+      status: 'draining',
+      status_reason: 'new disk',
+      drain: { reason: 'new disk', by: 'ada', since: '2026-01-01T12:00:00.000Z' },
+    });
+    expect(fleet.trail(rig.id).at(-1)).toBe('worker.draining');
+  });
+
+  test('keeps the first reason when it is asked for twice', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await drain(fleet, rig, 'new disk');
+    expect(await drain(fleet, rig, 'another')).toMatchObject({ drain: { reason: 'new disk' } });
+    expect(fleet.trail(rig.id).filter(type => type === 'worker.draining')).toHaveLength(1);
+  });
+
+  test('lets the job finish, and no offer follows', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    const { jobId: next } = await fleet.submit();
+    await drain(fleet, rig);
+    expect(fleet.job(job).status).toBe('running');
+    await rig.report(job, 'completed');
+    await fleet.clock.advance(100_000);
+    await rig.beat();
+    await rig.connect();
+    expect(rig.commandsOf('job_submit')).toHaveLength(1);
+    expect(rig.commandsOf('shutdown')).toEqual([]);
+    expect(rig.view().status).toBe('draining');
+    expect(fleet.job(next).reason).toContain('1 draining');
+  });
+
+  test('that is answered wins over a submit that comes after it in the same commit', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const [, submitted] = await Promise.all([drain(fleet, rig), fleet.submit()]);
+    expect(submitted.workerId).toBeNull();
+    expect(rig.commandsOf('job_submit')).toEqual([]);
+  });
+
+  test('is not ended by beats, a registration, silence or a restart', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await drain(fleet, rig);
+    const { jobId } = await fleet.submit();
+    await rig.beat(null, { status: 'idle' });
+    await rig.connect({ instanceId: 'second-life' });
+    await fleet.clock.advance(120_000);
+    expect(rig.view().status).toBe('offline');
+    await rig.beat();
+    expect(rig.view().status).toBe('draining');
+    await fleet.restart();
+    await rig.connect();
+    expect(rig.view().status).toBe('draining');
+    expect(fleet.job(jobId).status).toBe('pending');
+    expect(rig.commandsOf('job_submit')).toEqual([]);
+  });
+
+  test('sends an idle ephemeral worker home at once', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    await drain(fleet, rig);
+    expect(rig.commands).toEqual([{ type: 'shutdown', reason: 'drained' }]);
+  });
+
+  test('sends a busy ephemeral worker home after its job, never during it', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const job = await fleet.runJob(rig);
+    await drain(fleet, rig);
+    await rig.connect({ currentJobId: job });
+    await rig.beat(job);
+    expect(rig.commandsOf('shutdown')).toEqual([]);
+    await rig.report(job, 'completed');
+    expect(rig.commandsOf('shutdown')).toEqual([{ type: 'shutdown', reason: 'drained' }]);
+  });
+
+  test('leaves an offer that is already out to be taken', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const { jobId } = await fleet.submit();
+    await drain(fleet, rig);
+    expect(rig.commandsOf('shutdown')).toEqual([]);
+    await rig.run(jobId);
+    expect(fleet.job(jobId).status).toBe('running');
+  });
+
+  test('that is taken back makes the worker dispatchable at once', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await drain(fleet, rig);
+    const { jobId } = await fleet.submit();
+    expect(await undrain(fleet, rig)).toMatchObject({ status: 'busy', drain: null });
+    expect(rig.lastOffer().job_id).toBe(jobId);
+    expect(fleet.trail(rig.id)).toContain('worker.undrained');
+  });
+
+  test('of a worker that nobody knows', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addWorker();
+    await fleet.orchestrator.deleteWorker(rig.id);
+    expect(refusalOf(await fleet.orchestrator.drainWorker(rig.id, null, 'ada')).code).toBe(
+      'worker_not_found',
+    );
+    expect(refusalOf(await fleet.orchestrator.undrainWorker(rig.id)).code).toBe('worker_not_found');
+  });
+});

@@ -1,0 +1,82 @@
+/** What SimpleTuner's own agent needs to be given time for: SEMANTICS.md, section 0; CONTRACT.md, section 3. */
+import { expect, test } from 'vitest';
+import { openFleet } from '../../support/fleet-bench.ts';
+
+test.each(['completed', 'failed'] as const)('50 ms pass between “%s” and the next offer', async word => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const first = await fleet.runJob(rig);
+  const { jobId: second } = await fleet.submit();
+  await rig.report(first, word, { exit_code: 1 });
+  expect(rig.view()).toMatchObject({ status: 'busy', status_reason: 'settling' });
+  await fleet.clock.advance(49);
+  expect(rig.lastOffer().job_id).toBe(first);
+  await fleet.clock.advance(1);
+  expect(rig.lastOffer().job_id).toBe(second);
+});
+
+test.each(['cancelled', 'failed', 'completed'] as const)(
+  '500 ms pass between the “%s” of a job that was told to stop and the next offer',
+  async word => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+    const first = await fleet.runJob(rig);
+    await fleet.cancel(first);
+    const { jobId: second } = await fleet.submit();
+    await rig.report(first, word);
+    await fleet.clock.advance(499);
+    expect(rig.lastOffer().job_id).toBe(first);
+    await fleet.clock.advance(1);
+    expect(rig.lastOffer().job_id).toBe(second);
+  },
+);
+
+test('a late “failed” after “cancelled” is accepted and does not touch the next job', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const first = await fleet.runJob(rig);
+  await fleet.cancel(first);
+  await rig.report(first, 'cancelled');
+  const { jobId: second } = await fleet.submit();
+  await fleet.clock.advance(500);
+  await rig.report(second, 'starting');
+  expect(await rig.report(first, 'failed', { error: 'Training exited with code -15' })).toMatchObject({
+    ok: true,
+  });
+  expect(fleet.job(first)).toMatchObject({ status: 'cancelled', error_message: null });
+  expect(fleet.job(second).status).toBe('starting');
+});
+
+test('a submit while the agent settles neither reaches it early nor waits longer', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const first = await fleet.runJob(rig);
+  await rig.report(first, 'completed');
+  await fleet.clock.advance(20);
+  const { jobId: second, workerId, reason } = await fleet.submit();
+  expect(workerId).toBeNull();
+  expect(reason).toBe('No idle workers: 0 of 1 worker can take this job: 1 busy');
+  await fleet.clock.advance(30);
+  expect(rig.lastOffer().job_id).toBe(second);
+});
+
+test('our own agent needs no such time', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const first = await fleet.runJob(rig);
+  await fleet.cancel(first);
+  const { jobId: second } = await fleet.submit();
+  await rig.report(first, 'cancelled');
+  expect(rig.lastOffer().job_id).toBe(second);
+});
+
+test('an ephemeral one is told to leave after it has settled', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ type: 'ephemeral', agent: { protocol: 1 } });
+  const job = await fleet.runJob(rig);
+  await rig.report(job, 'completed');
+  await fleet.clock.advance(49);
+  expect(rig.commandsOf('shutdown')).toEqual([]);
+  await fleet.clock.advance(1);
+  expect(rig.commandsOf('shutdown')).toEqual([{ type: 'shutdown', reason: 'job_done' }]);
+});

@@ -1,0 +1,98 @@
+/** What a registration changes, and what stays the admin's: SEMANTICS.md, section 1. */
+import { expect, test } from 'vitest';
+import { openFleet } from '../../support/fleet-bench.ts';
+
+test('the admin’s name stands, and the agent’s is shown as its host', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addWorker({ name: 'big-rig' });
+  expect(await rig.register({ host: 'ip-10-0-0-7' })).toMatchObject({ worker_id: rig.id, name: 'big-rig' });
+  expect(rig.view()).toMatchObject({ name: 'big-rig', host: 'ip-10-0-0-7' });
+});
+
+test('the admin’s labels win over the agent’s, key by key', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addWorker({ labels: { team: 'nlp', zone: 'eu' } });
+  await rig.register({ labels: { team: 'vision', disk: 'nvme' } });
+  expect(rig.view().labels).toEqual({ team: 'nlp', zone: 'eu', disk: 'nvme' });
+});
+
+test.each([
+  ['absent', undefined],
+  ['empty', {}],
+])('a label set that is %s wipes nothing', async (_what, labels) => {
+  const fleet = await openFleet();
+  const rig = await fleet.addWorker({ labels: { team: 'nlp' } });
+  await rig.register({ labels: { disk: 'nvme' } });
+  await rig.register({ labels });
+  expect(rig.view().labels).toEqual({ team: 'nlp', disk: 'nvme' });
+  await rig.register({ labels: { disk: 'ssd' } });
+  expect(rig.view().labels).toEqual({ team: 'nlp', disk: 'ssd' });
+});
+
+test('capabilities are taken over with every registration', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { gpus: 2 } });
+  expect(rig.view()).toMatchObject({
+    gpu_count: 2,
+    gpu_name: 'NVIDIA A100-SXM4-80GB',
+    gpu_vram_gb: 80,
+    accelerator_type: 'cuda',
+    protocol: 2,
+  });
+  await rig.register({ gpus: 1, protocol: 1 });
+  expect(rig.view()).toMatchObject({ gpu_count: 1, protocol: 1 });
+});
+
+test('whether the agent leaves after a job is its own word; the type stays as created', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addWorker({ type: 'persistent' });
+  await rig.connect({ persistent: false });
+  expect(rig.view()).toMatchObject({ worker_type: 'persistent', persistent: false });
+  const job = await fleet.runJob(rig);
+  await rig.report(job, 'completed', { exit_code: 0 });
+  expect(rig.commandsOf('shutdown')).toHaveLength(1);
+});
+
+test('the reply carries the spans that follow from T', async () => {
+  const fleet = await openFleet({ heartbeatTimeoutMs: 4_000 });
+  const rig = await fleet.addWorker();
+  expect(await rig.register()).toEqual({
+    worker_id: rig.id,
+    name: 'rig-1',
+    sse_url: `/api/workers/stream?worker_id=${rig.id}`,
+    resume_job: null,
+    abandon_job: null,
+    cancel: null,
+    protocol: 2,
+    heartbeat_interval_s: 1,
+    heartbeat_timeout_s: 4,
+    stop_grace_s: 1,
+    stream_silence_s: 2,
+  });
+});
+
+test('a heartbeat is no introduction', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addWorker();
+  expect(await rig.beat()).toMatchObject({ ok: false, refusal: { code: 'not_registered' } });
+});
+
+test('a status word that nobody knows is taken as contact and changes nothing', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  await fleet.clock.advance(100_000);
+  expect(await rig.beat(null, { status: 'dancing' })).toMatchObject({ ok: true });
+  expect(rig.view()).toMatchObject({ status: 'idle', last_contact_age_s: 0 });
+});
+
+test('a beat that only says what is known costs no write', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  const before = fleet.writes;
+  for (let beat = 0; beat < 5; beat++) {
+    await fleet.clock.advance(10_000);
+    await rig.beat(job);
+  }
+  expect(fleet.writes).toBe(before);
+});

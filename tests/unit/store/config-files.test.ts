@@ -1,0 +1,240 @@
+/** The configs folder, and what may not be read through it: FAULTS.md, S8; CONTRACT.md, section 1. */
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createConfigFiles } from '../../../main/store/config-files.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import { refusalOf } from '../../support/fleet-outcome.ts';
+
+/** Text as it is, anything else as JSON. */
+type Files = Readonly<Record<string, unknown>>;
+
+function write(folder: string, files: Files): void {
+  for (const [name, content] of Object.entries(files)) {
+    const file = join(folder, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  }
+}
+
+/** A folder of configs beside files that are not to be had. */
+function setUp(files: Files): { readonly root: string; readonly configs: string } {
+  const root = openFolder();
+  const configs = join(root, 'configs');
+  mkdirSync(configs);
+  write(configs, files);
+  write(root, { 'secret.json': { secret: true }, 'private/config.json': { secret: true } });
+  return { root, configs };
+}
+
+const load = (configs: string, name: string) => createConfigFiles(configs).load(name);
+
+describe('a config is found', () => {
+  test.each<[string, Files]>([
+    ['beside the others', { 'lora.json': { lr: 1 } }],
+    ['in a folder of its own', { 'lora/config.json': { lr: 1 } }],
+    ['beside the others first', { 'lora.json': { lr: 1 }, 'lora/config.json': { lr: 2 } }],
+    [
+      'in a folder of its own when a folder is in the way',
+      { 'lora.json/x': '', 'lora/config.json': { lr: 1 } },
+    ],
+  ])('%s', async (_what, files) => {
+    const { configs } = setUp(files);
+    expect(await load(configs, 'lora')).toEqual({ ok: true, value: { config: { lr: 1 }, dataloader: null } });
+  });
+
+  test.each([
+    'größe',
+    '火車',
+    'мой конфиг',
+    'e\u0301tude',
+    'a.b-c_d',
+    '_x',
+    '7',
+    'console',
+    'com',
+    'x'.repeat(128),
+  ])('by the name %j', async name => {
+    const { configs } = setUp({ [`${name}.json`]: { lr: 1 } });
+    expect((await load(configs, name)).ok).toBe(true);
+  });
+
+  test('through a link that stays inside, and through one to the whole folder', async () => {
+    const { root, configs } = setUp({ 'lora.json': { lr: 1 } });
+    symlinkSync(join(configs, 'lora.json'), join(configs, 'alias.json'));
+    symlinkSync(configs, join(root, 'elsewhere'));
+    expect((await load(configs, 'alias')).ok).toBe(true);
+    expect((await load(join(root, 'elsewhere'), 'lora')).ok).toBe(true);
+  });
+
+  test('as it is now, not as it was', async () => {
+    const { configs } = setUp({ 'lora.json': { lr: 1 } });
+    const files = createConfigFiles(configs);
+    await files.load('lora');
+    write(configs, { 'lora.json': { lr: 2 } });
+    expect(await files.load('lora')).toMatchObject({ value: { config: { lr: 2 } } });
+    rmSync(join(configs, 'lora.json'));
+    expect(refusalOf(await files.load('lora')).code).toBe('config_not_found');
+  });
+});
+
+describe('a name is refused that is', () => {
+  test.each([
+    ['empty', ''],
+    ['a way up', '../secret'],
+    ['a way up, alone', '..'],
+    ['the folder itself', '.'],
+    ['absolute', '/etc/passwd'],
+    ['a drive', 'C:x'],
+    ['a path', 'private/config'],
+    ['a path in the other direction', 'private\\config'],
+    ['a way up in the other direction', '..\\secret'],
+    ['encoded', '..%2fsecret'],
+    ['cut short by NUL', 'lora\0'],
+    ['of two lines', 'lo\nra'],
+    ['hidden', '.lora'],
+    ['ending in a dot', 'lora.'],
+    ['ending in a space', 'lora '],
+    ['beginning with a space', ' lora'],
+    ['beginning with a dash', '-lora'],
+    ['beginning with a mark', '\u0301a'],
+    ['turned around', 'lo\u202era'],
+    ['a stream', 'lora:x'],
+    ['a pattern', 'lo*'],
+    ['300 characters long', 'x'.repeat(300)],
+    ['129 characters long', 'x'.repeat(129)],
+    ['a device', 'nul'],
+    ['a device in capitals', 'CON'],
+    ['a device with an ending', 'Aux.b'],
+    ['a numbered device', 'com1'],
+    ['a printer', 'LPT9'],
+  ])('%s', async (_what, name) => {
+    const { configs } = setUp({ 'lora.json': { lr: 1 } });
+    expect(refusalOf(await load(configs, name)).code).toBe('invalid_request');
+  });
+});
+
+describe('a config is not there', () => {
+  test.each([
+    ['when no file has its name', {}],
+    ['when only another one has', { 'lora2.json': {}, 'lora.txt': {} }],
+    ['when its folder is empty', { 'lora/other.json': {} }],
+  ])('%s', async (_what, files) => {
+    const { configs } = setUp(files);
+    const outcome = await load(configs, 'lora');
+    expect(refusalOf(outcome).code).toBe('config_not_found');
+    expect(outcome).toMatchObject({ refusal: { detail: expect.stringContaining('lora.json') } });
+    expect(JSON.stringify(outcome)).not.toContain(configs);
+  });
+
+  test('when there is no folder of configs', async () => {
+    expect(refusalOf(await load(join(openFolder(), 'none'), 'lora')).code).toBe('config_not_found');
+  });
+
+  test.each<[string, (root: string, configs: string) => void]>([
+    ['file', (root, configs) => symlinkSync(join(root, 'secret.json'), join(configs, 'lora.json'))],
+    ['folder', (root, configs) => symlinkSync(join(root, 'private'), join(configs, 'lora'))],
+    [
+      'neighbour whose name begins like it',
+      (root, configs) => {
+        write(root, { 'configs-old/lora.json': { secret: true } });
+        symlinkSync(join(root, 'configs-old/lora.json'), join(configs, 'lora.json'));
+      },
+    ],
+    [
+      'link to itself',
+      (_root, configs) => symlinkSync(join(configs, 'lora.json'), join(configs, 'lora.json')),
+    ],
+  ])('when a link leads out of the folder: to a %s', async (_what, link) => {
+    const { root, configs } = setUp({});
+    link(root, configs);
+    expect(refusalOf(await load(configs, 'lora')).code).toBe('config_not_found');
+  });
+
+  test('a link that leads out does not hide the folder of the same name', async () => {
+    const { root, configs } = setUp({ 'lora/config.json': { lr: 1 } });
+    symlinkSync(join(root, 'secret.json'), join(configs, 'lora.json'));
+    expect(await load(configs, 'lora')).toMatchObject({ value: { config: { lr: 1 } } });
+  });
+});
+
+describe('a config can not be used', () => {
+  test.each([
+    ['no JSON', '{"lr": 1,}', 'is not valid JSON'],
+    ['empty', '', 'is not valid JSON'],
+    ['an array', [1], 'must be a JSON object'],
+    ['null', 'null', 'must be a JSON object'],
+    ['a string', '"lr"', 'must be a JSON object'],
+    ['too large', `{"lr": "${'x'.repeat(1_000_000)}"}`, 'is larger than 1000000 characters'],
+  ])('that is %s', async (_what, content, detail) => {
+    const { configs } = setUp({ 'lora.json': content });
+    const outcome = await load(configs, 'lora');
+    expect(refusalOf(outcome).code).toBe('config_invalid');
+    expect(outcome).toMatchObject({ refusal: { detail: `The config lora ${detail}` } });
+  });
+
+  test('and another one of the same name does not stand in for it', async () => {
+    const { configs } = setUp({ 'lora.json': 'no', 'lora/config.json': {} });
+    expect(refusalOf(await load(configs, 'lora')).code).toBe('config_invalid');
+  });
+});
+
+describe('the dataloader', () => {
+  const dataloader = [{ id: 'images', type: 'local' }];
+
+  test.each<[string, Files]>([
+    ['beside a config', { 'lora.json': { data_backend_config: 'data.json' }, 'data.json': dataloader }],
+    [
+      'in the other spelling',
+      { 'lora.json': { '--data_backend_config': 'data.json' }, 'data.json': dataloader },
+    ],
+    [
+      'in the config’s own folder',
+      {
+        'lora/config.json': { data_backend_config: 'data.json' },
+        'lora/data.json': dataloader,
+        'data.json': [],
+      },
+    ],
+    [
+      'named by a path of its writer’s machine',
+      { 'lora.json': { data_backend_config: '/home/ada/config/data.json' }, 'data.json': dataloader },
+    ],
+    [
+      'named by a path of Windows',
+      { 'lora.json': { data_backend_config: 'C:\\config\\data.json' }, 'data.json': dataloader },
+    ],
+    ['named by a way up', { 'lora.json': { data_backend_config: '../data.json' }, 'data.json': dataloader }],
+  ])('%s comes with it', async (_what, files) => {
+    const { configs } = setUp(files);
+    expect(await load(configs, 'lora')).toMatchObject({ ok: true, value: { dataloader } });
+  });
+
+  test('that no config names is not looked for', async () => {
+    const { configs } = setUp({ 'lora.json': { data_backend_config: null }, 'data.json': dataloader });
+    expect(await load(configs, 'lora')).toMatchObject({ ok: true, value: { dataloader: null } });
+  });
+
+  test.each<[string, Files]>([
+    ['is not there', {}],
+    ['is not beside its config', { 'other/data.json': dataloader }],
+    ['is no JSON', { 'data.json': 'no' }],
+    ['is too large', { 'data.json': `["${'x'.repeat(1_000_000)}"]` }],
+  ])('that %s makes the config unusable', async (_what, files) => {
+    const { configs } = setUp({ ...files, 'lora.json': { data_backend_config: 'data.json' } });
+    expect(refusalOf(await load(configs, 'lora')).code).toBe('config_invalid');
+  });
+
+  test.each(['..', '.', '', '/', '.env', 'a\0b'])('is not looked for by the name %j', async name => {
+    const { configs } = setUp({ 'lora.json': { data_backend_config: name }, '.env': {} });
+    expect(refusalOf(await load(configs, 'lora')).code).toBe('config_invalid');
+  });
+
+  test('behind a link that leads out is not read', async () => {
+    const { root, configs } = setUp({ 'lora.json': { data_backend_config: 'data.json' } });
+    symlinkSync(join(root, 'secret.json'), join(configs, 'data.json'));
+    const outcome = await load(configs, 'lora');
+    expect(refusalOf(outcome).code).toBe('config_invalid');
+    expect(JSON.stringify(outcome)).not.toContain('secret');
+  });
+});
