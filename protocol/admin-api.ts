@@ -4,18 +4,13 @@ import { UiEvent } from './events.ts';
 import { JobId, WorkerId } from './ids.ts';
 import { JobDetail, JobStatus, JobView, Priority, Target, TrainerConfig } from './job.ts';
 import { LabelPatterns, Labels } from './labels.ts';
+import { Line } from './line.ts';
 import { WorkerStatus, WorkerType, WorkerView } from './worker.ts';
 
 const byWorker = z.object({ id: WorkerId });
 const byJob = z.object({ id: JobId });
 
-/** Line breaks, control and direction marks would let a name pose as something else (FAULTS.md S15). */
-const Name = z
-  .string()
-  .trim()
-  .min(1, 'a name is needed')
-  .max(100)
-  .regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*$/u, 'no control or direction characters');
+const Name = Line.trim().min(1, 'a name is needed').max(100);
 
 export const NewWorker = z.object({
   name: Name,
@@ -73,7 +68,7 @@ export const workersApi = {
     authority: 'admin.workers',
     summary: 'Let the worker finish its job and give it no other',
     params: byWorker,
-    body: z.object({ reason: z.string().max(500).nullish() }),
+    body: z.strictObject({ reason: Line.max(500).nullish() }),
     reply: WorkerView,
   }),
   undrain: call({
@@ -100,7 +95,7 @@ export const workersApi = {
  */
 export const SubmitRequest = z
   .strictObject({
-    config_name: z.string().min(1).max(200).optional(),
+    config_name: Line.min(1).max(200).optional(),
     config: TrainerConfig.optional(),
     target: Target.default('auto'),
     worker_labels: LabelPatterns.default({}),

@@ -3,6 +3,7 @@ import { call } from './call.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { TrainerConfig } from './job.ts';
 import { Labels } from './labels.ts';
+import { CleanLine } from './line.ts';
 import { AnyProgress } from './progress.ts';
 import { CapabilityFields, type Capabilities, capabilitiesFrom } from './worker.ts';
 
@@ -22,7 +23,7 @@ export interface Registration {
   readonly agentVersion: string | null;
 }
 
-const Short = z.string().max(200).nullish();
+const Short = z.string().max(200).pipe(CleanLine).nullish();
 
 const RegisterRequest = z
   .object({
@@ -87,6 +88,11 @@ const ReportedStatus = z
   .enum(['starting', 'training', 'running', 'completed', 'failed', 'cancelled'])
   .transform(word => (word === 'training' ? 'running' : word));
 
+const errorChars = 8_000;
+
+/** How it begins says what happened, and how it ends, why: a traceback's last line is the error itself. */
+const cutMiddle = (text: string): string => `${text.slice(0, 500)}\n...\n${text.slice(505 - errorChars)}`;
+
 export const StatusReport = z.object({
   status: ReportedStatus,
   attempt_id: AttemptId.nullish(),
@@ -94,7 +100,7 @@ export const StatusReport = z.object({
   /** Cut rather than refused: a long traceback is no reason to lose the report. */
   error: z
     .string()
-    .transform(text => text.slice(0, 8_000))
+    .transform(text => (text.length <= errorChars ? text : cutMiddle(text)))
     .nullish(),
   exit_code: z.number().int().min(-1e9).max(1e10).nullish(),
   signal: z.string().max(32).nullish(),

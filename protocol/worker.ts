@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { JobId, WorkerId } from './ids.ts';
 import { Labels } from './labels.ts';
+import { CleanLine } from './line.ts';
 
 export const WorkerType = z.enum(['persistent', 'ephemeral']);
 export type WorkerType = z.infer<typeof WorkerType>;
@@ -26,7 +27,7 @@ export interface Capabilities {
   readonly gpus: readonly Gpu[];
 }
 
-const Text = z.string().max(200).nullish();
+const Text = z.string().max(200).pipe(CleanLine).nullish();
 const Count = z.number().int().min(0).max(1024).nullish();
 const Vram = z.number().min(0).max(1e6).nullish();
 

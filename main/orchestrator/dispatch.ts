@@ -9,6 +9,8 @@ import { applyEvent } from './transitions.ts';
  * placement. Called wherever a job or a worker may have become free.
  */
 export function dispatch(core: Core, tx: Tx): void {
+  // The common case, and far cheaper to see than who is idle.
+  if (!tx.hasPendingJobs()) return;
   const idle = idleWorkers(core, tx);
   if (idle.length === 0) return;
   const now = core.clock.mono();

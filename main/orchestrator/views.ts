@@ -70,7 +70,11 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     read.workers().map(
       (worker): Candidate => ({
         status: statusOf(core, read, worker).status,
-        offering: { gpuCount: worker.agent?.capabilities.gpuCount ?? 0, labels: labelsOf(worker) },
+        // What a worker that never came has is not known: it is not held against it.
+        offering: {
+          gpuCount: worker.agent?.capabilities.gpuCount ?? Number.POSITIVE_INFINITY,
+          labels: labelsOf(worker),
+        },
       }),
     ),
   );

@@ -30,9 +30,12 @@ function count(words: readonly string[]): readonly string[] {
   return [...groups].map(([word, members]) => `${members.length} ${word}`);
 }
 
+const tooFew = (wanted: string): string =>
+  wanted === '1' ? 'without a GPU' : `with fewer than ${wanted} GPUs`;
+
 function missing(mismatches: readonly Mismatch[]): readonly string[] {
   const groups = Map.groupBy(mismatches, ({ code, wanted }) =>
-    code === 'gpu_count' ? `with fewer than ${wanted} GPUs` : `label ${wanted}`,
+    code === 'gpu_count' ? tooFew(wanted) : `label ${wanted}`,
   );
   return [...groups].map(([what, members]) => {
     const there = [...new Set(members.map(member => member.there))].toSorted().slice(0, 5);

@@ -119,7 +119,10 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration): Worke
 
 function reconcile(core: Core, tx: Tx, worker: Worker, said: Registration): Verdict {
   const live = tx.liveJobOf(worker.id);
-  if (live !== null && live.id !== said.currentJobId) reconcileAbsence(core, tx, worker);
+  const named =
+    live?.id === said.currentJobId && (said.currentAttemptId ?? live?.attempt.id) === live?.attempt.id;
+  // Not this one: whatever else the worker runs, what it is known to have is not there.
+  if (!named) reconcileAbsence(core, tx, worker);
   if (said.currentJobId === null) return { kind: 'nothing' };
   return reconcileClaim(core, tx, worker, { jobId: said.currentJobId, attemptId: said.currentAttemptId });
 }

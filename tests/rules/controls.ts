@@ -87,6 +87,18 @@ export const controls: readonly Control[] = [
   },
 
   {
+    room: 'main/host',
+    file: 'main/host/host.ts',
+    code: reExport({
+      'node:crypto': 'randomBytes',
+      './leaf.ts': 'hostLeaf',
+      '../orchestrator/ports.ts': 'ports',
+      '../../protocol/leaf.ts': 'protocolLeaf',
+    }),
+  },
+  leaf('main/host', 'main/host/leaf.ts', 'hostLeaf'),
+
+  {
     room: 'main/config',
     file: 'main/config.ts',
     code: `${reExport({ zod: 'z', 'node:util': 'parseArgs', '../protocol/leaf.ts': 'protocolLeaf' })}export const home = [process.env['HOME'], ...process.argv];\n`,
@@ -101,6 +113,7 @@ export const controls: readonly Control[] = [
       './http/leaf.ts': 'httpLeaf',
       './audit/leaf.ts': 'auditLeaf',
       './config.ts': 'home',
+      './host/leaf.ts': 'hostLeaf',
       '../protocol/leaf.ts': 'protocolLeaf',
     }),
   },
@@ -111,6 +124,7 @@ export const controls: readonly Control[] = [
       'node:os': 'hostname',
       './compose.ts': 'model',
       './config.ts': 'home',
+      './host/leaf.ts': 'hostLeaf',
       '../protocol/leaf.ts': 'protocolLeaf',
     }),
   },

@@ -25,6 +25,8 @@ const refusedImports: readonly (readonly [room: string, file: string, sources: s
   ['main/http', 'main/http/@.ts', '../cli/jobs.ts electron better-sqlite3 micromatch'],
   ['main/audit', 'main/audit/@.ts', '../store/leaf.ts ../http/leaf.ts ../orchestrator/model.ts'],
   ['main/audit', 'main/audit/@.ts', 'electron better-sqlite3 zod'],
+  ['main/host', 'main/host/@.ts', '../store/leaf.ts ../http/leaf.ts ../orchestrator/model.ts ../config.ts'],
+  ['main/host', 'main/host/@.ts', '../cli/jobs.ts ../../agent/leaf.ts electron express better-sqlite3 zod'],
   [
     'main/config',
     'main/config.ts',

@@ -54,7 +54,7 @@ test.each<
   ],
   [
     'a label that nobody has at all, and too few GPUs, each worker counted once',
-    'No idle workers: 0 of 2 workers can take this job: 1 with fewer than 1 GPUs (have 0), 1 label gpu_type=a100* (have none)',
+    'No idle workers: 0 of 2 workers can take this job: 1 without a GPU (have 0), 1 label gpu_type=a100* (have none)',
     a100,
     [makeCandidate('idle', 0), makeCandidate('idle', 1)],
   ],

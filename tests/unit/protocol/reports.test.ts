@@ -53,9 +53,12 @@ describe('a status report', () => {
     expect(StatusReport.parse(said)).toEqual(said);
   });
 
-  test('with a long error is cut, not refused', () => {
-    expect(StatusReport.parse({ status: 'failed', error: 'x'.repeat(8_000) }).error).toHaveLength(8_000);
-    expect(StatusReport.parse({ status: 'failed', error: 'x'.repeat(1e6) }).error).toBe('x'.repeat(8_000));
+  test('with a long error is cut in the middle, not refused', () => {
+    const parse = (error: string) => StatusReport.parse({ status: 'failed', error }).error ?? '';
+    expect(parse('x'.repeat(8_000))).toBe('x'.repeat(8_000));
+    const long = parse(`Training exited with code 1${'x'.repeat(1e6)}CUDA out of memory`);
+    expect(long).toHaveLength(8_000);
+    expect(long).toMatch(/^Training exited with code 1x+\n\.\.\.\nx+CUDA out of memory$/);
   });
 
   test('is not lost over strange progress', () => {

@@ -1,6 +1,7 @@
 /** What a registration changes, and what stays the admin's: SEMANTICS.md, section 1. */
 import { expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
+import { valueOf } from '../../support/fleet-outcome.ts';
 
 test('the admin’s name stands, and the agent’s is shown as its host', async () => {
   const fleet = await openFleet();
@@ -95,4 +96,17 @@ test('a beat that only says what is known costs no write', async () => {
     await rig.beat(job);
   }
   expect(fleet.writes).toBe(before);
+});
+
+test('a worker that names an older attempt has lost the one that it is known to have', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const job = await fleet.runJob(rig);
+  const older = rig.lastOffer()?.attempt_id ?? null;
+  await rig.register();
+  await rig.run(job);
+  const reply = await rig.register({ currentJobId: job, currentAttemptId: older });
+  expect(reply).toMatchObject({ resume_job: null, abandon_job: job });
+  const { attempts } = valueOf(fleet.orchestrator.job(job));
+  expect(attempts).toMatchObject([{ outcome: 'requeued' }, { outcome: 'requeued', cause: 'worker_lost' }]);
 });
