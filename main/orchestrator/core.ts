@@ -61,6 +61,6 @@ export function tellJob(core: Core, tx: Tx, type: JobEventType, job: Job): void 
 /** The row holds what was known when it was last written; memory is newer once the worker has been heard. */
 export function lastContact(core: Core, worker: Worker): WallMs | null {
   const presence = core.presence.of(worker.id);
-  if (presence === null || worker.gone !== null) return worker.lastContactAt;
+  if (presence === null || worker.gone !== null || worker.agent === null) return worker.lastContactAt;
   return core.clock.wall() - (core.clock.mono() - presence.contactAt);
 }

@@ -21,7 +21,7 @@ const isoOrNull = (core: Core, at: WallMs | null): string | null => (at === null
 
 export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
   const { status, reason } = statusOf(core, read, worker);
-  const presence = core.presence.of(worker.id);
+  const contactAt = lastContact(core, worker);
   const { agent } = worker;
   const able = agent?.capabilities;
   const gpuName = able?.gpuName ?? null;
@@ -49,8 +49,8 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
     },
     labels: labelsOf(worker),
     current_job_id: read.liveJobOf(worker.id)?.id ?? null,
-    last_heartbeat: isoOrNull(core, lastContact(core, worker)),
-    last_contact_age_s: presence && ageS(core.clock.mono() - presence.contactAt),
+    last_heartbeat: isoOrNull(core, contactAt),
+    last_contact_age_s: contactAt === null ? null : ageS(core.clock.wall() - contactAt),
     created_at: core.clock.iso(worker.createdAt),
     registered_at: isoOrNull(core, agent?.registeredAt ?? null),
     host: agent?.host ?? null,

@@ -1,6 +1,6 @@
 /** Ids, names and labels: what is let in, and what only looks like one. FAULTS.md S8, S9, S14, S15. */
 import { describe, expect, test } from 'vitest';
-import { NewWorker, queueApi, workersApi } from '../../../protocol/admin-api.ts';
+import { NewWorker, queueApi, SubmitRequest, workersApi } from '../../../protocol/admin-api.ts';
 import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import { LabelPatterns, Labels } from '../../../protocol/labels.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
@@ -137,5 +137,26 @@ describe('labels', () => {
       const refused = schema.safeParse(raw);
       expect(refused.error?.issues).toMatchObject([{ message: '"__proto__" is not a label name' }]);
     }
+  });
+});
+
+describe('text for people', () => {
+  test.each(['a\nb', 'a\u001b[31m', 'a\u202eb', 'a\u2028b', 'a\u0000'])(
+    '%j is refused where people write it',
+    text => {
+      expect(SubmitRequest.safeParse({ config: {}, config_name: text }).success).toBe(false);
+      expect(workersApi.drain.body.safeParse({ reason: text }).success).toBe(false);
+    },
+  );
+
+  test('is cleaned where a machine says it', () => {
+    const said = workerApi.register.body.parse({ name: 'rig\u001b[31m\n7', gpu_name: 'A100\u202e' });
+    expect(said.host).toBe('rig [31m 7');
+    expect(said.capabilities.gpuName).toBe('A100 ');
+  });
+
+  test('a drain has no other keys: one that is not acted on is refused', () => {
+    const parsed = workersApi.drain.body.safeParse({ deadline_s: 60 });
+    expect(parsed.error?.issues[0]?.message).toContain('deadline_s');
   });
 });

@@ -110,3 +110,14 @@ test('a worker that names an older attempt has lost the one that it is known to 
   const { attempts } = valueOf(fleet.orchestrator.job(job));
   expect(attempts).toMatchObject([{ outcome: 'requeued' }, { outcome: 'requeued', cause: 'worker_lost' }]);
 });
+
+test('how long ago a worker was heard is not forgotten over a restart, nor made up for one that never came', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const never = await fleet.addWorker();
+  await rig.disconnect();
+  await fleet.clock.advance(60_000);
+  await fleet.restart();
+  expect(rig.view()).toMatchObject({ status: 'offline', status_reason: 'goodbye', last_contact_age_s: 60 });
+  expect(never.view()).toMatchObject({ last_heartbeat: null, last_contact_age_s: null });
+});
