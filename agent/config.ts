@@ -84,7 +84,6 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
       labels: labels.value,
       gpus: gpus.value,
       stateDir,
-      // Trainers are started in a folder of their own, where a relative path would lead astray.
       workDir: resolve(text('work-dir') ?? join(stateDir, 'jobs')),
       trainer: trainer.value,
       selftest: setting('selftest') !== false,

@@ -11,6 +11,8 @@ export type JobOffer = Extract<WorkerCommand, { type: 'job_submit' }>;
 export interface Rig {
   readonly orchestratorUrl: string;
   readonly workDir: string;
+  /** Where the agent was started: paths in a command or a config mean what they meant there. */
+  readonly cwd: string;
   readonly trainer: TrainerChoice;
   /** Whether the built-in trainer may run here. */
   readonly selftest: boolean;
@@ -22,6 +24,8 @@ export interface Rig {
 }
 
 export interface PreparedJob extends Command {
+  /** The job's own. */
+  readonly folder: string;
   readonly outputDir: string;
   /** Everything that the trainer prints is kept here. */
   readonly logFile: string;
@@ -53,7 +57,8 @@ export function prepareJob(offer: JobOffer, rig: Rig): Prepared {
     ok: true,
     job: {
       argv: selftest ? [...rig.ownCommand, 'selftest', '--config', configPath] : trainerArgv(rig, values),
-      cwd: folder,
+      folder,
+      cwd: rig.cwd,
       env: trainerEnv(offer, rig, configPath),
       outputDir,
       logFile: join(folder, 'trainer.log'),

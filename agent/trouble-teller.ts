@@ -8,13 +8,18 @@ export interface TroubleTeller {
   clear(): void;
 }
 
+const atMost = 20;
+
 /** Says each trouble once, until something has worked again. */
 export function createTroubleTeller(url: string, say: (message: string) => void): TroubleTeller {
-  let last: string | null = null;
+  const told = new Set<string>();
   let beatenAt = performance.now();
   const once = (message: string): void => {
-    if (message !== last) say(message);
-    last = message;
+    if (told.has(message)) return;
+    // Some answers of proxies are never the same twice.
+    if (told.size >= atMost) told.clear();
+    told.add(message);
+    say(message);
   };
   const tell = (failure: CallFailure): void => {
     const { message } = troubleOf(failure, url);
@@ -32,10 +37,8 @@ export function createTroubleTeller(url: string, say: (message: string) => void)
     },
     beaten() {
       beatenAt = performance.now();
-      last = null;
+      told.clear();
     },
-    clear() {
-      last = null;
-    },
+    clear: () => told.clear(),
   };
 }

@@ -93,6 +93,7 @@ function rigOf(config: AgentConfig, host: Host, report: GpuReport): Rig {
   return {
     orchestratorUrl: config.orchestratorUrl,
     workDir: config.workDir,
+    cwd: process.cwd(),
     trainer: config.trainer,
     selftest: config.selftest,
     ownCommand: host.ownCommand,

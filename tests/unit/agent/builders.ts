@@ -42,6 +42,7 @@ export const offerOf = (id: string, attempt: string, parts: Partial<JobOffer> = 
 export const rigOf = (workDir: string, parts: Partial<Rig> = {}): Rig => ({
   orchestratorUrl: 'http://orchestrator.test:8001',
   workDir,
+  cwd: process.cwd(),
   trainer: { kind: 'command', argv: [process.execPath, '{config_path}'] },
   selftest: true,
   ownCommand: ['/opt/trainyard-worker'],
@@ -53,6 +54,7 @@ export const rigOf = (workDir: string, parts: Partial<Rig> = {}): Rig => ({
 /** A job that runs a script of Node's. */
 export const scriptJob = (folder: string, script: string, ...args: readonly string[]): PreparedJob => ({
   argv: [process.execPath, '-e', script, ...args],
+  folder,
   cwd: folder,
   env: { PATH: process.env['PATH'] },
   outputDir: folder,

@@ -9,7 +9,7 @@ import { offerOf, rigOf, tempFolder } from './builders.ts';
 const environmentOf = (offer: Partial<JobOffer>, rig: Partial<Rig>) => {
   const made = prepareJob(offerOf('j1', 'a1', offer), rigOf(tempFolder(), rig));
   if (!made.ok) throw new Error(made.message);
-  return { env: made.job.env, config: join(made.job.cwd, 'config.json') };
+  return { env: made.job.env, config: join(made.job.folder, 'config.json') };
 };
 
 describe("a trainer's environment", () => {

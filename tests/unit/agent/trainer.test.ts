@@ -26,12 +26,15 @@ describe('the folder of a job', () => {
     const workDir = join(tempFolder(), 'new', 'jobs');
     const config = { model: 'x', nested: { a: [1, null, 'ü'] } };
     const dataloader = [{ id: 'images', type: 'local' }];
-    const { cwd } = prepared(offerOf('j1', 'a1', { config, dataloader }), rigOf(workDir));
-    expect(cwd).toBe(join(workDir, 'j1'));
-    expect(readJson(join(cwd, 'config.json'))).toEqual(config);
-    expect(readJson(join(cwd, 'dataloader.json'))).toEqual(dataloader);
-    expect([workDir, cwd, join(cwd, 'output')].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
-    expect([join(cwd, 'config.json'), join(cwd, 'dataloader.json')].map(modeOf)).toEqual([0o600, 0o600]);
+    const { folder, cwd } = prepared(offerOf('j1', 'a1', { config, dataloader }), rigOf(workDir));
+    expect(cwd).toBe(rigOf(workDir).cwd);
+    expect(folder).toBe(join(workDir, 'j1'));
+    expect(readJson(join(folder, 'config.json'))).toEqual(config);
+    expect(readJson(join(folder, 'dataloader.json'))).toEqual(dataloader);
+    expect([workDir, folder, join(folder, 'output')].map(modeOf)).toEqual([0o700, 0o700, 0o700]);
+    expect([join(folder, 'config.json'), join(folder, 'dataloader.json')].map(modeOf)).toEqual([
+      0o600, 0o600,
+    ]);
   });
 
   it('keeps what an earlier attempt put out, with the new config', () => {
@@ -41,8 +44,8 @@ describe('the folder of a job', () => {
     const second = prepared(offerOf('j1', 'a2', { config: { n: 2 } }), rig);
     expect(second.outputDir).toBe(first.outputDir);
     expect(readFileSync(join(second.outputDir, 'checkpoint'), 'utf8')).toBe('weights');
-    expect(readJson(join(second.cwd, 'config.json'))).toEqual({ n: 2 });
-    expect(existsSync(join(second.cwd, 'dataloader.json'))).toBe(false);
+    expect(readJson(join(second.folder, 'config.json'))).toEqual({ n: 2 });
+    expect(existsSync(join(second.folder, 'dataloader.json'))).toBe(false);
   });
 
   it('that can not be made is an error', () => {
@@ -54,8 +57,11 @@ describe('the folder of a job', () => {
 describe('the dataloader', () => {
   const dataloader = [{ id: 'images' }];
   const written = (config: Record<string, unknown>, parts: Parameters<typeof rigOf>[1], data: unknown) => {
-    const { cwd } = prepared(offerOf('j1', 'a1', { config, dataloader: data }), rigOf(tempFolder(), parts));
-    return { path: join(cwd, 'dataloader.json'), config: readJson(join(cwd, 'config.json')) };
+    const { folder } = prepared(
+      offerOf('j1', 'a1', { config, dataloader: data }),
+      rigOf(tempFolder(), parts),
+    );
+    return { path: join(folder, 'dataloader.json'), config: readJson(join(folder, 'config.json')) };
   };
 
   it.each<[string, Record<string, unknown>, string]>([
@@ -83,13 +89,13 @@ describe('the command', () => {
     const argv = ['train', '--config={config_path}', '{output_dir}', '{resume_from}', '{other}'];
     const {
       argv: made,
-      cwd,
+      folder,
       outputDir,
       logFile,
     } = prepared(offerOf('j1', 'a1'), rigOf(workDir, { trainer: { kind: 'command', argv } }));
-    expect(outputDir).toBe(join(cwd, 'output'));
-    expect(logFile).toBe(join(cwd, 'trainer.log'));
-    expect(made).toEqual(['train', `--config=${join(cwd, 'config.json')}`, outputDir, '', '{other}']);
+    expect(outputDir).toBe(join(folder, 'output'));
+    expect(logFile).toBe(join(folder, 'trainer.log'));
+    expect(made).toEqual(['train', `--config=${join(folder, 'config.json')}`, outputDir, '', '{other}']);
   });
 
   it.each<[string, readonly string[], string]>([
@@ -106,7 +112,7 @@ describe('the command', () => {
     const config = { trainer: 'command', command: 'rm', argv: ['rm'], '--trainer': 'rm' };
     const rig = rigOf(tempFolder(), { trainer: { kind: 'command', argv } });
     const made = prepared(offerOf('j1', 'a1', { config, provider: '{config_path}' }), rig);
-    expect(made.argv).toEqual(['train', join(made.cwd, 'config.json')]);
+    expect(made.argv).toEqual(['train', join(made.folder, 'config.json')]);
   });
 });
 
@@ -117,8 +123,8 @@ describe('a self-test', () => {
     'runs this program, not %j',
     trainer => {
       const rig = rigOf(tempFolder(), { trainer, ownCommand: ['/opt/node', '/opt/worker.js', 'worker'] });
-      const { argv, cwd } = prepared(offer, rig);
-      const path = join(cwd, 'config.json');
+      const { argv, folder } = prepared(offer, rig);
+      const path = join(folder, 'config.json');
       expect(argv).toEqual(['/opt/node', '/opt/worker.js', 'worker', 'selftest', '--config', path]);
       expect(readJson(path)).toEqual(offer.config);
     },
