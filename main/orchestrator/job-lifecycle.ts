@@ -103,6 +103,16 @@ function closed(
   return job.attempt && { ...job.attempt, end: { at: now, outcome, cause, error, exitCode, signal } };
 }
 
+/** What stays with a job whatever its status. */
+const baseOf = ({ id, order, spec, queuedAt, retriesUsed, progress }: Job) => ({
+  id,
+  order,
+  spec,
+  queuedAt,
+  retriesUsed,
+  progress,
+});
+
 function finish(
   job: LiveJob | PendingJob,
   now: WallMs,
@@ -110,23 +120,10 @@ function finish(
   cause: FailureCause | null,
   end: Omit<ReportedEnd, 'cause'>,
 ): Advance {
-  const { id, order, spec, queuedAt, retriesUsed, progress } = job;
   // A pending job's last attempt has its own end already; only a completion that comes late replaces it.
   const attempt =
     job.status === 'pending' && status !== 'completed' ? job.attempt : closed(job, now, status, cause, end);
-  const ended: EndedJob = {
-    id,
-    order,
-    spec,
-    queuedAt,
-    retriesUsed,
-    progress,
-    attempt,
-    status,
-    endedAt: now,
-    cause,
-    error: end.error,
-  };
+  const ended: EndedJob = { ...baseOf(job), attempt, status, endedAt: now, cause, error: end.error };
   return { kind: 'moved', job: ended, event: `job.${status}` };
 }
 
@@ -137,19 +134,9 @@ function requeue(
   used: number,
   delayMs: number,
 ): Advance {
-  const { id, order, spec, queuedAt, progress } = job;
   const attempt = { ...job.attempt, end: { at: now, ...parts } };
-  const pending: PendingJob = {
-    id,
-    order,
-    spec,
-    queuedAt,
-    progress,
-    attempt,
-    retriesUsed: used,
-    status: 'pending',
-    notBefore: now + delayMs,
-  };
+  const waits = { status: 'pending', notBefore: now + delayMs, retriesUsed: used } as const;
+  const pending: PendingJob = { ...baseOf(job), attempt, ...waits };
   return { kind: 'moved', job: pending, event: 'job.requeued' };
 }
 
@@ -160,8 +147,7 @@ function failOrRetry(job: LiveJob, end: ReportedEnd, now: WallMs): Advance {
 }
 
 const dispatch: Rule<PendingJob, EventOf<'offer'>> = (job, { attempt }) => {
-  const { id, order, spec, queuedAt, retriesUsed, progress } = job;
-  const live: LiveJob = { id, order, spec, queuedAt, retriesUsed, progress, attempt, status: 'dispatched' };
+  const live: LiveJob = { ...baseOf(job), attempt, status: 'dispatched' };
   return { kind: 'moved', job: live, event: 'job.dispatched' };
 };
 
@@ -176,14 +162,9 @@ const readopt: Rule<PendingJob, JobEvent> = (job, _event, now) => {
   if (attempt.end?.outcome === 'requeued' && attempt.end.cause !== 'worker_lost') {
     return deny('attempt_superseded', `attempt ${attempt.n} of job ${job.id} has already ended`, 'stop');
   }
-  const { id, order, spec, queuedAt, progress } = job;
   const given = attempt.end?.outcome === 'requeued' ? 1 : 0;
   const live: LiveJob = {
-    id,
-    order,
-    spec,
-    queuedAt,
-    progress,
+    ...baseOf(job),
     status: 'running',
     retriesUsed: Math.max(0, job.retriesUsed - given),
     attempt: { ...attempt, startedAt: attempt.startedAt ?? now, end: null },
