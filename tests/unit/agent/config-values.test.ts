@@ -121,7 +121,7 @@ describe('--trainer', () => {
       { kind: 'command', argv: ['python', 'train.py', '--config', '{config_path}', '-o', '{output_dir}'] },
     ],
     ['/opt/train', { kind: 'command', argv: ['/opt/train'] }],
-    // It is started in the job's folder, not in the agent's.
+    // A path means what it means where the agent was started.
     ['./train.sh x', { kind: 'command', argv: [resolve('train.sh'), 'x'] }],
   ])('%j is %j', (given, expected) => {
     expect(loaded(withFlag('trainer', given)).trainer).toEqual(expected);

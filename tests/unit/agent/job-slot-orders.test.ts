@@ -3,7 +3,8 @@ import type { SlotParts } from '../../../agent/job-slot.ts';
 import type { Run } from '../../../agent/run.ts';
 import type { FinalReport } from '../../../agent/state-folder.ts';
 import { attemptId, jobId, offerOf } from './builders.ts';
-import { createSlotBench, newest, type SlotBench, turn } from './slot-bench.ts';
+import { endRun, newest, turn } from './held-runs.ts';
+import { createSlotBench, type SlotBench } from './slot-bench.ts';
 
 const offer = offerOf('j1', 'a1');
 type Act = (slot: SlotBench['slot']) => void;
@@ -103,14 +104,14 @@ describe('a stop of a run', () => {
     cancel(slot);
     cancel(slot);
     expect(newest(runs).stops).toEqual([30_000]);
-    await newest(runs).end(null, 'SIGTERM', 'last words');
+    await endRun(newest(runs), null, 'SIGTERM', 'last words');
     expect(newest(reports).body).toEqual({ status: 'cancelled', exit_code: null, signal: 'SIGTERM' });
   });
 
   it('by cancel that came too late: exit code 0 is a result', async () => {
     const { slot, reports, runs } = await running();
     cancel(slot);
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     expect(newest(reports).body).toMatchObject({ status: 'completed' });
   });
 
@@ -118,7 +119,7 @@ describe('a stop of a run', () => {
     const { slot, reports, runs } = await running();
     leaveNow(slot);
     expect(newest(runs).stops).toEqual([30_000]);
-    await newest(runs).end(null, 'SIGTERM', 'step 5');
+    await endRun(newest(runs), null, 'SIGTERM', 'step 5');
     expect(newest(reports).body).toEqual({
       status: 'failed',
       cause: 'preempted',
@@ -133,7 +134,7 @@ describe('a stop of a run', () => {
     abandon(slot);
     expect(newest(runs).stops).toEqual([30_000]);
     expect(slot.held()).not.toBeNull();
-    await newest(runs).end(null, 'SIGTERM');
+    await endRun(newest(runs), null, 'SIGTERM');
     expect(reports).toHaveLength(1);
     expect(did.slice(2)).toEqual(['stop 30000', 'free true']);
   });
@@ -151,7 +152,7 @@ describe('a stop of a run', () => {
 describe('a stop while the last report is on its way', () => {
   it('by abandoning takes the report back', async () => {
     const { slot, reports, did, runs } = await running();
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     abandon(slot);
     await turn();
     expect(newest(reports).signal.aborted).toBe(true);
@@ -163,7 +164,7 @@ describe('a stop while the last report is on its way', () => {
     ['leaving now', leaveNow],
   ])('by %s changes nothing', async (_what, act) => {
     const { slot, reports, runs } = await running();
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     act(slot);
     await turn();
     expect(reports).toHaveLength(2);
@@ -175,7 +176,7 @@ describe('further offers', () => {
   it('of what is held change nothing', async () => {
     const { slot, reports, did, runs } = await running();
     slot.offer(offer);
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     slot.offer(offer);
     await newest(reports).answer('taken');
     expect(reports).toHaveLength(2);
@@ -185,7 +186,7 @@ describe('further offers', () => {
 
   it('that come while the last report is on its way are taken afterwards, the newest alone', async () => {
     const { slot, reports, runs } = await running();
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
     slot.offer(offerOf('j2', 'b2'));
     await turn();
@@ -197,7 +198,7 @@ describe('further offers', () => {
 
   it('that wait and are cancelled are forgotten', async () => {
     const { slot, reports, runs } = await running();
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
     slot.cancel(attemptId('b1'));
     await newest(reports).answer('taken');
@@ -209,7 +210,7 @@ describe('further offers', () => {
     ['when the worker leaves now', {}, leaveNow],
   ])('that wait are not taken %s', async (_what, parts, act) => {
     const { slot, reports, runs } = await running(parts);
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
     act(slot);
     await newest(reports).answer('taken');
@@ -259,7 +260,7 @@ it('a bug in the slot is told, and does not hold the slot for ever', async () =>
       throw new Error('EIO');
     },
   });
-  await newest(runs).end(0);
+  await endRun(newest(runs), 0);
   await newest(reports).answer('taken');
   expect(newest(said)).toContain('Job j1 ended unexpectedly here: Error: EIO');
   expect(newest(did)).toBe('free true');

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { SlotParts } from '../../../agent/job-slot.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
 import { offerOf } from './builders.ts';
-import { createSlotBench, newest, type SlotBench, turn } from './slot-bench.ts';
+import { endRun, type HeldRun, newest, turn } from './held-runs.ts';
+import { createSlotBench, type SlotBench } from './slot-bench.ts';
 
 const offer = offerOf('j1', 'a1');
 
@@ -29,7 +30,7 @@ describe('from offer to report', () => {
 
   it('keeps the report before it is sent, and drops it when it was taken', async () => {
     const { slot, reports, did, runs } = await running();
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     expect(did.slice(2)).toEqual(['keep a1 completed']);
     expect(newest(reports).body).toEqual({ status: 'completed', exit_code: 0, signal: null });
     expect(slot.held()).not.toBeNull();
@@ -40,14 +41,14 @@ describe('from offer to report', () => {
 
   it('drops a report that was refused, too', async () => {
     const { reports, did, runs } = await running();
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     await newest(reports).answer('refused');
     expect(did.slice(3)).toEqual(['drop', 'free true']);
   });
 
   it("a report that the agent's own end cut short stays on disk", async () => {
     const { reports, did, runs } = await running();
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     await newest(reports).answer('aborted');
     expect(did.slice(2)).toEqual(['keep a1 completed', 'free true']);
   });
@@ -58,7 +59,7 @@ describe('from offer to report', () => {
         throw new Error('ENOSPC: no space left on device');
       },
     });
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     expect(newest(reports).body.status).toBe('completed');
     expect(newest(said)).toContain('ENOSPC');
     await newest(reports).answer('taken');
@@ -69,7 +70,7 @@ describe('from offer to report', () => {
     const { slot, reports, runs } = await running();
     let freed = false;
     void slot.freed().then(() => (freed = true));
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     expect(freed).toBe(false);
     await newest(reports).answer('taken');
     expect(freed).toBe(true);
@@ -99,7 +100,7 @@ describe('a claim that is not taken', () => {
 describe('how a run ended', () => {
   const tail = 'Traceback\nRuntimeError: CUDA out of memory';
 
-  it.each<[string, Parameters<SlotBench['runs'][number]['end']>, StatusReportBody]>([
+  it.each<[string, Parameters<HeldRun['end']>, StatusReportBody]>([
     ['well', [0, null, tail], { status: 'completed', exit_code: 0, signal: null }],
     [
       'with a code',
@@ -131,13 +132,13 @@ describe('how a run ended', () => {
     ],
   ])('%s', async (_what, end, expected) => {
     const { reports, runs } = await running();
-    await newest(runs).end(...end);
+    await endRun(newest(runs), ...end);
     expect(newest(reports).body).toEqual(expected);
   });
 
   it('is reported with the last progress, gathered from all that came', async () => {
     const { slot, reports, mentions, runs } = await running();
-    const { ears, end } = newest(runs);
+    const { ears } = newest(runs);
     ears.onProgress({ step: 1, total_steps: 10, loss: 0.9 });
     ears.onProgress({ step: 2, loss: 0.8 });
     expect(slot.progress()).toEqual({ step: 2, total_steps: 10, loss: 0.8 });
@@ -146,7 +147,7 @@ describe('how a run ended', () => {
       { status: 'running', progress: { step: 1, total_steps: 10, loss: 0.9 } },
       { status: 'running', progress: { step: 2, total_steps: 10, loss: 0.8 } },
     ]);
-    await end(0);
+    await endRun(newest(runs), 0);
     expect(newest(reports).body).toMatchObject({ progress: { step: 2, total_steps: 10, loss: 0.8 } });
   });
 
@@ -154,7 +155,7 @@ describe('how a run ended', () => {
     const { slot, runs } = await running();
     expect(slot.alive(offer.attempt_id)).toBe(true);
     expect(slot.alive(offerOf('j1', 'a2').attempt_id)).toBe(false);
-    await newest(runs).end(0);
+    await endRun(newest(runs), 0);
     expect(slot.held()).not.toBeNull();
     expect(slot.alive(offer.attempt_id)).toBe(false);
   });

@@ -76,26 +76,6 @@ describe('the output of a trainer', () => {
   });
 });
 
-describe('a log that can not be written', () => {
-  const script = `
-    for (let n = 0; n < 200; n += 1) process.stdout.write('o'.repeat(4_000) + '\\n');
-    process.stderr.write('e'.repeat(500_000) + '\\n', () => console.error('last'));`;
-
-  it.runIf(process.platform === 'linux')(
-    'for want of space costs neither the training nor its end',
-    async () => {
-      const job = { ...scriptJob(tempFolder(), script), logFile: '/dev/full' };
-      expect(await runToEnd(job)).toMatchObject({ code: 0, lines: expect.arrayContaining(['last']) });
-    },
-  );
-
-  it('at all, as little', async () => {
-    const folder = tempFolder();
-    const job = { ...scriptJob(folder, script), logFile: join(folder, 'none/trainer.log') };
-    expect(await runToEnd(job)).toMatchObject({ code: 0, lines: expect.arrayContaining(['last']) });
-  });
-});
-
 it('a command that is not there is an error, and leaves no log behind', async () => {
   const folder = tempFolder();
   const job = { ...scriptJob(folder, ''), argv: [join(folder, 'none')] };

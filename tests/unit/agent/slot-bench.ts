@@ -1,9 +1,9 @@
 import { createJobSlot, type JobSlot, type SlotParts } from '../../../agent/job-slot.ts';
 import type { Answer } from '../../../agent/reporter.ts';
-import type { Run, RunEars } from '../../../agent/run.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
 import type { Prepared } from '../../../agent/trainer.ts';
 import { scriptJob } from './builders.ts';
+import { type HeldRun, holdRun, turn } from './held-runs.ts';
 
 /** A report on its way, to be answered by the test. */
 interface SentReport {
@@ -11,13 +11,6 @@ interface SentReport {
   readonly body: StatusReportBody;
   readonly signal: AbortSignal;
   readonly answer: (answer: Answer) => Promise<void>;
-}
-
-/** A trainer in the test's hands. */
-interface HeldRun {
-  readonly ears: RunEars;
-  readonly stops: readonly number[];
-  end(code: number | null, signal?: string | null, tail?: string): Promise<void>;
 }
 
 export interface SlotBench {
@@ -30,9 +23,6 @@ export interface SlotBench {
   readonly said: readonly string[];
 }
 
-/** Lets everything happen that waits for nothing but its turn. */
-export const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
-
 const preparedJob: Prepared = { ok: true, job: scriptJob('/nowhere', '') };
 
 /** A slot between a scripted orchestrator and scripted trainers. */
@@ -43,27 +33,6 @@ export function createSlotBench(overrides: Partial<SlotParts> = {}): SlotBench {
   const runs: HeldRun[] = [];
   const said: string[] = [];
 
-  const startHeld = (ears: RunEars): Run => {
-    const ended = Promise.withResolvers<Awaited<Run['finished']>>();
-    const stops: number[] = [];
-    runs.push({
-      ears,
-      stops,
-      end: (code, signal = null, tail = '') => {
-        ended.resolve({ code, signal, tail });
-        return turn();
-      },
-    });
-    return {
-      pid: 4711,
-      finished: ended.promise,
-      stop: graceMs => {
-        did.push(`stop ${graceMs}`);
-        stops.push(graceMs);
-      },
-    };
-  };
-
   const slot = createJobSlot({
     prepare: offer => {
       did.push(`prepare ${offer.attempt_id}`);
@@ -71,7 +40,9 @@ export function createSlotBench(overrides: Partial<SlotParts> = {}): SlotBench {
     },
     start: async (_job, ears) => {
       did.push('start');
-      return startHeld(ears);
+      const held = holdRun(ears, graceMs => did.push(`stop ${graceMs}`));
+      runs.push(held);
+      return held.run;
     },
     report: (_job, attempt, body, signal) =>
       new Promise(resolve => {
@@ -96,11 +67,4 @@ export function createSlotBench(overrides: Partial<SlotParts> = {}): SlotBench {
     ...overrides,
   });
   return { slot, did, reports, mentions, runs, said };
-}
-
-/** The last element, which has to be there. */
-export function newest<T>(list: readonly T[]): T {
-  const last = list.at(-1);
-  if (last === undefined) throw new Error('nothing has happened yet');
-  return last;
 }

@@ -1,0 +1,179 @@
+import http from 'node:http';
+import { onTestFinished } from 'vitest';
+import type { StatusReportBody, WorkerCommand } from '../../../protocol/worker-api.ts';
+
+type CallName = 'register' | 'stream' | 'heartbeat' | 'status' | 'disconnect';
+
+export interface Call {
+  readonly name: CallName;
+  readonly token: string | undefined;
+  /** Of a report: the job in its path. */
+  readonly jobId: string | null;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: object;
+}
+
+/** Every answer may be given late, or never. */
+type Answers = { [Name in CallName]: (call: Call) => Answer | Promise<Answer> };
+
+export interface ScriptedOrchestrator {
+  readonly url: string;
+  readonly calls: readonly Call[];
+  /** Replaced by tests. */
+  readonly answers: Answers;
+  /** The first call that fits and has been answered, or will be. */
+  until(fits: (call: Call) => boolean): Promise<Call>;
+  /** The `nth` call of this name, from 1, when it has been answered. */
+  nth(name: CallName, nth?: number): Promise<Call>;
+  /** ... or as soon as it is there. */
+  arrived(name: CallName, nth?: number): Promise<Call>;
+  /** A report with this word. */
+  reported(status: StatusReportBody['status'], attempt?: string): Promise<Call>;
+  count(name: CallName): number;
+  push(command: WorkerCommand): void;
+  endStream(): void;
+  breakStream(): void;
+  /** Hangs up on whoever calls, until it is called again with false. */
+  vanish(gone: boolean): void;
+}
+
+const ok = (body: object): Answer => ({ status: 200, body });
+export const refused = (status: number, action?: 'stop'): Answer => ({
+  status,
+  body: {
+    type: 'about:blank',
+    title: 'No',
+    status,
+    detail: `refused with ${status}`,
+    code: 'x',
+    ...(action && { action }),
+  },
+});
+
+export const registerReply = (parts: object = {}): Answer =>
+  ok({
+    worker_id: 'w_1',
+    name: 'rig-3',
+    sse_url: '/api/workers/stream',
+    resume_job: null,
+    abandon_job: null,
+    cancel: null,
+    protocol: 2,
+    heartbeat_interval_s: 30,
+    heartbeat_timeout_s: 120,
+    stop_grace_s: 20,
+    stream_silence_s: 60,
+    ...parts,
+  });
+
+export const beatReply = (parts: object = {}): Answer =>
+  ok({ success: true, cancel: null, abandon_job: null, heartbeat_interval_s: 30, ...parts });
+
+function nameOf(path: string): CallName {
+  const [name] = /register|stream|heartbeat|status|disconnect/.exec(path) ?? [];
+  if (name === undefined) throw new Error(`there is no call ${path}`);
+  return name as CallName;
+}
+
+async function readBody(request: http.IncomingMessage): Promise<Call['body']> {
+  let text = '';
+  for await (const chunk of request) text += String(chunk);
+  return text === '' ? {} : (JSON.parse(text) as Call['body']);
+}
+
+/** Answers like an orchestrator that has nothing against anybody, until a test replaces an answer. */
+export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
+  const calls: Call[] = [];
+  const answered: Call[] = [];
+  const lookers = new Set<() => void>();
+  const answers: Answers = {
+    register: () => registerReply(),
+    stream: () => ok({}),
+    heartbeat: () => beatReply(),
+    status: () => ok({ success: true }),
+    disconnect: () => ok({ success: true }),
+  };
+  let stream: http.ServerResponse | null = null;
+  let gone = false;
+
+  const tell = (): void => {
+    for (const look of lookers) look();
+  };
+
+  const answer = async (request: http.IncomingMessage, response: http.ServerResponse): Promise<void> => {
+    const path = request.url ?? '';
+    const body = await readBody(request);
+    const token = request.headers['x-worker-token'];
+    const [, jobId = null] = /job\/([^/]+)\/status/.exec(path) ?? [];
+    const call: Call = { name: nameOf(path), token: Array.isArray(token) ? token[0] : token, jobId, body };
+    calls.push(call);
+    tell();
+    const given = await answers[call.name](call);
+    if (call.name === 'stream' && given.status === 200) {
+      stream = response;
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    } else {
+      response.writeHead(given.status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(given.body));
+    }
+    answered.push(call);
+    tell();
+  };
+
+  const server = http.createServer((request, response) => {
+    if (gone) request.socket.destroy();
+    else void answer(request, response);
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+
+  const waitFor = (among: readonly Call[], fits: (call: Call) => boolean): Promise<Call> =>
+    new Promise(resolve => {
+      const look = (): void => {
+        const found = among.find(fits);
+        if (found === undefined) return;
+        lookers.delete(look);
+        resolve(found);
+      };
+      lookers.add(look);
+      look();
+    });
+  const isNth =
+    (name: CallName, nth: number) =>
+    (call: Call): boolean =>
+      call === calls.filter(other => other.name === name)[nth - 1];
+  const until = (fits: (call: Call) => boolean): Promise<Call> => waitFor(answered, fits);
+
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    calls,
+    answers,
+    until,
+    nth: (name, nth = 1) => until(isNth(name, nth)),
+    arrived: (name, nth = 1) => waitFor(calls, isNth(name, nth)),
+    reported: (status, attempt) =>
+      until(
+        ({ name, body }) =>
+          name === 'status' &&
+          body['status'] === status &&
+          (attempt ?? body['attempt_id']) === body['attempt_id'],
+      ),
+    count: name => calls.filter(call => call.name === name).length,
+    push: command => void stream?.write(`data: ${JSON.stringify(command)}\n\n`),
+    endStream: () => void stream?.end(),
+    breakStream: () => void stream?.destroy(),
+    vanish(isGone) {
+      gone = isGone;
+      if (gone) server.closeAllConnections();
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Flags } from '../../../agent/config.ts';
+import { type Host, runWorker } from '../../../agent/worker.ts';
+import { loaded, minimalFlags, nobodyThere, offerOf, tempFolder, writeFile } from './builders.ts';
+import { refused, startOrchestrator } from './scripted-orchestrator.ts';
+
+type SignalName = Parameters<Host['onSignal']>[0];
+
+interface WorkerBench {
+  /** Resolves with the exit code. */
+  readonly exit: Promise<number>;
+  readonly said: readonly string[];
+  /** Resolves when a line with these words has been said. */
+  says(words: string): Promise<string>;
+  signal(name: SignalName): void;
+  readonly home: string;
+}
+
+/** A machine with a driver that lists these GPUs, and nothing else on its PATH. */
+function machineWith(rows: string): string {
+  const bin = tempFolder();
+  if (rows !== '') writeFile(bin, 'nvidia-smi', `#!/bin/sh\nprintf '${rows}'\n`, 0o755);
+  return bin;
+}
+
+function startWorker(flags: Flags, gpuRows = ''): WorkerBench {
+  const home = tempFolder();
+  const env = { PATH: machineWith(gpuRows), XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
+  const said: string[] = [];
+  const lookers = new Set<() => void>();
+  const acts = new Map<SignalName, () => void>();
+  const exit = runWorker(loaded({ ...minimalFlags, name: 'rig-3', ...flags }, env), {
+    env,
+    ownCommand: [process.execPath, '/opt/worker.js'],
+    version: '1.2.3',
+    say: message => {
+      said.push(message);
+      for (const look of lookers) look();
+    },
+    onSignal: (name, act) => void acts.set(name, act),
+  });
+  const signal = (name: SignalName): void => acts.get(name)?.();
+  onTestFinished(() => {
+    signal('SIGTERM');
+    signal('SIGTERM');
+  });
+  return {
+    exit,
+    said,
+    home,
+    signal,
+    says: words =>
+      new Promise(resolve => {
+        const look = (): void => {
+          const line = said.find(each => each.includes(words));
+          if (line !== undefined) resolve(line);
+        };
+        lookers.add(look);
+        look();
+      }),
+  };
+}
+
+const twoGpus = '0, RTX 4090, 24564, 550.1, GPU-aa\\n1, RTX 3090, 24576, 550.1, GPU-bb\\n';
+/** A trainer that prints where it is and waits to be stopped. */
+const waiting = `${process.execPath} -e 'console.log("ready " + process.env.CUDA_VISIBLE_DEVICES); setInterval(() => {}, 1000)'`;
+
+describe('what makes a worker end before it begins', () => {
+  it.each<[string, Flags, number, RegExp]>([
+    [
+      'a token file that is not there',
+      { 'worker-token': undefined, 'worker-token-file': '/nowhere/token' },
+      2,
+      /worker token could not be read/,
+    ],
+    [
+      'an authority that is not there',
+      { 'ca-file': '/nowhere/ca.pem' },
+      2,
+      /^--ca-file \/nowhere\/ca\.pem: ENOENT/,
+    ],
+    [
+      'an authority that is none',
+      { 'ca-file': import.meta.filename },
+      2,
+      /^--ca-file .*worker\.test\.ts: there is no certificate in it, or not in PEM form$/,
+    ],
+    ['a GPU that is not there', { gpus: '7' }, 2, /There is no usable GPU 7 here/],
+  ])('%s', async (_what, flags, code, message) => {
+    const { exit, said } = startWorker(flags);
+    expect(await exit).toBe(code);
+    expect(said).toEqual([expect.stringMatching(message)]);
+  });
+
+  it('a state folder that can not be made', async () => {
+    const file = writeFile(tempFolder(), 'file', '');
+    const config = { ...loaded(minimalFlags), stateDir: join(file, 'state') };
+    const said: string[] = [];
+    const host = {
+      env: {},
+      ownCommand: [],
+      version: '1',
+      onSignal: () => {},
+      say: (line: string) => said.push(line),
+    };
+    expect(await runWorker(config, host)).toBe(1);
+    expect(said.at(-1)).toMatch(/^The worker's state can't be kept: ENOTDIR.*XDG_STATE_HOME$/);
+  });
+
+  it('a token that nobody knows', async () => {
+    const orchestrator = await startOrchestrator();
+    orchestrator.answers.register = () => refused(401);
+    const { exit, said } = startWorker({ 'orchestrator-url': orchestrator.url });
+    expect(await exit).toBe(3);
+    expect(said.at(-1)).toMatch(/^Invalid token: /);
+  });
+});
+
+describe('what a worker says of itself', () => {
+  it('to people', async () => {
+    const { says, said } = startWorker(
+      { 'orchestrator-url': await nobodyThere(), 'ssl-no-verify': true },
+      twoGpus,
+    );
+    onTestFinished(() => void delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
+    await says('Connection refused');
+    expect(said).toEqual([
+      'Worker rig-3: 1x RTX 4090 + 1x RTX 3090 (2 in all); leaves after one job',
+      expect.stringMatching(/^No trainer found: python or python3/),
+      'TLS certificates are not checked (--ssl-no-verify): for tests only',
+      expect.stringMatching(/^Connection refused: .*Trying again$/),
+    ]);
+  });
+
+  it('to the orchestrator', async () => {
+    const orchestrator = await startOrchestrator();
+    const flags = { 'orchestrator-url': orchestrator.url, persistent: true, label: ['team=nlp'], gpus: '1' };
+    startWorker(flags, twoGpus);
+    expect((await orchestrator.nth('register')).body).toEqual({
+      protocol: 2,
+      instance_id: expect.stringMatching(/^[0-9a-f]+$/),
+      name: 'rig-3',
+      persistent: true,
+      labels: { team: 'nlp' },
+      agent_version: '1.2.3',
+      gpu_info: {
+        name: 'RTX 3090',
+        vram_gb: 24,
+        count: 1,
+        driver: '550.1',
+        accelerator: 'cuda',
+        gpus: [{ index: 1, name: 'RTX 3090', vram_gb: 24 }],
+      },
+      current_job_id: null,
+      current_attempt_id: null,
+    });
+  });
+});
+
+describe('a real job', () => {
+  it('shows what it prints when asked to, and the worker leaves after it', async () => {
+    const orchestrator = await startOrchestrator();
+    const trainer = `${process.execPath} -e 'console.log(JSON.stringify({type:"progress",step:3,total_steps:4})); console.log("trained")'`;
+    const { exit, says, said, home } = startWorker({
+      'orchestrator-url': orchestrator.url,
+      trainer,
+      verbose: true,
+    });
+    await says('Connected to');
+    orchestrator.push(offerOf('j1', 'a1', { config: { lr: 1 } }));
+    expect(await exit).toBe(0);
+    expect(said).toContain('| trained');
+    expect((await orchestrator.reported('completed')).body).toMatchObject({
+      exit_code: 0,
+      progress: { step: 3, total_steps: 4 },
+    });
+    const state = join(home, 'trainyard/rig-3');
+    expect(readFileSync(join(state, 'jobs/j1/trainer.log'), 'utf8')).toContain('trained\n');
+    expect(existsSync(join(state, 'report.json'))).toBe(false);
+  });
+
+  it('is finished after the first signal, and stopped by the second', async () => {
+    const orchestrator = await startOrchestrator();
+    const flags = { 'orchestrator-url': orchestrator.url, trainer: waiting, verbose: true, persistent: true };
+    const { exit, says, said, signal } = startWorker({ ...flags, gpus: '1' }, twoGpus);
+    await says('Connected to');
+    orchestrator.push(offerOf('j1', 'a1'));
+    expect(await says('| ready')).toBe('| ready 1');
+    signal('SIGTERM');
+    expect(said.at(-1)).toBe('Leaving when the job is done; a second signal stops it now');
+    signal('SIGINT');
+    expect(said.at(-1)).toBe('Stopping now');
+    expect(await exit).toBe(0);
+    expect((await orchestrator.reported('failed')).body).toMatchObject({
+      cause: 'preempted',
+      signal: 'SIGTERM',
+    });
+  });
+});
+
+it('SIGHUP takes a new token over', async () => {
+  const folder = tempFolder();
+  const path = writeFile(folder, 'token', 'wt_1');
+  const orchestrator = await startOrchestrator();
+  const flags = {
+    'orchestrator-url': orchestrator.url,
+    'worker-token': undefined,
+    'worker-token-file': path,
+  };
+  const { exit, says, said, signal } = startWorker(flags);
+  await says('Connected to');
+  signal('SIGHUP');
+  expect(said.at(-1)).toMatch(/^Connected to/);
+  writeFile(folder, 'token', 'wt_2');
+  signal('SIGHUP');
+  expect(said.at(-1)).toBe(`Took the new token from ${path}`);
+  signal('SIGTERM');
+  expect(await exit).toBe(0);
+  expect((await orchestrator.nth('disconnect')).token).toBe('wt_2');
+});
