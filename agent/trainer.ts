@@ -93,7 +93,12 @@ function trainerArgv(rig: Rig, values: Readonly<Record<string, string>>): readon
 
 /** The agent's environment without its secrets, and what the published agent sets (CONTRACT.md, section 3, item 3). */
 function trainerEnv(offer: JobOffer, rig: Rig, configPath: string): PreparedJob['env'] {
-  const { SIMPLETUNER_WORKER_TOKEN: _token, NODE_TLS_REJECT_UNAUTHORIZED: _trust, ...env } = rig.env;
+  const {
+    SIMPLETUNER_WORKER_TOKEN: _token,
+    ADMIN_TOKEN: _admin,
+    NODE_TLS_REJECT_UNAUTHORIZED: _trust,
+    ...env
+  } = rig.env;
   return {
     ...env,
     CONFIG_PATH: configPath,

@@ -13,7 +13,7 @@ const environmentOf = (offer: Partial<JobOffer>, rig: Partial<Rig>) => {
 };
 
 describe("a trainer's environment", () => {
-  it("is the agent's own and what the published agent sets, without the worker token", () => {
+  it("is the agent's own and what the published agent sets, without tokens of ours", () => {
     const { env, config } = environmentOf(
       { upload_endpoint: '/api/cloud/storage/b', upload_token: 'ut_1', hf_token: 'hf_1' },
       {
@@ -23,6 +23,7 @@ describe("a trainer's environment", () => {
           HOME: '/home/me',
           HF_HOME: '/models',
           SIMPLETUNER_WORKER_TOKEN: 'wt_canary',
+          ADMIN_TOKEN: 'ta_canary',
           NODE_TLS_REJECT_UNAUTHORIZED: '0',
         },
       },
