@@ -4,7 +4,7 @@ import type { JobDetail, JobView } from '../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { type Core, tellJob } from './core.ts';
 import { dispatch } from './dispatch.ts';
-import type { JobPayload, PendingJob } from './model.ts';
+import { isLive, type JobPayload, type PendingJob } from './model.ts';
 import type { Configs, JobFilter } from './ports.ts';
 import { applyEvent } from './transitions.ts';
 import { attemptView, createJobViewer } from './views.ts';
@@ -21,23 +21,20 @@ export interface Submitted {
 export function createJobCalls(core: Core, configs: Configs) {
   const unknown = (id: string) => refuse('job_not_found', `There is no job ${id}`);
 
-  const insert = (request: SubmitRequest, payload: JobPayload): Promise<Submitted> =>
-    core.store.write(tx => {
+  const insert = async (request: SubmitRequest, payload: JobPayload): Promise<Submitted> => {
+    const stored = await core.store.write(tx => {
       const pending = newJob(core, tx.nextJobOrder(), request);
       tx.insertJob(pending, payload);
       tellJob(core, tx, 'job.submitted', pending);
       dispatch(core, tx);
-      const job = tx.job(pending.id) ?? pending;
-      const view = createJobViewer(core, tx)(job);
-      const workerId = job.status === 'dispatched' ? view.worker_id : null;
-      return {
-        jobId: job.id,
-        workerId,
-        gpus: workerId === null ? null : job.spec.requirements.gpuCount,
-        position: view.position,
-        reason: view.reason,
-      };
+      return tx.job(pending.id) ?? pending;
     });
+    // Why it waits is worked out when the writer is done with it: nobody else has to wait for that.
+    const { position, reason } = createJobViewer(core, core.store)(stored);
+    const workerId = isLive(stored) ? stored.attempt.workerId : null;
+    const gpus = workerId === null ? null : stored.spec.requirements.gpuCount;
+    return { jobId: stored.id, workerId, gpus, position, reason };
+  };
 
   return {
     async submit(request: SubmitRequest): Promise<Outcome<Submitted>> {

@@ -1,4 +1,5 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { Log, Store, Tx } from '../orchestrator/ports.ts';
 import { createEventRows } from './event-rows.ts';
@@ -19,10 +20,11 @@ export function openSqliteStore(file: string, log: Log): Store {
   return {
     ...rows,
     write: command => writer.write(() => command(tx)),
-    close() {
+    async close() {
       writer.close();
+      // Those whose commands have just been committed may look once more before they answer.
+      await setImmediate();
       db.close();
-      return Promise.resolve();
     },
   };
 }
