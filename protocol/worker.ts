@@ -92,6 +92,9 @@ export const WorkerView = z.object({
   /** The last call of the worker that this orchestrator answered. */
   last_heartbeat: Time.nullable(),
   last_contact_age_s: z.number().nullable(),
+  /** As its last heartbeat said: percent over all its GPUs, and GiB; null when it did not say. */
+  gpu_utilization: z.number().nullable(),
+  vram_used_gb: z.number().nullable(),
   created_at: Time,
   registered_at: Time.nullable(),
   /** The name that the agent gave: by default its host's. */

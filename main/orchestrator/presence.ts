@@ -12,7 +12,16 @@ export interface OpenOffer {
   readonly sent: number;
 }
 
+/** How busy a worker's GPUs are, as its last heartbeat said: percent, and GiB. */
+export interface Load {
+  readonly gpuUtilization: number | null;
+  readonly vramUsedGb: number | null;
+}
+
+const unknownLoad: Load = { gpuUtilization: null, vramUsedGb: null };
+
 interface Entry {
+  load: Load;
   contactAt: MonoMs;
   settledAt: MonoMs;
   stream: WorkerStream | null;
@@ -23,6 +32,8 @@ interface Entry {
 export interface PresenceBook {
   of(worker: WorkerId): Presence | null;
   offerOf(worker: WorkerId): OpenOffer | null;
+  loadOf(worker: WorkerId): Load;
+  noteLoad(worker: WorkerId, load: Load): void;
   all(): readonly WorkerId[];
   streaming(): readonly WorkerId[];
   heard(worker: WorkerId, now: MonoMs): void;
@@ -46,7 +57,7 @@ export function createPresenceBook(): PresenceBook {
   const entry = (worker: WorkerId, now: MonoMs): Entry => {
     const known = entries.get(worker);
     if (known !== undefined) return known;
-    const fresh: Entry = { contactAt: now, settledAt: now, stream: null, offer: null };
+    const fresh: Entry = { contactAt: now, settledAt: now, stream: null, offer: null, load: unknownLoad };
     entries.set(worker, fresh);
     return fresh;
   };
@@ -69,6 +80,11 @@ export function createPresenceBook(): PresenceBook {
       return { contactAt: known.contactAt, settledAt: known.settledAt, streaming: known.stream !== null };
     },
     offerOf: worker => entries.get(worker)?.offer ?? null,
+    loadOf: worker => entries.get(worker)?.load ?? unknownLoad,
+    noteLoad(worker, load) {
+      const known = entries.get(worker);
+      if (known !== undefined) known.load = load;
+    },
     all: () => [...entries.keys()],
     streaming: () => [...entries].filter(([, { stream }]) => stream !== null).map(([worker]) => worker),
     heard(worker, now) {

@@ -97,10 +97,8 @@ export function release(core: Core, tx: Tx, id: Worker['id']): void {
 }
 
 /** Notes contact with a worker that was given up for gone. */
-export function welcome(core: Core, tx: Tx, worker: Worker): Worker {
-  if (worker.gone === null) return worker;
-  const back: Worker = { ...worker, gone: null, lastContactAt: core.clock.wall() };
-  tx.updateWorker(back);
+export function welcome(core: Core, tx: Tx, worker: Worker): void {
+  if (worker.gone === null) return;
+  tx.updateWorker({ ...worker, gone: null, lastContactAt: core.clock.wall() });
   tellWorker(core, tx, 'worker.back', worker.id);
-  return back;
 }

@@ -22,6 +22,7 @@ const isoOrNull = (core: Core, at: WallMs | null): string | null => (at === null
 export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
   const { status, reason } = statusOf(core, read, worker);
   const contactAt = lastContact(core, worker);
+  const load = core.presence.loadOf(worker.id);
   const { agent } = worker;
   const able = agent?.capabilities;
   const gpuName = able?.gpuName ?? null;
@@ -51,6 +52,8 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
     current_job_id: read.liveJobOf(worker.id)?.id ?? null,
     last_heartbeat: isoOrNull(core, contactAt),
     last_contact_age_s: contactAt === null ? null : ageS(core.clock.wall() - contactAt),
+    gpu_utilization: load.gpuUtilization,
+    vram_used_gb: load.vramUsedGb,
     created_at: core.clock.iso(worker.createdAt),
     registered_at: isoOrNull(core, agent?.registeredAt ?? null),
     host: agent?.host ?? null,

@@ -15,7 +15,7 @@ import type { ProgressBook } from './progress-book.ts';
 import { reconcileAbsence, reconcileClaim, type Verdict } from './reconcile.ts';
 import { applyEvent, release, sendCancel, sendOffer, welcome } from './transitions.ts';
 
-/** What workers call. Each takes the worker that its token names; `null` says that the token died meanwhile. */
+/** What workers call. Each takes the worker that its token names, which may be gone by now. */
 export function createWorkerCalls(core: Core, progress: ProgressBook) {
   const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
 
@@ -37,6 +37,10 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     if (worker === null) return gone;
     if (worker.agent === null)
       return refuse('not_registered', 'The worker must register before it sends heartbeats');
+    core.presence.noteLoad(id, {
+      gpuUtilization: beat.gpu_utilization ?? null,
+      vramUsedGb: beat.vram_used_gb ?? null,
+    });
     const live = core.store.liveJobOf(id);
     const jobId = beat.current_job_id ?? null;
     const interval = core.times.heartbeatMs / 1000;

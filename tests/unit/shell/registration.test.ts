@@ -121,3 +121,13 @@ test('how long ago a worker was heard is not forgotten over a restart, nor made 
   expect(rig.view()).toMatchObject({ status: 'offline', status_reason: 'goodbye', last_contact_age_s: 60 });
   expect(never.view()).toMatchObject({ last_heartbeat: null, last_contact_age_s: null });
 });
+
+test('how busy its GPUs are is what its last heartbeat said, and unknown when it did not say', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  expect(rig.view()).toMatchObject({ gpu_utilization: null, vram_used_gb: null });
+  await rig.beat(null, { gpu_utilization: 87, vram_used_gb: 22.5 });
+  expect(rig.view()).toMatchObject({ gpu_utilization: 87, vram_used_gb: 22.5 });
+  await rig.beat(null, { gpu_utilization: 'high' });
+  expect(rig.view()).toMatchObject({ gpu_utilization: null, vram_used_gb: null });
+});
