@@ -168,3 +168,16 @@ describe('an offer', () => {
     expect(book.offerOf(w1)).toBeNull();
   });
 });
+
+test('the load of the GPUs is that of the last word, and unknown of who was never heard', () => {
+  const unknown = { gpuUtilization: null, vramUsedGb: null };
+  const busy = { gpuUtilization: 87, vramUsedGb: 22.5 };
+  book.noteLoad(w1, busy);
+  expect(book.loadOf(w1)).toEqual(unknown);
+  book.heard(w1, 1);
+  expect(book.loadOf(w1)).toEqual(unknown);
+  book.noteLoad(w1, busy);
+  expect(book.loadOf(w1)).toEqual(busy);
+  book.forget(w1);
+  expect(book.loadOf(w1)).toEqual(unknown);
+});
