@@ -9,9 +9,10 @@ import {
   workerApi,
 } from '../protocol/worker-api.ts';
 import { type AgentState, initialState } from './agent-state.ts';
-import { type ApiClient, createApiClient } from './api-client.ts';
+import type { ApiClient } from './api-client.ts';
 import { createBackoff, pause } from './backoff.ts';
-import { followStream } from './command-stream.ts';
+import type { Clock } from './clock.ts';
+import type { FollowStream } from './command-stream.ts';
 import { runHeartbeat } from './heartbeat.ts';
 import { createJobSlot, type Held, type JobSlot, type SlotParts } from './job-slot.ts';
 import { createMention } from './mention.ts';
@@ -22,6 +23,9 @@ import type { TokenHolder } from './token-holder.ts';
 import { createTroubleTeller, type TroubleTeller } from './trouble-teller.ts';
 
 export interface AgentParts {
+  readonly clock: Clock;
+  readonly api: ApiClient;
+  readonly followStream: FollowStream;
   readonly url: string;
   readonly token: TokenHolder;
   readonly persistent: boolean;
@@ -53,18 +57,19 @@ const lastWordMs = 5_000;
  * slot for the one job.
  */
 export function createAgent(parts: AgentParts): Agent {
-  const { url, token, random, say } = parts;
+  const { clock, api, url, token, random, say } = parts;
   const state = initialState();
   const over = new AbortController();
   const hurry = new AbortController();
-  const api = createApiClient({ url, token: token.current });
-  const troubles = createTroubleTeller(url, say);
-  const report = createReporter({ api, random, onTrouble: troubles.tell });
+  /** Fires when the agent has ended: what still waits for its time does so no longer. */
+  const ended = new AbortController();
+  const troubles = createTroubleTeller(clock, url, say);
+  const report = createReporter({ clock, api, random, onTrouble: troubles.tell });
   const slot = createJobSlot({
     ...parts.jobs,
     report: (job, attempt, body, signal) =>
       report(job, attempt, body, AbortSignal.any([signal, hurry.signal])),
-    mention: createMention({ api, after, slot: () => slot }),
+    mention: createMention({ clock, api, ended: ended.signal, slot: () => slot }),
     keep: parts.state.keepReport,
     drop: parts.state.dropReport,
     graceMs: () => state.graceMs,
@@ -75,7 +80,7 @@ export function createAgent(parts: AgentParts): Agent {
       return !state.leaving;
     },
   });
-  const register = createRegister({ api, url, token, random, say, onTrouble: troubles.tell });
+  const register = createRegister({ clock, api, url, token, random, say, onTrouble: troubles.tell });
   const introduce = (): RegistrationBody => ({ ...parts.introduction, ...introductionOf(slot, parts.state) });
   const backoff = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
 
@@ -90,7 +95,7 @@ export function createAgent(parts: AgentParts): Agent {
     troubles.clear();
     settle(state, registered.reply);
     obey(slot, registered.reply, said);
-    await followStream({
+    await parts.followStream({
       url: urlOf(url, workerApi.stream.path, {}, { worker_id: registered.reply.worker_id }).href,
       token: token.current,
       silenceMs: state.silenceMs,
@@ -114,28 +119,27 @@ export function createAgent(parts: AgentParts): Agent {
     leaveNow() {
       slot.leaveNow();
       leave();
-      setTimeout(() => hurry.abort(), state.graceMs + lastWordMs).unref();
+      void pause(clock, state.graceMs + lastWordMs, ended.signal).then(() => hurry.abort());
     },
     async run() {
       const kept = parts.state.keptReport();
       if (kept !== null) slot.deliver(kept);
       const beats = new AbortController();
-      const beating = beatUntil(beats.signal, { parts, state, slot, api, troubles });
+      const beating = beatUntil(beats.signal, { parts, state, slot, troubles });
       let code: number | null = null;
       while (code === null) {
         code = await session();
-        if (code === null && !(await pause(backoff.nextMs(), over.signal))) code = exitCodes.left;
+        if (code === null && !(await pause(clock, backoff.nextMs(), over.signal))) code = exitCodes.left;
       }
       if (code === exitCodes.rejected) await stopJob(slot, hurry);
       beats.abort();
       await beating;
       if (code === exitCodes.left && state.workerId !== null) await api.disconnect(state.workerId);
+      ended.abort();
       return code;
     },
   };
 }
-
-const after = (ms: number, run: () => void): void => void setTimeout(run, ms).unref();
 
 /** Nobody will take this worker's reports any more. */
 async function stopJob(slot: JobSlot, hurry: AbortController): Promise<void> {
@@ -176,6 +180,7 @@ function carryOut(command: WorkerCommand, slot: JobSlot, leave: () => void): voi
       return slot.cancel(command.attempt_id);
     case 'shutdown':
       return leave();
+    case 'stopping':
     case 'ping':
   }
 }
@@ -184,23 +189,23 @@ interface Beating {
   readonly parts: AgentParts;
   readonly state: AgentState;
   readonly slot: JobSlot;
-  readonly api: ApiClient;
   readonly troubles: TroubleTeller;
 }
 
 const beatUntil = (signal: AbortSignal, beating: Beating): Promise<void> =>
   runHeartbeat({
+    clock: beating.parts.clock,
     beat: () => beat(beating),
     intervalMs: () => beating.state.heartbeatMs,
     random: beating.parts.random,
     signal,
   });
 
-async function beat({ parts, state, slot, api, troubles }: Beating): Promise<boolean> {
+async function beat({ parts, state, slot, troubles }: Beating): Promise<boolean> {
   if (state.workerId === null) return false;
   const held = slot.held();
   const progress = slot.progress();
-  const result = await api.beat({
+  const result = await parts.api.beat({
     ...parts.telemetry(),
     worker_id: state.workerId,
     status: held === null ? 'idle' : 'busy',

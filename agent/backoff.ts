@@ -1,3 +1,5 @@
+import type { Clock } from './clock.ts';
+
 /** Waits between tries: doubling from `firstMs` to `mostMs`. */
 export interface Backoff {
   nextMs(): number;
@@ -26,17 +28,17 @@ export function createBackoff({ firstMs, mostMs, random }: BackoffRule): Backoff
 }
 
 /** Resolves after `ms`, or as soon as the signal fires: then with false. */
-export function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false);
   return new Promise(resolve => {
     const wake = (): void => {
-      clearTimeout(timer);
+      takeBack();
       resolve(false);
     };
-    const timer = setTimeout(() => {
+    const takeBack = clock.after(ms, () => {
       signal.removeEventListener('abort', wake);
       resolve(true);
-    }, ms);
+    });
     signal.addEventListener('abort', wake, { once: true });
   });
 }

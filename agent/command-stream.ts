@@ -11,6 +11,8 @@ export interface StreamParts {
   readonly signal: AbortSignal;
 }
 
+export type FollowStream = (parts: StreamParts) => Promise<StreamEnd>;
+
 /** How a stream ended: cut here, token refused, or lost on the way. */
 export type StreamEnd = 'aborted' | 'rejected' | 'lost';
 

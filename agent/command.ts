@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { pause } from './backoff.ts';
+import { systemClock } from './clock.ts';
 import { loadAgentConfig } from './config.ts';
 import { runSelftest } from './selftest.ts';
 import { type Host, runWorker } from './worker.ts';
@@ -64,7 +65,7 @@ export function workerCommand(invocation: WorkerInvocation): Command {
 const never = new AbortController().signal;
 const selftestPorts = (out: (text: string) => void) => ({
   print: (line: string) => out(`${line}\n`),
-  wait: (ms: number) => pause(ms, never),
+  wait: (ms: number) => pause(systemClock, ms, never),
   random: Math.random,
 });
 

@@ -1,11 +1,15 @@
 import type { StatusReportBody } from '../protocol/worker-api.ts';
 import type { ApiClient } from './api-client.ts';
+import { pause } from './backoff.ts';
+import type { Clock } from './clock.ts';
 import type { Held, JobSlot } from './job-slot.ts';
 
 export interface MentionParts {
+  readonly clock: Clock;
   readonly api: Pick<ApiClient, 'report'>;
   readonly slot: () => Pick<JobSlot, 'alive' | 'abandon'>;
-  readonly after: (ms: number, run: () => void) => void;
+  /** Fires when the agent ends: nothing waits any more. */
+  readonly ended: AbortSignal;
 }
 
 const apartMs = 1_000;
@@ -15,9 +19,10 @@ const apartMs = 1_000;
  * one says more. Nothing is said of an attempt after its last report: a late word would bring the job back to life.
  */
 export function createMention({
+  clock,
   api,
   slot,
-  after,
+  ended,
 }: MentionParts): (held: Held, report: StatusReportBody) => void {
   let waiting: { readonly held: Held; readonly report: StatusReportBody } | null = null;
   let busy = false;
@@ -35,12 +40,12 @@ export function createMention({
     waiting = null;
     if (!slot().alive(held.attemptId)) return;
     busy = true;
-    void send(held, report).then(() =>
-      after(apartMs, () => {
+    void send(held, report)
+      .then(() => pause(clock, apartMs, ended))
+      .then(passed => {
         busy = false;
-        pump();
-      }),
-    );
+        if (passed) pump();
+      });
   };
 
   return (held, report) => {

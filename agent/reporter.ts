@@ -3,18 +3,20 @@ import type { AttemptId, JobId } from '../protocol/ids.ts';
 import type { StatusReportBody } from '../protocol/worker-api.ts';
 import { type ApiClient, isRetryable } from './api-client.ts';
 import { createBackoff, pause } from './backoff.ts';
+import type { Clock } from './clock.ts';
 
 /** What the orchestrator finally said: taken, or refused for good. */
 export type Answer = 'taken' | 'refused' | 'aborted';
 
 export interface ReporterParts {
+  readonly clock: Clock;
   readonly api: Pick<ApiClient, 'report'>;
   readonly random: () => number;
   readonly onTrouble: (failure: CallFailure) => void;
 }
 
 /** Repeats a report until it has an answer that time can't change (SEMANTICS.md, section 4). */
-export function createReporter({ api, random, onTrouble }: ReporterParts) {
+export function createReporter({ clock, api, random, onTrouble }: ReporterParts) {
   return async (
     jobId: JobId,
     attemptId: AttemptId,
@@ -28,7 +30,7 @@ export function createReporter({ api, random, onTrouble }: ReporterParts) {
       if (result.ok) return 'taken';
       onTrouble(result.failure);
       if (!isRetryable(result.failure)) return 'refused';
-      if (!(await pause(100 + backoff.nextMs(), signal))) return 'aborted';
+      if (!(await pause(clock, 100 + backoff.nextMs(), signal))) return 'aborted';
     }
   };
 }

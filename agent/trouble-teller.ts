@@ -1,4 +1,5 @@
 import type { CallFailure } from '../protocol/client.ts';
+import type { Clock } from './clock.ts';
 import { troubleOf } from './troubles.ts';
 
 export interface TroubleTeller {
@@ -11,9 +12,13 @@ export interface TroubleTeller {
 const atMost = 20;
 
 /** Says each trouble once, until something has worked again. */
-export function createTroubleTeller(url: string, say: (message: string) => void): TroubleTeller {
+export function createTroubleTeller(
+  clock: Clock,
+  url: string,
+  say: (message: string) => void,
+): TroubleTeller {
   const told = new Set<string>();
-  let beatenAt = performance.now();
+  let beatenAt = clock.mono();
   const once = (message: string): void => {
     if (told.has(message)) return;
     // Some answers of proxies are never the same twice.
@@ -28,7 +33,7 @@ export function createTroubleTeller(url: string, say: (message: string) => void)
   return {
     tell,
     missedBeat(failure, timeoutMs) {
-      if (performance.now() - beatenAt < timeoutMs) return tell(failure);
+      if (clock.mono() - beatenAt < timeoutMs) return tell(failure);
       const seconds = Math.round(timeoutMs / 1000);
       once(
         `Heartbeat timeout (${seconds}s): the orchestrator counts this worker as offline by now. Check the network; on an ` +
@@ -36,7 +41,7 @@ export function createTroubleTeller(url: string, say: (message: string) => void)
       );
     },
     beaten() {
-      beatenAt = performance.now();
+      beatenAt = clock.mono();
       told.clear();
     },
     clear: () => told.clear(),

@@ -1,5 +1,8 @@
-import { type Agent, createAgent } from './agent.ts';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
+import { type Agent, createAgent } from './agent.ts';
+import { createApiClient } from './api-client.ts';
+import { systemClock } from './clock.ts';
+import { followStream } from './command-stream.ts';
 import type { AgentConfig } from './config.ts';
 import {
   createRunCommand,
@@ -55,6 +58,9 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   const state = openState(config.stateDir, say);
   if (state === null) return exitCodes.unusable;
   const agent = createAgent({
+    clock: systemClock,
+    api: createApiClient({ url: config.orchestratorUrl, token: token.value.current }),
+    followStream,
     url: config.orchestratorUrl,
     token: token.value,
     persistent: config.persistent,

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, vi } from 'vitest';
 import { type Agent, type AgentParts, createAgent } from '../../../agent/agent.ts';
+import { createApiClient } from '../../../agent/api-client.ts';
+import { systemClock } from '../../../agent/clock.ts';
+import { followStream } from '../../../agent/command-stream.ts';
 import { openStateFolder, type StateFolder } from '../../../agent/state-folder.ts';
 import { openToken, type TokenHolder } from '../../../agent/token-holder.ts';
 import { offerOf, scriptJob, tempFolder } from './builders.ts';
@@ -79,9 +82,13 @@ export function startAgent(
     });
   const says = (words: string, nth = 1): Promise<void> =>
     reach(() => said.filter(line => line.includes(words)).length, nth);
+  const token = parts.token ?? tokenOf({ kind: 'value', token: 'wt_1' });
   const agent = createAgent({
+    clock: systemClock,
+    api: createApiClient({ url, token: token.current }),
+    followStream,
     url,
-    token: tokenOf({ kind: 'value', token: 'wt_1' }),
+    token,
     persistent: true,
     introduction: { name: 'rig', gpu_info: { count: 2, name: 'RTX 4090' } },
     state,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBackoff, pause } from '../../../agent/backoff.ts';
+import { systemClock } from '../../../agent/clock.ts';
 
 const waits = (backoff: ReturnType<typeof createBackoff>, times: number): readonly number[] =>
   Array.from({ length: times }, () => backoff.nextMs());
@@ -39,7 +40,7 @@ describe('pause', () => {
 
   it('resolves with true when the time has passed, and not before', async () => {
     const ended = vi.fn<(passed: boolean) => void>();
-    void pause(1_000, new AbortController().signal).then(ended);
+    void pause(systemClock, 1_000, new AbortController().signal).then(ended);
     await vi.advanceTimersByTimeAsync(999);
     expect(ended).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
@@ -48,14 +49,14 @@ describe('pause', () => {
 
   it('resolves with false at once when it is cut, and leaves no timer behind', async () => {
     const cut = new AbortController();
-    const paused = pause(60_000, cut.signal);
+    const paused = pause(systemClock, 60_000, cut.signal);
     cut.abort();
     expect(await paused).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it('does not begin when it has been cut already', async () => {
-    expect(await pause(60_000, AbortSignal.abort())).toBe(false);
+    expect(await pause(systemClock, 60_000, AbortSignal.abort())).toBe(false);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -64,7 +65,7 @@ describe('pause', () => {
     const added = vi.spyOn(signal, 'addEventListener');
     const removed = vi.spyOn(signal, 'removeEventListener');
     for (let n = 0; n < 20; n += 1) {
-      const paused = pause(10, signal);
+      const paused = pause(systemClock, 10, signal);
       await vi.advanceTimersByTimeAsync(10);
       await paused;
     }

@@ -36,6 +36,7 @@ export const offerOf = (id: string, attempt: string, parts: Partial<JobOffer> = 
   upload_endpoint: '/api/cloud/storage',
   provider: null,
   hf_token: null,
+  on_lost_contact: 'continue',
   ...parts,
 });
 

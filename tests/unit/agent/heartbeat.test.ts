@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../../agent/clock.ts';
 import { runHeartbeat } from '../../../agent/heartbeat.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -14,7 +15,13 @@ function startBeats(answers: readonly boolean[], random = 0.5, interval = (): nu
     at.push(Date.now() - began);
     return answers[at.length - 1] ?? answers.at(-1) ?? true;
   };
-  void runHeartbeat({ beat, intervalMs: interval, random: () => random, signal: over.signal }).then(ended);
+  void runHeartbeat({
+    clock: systemClock,
+    beat,
+    intervalMs: interval,
+    random: () => random,
+    signal: over.signal,
+  }).then(ended);
   return { at, over, ended };
 }
 
@@ -76,7 +83,13 @@ describe('the end', () => {
 
   it('comes before the first beat when it was over before', async () => {
     const beat = vi.fn<() => Promise<boolean>>();
-    await runHeartbeat({ beat, intervalMs: () => 1, random: () => 0, signal: AbortSignal.abort() });
+    await runHeartbeat({
+      clock: systemClock,
+      beat,
+      intervalMs: () => 1,
+      random: () => 0,
+      signal: AbortSignal.abort(),
+    });
     expect(beat).not.toHaveBeenCalled();
   });
 
@@ -85,7 +98,13 @@ describe('the end', () => {
     const answer = Promise.withResolvers<boolean>();
     const beat = vi.fn(() => answer.promise);
     const ended = vi.fn<() => void>();
-    void runHeartbeat({ beat, intervalMs: () => 10, random: () => 0, signal: over.signal }).then(ended);
+    void runHeartbeat({
+      clock: systemClock,
+      beat,
+      intervalMs: () => 10,
+      random: () => 0,
+      signal: over.signal,
+    }).then(ended);
     await vi.advanceTimersByTimeAsync(5);
     over.abort();
     await vi.advanceTimersByTimeAsync(5);

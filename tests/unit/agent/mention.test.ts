@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../agent/api-client.ts';
+import { systemClock } from '../../../agent/clock.ts';
 import type { Held } from '../../../agent/job-slot.ts';
 import { createMention } from '../../../agent/mention.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
@@ -18,8 +19,10 @@ const step = (n: number): StatusReportBody => ({ status: 'running', progress: { 
 function createBench(answer: () => Result | Promise<Result> = () => taken) {
   const sent: (readonly [attempt: string, step: unknown])[] = [];
   const abandoned: string[] = [];
-  const bench = { alive: 'a1', sent, abandoned };
+  const ended = new AbortController();
+  const bench = { alive: 'a1', sent, abandoned, ended };
   const mention = createMention({
+    clock: systemClock,
     api: {
       report: async (_job, attempt, report) => {
         sent.push([attempt, report.progress]);
@@ -30,7 +33,7 @@ function createBench(answer: () => Result | Promise<Result> = () => taken) {
       alive: attempt => attempt === bench.alive,
       abandon: job => void abandoned.push(job),
     }),
-    after: (ms, run) => void setTimeout(run, ms),
+    ended: ended.signal,
   });
   return Object.assign(bench, { mention });
 }
@@ -119,6 +122,16 @@ describe('after the last report of an attempt', () => {
     bench.alive = 'none';
     await vi.advanceTimersByTimeAsync(5_000);
     expect(bench.sent).toHaveLength(1);
+  });
+
+  it('nothing waits when the agent ends', async () => {
+    const { mention, ended } = createBench();
+    mention(first, step(1));
+    mention(first, step(2));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(vi.getTimerCount()).toBe(1);
+    ended.abort();
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it('words of the next attempt are', async () => {

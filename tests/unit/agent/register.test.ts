@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../agent/api-client.ts';
+import { systemClock } from '../../../agent/clock.ts';
 import { createRegister } from '../../../agent/register.ts';
 import { openToken, type TokenHolder } from '../../../agent/token-holder.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
@@ -45,6 +46,7 @@ function createBench(token: TokenHolder) {
     troubles: [] as CallFailure[],
   };
   const register = createRegister({
+    clock: systemClock,
     api: {
       register: async introduction => {
         bench.introductions.push(introduction);

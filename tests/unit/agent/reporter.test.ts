@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../../agent/clock.ts';
 import { createReporter } from '../../../agent/reporter.ts';
 import type { ApiClient } from '../../../agent/api-client.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
@@ -17,6 +18,7 @@ function startReport(answers: readonly Result[], random = 1) {
   const at: number[] = [];
   const began = Date.now();
   const report = createReporter({
+    clock: systemClock,
     api: {
       report: (...args) => {
         at.push(Date.now() - began);
@@ -102,6 +104,7 @@ describe('a report that is cut', () => {
 
   it('before it began is never sent', async () => {
     const report = createReporter({
+      clock: systemClock,
       api: { report: () => Promise.reject(new Error('sent')) },
       random: () => 0,
       onTrouble: () => {},

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { systemClock } from '../../../agent/clock.ts';
 import { createTroubleTeller, type TroubleTeller } from '../../../agent/trouble-teller.ts';
 import { problemOf, unreachable } from './builders.ts';
 
@@ -8,7 +9,7 @@ let teller: TroubleTeller;
 beforeEach(() => {
   vi.useFakeTimers();
   said = [];
-  teller = createTroubleTeller('http://rig:8001', message => said.push(message));
+  teller = createTroubleTeller(systemClock, 'http://rig:8001', message => said.push(message));
 });
 afterEach(() => void vi.useRealTimers());
 
