@@ -1,4 +1,6 @@
 import { mkdirSync } from 'node:fs';
+import { createAuditBook } from './audit/book.ts';
+import { createSeal } from './audit/chain.ts';
 import type { ServerConfig } from './config.ts';
 import { openDataFolder } from './host/data-folder.ts';
 import { createHttpServer } from './http/server.ts';
@@ -25,11 +27,12 @@ export async function compose(
   const { log } = parts;
   const folder = openDataFolder(config.dataDir);
   mkdirSync(config.configsDir, { recursive: true });
-  const store = openSqliteStore(folder.databaseFile, log);
-  const { heartbeatTimeoutMs } = config;
+  const seal = createSeal(folder.auditKey);
+  const store = openSqliteStore(folder.databaseFile, log, { seal });
   const configs = createConfigFiles(config.configsDir);
-  const orchestrator = createOrchestrator({ ...parts, store, configs, heartbeatTimeoutMs });
-  const http = createHttpServer({ orchestrator, adminToken: folder.adminToken, log, version });
+  const orchestrator = createOrchestrator({ ...parts, ...config, store, configs });
+  const audit = createAuditBook(store.audit, seal);
+  const http = createHttpServer({ orchestrator, audit, adminToken: folder.adminToken, log, version });
   try {
     orchestrator.start();
     const url = await http.listen(config.host, config.port);

@@ -13,6 +13,8 @@ export interface ServerConfig {
   readonly configsDir: string;
   /** T: silence after which a worker is offline. */
   readonly heartbeatTimeoutMs: number;
+  /** What agents that fall silent while their trainer prints nothing are granted instead, if it is more. */
+  readonly v1SilenceMs: number;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -40,6 +42,7 @@ const Settings = z.object({
   'data-dir': z.string().min(1).optional(),
   'configs-dir': z.string().min(1).optional(),
   'heartbeat-timeout': number.pipe(z.number().min(1).max(86_400)).default(120),
+  'v1-silence': number.pipe(z.number().min(0).max(86_400)).default(0),
 });
 
 /** Names of settings, and the environment variables that the guide gives to some of them. */
@@ -72,6 +75,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       dataDir,
       configsDir: settings['configs-dir'] ?? join(dataDir, 'configs'),
       heartbeatTimeoutMs: settings['heartbeat-timeout'] * 1000,
+      v1SilenceMs: settings['v1-silence'] * 1000,
     }),
   );
 }

@@ -2,7 +2,16 @@ import { z } from 'zod';
 import { call } from './call.ts';
 import { UiEvent } from './events.ts';
 import { JobId, WorkerId } from './ids.ts';
-import { JobDetail, JobStatus, JobView, Priority, Target, TrainerConfig } from './job.ts';
+import {
+  FailureCause,
+  JobDetail,
+  JobStatus,
+  JobView,
+  OnLostContact,
+  Priority,
+  Target,
+  TrainerConfig,
+} from './job.ts';
 import { LabelPatterns, Labels } from './labels.ts';
 import { Line } from './line.ts';
 import { WorkerStatus, WorkerType, WorkerView } from './worker.ts';
@@ -68,7 +77,11 @@ export const workersApi = {
     authority: 'admin.workers',
     summary: 'Let the worker finish its job and give it no other',
     params: byWorker,
-    body: z.strictObject({ reason: Line.max(500).nullish() }),
+    body: z.strictObject({
+      reason: Line.max(500).nullish(),
+      /** From now; a job that still runs then is stopped and given to another worker. */
+      deadline_s: z.number().min(0).max(31_536_000).nullish(),
+    }),
     reply: WorkerView,
   }),
   undrain: call({
@@ -79,12 +92,21 @@ export const workersApi = {
     params: byWorker,
     reply: WorkerView,
   }),
+  unquarantine: call({
+    method: 'POST',
+    path: '/api/admin/workers/:id/unquarantine',
+    authority: 'admin.workers',
+    summary: 'Give the worker jobs again',
+    params: byWorker,
+    reply: WorkerView,
+  }),
   rotateToken: call({
     method: 'POST',
     path: '/api/admin/workers/:id/token',
     authority: 'admin.workers',
-    summary: 'Give the worker a new token; the old one is dead at once',
+    summary: 'Give the worker a new token; the old one is dead at once, or when its job has ended',
     params: byWorker,
+    body: z.strictObject({ mode: z.enum(['now', 'after_job']).default('now') }),
     reply: Issued,
   }),
 };
@@ -102,6 +124,11 @@ export const SubmitRequest = z
     gpu_count: z.number().int().min(0).max(1024).optional(),
     priority: Priority.default(10),
     max_retries: z.number().int().min(0).max(100).default(3),
+    /** Beside lost workers and preemptions, which are always tried again. */
+    retry_on: z.array(FailureCause).max(FailureCause.options.length).default([]),
+    on_lost_contact: OnLostContact.default('continue'),
+    /** The longest that one attempt may run. */
+    timeout_s: z.number().min(1).max(31_536_000).optional(),
   })
   .refine(body => body.config_name !== undefined || body.config !== undefined, {
     path: ['config_name'],
@@ -165,6 +192,59 @@ export const queueApi = {
     summary: 'Cancel a job, a running one too',
     params: byJob,
     reply: JobView.extend({ success: z.literal(true) }),
+  }),
+  release: call({
+    method: 'POST',
+    path: '/api/queue/:id/release',
+    authority: 'queue.cancel',
+    summary: 'Wait no longer for a silent worker: the job goes to another one, or ends as cancelled',
+    params: byJob,
+    reply: JobView.extend({ success: z.literal(true) }),
+  }),
+};
+
+/** One act or transition, as it was written down. */
+const AuditEntry = z.object({
+  seq: z.number(),
+  at: z.iso.datetime(),
+  event_type: z.string(),
+  actor_type: z.enum(['admin', 'worker', 'system']),
+  actor_id: z.string().nullable(),
+  /** The network address of who acted. */
+  address: z.string().nullable(),
+  target_type: z.enum(['worker', 'job']),
+  target_id: z.string(),
+  details: z.record(z.string(), z.unknown()),
+  /** Of every field above and of the row before, in lower-case hex. */
+  hash: z.string(),
+});
+
+/** What was done, by whom: people and scripts, with `Authorization: Bearer`. */
+export const auditApi = {
+  list: call({
+    method: 'GET',
+    path: '/api/audit',
+    authority: 'admin.audit',
+    summary: 'List what was done, newest first',
+    query: z.object({
+      event_type: z.string().max(100).optional(),
+      target_id: z.string().max(100).optional(),
+      limit: z.coerce.number().int().min(1).max(500).default(50),
+      offset: z.coerce.number().int().min(0).max(1e9).default(0),
+    }),
+    reply: z.object({ entries: z.array(AuditEntry), total: z.number() }),
+  }),
+  verify: call({
+    method: 'GET',
+    path: '/api/audit/verify',
+    authority: 'admin.audit',
+    summary: 'Check that no row was changed, removed or put in between',
+    reply: z.object({
+      valid: z.boolean(),
+      checked: z.number(),
+      /** The first row that is not as it was written, and what is wrong with it. */
+      first_bad: z.object({ seq: z.number(), problem: z.string() }).nullable(),
+    }),
   }),
 };
 

@@ -13,6 +13,9 @@ export const WorkerEventType = z.enum([
   'worker.draining',
   'worker.undrained',
   'worker.token_rotated',
+  'worker.quarantined',
+  'worker.unquarantined',
+  'worker.duplicate',
   'worker.deleted',
 ]);
 export type WorkerEventType = z.infer<typeof WorkerEventType>;
@@ -25,6 +28,7 @@ export const JobEventType = z.enum([
   'job.progress',
   'job.recovering',
   'job.requeued',
+  'job.late_result',
   'job.cancelling',
   'job.completed',
   'job.failed',

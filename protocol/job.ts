@@ -29,6 +29,13 @@ export const FailureCause = z.enum([
 ]);
 export type FailureCause = z.infer<typeof FailureCause>;
 
+/**
+ * What an agent does with a trainer when T has passed without contact: leave it running, or stop it, so that never two
+ * runs of one job overlap (SEMANTICS.md, section 3).
+ */
+export const OnLostContact = z.enum(['continue', 'stop']);
+export type OnLostContact = z.infer<typeof OnLostContact>;
+
 export const Target = z.enum(['auto', 'worker', 'local']);
 export type Target = z.infer<typeof Target>;
 
@@ -66,14 +73,29 @@ export const AttemptView = z.object({
   offered_at: Time,
   started_at: Time.nullable(),
   ended_at: Time.nullable(),
-  /** How it ended: a final status, `requeued` or `withdrawn`; null while it lives. */
+  /** How it ended: a final status, `requeued`, `given_up` or `withdrawn`; null while it lives. */
   outcome: z.string().nullable(),
   cause: FailureCause.nullable(),
   error_message: z.string().nullable(),
   exit_code: z.number().nullable(),
   signal: z.string().nullable(),
+  /** What its worker reported after another attempt had taken over: kept, and changing nothing. */
+  late_result: z.object({ at: Time, status: z.string(), exit_code: z.number().nullable() }).nullable(),
 });
 export type AttemptView = z.output<typeof AttemptView>;
+
+/** A job that waits for a word of its worker. */
+const Hold = z.object({
+  /** `silent`: its worker is; `unconfirmed`: the trainer's end is yet to be reported. */
+  kind: z.enum(['silent', 'unconfirmed']),
+  /** Since when: of the worker's last contact, or of the order to stop. */
+  since: Time,
+  /** When it is given up for another worker; null when nothing is due. */
+  until: Time.nullable(),
+  /** Whether a person may end the waiting (`POST .../release`) by now. */
+  releasable: z.boolean(),
+});
+export type Hold = z.output<typeof Hold>;
 
 export const JobView = z.object({
   id: JobId,
@@ -99,6 +121,13 @@ export const JobView = z.object({
   cause: FailureCause.nullable(),
   /** Why a pending job waits, in words. */
   reason: z.string().nullable(),
+  /** The longest that an attempt may run, in seconds. */
+  timeout_s: z.number().nullable(),
+  /** Causes that are tried again beside those outside the trainer. */
+  retry_on: z.array(FailureCause),
+  on_lost_contact: OnLostContact,
+  /** What a recovering or cancelling job waits for; null for every other. */
+  hold: Hold.nullable(),
 });
 export type JobView = z.output<typeof JobView>;
 

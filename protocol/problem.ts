@@ -18,6 +18,8 @@ export const problems = {
   config_not_found: { status: 404, title: 'No such config' },
   method_not_allowed: { status: 405, title: 'The call does not take this method' },
   worker_not_offline: { status: 409, title: 'The worker is not offline' },
+  duplicate_registration: { status: 409, title: 'Another machine uses this token' },
+  nothing_to_release: { status: 409, title: 'The job does not wait for its worker' },
   not_registered: { status: 409, title: 'The worker has not registered' },
   attempt_superseded: { status: 409, title: 'A newer attempt has taken over' },
   job_final: { status: 409, title: 'The job has ended' },

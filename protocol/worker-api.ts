@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { call } from './call.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
-import { TrainerConfig } from './job.ts';
+import { OnLostContact, TrainerConfig } from './job.ts';
 import { Labels } from './labels.ts';
 import { CleanLine } from './line.ts';
 import { AnyProgress } from './progress.ts';
@@ -19,7 +19,10 @@ export interface Registration {
   readonly currentJobId: JobId | null;
   readonly currentAttemptId: AttemptId | null;
   readonly protocol: 1 | 2;
+  /** The machine's own, kept over restarts of its agent: tells one machine from another. */
   readonly instanceId: string | null;
+  /** A new one for every start of the agent: tells a restart from a reconnection. */
+  readonly startId: string | null;
   readonly agentVersion: string | null;
 }
 
@@ -36,6 +39,7 @@ const RegisterRequest = z
     current_attempt_id: AttemptId.nullish(),
     protocol: z.number().int().min(1).max(1000).nullish(),
     instance_id: Short,
+    start_id: Short,
     agent_version: Short,
   })
   .transform(
@@ -48,6 +52,7 @@ const RegisterRequest = z
       currentAttemptId: body.current_attempt_id ?? null,
       protocol: (body.protocol ?? 1) >= protocolVersion ? 2 : 1,
       instanceId: body.instance_id ?? null,
+      startId: body.start_id ?? null,
       agentVersion: body.agent_version ?? null,
     }),
   );
@@ -104,7 +109,8 @@ export const StatusReport = z.object({
     .nullish(),
   exit_code: z.number().int().min(-1e9).max(1e10).nullish(),
   signal: z.string().max(32).nullish(),
-  cause: z.enum(['start_failed', 'invalid_config', 'rejected', 'preempted']).nullish(),
+  /** What the agent knows better than its trainer's exit code; `worker_lost`: stopped because contact was lost. */
+  cause: z.enum(['start_failed', 'invalid_config', 'rejected', 'preempted', 'worker_lost']).nullish(),
 });
 export type StatusReport = z.output<typeof StatusReport>;
 /** As an agent sends it. */
@@ -156,9 +162,12 @@ export const WorkerCommand = z.discriminatedUnion('type', [
     upload_token: z.string().optional(),
     provider: z.string().nullable(),
     hf_token: z.string().nullable(),
+    on_lost_contact: OnLostContact.default('continue'),
   }),
   z.object({ type: z.literal('job_cancel'), job_id: JobId, attempt_id: AttemptId }),
   z.object({ type: z.literal('shutdown'), reason: z.string() }),
+  /** The orchestrator ends on purpose and will be back: what runs goes on. */
+  z.object({ type: z.literal('stopping'), reason: z.string() }),
   z.object({ type: z.literal('ping') }),
 ]);
 export type WorkerCommand = z.output<typeof WorkerCommand>;

@@ -103,6 +103,18 @@ export const WorkerView = z.object({
   persistent: z.boolean().nullable(),
   agent_version: z.string().nullable(),
   protocol: z.number(),
-  drain: z.object({ reason: z.string().nullable(), by: z.string(), since: Time }).nullable(),
+  drain: z
+    .object({
+      reason: z.string().nullable(),
+      by: z.string(),
+      since: Time,
+      /** When the job that still runs is stopped and given to another worker. */
+      deadline: Time.nullable(),
+    })
+    .nullable(),
+  /** Given no jobs, because several in a row could not start here; after `retry_at` one is tried again. */
+  quarantine: z.object({ reason: z.string(), since: Time, retry_at: Time }).nullable(),
+  /** Another machine that lately tried to join with the same token. */
+  duplicate: z.object({ at: Time, host: z.string().nullable(), address: z.string().nullable() }).nullable(),
 });
 export type WorkerView = z.output<typeof WorkerView>;

@@ -14,6 +14,10 @@ export function serverCommand({ env, terminal, exit }: Invocation): Command {
       '--heartbeat-timeout <seconds>',
       'silence after which a worker is offline (default: 120, or SIMPLETUNER_HEARTBEAT_TIMEOUT)',
     )
+    .option(
+      '--v1-silence <seconds>',
+      "more silence for SimpleTuner's own agents, which send no heartbeat while their trainer prints nothing",
+    )
     .option('--config <file>', 'settings by the names of these flags, as JSON')
     .option('--json', 'print one line of JSON when ready, and log as JSON')
     .action(async (_options: unknown, command: Command) => {

@@ -6,6 +6,8 @@ export interface DataFolder {
   readonly databaseFile: string;
   readonly adminTokenFile: string;
   readonly adminToken: string;
+  /** Seals the audit trail: lies beside the database, never in it. */
+  readonly auditKey: Uint8Array;
 }
 
 /** Makes the folder and the admin token if they are not there yet; both for their owner's eyes only. */
@@ -13,7 +15,10 @@ export function openDataFolder(dataDir: string): DataFolder {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const adminTokenFile = join(dataDir, 'admin-token');
   createOnce(adminTokenFile, `ta_${randomBytes(32).toString('base64url')}\n`);
+  const auditKeyFile = join(dataDir, 'audit-key');
+  createOnce(auditKeyFile, `${randomBytes(32).toString('hex')}\n`);
   return {
+    auditKey: Buffer.from(readSecret(auditKeyFile), 'hex'),
     databaseFile: join(dataDir, 'trainyard.db'),
     adminTokenFile,
     adminToken: readSecret(adminTokenFile),

@@ -1,40 +1,59 @@
 import type { Request } from 'express';
-import { eventsApi, queueApi, systemApi, workersApi } from '../../protocol/admin-api.ts';
+import { auditApi, eventsApi, queueApi, systemApi, workersApi } from '../../protocol/admin-api.ts';
+import type { ReplyOf } from '../../protocol/call.ts';
 import { accept } from '../../protocol/problem.ts';
 import { protocolVersion } from '../../protocol/worker-api.ts';
 import type { IssuedToken, Orchestrator } from '../orchestrator/index.ts';
-import type { Caller } from './auth.ts';
+import type { Actor, AuditFilter } from '../orchestrator/ports.ts';
+import { addressOf, type Caller } from './auth.ts';
 import type { Router } from './route.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
-const actorOf = (caller: Caller): string => (caller.kind === 'bearer' ? caller.actor : 'nobody');
+/** Behind a call that needs a permission stands somebody who has it. */
+function actorOf(caller: Caller, request: Request): Actor {
+  if (caller.kind !== 'bearer') throw new Error('an admin call came without a bearer');
+  return { type: 'admin', id: caller.actor, address: addressOf(request) };
+}
+
+/** The audit trail as people read it. */
+export interface AuditReader {
+  list(filter: AuditFilter): ReplyOf<typeof auditApi.list>;
+  verify(): Promise<ReplyOf<typeof auditApi.verify>>;
+}
 
 export function mountWorkerAdminRoutes(router: Router, orchestrator: Orchestrator): void {
   router.answer(workersApi.list, ({ query }) => {
     const workers = [...orchestrator.listWorkers(query.status_filter)];
     return accept({ workers, total: workers.length, as_of_seq: orchestrator.lastSeq() });
   });
-  router.answer(workersApi.create, async ({ body, request }) =>
-    accept(issuedReply(await orchestrator.createWorker(body), request)),
+  router.answer(workersApi.create, async ({ body, caller, request }) =>
+    accept(issuedReply(await orchestrator.createWorker(body, actorOf(caller, request)), request)),
   );
   router.answer(workersApi.get, ({ params }) => orchestrator.worker(params.id));
-  router.answer(workersApi.remove, async ({ params }) => {
-    const outcome = await orchestrator.deleteWorker(params.id);
+  router.answer(workersApi.remove, async ({ params, caller, request }) => {
+    const outcome = await orchestrator.deleteWorker(params.id, actorOf(caller, request));
     return outcome.ok ? accept({ success: true as const, worker_id: outcome.value.workerId }) : outcome;
   });
-  router.answer(workersApi.drain, ({ params, body, caller }) =>
-    orchestrator.drainWorker(params.id, body.reason ?? null, actorOf(caller)),
+  router.answer(workersApi.drain, ({ params, body, caller, request }) => {
+    const { reason = null, deadline_s: deadlineS = null } = body;
+    const wish = { reason, deadlineMs: deadlineS === null ? null : deadlineS * 1000 };
+    return orchestrator.drainWorker(params.id, wish, actorOf(caller, request));
+  });
+  router.answer(workersApi.undrain, ({ params, caller, request }) =>
+    orchestrator.undrainWorker(params.id, actorOf(caller, request)),
   );
-  router.answer(workersApi.undrain, ({ params }) => orchestrator.undrainWorker(params.id));
-  router.answer(workersApi.rotateToken, async ({ params, request }) => {
-    const outcome = await orchestrator.rotateToken(params.id);
+  router.answer(workersApi.unquarantine, ({ params, caller, request }) =>
+    orchestrator.unquarantineWorker(params.id, actorOf(caller, request)),
+  );
+  router.answer(workersApi.rotateToken, async ({ params, body, caller, request }) => {
+    const outcome = await orchestrator.rotateToken(params.id, body.mode, actorOf(caller, request));
     return outcome.ok ? accept(issuedReply(outcome.value, request)) : outcome;
   });
 }
 
 export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): void {
-  router.answer(queueApi.submit, async ({ body }) => {
-    const outcome = await orchestrator.submit(body);
+  router.answer(queueApi.submit, async ({ body, caller, request }) => {
+    const outcome = await orchestrator.submit(body, actorOf(caller, request));
     if (!outcome.ok) return outcome;
     const { jobId, workerId, gpus, position, reason } = outcome.value;
     return accept({
@@ -58,10 +77,22 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
     });
   });
   router.answer(queueApi.get, ({ params }) => orchestrator.job(params.id));
-  router.answer(queueApi.cancel, async ({ params }) => {
-    const outcome = await orchestrator.cancel(params.id);
+  router.answer(queueApi.cancel, async ({ params, caller, request }) => {
+    const outcome = await orchestrator.cancel(params.id, actorOf(caller, request));
     return outcome.ok ? accept({ ...outcome.value, success: true as const }) : outcome;
   });
+  router.answer(queueApi.release, async ({ params, caller, request }) => {
+    const outcome = await orchestrator.release(params.id, actorOf(caller, request));
+    return outcome.ok ? accept({ ...outcome.value, success: true as const }) : outcome;
+  });
+}
+
+export function mountAuditRoutes(router: Router, audit: AuditReader): void {
+  router.answer(auditApi.list, ({ query }) => {
+    const { event_type: type, target_id: targetId, limit, offset } = query;
+    return accept(audit.list({ type: type ?? null, targetId: targetId ?? null, limit, offset }));
+  });
+  router.answer(auditApi.verify, async () => accept(await audit.verify()));
 }
 
 export function mountSystemRoutes(

@@ -79,6 +79,9 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
 
 const wellFormed = (token: string): boolean => token.length <= longestToken && /^[\x21-\x7e]+$/.test(token);
 
+/** Where a call comes from, as the socket says. */
+export const addressOf = (request: IncomingMessage): string | null => request.socket.remoteAddress ?? null;
+
 /** The token of the header, or null when there is none of that scheme. */
 export function bearerOf(request: IncomingMessage): string | null {
   const [, token] = /^bearer +(.*)$/i.exec(request.headers.authorization ?? '') ?? [];

@@ -4,7 +4,13 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import type { Orchestrator } from '../orchestrator/index.ts';
 import type { Log } from '../orchestrator/ports.ts';
-import { mountQueueRoutes, mountSystemRoutes, mountWorkerAdminRoutes } from './admin-routes.ts';
+import {
+  type AuditReader,
+  mountAuditRoutes,
+  mountQueueRoutes,
+  mountSystemRoutes,
+  mountWorkerAdminRoutes,
+} from './admin-routes.ts';
 import { unexpected } from './answer.ts';
 import { createAuth } from './auth.ts';
 import { createRouter } from './route.ts';
@@ -13,6 +19,7 @@ import { mountWorkerRoutes } from './worker-routes.ts';
 
 export interface HttpParts {
   readonly orchestrator: Orchestrator;
+  readonly audit: AuditReader;
   readonly adminToken: string;
   readonly log: Log;
   readonly version: string;
@@ -27,7 +34,7 @@ export interface HttpServer {
 
 const closeWithinMs = 1_000;
 
-export function createHttpServer({ orchestrator, adminToken, log, version }: HttpParts): HttpServer {
+export function createHttpServer({ orchestrator, audit, adminToken, log, version }: HttpParts): HttpServer {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -42,6 +49,7 @@ export function createHttpServer({ orchestrator, adminToken, log, version }: Htt
   mountWorkerRoutes(router, orchestrator, streams);
   mountWorkerAdminRoutes(router, orchestrator);
   mountQueueRoutes(router, orchestrator);
+  mountAuditRoutes(router, audit);
   mountSystemRoutes(router, orchestrator, streams, version);
   router.seal();
   app.use(unexpected(log));

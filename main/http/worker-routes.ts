@@ -2,14 +2,14 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { Orchestrator } from '../orchestrator/index.ts';
-import type { Caller } from './auth.ts';
+import { addressOf, type Caller } from './auth.ts';
 import type { Router } from './route.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 /** Worker -> orchestrator. Who calls is what the token says; an id in the request may only confirm it. */
 export function mountWorkerRoutes(router: Router, orchestrator: Orchestrator, streams: StreamRegistry): void {
-  router.answer(workerApi.register, ({ caller, body }) =>
-    forWorker(caller, null, id => orchestrator.register(id, body)),
+  router.answer(workerApi.register, ({ caller, body, request }) =>
+    forWorker(caller, null, id => orchestrator.register(id, body, addressOf(request))),
   );
   router.answer(workerApi.heartbeat, ({ caller, body }) =>
     forWorker(caller, body.worker_id, id => orchestrator.heartbeat(id, body)),

@@ -1,23 +1,24 @@
 import type { JobEventType, WorkerEventType } from '../../protocol/events.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import type { Deadlines } from './deadlines.ts';
 import type { Feed } from './feed.ts';
-import type { Job, MonoMs, WallMs, Worker } from './model.ts';
+import type { Actor, AuditType, Job, WallMs, Worker } from './model.ts';
 import type { Clock, Ids, Log, Read, Store, Tx } from './ports.ts';
 import type { PresenceBook } from './presence.ts';
 import type { Times } from './times.ts';
-import { type DerivedStatus, type WorkerFacts, workerStatus } from './worker-status.ts';
+import { type DerivedStatus, workerStatus } from './worker-status.ts';
 
 /** What every part of the shell works with. */
 export interface Core {
   readonly store: Store;
+  /** Stands still while this process does. */
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
   readonly times: Times;
   readonly presence: PresenceBook;
+  readonly deadlines: Deadlines;
   readonly feed: Feed;
-  /** Jobs that wait before their next attempt, and until when. */
-  readonly backoff: Map<JobId, MonoMs>;
   /** Runs a command for its effects alone; a failure is logged. */
   readonly enqueue: (command: (tx: Tx) => void) => void;
   /** Like the clock's, but never after the orchestrator has stopped. */
@@ -28,34 +29,77 @@ export interface Core {
   readonly lookWithin: (ms: number) => void;
 }
 
+/** Quiet agents of protocol 1 may be granted more than T: they send nothing while their trainer prints nothing. */
+export function patienceOf(
+  { times }: Core,
+  worker: Worker,
+): { readonly offlineMs: number; readonly takeoverMs: number } {
+  const offlineMs =
+    worker.agent?.protocol === 1 ? Math.max(times.offlineAfterMs, times.v1SilenceMs) : times.offlineAfterMs;
+  return { offlineMs, takeoverMs: offlineMs + times.takeoverMs - times.offlineAfterMs };
+}
+
 export function statusOf(core: Core, read: Read, worker: Worker): DerivedStatus {
-  const facts: WorkerFacts = {
-    worker,
-    presence: core.presence.of(worker.id),
-    holdsAttempt: read.liveJobOf(worker.id) !== null,
-  };
-  return workerStatus(facts, { wall: core.clock.wall(), mono: core.clock.mono() }, core.times);
-}
-
-/** Stores the event with what it tells of; readers get it after the commit. */
-export function tellWorker(core: Core, tx: Tx, type: WorkerEventType, workerId: WorkerId): void {
-  const event = tx.appendEvent({ kind: 'worker', type, workerId }, core.clock.wall());
-  tx.afterCommit(() => core.feed.publish(event));
-}
-
-export function tellJob(core: Core, tx: Tx, type: JobEventType, job: Job): void {
-  const event = tx.appendEvent(
+  const now = core.clock.mono();
+  return workerStatus(
     {
-      kind: 'job',
-      type,
-      jobId: job.id,
-      workerId: job.attempt?.workerId ?? null,
-      attempt: job.attempt?.n ?? 0,
-      cause: 'cause' in job ? job.cause : (job.attempt?.end?.cause ?? null),
+      worker,
+      presence: core.presence.of(worker.id),
+      holdsAttempt: read.liveJobOf(worker.id) !== null,
+      awaited: (core.deadlines.firstContact.get(worker.id) ?? now) > now,
+      offlineAfterMs: patienceOf(core, worker).offlineMs,
     },
-    core.clock.wall(),
+    now,
   );
+}
+
+type Details = Readonly<Record<string, unknown>>;
+
+/** Stores the event and its audit row with what they tell of; readers get the event after the commit. */
+export function tellWorker(
+  core: Core,
+  tx: Tx,
+  type: WorkerEventType,
+  workerId: WorkerId,
+  actor: Actor,
+  details: Details = {},
+): void {
+  const at = core.clock.wall();
+  const event = tx.appendEvent({ kind: 'worker', type, workerId }, at);
+  tx.appendAudit({ at, type, actor, target: { type: 'worker', id: workerId }, details });
   tx.afterCommit(() => core.feed.publish(event));
+}
+
+/** As `tellWorker`; progress is no transition and leaves no audit row. */
+export function tellJob(
+  core: Core,
+  tx: Tx,
+  type: JobEventType,
+  job: Job,
+  actor: Actor,
+  details: Details = {},
+): void {
+  const at = core.clock.wall();
+  const fact = {
+    workerId: job.attempt?.workerId ?? null,
+    attempt: job.attempt?.n ?? 0,
+    cause: 'cause' in job ? job.cause : (job.attempt?.end?.cause ?? null),
+  };
+  const event = tx.appendEvent({ kind: 'job', type, jobId: job.id, ...fact }, at);
+  if (type !== 'job.progress') noteJob(core, tx, type, job.id, actor, { ...fact, ...details });
+  tx.afterCommit(() => core.feed.publish(event));
+}
+
+/** An audit row alone: something that changed nothing, and should be known. */
+export function noteJob(
+  core: Core,
+  tx: Tx,
+  type: AuditType,
+  id: JobId,
+  actor: Actor,
+  details: Details,
+): void {
+  tx.appendAudit({ at: core.clock.wall(), type, actor, target: { type: 'job', id }, details });
 }
 
 /** The row holds what was known when it was last written; memory is newer once the worker has been heard. */

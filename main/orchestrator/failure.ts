@@ -2,7 +2,10 @@ import type { FailureCause } from '../../protocol/job.ts';
 
 /** What a terminal report says about the trainer's end; every part may be missing. */
 export interface Ending {
-  readonly cause: 'start_failed' | 'invalid_config' | 'rejected' | 'preempted' | null;
+  readonly cause: Extract<
+    FailureCause,
+    'start_failed' | 'invalid_config' | 'rejected' | 'preempted' | 'worker_lost'
+  > | null;
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly error: string | null;

@@ -1,9 +1,11 @@
 import type { Core } from './core.ts';
+import { patienceOf } from './core.ts';
 import { dispatch } from './dispatch.ts';
-import { isLive, type MonoMs } from './model.ts';
+import { isLive, type LiveJob, type MonoMs, system, type Worker } from './model.ts';
 import type { Tx } from './ports.ts';
-import { planRecovery, type RecoveryAction, type WatchedWorker } from './recovery.ts';
+import { planRecovery, type RecoveryAction, type WatchedAttempt, type WatchedWorker } from './recovery.ts';
 import { applyEvent, sendOffer } from './transitions.ts';
+import { removeWorker } from './worker-admin.ts';
 import { sayGoodbye } from './worker-calls.ts';
 
 export interface HealthLoop {
@@ -14,9 +16,10 @@ export interface HealthLoop {
 
 /**
  * Wakes at the next deadline, and at least once in T: a contact that is made now can't run out earlier. Contact only
- * moves deadlines away, so an alarm that comes early finds nothing to do and is set anew.
+ * moves deadlines away, so an alarm that comes early finds nothing to do and is set anew. What is overdue and could
+ * not be carried out, because the disk was full, is found again by the next look.
  */
-export function createHealthLoop(core: Core): HealthLoop {
+export function createHealthLoop(core: Core, takeLongPause: () => boolean): HealthLoop {
   const longestMs = Math.min(core.times.sweepMs, core.times.offlineAfterMs);
   let alarm: { readonly at: MonoMs; readonly cancel: () => void } | null = null;
   let stopped = false;
@@ -27,6 +30,7 @@ export function createHealthLoop(core: Core): HealthLoop {
   };
 
   const look = (): void => {
+    if (takeLongPause()) grantGrace(core);
     const plan = planRecovery(watched(core), core.clock.mono(), core.times);
     for (const action of plan.actions) {
       core.enqueue(tx => {
@@ -50,17 +54,50 @@ export function createHealthLoop(core: Core): HealthLoop {
   };
 }
 
+/** After the orchestrator's own start or a long pause of its own, nobody is given up before a whole span has passed. */
+export function grantGrace(core: Core): void {
+  const now = core.clock.mono();
+  for (const { id } of core.store.workers()) core.presence.grant(id, now);
+  for (const job of core.store.liveJobs()) {
+    if (job.status !== 'dispatched') continue;
+    const offer = { jobId: job.id, attemptId: job.attempt.id };
+    core.presence.openOffer(job.attempt.workerId, offer, now, now + core.times.takeoverMs);
+  }
+}
+
 function watched(core: Core): readonly WatchedWorker[] {
-  return core.presence.all().flatMap(id => {
+  return core.presence.all().flatMap((id): readonly WatchedWorker[] => {
     const worker = core.store.worker(id);
     const presence = core.presence.of(id);
-    if (worker === null || worker.agent === null || presence === null) return [];
+    if (worker === null || presence === null) return [];
+    const patience = patienceOf(core, worker);
     const live = core.store.liveJobOf(id);
-    const offer = core.presence.offerOf(id);
-    const sent = offer !== null && offer.attemptId === live?.attempt.id ? offer : null;
-    const attempt = live && { jobId: live.id, status: live.status, offer: sent };
-    return [{ id, contactAt: presence.contactAt, gone: worker.gone !== null, attempt }];
+    return [
+      {
+        id,
+        // One that never came can't fall silent.
+        gone: worker.gone !== null || worker.agent === null,
+        offlineAt: presence.contactAt + patience.offlineMs,
+        takeoverAt: presence.contactAt + patience.takeoverMs,
+        removeAt: core.deadlines.removal.get(id) ?? null,
+        attempt: live && watchedAttempt(core, live),
+      },
+    ];
   });
+}
+
+function watchedAttempt(core: Core, live: LiveJob): WatchedAttempt {
+  const { begun, drain } = core.deadlines;
+  const begunAt = begun.get(live.id);
+  const { timeoutMs } = live.spec;
+  const offer = core.presence.offerOf(live.attempt.workerId);
+  return {
+    jobId: live.id,
+    status: live.status,
+    offer: offer?.attemptId === live.attempt.id ? offer : null,
+    timeoutAt: begunAt === undefined || timeoutMs === null ? null : begunAt + timeoutMs,
+    drainAt: drain.get(live.attempt.workerId) ?? null,
+  };
 }
 
 /** Carries one action out, after a look whether it is still due: its plan was made outside of the transaction. */
@@ -69,20 +106,43 @@ function act(core: Core, tx: Tx, action: RecoveryAction): void {
   const contactAt = core.presence.of(action.workerId)?.contactAt;
   if (worker === null || contactAt === undefined) return;
   const silentMs = core.clock.mono() - contactAt;
+  const patience = patienceOf(core, worker);
   if (action.kind === 'offline') {
-    if (silentMs >= core.times.offlineAfterMs) sayGoodbye(core, tx, worker, 'silent');
+    if (silentMs >= patience.offlineMs) sayGoodbye(core, tx, worker, 'silent', system);
+    return;
+  }
+  if (action.kind === 'remove') {
+    if (isForgotten(core, tx, worker)) removeWorker(core, tx, worker, system);
     return;
   }
   const job = tx.job(action.jobId);
   if (job === null || !isLive(job) || job.attempt.workerId !== worker.id) return;
   if (action.kind === 'takeover') {
-    if (silentMs >= core.times.takeoverMs) applyEvent(core, tx, job, { type: 'lost' });
+    if (silentMs >= patience.takeoverMs) applyEvent(core, tx, job, { type: 'lost' }, system);
+  } else if (action.kind === 'stop') {
+    applyEvent(core, tx, job, { type: 'stop', why: action.why }, system);
+  } else if (job.status === 'dispatched' && core.presence.offerOf(worker.id)?.attemptId === job.attempt.id) {
+    actOnOffer(core, tx, worker, job, action.kind);
+  }
+}
+
+const isForgotten = (core: Core, tx: Tx, worker: Worker): boolean =>
+  (worker.gone !== null || worker.agent === null) &&
+  (core.deadlines.removal.get(worker.id) ?? Number.POSITIVE_INFINITY) <= core.clock.mono() &&
+  tx.liveJobOf(worker.id) === null;
+
+function actOnOffer(
+  core: Core,
+  tx: Tx,
+  worker: Worker,
+  job: LiveJob,
+  kind: 'repeat_offer' | 'withdraw_offer',
+): void {
+  if (kind === 'repeat_offer') {
+    sendOffer(core, tx, job);
     return;
   }
-  if (job.status !== 'dispatched' || core.presence.offerOf(worker.id)?.attemptId !== job.attempt.id) return;
-  if (action.kind === 'withdraw_offer') {
-    applyEvent(core, tx, job, { type: 'withdraw' });
-    // The published agent can't be told: a clean end makes it register again and say what it runs.
-    if (worker.agent?.protocol === 1) tx.afterCommit(() => core.presence.hangUp(worker.id));
-  } else sendOffer(core, tx, job);
+  applyEvent(core, tx, job, { type: 'withdraw' }, system);
+  // The published agent can't be told: a clean end makes it register again and say what it runs.
+  if (worker.agent?.protocol === 1) tx.afterCommit(() => core.presence.hangUp(worker.id));
 }

@@ -1,8 +1,32 @@
-import type { JobEventType } from '../../protocol/events.ts';
-import type { FailureCause, FinalStatus, JobStatus, LiveStatus } from '../../protocol/job.ts';
-import { type Refusal, refuse } from '../../protocol/problem.ts';
-import type { Attempt, AttemptEnd, EndedJob, Job, LiveJob, PendingJob, WallMs } from './model.ts';
-import { planRetry } from './retry.ts';
+import type { JobStatus } from '../../protocol/job.ts';
+import {
+  type Advance,
+  deny,
+  dispatchTo,
+  failOrRetry,
+  finish,
+  hold,
+  noExit,
+  type ReportedEnd,
+  repeated,
+  requeue,
+  revived,
+  stay,
+  stopFor,
+} from './job-moves.ts';
+import type {
+  Attempt,
+  EndedJob,
+  HeldJob,
+  Job,
+  LiveJob,
+  PendingJob,
+  StopOrder,
+  StoppingJob,
+  WallMs,
+} from './model.ts';
+
+export type { Advance, ReportedEnd } from './job-moves.ts';
 
 /*
  *             offer            claim             run
@@ -12,18 +36,12 @@ import { planRetry } from './retry.ts';
  *      |  withdraw                       recovering <---+--+
  *      +--------------------------------------+    lost, retries left
  *
- *   any live state -- cancel --> cancelling --> cancelled (or completed, when that came first)
+ *   any live state -- stop --> cancelling --> cancelled          (somebody cancelled the job)
+ *                                         --> failed, pending    (it ran for too long, its worker is drained)
+ *                                         --> completed          (that came first)
  */
 
-/** Ways in which a trainer ended, as reported by its worker. */
-export interface ReportedEnd {
-  readonly cause: FailureCause;
-  readonly error: string | null;
-  readonly exitCode: number | null;
-  readonly signal: string | null;
-}
-
-/** What can happen to a job. All but `offer` and `cancel` speak of its newest attempt. */
+/** What can happen to a job. All but `offer` and `stop` speak of its newest attempt. */
 export type JobEvent =
   | { readonly type: 'offer'; readonly attempt: Attempt }
   /** The worker takes the offer; nothing is spawned yet. */
@@ -33,176 +51,128 @@ export type JobEvent =
   | { readonly type: 'fail'; readonly end: ReportedEnd }
   /** The worker stopped the trainer. */
   | { readonly type: 'stopped' }
-  | { readonly type: 'cancel' }
+  /** Somebody or something wants it to end. */
+  | { readonly type: 'stop'; readonly why: StopOrder['why'] }
   /** The worker is offline. */
   | { readonly type: 'silence' }
   /** The worker shows that it holds the attempt. */
   | { readonly type: 'back' }
-  /** The attempt is given up: its process is gone without a word, or its worker for too long. */
+  /** The worker is there, and its process is not: it ended without a word. */
+  | { readonly type: 'vanished' }
+  /** The worker was silent for too long; what it ran may still run. */
   | { readonly type: 'lost' }
+  /** A person does not want to wait for the worker any longer. */
+  | { readonly type: 'release' }
   /** The offer was never acknowledged. */
   | { readonly type: 'withdraw' };
 
-export type Advance =
-  | { readonly kind: 'moved'; readonly job: Job; readonly event: JobEventType }
-  /** Nothing changes; `duplicate` when the same had been said before. */
-  | { readonly kind: 'same'; readonly duplicate: boolean }
-  | { readonly kind: 'refused'; readonly refusal: Refusal };
-
 type JobIn<S extends JobStatus> = S extends 'pending'
   ? PendingJob
-  : S extends LiveStatus
-    ? LiveJob
-    : EndedJob;
+  : S extends 'cancelling'
+    ? StoppingJob
+    : S extends HeldJob['status']
+      ? HeldJob
+      : EndedJob;
 type EventOf<T extends JobEvent['type']> = Extract<JobEvent, { type: T }>;
 /** In the form of a method, whose parameters may be narrower than those it is looked up with: see `advance`. */
 type Rule<J extends Job, E extends JobEvent> = { decide(job: J, event: E, now: WallMs): Advance }['decide'];
 type Row<S extends JobStatus> = { readonly [T in JobEvent['type']]: Rule<JobIn<S>, EventOf<T>> };
 
-const stay = (): Advance => ({ kind: 'same', duplicate: false });
-const repeated = (): Advance => ({ kind: 'same', duplicate: true });
-
-const deny = (code: Refusal['code'], detail: string, action?: 'stop'): Advance => ({
-  kind: 'refused',
-  refusal: refuse(code, detail, action).refusal,
-});
 const final = (job: Job): Advance =>
   deny('job_final', `job ${job.id} has already ended as ${job.status}`, 'stop');
 const notPending = (job: Job): Advance =>
   deny('attempt_superseded', `job ${job.id} is ${job.status} and can not be offered`);
-
-function withStatus(job: LiveJob, status: LiveStatus, startedAt: WallMs | null): LiveJob {
-  const attempt =
-    startedAt === null ? job.attempt : { ...job.attempt, startedAt: job.attempt.startedAt ?? startedAt };
-  return { ...job, status, attempt };
-}
+const nothingToRelease = (job: Job): Advance =>
+  deny('nothing_to_release', `job ${job.id} is ${job.status}: it does not wait for a silent worker`);
 
 const go =
-  (status: LiveStatus, event: JobEventType): Rule<LiveJob, JobEvent> =>
-  (job, _event, now) => ({
-    kind: 'moved',
-    job: withStatus(job, status, status === 'starting' || status === 'running' ? now : null),
-    event,
-  });
-
-const toStarting = go('starting', 'job.starting');
-const toRunning = go('running', 'job.running');
-const toRecovering = go('recovering', 'job.recovering');
-const toCancelling = go('cancelling', 'job.cancelling');
-
-const noEnd: Omit<ReportedEnd, 'cause'> = { error: null, exitCode: null, signal: null };
-
-function closed(
-  job: LiveJob | PendingJob,
-  now: WallMs,
-  outcome: AttemptEnd['outcome'],
-  cause: FailureCause | null,
-  end: Omit<ReportedEnd, 'cause'>,
-): Attempt | null {
-  const { error, exitCode, signal } = end;
-  return job.attempt && { ...job.attempt, end: { at: now, outcome, cause, error, exitCode, signal } };
-}
-
-/** What stays with a job whatever its status. */
-const baseOf = ({ id, order, spec, queuedAt, retriesUsed, progress }: Job) => ({
-  id,
-  order,
-  spec,
-  queuedAt,
-  retriesUsed,
-  progress,
-});
-
-function finish(
-  job: LiveJob | PendingJob,
-  now: WallMs,
-  status: FinalStatus,
-  cause: FailureCause | null,
-  end: Omit<ReportedEnd, 'cause'>,
-): Advance {
-  // A pending job's last attempt has its own end already; only a completion that comes late replaces it.
-  const attempt =
-    job.status === 'pending' && status !== 'completed' ? job.attempt : closed(job, now, status, cause, end);
-  const ended: EndedJob = { ...baseOf(job), attempt, status, endedAt: now, cause, error: end.error };
-  return { kind: 'moved', job: ended, event: `job.${status}` };
-}
-
-function requeue(
-  job: LiveJob,
-  now: WallMs,
-  parts: Omit<AttemptEnd, 'at'>,
-  used: number,
-  delayMs: number,
-): Advance {
-  const attempt = { ...job.attempt, end: { at: now, ...parts } };
-  const waits = { status: 'pending', notBefore: now + delayMs, retriesUsed: used } as const;
-  const pending: PendingJob = { ...baseOf(job), attempt, ...waits };
-  return { kind: 'moved', job: pending, event: 'job.requeued' };
-}
-
-function failOrRetry(job: LiveJob, end: ReportedEnd, now: WallMs): Advance {
-  const plan = planRetry(end.cause, { used: job.retriesUsed, max: job.spec.maxRetries });
-  if (!plan.retry) return finish(job, now, 'failed', end.cause, end);
-  return requeue(job, now, { ...end, outcome: 'requeued' }, plan.retriesUsed, plan.delayMs);
-}
-
-const dispatch: Rule<PendingJob, EventOf<'offer'>> = (job, { attempt }) => {
-  const live: LiveJob = { ...baseOf(job), attempt, status: 'dispatched' };
-  return { kind: 'moved', job: live, event: 'job.dispatched' };
-};
-
-const neverDispatched = (job: Job): Advance =>
-  deny('attempt_superseded', `job ${job.id} was never dispatched`, 'stop');
-
-/** The former worker returns with the process still running: its work goes on, and the retry is given back. */
-const readopt: Rule<PendingJob, JobEvent> = (job, _event, now) => {
-  const { attempt } = job;
-  if (attempt === null) return neverDispatched(job);
-  // Its worker had reported how it ended: what comes now was sent before that, or twice (FAULTS.md F14).
-  if (attempt.end?.outcome === 'requeued' && attempt.end.cause !== 'worker_lost') {
-    return deny('attempt_superseded', `attempt ${attempt.n} of job ${job.id} has already ended`, 'stop');
-  }
-  const given = attempt.end?.outcome === 'requeued' ? 1 : 0;
-  const live: LiveJob = {
-    ...baseOf(job),
-    status: 'running',
-    retriesUsed: Math.max(0, job.retriesUsed - given),
-    attempt: { ...attempt, startedAt: attempt.startedAt ?? now, end: null },
-  };
-  return { kind: 'moved', job: live, event: 'job.running' };
-};
-
-const giveBack: Rule<LiveJob, JobEvent> = (job, _event, now) =>
-  requeue(job, now, { outcome: 'withdrawn', cause: null, ...noEnd }, job.retriesUsed, 0);
-
-const complete: Rule<LiveJob | PendingJob, EventOf<'complete'>> = (job, { end }, now) =>
-  job.attempt === null ? neverDispatched(job) : finish(job, now, 'completed', null, end ?? noEnd);
-
-const fail: Rule<LiveJob, EventOf<'fail'>> = (job, { end }, now) => failOrRetry(job, end, now);
-
-/** Stopped by its machine's owner: nobody here asked for it. */
-const preempted: Rule<LiveJob, JobEvent> = (job, _event, now) =>
-  failOrRetry(job, { ...noEnd, cause: 'preempted', error: 'the worker stopped the trainer' }, now);
-
-const lost: Rule<LiveJob, JobEvent> = (job, _event, now) =>
-  failOrRetry(job, { ...noEnd, cause: 'worker_lost', error: 'the worker was lost' }, now);
-
-const cancelled =
-  (error: string | null): Rule<LiveJob | PendingJob, JobEvent> =>
+  (status: HeldJob['status']): Rule<LiveJob, JobEvent> =>
   (job, _event, now) =>
-    finish(job, now, 'cancelled', null, { ...noEnd, error });
+    hold(job, status, now);
 
-const unconfirmed: Rule<LiveJob, JobEvent> = (job, event, now) =>
-  cancelled(`not confirmed: the trainer may still run on worker ${job.attempt.workerId}`)(job, event, now);
+const lostEnd: ReportedEnd = { ...noExit, cause: 'worker_lost', error: 'the worker was lost' };
+const vanishedEnd: ReportedEnd = {
+  ...noExit,
+  cause: 'worker_lost',
+  error: 'the worker no longer has the trainer, and does not know how it ended',
+};
+/** Stopped by its machine's owner: nobody here asked for it. */
+const preemptedEnd: ReportedEnd = { ...noExit, cause: 'preempted', error: 'the worker stopped the trainer' };
+
+const failed: Rule<HeldJob, EventOf<'fail'>> = (job, { end }, now) => failOrRetry(job, end, 'requeued', now);
+const preempted: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+  failOrRetry(job, preemptedEnd, 'requeued', now);
+const vanished: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+  failOrRetry(job, vanishedEnd, 'requeued', now);
+const lost: Rule<HeldJob, JobEvent> = (job, _event, now) => failOrRetry(job, lostEnd, 'given_up', now);
+
+/** Sooner than the deadline, because a person wants it: that costs no retry. */
+const released: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+  requeue(job, now, { ...lostEnd, outcome: 'given_up' }, null);
+
+/** Nothing has run: as if it had never been offered. */
+const giveBack: Rule<HeldJob, JobEvent> = (job, _event, now) =>
+  requeue(job, now, { ...noExit, outcome: 'withdrawn', cause: null }, null);
+
+const complete: Rule<LiveJob, EventOf<'complete'>> = (job, { end }, now) =>
+  finish(job, now, 'completed', { ...(end ?? noExit), cause: null });
+
+const requestStop: Rule<HeldJob, EventOf<'stop'>> = (job, { why }, now) => stopFor(job, why, now);
+
+/** How an attempt that was to be stopped ends, by the reason of the order; `unsure` when that could not be seen. */
+function stopped(job: StoppingJob, now: WallMs, unsure: boolean): Advance {
+  const doubt = `not confirmed: the trainer may still run on worker ${job.attempt.workerId}`;
+  const outcome = unsure ? 'given_up' : 'requeued';
+  switch (job.stop.why) {
+    case 'cancel':
+      return finish(job, now, 'cancelled', { ...noExit, cause: null, error: unsure ? doubt : null });
+    case 'drain':
+      return requeue(job, now, { ...noExit, cause: null, outcome }, null);
+    case 'timeout': {
+      const limit = `the attempt ran longer than its timeout of ${(job.spec.timeoutMs ?? 0) / 1000} s`;
+      const error = unsure ? `${limit}; ${doubt}` : limit;
+      return failOrRetry(job, { ...noExit, cause: 'timeout', error }, outcome, now);
+    }
+  }
+}
+
+const confirmed: Rule<StoppingJob, JobEvent> = (job, _event, now) => stopped(job, now, false);
+const unconfirmed: Rule<StoppingJob, JobEvent> = (job, _event, now) => stopped(job, now, true);
+
+/** A rule for what comes from the last attempt of a pending job, when it is not known how that ended. */
+const fromBefore =
+  <T extends JobEvent['type']>(
+    rule: Rule<HeldJob, EventOf<T>>,
+    known: (job: PendingJob) => Advance,
+  ): Rule<PendingJob, EventOf<T>> =>
+  (job, event, now) => {
+    const running = revived(job, now);
+    return running === null ? known(job) : rule(running, event, now);
+  };
+
+const alreadyEnded = (job: PendingJob): Advance =>
+  deny('attempt_superseded', `no attempt of job ${job.id} runs any more`, 'stop');
+
+/** The former worker returns with the process still running: its work goes on. */
+const readopt = fromBefore<'run' | 'back'>(running => moved(running), alreadyEnded);
+const moved = (job: HeldJob): Advance => ({ kind: 'moved', job, event: 'job.running' });
+
+/** The result exists, however its worker was thought of meanwhile. */
+const completeLate: Rule<PendingJob, EventOf<'complete'>> = (job, { end }, now) => {
+  if (job.attempt === null) return alreadyEnded(job);
+  return finish(revived(job, now) ?? job, now, 'completed', { ...(end ?? noExit), cause: null });
+};
 
 const claimed = {
   offer: notPending,
   claim: stay,
   complete,
-  fail,
+  fail: failed,
   stopped: preempted,
-  cancel: toCancelling,
+  stop: requestStop,
+  vanished,
   lost,
+  release: nothingToRelease,
   withdraw: stay,
 } as const;
 
@@ -212,54 +182,73 @@ const ended = {
   run: final,
   back: final,
   silence: stay,
+  vanished: stay,
   lost: stay,
+  release: final,
   withdraw: stay,
 } as const;
 
 /** Every (status, event) pair, each decided; a missing one does not compile. */
 const table: { readonly [S in JobStatus]: Row<S> } = {
   pending: {
-    offer: dispatch,
+    offer: (job, { attempt }) => dispatchTo(job, attempt),
     // Nothing has been spawned yet, so the offer that was taken back stays taken back.
     claim: job => deny('attempt_superseded', `the offer of job ${job.id} was taken back`, 'stop'),
     run: readopt,
-    complete,
-    // Its worker says that the run which was given up had failed: that is known by now.
-    fail: repeated,
-    stopped: repeated,
-    cancel: cancelled(null),
+    complete: completeLate,
+    fail: fromBefore(failed, repeated),
+    stopped: fromBefore(preempted, repeated),
+    stop: (job, { why }, now) =>
+      why === 'cancel' ? finish(job, now, 'cancelled', { ...noExit, cause: null }) : stay(),
     silence: stay,
     back: readopt,
+    vanished: stay,
     lost: stay,
+    release: nothingToRelease,
     withdraw: stay,
   },
   dispatched: {
     ...claimed,
-    claim: toStarting,
-    run: toRunning,
-    back: toStarting,
-    silence: giveBack,
+    claim: go('starting'),
+    run: go('running'),
+    back: go('starting'),
+    // The offer stays the worker's until it is given up, or the worker comes back without it.
+    silence: stay,
+    vanished: giveBack,
     lost: giveBack,
     withdraw: giveBack,
   },
-  starting: { ...claimed, run: toRunning, back: stay, silence: toRecovering },
-  running: { ...claimed, run: stay, back: stay, silence: toRecovering },
-  recovering: { ...claimed, claim: toRunning, run: toRunning, back: toRunning, silence: stay },
+  starting: { ...claimed, run: go('running'), back: stay, silence: go('recovering') },
+  running: { ...claimed, run: stay, back: stay, silence: go('recovering') },
+  recovering: {
+    ...claimed,
+    claim: go('running'),
+    run: go('running'),
+    back: go('running'),
+    silence: stay,
+    // A drain waits for nobody: its worker comes back without a job, or is given up.
+    stop: (job, event, now) => (event.why === 'drain' ? stay() : requestStop(job, event, now)),
+    release: released,
+  },
   cancelling: {
     ...claimed,
     run: stay,
-    fail: cancelled(null),
-    stopped: cancelled(null),
-    cancel: stay,
+    fail: confirmed,
+    stopped: confirmed,
+    // A person's word counts for more than a deadline.
+    stop: (job, { why }, now) =>
+      why === 'cancel' && job.stop.why !== 'cancel' ? stopFor(job, why, now) : stay(),
     silence: stay,
     back: stay,
+    vanished: confirmed,
     lost: unconfirmed,
-    withdraw: cancelled(null),
+    release: unconfirmed,
+    withdraw: confirmed,
   },
-  completed: { ...ended, complete: repeated, fail: final, stopped: final, cancel: final },
-  failed: { ...ended, complete: final, fail: repeated, stopped: final, cancel: final },
+  completed: { ...ended, complete: repeated, fail: final, stopped: final, stop: final },
+  failed: { ...ended, complete: final, fail: repeated, stopped: final, stop: final },
   // The published agent may report a failure after the cancellation that caused it (CONTRACT.md, section 3).
-  cancelled: { ...ended, complete: final, fail: repeated, stopped: repeated, cancel: repeated },
+  cancelled: { ...ended, complete: final, fail: repeated, stopped: repeated, stop: repeated },
 };
 
 /** The only way in which a job changes its status. */

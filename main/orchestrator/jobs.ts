@@ -4,10 +4,11 @@ import type { JobDetail, JobView } from '../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { type Core, tellJob } from './core.ts';
 import { dispatch } from './dispatch.ts';
-import { isLive, type JobPayload, type PendingJob } from './model.ts';
+import type { JobEvent } from './job-lifecycle.ts';
+import { type Actor, isLive, type JobPayload, type PendingJob } from './model.ts';
 import type { Configs, JobFilter } from './ports.ts';
 import { applyEvent } from './transitions.ts';
-import { attemptView, createJobViewer } from './views.ts';
+import { attemptView, createJobViewer, holdOf } from './views.ts';
 
 export interface Submitted {
   readonly jobId: JobId;
@@ -21,11 +22,11 @@ export interface Submitted {
 export function createJobCalls(core: Core, configs: Configs) {
   const unknown = (id: string) => refuse('job_not_found', `There is no job ${id}`);
 
-  const insert = async (request: SubmitRequest, payload: JobPayload): Promise<Submitted> => {
+  const insert = async (request: SubmitRequest, payload: JobPayload, by: Actor): Promise<Submitted> => {
     const stored = await core.store.write(tx => {
       const pending = newJob(core, tx.nextJobOrder(), request);
       tx.insertJob(pending, payload);
-      tellJob(core, tx, 'job.submitted', pending);
+      tellJob(core, tx, 'job.submitted', pending, by, { config_name: pending.spec.configName });
       dispatch(core, tx);
       return tx.job(pending.id) ?? pending;
     });
@@ -36,8 +37,21 @@ export function createJobCalls(core: Core, configs: Configs) {
     return { jobId: stored.id, workerId, gpus, position, reason };
   };
 
+  const change = async (id: JobId, event: JobEvent, by: Actor): Promise<Outcome<JobView>> => {
+    const outcome = await core.store.write((tx): Outcome<true> => {
+      const job = tx.job(id);
+      if (job === null) return unknown(id);
+      const step = applyEvent(core, tx, job, event, by);
+      dispatch(core, tx);
+      return step.kind === 'refused' ? { ok: false, refusal: step.refusal } : accept(true);
+    });
+    if (!outcome.ok) return outcome;
+    const job = core.store.job(id);
+    return job === null ? unknown(id) : accept(createJobViewer(core, core.store)(job));
+  };
+
   return {
-    async submit(request: SubmitRequest): Promise<Outcome<Submitted>> {
+    async submit(request: SubmitRequest, by: Actor): Promise<Outcome<Submitted>> {
       if (request.target === 'local') {
         return refuse(
           'target_unavailable',
@@ -51,7 +65,7 @@ export function createJobCalls(core: Core, configs: Configs) {
       if (!payload.ok) return payload;
       const count = gpusWanted(request, payload.value.config);
       if (!count.ok) return count;
-      return accept(await insert({ ...request, gpu_count: count.value }, payload.value));
+      return accept(await insert({ ...request, gpu_count: count.value }, payload.value, by));
     },
 
     listJobs(filter: JobFilter): {
@@ -70,16 +84,15 @@ export function createJobCalls(core: Core, configs: Configs) {
       return accept({ ...createJobViewer(core, core.store)(job), attempts });
     },
 
-    async cancel(id: JobId): Promise<Outcome<JobView>> {
-      const outcome = await core.store.write((tx): Outcome<true> => {
-        const job = tx.job(id);
-        if (job === null) return unknown(id);
-        const step = applyEvent(core, tx, job, { type: 'cancel' });
-        return step.kind === 'refused' ? { ok: false, refusal: step.refusal } : accept(true);
-      });
-      if (!outcome.ok) return outcome;
+    cancel: (id: JobId, by: Actor) => change(id, { type: 'stop', why: 'cancel' }, by),
+
+    /** Ends the waiting for a silent worker, or for a stop that nobody confirms. */
+    release(id: JobId, by: Actor): Promise<Outcome<JobView>> {
       const job = core.store.job(id);
-      return job === null ? unknown(id) : accept(createJobViewer(core, core.store)(job));
+      const hold = job && holdOf(core, core.store, job);
+      if (hold === null || hold.releasable) return change(id, { type: 'release' }, by);
+      const detail = `The worker of job ${id} is in contact: wait until it has stopped the trainer`;
+      return Promise.resolve(refuse('nothing_to_release', detail));
     },
   };
 }
@@ -98,6 +111,9 @@ function newJob(core: Core, order: number, request: SubmitRequest): PendingJob {
       },
       priority: request.priority,
       maxRetries: request.max_retries,
+      retryOn: request.retry_on,
+      onLostContact: request.on_lost_contact,
+      timeoutMs: request.timeout_s === undefined ? null : request.timeout_s * 1000,
     },
     queuedAt: core.clock.wall(),
     notBefore: 0,

@@ -3,6 +3,7 @@ import type {
   FailureCause,
   FinalStatus,
   LiveStatus,
+  OnLostContact,
   Requirements,
   TrainerConfig,
 } from '../../protocol/job.ts';
@@ -24,7 +25,12 @@ export interface AgentFacts {
   readonly persistent: boolean | null;
   readonly labels: Labels;
   readonly protocol: 1 | 2;
+  /** The machine's own; null from agents that send none. */
   readonly instanceId: string | null;
+  /** New with every start of the agent; null from agents that send none. */
+  readonly startId: string | null;
+  /** Where it registered from. */
+  readonly address: string | null;
   readonly agentVersion: string | null;
   readonly registeredAt: WallMs;
 }
@@ -39,7 +45,25 @@ export interface Drain {
   readonly reason: string | null;
   readonly by: string;
   readonly since: WallMs;
+  /** After `since`: what still runs then is stopped and given to another worker. Null for no deadline. */
+  readonly deadlineMs: number | null;
 }
+
+/** Several jobs in a row could not start here: no further one is given, until one is tried again. */
+export interface Quarantine {
+  readonly reason: string;
+  readonly since: WallMs;
+}
+
+/** Who did it: a person or script by the name of their token, a worker, or the orchestrator on its own. */
+export type Actor =
+  | { readonly type: 'admin'; readonly id: string; readonly address: string | null }
+  | { readonly type: 'worker'; readonly id: WorkerId; readonly address: string | null }
+  | { readonly type: 'system' };
+
+export const system: Actor = { type: 'system' };
+
+export const asWorker = (id: WorkerId): Actor => ({ type: 'worker', id, address: null });
 
 /** Stored facts about a worker. Its status is derived from them (worker-status.ts). */
 export interface Worker {
@@ -55,6 +79,9 @@ export interface Worker {
   readonly gone: 'goodbye' | 'silent' | null;
   /** An attempt ended here since the agent joined: an agent that leaves after a job gets no other. */
   readonly served: boolean;
+  /** Jobs that could not start here, one after the other, without another's success between them. */
+  readonly strikes: readonly JobId[];
+  readonly quarantine: Quarantine | null;
 }
 
 /** What the trainer is given: kept as it was when the job was submitted, whatever becomes of the file. */
@@ -68,6 +95,11 @@ export interface JobSpec {
   readonly requirements: Requirements;
   readonly priority: number;
   readonly maxRetries: number;
+  /** Causes that are tried again beside those outside the trainer. */
+  readonly retryOn: readonly FailureCause[];
+  readonly onLostContact: OnLostContact;
+  /** The longest that an attempt may run. */
+  readonly timeoutMs: number | null;
 }
 
 /** One dispatch of a job: the unit of authority. Only the current one may change its job. */
@@ -80,11 +112,25 @@ export interface Attempt {
   readonly offeredAt: WallMs;
   readonly startedAt: WallMs | null;
   readonly end: AttemptEnd | null;
+  /** What its worker reported after another attempt had taken over: kept, and changing nothing. */
+  readonly late: LateResult | null;
+}
+
+export interface LateResult {
+  readonly at: WallMs;
+  readonly status: FinalStatus;
+  readonly exitCode: number | null;
 }
 
 export interface AttemptEnd {
   readonly at: WallMs;
-  readonly outcome: FinalStatus | 'requeued' | 'withdrawn';
+  /**
+   * `requeued`: it is over, and the job is tried again. `given_up`: its worker was silent for too long, and may still
+   * run it. `withdrawn`: the offer was not acknowledged.
+   */
+  readonly outcome: FinalStatus | 'requeued' | 'given_up' | 'withdrawn';
+  /** Whether its end cost the job one of its retries. */
+  readonly charged: boolean;
   readonly cause: FailureCause | null;
   readonly error: string | null;
   readonly exitCode: number | null;
@@ -109,10 +155,24 @@ export interface PendingJob extends JobBase {
   readonly notBefore: WallMs;
 }
 
-export interface LiveJob extends JobBase {
-  readonly status: LiveStatus;
+/** An order to end an attempt before its trainer does: what becomes of the job follows from who gave it. */
+export interface StopOrder {
+  readonly why: 'cancel' | 'timeout' | 'drain';
+  readonly since: WallMs;
+}
+
+export interface HeldJob extends JobBase {
+  readonly status: Exclude<LiveStatus, 'cancelling'>;
   readonly attempt: Attempt;
 }
+
+export interface StoppingJob extends JobBase {
+  readonly status: 'cancelling';
+  readonly attempt: Attempt;
+  readonly stop: StopOrder;
+}
+
+export type LiveJob = HeldJob | StoppingJob;
 
 export interface EndedJob extends JobBase {
   readonly status: FinalStatus;
@@ -136,5 +196,19 @@ export type EventFact =
       readonly attempt: number;
       readonly cause: FailureCause | null;
     };
+
+/** A row of the audit trail, as it is written: one an act or transition, in the transaction that carries it out. */
+export interface AuditFact {
+  readonly at: WallMs;
+  readonly type: AuditType;
+  readonly actor: Actor;
+  readonly target:
+    | { readonly type: 'worker'; readonly id: WorkerId }
+    | { readonly type: 'job'; readonly id: JobId };
+  /** What is worth knowing beside that; no secrets. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export type AuditType = WorkerEventType | Exclude<JobEventType, 'job.progress'> | 'job.report_refused';
 
 export type StoredEvent = EventFact & { readonly seq: number; readonly at: WallMs };

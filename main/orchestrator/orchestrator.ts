@@ -2,18 +2,20 @@ import type { UiEvent } from '../../protocol/events.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { Core } from './core.ts';
 import { dispatch } from './dispatch.ts';
+import { createDeadlines } from './deadlines.ts';
 import { createFeed } from './feed.ts';
-import { createHealthLoop } from './health.ts';
+import { createHealthLoop, grantGrace } from './health.ts';
 import { createJobCalls } from './jobs.ts';
-import type { MonoMs } from './model.ts';
 import type { Clock, Configs, Ids, Log, Store, Tx } from './ports.ts';
 import { createPresenceBook } from './presence.ts';
 import { createProgressBook } from './progress-book.ts';
 import { createReports } from './reports.ts';
+import { resumeDeadlines } from './resume.ts';
+import { createSteadyClock } from './steady-clock.ts';
 import { timesFrom } from './times.ts';
 import { eventView } from './views.ts';
 import { createWorkerAdmin } from './worker-admin.ts';
-import { createWorkerCalls } from './worker-calls.ts';
+import { createWorkerCalls, greet } from './worker-calls.ts';
 
 export interface OrchestratorParts {
   readonly store: Store;
@@ -23,13 +25,17 @@ export interface OrchestratorParts {
   readonly log: Log;
   /** T: silence after which a worker is offline. */
   readonly heartbeatTimeoutMs: number;
+  /** What agents of protocol 1 are granted instead, if it is more. */
+  readonly v1SilenceMs?: number;
 }
 
 export type Orchestrator = ReturnType<typeof createOrchestrator>;
 
 /** Decides everything and does no I/O: what it needs comes in through its ports. */
 export function createOrchestrator(parts: OrchestratorParts) {
-  const { store, clock, log } = parts;
+  const { store, log } = parts;
+  const times = timesFrom(parts.heartbeatTimeoutMs, parts.v1SilenceMs);
+  const clock = createSteadyClock(parts.clock, times);
   const timers = createTimers(clock);
   const enqueue = (command: (tx: Tx) => void): void => {
     store.write(command).catch((cause: unknown) => log.error('command.failed', { cause }));
@@ -39,10 +45,10 @@ export function createOrchestrator(parts: OrchestratorParts) {
     clock,
     log,
     ids: parts.ids,
-    times: timesFrom(parts.heartbeatTimeoutMs),
+    times,
     presence: createPresenceBook(),
     feed: createFeed(store, log),
-    backoff: new Map(),
+    deadlines: createDeadlines(),
     enqueue,
     after: timers.after,
     later: (ms, command) =>
@@ -55,14 +61,14 @@ export function createOrchestrator(parts: OrchestratorParts) {
     lookWithin: ms => health.lookWithin(ms),
   };
   const progress = createProgressBook(core);
-  const health = createHealthLoop(core);
+  const health = createHealthLoop(core, clock.takeLongPause);
 
   return {
     ...createWorkerCalls(core, progress),
     ...createWorkerAdmin(core),
     ...createJobCalls(core, parts.configs),
     report: createReports(core, progress),
-    times: core.times,
+    times,
 
     /** The worker whose token has this hash; null for none. */
     workerByTokenHash: (hash: string): WorkerId | null => store.workerByTokenHash(hash)?.id ?? null,
@@ -80,32 +86,34 @@ export function createOrchestrator(parts: OrchestratorParts) {
 
     /** Takes up what the last run left. Nobody is given up before a whole takeover span has passed from here. */
     start(): void {
-      const now = clock.mono();
-      for (const worker of store.workers()) core.presence.heard(worker.id, now);
-      for (const job of store.pendingJobs()) resumeBackoff(core, job.id, job.notBefore, now);
+      clock.start();
+      grantGrace(core);
+      resumeDeadlines(core);
+      store.onRecovery(() => catchUp(core));
       core.lookWithin(0);
     },
 
-    /** Ends streams and timers; what workers run goes on. */
+    /** Tells the workers, and ends streams and timers; what they run goes on. */
     stop(): void {
       health.stop();
       timers.stop();
+      clock.stop();
+      for (const id of core.presence.streaming()) {
+        if (store.worker(id)?.agent?.protocol === 2)
+          core.presence.send(id, { type: 'stopping', reason: 'the orchestrator stops, and will be back' });
+      }
       for (const id of core.presence.all()) core.presence.forget(id);
     },
   };
 }
 
-function resumeBackoff(
-  core: Core,
-  jobId: Parameters<Core['backoff']['set']>[0],
-  notBefore: number,
-  now: MonoMs,
-): void {
-  // The clock may have been set meanwhile: no job waits longer than the longest backoff.
-  const delayMs = Math.min(notBefore - core.clock.wall(), 600_000);
-  if (delayMs <= 0) return;
-  core.backoff.set(jobId, now + delayMs);
-  core.later(delayMs);
+/** Once the disk takes changes again: what was to be said and given out meanwhile. */
+function catchUp(core: Core): void {
+  core.enqueue(tx => {
+    for (const id of core.presence.streaming()) greet(core, tx, id);
+    dispatch(core, tx);
+  });
+  core.lookWithin(0);
 }
 
 function createTimers(clock: Clock) {

@@ -5,9 +5,11 @@ import type { Progress } from '../../protocol/progress.ts';
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
 import type {
   Attempt,
+  AuditFact,
   EventFact,
   Job,
   JobPayload,
+  LateResult,
   LiveJob,
   MonoMs,
   PendingJob,
@@ -17,13 +19,16 @@ import type {
 } from './model.ts';
 
 export type {
+  Actor,
   Attempt,
   AttemptEnd,
+  AuditFact,
   EventFact,
   Job,
   JobPayload,
   LiveJob,
   PendingJob,
+  StoppingJob,
   StoredEvent,
   Worker,
 } from './model.ts';
@@ -91,7 +96,10 @@ export interface Read {
 export interface Tx extends Read {
   insertWorker(worker: Worker, tokenHash: string): void;
   updateWorker(worker: Worker): void;
-  setTokenHash(worker: WorkerId, hash: string): void;
+  /** With `keepOld` the token so far goes on to work beside the new one, until `dropOldToken`. */
+  setTokenHash(worker: WorkerId, hash: string, keepOld: boolean): void;
+  /** False when there was none. */
+  dropOldToken(worker: WorkerId): boolean;
   /** The row stays for the history of its jobs, without a token and out of every list. */
   removeWorker(worker: WorkerId): void;
   insertJob(job: PendingJob, payload: JobPayload): void;
@@ -101,18 +109,57 @@ export interface Tx extends Read {
    */
   replaceJob(was: Job, next: Job): boolean;
   setProgress(job: JobId, progress: Progress): void;
+  setLateResult(attempt: AttemptId, late: LateResult): void;
   nextJobOrder(): number;
   appendEvent(fact: EventFact, at: WallMs): StoredEvent;
+  appendAudit(fact: AuditFact): void;
   /** Runs once this transaction is on disk, in order; never when it is rolled back. */
   afterCommit(effect: () => void): void;
 }
 
+/** A row of the audit trail as it is stored: `details` is JSON text, `hash` seals it and all rows before it. */
+export interface AuditRow {
+  readonly seq: number;
+  readonly at: number;
+  readonly type: string;
+  readonly actor_type: AuditFact['actor']['type'];
+  readonly actor_id: string | null;
+  readonly address: string | null;
+  readonly target_type: AuditFact['target']['type'];
+  readonly target_id: string;
+  readonly details: string;
+  readonly hash: string;
+}
+
+/** The hash of a row, from that of the row before (null for the first) and every other field of its own. */
+export type AuditSeal = (before: string | null, row: Omit<AuditRow, 'hash'>) => string;
+
+export interface AuditFilter {
+  readonly type: string | null;
+  readonly targetId: string | null;
+  readonly limit: number;
+  readonly offset: number;
+}
+
+/** What the trail holds, for whoever shows or checks it. */
+export interface AuditTrail {
+  /** Newest first. */
+  list(filter: AuditFilter): { readonly rows: readonly AuditRow[]; readonly total: number };
+  /** Rows after `seq`, oldest first. */
+  after(seq: number, limit: number): readonly AuditRow[];
+  /** The number of the newest row ever written, whether it is still there or not. */
+  lastSeq(): number;
+}
+
 export interface Store extends Read {
+  readonly audit: AuditTrail;
   /**
    * Runs a command inside the next transaction and answers when that is on disk. Commands run one after the other,
    * in the order of the calls. One that throws is undone alone, and its promise is rejected.
    */
   write<T>(command: (tx: Tx) => T): Promise<T>;
+  /** Calls back whenever the disk takes changes again, after it had refused them. */
+  onRecovery(run: () => void): void;
   /** Commits what is queued, then closes. */
   close(): Promise<void>;
 }

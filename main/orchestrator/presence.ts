@@ -1,6 +1,6 @@
 import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
-import type { MonoMs } from './model.ts';
+import type { MonoMs, WallMs } from './model.ts';
 import type { WorkerStream } from './ports.ts';
 import type { Presence } from './worker-status.ts';
 
@@ -9,13 +9,22 @@ export interface OpenOffer {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
   readonly firstSentAt: MonoMs;
+  /** 0 while no stream was there to carry it. */
   readonly sent: number;
+  readonly giveUpAt: MonoMs;
 }
 
 /** How busy a worker's GPUs are, as its last heartbeat said: percent, and GiB. */
 export interface Load {
   readonly gpuUtilization: number | null;
   readonly vramUsedGb: number | null;
+}
+
+/** Another machine that tried to join with this worker's token. */
+export interface Rival {
+  readonly at: WallMs;
+  readonly host: string | null;
+  readonly address: string | null;
 }
 
 const unknownLoad: Load = { gpuUtilization: null, vramUsedGb: null };
@@ -26,6 +35,11 @@ interface Entry {
   settledAt: MonoMs;
   stream: WorkerStream | null;
   offer: OpenOffer | null;
+  /** First beat in a row that did not name the job which the worker is known to have. */
+  absentSince: MonoMs | null;
+  /** Whether `contactAt` is a contact, and not the orchestrator's own start. */
+  met: boolean;
+  rival: Rival | null;
 }
 
 /** Who is in contact: kept in memory only, because a beat must cost nothing and a restart makes it stale anyway. */
@@ -37,6 +51,10 @@ export interface PresenceBook {
   all(): readonly WorkerId[];
   streaming(): readonly WorkerId[];
   heard(worker: WorkerId, now: MonoMs): void;
+  /** Grants a worker the same time as if it had been heard now. */
+  grant(worker: WorkerId, now: MonoMs): void;
+  /** When it was last heard by this process; null for never. */
+  metAt(worker: WorkerId): MonoMs | null;
   /** The newer stream replaces an older one, which is ended. */
   open(worker: WorkerId, stream: WorkerStream, now: MonoMs): void;
   /** False when a newer stream has taken its place: then nothing happens. */
@@ -46,9 +64,27 @@ export interface PresenceBook {
   settle(worker: WorkerId, until: MonoMs): void;
   /** Sends if a stream is open. */
   send(worker: WorkerId, command: WorkerCommand): boolean;
+  /** An offer that is to be given up at `giveUpAt`, unless it is acknowledged; one that is open already stays as it is. */
+  openOffer(
+    worker: WorkerId,
+    offer: Pick<OpenOffer, 'jobId' | 'attemptId'>,
+    now: MonoMs,
+    giveUpAt: MonoMs,
+  ): void;
   /** Sends an offer and keeps when, so that it can be repeated. A repeat counts even when no stream is open. */
-  sendOffer(worker: WorkerId, command: WorkerCommand & { type: 'job_submit' }, now: MonoMs): void;
+  sendOffer(
+    worker: WorkerId,
+    command: WorkerCommand & { type: 'job_submit' },
+    now: MonoMs,
+    giveUpAt: MonoMs,
+  ): void;
   offerSettled(worker: WorkerId, job: JobId): void;
+  /** A beat without the job: since when there is none that names it. */
+  noteAbsence(worker: WorkerId, now: MonoMs): MonoMs;
+  noteRival(worker: WorkerId, rival: Rival): void;
+  /** The worker has shown what it holds: earlier silence about it counts no longer. */
+  clearAbsence(worker: WorkerId): void;
+  rivalOf(worker: WorkerId): Rival | null;
   forget(worker: WorkerId): void;
 }
 
@@ -57,7 +93,16 @@ export function createPresenceBook(): PresenceBook {
   const entry = (worker: WorkerId, now: MonoMs): Entry => {
     const known = entries.get(worker);
     if (known !== undefined) return known;
-    const fresh: Entry = { contactAt: now, settledAt: now, stream: null, offer: null, load: unknownLoad };
+    const fresh: Entry = {
+      contactAt: now,
+      settledAt: now,
+      stream: null,
+      offer: null,
+      load: unknownLoad,
+      absentSince: null,
+      met: false,
+      rival: null,
+    };
     entries.set(worker, fresh);
     return fresh;
   };
@@ -79,7 +124,6 @@ export function createPresenceBook(): PresenceBook {
       if (known === undefined) return null;
       return { contactAt: known.contactAt, settledAt: known.settledAt, streaming: known.stream !== null };
     },
-    offerOf: worker => entries.get(worker)?.offer ?? null,
     loadOf: worker => entries.get(worker)?.load ?? unknownLoad,
     noteLoad(worker, load) {
       const known = entries.get(worker);
@@ -88,7 +132,16 @@ export function createPresenceBook(): PresenceBook {
     all: () => [...entries.keys()],
     streaming: () => [...entries].filter(([, { stream }]) => stream !== null).map(([worker]) => worker),
     heard(worker, now) {
+      const known = entry(worker, now);
+      known.contactAt = now;
+      known.met = true;
+    },
+    grant(worker, now) {
       entry(worker, now).contactAt = now;
+    },
+    metAt(worker) {
+      const known = entries.get(worker);
+      return known?.met === true ? known.contactAt : null;
     },
     open(worker, stream, now) {
       hangUp(worker);
@@ -106,24 +159,65 @@ export function createPresenceBook(): PresenceBook {
       if (known !== undefined) known.settledAt = Math.max(known.settledAt, until);
     },
     send,
-    sendOffer(worker, command, now) {
+    ...offerCalls(entries, entry, send),
+    ...noteCalls(entries, entry),
+    forget(worker) {
+      hangUp(worker);
+      entries.delete(worker);
+    },
+  };
+}
+
+function offerCalls(
+  entries: ReadonlyMap<WorkerId, Entry>,
+  entry: (worker: WorkerId, now: MonoMs) => Entry,
+  send: PresenceBook['send'],
+): Pick<PresenceBook, 'offerOf' | 'openOffer' | 'sendOffer' | 'offerSettled'> {
+  return {
+    offerOf: worker => entries.get(worker)?.offer ?? null,
+    openOffer(worker, offer, now, giveUpAt) {
       const known = entry(worker, now);
-      const again = known.offer?.attemptId === command.attempt_id ? known.offer : null;
-      if (!send(worker, command) && again === null) return;
+      if (known.offer?.attemptId !== offer.attemptId)
+        known.offer = { ...offer, firstSentAt: now, sent: 0, giveUpAt };
+    },
+    sendOffer(worker, command, now, giveUpAt) {
+      const known = entry(worker, now);
+      const open = known.offer?.attemptId === command.attempt_id ? known.offer : null;
+      const again = open !== null && open.sent > 0 ? open : null;
+      const wasSent = send(worker, command);
       known.offer = {
         jobId: command.job_id,
         attemptId: command.attempt_id,
         firstSentAt: again?.firstSentAt ?? now,
-        sent: (again?.sent ?? 0) + 1,
+        sent: wasSent || again !== null ? (again?.sent ?? 0) + 1 : 0,
+        giveUpAt: again?.giveUpAt ?? (wasSent ? giveUpAt : (open?.giveUpAt ?? giveUpAt)),
       };
     },
     offerSettled(worker, job) {
       const known = entries.get(worker);
       if (known?.offer?.jobId === job) known.offer = null;
     },
-    forget(worker) {
-      hangUp(worker);
-      entries.delete(worker);
+  };
+}
+
+function noteCalls(
+  entries: ReadonlyMap<WorkerId, Entry>,
+  entry: (worker: WorkerId, now: MonoMs) => Entry,
+): Pick<PresenceBook, 'noteAbsence' | 'clearAbsence' | 'noteRival' | 'rivalOf'> {
+  return {
+    noteAbsence(worker, now) {
+      const known = entry(worker, now);
+      known.absentSince ??= now;
+      return known.absentSince;
     },
+    clearAbsence(worker) {
+      const known = entries.get(worker);
+      if (known !== undefined) known.absentSince = null;
+    },
+    noteRival(worker, rival) {
+      const known = entries.get(worker);
+      if (known !== undefined) known.rival = rival;
+    },
+    rivalOf: worker => entries.get(worker)?.rival ?? null,
   };
 }

@@ -1,7 +1,7 @@
 import type { JobId } from '../../protocol/ids.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import { type Core, tellJob } from './core.ts';
-import { isLive, type MonoMs } from './model.ts';
+import { asWorker, isLive, type MonoMs } from './model.ts';
 import type { Tx } from './ports.ts';
 
 /** Four times a second a job is more than anybody can read. */
@@ -27,7 +27,7 @@ export function createProgressBook(core: Core): ProgressBook {
     if (job === null || !isLive(job)) return;
     const merged = { ...job.progress, ...progress };
     tx.setProgress(jobId, merged);
-    tellJob(core, tx, 'job.progress', { ...job, progress: merged });
+    tellJob(core, tx, 'job.progress', { ...job, progress: merged }, asWorker(job.attempt.workerId));
   };
 
   const writeSoon = (jobId: JobId): void =>

@@ -1,6 +1,6 @@
 import type { AttemptId, JobId } from '../../protocol/ids.ts';
 import type { Core } from './core.ts';
-import type { LiveJob, Worker } from './model.ts';
+import { asWorker, type LiveJob, type Worker } from './model.ts';
 import type { Tx } from './ports.ts';
 import { applyEvent } from './transitions.ts';
 
@@ -27,22 +27,22 @@ export function reconcileClaim(core: Core, tx: Tx, worker: Worker, said: Claimed
   const current =
     attempt?.workerId === worker.id && (said.attemptId === null || said.attemptId === attempt.id);
   if (!job || !current) return { kind: 'abandon' };
+  core.presence.clearAbsence(worker.id);
   if (job.status === 'cancelling') return { kind: 'cancel', job };
   // Its place has been taken meanwhile: the newer attempt of this worker is the one that counts.
   if (job.status === 'pending' && tx.liveJobOf(worker.id) !== null) return { kind: 'abandon' };
-  if (applyEvent(core, tx, job, { type: 'back' }).kind === 'refused') return { kind: 'abandon' };
+  const step = applyEvent(core, tx, job, { type: 'back' }, asWorker(worker.id));
+  if (step.kind === 'refused') return { kind: 'abandon' };
   const now = tx.liveJobOf(worker.id);
   return now === null ? { kind: 'abandon' } : { kind: 'resume', job: now };
 }
 
 /**
- * A worker that registers without naming the job which it is known to have: an offer may simply not have reached it
- * and stays; a process that had been started is gone.
+ * A worker that does not name the job which it is known to have: an offer may simply not have reached it and stays; a
+ * process that had been started is gone.
  */
 export function reconcileAbsence(core: Core, tx: Tx, worker: Worker): void {
   const job = tx.liveJobOf(worker.id);
   if (job === null || job.status === 'dispatched') return;
-  // Only an agent that finds its trainers again after a restart can be believed that there is none.
-  const confirmed = job.status === 'cancelling' && worker.agent?.protocol === 2;
-  applyEvent(core, tx, job, { type: confirmed ? 'stopped' : 'lost' });
+  applyEvent(core, tx, job, { type: 'vanished' }, asWorker(worker.id));
 }

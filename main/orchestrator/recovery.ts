@@ -1,37 +1,55 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import type { LiveStatus } from '../../protocol/job.ts';
-import type { MonoMs } from './model.ts';
+import type { MonoMs, StopOrder } from './model.ts';
 
-/** Spans in milliseconds; all follow from T (SEMANTICS.md, section 0). */
 export interface RecoveryTimes {
-  readonly offlineAfterMs: number;
-  /** From the last contact until another worker takes over. */
-  readonly takeoverMs: number;
-  /** An offer is sent again this long after it was first sent, ... */
+  /** An offer is sent again this long after it was first sent, in milliseconds. */
   readonly repeatOfferMs: readonly number[];
-  /** ... and given up after this long. */
-  readonly withdrawOfferMs: number;
 }
 
+/** A worker with all of its deadlines. */
 export interface WatchedWorker {
   readonly id: WorkerId;
-  readonly contactAt: MonoMs;
+  /** Offline, and known to be so. */
   readonly gone: boolean;
+  /** When it will be offline if it stays silent, and when another one takes its job over. */
+  readonly offlineAt: MonoMs;
+  readonly takeoverAt: MonoMs;
+  /** When it is removed for good, if it holds no attempt; null for never. */
+  readonly removeAt: MonoMs | null;
   readonly attempt: WatchedAttempt | null;
 }
 
 export interface WatchedAttempt {
   readonly jobId: JobId;
   readonly status: LiveStatus;
-  /** When the offer first went out on a stream, and how often since; null while it could not be sent. */
-  readonly offer: { readonly firstSentAt: MonoMs; readonly sent: number } | null;
+  readonly offer: WatchedOffer | null;
+  /** What ends the attempt before its trainer does: each its own deadline; null for none. */
+  readonly timeoutAt: MonoMs | null;
+  readonly drainAt: MonoMs | null;
+}
+
+export interface WatchedOffer {
+  readonly firstSentAt: MonoMs;
+  /** 0 while it could not be sent. */
+  readonly sent: number;
+  readonly giveUpAt: MonoMs;
 }
 
 export type RecoveryAction =
   | { readonly kind: 'offline'; readonly workerId: WorkerId }
-  | { readonly kind: 'takeover'; readonly workerId: WorkerId; readonly jobId: JobId }
-  | { readonly kind: 'repeat_offer'; readonly workerId: WorkerId; readonly jobId: JobId }
-  | { readonly kind: 'withdraw_offer'; readonly workerId: WorkerId; readonly jobId: JobId };
+  | { readonly kind: 'remove'; readonly workerId: WorkerId }
+  | {
+      readonly kind: 'takeover' | 'repeat_offer' | 'withdraw_offer';
+      readonly workerId: WorkerId;
+      readonly jobId: JobId;
+    }
+  | {
+      readonly kind: 'stop';
+      readonly workerId: WorkerId;
+      readonly jobId: JobId;
+      readonly why: Exclude<StopOrder['why'], 'cancel'>;
+    };
 
 export interface RecoveryPlan {
   readonly actions: readonly RecoveryAction[];
@@ -44,13 +62,16 @@ interface Deadline {
   readonly action: RecoveryAction;
 }
 
-/** What is overdue for silent workers and unacknowledged offers, and when the next thing will be. */
+/** What is overdue, and when the next thing will be. */
 export function planRecovery(
   workers: readonly WatchedWorker[],
   now: MonoMs,
   times: RecoveryTimes,
 ): RecoveryPlan {
-  const deadlines = workers.flatMap(worker => deadlinesOf(worker, times));
+  const deadlines = workers.flatMap(worker => [
+    ...ofWorker(worker),
+    ...(worker.attempt === null ? [] : ofAttempt(worker, worker.attempt, times)),
+  ]);
   const later = deadlines.filter(({ at }) => at > now).map(({ at }) => at);
   return {
     actions: deadlines.filter(({ at }) => at <= now).map(({ action }) => action),
@@ -58,24 +79,45 @@ export function planRecovery(
   };
 }
 
-function deadlinesOf(worker: WatchedWorker, times: RecoveryTimes): readonly Deadline[] {
-  const { id: workerId, contactAt, attempt } = worker;
-  const offline: Deadline = { at: contactAt + times.offlineAfterMs, action: { kind: 'offline', workerId } };
-  const silence = worker.gone ? [] : [offline];
-  if (attempt === null) return silence;
+function ofWorker({ id: workerId, gone, offlineAt, removeAt, attempt }: WatchedWorker): readonly Deadline[] {
+  const offline: Deadline = { at: offlineAt, action: { kind: 'offline', workerId } };
+  const silence = gone ? [] : [offline];
+  if (removeAt === null || attempt !== null) return silence;
+  return [...silence, { at: removeAt, action: { kind: 'remove', workerId } }];
+}
+
+function ofAttempt(
+  worker: WatchedWorker,
+  attempt: WatchedAttempt,
+  times: RecoveryTimes,
+): readonly Deadline[] {
+  const { id: workerId } = worker;
   const { jobId, status, offer } = attempt;
-  if (status === 'recovering' || status === 'cancelling') {
-    const takeover: Deadline = {
-      at: contactAt + times.takeoverMs,
-      action: { kind: 'takeover', workerId, jobId },
-    };
-    return [...silence, takeover];
+  const takeover: Deadline = { at: worker.takeoverAt, action: { kind: 'takeover', workerId, jobId } };
+  const stop = (why: 'timeout' | 'drain', at: MonoMs | null): readonly Deadline[] =>
+    at === null ? [] : [{ at, action: { kind: 'stop', workerId, jobId, why } }];
+  switch (status) {
+    case 'cancelling':
+      return [takeover];
+    case 'recovering':
+      return [takeover, ...stop('timeout', attempt.timeoutAt)];
+    case 'starting':
+    case 'running':
+      return [...stop('timeout', attempt.timeoutAt), ...stop('drain', attempt.drainAt)];
+    case 'dispatched':
+      return [takeover, ...stop('drain', attempt.drainAt), ...ofOffer(workerId, jobId, offer, times)];
   }
-  if (status !== 'dispatched' || offer === null) return silence;
-  const repeat = times.repeatOfferMs[offer.sent - 1];
-  const next: Deadline =
-    repeat === undefined
-      ? { at: offer.firstSentAt + times.withdrawOfferMs, action: { kind: 'withdraw_offer', workerId, jobId } }
-      : { at: offer.firstSentAt + repeat, action: { kind: 'repeat_offer', workerId, jobId } };
-  return [...silence, next];
+}
+
+function ofOffer(
+  workerId: WorkerId,
+  jobId: JobId,
+  offer: WatchedOffer | null,
+  times: RecoveryTimes,
+): readonly Deadline[] {
+  if (offer === null) return [];
+  const repeatMs = offer.sent === 0 ? undefined : times.repeatOfferMs[offer.sent - 1];
+  return repeatMs === undefined
+    ? [{ at: offer.giveUpAt, action: { kind: 'withdraw_offer', workerId, jobId } }]
+    : [{ at: offer.firstSentAt + repeatMs, action: { kind: 'repeat_offer', workerId, jobId } }];
 }

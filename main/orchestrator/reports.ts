@@ -1,12 +1,12 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { isFinal } from '../../protocol/job.ts';
-import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { accept, type Outcome, type ProblemCode, refuse } from '../../protocol/problem.ts';
 import type { StatusReport } from '../../protocol/worker-api.ts';
-import type { Core } from './core.ts';
+import { type Core, noteJob, tellJob } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { failureCause } from './failure.ts';
 import type { Advance, JobEvent, ReportedEnd } from './job-lifecycle.ts';
-import { isLive, type Job, type Worker } from './model.ts';
+import { asWorker, isLive, type Job, type Worker } from './model.ts';
 import type { Tx } from './ports.ts';
 import type { ProgressBook } from './progress-book.ts';
 import { applyEvent, welcome } from './transitions.ts';
@@ -19,6 +19,7 @@ interface Accepted {
 export function createReports(core: Core, progress: ProgressBook) {
   return async (id: WorkerId, jobId: JobId, report: StatusReport): Promise<Outcome<Accepted>> => {
     core.presence.heard(id, core.clock.mono());
+    core.presence.clearAbsence(id);
     const outcome = await core.store.write((tx): Outcome<Accepted> => {
       const worker = tx.worker(id);
       if (worker === null) return refuse('token_invalid', 'Invalid token: the worker was deleted');
@@ -26,7 +27,10 @@ export function createReports(core: Core, progress: ProgressBook) {
       const job = tx.job(jobId);
       if (job === null) return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
       const refusal = authority(tx, worker, job, report);
-      if (refusal !== null) return refusal;
+      if (refusal !== null) {
+        noteRefused(core, tx, worker, job, report, refusal.refusal.code);
+        return refusal;
+      }
       const answered = answer(apply(core, tx, worker, job, report, progress));
       dispatch(core, tx);
       return answered;
@@ -47,10 +51,10 @@ function apply(
 ): Advance {
   const event = eventOf(report, worker, job);
   if (event.type !== 'complete' && event.type !== 'fail' && event.type !== 'stopped') {
-    return applyEvent(core, tx, job, event);
+    return applyEvent(core, tx, job, event, asWorker(worker.id));
   }
   progress.flush(tx, job.id, report.progress);
-  return applyEvent(core, tx, tx.job(job.id) ?? job, event);
+  return applyEvent(core, tx, tx.job(job.id) ?? job, event, asWorker(worker.id));
 }
 
 /** Only the newest attempt of a job may change it, and only from the worker that holds it. */
@@ -69,6 +73,28 @@ function authority(tx: Tx, worker: Worker, job: Job, report: StatusReport): Retu
   // The former holder of a pending job may go on with it only while it has not been given another one.
   const busyElsewhere = job.status === 'pending' && tx.liveJobOf(worker.id) !== null;
   return busyElsewhere ? superseded(`Worker ${worker.name} was given another job meanwhile`) : null;
+}
+
+/** What an older attempt produced after all is kept with it; that somebody else reports a job at all is written down. */
+function noteRefused(
+  core: Core,
+  tx: Tx,
+  worker: Worker,
+  job: Job,
+  report: StatusReport,
+  code: ProblemCode,
+): void {
+  const { status, exit_code: exitCode = null } = report;
+  const own = tx.attempts(job.id).filter(({ workerId }) => workerId === worker.id);
+  const meant = own.findLast(({ id }) => id === (report.attempt_id ?? id));
+  const actor = asWorker(worker.id);
+  if (meant === undefined || code !== 'attempt_superseded') {
+    noteJob(core, tx, 'job.report_refused', job.id, actor, { status, code });
+    return;
+  }
+  if (!isFinal(status) || meant.late !== null) return;
+  tx.setLateResult(meant.id, { at: core.clock.wall(), status, exitCode });
+  tellJob(core, tx, 'job.late_result', job, actor, { late_attempt: meant.n, status, exit_code: exitCode });
 }
 
 function eventOf(report: StatusReport, worker: Worker, job: Job): JobEvent {

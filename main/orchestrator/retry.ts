@@ -6,7 +6,7 @@ const longestBackoffMs = 600_000;
 
 /**
  * Causes that lie outside the trainer. They are tried again from the retry budget; a trainer's own failure is not,
- * because it would most likely fail again (SEMANTICS.md, section 2).
+ * unless the job asks for it, because it would most likely fail again (SEMANTICS.md, section 2).
  */
 const outsideTheTrainer: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted']);
 
@@ -14,14 +14,15 @@ export type RetryPlan =
   | { readonly retry: true; readonly retriesUsed: number; readonly delayMs: number }
   | { readonly retry: false };
 
-export function planRetry(
-  cause: FailureCause,
-  budget: { readonly used: number; readonly max: number },
-): RetryPlan {
-  if (!outsideTheTrainer.has(cause) || budget.used >= budget.max) return { retry: false };
-  return {
-    retry: true,
-    retriesUsed: budget.used + 1,
-    delayMs: backoffMs[budget.used] ?? longestBackoffMs,
-  };
+export interface RetryBudget {
+  readonly used: number;
+  readonly max: number;
+  /** What the job asks to have tried again besides. */
+  readonly retryOn: readonly FailureCause[];
+}
+
+export function planRetry(cause: FailureCause, { used, max, retryOn }: RetryBudget): RetryPlan {
+  const worthIt = outsideTheTrainer.has(cause) || retryOn.includes(cause);
+  if (!worthIt || used >= max) return { retry: false };
+  return { retry: true, retriesUsed: used + 1, delayMs: backoffMs[used] ?? longestBackoffMs };
 }

@@ -1,26 +1,55 @@
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
 import { type Core, tellJob, tellWorker } from './core.ts';
 import { type Advance, advance, type JobEvent } from './job-lifecycle.ts';
-import { isLive, type Job, leavesAfterJob, type LiveJob, type PendingJob, type Worker } from './model.ts';
+import {
+  type Actor,
+  asWorker,
+  isLive,
+  type Job,
+  leavesAfterJob,
+  type LiveJob,
+  system,
+  type Worker,
+} from './model.ts';
 import type { Tx } from './ports.ts';
+import { planQuarantine } from './quarantine.ts';
 
 /**
- * Lets one event happen to a job: decision, guarded write and event in the caller's transaction, commands to workers
- * after its commit. The only place from which a job's row is replaced.
+ * Lets one event happen to a job: decision, guarded write, event and audit row in the caller's transaction, commands to
+ * workers after its commit. The only place from which a job's row is replaced.
  */
-export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent): Advance {
+export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor: Actor): Advance {
   const step = advance(job, event, core.clock.wall());
   if (step.kind !== 'moved') return step;
-  if (!tx.replaceJob(job, step.job)) {
+  const next = step.job;
+  if (!tx.replaceJob(job, next)) {
     throw new Error(`job ${job.id} changed under its own transaction`);
   }
-  tellJob(core, tx, step.event, step.job);
-  if (step.job.status === 'pending') backOff(core, tx, step.job);
-  if (isLive(job) && !isLive(step.job)) freeWorker(core, tx, job, step.job);
-  else if (step.job.status === 'dispatched') sendOffer(core, tx, step.job);
-  else if (step.job.status === 'cancelling') sendCancel(core, tx, step.job);
-  else if (step.job.status !== 'recovering') acknowledge(core, tx, step.job);
+  tellJob(core, tx, step.event, next, actor, { from: job.status, to: next.status, on: event.type });
+  noteDeadlines(core, tx, next);
+  if (isLive(job) && !isLive(next)) freeWorker(core, tx, job, next);
+  else if (next.status === 'dispatched') sendOffer(core, tx, next);
+  else if (next.status === 'cancelling') sendCancel(core, tx, next);
+  else if (isLive(next) && next.status !== 'recovering') acknowledge(core, tx, next);
   return step;
+}
+
+/** Deadlines are kept on the clock that never jumps; the stored times are for people and for the next start. */
+function noteDeadlines(core: Core, tx: Tx, job: Job): void {
+  const { backoff, begun } = core.deadlines;
+  const now = core.clock.mono();
+  if (isLive(job)) {
+    backoff.delete(job.id);
+    if (job.attempt.startedAt !== null && !begun.has(job.id)) begun.set(job.id, now);
+    if (job.spec.timeoutMs !== null) tx.afterCommit(() => core.lookWithin(0));
+    return;
+  }
+  const delayMs = job.status === 'pending' ? job.notBefore - core.clock.wall() : 0;
+  if (delayMs <= 0) backoff.delete(job.id);
+  else {
+    backoff.set(job.id, now + delayMs);
+    tx.afterCommit(() => core.later(delayMs));
+  }
 }
 
 /** Sends the offer once this is committed; the same call repeats it. */
@@ -38,9 +67,11 @@ export function sendOffer(core: Core, tx: Tx, job: Job): void {
     upload_endpoint: '/api/cloud/storage',
     provider: null,
     hf_token: null,
+    on_lost_contact: job.spec.onLostContact,
   };
   tx.afterCommit(() => {
-    core.presence.sendOffer(attempt.workerId, command, core.clock.mono());
+    const now = core.clock.mono();
+    core.presence.sendOffer(attempt.workerId, command, now, now + core.times.withdrawOfferMs);
     core.lookWithin(core.times.repeatOfferMs[0] ?? core.times.withdrawOfferMs);
   });
 }
@@ -53,32 +84,51 @@ export function sendCancel(core: Core, tx: Tx, job: LiveJob): void {
   });
 }
 
-const acknowledge = (core: Core, tx: Tx, job: Job): void => {
-  if (job.attempt !== null) {
-    const { workerId } = job.attempt;
-    tx.afterCommit(() => core.presence.offerSettled(workerId, job.id));
-  }
-};
-
-/** Deadlines are kept on the clock that never jumps; the stored one is for people and for the next start. */
-function backOff(core: Core, tx: Tx, job: PendingJob): void {
-  const delayMs = job.notBefore - core.clock.wall();
-  if (delayMs <= 0) return;
-  core.backoff.set(job.id, core.clock.mono() + delayMs);
-  tx.afterCommit(() => core.later(delayMs));
+function acknowledge(core: Core, tx: Tx, job: LiveJob): void {
+  const { workerId } = job.attempt;
+  tx.afterCommit(() => {
+    core.presence.offerSettled(workerId, job.id);
+    core.presence.clearAbsence(workerId);
+  });
 }
 
 function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
-  const worker = tx.worker(job.attempt.workerId);
+  const begunAt = core.deadlines.begun.get(job.id);
+  core.deadlines.begun.delete(job.id);
   acknowledge(core, tx, job);
+  const worker = tx.worker(job.attempt.workerId);
   if (worker === null) return;
-  if (next.attempt?.end?.outcome !== 'withdrawn') tx.updateWorker({ ...worker, served: true });
+  if (tx.dropOldToken(worker.id)) tx.afterCommit(() => core.presence.hangUp(worker.id));
+  if (next.attempt?.end?.outcome !== 'withdrawn') {
+    const ranMs = begunAt === undefined ? null : core.clock.mono() - begunAt;
+    judge(core, tx, { ...worker, served: true }, next, ranMs);
+  }
   const settleMs = settleTime(core, worker, job);
   // At once, not after the commit: another command of the same transaction must not offer to this worker.
   core.presence.settle(worker.id, core.clock.mono() + settleMs);
   if (settleMs > 0) {
     tx.afterCommit(() => core.later(settleMs, later => release(core, later, worker.id)));
   } else release(core, tx, worker.id);
+}
+
+/** What the end of an attempt says about its worker. */
+function judge(core: Core, tx: Tx, worker: Worker, job: Job, ranMs: number | null): void {
+  const cause = job.attempt?.end?.cause ?? null;
+  const before = worker.quarantine;
+  const plan = planQuarantine(worker.strikes, before !== null, { jobId: job.id, cause, ranMs });
+  if (plan.verdict !== 'quarantine') {
+    const quarantine = plan.verdict === 'clear' ? null : before;
+    tx.updateWorker({ ...worker, strikes: plan.strikes, quarantine });
+    if (quarantine !== before)
+      tellWorker(core, tx, 'worker.unquarantined', worker.id, system, { job_id: job.id });
+    return;
+  }
+  const reason = `${plan.strikes.length} jobs in a row could not run here; the last one: ${job.attempt?.end?.error ?? cause ?? 'unknown'}`;
+  const quarantine = { reason: reason.slice(0, 500), since: core.clock.wall() };
+  tx.updateWorker({ ...worker, strikes: plan.strikes, quarantine });
+  core.deadlines.trial.set(worker.id, core.clock.mono() + core.times.trialMs);
+  tx.afterCommit(() => core.later(core.times.trialMs));
+  tellWorker(core, tx, 'worker.quarantined', worker.id, system, { reason: quarantine.reason });
 }
 
 /** The published agent needs a moment after its report was answered (CONTRACT.md, section 3, items 4 and 7). */
@@ -99,6 +149,7 @@ export function release(core: Core, tx: Tx, id: Worker['id']): void {
 /** Notes contact with a worker that was given up for gone. */
 export function welcome(core: Core, tx: Tx, worker: Worker): void {
   if (worker.gone === null) return;
+  core.deadlines.removal.delete(worker.id);
   tx.updateWorker({ ...worker, gone: null, lastContactAt: core.clock.wall() });
-  tellWorker(core, tx, 'worker.back', worker.id);
+  tellWorker(core, tx, 'worker.back', worker.id, asWorker(worker.id));
 }

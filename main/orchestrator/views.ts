@@ -2,7 +2,7 @@ import type { UiEvent } from '../../protocol/events.ts';
 import { type AttemptView, type JobView, priorityName } from '../../protocol/job.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
-import { type Core, lastContact, statusOf } from './core.ts';
+import { type Core, lastContact, patienceOf, statusOf } from './core.ts';
 import { shapeOf } from './matching.ts';
 import {
   type Attempt,
@@ -19,10 +19,33 @@ import { type Candidate, whyWaiting } from './waiting.ts';
 
 const isoOrNull = (core: Core, at: WallMs | null): string | null => (at === null ? null : core.clock.iso(at));
 
+/** What a job waits for that needs a word of its worker; null for every other. */
+export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
+  if (!isLive(job) || (job.status !== 'recovering' && job.status !== 'cancelling')) return null;
+  const worker = read.worker(job.attempt.workerId);
+  const presence = worker && core.presence.of(worker.id);
+  if (worker === null || presence === null) return null;
+  const silent = worker.gone !== null;
+  const takeoverInMs = presence.contactAt + patienceOf(core, worker).takeoverMs - core.clock.mono();
+  const until = silent ? core.clock.iso(core.clock.wall() + takeoverInMs) : null;
+  if (job.status !== 'cancelling') {
+    const since = lastContact(core, worker) ?? core.clock.wall();
+    return { kind: 'silent', since: core.clock.iso(since), until, releasable: true };
+  }
+  const waitedMs = core.clock.wall() - job.stop.since;
+  return {
+    kind: 'unconfirmed',
+    since: core.clock.iso(job.stop.since),
+    until,
+    releasable: silent || waitedMs >= core.times.unconfirmedMs,
+  };
+}
+
 export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
   const { status, reason } = statusOf(core, read, worker);
   const contactAt = lastContact(core, worker);
   const load = core.presence.loadOf(worker.id);
+  const rival = core.presence.rivalOf(worker.id);
   const { agent } = worker;
   const able = agent?.capabilities;
   const gpuName = able?.gpuName ?? null;
@@ -60,7 +83,21 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
     persistent: agent?.persistent ?? null,
     agent_version: agent?.agentVersion ?? null,
     protocol: agent?.protocol ?? 1,
-    drain: worker.drain && { ...worker.drain, since: core.clock.iso(worker.drain.since) },
+    drain: worker.drain && {
+      reason: worker.drain.reason,
+      by: worker.drain.by,
+      since: core.clock.iso(worker.drain.since),
+      deadline: isoOrNull(
+        core,
+        worker.drain.deadlineMs === null ? null : worker.drain.since + worker.drain.deadlineMs,
+      ),
+    },
+    quarantine: worker.quarantine && {
+      reason: worker.quarantine.reason,
+      since: core.clock.iso(worker.quarantine.since),
+      retry_at: core.clock.iso(worker.quarantine.since + core.times.trialMs),
+    },
+    duplicate: rival && { ...rival, at: core.clock.iso(rival.at) },
   };
 }
 
@@ -111,6 +148,10 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     error_message: 'error' in job ? job.error : (job.attempt?.end?.error ?? null),
     cause: 'cause' in job ? job.cause : (job.attempt?.end?.cause ?? null),
     reason: job.status === 'pending' ? reasonOf(job) : null,
+    timeout_s: job.spec.timeoutMs === null ? null : job.spec.timeoutMs / 1000,
+    retry_on: [...job.spec.retryOn],
+    on_lost_contact: job.spec.onLostContact,
+    hold: holdOf(core, read, job),
   });
 }
 
@@ -142,6 +183,11 @@ export function attemptView(core: Core, read: Read, attempt: Attempt): AttemptVi
     error_message: attempt.end?.error ?? null,
     exit_code: attempt.end?.exitCode ?? null,
     signal: attempt.end?.signal ?? null,
+    late_result: attempt.late && {
+      at: core.clock.iso(attempt.late.at),
+      status: attempt.late.status,
+      exit_code: attempt.late.exitCode,
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
 import { type Core, statusOf, tellWorker } from './core.ts';
 import { dispatch } from './dispatch.ts';
-import type { Worker } from './model.ts';
+import type { Actor, Worker } from './model.ts';
 import type { Tx } from './ports.ts';
 import { release } from './transitions.ts';
 import { workerView } from './views.ts';
@@ -18,6 +18,12 @@ export interface IssuedToken {
 }
 
 const unknown = (id: string) => refuse('worker_not_found', `There is no worker ${id}`);
+
+export interface DrainWish {
+  readonly reason: string | null;
+  /** From now; null for none. */
+  readonly deadlineMs: number | null;
+}
 
 /** What the people who own the workers ask for. */
 export function createWorkerAdmin(core: Core) {
@@ -38,7 +44,7 @@ export function createWorkerAdmin(core: Core) {
   };
 
   return {
-    async createWorker(wanted: NewWorker): Promise<IssuedToken> {
+    async createWorker(wanted: NewWorker, by: Actor): Promise<IssuedToken> {
       const { token, hash } = core.ids.workerToken();
       const worker: Worker = {
         id: core.ids.worker(),
@@ -51,10 +57,14 @@ export function createWorkerAdmin(core: Core) {
         lastContactAt: null,
         gone: null,
         served: false,
+        strikes: [],
+        quarantine: null,
       };
+      awaitFirst(core, worker, 0);
       await core.store.write(tx => {
         tx.insertWorker(worker, hash);
-        tellWorker(core, tx, 'worker.created', worker.id);
+        const { name, worker_type: type, labels } = wanted;
+        tellWorker(core, tx, 'worker.created', worker.id, by, { name, type, labels });
       });
       return { workerId: worker.id, name: worker.name, persistent: worker.type === 'persistent', token };
     },
@@ -70,42 +80,79 @@ export function createWorkerAdmin(core: Core) {
     },
 
     /** Once this is answered, no offer to the worker is committed. */
-    drainWorker: (id: WorkerId, reason: string | null, by: string) =>
+    drainWorker: (id: WorkerId, wish: DrainWish, by: Actor) =>
       change(id, (tx, worker) => {
-        if (worker.drain !== null) return;
-        tx.updateWorker({ ...worker, drain: { reason, by, since: core.clock.wall() } });
-        tellWorker(core, tx, 'worker.draining', id);
+        drain(core, tx, worker, wish, by);
         release(core, tx, id);
       }),
 
-    undrainWorker: (id: WorkerId) =>
+    undrainWorker: (id: WorkerId, by: Actor) =>
       change(id, (tx, worker) => {
         if (worker.drain === null) return;
         tx.updateWorker({ ...worker, drain: null });
-        tellWorker(core, tx, 'worker.undrained', id);
+        core.deadlines.drain.delete(id);
+        tellWorker(core, tx, 'worker.undrained', id, by);
       }),
 
-    rotateToken: (id: WorkerId) => rotateToken(core, id),
-    deleteWorker: (id: WorkerId) => deleteWorker(core, id),
+    unquarantineWorker: (id: WorkerId, by: Actor) =>
+      change(id, (tx, worker) => {
+        if (worker.quarantine === null) return;
+        tx.updateWorker({ ...worker, quarantine: null, strikes: [] });
+        tellWorker(core, tx, 'worker.unquarantined', id, by);
+      }),
+
+    rotateToken: (id: WorkerId, mode: 'now' | 'after_job', by: Actor) => rotateToken(core, id, mode, by),
+    deleteWorker: (id: WorkerId, by: Actor) => deleteWorker(core, id, by),
   };
 }
 
-/** The old token is dead and its stream closed before this is answered. */
-async function rotateToken(core: Core, id: WorkerId): Promise<Outcome<IssuedToken>> {
+/** A second drain may set another deadline, which counts from then; else it changes nothing. */
+function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: DrainWish, by: Actor): void {
+  const before = worker.drain;
+  if (before !== null && deadlineMs === null) return;
+  const author = by.type === 'admin' ? by.id : by.type;
+  const said = reason ?? before?.reason ?? null;
+  tx.updateWorker({
+    ...worker,
+    drain: { reason: said, by: author, since: core.clock.wall(), deadlineMs },
+  });
+  if (deadlineMs !== null) {
+    core.deadlines.drain.set(worker.id, core.clock.mono() + deadlineMs);
+    tx.afterCommit(() => core.lookWithin(deadlineMs));
+  }
+  const deadlineS = deadlineMs === null ? null : deadlineMs / 1000;
+  tellWorker(core, tx, 'worker.draining', worker.id, by, { reason: said, deadline_s: deadlineS });
+}
+
+/**
+ * The old token is dead and its stream closed before this is answered; with `after_job` that happens when the job ends
+ * which the worker has now.
+ */
+async function rotateToken(
+  core: Core,
+  id: WorkerId,
+  mode: 'now' | 'after_job',
+  by: Actor,
+): Promise<Outcome<IssuedToken>> {
   const { token, hash } = core.ids.workerToken();
   const worker = await core.store.write(tx => {
     const known = tx.worker(id);
     if (known === null) return null;
-    tx.setTokenHash(id, hash);
-    tellWorker(core, tx, 'worker.token_rotated', id);
-    tx.afterCommit(() => core.presence.hangUp(id));
+    const keepOld = mode === 'after_job' && tx.liveJobOf(id) !== null;
+    tx.setTokenHash(id, hash, keepOld);
+    tellWorker(core, tx, 'worker.token_rotated', id, by, { mode });
+    if (!keepOld) tx.afterCommit(() => core.presence.hangUp(id));
     return known;
   });
   if (worker === null) return unknown(id);
   return accept({ workerId: id, name: worker.name, persistent: worker.type === 'persistent', token });
 }
 
-function deleteWorker(core: Core, id: WorkerId): Promise<Outcome<{ readonly workerId: WorkerId }>> {
+function deleteWorker(
+  core: Core,
+  id: WorkerId,
+  by: Actor,
+): Promise<Outcome<{ readonly workerId: WorkerId }>> {
   const inUse = (why: string) => refuse('worker_not_offline', why);
   return core.store.write(tx => {
     const worker = tx.worker(id);
@@ -119,9 +166,30 @@ function deleteWorker(core: Core, id: WorkerId): Promise<Outcome<{ readonly work
     const job = tx.liveJobOf(id);
     if (job !== null)
       return inUse(`Worker ${worker.name} may still train job ${job.id}: cancel the job first`);
-    tx.removeWorker(id);
-    tellWorker(core, tx, 'worker.deleted', id);
-    tx.afterCommit(() => core.presence.forget(id));
+    removeWorker(core, tx, worker, by);
     return accept({ workerId: id });
   });
+}
+
+/** Out of every list, its token dead; the row stays for the history of its jobs. */
+export function removeWorker(core: Core, tx: Tx, worker: Worker, by: Actor): void {
+  const { id, name } = worker;
+  tx.removeWorker(id);
+  tellWorker(core, tx, 'worker.deleted', id, by, { name });
+  tx.afterCommit(() => {
+    core.presence.forget(id);
+    for (const deadlines of [core.deadlines.drain, core.deadlines.trial, core.deadlines.firstContact])
+      deadlines.delete(id);
+    core.deadlines.removal.delete(id);
+  });
+}
+
+/** How long a worker that never came is waited for, and when it goes if it is an ephemeral one; `ageMs` is past. */
+export function awaitFirst(core: Core, { id, type }: Worker, ageMs: number): void {
+  const { firstContactMs, removalMs, takeoverMs } = core.times;
+  const now = core.clock.mono();
+  core.presence.grant(id, now);
+  core.deadlines.firstContact.set(id, now + Math.max(0, firstContactMs - ageMs));
+  if (type === 'ephemeral')
+    core.deadlines.removal.set(id, now + Math.max(takeoverMs, firstContactMs + removalMs - ageMs));
 }

@@ -9,22 +9,30 @@ import {
 } from '../../protocol/worker-api.ts';
 import { type Core, lastContact, tellWorker } from './core.ts';
 import { dispatch } from './dispatch.ts';
-import type { LiveJob, Worker } from './model.ts';
+import { type Actor, asWorker, type LiveJob, type Worker } from './model.ts';
 import type { Tx, WorkerStream } from './ports.ts';
 import type { ProgressBook } from './progress-book.ts';
 import { reconcileAbsence, reconcileClaim, type Verdict } from './reconcile.ts';
 import { applyEvent, release, sendCancel, sendOffer, welcome } from './transitions.ts';
 
+const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
+
 /** What workers call. Each takes the worker that its token names, which may be gone by now. */
 export function createWorkerCalls(core: Core, progress: ProgressBook) {
-  const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
-
-  const register = async (id: Worker['id'], said: Registration): Promise<Outcome<RegisterReply>> => {
-    core.presence.heard(id, core.clock.mono());
+  const register = async (
+    id: Worker['id'],
+    said: Registration,
+    address: string | null = null,
+  ): Promise<Outcome<RegisterReply>> => {
+    // Asked before this call counts as contact itself.
+    const before = core.store.worker(id);
+    const rival = before !== null && isRival(core, before, said, address);
+    if (!rival) core.presence.heard(id, core.clock.mono());
     return core.store.write(tx => {
       const known = tx.worker(id);
       if (known === null) return gone;
-      const worker = introduce(core, tx, known, said);
+      if (rival) return turnAway(core, tx, known, said, address);
+      const worker = introduce(core, tx, known, said, address);
       const verdict = reconcile(core, tx, worker, said);
       dispatch(core, tx);
       return accept(registerReply(core, worker, said.currentJobId, verdict));
@@ -44,15 +52,18 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     const live = core.store.liveJobOf(id);
     const jobId = beat.current_job_id ?? null;
     const interval = core.times.heartbeatMs / 1000;
-    const calm = worker.gone === null && (jobId === null || asExpected(live, beat));
-    if (live !== null && speaksOf(live, beat) && beat.job_progress) progress.note(live.id, beat.job_progress);
+    const named = live !== null && speaksOf(live, beat);
+    const missing = !named && live !== null && live.status !== 'dispatched' && noticeAbsence(core, worker);
+    if (named) core.presence.clearAbsence(id);
+    const calm = worker.gone === null && !missing && (jobId === null || asExpected(live, beat));
+    if (named && beat.job_progress) progress.note(live.id, beat.job_progress);
     if (calm) return accept(heartbeatReply({ kind: 'nothing' }, live, interval));
     return core.store.write(tx => {
       const present = tx.worker(id);
       if (present === null) return gone;
       welcome(core, tx, present);
-      // Back from silence without its job: our own agent has lost it; the published one may just not name it yet.
-      if (jobId === null && present.agent?.protocol === 2) reconcileAbsence(core, tx, present);
+      // Our own agent has lost it for sure; the published one is asked, by the end of its stream.
+      if (missing && present.agent?.protocol === 2) reconcileAbsence(core, tx, present);
       const verdict: Verdict =
         jobId === null
           ? { kind: 'nothing' }
@@ -62,17 +73,6 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
         ...heartbeatReply(verdict, tx.liveJobOf(id), interval),
         abandon_job: abandoned(verdict, jobId),
       });
-    });
-  };
-
-  const disconnect = async (id: Worker['id']): Promise<Outcome<{ readonly success: true }>> => {
-    core.presence.hangUp(id);
-    return core.store.write(tx => {
-      const worker = tx.worker(id);
-      if (worker === null) return gone;
-      sayGoodbye(core, tx, worker, 'goodbye');
-      dispatch(core, tx);
-      return accept({ success: true as const });
     });
   };
 
@@ -87,18 +87,28 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     return () => {
       if (!core.presence.closed(id, stream)) return;
       core.enqueue(tx => {
-        if (tx.worker(id) !== null) tellWorker(core, tx, 'worker.stream_closed', id);
+        if (tx.worker(id) !== null) tellWorker(core, tx, 'worker.stream_closed', id, asWorker(id));
       });
     };
   };
 
-  return { register, heartbeat, disconnect, openStream };
+  return { register, heartbeat, disconnect: (id: Worker['id']) => disconnect(core, id), openStream };
 }
 
-function introduce(core: Core, tx: Tx, known: Worker, said: Registration): Worker {
+async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ readonly success: true }>> {
+  core.presence.hangUp(id);
+  return core.store.write(tx => {
+    const worker = tx.worker(id);
+    if (worker === null) return gone;
+    sayGoodbye(core, tx, worker, 'goodbye', asWorker(id));
+    dispatch(core, tx);
+    return accept({ success: true as const });
+  });
+}
+
+function introduce(core: Core, tx: Tx, known: Worker, said: Registration, address: string | null): Worker {
   // The published agent does not tell a restart from a reconnection: one that was gone counts as restarted.
-  const restarted =
-    said.instanceId === null ? known.gone !== null : said.instanceId !== known.agent?.instanceId;
+  const restarted = said.startId === null ? known.gone !== null : said.startId !== known.agent?.startId;
   const worker: Worker = {
     ...known,
     gone: null,
@@ -112,13 +122,65 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration): Worke
       labels: said.labels ?? known.agent?.labels ?? {},
       protocol: said.protocol,
       instanceId: said.instanceId,
+      startId: said.startId,
+      address,
       agentVersion: said.agentVersion,
       registeredAt: core.clock.wall(),
     },
   };
   tx.updateWorker(worker);
-  tellWorker(core, tx, 'worker.registered', worker.id);
+  core.deadlines.removal.delete(worker.id);
+  core.deadlines.firstContact.delete(worker.id);
+  core.presence.clearAbsence(worker.id);
+  const actor = { type: 'worker', id: worker.id, address } as const;
+  tellWorker(core, tx, 'worker.registered', worker.id, actor, { host: said.host, protocol: said.protocol });
   return worker;
+}
+
+/** An agent that tells which machine it is on is known by that, and any other by where it comes from. */
+const machineOf = (
+  { instanceId, host }: Pick<Registration, 'instanceId' | 'host'>,
+  address: string | null,
+): string => instanceId ?? JSON.stringify([address, host]);
+
+/** Whether somebody else is there already, with the same token: the one who was heard last keeps it. */
+function isRival(core: Core, known: Worker, said: Registration, address: string | null): boolean {
+  const metAt = core.presence.metAt(known.id);
+  if (known.agent === null || known.gone !== null || metAt === null) return false;
+  if (core.clock.mono() - metAt >= core.times.incumbentMs) return false;
+  return machineOf(said, address) !== machineOf(known.agent, known.agent.address);
+}
+
+function turnAway(
+  core: Core,
+  tx: Tx,
+  known: Worker,
+  said: Registration,
+  address: string | null,
+): ReturnType<typeof refuse> {
+  core.presence.noteRival(known.id, { at: core.clock.wall(), host: said.host, address });
+  const actor = { type: 'worker', id: known.id, address } as const;
+  tellWorker(core, tx, 'worker.duplicate', known.id, actor, { host: said.host });
+  return refuse(
+    'duplicate_registration',
+    `Another machine (${known.agent?.host ?? 'of unknown name'}) works with the token of worker ${known.name} right now: ` +
+      'create a worker of its own for this machine',
+  );
+}
+
+/** One beat without the job may have crossed an offer or a report; a second one that is long enough after it has not. */
+function noticeAbsence(core: Core, worker: Worker): boolean {
+  const now = core.clock.mono();
+  const since = core.presence.noteAbsence(worker.id, now);
+  // Nothing that it had sent before so long a silence is still on its way.
+  const isBack = worker.gone !== null && worker.agent?.protocol === 2;
+  if (!isBack && now - since < core.times.absentMs) return false;
+  if (worker.agent?.protocol === 1) {
+    // A clean end makes the published agent register again at once, and say what it runs.
+    core.presence.clearAbsence(worker.id);
+    core.presence.hangUp(worker.id);
+  }
+  return true;
 }
 
 function reconcile(core: Core, tx: Tx, worker: Worker, said: Registration): Verdict {
@@ -180,11 +242,11 @@ function heartbeatReply(verdict: Verdict, live: LiveJob | null, interval: number
 }
 
 /** What a worker hears when its stream opens: the offer that it may have missed, or that it may leave. */
-function greet(core: Core, tx: Tx, id: Worker['id']): void {
+export function greet(core: Core, tx: Tx, id: Worker['id']): void {
   const known = tx.worker(id);
   if (known === null) return;
   welcome(core, tx, known);
-  tellWorker(core, tx, 'worker.connected', id);
+  tellWorker(core, tx, 'worker.connected', id, asWorker(id));
   const live = tx.liveJobOf(id);
   if (live?.status === 'dispatched') sendOffer(core, tx, live);
   else if (live?.status === 'cancelling' && known.agent?.protocol === 2) sendCancel(core, tx, live);
@@ -192,11 +254,21 @@ function greet(core: Core, tx: Tx, id: Worker['id']): void {
 }
 
 /** The worker is offline: its job waits for it until takeover. */
-export function sayGoodbye(core: Core, tx: Tx, worker: Worker, why: 'goodbye' | 'silent'): void {
+export function sayGoodbye(
+  core: Core,
+  tx: Tx,
+  worker: Worker,
+  why: 'goodbye' | 'silent',
+  actor: Actor,
+): void {
   if (worker.gone !== null) return;
   tx.updateWorker({ ...worker, gone: why, lastContactAt: lastContact(core, worker) });
-  tellWorker(core, tx, 'worker.offline', worker.id);
+  if (worker.type === 'ephemeral')
+    core.deadlines.removal.set(worker.id, core.clock.mono() + core.times.removalMs);
+  tellWorker(core, tx, 'worker.offline', worker.id, actor, { why });
   const live = tx.liveJobOf(worker.id);
-  if (live !== null) applyEvent(core, tx, live, { type: 'silence' });
+  // Who says goodbye does not come back for an offer; who is silent may still have heard it.
+  const type = why === 'goodbye' && live?.status === 'dispatched' ? 'withdraw' : 'silence';
+  if (live !== null) applyEvent(core, tx, live, { type }, actor);
   tx.afterCommit(() => core.lookWithin(0));
 }

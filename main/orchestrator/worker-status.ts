@@ -15,13 +15,10 @@ export interface WorkerFacts {
   readonly worker: Worker;
   readonly presence: Presence | null;
   readonly holdsAttempt: boolean;
-}
-
-export interface StatusTimes {
-  /** T: silence after which a worker is offline. */
+  /** It never came, and may still be on its way. */
+  readonly awaited: boolean;
+  /** Silence after which it is offline. */
   readonly offlineAfterMs: number;
-  /** How long a worker that never came counts as connecting. */
-  readonly firstContactMs: number;
 }
 
 export interface DerivedStatus {
@@ -30,25 +27,27 @@ export interface DerivedStatus {
 }
 
 /** SEMANTICS.md, section 1: the first rule that matches. */
-export function workerStatus(
-  facts: WorkerFacts,
-  now: { readonly wall: number; readonly mono: MonoMs },
-  times: StatusTimes,
-): DerivedStatus {
+export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
   const { worker, presence } = facts;
   if (worker.agent === null) {
-    return now.wall - worker.createdAt < times.firstContactMs
-      ? { status: 'connecting', reason: 'never_registered' }
-      : { status: 'offline', reason: 'never_registered' };
+    return { status: facts.awaited ? 'connecting' : 'offline', reason: 'never_registered' };
   }
   if (worker.gone !== null) return { status: 'offline', reason: worker.gone };
-  if (presence === null || now.mono - presence.contactAt >= times.offlineAfterMs) {
+  if (presence === null || now - presence.contactAt >= facts.offlineAfterMs) {
     return { status: 'offline', reason: 'silent' };
   }
   if (worker.drain !== null) return { status: 'draining', reason: worker.drain.reason };
   if (facts.holdsAttempt) return { status: 'busy', reason: null };
-  if (now.mono < presence.settledAt) return { status: 'busy', reason: 'settling' };
+  if (now < presence.settledAt) return { status: 'busy', reason: 'settling' };
   if (!presence.streaming) return { status: 'connecting', reason: 'no_stream' };
   if (worker.served && leavesAfterJob(worker)) return { status: 'busy', reason: 'leaving' };
-  return { status: 'idle', reason: null };
+  return { status: 'idle', reason: worker.quarantine === null ? null : 'quarantined' };
 }
+
+/** Whether a job may be given to it now; `trialAt` is when a quarantined worker is tried again. */
+export const isDispatchable = (
+  { status }: DerivedStatus,
+  worker: Worker,
+  trialAt: MonoMs | null,
+  now: MonoMs,
+): boolean => status === 'idle' && (worker.quarantine === null || (trialAt !== null && trialAt <= now));

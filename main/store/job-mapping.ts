@@ -1,6 +1,6 @@
 import type { FailureCause, FinalStatus, JobStatus } from '../../protocol/job.ts';
 import { isFinal } from '../../protocol/job.ts';
-import type { Attempt, AttemptEnd, Job, LiveJob } from '../orchestrator/ports.ts';
+import type { Attempt, AttemptEnd, Job, StoppingJob } from '../orchestrator/ports.ts';
 
 export interface AttemptRow {
   readonly id: Attempt['id'];
@@ -15,6 +15,8 @@ export interface AttemptRow {
   readonly error: string | null;
   readonly exit_code: number | null;
   readonly signal: string | null;
+  readonly charged: 0 | 1;
+  readonly late: string | null;
 }
 
 export interface JobRow {
@@ -33,6 +35,10 @@ export interface JobRow {
   readonly ended_at: number | null;
   readonly cause: FailureCause | null;
   readonly error: string | null;
+  readonly retry_on: string;
+  readonly on_lost_contact: Job['spec']['onLostContact'];
+  readonly timeout_ms: number | null;
+  readonly stop: string | null;
 }
 
 /** A job with the columns of its newest attempt beside it, prefixed `a_` (null without one). */
@@ -51,6 +57,8 @@ export const attemptColumns = [
   'error',
   'exit_code',
   'signal',
+  'charged',
+  'late',
 ] as const;
 
 export function toAttempt(row: AttemptRow): Attempt {
@@ -64,6 +72,7 @@ export function toAttempt(row: AttemptRow): Attempt {
           error: row.error,
           exitCode: row.exit_code,
           signal: row.signal,
+          charged: row.charged === 1,
         };
   return {
     id: row.id,
@@ -73,6 +82,7 @@ export function toAttempt(row: AttemptRow): Attempt {
     offeredAt: row.offered_at,
     startedAt: row.started_at,
     end,
+    late: row.late === null ? null : (JSON.parse(row.late) as Attempt['late']),
   };
 }
 
@@ -90,6 +100,8 @@ export function attemptRow(attempt: Attempt): AttemptRow {
     error: attempt.end?.error ?? null,
     exit_code: attempt.end?.exitCode ?? null,
     signal: attempt.end?.signal ?? null,
+    charged: attempt.end?.charged ? 1 : 0,
+    late: attempt.late && JSON.stringify(attempt.late),
   };
 }
 
@@ -104,6 +116,9 @@ export function toJob(row: JoinedRow): Job {
       requirements: JSON.parse(row.requirements) as Job['spec']['requirements'],
       priority: row.priority,
       maxRetries: row.max_retries,
+      retryOn: JSON.parse(row.retry_on) as Job['spec']['retryOn'],
+      onLostContact: row.on_lost_contact,
+      timeoutMs: row.timeout_ms,
     },
     queuedAt: row.queued_at,
     retriesUsed: row.retries_used,
@@ -113,10 +128,12 @@ export function toJob(row: JoinedRow): Job {
   if (status === 'pending') return { ...base, attempt, status, notBefore: row.not_before };
   if (isFinal(status)) return ended(base, attempt, status, row);
   if (attempt === null) throw new Error(`job ${row.id} is ${status} without an attempt`);
-  return { ...base, attempt, status };
+  if (status !== 'cancelling') return { ...base, attempt, status };
+  if (row.stop === null) throw new Error(`job ${row.id} is cancelling by nobody's order`);
+  return { ...base, attempt, status, stop: JSON.parse(row.stop) as StoppingJob['stop'] };
 }
 
-type Base = Omit<LiveJob, 'attempt' | 'status'>;
+type Base = Omit<StoppingJob, 'attempt' | 'status' | 'stop'>;
 
 const ended = (base: Base, attempt: Attempt | null, status: FinalStatus, row: JobRow): Job => ({
   ...base,
@@ -149,5 +166,9 @@ export function jobRow(job: Job): JobRow {
     ended_at: 'endedAt' in job ? job.endedAt : null,
     cause: 'cause' in job ? job.cause : null,
     error: 'error' in job ? job.error : null,
+    retry_on: JSON.stringify(job.spec.retryOn),
+    on_lost_contact: job.spec.onLostContact,
+    timeout_ms: job.spec.timeoutMs,
+    stop: job.status === 'cancelling' ? JSON.stringify(job.stop) : null,
   };
 }

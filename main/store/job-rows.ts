@@ -27,6 +27,7 @@ type JobStatements = Pick<
   | 'insertJob'
   | 'replaceJob'
   | 'setProgress'
+  | 'setLateResult'
   | 'nextJobOrder'
 >;
 
@@ -112,6 +113,10 @@ const jobColumns: readonly (keyof JobRow)[] = [
   'ended_at',
   'cause',
   'error',
+  'retry_on',
+  'on_lost_contact',
+  'timeout_ms',
+  'stop',
 ];
 
 function jobWrites(db: Database) {
@@ -119,15 +124,17 @@ function jobWrites(db: Database) {
   const insertPayload = db.prepare('INSERT INTO payloads (job_id, config, dataloader) VALUES (?, ?, ?)');
   const replace = db.prepare(`
     UPDATE jobs SET status = @status, priority = @priority, not_before = @not_before, retries_used = @retries_used,
-      progress = @progress, attempt_n = @attempt_n, ended_at = @ended_at, cause = @cause, error = @error
+      progress = @progress, attempt_n = @attempt_n, ended_at = @ended_at, cause = @cause, error = @error,
+      stop = @stop
     WHERE id = @id AND status = @was_status AND attempt_n = @was_attempt_n`);
   const upsertAttempt = db.prepare(`
     INSERT INTO attempts (${attemptColumns.join(', ')}) VALUES (${named(attemptColumns)})
     ON CONFLICT (id) DO UPDATE SET started_at = @started_at, ended_at = @ended_at, outcome = @outcome,
-      cause = @cause, error = @error, exit_code = @exit_code, signal = @signal`);
+      cause = @cause, error = @error, exit_code = @exit_code, signal = @signal, charged = @charged`);
+  const late = db.prepare('UPDATE attempts SET late = ? WHERE id = ?');
   const progress = db.prepare('UPDATE jobs SET progress = ? WHERE id = ?');
   const nextOrder = db.prepare<[], number>('SELECT coalesce(max(ord), 0) + 1 FROM jobs').pluck();
-  const writes: Pick<Tx, 'insertJob' | 'replaceJob' | 'setProgress' | 'nextJobOrder'> = {
+  const writes: Pick<Tx, 'insertJob' | 'replaceJob' | 'setProgress' | 'setLateResult' | 'nextJobOrder'> = {
     insertJob(job, payload) {
       insert.run(jobRow(job));
       insertPayload.run(job.id, JSON.stringify(payload.config), JSON.stringify(payload.dataloader ?? null));
@@ -138,6 +145,7 @@ function jobWrites(db: Database) {
       if (next.attempt !== null) upsertAttempt.run(attemptRow(next.attempt));
       return true;
     },
+    setLateResult: (attempt, result) => void late.run(JSON.stringify(result), attempt),
     setProgress: (job, value) => void progress.run(JSON.stringify(value), job),
     nextJobOrder: () => nextOrder.get() ?? 1,
   };

@@ -1,7 +1,8 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import type { Log, Store, Tx } from '../orchestrator/ports.ts';
+import type { AuditSeal, Log, Store, Tx } from '../orchestrator/ports.ts';
+import { createAuditAppend, createAuditTrail } from './audit-rows.ts';
 import { createEventRows } from './event-rows.ts';
 import { createWriter } from './group-commit.ts';
 import { createJobRows } from './job-rows.ts';
@@ -12,13 +13,15 @@ import { createWorkerRows } from './worker-rows.ts';
 const full = 2;
 
 /** Opens the database (`:memory:` for none on disk), creating or migrating it. Throws with a reason if that fails. */
-export function openSqliteStore(file: string, log: Log): Store {
+export function openSqliteStore(file: string, log: Log, { seal }: { readonly seal: AuditSeal }): Store {
   const db = openDatabase(file);
   const rows = { ...createWorkerRows(db), ...createJobRows(db), ...createEventRows(db) };
   const writer = createWriter(db, cause => log.error('store.effect_failed', { cause }));
-  const tx: Tx = { ...rows, afterCommit: writer.afterCommit };
+  const tx: Tx = { ...rows, ...createAuditAppend(db, seal), afterCommit: writer.afterCommit };
   return {
     ...rows,
+    audit: createAuditTrail(db),
+    onRecovery() {},
     write: command => writer.write(() => command(tx)),
     async close() {
       writer.close();

@@ -9,8 +9,14 @@ type WorkerStatements = Pick<
   | 'insertWorker'
   | 'updateWorker'
   | 'setTokenHash'
+  | 'dropOldToken'
   | 'removeWorker'
 >;
+
+/** As an older version wrote it, too. */
+type Older<T, K extends keyof T> = Omit<T, K> & Partial<T>;
+type AgentFacts = NonNullable<Worker['agent']>;
+type Drain = NonNullable<Worker['drain']>;
 
 interface Row {
   readonly id: Worker['id'];
@@ -23,9 +29,12 @@ interface Row {
   readonly last_contact_at: number | null;
   readonly gone: Worker['gone'];
   readonly served: 0 | 1;
+  readonly strikes: string;
+  readonly quarantine: string | null;
 }
 
-const columns = 'id, name, type, labels, created_at, agent, drain, last_contact_at, gone, served';
+const columns =
+  'id, name, type, labels, created_at, agent, drain, last_contact_at, gone, served, strikes, quarantine';
 
 export function createWorkerRows(db: Database): WorkerStatements {
   const byId = db.prepare<[string], Row>(
@@ -34,32 +43,41 @@ export function createWorkerRows(db: Database): WorkerStatements {
   const all = db.prepare<[], Row>(
     `SELECT ${columns} FROM workers WHERE removed_at IS NULL ORDER BY created_at, id`,
   );
-  const byHash = db.prepare<[string], Row>(`SELECT ${columns} FROM workers WHERE token_hash = ?`);
+  const byHash = db.prepare<[string, string], Row>(
+    `SELECT ${columns} FROM workers WHERE token_hash = ? OR old_token_hash = ?`,
+  );
   const insert = db.prepare(`
     INSERT INTO workers (${columns}, token_hash)
-    VALUES (@id, @name, @type, @labels, @created_at, @agent, @drain, @last_contact_at, @gone, @served, @token_hash)`);
+    VALUES (@id, @name, @type, @labels, @created_at, @agent, @drain, @last_contact_at, @gone, @served,
+      @strikes, @quarantine, @token_hash)`);
   const update = db.prepare(`
     UPDATE workers SET name = @name, type = @type, labels = @labels, agent = @agent, drain = @drain,
-      last_contact_at = @last_contact_at, gone = @gone, served = @served
+      last_contact_at = @last_contact_at, gone = @gone, served = @served, strikes = @strikes, quarantine = @quarantine
     WHERE id = @id AND removed_at IS NULL`);
-  const setHash = db.prepare('UPDATE workers SET token_hash = ? WHERE id = ? AND removed_at IS NULL');
+  const setHash = db.prepare<[{ readonly id: string; readonly hash: string; readonly keep: 0 | 1 }]>(`
+    UPDATE workers SET old_token_hash = iif(@keep = 1, token_hash, NULL), token_hash = @hash
+    WHERE id = @id AND removed_at IS NULL`);
+  const dropOld = db.prepare(
+    'UPDATE workers SET old_token_hash = NULL WHERE id = ? AND old_token_hash IS NOT NULL',
+  );
   const remove = db.prepare(
-    "UPDATE workers SET token_hash = NULL, removed_at = unixepoch('now') * 1000 WHERE id = ?",
+    "UPDATE workers SET token_hash = NULL, old_token_hash = NULL, removed_at = unixepoch('now') * 1000 WHERE id = ?",
   );
   return {
     worker: id => fromRow(byId.get(id)),
     workers: () => all.all().map(toWorker),
-    workerByTokenHash: hash => fromRow(byHash.get(hash)),
+    workerByTokenHash: hash => fromRow(byHash.get(hash, hash)),
     insertWorker: (worker, tokenHash) => void insert.run({ ...toRow(worker), token_hash: tokenHash }),
     updateWorker: worker => void update.run(toRow(worker)),
-    setTokenHash: (id, hash) => void setHash.run(hash, id),
+    setTokenHash: (id, hash, keepOld) => void setHash.run({ id, hash, keep: keepOld ? 1 : 0 }),
+    dropOldToken: id => dropOld.run(id).changes > 0,
     removeWorker: id => void remove.run(id),
   };
 }
 
 const fromRow = (row: Row | undefined): Worker | null => (row === undefined ? null : toWorker(row));
 
-/** What these columns hold was written by `toRow`, so its shape is known. */
+/** What these columns hold was written by `toRow`, so its shape is known; an older version wrote fewer fields. */
 function toWorker(row: Row): Worker {
   return {
     id: row.id,
@@ -67,11 +85,23 @@ function toWorker(row: Row): Worker {
     type: row.type,
     labels: JSON.parse(row.labels) as Worker['labels'],
     createdAt: row.created_at,
-    agent: row.agent === null ? null : (JSON.parse(row.agent) as Worker['agent']),
-    drain: row.drain === null ? null : (JSON.parse(row.drain) as Worker['drain']),
+    agent:
+      row.agent === null
+        ? null
+        : {
+            startId: null,
+            address: null,
+            ...(JSON.parse(row.agent) as Older<AgentFacts, 'startId' | 'address'>),
+          },
+    drain:
+      row.drain === null
+        ? null
+        : { deadlineMs: null, ...(JSON.parse(row.drain) as Older<Drain, 'deadlineMs'>) },
     lastContactAt: row.last_contact_at,
     gone: row.gone,
     served: row.served === 1,
+    strikes: JSON.parse(row.strikes) as Worker['strikes'],
+    quarantine: row.quarantine === null ? null : (JSON.parse(row.quarantine) as Worker['quarantine']),
   };
 }
 
@@ -87,5 +117,7 @@ function toRow(worker: Worker): Row {
     last_contact_at: worker.lastContactAt === null ? null : Math.round(worker.lastContactAt),
     gone: worker.gone,
     served: worker.served ? 1 : 0,
+    strikes: JSON.stringify(worker.strikes),
+    quarantine: worker.quarantine && JSON.stringify(worker.quarantine),
   };
 }

@@ -1,5 +1,6 @@
 import type { Log, Store, Tx } from '../../main/orchestrator/ports.ts';
 import { openSqliteStore } from '../../main/store/sqlite-store.ts';
+import { testSeal } from './seal.ts';
 
 /** The real store of one fleet, through any number of its orchestrator's lives. */
 export interface FleetStore {
@@ -17,7 +18,7 @@ export interface FleetStore {
 export function openFleetStore(file: string, log: Log): FleetStore {
   let writes = 0;
   let underWay = 0;
-  let database = openSqliteStore(file, log);
+  let database = openSqliteStore(file, log, { seal: testSeal });
   let life = begin();
 
   function begin() {
@@ -59,7 +60,7 @@ export function openFleetStore(file: string, log: Log): FleetStore {
     isBusy: () => underWay > 0,
     async restart(crash) {
       await life.end(crash);
-      if (file !== ':memory:') database = openSqliteStore(file, log);
+      if (file !== ':memory:') database = openSqliteStore(file, log, { seal: testSeal });
       life = begin();
     },
     close: () => database.close(),

@@ -24,7 +24,10 @@ export interface AgentOptions {
   readonly gpus?: number;
   readonly host?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  /** Its machine's own. */
   readonly instanceId?: string;
+  /** New with every start of the agent. */
+  readonly startId?: string;
   readonly currentJobId?: JobId;
   /** Of protocol 2; the attempt that was last offered for `currentJobId`, unless told. */
   readonly currentAttemptId?: AttemptId;
@@ -178,8 +181,15 @@ function introduction(
     ...(agent.labels && { labels: agent.labels }),
   };
   if (agent.protocol === 1) return body;
-  const instance = agent.instanceId ?? `instance-of-${parts.id}`;
-  return { ...body, protocol: 2, instance_id: instance, current_attempt_id: currentAttemptId };
+  const machine = agent.instanceId ?? `machine-of-${parts.id}`;
+  const start = agent.startId ?? `start-of-${parts.id}`;
+  return {
+    ...body,
+    protocol: 2,
+    instance_id: machine,
+    start_id: start,
+    current_attempt_id: currentAttemptId,
+  };
 }
 
 function openFleetStream(

@@ -10,7 +10,7 @@ import { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { JobDetail } from '../../protocol/job.ts';
 import type { WorkerType } from '../../protocol/worker.ts';
 import { createOrchestrator, type Orchestrator } from '../../main/orchestrator/index.ts';
-import type { Clock, Ids, Log, Store } from '../../main/orchestrator/ports.ts';
+import type { Actor, Clock, Ids, Log, Store } from '../../main/orchestrator/ports.ts';
 import { valueOf } from './fleet-outcome.ts';
 import { openFleetStore } from './fleet-store.ts';
 import { type AgentOptions, createFleetWorker, type FleetWorker } from './fleet-worker.ts';
@@ -101,7 +101,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       worker_type: type,
       labels,
     });
-    const { workerId, token } = await life.orchestrator.createWorker(wanted);
+    const { workerId, token } = await life.orchestrator.createWorker(wanted, ada);
     const persistent = type === 'persistent';
     return createFleetWorker({
       id: workerId,
@@ -113,7 +113,9 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
   };
 
   const submit = async (job: JobOptions = {}): Promise<Submitted> => {
-    const submitted = valueOf(await life.orchestrator.submit(SubmitRequest.parse({ config: {}, ...job })));
+    const submitted = valueOf(
+      await life.orchestrator.submit(SubmitRequest.parse({ config: {}, ...job }), ada),
+    );
     await clock.settle();
     return submitted;
   };
@@ -146,7 +148,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       return jobId;
     },
     async cancel(id) {
-      const outcome = await life.orchestrator.cancel(id);
+      const outcome = await life.orchestrator.cancel(id, ada);
       await clock.settle();
       return outcome;
     },
@@ -174,6 +176,9 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     },
   };
 }
+
+/** Who asks for everything that people ask for. */
+export const ada: Actor = { type: 'admin', id: 'ada', address: null };
 
 /** A clock whose timers never fire once the process that set them is dead. */
 function mortalClock(clock: Clock): { readonly clock: Clock; kill(): void } {

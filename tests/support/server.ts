@@ -43,6 +43,7 @@ export async function startTestServer(
       dataDir,
       configsDir,
       heartbeatTimeoutMs: options.heartbeatTimeoutMs ?? defaultTimeoutMs,
+      v1SilenceMs: 0,
     },
     { clock: systemClock, ids: systemIds, log: createLog(line => log.push(line), false) },
   );

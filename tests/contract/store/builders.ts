@@ -37,6 +37,8 @@ export function makeWorker(changes: Partial<Worker> = {}): Worker {
     lastContactAt: null,
     gone: null,
     served: false,
+    strikes: [],
+    quarantine: null,
     ...changes,
   };
 }
@@ -51,6 +53,7 @@ export function makeAttempt(job: JobId, changes: Partial<Attempt> = {}): Attempt
     offeredAt: at(1),
     startedAt: null,
     end: null,
+    late: null,
     ...changes,
   };
 }
@@ -60,6 +63,7 @@ export const makeEnd = (changes: Partial<AttemptEnd> = {}): AttemptEnd => ({
   outcome: 'completed',
   cause: null,
   error: null,
+  charged: false,
   exitCode: null,
   signal: null,
   ...changes,
@@ -76,6 +80,9 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
       requirements: { target: 'auto', gpuCount: 0, labels: {} },
       priority: 10,
       maxRetries: 3,
+      retryOn: [],
+      onLostContact: 'continue',
+      timeoutMs: null,
     },
     queuedAt: at(0),
     retriesUsed: 0,
@@ -93,16 +100,18 @@ export const withPriority = (order: number, priority: number): PendingJob =>
 /** The job as it is while an attempt of it lives. */
 export function asLive(job: Job, status: LiveStatus, attempt: Partial<Attempt> = {}): LiveJob {
   const { id, order, spec, queuedAt, retriesUsed, progress } = job;
-  return {
+  const base = {
     id,
     order,
     spec,
     queuedAt,
     retriesUsed,
     progress,
-    status,
     attempt: { ...(job.attempt ?? makeAttempt(job.id)), ...attempt },
   };
+  return status === 'cancelling'
+    ? { ...base, status, stop: { why: 'cancel', since: at(8) } }
+    : { ...base, status };
 }
 
 export function asEnded(job: Job, status: FinalStatus, changes: Partial<EndedJob> = {}): EndedJob {

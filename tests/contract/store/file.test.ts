@@ -22,11 +22,12 @@ import {
   silentLog,
   workerId,
 } from './builders.ts';
+import { testSeal } from '../../support/seal.ts';
 
 const windows = process.platform === 'win32';
 
 function open(file: string): Store {
-  const store = openSqliteStore(file, silentLog);
+  const store = openSqliteStore(file, silentLog, { seal: testSeal });
   onTestFinished(() => store.close());
   return store;
 }
@@ -62,7 +63,7 @@ test.skipIf(windows)('database, WAL and shared memory are for their owner’s ey
 test.skipIf(windows)('a file that others could read is closed to them', async () => {
   const folder = openFolder();
   const file = join(folder, 'trainyard.db');
-  await openSqliteStore(file, silentLog).close();
+  await openSqliteStore(file, silentLog, { seal: testSeal }).close();
   chmodSync(file, 0o644);
   await putWorkers(open(file), 'w_1');
   expect(modes(folder)).toEqual({
@@ -83,7 +84,7 @@ test('a commit returns when the disk has it: WAL with synchronous=FULL, also aft
 
 test('the journal stays WAL for whoever opens the file', async () => {
   const file = newFile();
-  await openSqliteStore(file, silentLog).close();
+  await openSqliteStore(file, silentLog, { seal: testSeal }).close();
   const other = new Database(file, { readonly: true });
   expect(other.pragma('journal_mode', { simple: true })).toBe('wal');
   other.close();
@@ -115,7 +116,7 @@ test('everything is there again when the file is opened anew', async () => {
   await put(first, waiting);
   await first.write(tx => {
     tx.removeWorker(workerId('w_2'));
-    tx.setTokenHash(workerId('w_1'), 'new');
+    tx.setTokenHash(workerId('w_1'), 'new', false);
     tx.setProgress(running.id, { step: 3 });
     tx.appendEvent({ kind: 'worker', type: 'worker.back', workerId: workerId('w_1') }, at(3));
   });
@@ -215,12 +216,12 @@ test('a commit that fails takes the whole group back, and says that nothing is s
 
 test('a schema from the future is refused, with what to do, and left as it is', async () => {
   const file = newFile();
-  await openSqliteStore(file, silentLog).close();
+  await openSqliteStore(file, silentLog, { seal: testSeal }).close();
   const newer = new Database(file);
   newer.pragma('user_version = 99');
   newer.exec('CREATE TABLE of_the_future (a)');
   newer.close();
-  expect(() => openSqliteStore(file, silentLog)).toThrow(
+  expect(() => openSqliteStore(file, silentLog, { seal: testSeal })).toThrow(
     /schema 99, and this version knows \d+: start the newer version again, or use another --data-dir/,
   );
   const after = new Database(file, { readonly: true });
@@ -238,7 +239,7 @@ test.each([
 ])('%s is refused by its name, and left as it is', (_what, bytes) => {
   const file = newFile();
   writeFileSync(file, bytes);
-  expect(() => openSqliteStore(file, silentLog)).toThrow(
+  expect(() => openSqliteStore(file, silentLog, { seal: testSeal })).toThrow(
     `${file} is not a database: move it out of the way, or use another --data-dir`,
   );
   expect(readFileSync(file).equals(bytes)).toBe(true);
@@ -255,6 +256,6 @@ test('an empty file is taken for a new one', async () => {
 test('a place where no file can be is refused by its name', () => {
   const folder = openFolder();
   for (const file of [folder, join(folder, 'none', 'trainyard.db')]) {
-    expect(() => openSqliteStore(file, silentLog)).toThrow(file);
+    expect(() => openSqliteStore(file, silentLog, { seal: testSeal })).toThrow(file);
   }
 });

@@ -4,11 +4,12 @@ import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { type OpenStore, silentLog } from './builders.ts';
 import { describeStore } from './store.suite.ts';
+import { testSeal } from '../../support/seal.ts';
 
 const opened =
   (place: () => string): OpenStore =>
   () => {
-    const store = openSqliteStore(place(), silentLog);
+    const store = openSqliteStore(place(), silentLog, { seal: testSeal });
     onTestFinished(() => store.close());
     return store;
   };

@@ -31,6 +31,8 @@ const agent: AgentFacts = {
   labels: { disk: 'nvme' },
   protocol: 2,
   instanceId: 'i-1',
+  startId: 's-1',
+  address: '10.0.0.7',
   agentVersion: '0.1.0',
   registeredAt: at(3),
 };
@@ -42,6 +44,8 @@ const unknownAgent: AgentFacts = {
   labels: {},
   protocol: 1,
   instanceId: null,
+  startId: null,
+  address: null,
   agentVersion: null,
   registeredAt: at(3),
 };
@@ -55,8 +59,15 @@ const shapes: readonly [string, Partial<Worker>][] = [
   ],
   ['with an agent that said everything', { agent, lastContactAt: at(4) }],
   ['with an agent that said nothing', { agent: unknownAgent }],
-  ['that is drained for a reason', { drain: { reason: 'new “disk”', by: 'ada', since: at(5) } }],
-  ['that is drained without one', { drain: { reason: null, by: 'ada', since: at(5) } }],
+  [
+    'that is drained for a reason',
+    { drain: { reason: 'new “disk”', by: 'ada', since: at(5), deadlineMs: 60_000 } },
+  ],
+  ['that is drained without one', { drain: { reason: null, by: 'ada', since: at(5), deadlineMs: 60_000 } }],
+  [
+    'that is quarantined',
+    { strikes: [jobId('j_1'), jobId('j_2')], quarantine: { reason: 'three', since: at(6) } },
+  ],
   ['that said goodbye', { gone: 'goodbye', lastContactAt: at(4) }],
   ['that fell silent', { gone: 'silent' }],
   ['that has served', { served: true }],
@@ -77,7 +88,7 @@ export function describeWorkers(open: OpenStore): void {
       const store = open();
       const before = makeWorker({
         agent: unknownAgent,
-        drain: { reason: 'old', by: 'eve', since: at(1) },
+        drain: { reason: 'old', by: 'eve', since: at(1), deadlineMs: 60_000 },
         lastContactAt: at(1),
         gone: 'silent',
         served: true,
@@ -126,7 +137,7 @@ export function describeWorkers(open: OpenStore): void {
     test('that gets a new token is not found by the old one', async () => {
       const store = open();
       await putWorkers(store, 'w_1', 'w_2');
-      await store.write(tx => tx.setTokenHash(workerId('w_1'), 'new'));
+      await store.write(tx => tx.setTokenHash(workerId('w_1'), 'new', false));
       expect(store.workerByTokenHash('hash-of-w_1')).toBeNull();
       expect(store.workerByTokenHash('new')?.id).toBe('w_1');
       expect(store.workerByTokenHash('hash-of-w_2')?.id).toBe('w_2');
@@ -149,7 +160,7 @@ export function describeWorkers(open: OpenStore): void {
       await store.write(tx => {
         tx.removeWorker(workerId('w_1'));
         tx.updateWorker(makeWorker({ name: 'again' }));
-        tx.setTokenHash(workerId('w_1'), 'new');
+        tx.setTokenHash(workerId('w_1'), 'new', false);
       });
       expect([store.worker(workerId('w_1')), store.workerByTokenHash('new')]).toEqual([null, null]);
     });

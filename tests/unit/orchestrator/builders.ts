@@ -3,10 +3,12 @@ import type {
   Attempt,
   AttemptEnd,
   EndedJob,
+  HeldJob,
   Job,
   JobSpec,
   LiveJob,
   PendingJob,
+  StopOrder,
   StoredEvent,
   Worker,
 } from '../../../main/orchestrator/model.ts';
@@ -31,13 +33,23 @@ export function makeNeeds(changes: Partial<Requirements> = {}): Requirements {
 }
 
 export function makeSpec(changes: Partial<JobSpec> = {}): JobSpec {
-  return { configName: 'demo', requirements: makeNeeds(), priority: 10, maxRetries: 3, ...changes };
+  return {
+    configName: 'demo',
+    requirements: makeNeeds(),
+    priority: 10,
+    maxRetries: 3,
+    retryOn: [],
+    onLostContact: 'continue',
+    timeoutMs: null,
+    ...changes,
+  };
 }
 
 export function makeEnd(changes: Partial<AttemptEnd> = {}): AttemptEnd {
   return {
     at: 900_000,
-    outcome: 'requeued',
+    outcome: 'given_up',
+    charged: true,
     cause: 'worker_lost',
     error: 'the worker was lost',
     exitCode: null,
@@ -55,6 +67,7 @@ export function makeAttempt(changes: Partial<Attempt> = {}): Attempt {
     offeredAt: 500_000,
     startedAt: 600_000,
     end: null,
+    late: null,
     ...changes,
   };
 }
@@ -74,16 +87,15 @@ export function makePending(changes: Partial<PendingJob> = {}): PendingJob {
   };
 }
 
-export function makeLive(status: LiveJob['status'], changes: Partial<LiveJob> = {}): LiveJob {
+/** One that is cancelling was cancelled by somebody, unless told. */
+export function makeLive(
+  status: LiveJob['status'],
+  changes: Partial<Omit<HeldJob, 'status'>> & { readonly why?: StopOrder['why'] } = {},
+): LiveJob {
+  const { why = 'cancel', ...rest } = changes;
   const startedAt = status === 'dispatched' ? null : 600_000;
-  return {
-    ...base,
-    spec: makeSpec(),
-    retriesUsed: 0,
-    attempt: makeAttempt({ startedAt }),
-    status,
-    ...changes,
-  };
+  const held = { ...base, spec: makeSpec(), retriesUsed: 0, attempt: makeAttempt({ startedAt }), ...rest };
+  return status === 'cancelling' ? { ...held, status, stop: { why, since: 800_000 } } : { ...held, status };
 }
 
 function makeEnded(status: EndedJob['status'], changes: Partial<EndedJob> = {}): EndedJob {
@@ -123,6 +135,8 @@ export function makeAgent(changes: Partial<AgentFacts> = {}): AgentFacts {
     labels: {},
     protocol: 2,
     instanceId: null,
+    startId: null,
+    address: null,
     agentVersion: null,
     registeredAt: 0,
     ...changes,
@@ -142,6 +156,8 @@ export function makeWorker(changes: Partial<Worker> = {}): Worker {
     lastContactAt: null,
     gone: null,
     served: false,
+    strikes: [],
+    quarantine: null,
     ...changes,
   };
 }

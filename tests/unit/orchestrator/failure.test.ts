@@ -59,7 +59,12 @@ describe('a retry', () => {
   const retried: readonly FailureCause[] = ['worker_lost', 'preempted'];
 
   test.each(FailureCause.options)('is for what lies outside the trainer: %s', cause => {
-    expect(planRetry(cause, { used: 0, max: 3 }).retry).toBe(retried.includes(cause));
+    expect(planRetry(cause, { used: 0, max: 3, retryOn: [] }).retry).toBe(retried.includes(cause));
+  });
+
+  test.each(FailureCause.options)('is for whatever the job asks for: %s', cause => {
+    expect(planRetry(cause, { used: 0, max: 1, retryOn: [cause] }).retry).toBe(true);
+    expect(planRetry(cause, { used: 1, max: 1, retryOn: [cause] }).retry).toBe(false);
   });
 
   test.each([
@@ -86,6 +91,6 @@ describe('a retry', () => {
     [{ used: 3, max: 3 }, { retry: false }],
     [{ used: 0, max: 0 }, { retry: false }],
   ])('of a budget %o -> %o', (budget, plan) => {
-    expect(planRetry('worker_lost', budget)).toEqual(plan);
+    expect(planRetry('worker_lost', { ...budget, retryOn: [] })).toEqual(plan);
   });
 });

@@ -6,9 +6,9 @@ import { isLive, type Job } from '../../../main/orchestrator/model.ts';
 import { FailureCause, isFinal } from '../../../protocol/job.ts';
 import { attemptId, freezeDeep, makeAttempt, makePending, makeSpec, workerId } from './builders.ts';
 
-const bare = (['claim', 'run', 'stopped', 'cancel', 'silence', 'back', 'lost', 'withdraw'] as const).map(
-  type => fc.constant<JobEvent>({ type }),
-);
+const bare = (
+  ['claim', 'run', 'stopped', 'silence', 'back', 'vanished', 'lost', 'release', 'withdraw'] as const
+).map(type => fc.constant<JobEvent>({ type }));
 const end = fc.record({
   cause: fc.constantFrom(...FailureCause.options),
   error: fc.constantFrom(null, 'boom'),
@@ -21,6 +21,12 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 6, arbitrary: fc.constant<Happening>({ type: 'next_offer' }) },
   { weight: 6, arbitrary: fc.constantFrom<Happening>({ type: 'claim' }, { type: 'run' }, { type: 'lost' }) },
   ...bare.map(arbitrary => ({ weight: 1, arbitrary })),
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom('cancel' as const, 'timeout' as const, 'drain' as const)
+      .map((why): JobEvent => ({ type: 'stop', why })),
+  },
   { weight: 1, arbitrary: end.map((ended): JobEvent => ({ type: 'fail', end: ended })) },
   { weight: 1, arbitrary: fc.option(end).map((ended): JobEvent => ({ type: 'complete', end: ended })) },
 );
@@ -54,9 +60,10 @@ test('a job never leaves an end, loses count of its attempts or overdraws its re
   fc.assert(
     fc.property(
       fc.integer({ min: 0, max: 4 }),
+      fc.subarray([...FailureCause.options]),
       fc.array(happening, { maxLength: 40 }),
-      (maxRetries, story) => {
-        const fresh = makePending({ attempt: null, retriesUsed: 0, spec: makeSpec({ maxRetries }) });
+      (maxRetries, retryOn, story) => {
+        const fresh = makePending({ attempt: null, retriesUsed: 0, spec: makeSpec({ maxRetries, retryOn }) });
         let job: Job = freezeDeep(fresh);
         for (const [index, happened] of story.entries()) {
           const step = advance(job, freezeDeep(eventFor(job, happened)), 1_000 * index);

@@ -24,29 +24,31 @@ const events: { readonly [T in JobEvent['type']]: Extract<JobEvent, { type: T }>
   complete: { type: 'complete', end: null },
   fail: { type: 'fail', end: { cause: 'trainer_exit', error: 'boom', exitCode: 1, signal: null } },
   stopped: { type: 'stopped' },
-  cancel: { type: 'cancel' },
+  stop: { type: 'stop', why: 'cancel' },
   silence: { type: 'silence' },
   back: { type: 'back' },
+  vanished: { type: 'vanished' },
   lost: { type: 'lost' },
+  release: { type: 'release' },
   withdraw: { type: 'withdraw' },
 };
 
 /**
  * A status: the job moves there. `-`: nothing changes. `again`: nothing changes, and the sender is told that it had
- * said so. `old`: 409 attempt_superseded. `final`: 409 job_final. With `!`: and the sender has to stop its trainer.
- * Pending is a job whose first attempt was lost, and retries are left.
+ * said so. `none`: 409 nothing_to_release. `old`: 409 attempt_superseded. `final`: 409 job_final. With `!`: and the sender has to stop its trainer.
+ * Pending is a job whose first attempt was given up, and retries are left; cancelling is one that somebody cancelled.
  */
 const table = `
-             offer       claim     run      complete   fail       stopped    cancel      silence     back      lost       withdraw
-  pending    dispatched  old!      running  completed  again      again      cancelled   -           running   -          -
-  dispatched old         starting  running  completed  failed     pending    cancelling  pending     starting  pending    pending
-  starting   old         -         running  completed  failed     pending    cancelling  recovering  -         pending    -
-  running    old         -         -        completed  failed     pending    cancelling  recovering  -         pending    -
-  recovering old         running   running  completed  failed     pending    cancelling  -           running   pending    -
-  cancelling old         -         -        completed  cancelled  cancelled  -           -           -         cancelled  cancelled
-  completed  final!      final!    final!   again      final!     final!     final!      -           final!    -          -
-  failed     final!      final!    final!   final!     again      final!     final!      -           final!    -          -
-  cancelled  final!      final!    final!   final!     again      again      again       -           final!    -          -
+             offer       claim     run      complete   fail       stopped    stop        silence     back      vanished   lost       release    withdraw
+  pending    dispatched  old!      running  completed  failed     pending    cancelled   -           running   -          -          none       -
+  dispatched old         starting  running  completed  failed     pending    cancelling  -           starting  pending    pending    none       pending
+  starting   old         -         running  completed  failed     pending    cancelling  recovering  -         pending    pending    none       -
+  running    old         -         -        completed  failed     pending    cancelling  recovering  -         pending    pending    none       -
+  recovering old         running   running  completed  failed     pending    cancelling  -           running   pending    pending    pending    -
+  cancelling old         -         -        completed  cancelled  cancelled  -           -           -         cancelled  cancelled  cancelled  cancelled
+  completed  final!      final!    final!   again      final!     final!     final!      -           final!    -          -          final!     -
+  failed     final!      final!    final!   final!     again      final!     final!      -           final!    -          -          final!     -
+  cancelled  final!      final!    final!   final!     again      again      again       -           final!    -          -          final!     -
 `;
 
 const [columns = [], ...rows] = table
@@ -65,19 +67,21 @@ const pairs = rows.flatMap(([status, ...cells]) =>
 function wordFor(step: Advance): string {
   if (step.kind === 'moved') return step.job.status;
   if (step.kind === 'same') return step.duplicate ? 'again' : '-';
-  const word = { attempt_superseded: 'old', job_final: 'final' }[step.refusal.code as string];
+  const word = { attempt_superseded: 'old', job_final: 'final', nothing_to_release: 'none' }[
+    step.refusal.code as string
+  ];
   return `${word ?? step.refusal.code}${step.refusal.action === 'stop' ? '!' : ''}`;
 }
 
 test('the table below has every status and every event', () => {
   expect(rows.map(([status]) => status)).toEqual(JobStatus.options);
   expect(columns).toEqual(Object.keys(events));
-  expect(pairs).toHaveLength(9 * 11);
+  expect(pairs).toHaveLength(9 * 13);
 });
 
 const titled = '$status, $event.type -> $expected';
 const moving = pairs.filter(({ expected }) => JobStatus.safeParse(expected).success);
-const refused = pairs.filter(({ expected }) => /^(old|final)/.test(expected));
+const refused = pairs.filter(({ expected }) => /^(old|final|none)/.test(expected));
 
 test.each(pairs)(titled, ({ status, event, expected }) => {
   expect(wordFor(advance(freezeDeep(makeJob(status)), freezeDeep(event), NOW))).toBe(expected);
@@ -112,6 +116,21 @@ describe('a pending job', () => {
     const end = makeEnd({ outcome: 'requeued', cause: 'preempted', signal: 'SIGTERM' });
     const preempted = makePending({ attempt: makeAttempt({ end }) });
     expect(wordFor(advance(preempted, events[type], NOW))).toBe('old!');
+  });
+
+  test.each(['fail', 'stopped'] as const)('whose end is known hears of it again: %s', type => {
+    const end = makeEnd({ outcome: 'requeued', cause: 'preempted', signal: 'SIGTERM' });
+    const preempted = makePending({ attempt: makeAttempt({ end }) });
+    expect(wordFor(advance(preempted, events[type], NOW))).toBe('again');
+  });
+
+  test('that was never dispatched hears of no end', () => {
+    const fresh = makePending({ attempt: null, retriesUsed: 0 });
+    expect(wordFor(advance(fresh, events.fail, NOW))).toBe('again');
+  });
+
+  test.each(['timeout', 'drain'] as const)('has nothing to stop for a %s', why => {
+    expect(wordFor(advance(makePending(), { type: 'stop', why }, NOW))).toBe('-');
   });
 
   test.each([

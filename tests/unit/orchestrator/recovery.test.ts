@@ -6,29 +6,42 @@ import {
   type WatchedWorker,
 } from '../../../main/orchestrator/recovery.ts';
 import { timesFrom } from '../../../main/orchestrator/times.ts';
-import { type LiveStatus, liveStatuses } from '../../../protocol/job.ts';
+import type { LiveStatus } from '../../../protocol/job.ts';
 import { jobId, workerId } from './builders.ts';
 
 const times = timesFrom(120_000);
 /** A clock that runs since the machine started: nothing is counted from zero. */
 const START = 7_000_000;
 
-const makeWatched = (changes: Partial<WatchedWorker> = {}): WatchedWorker => ({
+/** Heard `heardMs` after the start, and silent since. */
+const makeWatched = ({
+  heardMs = 0,
+  ...changes
+}: Partial<WatchedWorker> & { readonly heardMs?: number } = {}): WatchedWorker => ({
   id: workerId('w1'),
-  contactAt: START,
   gone: false,
+  offlineAt: START + heardMs + 120_000,
+  takeoverAt: START + heardMs + 160_000,
+  removeAt: null,
   attempt: null,
   ...changes,
 });
 const makeWatchedAttempt = (
   status: LiveStatus,
-  offer: WatchedAttempt['offer'] = null,
-): Pick<WatchedWorker, 'attempt'> => ({ attempt: { jobId: jobId('j1'), status, offer } });
+  changes: Partial<WatchedAttempt> = {},
+): Pick<WatchedWorker, 'attempt'> => ({
+  attempt: { jobId: jobId('j1'), status, offer: null, timeoutAt: null, drainAt: null, ...changes },
+});
 
 /** What is due so long after the start, as words; and in how long to look again. */
 function planAt(afterMs: number, ...workers: readonly WatchedWorker[]) {
   const { actions, nextAt } = planRecovery(workers, START + afterMs, times);
-  const due = actions.map(action => [action.kind, action.workerId, 'jobId' in action ? action.jobId : '']);
+  const due = actions.map(action => [
+    action.kind,
+    action.workerId,
+    'jobId' in action ? action.jobId : '',
+    'why' in action ? action.why : '',
+  ]);
   return { due: due.map(words => words.join(' ').trim()), nextIn: nextAt === null ? null : nextAt - START };
 }
 
@@ -38,14 +51,23 @@ test('the spans of T = 120 s are those of the table', () => {
     takeoverMs: 160_000,
     repeatOfferMs: [15_000, 30_000],
     withdrawOfferMs: 45_000,
-    firstContactMs: 300_000,
     heartbeatMs: 30_000,
     stopGraceMs: 30_000,
     streamSilenceMs: 60_000,
     pingMs: 20_000,
+    absentMs: 20_000,
+    incumbentMs: 45_000,
+    tickMs: 1_000,
+    lateMs: 5_000,
+    longPauseMs: 60_000,
     settleAfterReportMs: 50,
     settleAfterStopMs: 500,
     sweepMs: 60_000,
+    firstContactMs: 300_000,
+    removalMs: 3_600_000,
+    v1SilenceMs: 0,
+    trialMs: 600_000,
+    unconfirmedMs: 60_000,
   });
 });
 
@@ -57,6 +79,9 @@ test('a shorter T shortens what follows from it, a longer one leaves the beat at
     withdrawOfferMs: 1_500,
     streamSilenceMs: 2_000,
     firstContactMs: 300_000,
+    absentMs: 4_000 / 6,
+    tickMs: 500,
+    lateMs: 500,
   });
   expect(timesFrom(4_000).takeoverMs).toBeCloseTo(5_333, 0);
   expect(timesFrom(600_000)).toMatchObject({ heartbeatMs: 30_000, stopGraceMs: 30_000, pingMs: 20_000 });
@@ -89,12 +114,15 @@ describe('silence', () => {
 });
 
 describe('takeover', () => {
-  test.each(['recovering', 'cancelling'] as const)('of a %s job whose worker is gone', status => {
-    const worker = makeWatched({ gone: true, ...makeWatchedAttempt(status) });
-    expect(planAt(159_999, worker)).toEqual({ due: [], nextIn: 160_000 });
-    expect(planAt(160_000, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
-    expect(planAt(160_001, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
-  });
+  test.each(['dispatched', 'recovering', 'cancelling'] as const)(
+    'of a %s job whose worker is gone',
+    status => {
+      const worker = makeWatched({ gone: true, ...makeWatchedAttempt(status) });
+      expect(planAt(159_999, worker)).toEqual({ due: [], nextIn: 160_000 });
+      expect(planAt(160_000, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
+      expect(planAt(160_001, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
+    },
+  );
 
   test('a worker that is not gone yet is given up first', () => {
     const worker = makeWatched(makeWatchedAttempt('cancelling'));
@@ -103,55 +131,80 @@ describe('takeover', () => {
     expect(planAt(160_000, worker).due).toEqual(['offline w1', 'takeover w1 j1']);
   });
 
-  test.each(liveStatuses.filter(status => status !== 'recovering' && status !== 'cancelling'))(
-    'never of a %s job',
-    status => {
-      const worker = makeWatched({ gone: true, ...makeWatchedAttempt(status) });
-      expect(planAt(1e9, worker)).toEqual({ due: [], nextIn: null });
-    },
-  );
+  test.each(['starting', 'running'] as const)('never of a %s job', status => {
+    const worker = makeWatched({ gone: true, ...makeWatchedAttempt(status) });
+    expect(planAt(1e9, worker)).toEqual({ due: [], nextIn: null });
+  });
 });
 
 describe('an offer that nobody takes', () => {
   const firstSentAt = START + 1_000;
-  const offered = (sent: number) => makeWatched(makeWatchedAttempt('dispatched', { firstSentAt, sent }));
+  const giveUpAt = START + 46_000;
+  const offered = (sent: number) =>
+    makeWatched(makeWatchedAttempt('dispatched', { offer: { firstSentAt, sent, giveUpAt } }));
 
   test.each([
-    [1, 15_000, 'repeat_offer w1 j1'],
-    [2, 30_000, 'repeat_offer w1 j1'],
-    [3, 45_000, 'withdraw_offer w1 j1'],
-    [9, 45_000, 'withdraw_offer w1 j1'],
-  ])('that was sent %d times is due after %d ms: %s', (sent, dueMs, action) => {
-    const at = 1_000 + dueMs;
+    [1, 16_000, 'repeat_offer w1 j1'],
+    [2, 31_000, 'repeat_offer w1 j1'],
+    [3, 46_000, 'withdraw_offer w1 j1'],
+    [9, 46_000, 'withdraw_offer w1 j1'],
+    // It could not be sent: nothing to repeat.
+    [0, 46_000, 'withdraw_offer w1 j1'],
+  ])('that was sent %d times is due after %d ms: %s', (sent, at, action) => {
     expect(planAt(at - 1, offered(sent))).toEqual({ due: [], nextIn: at });
     expect(planAt(at, offered(sent))).toEqual({ due: [action], nextIn: 120_000 });
     expect(planAt(at + 1, offered(sent))).toEqual({ due: [action], nextIn: 120_000 });
   });
 
-  test('waits for the stream as long as it could not be sent', () => {
-    expect(planAt(119_999, makeWatched(makeWatchedAttempt('dispatched')))).toEqual({
+  test.each(['starting', 'running'] as const)('is of no interest once the job is %s', status => {
+    const offer = { firstSentAt, sent: 1, giveUpAt };
+    expect(planAt(50_000, makeWatched(makeWatchedAttempt(status, { offer })))).toEqual({
       due: [],
       nextIn: 120_000,
     });
   });
+});
 
-  test.each(['starting', 'running'] as const)('is of no interest once the job is %s', status => {
-    const worker = makeWatched(makeWatchedAttempt(status, { firstSentAt, sent: 1 }));
-    expect(planAt(50_000, worker)).toEqual({ due: [], nextIn: 120_000 });
+describe('an attempt that is to end before its trainer does', () => {
+  const at = START + 90_000;
+
+  test.each([
+    ['starting', ['timeout', 'drain']],
+    ['running', ['timeout', 'drain']],
+    ['recovering', ['timeout']],
+    ['dispatched', ['drain']],
+    ['cancelling', []],
+  ] as const)('while it is %s: %o', (status, reasons) => {
+    const worker = makeWatched(makeWatchedAttempt(status, { timeoutAt: at, drainAt: at }));
+    expect(planAt(89_999, worker).due).toEqual([]);
+    expect(planAt(90_000, worker).due).toEqual(reasons.map(why => `stop w1 j1 ${why}`));
+  });
+});
+
+describe('removal', () => {
+  test('of a worker that holds nothing', () => {
+    const worker = makeWatched({ gone: true, removeAt: START + 10 });
+    expect(planAt(9, worker)).toEqual({ due: [], nextIn: 10 });
+    expect(planAt(10, worker)).toEqual({ due: ['remove w1'], nextIn: null });
+  });
+
+  test('waits for the job', () => {
+    const worker = makeWatched({ gone: true, removeAt: START + 10, ...makeWatchedAttempt('recovering') });
+    expect(planAt(10, worker)).toEqual({ due: [], nextIn: 160_000 });
   });
 });
 
 test('many workers: all that is due, and the soonest of what is not', () => {
   const workers = [
-    makeWatched({ id: workerId('w1'), contactAt: START - 120_000 }),
-    makeWatched({ id: workerId('w2'), contactAt: START + 5_000 }),
+    makeWatched({ id: workerId('w1'), heardMs: -120_000 }),
+    makeWatched({ id: workerId('w2'), heardMs: 5_000 }),
     makeWatched({
       id: workerId('w3'),
       gone: true,
-      contactAt: START - 159_000,
+      heardMs: -159_000,
       ...makeWatchedAttempt('recovering'),
     }),
-    makeWatched({ id: workerId('w4'), contactAt: START - 130_000 }),
+    makeWatched({ id: workerId('w4'), heardMs: -130_000 }),
   ];
   expect(planAt(0, ...workers)).toEqual({ due: ['offline w1', 'offline w4'], nextIn: 1_000 });
 });

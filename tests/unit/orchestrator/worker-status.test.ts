@@ -1,21 +1,20 @@
 /** A worker's status is derived, and the first rule that matches wins: SEMANTICS.md, section 1. */
 import { describe, expect, test } from 'vitest';
 import { labelsOf, leavesAfterJob } from '../../../main/orchestrator/model.ts';
-import { type WorkerFacts, workerStatus } from '../../../main/orchestrator/worker-status.ts';
+import { isDispatchable, type WorkerFacts, workerStatus } from '../../../main/orchestrator/worker-status.ts';
 import { makeAgent, makeWorker } from './builders.ts';
 
-const times = { offlineAfterMs: 120_000, firstContactMs: 300_000 };
-/** The two clocks have nothing to do with each other. */
-const now = { wall: 5_000_000, mono: 900_000 };
+const now = 900_000;
 
 /** Facts as flags and figures; by default those of an idle worker. */
 interface Told {
-  readonly ageMs?: number;
+  readonly awaited?: boolean;
   readonly registered?: boolean;
   readonly gone?: 'goodbye' | 'silent';
   readonly heard?: boolean;
   readonly silentMs?: number;
   readonly draining?: boolean;
+  readonly quarantined?: boolean;
   readonly holdsAttempt?: boolean;
   readonly settlingMs?: number;
   readonly streaming?: boolean;
@@ -26,23 +25,25 @@ interface Told {
 function statusFrom(told: Told): string {
   const agent = makeAgent({ persistent: told.persistent === undefined ? true : told.persistent });
   const worker = makeWorker({
-    createdAt: now.wall - (told.ageMs ?? 1e6),
     agent: told.registered === false ? null : agent,
     gone: told.gone ?? null,
-    drain: told.draining === true ? { reason: 'new GPU', by: 'ann', since: 0 } : null,
+    drain: told.draining === true ? { reason: 'new GPU', by: 'ann', since: 0, deadlineMs: null } : null,
     served: told.served ?? false,
+    quarantine: told.quarantined === true ? { reason: 'three in a row', since: 0 } : null,
   });
   const presence = {
-    contactAt: now.mono - (told.silentMs ?? 0),
+    contactAt: now - (told.silentMs ?? 0),
     streaming: told.streaming ?? true,
-    settledAt: now.mono + (told.settlingMs ?? 0),
+    settledAt: now + (told.settlingMs ?? 0),
   };
   const facts: WorkerFacts = {
     worker,
     presence: told.heard === false ? null : presence,
     holdsAttempt: told.holdsAttempt ?? false,
+    awaited: told.awaited ?? false,
+    offlineAfterMs: 120_000,
   };
-  const { status, reason } = workerStatus(facts, now, times);
+  const { status, reason } = workerStatus(facts, now);
   return reason === null ? status : `${status}: ${reason}`;
 }
 
@@ -60,6 +61,7 @@ const rules: readonly (readonly [told: Told, status: string])[] = [
   [{ settlingMs: 1 }, 'busy: settling'],
   [{ streaming: false }, 'connecting: no_stream'],
   [{ served: true, persistent: false }, 'busy: leaving'],
+  [{ quarantined: true }, 'idle: quarantined'],
 ];
 
 test.each(rules)('%o alone -> %s', (told, status) => {
@@ -77,9 +79,8 @@ test.each(rules.map(([told, status], index) => ({ told, status, later: rules.sli
 
 describe('boundaries', () => {
   test.each<readonly [told: Told, status: string]>([
-    [{ registered: false, ageMs: 0 }, 'connecting: never_registered'],
-    [{ registered: false, ageMs: 299_999 }, 'connecting: never_registered'],
-    [{ registered: false, ageMs: 300_000 }, 'offline: never_registered'],
+    [{ registered: false, awaited: true }, 'connecting: never_registered'],
+    [{ registered: false, awaited: false }, 'offline: never_registered'],
     [{ silentMs: 119_999 }, 'idle'],
     [{ silentMs: 120_000 }, 'offline: silent'],
     [{ silentMs: 120_001, draining: true }, 'offline: silent'],
@@ -120,4 +121,22 @@ test('the labels of the admin win over those that the agent brings', () => {
     team: 'nlp',
   });
   expect(labelsOf(makeWorker({ agent: null, labels: { team: 'nlp' } }))).toEqual({ team: 'nlp' });
+});
+
+describe('a worker that may be given a job', () => {
+  const idle = { status: 'idle', reason: null } as const;
+  const quarantined = makeWorker({ quarantine: { reason: 'three in a row', since: 0 } });
+
+  test('is idle, and nothing else', () => {
+    expect(isDispatchable(idle, makeWorker(), null, now)).toBe(true);
+    expect(isDispatchable({ status: 'busy', reason: null }, makeWorker(), null, now)).toBe(false);
+  });
+
+  test.each([
+    [null, false],
+    [now + 1, false],
+    [now, true],
+  ])('in quarantine until its trial, at %s: %s', (trialAt, free) => {
+    expect(isDispatchable(idle, quarantined, trialAt, now)).toBe(free);
+  });
 });

@@ -23,6 +23,7 @@ const nothing = {
   currentAttemptId: null,
   protocol: 1,
   instanceId: null,
+  startId: null,
   agentVersion: null,
 };
 
@@ -106,6 +107,7 @@ describe('both spellings come out as one shape', () => {
       gpu_info: { gpus },
       protocol: 2,
       instance_id: 'i_1',
+      start_id: 's_1',
       agent_version: '0.1.0',
       current_job_id: 'j_1',
       current_attempt_id: 'a_1',
@@ -115,6 +117,7 @@ describe('both spellings come out as one shape', () => {
       capabilities: { ...nothing.capabilities, gpus },
       protocol: 2,
       instanceId: 'i_1',
+      startId: 's_1',
       agentVersion: '0.1.0',
       currentJobId: 'j_1',
       currentAttemptId: 'a_1',

@@ -131,6 +131,7 @@ describe('a command', () => {
     upload_endpoint: '/api/cloud/storage',
     provider: null,
     hf_token: null,
+    on_lost_contact: 'continue',
   };
 
   test.each([

@@ -17,6 +17,8 @@ describe('a submit', () => {
       worker_labels: {},
       priority: 10,
       max_retries: 3,
+      retry_on: [],
+      on_lost_contact: 'continue',
     });
   });
 
@@ -41,6 +43,9 @@ describe('a submit', () => {
       gpu_count: 0,
       priority: 50,
       max_retries: 0,
+      retry_on: ['timeout'],
+      on_lost_contact: 'stop',
+      timeout_s: 90,
     };
     expect(SubmitRequest.parse(body)).toEqual(body);
   });
@@ -92,6 +97,12 @@ describe('a submit', () => {
     ['priority', { config: {}, priority: 51 }],
     ['priority', { config: {}, priority: -1 }],
     ['priority', { config: {}, priority: 'high' }],
+    ['timeout_s', { config: {}, timeout_s: 0 }],
+    ['timeout_s', { config: {}, timeout_s: Number.NaN }],
+    ['timeout_s', { config: {}, timeout_s: '90' }],
+    ['retry_on.0', { config: {}, retry_on: ['bad luck'] }],
+    ['retry_on', { config: {}, retry_on: 'timeout' }],
+    ['on_lost_contact', { config: {}, on_lost_contact: 'kill' }],
     ['max_retries', { config: {}, max_retries: -1 }],
     ['max_retries', { config: {}, max_retries: 0.5 }],
     ['max_retries', { config: {}, max_retries: 101 }],

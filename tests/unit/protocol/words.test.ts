@@ -156,7 +156,7 @@ describe('text for people', () => {
   });
 
   test('a drain has no other keys: one that is not acted on is refused', () => {
-    const parsed = workersApi.drain.body.safeParse({ deadline_s: 60 });
-    expect(parsed.error?.issues[0]?.message).toContain('deadline_s');
+    const parsed = workersApi.drain.body.safeParse({ until: 60 });
+    expect(parsed.error?.issues[0]?.message).toContain('until');
   });
 });

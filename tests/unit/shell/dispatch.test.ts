@@ -18,6 +18,7 @@ test('a job goes to an idle worker with its submit, which names the worker', asy
       upload_endpoint: '/api/cloud/storage',
       provider: null,
       hf_token: null,
+      on_lost_contact: 'continue',
     },
   ]);
   expect(fleet.job(answer.jobId)).toMatchObject({ status: 'dispatched', attempt: 1, worker_id: rig.id });

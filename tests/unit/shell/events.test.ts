@@ -5,6 +5,8 @@ import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../protocol/events.ts';
 import { openFleet, openFolder } from '../../support/fleet-bench.ts';
 import type { Fleet } from '../../support/fleet.ts';
+import { SubmitRequest } from '../../../protocol/admin-api.ts';
+import { ada } from '../../support/fleet.ts';
 
 /** A little of everything. */
 async function liveALittle(fleet: Fleet): Promise<void> {
@@ -42,13 +44,7 @@ test('an event is told when its change is stored, and before the call is answere
     if (event.kind === 'job') heard.push([event.type, fleet.store.job(event.job_id)?.status]);
   });
   const rig = await fleet.addIdleWorker();
-  const answer = fleet.orchestrator.submit({
-    config: {},
-    target: 'auto',
-    worker_labels: {},
-    priority: 10,
-    max_retries: 3,
-  });
+  const answer = fleet.orchestrator.submit(SubmitRequest.parse({ config: {} }), ada);
   expect(heard).toEqual([]);
   await answer;
   expect(heard).toEqual([

@@ -6,6 +6,7 @@ import type { FleetWorker } from '../../support/fleet-worker.ts';
 import { openFleet } from '../../support/fleet-bench.ts';
 import type { Fleet } from '../../support/fleet.ts';
 import { refusalOf, valueOf } from '../../support/fleet-outcome.ts';
+import type { JobDetail } from '../../../protocol/job.ts';
 
 const words = ['starting', 'running', 'completed', 'failed', 'cancelled'] as const;
 const stop = (code: string) => ({ code, action: 'stop' });
@@ -23,12 +24,28 @@ async function moved(fleet: Fleet): Promise<{ former: FleetWorker; holder: Fleet
   return { former, holder, job };
 }
 
+const isEnd = (status: string): boolean => status !== 'starting' && status !== 'running';
+
+/** The job as it was, and with its first attempt what came of that in the end. */
+const withLate = (job: JobDetail, status: string): JobDetail => ({
+  ...job,
+  attempts: job.attempts.map((attempt, index) =>
+    index === 0 && isEnd(status)
+      ? { ...attempt, late_result: { at: expect.any(String), status, exit_code: null } }
+      : attempt,
+  ),
+});
+
 test.each(words)('“%s” of a superseded attempt changes nothing, and stops its trainer', async word => {
   const fleet = await openFleet();
   const { former, holder, job } = await moved(fleet);
   const before = stateOf(fleet, job);
   expect(refusalOf(await former.report(job, word))).toEqual(stop('attempt_superseded'));
-  expect(stateOf(fleet, job)).toEqual(before);
+  expect(stateOf(fleet, job).job).toEqual(withLate(before.job, word));
+  expect(fleet.trail(job).filter(type => type === 'job.late_result')).toHaveLength(isEnd(word) ? 1 : 0);
+  const after = stateOf(fleet, job);
+  expect(refusalOf(await former.report(job, word))).toEqual(stop('attempt_superseded'));
+  expect(stateOf(fleet, job)).toEqual(after);
   expect(before.job).toMatchObject({ status: 'running', worker_id: holder.id });
 });
 
@@ -52,7 +69,7 @@ test.each(words)('“%s” of an older attempt on the same worker is superseded 
   expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 2, worker_id: rig.id });
   const before = stateOf(fleet, job);
   expect(refusalOf(await rig.report(job, word, { attempt_id: older }))).toEqual(stop('attempt_superseded'));
-  expect(stateOf(fleet, job)).toEqual(before);
+  expect(stateOf(fleet, job).job).toEqual(withLate(before.job, word));
 });
 
 test('an older attempt that is named by a registration or a beat is to be stopped, and is no claim of the newer', async () => {

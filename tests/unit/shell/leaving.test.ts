@@ -2,16 +2,18 @@
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../support/fleet-outcome.ts';
-import type { Fleet } from '../../support/fleet.ts';
+import { ada, type Fleet } from '../../support/fleet.ts';
 import type { FleetWorker } from '../../support/fleet-worker.ts';
 
 const drain = async (fleet: Fleet, rig: FleetWorker, reason: string | null = null) => {
-  const view = valueOf(await fleet.orchestrator.drainWorker(rig.id, reason, 'ada'));
+  const view = valueOf(
+    await fleet.orchestrator.drainWorker(rig.id, { reason: reason, deadlineMs: null }, ada),
+  );
   await fleet.clock.settle();
   return view;
 };
 const undrain = async (fleet: Fleet, rig: FleetWorker) => {
-  const view = valueOf(await fleet.orchestrator.undrainWorker(rig.id));
+  const view = valueOf(await fleet.orchestrator.undrainWorker(rig.id, ada));
   await fleet.clock.settle();
   return view;
 };
@@ -72,7 +74,7 @@ describe('an ephemeral worker', () => {
     await rig.report(await fleet.runJob(rig), 'completed');
     await rig.disconnect();
     const { jobId } = await fleet.submit();
-    await rig.connect({ instanceId: 'second-life' });
+    await rig.connect({ startId: 'second-life' });
     expect(rig.lastOffer().job_id).toBe(jobId);
   });
 
@@ -139,7 +141,7 @@ describe('a drain', () => {
     await drain(fleet, rig);
     const { jobId } = await fleet.submit();
     await rig.beat(null, { status: 'idle' });
-    await rig.connect({ instanceId: 'second-life' });
+    await rig.connect({ startId: 'second-life' });
     await fleet.clock.advance(120_000);
     expect(rig.view().status).toBe('offline');
     await rig.beat();
@@ -193,10 +195,10 @@ describe('a drain', () => {
   test('of a worker that nobody knows', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
-    await fleet.orchestrator.deleteWorker(rig.id);
-    expect(refusalOf(await fleet.orchestrator.drainWorker(rig.id, null, 'ada')).code).toBe(
-      'worker_not_found',
-    );
-    expect(refusalOf(await fleet.orchestrator.undrainWorker(rig.id)).code).toBe('worker_not_found');
+    await fleet.orchestrator.deleteWorker(rig.id, ada);
+    expect(
+      refusalOf(await fleet.orchestrator.drainWorker(rig.id, { reason: null, deadlineMs: null }, ada)).code,
+    ).toBe('worker_not_found');
+    expect(refusalOf(await fleet.orchestrator.undrainWorker(rig.id, ada)).code).toBe('worker_not_found');
   });
 });

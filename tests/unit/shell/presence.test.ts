@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../support/fleet-outcome.ts';
-import { hashOf } from '../../support/fleet.ts';
+import { ada, hashOf } from '../../support/fleet.ts';
 
 describe('a goodbye', () => {
   test('makes the worker offline at once and ends its stream', async () => {
@@ -81,7 +81,9 @@ describe('a new token', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     expect(fleet.orchestrator.workerByTokenHash(hashOf(rig.token))).toBe(rig.id);
-    const endedBefore = fleet.orchestrator.rotateToken(rig.id).then(outcome => [outcome, rig.stream.ended]);
+    const endedBefore = fleet.orchestrator
+      .rotateToken(rig.id, 'now', ada)
+      .then(outcome => [outcome, rig.stream.ended]);
     const [outcome, ended] = await endedBefore;
     expect(ended).toBe(true);
     expect(outcome).toMatchObject({ ok: true, value: { workerId: rig.id, name: 'rig-1', persistent: true } });
@@ -93,14 +95,16 @@ describe('a new token', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
-    await fleet.orchestrator.rotateToken(rig.id);
+    await fleet.orchestrator.rotateToken(rig.id, 'now', ada);
     expect(await rig.register({ currentJobId: job })).toMatchObject({ resume_job: { job_id: job } });
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
   test('is not given for a worker that nobody knows', async () => {
     const fleet = await openFleet();
-    expect(refusalOf(await fleet.orchestrator.rotateToken('w_9' as never)).code).toBe('worker_not_found');
+    expect(refusalOf(await fleet.orchestrator.rotateToken('w_9' as never, 'now', ada)).code).toBe(
+      'worker_not_found',
+    );
   });
 });
 
@@ -115,16 +119,17 @@ describe('deleting', () => {
     const rig = await fleet.addIdleWorker();
     if (status === 'busy') await fleet.runJob(rig);
     if (status === 'connecting') await rig.stream.drop();
-    if (status === 'draining') await fleet.orchestrator.drainWorker(rig.id, null, 'ada');
+    if (status === 'draining')
+      await fleet.orchestrator.drainWorker(rig.id, { reason: null, deadlineMs: null }, ada);
     expect(rig.view().status).toBe(status);
-    expect(refusalOf(await fleet.orchestrator.deleteWorker(rig.id)).code).toBe('worker_not_offline');
+    expect(refusalOf(await fleet.orchestrator.deleteWorker(rig.id, ada)).code).toBe('worker_not_offline');
     expect(rig.view().status).toBe(status);
   });
 
   test('a worker that never came is done at once', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
-    expect(valueOf(await fleet.orchestrator.deleteWorker(rig.id))).toEqual({ workerId: rig.id });
+    expect(valueOf(await fleet.orchestrator.deleteWorker(rig.id, ada))).toEqual({ workerId: rig.id });
     expect(fleet.orchestrator.listWorkers(undefined)).toEqual([]);
   });
 
@@ -134,7 +139,7 @@ describe('deleting', () => {
     const job = await fleet.runJob(rig);
     await rig.report(job, 'completed');
     await rig.disconnect();
-    expect(valueOf(await fleet.orchestrator.deleteWorker(rig.id))).toEqual({ workerId: rig.id });
+    expect(valueOf(await fleet.orchestrator.deleteWorker(rig.id, ada))).toEqual({ workerId: rig.id });
     expect(fleet.orchestrator.listWorkers(undefined)).toEqual([]);
     expect(refusalOf(fleet.orchestrator.worker(rig.id)).code).toBe('worker_not_found');
     expect(fleet.orchestrator.workerByTokenHash(hashOf(rig.token))).toBeNull();
@@ -155,7 +160,7 @@ describe('deleting', () => {
     const rig = await fleet.addIdleWorker();
     await fleet.clock.advance(120_000);
     expect(rig.stream.ended).toBe(false);
-    expect((await fleet.orchestrator.deleteWorker(rig.id)).ok).toBe(true);
+    expect((await fleet.orchestrator.deleteWorker(rig.id, ada)).ok).toBe(true);
     expect(rig.stream.ended).toBe(true);
   });
 
@@ -165,7 +170,7 @@ describe('deleting', () => {
     const job = await fleet.runJob(rig);
     await rig.report(job, 'completed');
     await rig.disconnect();
-    await fleet.orchestrator.deleteWorker(rig.id);
+    await fleet.orchestrator.deleteWorker(rig.id, ada);
     expect(refusalOf(await rig.beat()).code).toBe('token_invalid');
     expect(refusalOf(await rig.report(job, 'completed')).code).toBe('token_invalid');
     expect(refusalOf(await rig.disconnect()).code).toBe('token_invalid');
@@ -181,7 +186,7 @@ describe('deleting', () => {
     await rig.disconnect();
     await fleet.clock.advance(160_000);
     expect(fleet.job(job).status).toBe('pending');
-    await fleet.orchestrator.deleteWorker(rig.id);
+    await fleet.orchestrator.deleteWorker(rig.id, ada);
     const other = await fleet.addIdleWorker();
     await other.run(job);
     await other.report(job, 'completed');
@@ -196,9 +201,9 @@ describe('deleting', () => {
     const rig = await fleet.addIdleWorker();
     await fleet.runJob(rig);
     await rig.disconnect();
-    expect(refusalOf(await fleet.orchestrator.deleteWorker(rig.id)).code).toBe('worker_not_offline');
+    expect(refusalOf(await fleet.orchestrator.deleteWorker(rig.id, ada)).code).toBe('worker_not_offline');
     await fleet.clock.advance(160_000);
-    expect((await fleet.orchestrator.deleteWorker(rig.id)).ok).toBe(true);
+    expect((await fleet.orchestrator.deleteWorker(rig.id, ada)).ok).toBe(true);
   });
 });
 

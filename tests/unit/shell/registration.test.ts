@@ -40,6 +40,8 @@ test('capabilities are taken over with every registration', async () => {
     accelerator_type: 'cuda',
     protocol: 2,
   });
+  // Another kind of agent on the same machine counts as another machine, for as long as the first may be there.
+  await rig.disconnect();
   await rig.register({ gpus: 1, protocol: 1 });
   expect(rig.view()).toMatchObject({ gpu_count: 1, protocol: 1 });
 });

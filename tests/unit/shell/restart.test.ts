@@ -37,7 +37,7 @@ describe.each([
     expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 1, worker_id: rig.id });
     await rig.connect();
     expect(rig.stream.commands).toEqual([offer]);
-    expect(other.commands).toEqual([]);
+    expect(other.commandsOf('job_submit')).toEqual([]);
     await rig.run(jobId);
     expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 1 });
   });

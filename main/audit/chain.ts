@@ -1,0 +1,27 @@
+import { createHmac } from 'node:crypto';
+import type { AuditSeal } from '../orchestrator/ports.ts';
+
+/**
+ * Seals a row: HMAC-SHA256 in lower-case hex over the hash of the row before and every field of this one, as one JSON
+ * array, so that no two different rows give the same text. Without the key nobody who edits the database can make
+ * the chain fit again.
+ */
+export const createSeal =
+  (key: Uint8Array): AuditSeal =>
+  (before, row) =>
+    createHmac('sha256', key)
+      .update(
+        JSON.stringify([
+          before,
+          row.seq,
+          row.at,
+          row.type,
+          row.actor_type,
+          row.actor_id,
+          row.address,
+          row.target_type,
+          row.target_id,
+          row.details,
+        ]),
+      )
+      .digest('hex');

@@ -1,0 +1,44 @@
+import type { FailureCause } from '../../protocol/job.ts';
+import type { JobId } from '../../protocol/ids.ts';
+
+/** How an attempt ended, as far as it speaks for or against its worker. */
+export interface Trial {
+  readonly jobId: JobId;
+  readonly cause: FailureCause | null;
+  /** Since its worker took it; null when it never did. */
+  readonly ranMs: number | null;
+}
+
+export interface QuarantinePlan {
+  readonly strikes: readonly JobId[];
+  readonly verdict: 'unchanged' | 'clear' | 'quarantine';
+}
+
+const mostStrikes = 3;
+const tooSoonMs = 60_000;
+
+/** Ends that say nothing about whether trainings can start on the worker. */
+const beside: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted', 'rejected', 'invalid_config']);
+
+/**
+ * Three different jobs in a row that could not start, or died by a signal within a minute, and the worker gets no more
+ * (SEMANTICS.md, section 1). One job alone, however often, speaks against itself; a trainer's own exit code does not
+ * count; any other end clears the worker. One that is on trial goes back with its next strike.
+ */
+export function planQuarantine(
+  strikes: readonly JobId[],
+  onTrial: boolean,
+  { jobId, cause, ranMs }: Trial,
+): QuarantinePlan {
+  const isStrike =
+    cause === 'start_failed' || (cause === 'trainer_signal' && (ranMs === null || ranMs < tooSoonMs));
+  if (isStrike) {
+    const struck = [...strikes.filter(id => id !== jobId), jobId].slice(-mostStrikes);
+    return {
+      strikes: struck,
+      verdict: onTrial || struck.length === mostStrikes ? 'quarantine' : 'unchanged',
+    };
+  }
+  const saysNothing = cause === null ? ranMs === null : beside.has(cause);
+  return saysNothing ? { strikes, verdict: 'unchanged' } : { strikes: [], verdict: 'clear' };
+}
