@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eventsApi, queueApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { auditApi, eventsApi, queueApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { urlOf } from '../../../protocol/client.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
@@ -9,6 +9,7 @@ const apis: readonly Readonly<Record<string, Call>>[] = [
   workerApi,
   workersApi,
   queueApi,
+  auditApi,
   eventsApi,
   systemApi,
 ];
