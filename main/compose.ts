@@ -1,34 +1,64 @@
-import { mkdirSync } from 'node:fs';
 import { createAuditBook } from './audit/book.ts';
 import { createSeal } from './audit/chain.ts';
 import type { ServerConfig } from './config.ts';
-import { openDataFolder } from './host/data-folder.ts';
+import { makeFolder, openDataFolder } from './host/data-folder.ts';
 import { createHttpServer } from './http/server.ts';
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
 import type { Clock, Ids, Log } from './orchestrator/ports.ts';
 import { createConfigFiles } from './store/config-files.ts';
-import { openSqliteStore } from './store/sqlite-store.ts';
+import { type DataStore, openDataStore } from './store/data-store.ts';
+import { lockFolder } from './store/folder-lock.ts';
 import { version } from '../protocol/version.ts';
+
+export { FolderInUse } from './store/folder-lock.ts';
 
 export interface Composed {
   readonly orchestrator: Orchestrator;
   readonly url: string;
   readonly adminTokenFile: string;
   readonly adminToken: string;
+  /** Not null when the database was damaged and a backup has taken its place: people must be told. */
+  readonly restored: DataStore['restored'];
   /** Ends streams and calls, then closes the store. What workers run goes on. */
   close(): Promise<void>;
 }
 
-/** The composition root: every part is made here and nowhere else. Throws with a reason when it can't start. */
-export async function compose(
-  config: ServerConfig,
-  parts: { readonly clock: Clock; readonly ids: Ids; readonly log: Log },
-): Promise<Composed> {
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** The disk has failed: ends the process at once, because nobody may be answered any more. */
+  readonly onFatal: () => void;
+}
+
+/**
+ * The composition root: every part is made here and nowhere else. Throws with a reason when it can't start; `FolderInUse`
+ * when another orchestrator works on the data folder.
+ */
+export async function compose(config: ServerConfig, parts: Surroundings): Promise<Composed> {
+  makeFolder(config.dataDir);
+  const lock = lockFolder(config.dataDir, parts.clock.iso(parts.clock.wall()));
+  try {
+    const composed = await composeParts(config, parts);
+    return {
+      ...composed,
+      async close() {
+        await composed.close();
+        lock.release();
+      },
+    };
+  } catch (cause) {
+    lock.release();
+    throw cause;
+  }
+}
+
+async function composeParts(config: ServerConfig, parts: Surroundings): Promise<Composed> {
   const { log } = parts;
   const folder = openDataFolder(config.dataDir);
-  mkdirSync(config.configsDir, { recursive: true });
+  makeFolder(config.configsDir);
   const seal = createSeal(folder.auditKey);
-  const store = openSqliteStore(folder.databaseFile, log, { seal });
+  const { store, restored } = openDataStore(folder.databaseFile, { ...parts, seal });
   const configs = createConfigFiles(config.configsDir);
   const orchestrator = createOrchestrator({ ...parts, ...config, store, configs });
   const audit = createAuditBook(store.audit, seal);
@@ -41,6 +71,7 @@ export async function compose(
       url,
       adminTokenFile: folder.adminTokenFile,
       adminToken: folder.adminToken,
+      restored,
       async close() {
         orchestrator.stop();
         await http.close();

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import { type Composed, compose } from './compose.ts';
+import { type Composed, compose, FolderInUse } from './compose.ts';
 import type { ServerConfig } from './config.ts';
 import { createLog } from './host/log.ts';
 import { systemClock, systemIds } from './host/system.ts';
@@ -12,6 +12,9 @@ export interface Terminal {
 /** What is not answered within this long of a signal is cut off. */
 const stopWithinMs = 1_800;
 
+/** As in sysexits.h: what could not be created, and what may work another time. */
+const exitCodes = { failed: 1, folderInUse: 73, diskFailed: 75 } as const;
+
 /**
  * Runs the orchestrator without a display until SIGTERM or SIGINT; answers with the exit code. With `json`, stdout
  * carries one line when the server is ready, and stderr logs as JSON.
@@ -19,9 +22,15 @@ const stopWithinMs = 1_800;
 export async function runServer(config: ServerConfig, json: boolean, terminal: Terminal): Promise<number> {
   const log = createLog(terminal.err, json);
   try {
-    const composed = await compose(config, { clock: systemClock, ids: systemIds, log });
+    const composed = await compose(config, {
+      clock: systemClock,
+      ids: systemIds,
+      log,
+      onFatal: () => process.exit(exitCodes.diskFailed),
+    });
     const stopped = untilSignal();
-    terminal.out(json ? readyLine(composed.url, config) : greeting(composed, config));
+    terminal.out(json ? readyLine(composed, config) : greeting(composed, config));
+    if (!json && composed.restored !== null) terminal.err(restoredNotice(composed.restored));
     if (!isLoopback(config.host)) {
       log.warn('server.exposed', {
         host: config.host,
@@ -30,18 +39,40 @@ export async function runServer(config: ServerConfig, json: boolean, terminal: T
     }
     const signal = await stopped;
     log.info('server.stopping', { signal });
-    const cut = setTimeout(() => process.exit(1), stopWithinMs);
+    const cut = setTimeout(() => process.exit(exitCodes.failed), stopWithinMs);
     await composed.close();
     clearTimeout(cut);
     return 0;
   } catch (cause) {
-    terminal.err(`${startFailure(cause, config)}\n`);
-    return 1;
+    const reason = startFailure(cause, config);
+    if (json) log.error('server.not_started', { reason });
+    else terminal.err(`${reason}\n`);
+    return cause instanceof FolderInUse ? exitCodes.folderInUse : exitCodes.failed;
   }
 }
 
-const readyLine = (url: string, config: ServerConfig): string =>
-  `${JSON.stringify({ ready: true, url, pid: process.pid, data_dir: config.dataDir })}\n`;
+function readyLine({ url, restored }: Composed, config: ServerConfig): string {
+  const ready = { ready: true, url, pid: process.pid, data_dir: config.dataDir };
+  return `${JSON.stringify(restored === null ? ready : { ...ready, restored: fieldsOf(restored) })}\n`;
+}
+
+type Restored = NonNullable<Composed['restored']>;
+
+const fieldsOf = ({ damage, setAside, backup, backupAt }: Restored) => ({
+  damage,
+  set_aside: setAside,
+  backup,
+  backup_at: systemClock.iso(backupAt),
+});
+
+function restoredNotice({ damage, setAside, backup, backupAt }: Restored): string {
+  const minutes = Math.max(0, Math.round((systemClock.wall() - backupAt) / 60_000));
+  const kept = setAside === null ? '' : `What was there lies in ${setAside}\n`;
+  return (
+    `\nATTENTION: the database ${damage}\n${kept}In its place is the backup ${backup}\n` +
+    `It was made at ${systemClock.iso(backupAt)}, ${minutes} minutes ago: what changed since then is lost\n\n`
+  );
+}
 
 function greeting({ url, adminTokenFile }: Composed, config: ServerConfig): string {
   const { port } = new URL(url);
@@ -64,7 +95,7 @@ function untilSignal(): Promise<string> {
   return new Promise(resolve => {
     let asked = false;
     const onSignal = (signal: NodeJS.Signals): void => {
-      if (asked) process.exit(1);
+      if (asked) process.exit(exitCodes.failed);
       asked = true;
       resolve(signal);
     };
@@ -83,5 +114,6 @@ function startFailure(cause: unknown, config: ServerConfig): string {
   }
   if (code === 'EADDRNOTAVAIL')
     return `${config.host} is no address of this machine: choose another one with --host`;
+  if (cause instanceof FolderInUse) return cause.message;
   return `The orchestrator can not start: ${cause instanceof Error ? cause.message : String(cause)}`;
 }

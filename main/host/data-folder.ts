@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 export interface DataFolder {
@@ -10,9 +19,13 @@ export interface DataFolder {
   readonly auditKey: Uint8Array;
 }
 
-/** Makes the folder and the admin token if they are not there yet; both for their owner's eyes only. */
+/** Makes a folder for its owner's eyes only, whatever the umask; one that is there is left as it is. */
+export function makeFolder(path: string): void {
+  if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
+}
+
+/** Makes the admin token in a data folder if it is not there yet, for its owner's eyes only. */
 export function openDataFolder(dataDir: string): DataFolder {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const adminTokenFile = join(dataDir, 'admin-token');
   createOnce(adminTokenFile, `ta_${randomBytes(32).toString('base64url')}\n`);
   const auditKeyFile = join(dataDir, 'audit-key');

@@ -42,7 +42,8 @@ export function unexpected(log: Log): ErrorRequestHandler {
     }
     const { code, detail } = refusalFor(cause).refusal;
     const status = problems[code].status;
-    if (status >= 500) {
+    // The store has said it, once, and would say it again with every call while the disk is full.
+    if (status >= 500 && code !== 'storage') {
       const requestId = response.getHeader('X-Request-Id');
       log.error('http.failed', { cause, method: request.method, path: request.path, requestId });
     }
@@ -58,7 +59,7 @@ function refusalFor(cause: unknown): ReturnType<typeof refuse> {
   if ('name' in fields && fields.name === 'StorageError') {
     return refuse(
       'storage',
-      'The change could not be stored, and nothing of it was: is the disk full? Try again',
+      'The change could not be stored, and nothing of it was: the disk of the orchestrator is full or fails. Try again',
     );
   }
   // Express marks what it found wrong with the request itself, such as a path that can't be decoded.

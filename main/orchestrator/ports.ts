@@ -158,7 +158,10 @@ export interface Store extends Read {
    * in the order of the calls. One that throws is undone alone, and its promise is rejected.
    */
   write<T>(command: (tx: Tx) => T): Promise<T>;
-  /** Calls back whenever the disk takes changes again, after it had refused them. */
+  /**
+   * Has it run whenever the disk takes changes again after it has refused them (full, or failing): whatever was to be
+   * written in between was rejected. Reading goes on all the time.
+   */
   onRecovery(run: () => void): void;
   /** Commits what is queued, then closes. */
   close(): Promise<void>;

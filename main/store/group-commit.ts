@@ -1,4 +1,8 @@
 import type { Database } from 'better-sqlite3';
+import type { Log } from '../orchestrator/ports.ts';
+import { diskFault } from './disk-fault.ts';
+import type { DiskState } from './disk-state.ts';
+import type { WriteAheadLog } from './write-ahead-log.ts';
 
 interface Queued {
   readonly run: () => unknown;
@@ -14,10 +18,18 @@ interface Done {
 }
 
 export interface Writer {
+  /** Never answers when the disk has failed in a way that leaves open whether the change is stored. */
   write<T>(run: () => T): Promise<T>;
   afterCommit(effect: () => void): void;
   /** Commits what is queued; afterwards every write is refused. */
   close(): void;
+}
+
+interface WriterParts {
+  readonly db: Database;
+  readonly wal: WriteAheadLog;
+  readonly disk: DiskState;
+  readonly log: Log;
 }
 
 /**
@@ -33,76 +45,140 @@ export class StorageError extends Error {
  * answered when it is on disk. So a burst pays for one fdatasync, and nobody hears of what could still be lost. Each
  * command has a savepoint of its own: one that throws takes only itself back.
  */
-export function createWriter(db: Database, onEffectError: (cause: unknown) => void): Writer {
+export function createWriter(parts: WriterParts): Writer {
+  const { db, wal, disk, log } = parts;
+  const effects = createEffects(log);
+  const commit = createCommit(parts, effects);
   let queue: Queued[] = [];
-  let effects: (() => void)[] = [];
   let closed = false;
-
-  const runOne = (command: Queued): Done => {
-    const kept = effects.length;
-    db.exec('SAVEPOINT command');
-    try {
-      const value = command.run();
-      db.exec('RELEASE command');
-      return { command, result: { ok: true, value } };
-    } catch (cause) {
-      // A full disk ends the whole transaction, and the savepoint with it.
-      if (!db.inTransaction) throw cause;
-      db.exec('ROLLBACK TO command');
-      db.exec('RELEASE command');
-      effects.length = kept;
-      return { command, result: { ok: false, cause } };
-    }
-  };
-
-  const commit = (batch: readonly Queued[]): readonly Done[] => {
-    try {
-      db.exec('BEGIN IMMEDIATE');
-      const done = batch.map(runOne);
-      db.exec('COMMIT');
-      return done;
-    } catch (cause) {
-      if (db.inTransaction) db.exec('ROLLBACK');
-      effects = [];
-      const failure = new StorageError('the change could not be stored', { cause });
-      return batch.map(command => ({ command, result: { ok: false, cause: failure } }));
-    }
-  };
 
   const flush = (): void => {
     const batch = queue;
     queue = [];
-    if (batch.length === 0) return;
-    const done = commit(batch);
-    const due = effects;
-    effects = [];
-    for (const effect of due) {
-      try {
-        effect();
-      } catch (cause) {
-        onEffectError(cause);
-      }
-    }
+    if (batch.length === 0 || disk.now() === 'dead') return;
+    const done = disk.now() === 'working' ? commit(batch) : failed(batch, refused(disk));
+    if (done === null) return;
+    effects.run();
     for (const { command, result } of done) {
       if (result.ok) command.resolve(result.value as never);
       else command.reject(result.cause);
+    }
+    // Not before the answers, which need not wait for it.
+    tend(() => {
+      if (wal.isLong()) setImmediate(() => tend(wal.checkpoint));
+    });
+  };
+
+  const tend = (work: () => void): void => {
+    if (disk.now() !== 'working' || !db.open) return;
+    try {
+      work();
+    } catch (cause) {
+      if (disk.note(cause) === null) log.error('store.checkpoint_failed', { cause });
     }
   };
 
   return {
     write<T>(run: () => T): Promise<T> {
       if (closed) return Promise.reject(new StorageError('the store is closed'));
+      if (disk.now() === 'refusing') return Promise.reject(refused(disk));
       return new Promise<T>((resolve, reject) => {
         if (queue.length === 0) setImmediate(flush);
         queue.push({ run, resolve, reject });
       });
     },
-    afterCommit(effect) {
-      effects.push(effect);
-    },
+    afterCommit: effects.add,
     close() {
       closed = true;
       flush();
+      disk.stop();
+      // SQLite would do it while it closes, and say nothing if it failed.
+      tend(wal.checkpoint);
     },
   };
 }
+
+/** What is to be done once the transaction is on disk, in order. */
+interface Effects {
+  add(effect: () => void): void;
+  count(): number;
+  /** Forgets those that were added after there were so many. */
+  backTo(count: number): void;
+  run(): void;
+}
+
+function createEffects(log: Log): Effects {
+  let effects: (() => void)[] = [];
+  return {
+    add: effect => void effects.push(effect),
+    count: () => effects.length,
+    backTo(count) {
+      effects.length = count;
+    },
+    run() {
+      const due = effects;
+      effects = [];
+      for (const effect of due) {
+        try {
+          effect();
+        } catch (cause) {
+          log.error('store.effect_failed', { cause });
+        }
+      }
+    },
+  };
+}
+
+/** One transaction; null when nobody may be answered. */
+function createCommit(
+  { db, disk, log }: WriterParts,
+  effects: Effects,
+): (batch: readonly Queued[]) => readonly Done[] | null {
+  const runOne = (command: Queued): Done => {
+    const kept = effects.count();
+    db.exec('SAVEPOINT command');
+    try {
+      const value = command.run();
+      db.exec('RELEASE command');
+      return { command, result: { ok: true, value } };
+    } catch (cause) {
+      // A failing disk fails everybody; mostly it has ended the whole transaction by now, savepoint included.
+      if (!db.inTransaction || diskFault(cause) !== null) throw cause;
+      db.exec('ROLLBACK TO command');
+      db.exec('RELEASE command');
+      effects.backTo(kept);
+      return { command, result: { ok: false, cause } };
+    }
+  };
+
+  const rollBack = (): void => {
+    try {
+      if (db.inTransaction) db.exec('ROLLBACK');
+    } catch (cause) {
+      disk.note(cause);
+    }
+  };
+
+  return batch => {
+    try {
+      db.exec('BEGIN IMMEDIATE');
+      const done = batch.map(runOne);
+      db.exec('COMMIT');
+      return done;
+    } catch (cause) {
+      effects.backTo(0);
+      const fault = disk.note(cause);
+      if (fault === 'fatal') return null;
+      if (fault === null) log.error('store.commit_failed', { cause });
+      rollBack();
+      if (disk.now() === 'dead') return null;
+      return failed(batch, new StorageError('the change could not be stored', { cause }));
+    }
+  };
+}
+
+const refused = (disk: DiskState): StorageError =>
+  new StorageError('the disk takes no changes at present', { cause: disk.cause() });
+
+const failed = (batch: readonly Queued[], cause: StorageError): readonly Done[] =>
+  batch.map(command => ({ command, result: { ok: false, cause } }));

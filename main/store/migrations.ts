@@ -113,17 +113,31 @@ const migrations: readonly string[] = [
   `,
 ];
 
-/** Brings the schema up to this version, in one transaction. Throws when a newer program has written the file. */
-export function migrate(db: Database): void {
-  const at = Number(db.pragma('user_version', { simple: true }));
-  if (at > migrations.length) {
-    throw new Error(
-      `the database has schema ${at}, and this version knows ${migrations.length}: start the newer version again, ` +
-        'or use another --data-dir',
-    );
-  }
+/**
+ * Brings the schema up to this version, in one transaction, which is the first write of every start. Answers with the
+ * schema that was there before, 0 for a new file. Throws when a newer program has written it.
+ * `beforeStep` is called with the schema to come before one that exists is changed.
+ */
+export function migrate(
+  db: Database,
+  beforeStep: (db: Database, schema: number) => void = () => {},
+  steps = migrations,
+): number {
+  const at = schemaOf(db, steps);
+  if (at > 0 && at < steps.length) beforeStep(db, steps.length);
   db.transaction(() => {
-    for (const step of migrations.slice(at)) db.exec(step);
-    db.pragma(`user_version = ${migrations.length}`);
+    for (const step of steps.slice(at)) db.exec(step);
+    db.pragma(`user_version = ${steps.length}`);
   }).immediate();
+  return at;
+}
+
+/** Throws when a newer program has written the file. */
+export function schemaOf(db: Database, steps = migrations): number {
+  const at = Number(db.pragma('user_version', { simple: true }));
+  if (at <= steps.length) return at;
+  throw new Error(
+    `the database has schema ${at}, and this version knows ${steps.length}: start the newer version again, ` +
+      'or use another --data-dir',
+  );
 }

@@ -1,61 +1,138 @@
-import { chmodSync, closeSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import type { AuditSeal, Log, Store, Tx } from '../orchestrator/ports.ts';
+import type { AuditSeal, Clock, Log, Store, Tx } from '../orchestrator/ports.ts';
 import { createAuditAppend, createAuditTrail } from './audit-rows.ts';
+import { openFailure } from './disk-fault.ts';
+import { createDiskState, type DiskState } from './disk-state.ts';
 import { createEventRows } from './event-rows.ts';
 import { createWriter } from './group-commit.ts';
 import { createJobRows } from './job-rows.ts';
+import { companions } from './file-check.ts';
 import { migrate } from './migrations.ts';
 import { createWorkerRows } from './worker-rows.ts';
+import { createWriteAheadLog } from './write-ahead-log.ts';
+
+export interface StoreParts {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly seal: AuditSeal;
+  /**
+   * What the disk holds is unknown (a failed fsync, damage): the process has to end at once, and with it every call that
+   * waits for an answer. Called once; nothing is stored or answered afterwards.
+   */
+  readonly onFatal: (cause: unknown) => void;
+  /** Called before an existing database is changed to this schema. */
+  readonly beforeMigration?: (db: Database.Database, schema: number) => void;
+}
+
+export interface SqliteStore extends Store {
+  /** Made by this start. */
+  readonly isNew: boolean;
+  /**
+   * Copies what is committed into an empty file, some pages a turn of the event loop; changes go on meanwhile and are
+   * copied too. Rejects when `signal` aborts it.
+   */
+  copyTo(file: string, signal: AbortSignal): Promise<void>;
+}
 
 /** `synchronous` as SQLite numbers it: a commit returns when the disk has it. */
 const full = 2;
+/** Only a foreign program can hold the lock, as somebody's `sqlite3` does. It holds the event loop up that long. */
+const waitForLockMs = 1_000;
 
 /** Opens the database (`:memory:` for none on disk), creating or migrating it. Throws with a reason if that fails. */
-export function openSqliteStore(file: string, log: Log, { seal }: { readonly seal: AuditSeal }): Store {
-  const db = openDatabase(file);
+export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
+  const { log, clock, seal, onFatal } = parts;
+  const { db, isNew } = openDatabase(file, parts);
   const rows = { ...createWorkerRows(db), ...createJobRows(db), ...createEventRows(db) };
-  const writer = createWriter(db, cause => log.error('store.effect_failed', { cause }));
+  const wal = createWriteAheadLog(db);
+  const disk = createDiskState({ clock, log, onFatal, probe: wal.probe });
+  const writer = createWriter({ db, wal, disk, log });
   const tx: Tx = { ...rows, ...createAuditAppend(db, seal), afterCommit: writer.afterCommit };
   return {
-    ...rows,
+    ...watched(rows, disk),
     audit: createAuditTrail(db),
-    onRecovery() {},
+    isNew,
     write: command => writer.write(() => command(tx)),
+    onRecovery: disk.onRecovery,
+    async copyTo(target, signal) {
+      const progress = (): number => {
+        signal.throwIfAborted();
+        return pagesATurn;
+      };
+      await db.backup(target, { progress });
+    },
     async close() {
       writer.close();
       // Those whose commands have just been committed may look once more before they answer.
       await setImmediate();
-      db.close();
+      // Closing would write to a disk that must not be written to any more.
+      if (disk.now() !== 'dead') db.close();
     },
   };
 }
 
-function openDatabase(file: string): Database.Database {
-  const onDisk = file !== ':memory:';
-  // Made with its mode before SQLite writes a byte; its companions (-wal, -shm) take the mode over.
-  if (onDisk) {
-    closeSync(openSync(file, 'a', 0o600));
-    chmodSync(file, 0o600);
+const pagesATurn = 100;
+
+/** Reading finds damage, too. */
+function watched<R extends object>(rows: R, disk: DiskState): R {
+  const watch =
+    (read: (...input: unknown[]) => unknown) =>
+    (...input: unknown[]): unknown => {
+      try {
+        return read(...input);
+      } catch (cause) {
+        disk.note(cause);
+        throw cause;
+      }
+    };
+  return Object.fromEntries(
+    Object.entries(rows).map(([name, read]) => [name, watch(read as never)]),
+  ) as unknown as R;
+}
+
+function openDatabase(file: string, { beforeMigration }: StoreParts) {
+  const opened = guarded(file, () => {
+    if (file !== ':memory:') makePrivate(file);
+    return new Database(file, { timeout: waitForLockMs });
+  });
+  return guarded(file, () => {
+    try {
+      opened.pragma('journal_mode = WAL');
+      opened.pragma('foreign_keys = ON');
+      // Without this word WAL means NORMAL, from the first write on: the pragma reads FULL until then.
+      opened.pragma('synchronous = FULL');
+      if (process.platform === 'darwin') opened.pragma('fullfsync = 1');
+      const was = migrate(opened, beforeMigration);
+      const synchronous = opened.pragma('synchronous', { simple: true });
+      if (synchronous !== full)
+        throw new Error(`SQLite runs with synchronous=${String(synchronous)}, not FULL`);
+      return { db: opened, isNew: was === 0 };
+    } catch (cause) {
+      opened.close();
+      throw cause;
+    }
+  });
+}
+
+/** Made with its mode before SQLite writes a byte; companions that are made later take it over. */
+function makePrivate(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) closeSync(openSync(file, 'wx', 0o600));
+  else if (!found.isFile()) throw new Error(`${file} is not a file: move it away, or use another --data-dir`);
+  // Somebody has taken away their own right to write: that is not undone behind their back.
+  else if ((found.mode & 0o200) === 0)
+    throw new Error(`${file} is read-only: "chmod 600" it, or use another --data-dir`);
+  for (const name of companions.map(suffix => file + suffix)) {
+    if (existsSync(name)) chmodSync(name, 0o600);
   }
-  const db = new Database(file);
+}
+
+function guarded<T>(file: string, open: () => T): T {
   try {
-    db.pragma('journal_mode = WAL');
-    db.pragma('foreign_keys = ON');
-    // After WAL, not before: the pragma reads FULL either way, but would fall to NORMAL with the first write.
-    db.pragma('synchronous = FULL');
-    if (process.platform === 'darwin') db.pragma('fullfsync = 1');
-    migrate(db);
-    const synchronous = db.pragma('synchronous', { simple: true });
-    if (synchronous !== full)
-      throw new Error(`SQLite runs with synchronous=${String(synchronous)}, not FULL`);
-    return db;
+    return open();
   } catch (cause) {
-    db.close();
-    if (!(cause instanceof Database.SqliteError) || cause.code !== 'SQLITE_NOTADB') throw cause;
-    throw new Error(`${file} is not a database: move it out of the way, or use another --data-dir`, {
-      cause,
-    });
+    throw openFailure(cause, file);
   }
 }

@@ -1,6 +1,5 @@
-import type { Log, Store, Tx } from '../../main/orchestrator/ports.ts';
-import { openSqliteStore } from '../../main/store/sqlite-store.ts';
-import { testSeal } from './seal.ts';
+import type { Store, Tx } from '../../main/orchestrator/ports.ts';
+import { openSqliteStore, type StoreParts } from '../../main/store/sqlite-store.ts';
 
 /** The real store of one fleet, through any number of its orchestrator's lives. */
 export interface FleetStore {
@@ -15,10 +14,10 @@ export interface FleetStore {
 }
 
 /** A store in memory stays open over a restart, as its file would stay on the disk. */
-export function openFleetStore(file: string, log: Log): FleetStore {
+export function openFleetStore(file: string, parts: StoreParts): FleetStore {
   let writes = 0;
   let underWay = 0;
-  let database = openSqliteStore(file, log, { seal: testSeal });
+  let database = openSqliteStore(file, parts);
   let life = begin();
 
   function begin() {
@@ -60,7 +59,7 @@ export function openFleetStore(file: string, log: Log): FleetStore {
     isBusy: () => underWay > 0,
     async restart(crash) {
       await life.end(crash);
-      if (file !== ':memory:') database = openSqliteStore(file, log, { seal: testSeal });
+      if (file !== ':memory:') database = openSqliteStore(file, parts);
       life = begin();
     },
     close: () => database.close(),

@@ -15,6 +15,7 @@ import { valueOf } from './fleet-outcome.ts';
 import { openFleetStore } from './fleet-store.ts';
 import { type AgentOptions, createFleetWorker, type FleetWorker } from './fleet-worker.ts';
 import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+import { testSeal } from './seal.ts';
 
 export interface FleetOptions {
   /** T; 120 s unless told. */
@@ -69,8 +70,9 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
   const { heartbeatTimeoutMs = 120_000, storeFile = ':memory:' } = options;
   const errors: string[] = [];
   const log = errorLog(errors);
-  const database = openFleetStore(storeFile, log);
-  const clock = createVirtualClock(database.isBusy);
+  const clock = createVirtualClock(() => database.isBusy());
+  const onFatal = (cause: unknown): void => log.error('store.fatal', { cause });
+  const database = openFleetStore(storeFile, { log, clock, onFatal, seal: testSeal });
   const ids = countedIds();
   const events: UiEvent[] = [];
   let life = begin();

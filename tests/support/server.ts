@@ -45,7 +45,12 @@ export async function startTestServer(
       heartbeatTimeoutMs: options.heartbeatTimeoutMs ?? defaultTimeoutMs,
       v1SilenceMs: 0,
     },
-    { clock: systemClock, ids: systemIds, log: createLog(line => log.push(line), false) },
+    {
+      clock: systemClock,
+      ids: systemIds,
+      log: createLog(line => log.push(line), false),
+      onFatal: () => log.push('the disk has failed'),
+    },
   );
   const { url, adminToken } = composed;
   const admin = adminClient(url, adminToken);

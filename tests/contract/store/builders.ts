@@ -11,6 +11,9 @@ import type {
   Store,
   Worker,
 } from '../../../main/orchestrator/ports.ts';
+import type { StoreParts } from '../../../main/store/sqlite-store.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { testSeal } from '../../support/seal.ts';
 
 /** An empty store, closed with the test. */
 export type OpenStore = () => Store;
@@ -23,7 +26,15 @@ export const jobId = (id: string): JobId => JobId.parse(id);
 /** Whole seconds after a fixed moment. */
 export const at = (seconds: number): number => Date.UTC(2026, 0, 1) + seconds * 1_000;
 
-export const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
+const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** What a store works with: time that does not pass, and nobody who listens. */
+export const quietParts = (): StoreParts => ({
+  log: silentLog,
+  clock: createVirtualClock(),
+  seal: testSeal,
+  onFatal: () => {},
+});
 
 export function makeWorker(changes: Partial<Worker> = {}): Worker {
   return {

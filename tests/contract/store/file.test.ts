@@ -1,15 +1,16 @@
 /** What only a store in a file has to keep: its mode, its durability, and what it says of files it can't use. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Store } from '../../../main/orchestrator/ports.ts';
 import { StorageError } from '../../../main/store/group-commit.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
+import { modesIn, newFile, openBench } from './bench.ts';
 import {
   asLive,
   at,
@@ -19,41 +20,24 @@ import {
   makeWorker,
   put,
   putWorkers,
-  silentLog,
+  quietParts,
   workerId,
 } from './builders.ts';
-import { testSeal } from '../../support/seal.ts';
 
 const windows = process.platform === 'win32';
 
 function open(file: string): Store {
-  const store = openSqliteStore(file, silentLog, { seal: testSeal });
+  const store = openSqliteStore(file, quietParts());
   onTestFinished(() => store.close());
   return store;
 }
-
-/** Opens a store and hands out the connection that it works with, which is nobody else's business. */
-function openWithConnection(file: string): { readonly store: Store; readonly db: Database.Database } {
-  const pragma = vi.spyOn(Database.prototype, 'pragma');
-  const store = open(file);
-  const [db] = pragma.mock.contexts;
-  pragma.mockRestore();
-  if (!(db instanceof Database)) throw new Error('the store asked for no pragma');
-  return { store, db };
-}
-
-const newFile = (): string => join(openFolder(), 'trainyard.db');
-const modes = (folder: string): Record<string, string> =>
-  Object.fromEntries(
-    readdirSync(folder).map(name => [name, (statSync(join(folder, name)).mode & 0o777).toString(8)]),
-  );
 
 test.skipIf(windows)('database, WAL and shared memory are for their owner’s eyes only', async () => {
   const folder = openFolder();
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
   await putWorkers(open(join(folder, 'trainyard.db')), 'w_1');
-  expect(modes(folder)).toEqual({
+  expect(modesIn(folder)).toEqual({
     'trainyard.db': '600',
     'trainyard.db-shm': '600',
     'trainyard.db-wal': '600',
@@ -63,10 +47,10 @@ test.skipIf(windows)('database, WAL and shared memory are for their owner’s ey
 test.skipIf(windows)('a file that others could read is closed to them', async () => {
   const folder = openFolder();
   const file = join(folder, 'trainyard.db');
-  await openSqliteStore(file, silentLog, { seal: testSeal }).close();
+  await openSqliteStore(file, quietParts()).close();
   chmodSync(file, 0o644);
   await putWorkers(open(file), 'w_1');
-  expect(modes(folder)).toEqual({
+  expect(modesIn(folder)).toEqual({
     'trainyard.db': '600',
     'trainyard.db-shm': '600',
     'trainyard.db-wal': '600',
@@ -74,7 +58,7 @@ test.skipIf(windows)('a file that others could read is closed to them', async ()
 });
 
 test('a commit returns when the disk has it: WAL with synchronous=FULL, also after the first write', async () => {
-  const { store, db } = openWithConnection(newFile());
+  const { store, db } = openBench();
   await putWorkers(store, 'w_1');
   expect(db.pragma('journal_mode', { simple: true })).toBe('wal');
   expect(db.pragma('synchronous', { simple: true })).toBe(2);
@@ -84,7 +68,7 @@ test('a commit returns when the disk has it: WAL with synchronous=FULL, also aft
 
 test('the journal stays WAL for whoever opens the file', async () => {
   const file = newFile();
-  await openSqliteStore(file, silentLog, { seal: testSeal }).close();
+  await openSqliteStore(file, quietParts()).close();
   const other = new Database(file, { readonly: true });
   expect(other.pragma('journal_mode', { simple: true })).toBe('wal');
   other.close();
@@ -165,7 +149,7 @@ test('what was answered survives kill -9', { timeout: 20_000 }, async () => {
 });
 
 test('a disk without room refuses what does not fit; the rest can be read, and later writes work', async () => {
-  const { store, db } = openWithConnection(newFile());
+  const { store, db, clock } = openBench();
   await putWorkers(store, 'w_1');
   db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true }))}`);
   const big = { config: { text: 'x'.repeat(200_000) }, dataloader: null };
@@ -187,12 +171,13 @@ test('a disk without room refuses what does not fit; the rest can be read, and l
   }
   expect([effects, store.pendingJobs(), store.workers().length]).toEqual([0, [], 1]);
   db.pragma('max_page_count = 1000000');
+  await clock.advance(5_000);
   await store.write(tx => tx.insertJob(makeJob(2), big));
   expect(store.pendingJobs()).toEqual([makeJob(2)]);
 });
 
 test('a commit that fails takes the whole group back, and says that nothing is stored', async () => {
-  const { store, db } = openWithConnection(newFile());
+  const { store, db } = openBench();
   await putWorkers(store, 'w_1');
   let effects = 0;
   const job = makeJob(1);
@@ -216,12 +201,12 @@ test('a commit that fails takes the whole group back, and says that nothing is s
 
 test('a schema from the future is refused, with what to do, and left as it is', async () => {
   const file = newFile();
-  await openSqliteStore(file, silentLog, { seal: testSeal }).close();
+  await openSqliteStore(file, quietParts()).close();
   const newer = new Database(file);
   newer.pragma('user_version = 99');
   newer.exec('CREATE TABLE of_the_future (a)');
   newer.close();
-  expect(() => openSqliteStore(file, silentLog, { seal: testSeal })).toThrow(
+  expect(() => openSqliteStore(file, quietParts())).toThrow(
     /schema 99, and this version knows \d+: start the newer version again, or use another --data-dir/,
   );
   const after = new Database(file, { readonly: true });
@@ -239,7 +224,7 @@ test.each([
 ])('%s is refused by its name, and left as it is', (_what, bytes) => {
   const file = newFile();
   writeFileSync(file, bytes);
-  expect(() => openSqliteStore(file, silentLog, { seal: testSeal })).toThrow(
+  expect(() => openSqliteStore(file, quietParts())).toThrow(
     `${file} is not a database: move it out of the way, or use another --data-dir`,
   );
   expect(readFileSync(file).equals(bytes)).toBe(true);
@@ -256,6 +241,6 @@ test('an empty file is taken for a new one', async () => {
 test('a place where no file can be is refused by its name', () => {
   const folder = openFolder();
   for (const file of [folder, join(folder, 'none', 'trainyard.db')]) {
-    expect(() => openSqliteStore(file, silentLog, { seal: testSeal })).toThrow(file);
+    expect(() => openSqliteStore(file, quietParts())).toThrow(file);
   }
 });

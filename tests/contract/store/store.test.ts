@@ -2,14 +2,13 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
-import { type OpenStore, silentLog } from './builders.ts';
+import { type OpenStore, quietParts } from './builders.ts';
 import { describeStore } from './store.suite.ts';
-import { testSeal } from '../../support/seal.ts';
 
 const opened =
   (place: () => string): OpenStore =>
   () => {
-    const store = openSqliteStore(place(), silentLog, { seal: testSeal });
+    const store = openSqliteStore(place(), quietParts());
     onTestFinished(() => store.close());
     return store;
   };

@@ -8,9 +8,11 @@ import type { AuditFact, Log, Store } from '../../../main/orchestrator/ports.ts'
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { JobId, WorkerId } from '../../../protocol/ids.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const silent: Log = { info: () => {}, warn: () => {}, error: () => {} };
 const seal = createSeal(new Uint8Array(32).fill(1));
+const parts = { log: silent, clock: createVirtualClock(), onFatal: () => {} };
 const all = { type: null, targetId: null, limit: 500, offset: 0 };
 
 const factOf = (n: number): AuditFact => ({
@@ -28,7 +30,7 @@ const factOf = (n: number): AuditFact => ({
 /** A trail of so many rows, closed, and the file that it lies in. */
 async function writeTrail(rows: number): Promise<string> {
   const file = join(openFolder(), 'trail.db');
-  const store = openSqliteStore(file, silent, { seal });
+  const store = openSqliteStore(file, { ...parts, seal });
   await store.write(tx => {
     for (let n = 1; n <= rows; n += 1) tx.appendAudit(factOf(n));
   });
@@ -44,7 +46,7 @@ function tamper(file: string, sql: string): void {
 }
 
 async function withTrail<T>(file: string, look: (store: Store) => T | Promise<T>, key = seal): Promise<T> {
-  const store = openSqliteStore(file, silent, { seal: key });
+  const store = openSqliteStore(file, { ...parts, seal: key });
   try {
     return await look(store);
   } finally {

@@ -1,0 +1,60 @@
+import type { Clock, Log } from '../orchestrator/ports.ts';
+import { hourMs, nextBackupInMs } from './backup-plan.ts';
+import type { BackupFolder } from './backups.ts';
+import type { SqliteStore } from './sqlite-store.ts';
+
+export interface BackupLoop {
+  /** Ends the one that is being made, if any: it is not kept. */
+  stop(): Promise<void>;
+}
+
+interface BackupLoopParts {
+  readonly store: Pick<SqliteStore, 'copyTo' | 'isNew'>;
+  readonly folder: BackupFolder;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Every hour, and at the start when the newest one is older than that. One that fails is logged, and that is all. */
+export function startBackups({ store, folder, clock, log }: BackupLoopParts): BackupLoop {
+  const over = new AbortController();
+  const { signal } = over;
+  let underWay = Promise.resolve();
+  let cancel = (): void => {};
+
+  const takeIn = (ms: number): void => {
+    cancel = clock.after(ms, () => {
+      underWay = take();
+    });
+  };
+  const take = async (): Promise<void> => {
+    try {
+      const file = await folder.add('hourly', target => store.copyTo(target, signal), signal);
+      log.info('backup.made', { file });
+    } catch (cause) {
+      if (signal.aborted) return;
+      log.error('backup.failed', { cause, note: `The next one is tried in an hour, in ${folder.path}` });
+    }
+    if (!signal.aborted) takeIn(hourMs);
+  };
+
+  takeIn(firstInMs({ store, folder, clock }));
+  return {
+    async stop() {
+      over.abort();
+      cancel();
+      await underWay;
+    },
+  };
+}
+
+function firstInMs({ store, folder, clock }: Omit<BackupLoopParts, 'log'>): number {
+  // A new database holds nothing yet that could be missed.
+  if (store.isNew) return hourMs;
+  try {
+    return nextBackupInMs(folder.list(), clock.wall());
+  } catch {
+    // A folder that can't be read fails the backup, too, and that says so.
+    return 0;
+  }
+}

@@ -1,0 +1,58 @@
+import type { Clock } from '../orchestrator/ports.ts';
+
+type WallMs = ReturnType<Clock['wall']>;
+
+/** One made before the schema was changed is kept for ever. */
+export type BackupKind = 'hourly' | `before-schema-${number}`;
+
+export interface Backup {
+  readonly name: string;
+  readonly kind: BackupKind;
+  /** Counts through all backups of a folder: which one is newer, even if the clock was set meanwhile. */
+  readonly number: number;
+  readonly at: WallMs;
+}
+
+export const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const keptHours = 24;
+const keptDays = 7;
+
+const pattern = /^(hourly|before-schema-\d+)-(\d{6,})-(\d{4,6}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z\.db$/;
+
+/** What a name stands for, such as `hourly-000042-2026-01-31T12-00-00Z.db`; null for other files. */
+export function parseBackupName(name: string): Backup | null {
+  const [, kind, number, date, hours, minutes, seconds] = pattern.exec(name) ?? [];
+  const at = Date.parse(`${date}T${hours}:${minutes}:${seconds}Z`);
+  return Number.isNaN(at) ? null : { name, kind: kind as BackupKind, number: Number(number), at };
+}
+
+export function backupName(kind: BackupKind, number: number, at: WallMs): string {
+  return `${kind}-${String(number).padStart(6, '0')}-${fileTime(at)}.db`;
+}
+
+/** To the second, UTC, and a name on every file system. */
+export const fileTime = (at: WallMs): string =>
+  `${new Date(at).toISOString().slice(0, -5).replaceAll(':', '-')}Z`;
+
+/** Those to be deleted: all hourly ones but the newest 24, and the last of each of the newest 7 days that have any. */
+export function planRetention(backups: readonly Backup[]): readonly Backup[] {
+  const hourly = backups.filter(({ kind }) => kind === 'hourly').toSorted((a, b) => b.number - a.number);
+  const days = new Set<number>();
+  return hourly.filter(({ at }, index) => {
+    const day = Math.floor(at / dayMs);
+    const isLastOfDay = !days.has(day) && days.size < keptDays;
+    if (isLastOfDay) days.add(day);
+    return index >= keptHours && !isLastOfDay;
+  });
+}
+
+/** How long until the next hourly one is due. One that lies in the future was made when the clock was wrong. */
+export function nextBackupInMs(backups: readonly Backup[], now: WallMs): number {
+  const newest = backups.reduce<Backup | null>(
+    (best, backup) => (best === null || backup.number > best.number ? backup : best),
+    null,
+  );
+  if (newest === null || newest.at > now) return 0;
+  return Math.max(0, newest.at + hourMs - now);
+}

@@ -1,0 +1,119 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import type { Clock } from '../orchestrator/ports.ts';
+import { type Backup, type BackupKind, backupName, parseBackupName, planRetention } from './backup-plan.ts';
+import { quickCheck, sizeOf } from './file-check.ts';
+import { syncFile, syncNames } from './sync.ts';
+
+export interface BackupFolder {
+  readonly path: string;
+  /** Newest first. */
+  list(): readonly Backup[];
+  /** Copies and checks the database at once. Throws when that can not be done. */
+  addNow(kind: BackupKind, db: Database.Database): void;
+  /**
+   * Has a copy made, checks it a table a turn of the event loop, and drops backups that are old. Answers with its path;
+   * rejects when it can not be done, or is aborted.
+   */
+  add(kind: BackupKind, copyTo: (file: string) => Promise<void>, signal: AbortSignal): Promise<string>;
+}
+
+/** Each backup is a whole database in one file, for its owner's eyes only, and has its name once it was checked. */
+export function openBackupFolder(databaseFile: string, clock: Clock): BackupFolder {
+  const path = join(dirname(databaseFile), 'backups');
+  const unfinished = join(path, 'unfinished');
+
+  const list = (): readonly Backup[] =>
+    (existsSync(path) ? readdirSync(path) : [])
+      .map(parseBackupName)
+      .filter(backup => backup !== null)
+      .toSorted((a, b) => b.number - a.number);
+
+  const begin = (): void => {
+    if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
+    drop();
+    refuseWithoutRoom(path, databaseFile);
+    closeSync(openSync(unfinished, 'wx', 0o600));
+  };
+
+  const finish = (kind: BackupKind): string => {
+    syncFile(unfinished);
+    const file = join(path, backupName(kind, (list()[0]?.number ?? 0) + 1, clock.wall()));
+    renameSync(unfinished, file);
+    syncNames(file);
+    return file;
+  };
+
+  const drop = (): void => {
+    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + suffix, { force: true });
+  };
+
+  return {
+    path,
+    list,
+    addNow(kind, db) {
+      begin();
+      try {
+        db.prepare('VACUUM INTO ?').run(unfinished);
+        refuseDamaged(quickCheck(unfinished));
+        finish(kind);
+      } finally {
+        drop();
+      }
+    },
+    async add(kind, copyTo, signal) {
+      begin();
+      try {
+        await copyTo(unfinished);
+        await checkInSlices(unfinished, signal);
+        const file = finish(kind);
+        for (const { name } of planRetention(list())) rmSync(join(path, name));
+        return file;
+      } finally {
+        drop();
+      }
+    },
+  };
+}
+
+/** A backup is not worth a full disk: as much as it takes must be left over. */
+function refuseWithoutRoom(path: string, databaseFile: string): void {
+  const { bavail, bsize } = statfsSync(path);
+  const needed = 2 * ((sizeOf(databaseFile) ?? 0) + (sizeOf(`${databaseFile}-wal`) ?? 0));
+  if (bavail * bsize < needed)
+    throw new Error(`a backup needs ${Math.ceil(needed / 1_048_576)} MiB of room on the disk of ${path}`);
+}
+
+/** A large database takes a second to check: too long for everybody else to wait. */
+async function checkInSlices(file: string, signal: AbortSignal): Promise<void> {
+  const db = new Database(file);
+  try {
+    // The copy of a database with a log claims to have one, too.
+    db.pragma('journal_mode = DELETE');
+    const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck();
+    for (const table of tables.all()) {
+      const [found] = db.prepare<[], string>(`PRAGMA quick_check("${table}")`).pluck().all();
+      refuseDamaged(found === 'ok' ? null : String(found));
+      await setImmediate(undefined, { signal });
+    }
+  } finally {
+    db.close();
+  }
+}
+
+function refuseDamaged(damage: string | null): void {
+  if (damage === null) return;
+  throw new Error(`the copy is damaged, and so the database may be: the next start checks it (${damage})`);
+}

@@ -1,0 +1,41 @@
+import Database from 'better-sqlite3';
+
+/**
+ * `refusing`: nothing was stored, and it may pass (full, I/O error, write protection). `fatal`: nobody knows any more
+ * what the disk holds (https://www.sqlite.org/rescode.html). A lock that somebody else holds is no fault of the disk.
+ */
+export type DiskFault = 'refusing' | 'fatal';
+
+const fatal = /^SQLITE_(IOERR_(FSYNC|DIR_FSYNC|CORRUPTFS|DATA)$|CORRUPT|NOTADB)/;
+const refusing = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/;
+
+/** What an error says about the disk; null when it has another reason. */
+export function diskFault(cause: unknown): DiskFault | null {
+  if (!(cause instanceof Database.SqliteError)) return null;
+  if (fatal.test(cause.code)) return 'fatal';
+  return refusing.test(cause.code) ? 'refusing' : null;
+}
+
+/** Says of a file that could not be opened what is the matter, and what to do. */
+export function openFailure(cause: unknown, file: string): Error {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const because = reasons.find(([pattern]) => pattern.test(code));
+  if (because === undefined) return cause instanceof Error ? cause : new Error(String(cause));
+  return new Error(`${file} ${because[1]}`, { cause });
+}
+
+const reasons: readonly (readonly [RegExp, string])[] = [
+  [/^SQLITE_NOTADB/, 'is not a database: move it out of the way, or use another --data-dir'],
+  [/^SQLITE_CORRUPT/, 'is damaged: put a backup in its place, or use another --data-dir'],
+  [
+    /^(SQLITE_READONLY|EROFS|EACCES|EPERM)/,
+    'can not be written: give its owner the right to write to it and to its folder, or use another --data-dir',
+  ],
+  [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, 'does not fit on its disk, which is full: make room, and start again'],
+  [/^SQLITE_BUSY/, 'is locked by another program: close what works on it, and start again'],
+  [
+    /^(SQLITE_CANTOPEN|EISDIR|ENOTDIR|ENOENT)/,
+    'can not be opened: it and its folder must be there, and may be written by their owner',
+  ],
+  [/^(SQLITE_IOERR|EIO)/, 'can not be read or written, because its disk fails: look at the system log'],
+];

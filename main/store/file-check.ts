@@ -1,0 +1,89 @@
+import { closeSync, openSync, readSync, rmSync, statSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { diskFault, openFailure } from './disk-fault.ts';
+import { schemaOf } from './migrations.ts';
+import { checkWal } from './wal-check.ts';
+
+/** What the names of the files end in that together are one database. */
+export const companions = ['', '-wal', '-shm'] as const;
+
+const magic = 'SQLite format 3\0';
+
+/**
+ * What is wrong with a database, in words that go on from "it"; null when it is whole, or when there is none. Nothing
+ * of it is changed. Throws when it can not be looked at, and when a newer program has written it.
+ */
+export function findDamage(file: string): string | null {
+  const size = sizeOf(file);
+  const walSize = sizeOf(`${file}-wal`) ?? 0;
+  if (size === null) return walSize > 0 ? 'is missing, but its log (-wal) is there' : null;
+  // SQLite would delete the log of an empty file without looking into it.
+  if (size === 0) return walSize > 0 ? 'was cut off: it is empty, but its log (-wal) is not' : null;
+  const { isDatabase, pageBytes } = readHeader(file);
+  if (!isDatabase) return 'is not a database';
+  const wal = walSize > 0 ? checkWal(`${file}-wal`) : { damage: null, pages: new Set<number>() };
+  if (wal.damage !== null) return `is damaged: ${wal.damage}`;
+  // SQLite fills a page that was cut off with zeros; only the log may have the rest of it.
+  const lastPage = Math.ceil(size / pageBytes);
+  if (size % pageBytes !== 0 && !wal.pages.has(lastPage)) return 'was cut off in the middle of a page';
+  return quickCheck(file);
+}
+
+/**
+ * SQLite's own check of every page's structure, on a connection that can not write: one that can would copy the log
+ * into a damaged file as it closes. Throws like `findDamage`.
+ */
+export function quickCheck(file: string): string | null {
+  const untouched = companions.map(suffix => file + suffix).filter(name => sizeOf(name) === null);
+  const db = openToRead(file);
+  try {
+    schemaOf(db);
+    const [found] = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().all();
+    return found === 'ok' ? null : `is damaged: ${String(found).split('\n').at(-1)}`;
+  } catch (cause) {
+    // A file's very first write was cut off: taking that back needs the right to write.
+    if (cause instanceof Database.SqliteError && cause.code === 'SQLITE_READONLY_ROLLBACK') return null;
+    if (diskFault(cause) !== 'fatal') throw openFailure(cause, file);
+    return `is damaged: ${cause instanceof Error ? cause.message : String(cause)}`;
+  } finally {
+    db.close();
+    // What a reader of a file with a log needs, and leaves behind.
+    for (const name of untouched) rmSync(name, { force: true });
+  }
+}
+
+function openToRead(file: string): Database.Database {
+  try {
+    return new Database(file, { readonly: true });
+  } catch (cause) {
+    throw openFailure(cause, file);
+  }
+}
+
+/** Null when there is none. */
+export const sizeOf = (file: string): number | null =>
+  statSync(file, { throwIfNoEntry: false })?.size ?? null;
+
+function readHeader(file: string): { readonly isDatabase: boolean; readonly pageBytes: number } {
+  const header = Buffer.alloc(18);
+  const handle = open(file);
+  try {
+    readSync(handle, header, 0, header.length, 0);
+  } catch (cause) {
+    throw openFailure(cause, file);
+  } finally {
+    closeSync(handle);
+  }
+  // 1 stands for 65,536.
+  const pageBytes = header.readUInt16BE(16);
+  const isDatabase = header.toString('latin1', 0, 16) === magic && pageBytes > 0;
+  return { isDatabase, pageBytes: pageBytes === 1 ? 65_536 : pageBytes };
+}
+
+function open(file: string): number {
+  try {
+    return openSync(file, 'r');
+  } catch (cause) {
+    throw openFailure(cause, file);
+  }
+}

@@ -1,0 +1,112 @@
+import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { openFailure } from './disk-fault.ts';
+
+/** How long a start waits for one that is just ending, and for those that try in the same instant. */
+const waitMs = 500;
+
+export interface FolderLock {
+  release(): void;
+}
+
+/** Another orchestrator works on the folder. */
+export class FolderInUse extends Error {
+  override readonly name = 'FolderInUse';
+}
+
+/**
+ * Makes the folder this process's own until it ends, however it ends: what is locked is a file of its own, by the
+ * operating system, through SQLite (docs/adr/0007-one-orchestrator-a-folder.md). Throws `FolderInUse`, which says who
+ * has it. Nothing in the folder is touched but the two files of the lock.
+ */
+export function lockFolder(folder: string, since: string): FolderLock {
+  const file = join(folder, 'lock.db');
+  const holderFile = join(folder, 'lock.json');
+  const db = openLocked(file, () => new FolderInUse(inUse(folder, holderFile)));
+  try {
+    writeHolder(holderFile, { pid: process.pid, host: hostname(), since });
+  } catch (cause) {
+    db.close();
+    throw openFailure(cause, holderFile);
+  }
+  const release = (): void => {
+    process.removeListener('exit', release);
+    if (!db.open) return;
+    rmSync(holderFile, { force: true });
+    db.close();
+  };
+  // This also keeps the connection from being collected, and the lock with it.
+  process.on('exit', release);
+  return { release };
+}
+
+function openLocked(file: string, inUseError: () => Error): Database.Database {
+  let db: Database.Database | null = null;
+  try {
+    createOnce(file);
+    db = new Database(file, { timeout: waitMs });
+    // Nothing is ever written, so that there is nothing to take back: no journal beside it.
+    db.pragma('journal_mode = MEMORY');
+    db.exec('BEGIN EXCLUSIVE');
+    return db;
+  } catch (cause) {
+    db?.close();
+    if (cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY')) throw inUseError();
+    throw openFailure(cause, file);
+  }
+}
+
+/** One that exists is not even opened: on POSIX, closing any handle of a file drops the process's locks on it. */
+function createOnce(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (cause) {
+    if (!existsSync(file)) throw cause;
+  }
+}
+
+interface Holder {
+  readonly pid: number;
+  readonly host: string;
+  /** RFC 3339 */
+  readonly since: string;
+}
+
+function writeHolder(file: string, holder: Holder): void {
+  const written = `${file}.new`;
+  rmSync(written, { force: true });
+  writeFileSync(written, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
+  renameSync(written, file);
+}
+
+function inUse(folder: string, holderFile: string): string {
+  const holder = readHolder(holderFile);
+  const who = holder === null ? 'one that is just starting' : describe(holder);
+  return `The data folder ${folder} is in use by another orchestrator, ${who}: use or stop that one, or give this one another --data-dir`;
+}
+
+function describe({ pid, host, since }: Holder): string {
+  return `process ${pid}${host === hostname() ? '' : ` on ${host}`}, since ${since}`;
+}
+
+/** Null when it is not to be had, or was left by a process that has ended since. */
+function readHolder(file: string): Holder | null {
+  try {
+    const { pid, host, since } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    if (typeof pid !== 'number' || typeof host !== 'string' || typeof since !== 'string') return null;
+    return host === hostname() && !isAlive(pid) ? null : { pid, host, since };
+  } catch {
+    return null;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (cause) {
+    // It may be somebody else's.
+    return cause instanceof Error && 'code' in cause && cause.code === 'EPERM';
+  }
+}

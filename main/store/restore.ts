@@ -1,0 +1,99 @@
+import { chmodSync, constants, copyFileSync, existsSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock, Log } from '../orchestrator/ports.ts';
+import { type Backup, fileTime } from './backup-plan.ts';
+import type { BackupFolder } from './backups.ts';
+import { openFailure } from './disk-fault.ts';
+import { companions, findDamage, quickCheck, sizeOf } from './file-check.ts';
+import { syncFile, syncNames } from './sync.ts';
+
+/** A backup has taken the place of the database. */
+export interface Restored {
+  /** What was wrong with the database, in words that go on from "the database". */
+  readonly damage: string;
+  /** Where it lies now, with its companions; null when there was none left. */
+  readonly setAside: string | null;
+  readonly backup: string;
+  /** When the backup was made: what changed since is lost. */
+  readonly backupAt: ReturnType<Clock['wall']>;
+}
+
+export interface RestoreParts {
+  readonly file: string;
+  readonly folder: BackupFolder;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Looks at the database before it is opened. A damaged one is set aside, never deleted, and the newest whole backup takes
+ * its place. Null when nothing had to be done; throws, with nothing changed, when there is no such backup.
+ */
+export function restoreIfDamaged(parts: RestoreParts): Restored | null {
+  const { file, folder, clock, log } = parts;
+  const damage = findDamage(file) ?? findLoss(file, folder);
+  if (damage === null) return null;
+  const backup = newestWhole(folder, log);
+  if (backup === null) {
+    throw new Error(
+      `${file} ${damage}, and there is no whole backup in ${folder.path}. Nothing was changed: put a good copy in its ` +
+        `place, or move it away with its -wal and -shm to begin anew`,
+    );
+  }
+  const source = join(folder.path, backup.name);
+  const setAside = replace(file, source, clock);
+  const restored: Restored = { damage, setAside, backup: source, backupAt: backup.at };
+  log.warn('store.restored', { ...restored, backupAt: clock.iso(backup.at), file });
+  return restored;
+}
+
+/** Only a database that is new has no backups. */
+function findLoss(file: string, folder: BackupFolder): string | null {
+  const size = sizeOf(file) ?? null;
+  if (size !== null && size > 0) return null;
+  if (folder.list().length === 0) return null;
+  return size === null ? 'is missing' : 'is empty';
+}
+
+function newestWhole(folder: BackupFolder, log: Log): Backup | null {
+  const whole = (backup: Backup): boolean => {
+    const file = join(folder.path, backup.name);
+    try {
+      const damage = quickCheck(file);
+      if (damage === null) return true;
+      log.warn('backup.unusable', { file, damage });
+    } catch (cause) {
+      log.warn('backup.unusable', { file, cause });
+    }
+    return false;
+  };
+  return folder.list().find(whole) ?? null;
+}
+
+/**
+ * The copy lies ready on the disk before anything is moved, and the database goes before its log: whenever this is cut
+ * off, the next start finds the old state, or a database that is missing, and does it again.
+ */
+function replace(file: string, source: string, clock: Clock): string | null {
+  const ready = `${file}.restoring`;
+  try {
+    copyFileSync(source, ready, constants.COPYFILE_FICLONE);
+    chmodSync(ready, 0o600);
+    syncFile(ready);
+    const aside = freeName(`${file}.damaged-${fileTime(clock.wall())}`);
+    const moved = companions.filter(suffix => existsSync(file + suffix));
+    for (const suffix of moved) renameSync(file + suffix, aside + suffix);
+    syncNames(file);
+    renameSync(ready, file);
+    syncNames(file);
+    return moved.length > 0 ? aside : null;
+  } catch (cause) {
+    throw openFailure(cause, file);
+  }
+}
+
+function freeName(wanted: string): string {
+  let name = wanted;
+  for (let n = 2; companions.some(suffix => existsSync(name + suffix)); n++) name = `${wanted}-${n}`;
+  return name;
+}

@@ -1,0 +1,302 @@
+/** Backups that are made beside the work, and before a change of the schema. */
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Log } from '../../../main/orchestrator/ports.ts';
+import { openBackupFolder } from '../../../main/store/backups.ts';
+import { openDataStore } from '../../../main/store/data-store.ts';
+import { migrate } from '../../../main/store/migrations.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { modesIn, newFile, openBench, scribble } from './bench.ts';
+import { emptyPayload, makeJob, put, putWorkers, quietParts } from './builders.ts';
+import { testSeal } from '../../support/seal.ts';
+
+const windows = process.platform === 'win32';
+const hourMs = 3_600_000;
+
+/** A log whose next line can be waited for. */
+function createTeller(): {
+  readonly log: Log;
+  next(event: string): Promise<Readonly<Record<string, unknown>>>;
+} {
+  const waiting = new Map<string, (fields: Readonly<Record<string, unknown>>) => void>();
+  const note = (event: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+    const tell = waiting.get(event);
+    waiting.delete(event);
+    tell?.(fields);
+  };
+  return {
+    log: { info: note, warn: note, error: note },
+    next: event => new Promise(resolve => waiting.set(event, resolve)),
+  };
+}
+
+function openData(file: string, clock = createVirtualClock()) {
+  const teller = createTeller();
+  const opened = openDataStore(file, { clock, log: teller.log, seal: testSeal, onFatal: () => {} });
+  onTestFinished(() => opened.store.close());
+  return { ...opened, clock, teller, folder: openBackupFolder(file, clock) };
+}
+
+/** A database that is there before the start that is tested. */
+async function databaseWith(jobs: number): Promise<string> {
+  const file = newFile();
+  const store = openSqliteStore(file, quietParts());
+  for (let order = 1; order <= jobs; order++) await put(store, makeJob(order));
+  await store.close();
+  return file;
+}
+
+function jobsIn(file: string): unknown {
+  const db = new Database(file, { readonly: true });
+  try {
+    expect(db.pragma('journal_mode', { simple: true })).toBe('delete');
+    return db.prepare('SELECT count(*) FROM jobs').pluck().get();
+  } finally {
+    db.close();
+  }
+}
+
+describe('every hour', () => {
+  test('a backup is made, of what is stored by then', async () => {
+    const { store, clock, teller, folder } = openData(newFile());
+    await clock.advance(hourMs - 1);
+    expect(existsSync(folder.path)).toBe(false);
+    for (const order of [1, 2, 3]) {
+      await put(store, makeJob(order));
+      const made = teller.next('backup.made');
+      await clock.advance(order === 1 ? 1 : hourMs);
+      const { file } = await made;
+      expect(jobsIn(String(file))).toBe(order);
+      // The next hour begins when it is done.
+      await clock.settle();
+    }
+    expect(readdirSync(folder.path).toSorted()).toEqual([
+      'hourly-000001-2026-01-01T13-00-00Z.db',
+      'hourly-000002-2026-01-01T14-00-00Z.db',
+      'hourly-000003-2026-01-01T15-00-00Z.db',
+    ]);
+  });
+
+  test.skipIf(windows)('it is for its owner’s eyes only, under any umask', async () => {
+    const umask = process.umask(0);
+    onTestFinished(() => void process.umask(umask));
+    const { clock, teller, folder } = openData(await databaseWith(1));
+    const made = teller.next('backup.made');
+    await clock.advance(0);
+    await made;
+    expect(statSync(folder.path).mode & 0o777).toBe(0o700);
+    expect(Object.values(modesIn(folder.path))).toEqual(['600']);
+  });
+
+  test('old ones are dropped, and what is not ours is left alone', async () => {
+    const file = await databaseWith(1);
+    const path = join(dirname(file), 'backups');
+    mkdirSync(path);
+    for (let number = 1; number <= 30; number++) {
+      writeFileSync(join(path, `hourly-${String(number).padStart(6, '0')}-2026-01-01T11-59-00Z.db`), '');
+    }
+    writeFileSync(join(path, 'before-schema-2-000031-2026-01-01T10-00-00Z.db'), '');
+    writeFileSync(join(path, 'mine.db'), '');
+    const { clock, teller } = openData(file);
+    const made = teller.next('backup.made');
+    await clock.advance(hourMs);
+    await made;
+    const names = readdirSync(path);
+    expect(names).toHaveLength(26);
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'before-schema-2-000031-2026-01-01T10-00-00Z.db',
+        'mine.db',
+        'hourly-000032-2026-01-01T13-00-00Z.db',
+        'hourly-000008-2026-01-01T11-59-00Z.db',
+      ]),
+    );
+  });
+});
+
+describe('at the start', () => {
+  test('one is made when there is none, and none when there is a young one', async () => {
+    const file = await databaseWith(2);
+    const first = openData(file);
+    const made = first.teller.next('backup.made');
+    await first.clock.advance(0);
+    expect(jobsIn(String((await made)['file']))).toBe(2);
+    await first.store.close();
+    const second = openData(file);
+    const next = second.teller.next('backup.made');
+    await second.clock.advance(hourMs - 1);
+    expect(second.folder.list()).toHaveLength(1);
+    await second.clock.advance(1);
+    await next;
+    expect(second.folder.list()).toHaveLength(2);
+  });
+
+  test('a new database has nothing to be kept yet', async () => {
+    const { clock, folder } = openData(newFile());
+    await clock.advance(1_000);
+    expect(folder.list()).toEqual([]);
+  });
+
+  test('what a backup that was cut off has left is cleared away', async () => {
+    const file = await databaseWith(1);
+    const path = join(dirname(file), 'backups');
+    mkdirSync(path);
+    for (const name of ['unfinished', 'unfinished-journal', 'unfinished-wal'])
+      writeFileSync(join(path, name), 'x');
+    const { clock, teller } = openData(file);
+    const made = teller.next('backup.made');
+    await clock.advance(0);
+    await made;
+    expect(readdirSync(path)).toEqual(['hourly-000001-2026-01-01T12-00-00Z.db']);
+  });
+});
+
+describe('while it is made', () => {
+  test('changes go on, come to its end, and are in it', async () => {
+    const { store, db } = openBench();
+    await putWorkers(store, 'w_1');
+    const big = { config: { text: 'x'.repeat(100_000) }, dataloader: null };
+    for (let order = 1; order <= 200; order++) await store.write(tx => tx.insertJob(makeJob(order), big));
+    const folder = openBackupFolder(db.name, createVirtualClock());
+    let over = false;
+    const { signal } = new AbortController();
+    const backup = folder
+      .add('hourly', file => store.copyTo(file, signal), signal)
+      .finally(() => {
+        over = true;
+      });
+    let order = 200;
+    while (!over) await store.write(tx => tx.insertJob(makeJob(++order), emptyPayload));
+    // A turn of the event loop each: nobody had to wait for the whole.
+    expect(order).toBeGreaterThan(230);
+    expect(Number(jobsIn(await backup))).toBeGreaterThan(230);
+  });
+
+  test('the store can be closed; it is not kept', async () => {
+    const file = await databaseWith(1);
+    const db = new Database(file);
+    db.exec('CREATE TABLE ballast (x); INSERT INTO ballast VALUES (zeroblob(8000000))');
+    db.close();
+    const { store, clock, folder } = openData(file);
+    await clock.advance(0);
+    expect(readdirSync(folder.path)).toContain('unfinished');
+    await store.close();
+    expect(readdirSync(folder.path)).toEqual([]);
+    await clock.advance(2 * hourMs);
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+});
+
+describe('one that fails', () => {
+  test('is said, hurts nobody, and is tried again in an hour', async () => {
+    const file = await databaseWith(1);
+    writeFileSync(join(dirname(file), 'backups'), 'a file where the folder should be');
+    const { store, clock, teller } = openData(file);
+    const failed = teller.next('backup.failed');
+    await clock.advance(0);
+    expect(await failed).toMatchObject({
+      cause: expect.any(Error),
+      note: expect.stringContaining('in an hour'),
+    });
+    await put(store, makeJob(2));
+    const again = teller.next('backup.failed');
+    await clock.advance(hourMs);
+    await again;
+    expect(store.pendingJobs()).toHaveLength(2);
+  });
+
+  test('of a damaged copy gets no name', async () => {
+    const file = newFile();
+    const folder = openBackupFolder(file, createVirtualClock());
+    const { store } = openBench(file);
+    await put(store, makeJob(1));
+    const { signal } = new AbortController();
+    const damaged = folder.add(
+      'hourly',
+      async copy => {
+        await store.copyTo(copy, signal);
+        scribble(copy, 3 * 4_096, Buffer.alloc(4_096, 0x5a));
+      },
+      signal,
+    );
+    await expect(damaged).rejects.toThrow(/the copy is damaged/);
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+});
+
+describe('before the schema is changed', () => {
+  const first = 'CREATE TABLE a (x INTEGER) STRICT';
+  const second = 'CREATE TABLE b (y INTEGER) STRICT';
+  const schemaAt = (file: string): unknown => {
+    const db = new Database(file, { readonly: true });
+    try {
+      const tables = db
+        .prepare("SELECT group_concat(name) FROM sqlite_schema WHERE type = 'table'")
+        .pluck()
+        .get();
+      return [db.pragma('user_version', { simple: true }), tables];
+    } finally {
+      db.close();
+    }
+  };
+  /** A database of schema 1 that is opened by a program that knows more. */
+  function migrateFrom(file: string, later: readonly string[]): number {
+    const folder = openBackupFolder(file, createVirtualClock());
+    const db = new Database(file);
+    try {
+      return migrate(db, (open, schema) => folder.addNow(`before-schema-${schema}`, open), [first, ...later]);
+    } finally {
+      db.close();
+    }
+  }
+
+  test('a backup of the old one is made, once', () => {
+    const file = newFile();
+    expect(migrateFrom(file, [])).toBe(0);
+    expect(existsSync(join(dirname(file), 'backups'))).toBe(false);
+    expect(migrateFrom(file, [second, 'CREATE TABLE c (z INTEGER) STRICT'])).toBe(1);
+    expect(schemaAt(file)).toEqual([3, 'a,b,c']);
+    const backup = 'before-schema-3-000001-2026-01-01T12-00-00Z.db';
+    expect(modesIn(join(dirname(file), 'backups'))).toEqual({ [backup]: '600' });
+    expect(schemaAt(join(dirname(file), 'backups', backup))).toEqual([1, 'a']);
+    expect(migrateFrom(file, [second, 'CREATE TABLE c (z INTEGER) STRICT'])).toBe(3);
+    expect(readdirSync(join(dirname(file), 'backups'))).toHaveLength(1);
+  });
+
+  test('a step that fails takes those before it back', () => {
+    const file = newFile();
+    migrateFrom(file, []);
+    expect(() => migrateFrom(file, [second, 'CREATE NONSENSE'])).toThrow('NONSENSE');
+    expect(schemaAt(file)).toEqual([1, 'a']);
+  });
+
+  test('without a backup there is no change', () => {
+    const file = newFile();
+    migrateFrom(file, []);
+    writeFileSync(join(dirname(file), 'backups'), 'a file where the folder should be');
+    expect(() => migrateFrom(file, [second])).toThrow('backups');
+    expect(schemaAt(file)).toEqual([1, 'a']);
+  });
+
+  /** The schema of this version; the first one has no step that could be made again. */
+  const known = (() => {
+    const db = new Database(':memory:');
+    migrate(db);
+    return Number(db.pragma('user_version', { simple: true }));
+  })();
+
+  test.skipIf(known === 1)('the store of a data folder has it made', async () => {
+    const file = await databaseWith(1);
+    const db = new Database(file);
+    db.pragma(`user_version = ${known - 1}`);
+    db.close();
+    // The step has been made already, so that it fails now.
+    expect(() => openData(file)).toThrow();
+    const [backup = ''] = readdirSync(join(dirname(file), 'backups'));
+    expect(backup).toMatch(`before-schema-${known}-000001-`);
+    expect(jobsIn(join(dirname(file), 'backups', backup))).toBe(1);
+  });
+});

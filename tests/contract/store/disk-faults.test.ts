@@ -1,0 +1,329 @@
+/** What a store does when its disk is full, fails, or turns out to be damaged. */
+import { readFileSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Store } from '../../../main/orchestrator/ports.ts';
+import { StorageError } from '../../../main/store/group-commit.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+import { newFile, openBench, scribble, sizeOf, type StoreBench } from './bench.ts';
+import { emptyPayload, jobId, makeJob, put, putWorkers, quietParts } from './builders.ts';
+
+const refusingCodes = [
+  'SQLITE_FULL',
+  'SQLITE_IOERR_WRITE',
+  'SQLITE_IOERR_READ',
+  'SQLITE_READONLY',
+  'SQLITE_CANTOPEN',
+];
+const fatalCodes = [
+  'SQLITE_IOERR_FSYNC',
+  'SQLITE_IOERR_DIR_FSYNC',
+  'SQLITE_CORRUPT',
+  'SQLITE_CORRUPT_INDEX',
+  'SQLITE_NOTADB',
+];
+
+const big = { config: { text: 'x'.repeat(200_000) }, dataloader: null };
+const allowPages = (db: Database.Database, more: number): void =>
+  void db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + more}`);
+
+/** What has become of a write, without waiting for it. */
+function follow(written: Promise<unknown>): { readonly outcome: string } {
+  const seen = { outcome: 'none' };
+  written.then(
+    () => (seen.outcome = 'stored'),
+    () => (seen.outcome = 'refused'),
+  );
+  return seen;
+}
+
+const expectRefused = (store: Store): Promise<void> =>
+  expect(put(store, makeJob(99))).rejects.toBeInstanceOf(StorageError);
+
+/** A store whose disk has just refused a change. */
+async function refusing(bench: StoreBench, code = 'SQLITE_FULL'): Promise<() => void> {
+  const heal = bench.fail('COMMIT', code);
+  const healProbe = bench.fail('CREATE TABLE storage_probe', code);
+  await expectRefused(bench.store);
+  return () => {
+    heal();
+    healProbe();
+  };
+}
+
+describe('a disk that takes no changes', () => {
+  test.each(refusingCodes)('%s takes the whole group back, effects included', async code => {
+    const { store, db, fail } = openBench();
+    const heal = fail('COMMIT', code);
+    let effects = 0;
+    const group = await Promise.allSettled([
+      store.write(tx => {
+        tx.insertJob(makeJob(1), emptyPayload);
+        tx.afterCommit(() => effects++);
+      }),
+      put(store, makeJob(2)),
+    ]);
+    heal();
+    for (const result of group) expect(result).toMatchObject({ reason: expect.any(StorageError) });
+    expect([effects, store.pendingJobs(), db.inTransaction]).toEqual([0, [], false]);
+  });
+
+  test('refuses everything at once and can be read, until a probe gets through', async () => {
+    const bench = openBench();
+    const { store, clock } = bench;
+    await put(store, makeJob(1));
+    const heal = await refusing(bench);
+    heal();
+    let ran = false;
+    const late = store.write(() => {
+      ran = true;
+    });
+    await expect(late).rejects.toBeInstanceOf(StorageError);
+    await clock.advance(4_999);
+    await expectRefused(store);
+    expect([ran, store.pendingJobs()]).toEqual([false, [makeJob(1)]]);
+    await clock.advance(1);
+    await put(store, makeJob(2));
+    expect(store.pendingJobs()).toHaveLength(2);
+  });
+
+  test('refuses what was queued in the same turn, unrun', async () => {
+    const { store, fail } = openBench();
+    fail('COMMIT', 'SQLITE_FULL');
+    const first = follow(put(store, makeJob(1)));
+    let ran = false;
+    const inner: { readonly outcome: string }[] = [];
+    await expect(
+      store.write(() => {
+        // For the next transaction: by then the disk refuses.
+        inner.push(
+          follow(
+            store.write(() => {
+              ran = true;
+            }),
+          ),
+        );
+      }),
+    ).rejects.toBeInstanceOf(StorageError);
+    await new Promise(setImmediate);
+    expect([first.outcome, inner[0]?.outcome, ran]).toEqual(['refused', 'refused', false]);
+  });
+
+  test('is tried every 5 s for as long as it takes, and talked about twice', async () => {
+    const bench = openBench();
+    const { store, clock, logged } = bench;
+    const heal = await refusing(bench, 'SQLITE_IOERR_WRITE');
+    for (let seconds = 0; seconds < 60; seconds += 5) {
+      await clock.advance(5_000);
+      await expectRefused(store);
+    }
+    expect(logged).toEqual(['store.refusing']);
+    heal();
+    await clock.advance(5_000);
+    await put(store, makeJob(1));
+    expect(logged).toEqual(['store.refusing', 'store.recovered']);
+    await clock.advance(60_000);
+    expect(logged).toHaveLength(2);
+  });
+
+  test('has those told that wait for its recovery, each time', async () => {
+    const bench = openBench();
+    const { store, clock, logged } = bench;
+    const told: string[] = [];
+    store.onRecovery(() => {
+      throw new Error('no');
+    });
+    store.onRecovery(() => {
+      void put(store, makeJob(told.length + 1)).then(() => told.push('stored'));
+    });
+    for (const times of [1, 2]) {
+      const heal = await refusing(bench);
+      await clock.advance(5_000);
+      expect(told).toHaveLength(times - 1);
+      heal();
+      await clock.advance(5_000);
+      expect(told).toHaveLength(times);
+    }
+    expect(store.pendingJobs()).toHaveLength(2);
+    expect(logged.filter(event => event === 'store.recovery_listener_failed')).toHaveLength(2);
+  });
+
+  test('is not believed to work because a few bytes fit', async () => {
+    const { store, db, clock } = openBench();
+    await putWorkers(store, 'w_1');
+    allowPages(db, 0);
+    await expect(store.write(tx => tx.insertJob(makeJob(1), big))).rejects.toBeInstanceOf(StorageError);
+    allowPages(db, 20);
+    await clock.advance(5_000);
+    await expectRefused(store);
+    allowPages(db, 1_000);
+    await clock.advance(5_000);
+    await store.write(tx => tx.insertJob(makeJob(1), big));
+    const tables = db.prepare("SELECT count(*) FROM sqlite_schema WHERE name LIKE '%probe%'").pluck();
+    expect([store.workers().length, tables.get(), db.inTransaction]).toEqual([1, 0, false]);
+  });
+
+  test('leaves no transaction open behind a probe', async () => {
+    const bench = openBench();
+    const { db, clock, store } = bench;
+    const heal = await refusing(bench);
+    await clock.advance(5_000);
+    expect(db.inTransaction).toBe(false);
+    heal();
+    const healDrop = bench.fail('DROP TABLE storage_probe', 'SQLITE_FULL');
+    await clock.advance(5_000);
+    await expectRefused(store);
+    healDrop();
+    await clock.advance(5_000);
+    await put(store, makeJob(1));
+  });
+
+  test('is left alone once the store is closed', async () => {
+    const bench = openBench();
+    const heal = await refusing(bench);
+    await bench.store.close();
+    heal();
+    await bench.clock.advance(60_000);
+    expect(bench.logged).toEqual(['store.refusing']);
+    expect(openBench(bench.file).store.pendingJobs()).toEqual([]);
+  });
+});
+
+test('a lock that somebody else holds fails a group, and says nothing of the disk', async () => {
+  const { store, logged, file } = openBench();
+  const other = new Database(file);
+  other.exec('BEGIN IMMEDIATE');
+  await expect(put(store, makeJob(1))).rejects.toBeInstanceOf(StorageError);
+  other.close();
+  await put(store, makeJob(2));
+  expect([store.pendingJobs(), logged]).toEqual([[makeJob(2)], ['store.commit_failed']]);
+});
+
+describe('a disk that nobody knows any more what it holds', () => {
+  test.each(fatalCodes)('%s ends it all at once, and nobody is answered', async code => {
+    const { store, clock, logged, fatal, fail } = openBench();
+    const heal = fail('COMMIT', code);
+    const group = [follow(put(store, makeJob(1))), follow(put(store, makeJob(2)))];
+    await clock.settle();
+    heal();
+    group.push(follow(put(store, makeJob(3))));
+    await clock.advance(60_000);
+    expect(group.map(({ outcome }) => outcome)).toEqual(['none', 'none', 'none']);
+    expect(fatal).toEqual([expect.objectContaining({ code })]);
+    expect(logged).toEqual(['store.fatal']);
+  });
+
+  test('it may show while the disk is refusing changes', async () => {
+    const bench = openBench();
+    await refusing(bench);
+    bench.fail('CREATE TABLE storage_probe', 'SQLITE_IOERR_FSYNC');
+    await bench.clock.advance(60_000);
+    expect([bench.logged, bench.fatal.length]).toEqual([['store.refusing', 'store.fatal'], 1]);
+  });
+
+  test('it may show when a change is taken back', async () => {
+    const { store, clock, fatal, fail } = openBench();
+    fail('COMMIT', 'SQLITE_FULL');
+    fail('ROLLBACK', 'SQLITE_IOERR_FSYNC');
+    const written = follow(put(store, makeJob(1)));
+    await clock.settle();
+    expect([written.outcome, fatal.length]).toEqual(['none', 1]);
+  });
+
+  test('it is not written to by closing the store', async () => {
+    const bench = openBench();
+    const { store, file } = bench;
+    await put(store, makeJob(1));
+    const heal = bench.fail('COMMIT', 'SQLITE_IOERR_FSYNC');
+    void put(store, makeJob(2));
+    await bench.clock.settle();
+    heal();
+    const before = [file, `${file}-wal`].map(name => readFileSync(name));
+    await store.close();
+    expect([file, `${file}-wal`].map(name => readFileSync(name))).toEqual(before);
+    bench.db.close();
+    expect(openBench(file).store.job(jobId('j_1'))).toEqual(makeJob(1));
+  });
+
+  test('damage shows in reading, too', async () => {
+    const file = newFile();
+    const first = openSqliteStore(file, quietParts());
+    await putWorkers(first, 'w_1');
+    await put(first, makeJob(1));
+    await first.close();
+    const bench = openBench(file);
+    const root = Number(
+      bench.db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'jobs'").pluck().get(),
+    );
+    scribble(file, (root - 1) * 4_096, Buffer.alloc(4_096, 0x5a));
+    expect(bench.store.workers()).toHaveLength(1);
+    const all = { status: undefined, includeFinal: true, limit: 9, offset: 0 };
+    expect(() => bench.store.jobs(all)).toThrow('malformed');
+    expect([bench.logged, bench.fatal.length]).toEqual([['store.fatal'], 1]);
+  });
+});
+
+describe('the log of the database', () => {
+  const write = (store: Store, order: number, bytes: number): Promise<void> =>
+    store.write(tx =>
+      tx.insertJob(makeJob(order), { config: { text: 'x'.repeat(bytes) }, dataloader: null }),
+    );
+
+  test('is copied into the database before it is long, and written again from its beginning', async () => {
+    const { store, file, clock } = openBench();
+    for (let order = 1; order <= 40; order++) await write(store, order, 500_000);
+    await clock.settle();
+    expect(sizeOf(`${file}-wal`)).toBeLessThan(7_000_000);
+    expect(sizeOf(file)).toBeGreaterThan(14_000_000);
+  });
+
+  test('that somebody who reads for long has let grow shrinks again', async () => {
+    const { store, file, clock } = openBench();
+    const reader = new Database(file, { readonly: true });
+    onTestFinished(() => void reader.close());
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM jobs').get();
+    for (let order = 1; order <= 20; order++) await write(store, order, 1_000_000);
+    expect(sizeOf(`${file}-wal`)).toBeGreaterThan(18_000_000);
+    reader.exec('COMMIT');
+    for (let order = 21; order <= 24; order++) await write(store, order, 10);
+    await clock.settle();
+    await write(store, 25, 10);
+    expect(sizeOf(`${file}-wal`)).toBeLessThanOrEqual(16 * 1_048_576);
+  });
+
+  test.each([
+    ['SQLITE_FULL', ['store.refusing'], 0],
+    ['SQLITE_IOERR_FSYNC', ['store.fatal'], 1],
+    ['SQLITE_LOCKED', ['store.checkpoint_failed'], 0],
+  ])('when it can not be copied (%s) that is noticed', async (code, events, fatal) => {
+    const bench = openBench();
+    bench.fail('PRAGMA wal_checkpoint(PASSIVE)', code);
+    await write(bench.store, 1, 5_000_000);
+    await bench.clock.settle();
+    expect([bench.logged, bench.fatal.length]).toEqual([events, fatal]);
+  });
+
+  test('is copied at the end, where a failed fsync is noticed, too', async () => {
+    const bench = openBench();
+    await write(bench.store, 1, 10);
+    bench.fail('PRAGMA wal_checkpoint(PASSIVE)', 'SQLITE_IOERR_FSYNC');
+    await bench.store.close();
+    expect(bench.fatal).toHaveLength(1);
+    expect(sizeOf(`${bench.file}-wal`)).toBeGreaterThan(0);
+    bench.db.close();
+  });
+});
+
+test('a SQLite that syncs less than it was told is refused; its word before the first write is not taken', () => {
+  const { pragma } = Database.prototype;
+  const spy = vi.spyOn(Database.prototype, 'pragma').mockImplementation(function (
+    this: Database.Database,
+    source: string,
+    options?: Database.PragmaOptions,
+  ) {
+    return source.startsWith('synchronous = ') ? [] : pragma.call(this, source, options);
+  });
+  onTestFinished(() => spy.mockRestore());
+  expect(() => openSqliteStore(newFile(), quietParts())).toThrow('SQLite runs with synchronous=1, not FULL');
+});

@@ -1,0 +1,131 @@
+/** One orchestrator a folder, however it comes and goes. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, onTestFinished, test } from 'vitest';
+import { FolderInUse, lockFolder } from '../../../main/store/folder-lock.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import { modesIn } from './bench.ts';
+
+const since = '2026-01-01T12:00:00.000Z';
+const program = fileURLToPath(new URL('./lock-holder.ts', import.meta.url));
+
+interface Starter {
+  readonly child: ChildProcess;
+  next(): Promise<string>;
+  /** Lets it try; answers with what it says. */
+  go(): Promise<string>;
+}
+
+function start(folder: string): Starter {
+  const child = spawn(process.execPath, [program, folder, since], { stdio: ['pipe', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const next = async (): Promise<string> => String((await lines.next()).value);
+  return {
+    child,
+    next,
+    go() {
+      child.stdin.write('go\n');
+      return next();
+    },
+  };
+}
+
+function lock(folder: string) {
+  const held = lockFolder(folder, since);
+  onTestFinished(held.release);
+  return held;
+}
+
+function refusal(folder: string): string {
+  try {
+    lockFolder(folder, since).release();
+  } catch (cause) {
+    if (cause instanceof FolderInUse) return cause.message;
+    throw cause;
+  }
+  return 'none';
+}
+
+test('a second one is told who works on the folder, since when, and what to do', () => {
+  const folder = openFolder();
+  const held = lock(folder);
+  expect(refusal(folder)).toBe(
+    `The data folder ${folder} is in use by another orchestrator, process ${process.pid}, since ${since}: ` +
+      'use or stop that one, or give this one another --data-dir',
+  );
+  held.release();
+  held.release();
+  expect(refusal(folder)).toBe('none');
+});
+
+test.skipIf(process.platform === 'win32')('its files are for their owner’s eyes only', () => {
+  const folder = openFolder();
+  const umask = process.umask(0);
+  onTestFinished(() => void process.umask(umask));
+  lock(folder);
+  expect(modesIn(folder)).toEqual({ 'lock.db': '600', 'lock.json': '600' });
+});
+
+test('of 50 that start in one instant, one has it', { timeout: 60_000 }, async () => {
+  const folder = openFolder();
+  const starters = Array.from({ length: 50 }, () => start(folder));
+  for (const { next } of starters) expect(await next()).toBe('ready');
+  const said = await Promise.all(starters.map(({ go }) => go()));
+  expect(said.filter(line => line === 'won')).toHaveLength(1);
+  expect(said.filter(line => line.startsWith('lost: '))).toHaveLength(49);
+});
+
+test('one that is killed gives it up at once, and is not named any more', async () => {
+  const folder = openFolder();
+  const first = start(folder);
+  await first.next();
+  expect(await first.go()).toBe('won');
+  expect(refusal(folder)).toContain(`process ${first.child.pid}, since ${since}`);
+  first.child.kill('SIGKILL');
+  await once(first.child, 'exit');
+  // What it has left says its name still; the next holder has not written its own yet.
+  const left = readFileSync(join(folder, 'lock.json'), 'utf8');
+  const held = lock(folder);
+  writeFileSync(join(folder, 'lock.json'), left);
+  expect(refusal(folder)).toContain('another orchestrator, one that is just starting');
+  held.release();
+});
+
+test.each([
+  [JSON.stringify({ pid: 1, host: 'rig-7', since }), 'process 1 on rig-7, since'],
+  [JSON.stringify({ pid: 1, host: hostname(), since }), 'process 1, since'],
+  [JSON.stringify({ pid: 2 ** 22 + 1, host: hostname(), since }), 'one that is just starting'],
+  [JSON.stringify({ pid: 'x', host: 7 }), 'one that is just starting'],
+  ['null', 'one that is just starting'],
+  ['{"pid": 1', 'one that is just starting'],
+])('who has it is read from a file that is not believed blindly: %s', (text, said) => {
+  const folder = openFolder();
+  lock(folder);
+  writeFileSync(join(folder, 'lock.json'), text);
+  expect(refusal(folder)).toContain(`another orchestrator, ${said}`);
+});
+
+test('it lasts, although nothing in the program refers to it', () => {
+  const folder = openFolder();
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  lockFolder(folder, since);
+  for (let n = 0; n < 5; n++) collect();
+  expect(refusal(folder)).toContain(`process ${process.pid}`);
+  process.listeners('exit').at(-1)?.(0);
+  expect(refusal(folder)).toBe('none');
+});
+
+test('a lock file that is something else is refused by its name', () => {
+  const folder = openFolder();
+  writeFileSync(join(folder, 'lock.db'), 'a letter to my aunt, long enough to have a header\n'.repeat(20));
+  expect(() => lockFolder(folder, since)).toThrow(`${join(folder, 'lock.db')} is not a database`);
+});

@@ -1,0 +1,15 @@
+/** Locks the folder it is given, once it reads a line, and says how that went; then stays until it is killed. */
+import { once } from 'node:events';
+import { FolderInUse, lockFolder } from '../../../main/store/folder-lock.ts';
+
+const [, , folder = '', since = ''] = process.argv;
+process.stdout.write('ready\n');
+await once(process.stdin, 'data');
+try {
+  lockFolder(folder, since);
+  process.stdout.write('won\n');
+} catch (cause) {
+  if (!(cause instanceof FolderInUse)) throw cause;
+  process.stdout.write(`lost: ${cause.message}\n`);
+}
+setInterval(() => {}, 60_000);

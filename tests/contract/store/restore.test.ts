@@ -1,0 +1,187 @@
+/** What becomes of a damaged database at the start of an orchestrator. */
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type DataStore, openDataStore } from '../../../main/store/data-store.ts';
+import { openBackupFolder } from '../../../main/store/backups.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { listingLog, newFile, scribble } from './bench.ts';
+import { makeJob, makeWorker, put, putWorkers, quietParts, workerId } from './builders.ts';
+import { testSeal } from '../../support/seal.ts';
+
+const noonName = '2026-01-01T12-00-00Z';
+
+interface Opened extends DataStore {
+  readonly logged: readonly string[];
+}
+
+function open(file: string): Opened {
+  const logged: string[] = [];
+  const opened = openDataStore(file, {
+    clock: createVirtualClock(),
+    log: listingLog(logged),
+    seal: testSeal,
+    onFatal: () => {},
+  });
+  onTestFinished(() => opened.store.close());
+  return { ...opened, logged };
+}
+
+/** Each backup holds one worker more than the one before; the database, one more than the last, and a job. */
+async function database({ backups }: { readonly backups: number }): Promise<string> {
+  const file = newFile();
+  const folder = openBackupFolder(file, createVirtualClock());
+  const store = openSqliteStore(file, quietParts());
+  const { signal } = new AbortController();
+  for (let n = 1; n <= backups; n++) {
+    await putWorkers(store, `w_${n}`);
+    await folder.add('hourly', copy => store.copyTo(copy, signal), signal);
+  }
+  await putWorkers(store, 'w_last');
+  await put(store, makeJob(1));
+  await store.close();
+  return file;
+}
+
+const damage = (file: string): void => scribble(file, 4_096, Buffer.alloc(8_192, 0x5a));
+const backupsOf = (file: string): readonly string[] =>
+  readdirSync(join(dirname(file), 'backups')).map(name => join(dirname(file), 'backups', name));
+const workersIn = ({ store }: DataStore): readonly string[] => store.workers().map(({ id }) => id);
+
+/** All files, by what they hold. */
+const snapshot = (file: string): readonly unknown[] =>
+  readdirSync(dirname(file), { recursive: true })
+    .map(name => join(dirname(file), String(name)))
+    .filter(name => statSync(name).isFile())
+    .map(name => [name, readFileSync(name).toString('base64')]);
+
+describe('a damaged database', () => {
+  test('is set aside whole, and the newest backup takes its place', async () => {
+    const file = await database({ backups: 2 });
+    damage(file);
+    writeFileSync(`${file}-wal`, 'its log');
+    const was = readFileSync(file);
+    const opened = open(file);
+    const aside = `${file}.damaged-${noonName}`;
+    expect(opened.restored).toEqual({
+      damage: expect.stringContaining('is damaged: '),
+      setAside: aside,
+      backup: backupsOf(file).at(-1),
+      backupAt: Date.UTC(2026, 0, 1, 12),
+    });
+    expect(opened.logged).toEqual(['store.restored']);
+    expect(workersIn(opened)).toEqual(['w_1', 'w_2']);
+    expect(readFileSync(aside).equals(was)).toBe(true);
+    expect(readFileSync(`${aside}-wal`, 'utf8')).toBe('its log');
+    await opened.store.write(tx => tx.insertWorker(makeWorker({ id: workerId('w_new') }), 'new'));
+    await opened.store.close();
+    const again = open(file);
+    expect(again.restored).toBeNull();
+    expect(workersIn(again)).toEqual(['w_1', 'w_2', 'w_new']);
+  });
+
+  test('is replaced by a file for its owner’s eyes only', async () => {
+    const file = await database({ backups: 1 });
+    damage(file);
+    for (const backup of backupsOf(file)) chmodSync(backup, 0o644);
+    open(file);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  test('is replaced by an older backup when newer ones are damaged, too, or of a later version', async () => {
+    const file = await database({ backups: 3 });
+    const [, second = '', third = ''] = backupsOf(file);
+    damage(third);
+    const db = new Database(second);
+    db.pragma('user_version = 99');
+    db.close();
+    truncateSync(file, 5_000);
+    const opened = open(file);
+    expect(workersIn(opened)).toEqual(['w_1']);
+    expect(opened.logged).toEqual(['backup.unusable', 'backup.unusable', 'store.restored']);
+  });
+
+  test('is set aside beside those that were set aside before', async () => {
+    const file = await database({ backups: 1 });
+    for (const times of [1, 2, 3]) {
+      writeFileSync(file, `damaged for the ${times}. time`);
+      await open(file).store.close();
+    }
+    const read = (suffix: string): string => readFileSync(`${file}.damaged-${noonName}${suffix}`, 'utf8');
+    expect([read(''), read('-2'), read('-3')].map(text => text.at(-7))).toEqual(['1', '2', '3']);
+  });
+
+  test.each([
+    ['is missing', (file: string) => rmSync(file)],
+    ['is empty', (file: string) => truncateSync(file, 0)],
+  ])('that %s although there are backups is restored, too', async (what, ruin) => {
+    const file = await database({ backups: 1 });
+    ruin(file);
+    const opened = open(file);
+    expect(opened.restored?.damage).toBe(what);
+    expect(opened.restored?.setAside).toBe(what === 'is empty' ? `${file}.damaged-${noonName}` : null);
+    expect(workersIn(opened)).toEqual(['w_1']);
+  });
+
+  test.each([
+    ['none', 0],
+    ['none that is whole', 2],
+  ])('of which there is no backup, or %s, is refused, and nothing changes', async (_what, backups) => {
+    const file = await database({ backups });
+    damage(file);
+    if (backups > 0) for (const backup of backupsOf(file)) damage(backup);
+    const before = snapshot(file);
+    expect(() => open(file)).toThrow(
+      new RegExp(
+        `^${file} is damaged: .*no whole backup in ${join(dirname(file), 'backups')}.*Nothing was changed`,
+      ),
+    );
+    expect(snapshot(file)).toEqual(before);
+  });
+});
+
+describe('a restoration that was cut off', () => {
+  /** The steps of a restoration; the process dies after any of them. */
+  const steps: readonly (readonly [string, (file: string) => void])[] = [
+    ['copying the backup', file => copyFileSync(backupsOf(file)[0] ?? '', `${file}.restoring`)],
+    ['moving the database', file => renameSync(file, `${file}.damaged-before`)],
+    ['moving its log', file => renameSync(`${file}-wal`, `${file}.damaged-before-wal`)],
+    ['putting the backup in its place', file => renameSync(`${file}.restoring`, file)],
+  ];
+
+  test.each(steps.map(([what], index) => [what, index + 1] as const))(
+    'by %s comes to its end',
+    async (_what, done) => {
+      const file = await database({ backups: 1 });
+      damage(file);
+      writeFileSync(`${file}-wal`, 'its log');
+      for (const [, step] of steps.slice(0, done)) step(file);
+      const opened = open(file);
+      expect(workersIn(opened)).toEqual(['w_1']);
+      expect(existsSync(`${file}.restoring`)).toBe(false);
+      // Whatever was damaged is there still.
+      const kept = readdirSync(dirname(file)).filter(name => name.includes('.damaged-'));
+      expect(kept.filter(name => name.endsWith('-wal'))).toHaveLength(1);
+      expect(kept.filter(name => !name.endsWith('-wal'))).toHaveLength(1);
+    },
+  );
+});
+
+test('a database that is whole is left alone', async () => {
+  const file = await database({ backups: 1 });
+  const opened = open(file);
+  expect([opened.restored, opened.logged, workersIn(opened)]).toEqual([null, [], ['w_1', 'w_last']]);
+});

@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  type Backup,
+  backupName,
+  fileTime,
+  nextBackupInMs,
+  parseBackupName,
+  planRetention,
+} from '../../../main/store/backup-plan.ts';
+
+const hourMs = 3_600_000;
+const noon = Date.UTC(2026, 0, 31, 12);
+
+const make = (number: number, at: number, kind: Backup['kind'] = 'hourly'): Backup => ({
+  name: backupName(kind, number, at),
+  kind,
+  number,
+  at,
+});
+/** One an hour, the last of them at noon. */
+const hourly = (count: number): readonly Backup[] =>
+  Array.from({ length: count }, (_, index) => make(index + 1, noon - (count - 1 - index) * hourMs));
+const kept = (backups: readonly Backup[]): readonly number[] => {
+  const dropped = new Set(planRetention(backups));
+  return backups.filter(backup => !dropped.has(backup)).map(({ number }) => number);
+};
+
+describe('names', () => {
+  test('say kind, order and time, and sort by order', () => {
+    expect(backupName('hourly', 42, noon)).toBe('hourly-000042-2026-01-31T12-00-00Z.db');
+    expect(fileTime(noon + 999)).toBe('2026-01-31T12-00-00Z');
+    expect(backupName('before-schema-3', 7, noon)).toBe('before-schema-3-000007-2026-01-31T12-00-00Z.db');
+  });
+
+  test.each([make(1, noon), make(1_234_567, noon, 'before-schema-12')])(
+    'can be read again: $name',
+    backup => {
+      expect(parseBackupName(backup.name)).toEqual(backup);
+    },
+  );
+
+  test.each([
+    '',
+    'unfinished',
+    'trainyard.db',
+    'hourly-000042-2026-01-31T12-00-00Z.db-wal',
+    'hourly-42-2026-01-31T12-00-00Z.db',
+    'hourly-000042-2026-13-31T12-00-00Z.db',
+    'daily-000042-2026-01-31T12-00-00Z.db',
+    'before-schema--000042-2026-01-31T12-00-00Z.db',
+  ])('of other files are passed over: %s', name => {
+    expect(parseBackupName(name)).toBeNull();
+  });
+});
+
+describe('retention', () => {
+  test('keeps 24 hours', () => {
+    expect(planRetention(hourly(24))).toEqual([]);
+    expect(planRetention([])).toEqual([]);
+  });
+
+  test('and the last one of each of 7 days, today included', () => {
+    // The last of yesterday was made at 23:00, 13 hours before number 300; the last of each day before, 24 hours earlier.
+    const lastOfDays = [167, 191, 215, 239, 263, 287];
+    const newest = Array.from({ length: 24 }, (_, index) => 277 + index);
+    expect(kept(hourly(300))).toEqual([...lastOfDays.filter(number => number < 277), ...newest]);
+  });
+
+  test('does not count days without any', () => {
+    const weekly = Array.from({ length: 40 }, (_, index) => make(index + 1, noon + index * 7 * 24 * hourMs));
+    expect(kept(weekly)).toEqual(Array.from({ length: 24 }, (_, index) => 17 + index));
+    const busy = [
+      ...weekly,
+      ...Array.from({ length: 24 }, (_, index) => make(41 + index, noon + 280 * 24 * hourMs)),
+    ];
+    expect(kept(busy)).toEqual([
+      35,
+      36,
+      37,
+      38,
+      39,
+      40,
+      ...Array.from({ length: 24 }, (_, index) => 41 + index),
+    ]);
+  });
+
+  test('goes by the order in which they were made, whatever the clock said', () => {
+    const backwards = Array.from({ length: 30 }, (_, index) => make(index + 1, noon - index * 1_000));
+    expect(kept(backwards)).toEqual(Array.from({ length: 24 }, (_, index) => 7 + index));
+  });
+
+  test('never touches one that was made before a change of schema', () => {
+    const before = Array.from({ length: 40 }, (_, index) =>
+      make(index + 1, noon, `before-schema-${index + 2}`),
+    );
+    expect(planRetention([...before, ...hourly(24).map(({ at, number }) => make(number + 40, at))])).toEqual(
+      [],
+    );
+  });
+
+  test('drops only hourly ones, keeps the newest, and has nothing more to drop when asked again', () => {
+    const backups = fc
+      .array(fc.tuple(fc.integer({ min: 0, max: 60 * 24 }), fc.boolean()), { maxLength: 120 })
+      .map(list =>
+        list.map(([hours, h], index) =>
+          make(index + 1, noon + hours * hourMs, h ? 'hourly' : 'before-schema-2'),
+        ),
+      );
+    fc.assert(
+      fc.property(backups, all => {
+        const dropped = new Set(planRetention(all));
+        const left = all.filter(backup => !dropped.has(backup));
+        expect(left.filter(({ kind }) => kind === 'hourly').length).toBeLessThanOrEqual(31);
+        expect([...dropped].every(({ kind }) => kind === 'hourly')).toBe(true);
+        expect(left.at(-1)).toBe(all.at(-1));
+        expect(planRetention(left)).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe('the next one is due', () => {
+  test('at once when there is none', () => {
+    expect(nextBackupInMs([], noon)).toBe(0);
+  });
+
+  test('an hour after the newest one, of whatever kind', () => {
+    const backups = [
+      make(3, noon - 20 * 60_000, 'before-schema-2'),
+      make(2, noon - 2 * hourMs),
+      make(1, noon - 1),
+    ];
+    expect(nextBackupInMs(backups, noon)).toBe(40 * 60_000);
+    expect(nextBackupInMs(backups.slice(1), noon)).toBe(0);
+  });
+
+  test('at once when the newest lies in the future: the clock was wrong when it was made', () => {
+    expect(nextBackupInMs([make(1, noon + 1)], noon)).toBe(0);
+    expect(nextBackupInMs([make(1, noon)], noon)).toBe(hourMs);
+  });
+});
