@@ -206,8 +206,12 @@ export const queueApi = {
   }),
 };
 
-/** One act or transition, as it was written down. */
-const AuditEntry = z.object({
+/**
+ * One act or transition, as it was written down.
+ *
+ * @internal
+ */
+export const AuditEntry = z.object({
   seq: z.number(),
   at: z.iso.datetime(),
   event_type: z.string(),

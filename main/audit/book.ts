@@ -20,8 +20,6 @@ export function createAuditBook(trail: AuditTrail, seal: AuditSeal): AuditBook {
       return { entries: rows.map(entryOf), total };
     },
     async verify() {
-      // What is written from here on is for the next check.
-      const last = trail.lastSeq();
       let before: AuditRow | null = null;
       let checked = 0;
       const bad = (seq: number, problem: string): Verdict => ({
@@ -30,19 +28,20 @@ export function createAuditBook(trail: AuditTrail, seal: AuditSeal): AuditBook {
         first_bad: { seq, problem },
       });
       for (;;) {
-        const page: readonly AuditRow[] = trail.after(before?.seq ?? 0, pageSize);
+        // Numbers begin with 1: what stands below was never written here.
+        const page: readonly AuditRow[] = trail.after(before?.seq ?? Number.MIN_SAFE_INTEGER, pageSize);
         for (const row of page) {
-          if (row.seq > last) break;
-          const due: number = (before?.seq ?? 0) + 1;
-          if (row.seq !== due) return bad(due, 'the row is missing');
+          const due = checked + 1;
+          if (row.seq < due) return bad(row.seq, 'the row was put in');
+          if (row.seq > due) return bad(due, 'the row is missing');
           if (seal(before?.hash ?? null, row) !== row.hash) return bad(row.seq, 'the row was changed');
           checked += 1;
           before = row;
         }
-        if (page.length < pageSize || checked === last) break;
+        if (page.length < pageSize) break;
         await nextTurn();
       }
-      return checked === last
+      return checked >= trail.lastSeq()
         ? { valid: true, checked, first_bad: null }
         : bad(checked + 1, 'the newest rows are missing');
     },
@@ -53,7 +52,7 @@ const nextTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolv
 
 const entryOf = (row: AuditRow): ReplyOf<typeof auditApi.list>['entries'][number] => ({
   seq: row.seq,
-  at: new Date(row.at).toISOString(),
+  at: isoOf(row.at),
   event_type: row.type,
   actor_type: row.actor_type,
   actor_id: row.actor_id,
@@ -63,6 +62,12 @@ const entryOf = (row: AuditRow): ReplyOf<typeof auditApi.list>['entries'][number
   details: detailsOf(row.details),
   hash: row.hash,
 });
+
+/** Times that RFC 3339 can write: the years 0 to 9999. */
+const earliest = Date.parse('0000-01-01T00:00:00.000Z');
+const latest = Date.parse('9999-12-31T23:59:59.999Z');
+
+const isoOf = (at: number): string => new Date(Math.min(Math.max(at, earliest), latest)).toISOString();
 
 /** A row that somebody has edited must not keep the others from being read. */
 function detailsOf(text: string): Record<string, unknown> {

@@ -80,13 +80,12 @@ export function tellJob(
   details: Details = {},
 ): void {
   const at = core.clock.wall();
-  const fact = {
-    workerId: job.attempt?.workerId ?? null,
-    attempt: job.attempt?.n ?? 0,
-    cause: 'cause' in job ? job.cause : (job.attempt?.end?.cause ?? null),
-  };
-  const event = tx.appendEvent({ kind: 'job', type, jobId: job.id, ...fact }, at);
-  if (type !== 'job.progress') noteJob(core, tx, type, job.id, actor, { ...fact, ...details });
+  const workerId = job.attempt?.workerId ?? null;
+  const attempt = job.attempt?.n ?? 0;
+  const cause = 'cause' in job ? job.cause : (job.attempt?.end?.cause ?? null);
+  const event = tx.appendEvent({ kind: 'job', type, jobId: job.id, workerId, attempt, cause }, at);
+  if (type !== 'job.progress')
+    noteJob(core, tx, type, job.id, actor, { worker_id: workerId, attempt, cause, ...details });
   tx.afterCommit(() => core.feed.publish(event));
 }
 

@@ -4,7 +4,7 @@ import { dispatch } from './dispatch.ts';
 import { isLive, type LiveJob, type MonoMs, system, type Worker } from './model.ts';
 import type { Tx } from './ports.ts';
 import { planRecovery, type RecoveryAction, type WatchedAttempt, type WatchedWorker } from './recovery.ts';
-import { applyEvent, sendOffer } from './transitions.ts';
+import { applyEvent, beginningOf, sendOffer } from './transitions.ts';
 import { removeWorker } from './worker-admin.ts';
 import { sayGoodbye } from './worker-calls.ts';
 
@@ -80,23 +80,22 @@ function watched(core: Core): readonly WatchedWorker[] {
         offlineAt: presence.contactAt + patience.offlineMs,
         takeoverAt: presence.contactAt + patience.takeoverMs,
         removeAt: core.deadlines.removal.get(id) ?? null,
-        attempt: live && watchedAttempt(core, live),
+        attempt: live && watchedAttempt(core, worker, live),
       },
     ];
   });
 }
 
-function watchedAttempt(core: Core, live: LiveJob): WatchedAttempt {
-  const { begun, drain } = core.deadlines;
-  const begunAt = begun.get(live.id);
+function watchedAttempt(core: Core, worker: Worker, live: LiveJob): WatchedAttempt {
+  const begunAt = beginningOf(core, live);
   const { timeoutMs } = live.spec;
-  const offer = core.presence.offerOf(live.attempt.workerId);
+  const offer = core.presence.offerOf(worker.id);
   return {
     jobId: live.id,
     status: live.status,
     offer: offer?.attemptId === live.attempt.id ? offer : null,
-    timeoutAt: begunAt === undefined || timeoutMs === null ? null : begunAt + timeoutMs,
-    drainAt: drain.get(live.attempt.workerId) ?? null,
+    timeoutAt: begunAt === null || timeoutMs === null ? null : begunAt + timeoutMs,
+    drainAt: worker.drain === null ? null : (core.deadlines.drain.get(worker.id) ?? null),
   };
 }
 
@@ -120,10 +119,17 @@ function act(core: Core, tx: Tx, action: RecoveryAction): void {
   if (action.kind === 'takeover') {
     if (silentMs >= patience.takeoverMs) applyEvent(core, tx, job, { type: 'lost' }, system);
   } else if (action.kind === 'stop') {
-    applyEvent(core, tx, job, { type: 'stop', why: action.why }, system);
+    if (isOverdue(core, worker, job, action.why))
+      applyEvent(core, tx, job, { type: 'stop', why: action.why }, system);
   } else if (job.status === 'dispatched' && core.presence.offerOf(worker.id)?.attemptId === job.attempt.id) {
     actOnOffer(core, tx, worker, job, action.kind);
   }
+}
+
+function isOverdue(core: Core, worker: Worker, job: LiveJob, why: 'timeout' | 'drain'): boolean {
+  const { timeoutAt, drainAt } = watchedAttempt(core, worker, job);
+  const at = why === 'timeout' ? timeoutAt : drainAt;
+  return at !== null && at <= core.clock.mono();
 }
 
 const isForgotten = (core: Core, tx: Tx, worker: Worker): boolean =>

@@ -113,7 +113,7 @@ function newJob(core: Core, order: number, request: SubmitRequest): PendingJob {
       maxRetries: request.max_retries,
       retryOn: request.retry_on,
       onLostContact: request.on_lost_contact,
-      timeoutMs: request.timeout_s === undefined ? null : request.timeout_s * 1000,
+      timeoutMs: request.timeout_s === undefined ? null : Math.round(request.timeout_s * 1000),
     },
     queuedAt: core.clock.wall(),
     notBefore: 0,

@@ -96,7 +96,10 @@ export interface Read {
 export interface Tx extends Read {
   insertWorker(worker: Worker, tokenHash: string): void;
   updateWorker(worker: Worker): void;
-  /** With `keepOld` the token so far goes on to work beside the new one, until `dropOldToken`. */
+  /**
+   * With `keepOld` the token so far goes on to work beside the new one, until `dropOldToken`; where one was kept before,
+   * that one does, because it is the one that the agent has.
+   */
   setTokenHash(worker: WorkerId, hash: string, keepOld: boolean): void;
   /** False when there was none. */
   dropOldToken(worker: WorkerId): boolean;

@@ -19,7 +19,6 @@ interface Accepted {
 export function createReports(core: Core, progress: ProgressBook) {
   return async (id: WorkerId, jobId: JobId, report: StatusReport): Promise<Outcome<Accepted>> => {
     core.presence.heard(id, core.clock.mono());
-    core.presence.clearAbsence(id);
     const outcome = await core.store.write((tx): Outcome<Accepted> => {
       const worker = tx.worker(id);
       if (worker === null) return refuse('token_invalid', 'Invalid token: the worker was deleted');
@@ -31,6 +30,7 @@ export function createReports(core: Core, progress: ProgressBook) {
         noteRefused(core, tx, worker, job, report, refusal.refusal.code);
         return refusal;
       }
+      if (isLive(job)) core.presence.clearAbsence(id);
       const answered = answer(apply(core, tx, worker, job, report, progress));
       dispatch(core, tx);
       return answered;
@@ -70,8 +70,10 @@ function authority(tx: Tx, worker: Worker, job: Job, report: StatusReport): Retu
   if (report.attempt_id && report.attempt_id !== attempt.id) {
     return superseded(`A newer attempt of job ${job.id} has begun: stop the trainer of the older one`);
   }
-  // The former holder of a pending job may go on with it only while it has not been given another one.
-  const busyElsewhere = job.status === 'pending' && tx.liveJobOf(worker.id) !== null;
+  // The former holder of a pending job may go on with it only while it has not been given another one; an end needs no
+  // place there.
+  const goesOn = job.status === 'pending' && !isFinal(report.status);
+  const busyElsewhere = goesOn && tx.liveJobOf(worker.id) !== null;
   return busyElsewhere ? superseded(`Worker ${worker.name} was given another job meanwhile`) : null;
 }
 
@@ -105,7 +107,7 @@ function eventOf(report: StatusReport, worker: Worker, job: Job): JobEvent {
     case 'running':
       return { type: 'run' };
     case 'completed':
-      return { type: 'complete', end: isLive(job) ? endOf(report) : null };
+      return { type: 'complete', end: endOf(report) };
     case 'failed':
       return { type: 'fail', end: endOf(report) };
     case 'cancelled':

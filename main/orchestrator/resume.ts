@@ -1,13 +1,8 @@
 import type { Core } from './core.ts';
-import type { LiveJob, PendingJob, WallMs, Worker } from './model.ts';
+import { passed } from './deadlines.ts';
+import type { LiveJob, PendingJob, Worker } from './model.ts';
+import { beginningOf } from './transitions.ts';
 import { awaitFirst } from './worker-admin.ts';
-
-/**
- * How long a span has lasted by the wall clock, the only one that outlives the process. It may have been set meanwhile:
- * nothing lasts less than no time, or longer than its span.
- */
-const passed = (since: WallMs, spanMs: number, wall: WallMs): number =>
-  Math.min(Math.max(wall - since, 0), spanMs);
 
 /** No job waits longer than the longest backoff, whatever the clock said when it was set. */
 const longestBackoffMs = 600_000;
@@ -15,7 +10,7 @@ const longestBackoffMs = 600_000;
 /** Takes up the deadlines that the last run of the orchestrator left. */
 export function resumeDeadlines(core: Core): void {
   for (const job of core.store.pendingJobs()) resumeBackoff(core, job);
-  for (const job of core.store.liveJobs()) resumeTimeout(core, job);
+  for (const job of core.store.liveJobs()) resumeAttempt(core, job);
   for (const worker of core.store.workers()) resumeWorker(core, worker);
 }
 
@@ -26,10 +21,14 @@ function resumeBackoff(core: Core, job: PendingJob): void {
   core.later(delayMs);
 }
 
-function resumeTimeout(core: Core, { id, attempt, spec }: LiveJob): void {
-  if (attempt.startedAt === null) return;
-  const ranMs = passed(attempt.startedAt, spec.timeoutMs ?? Number.POSITIVE_INFINITY, core.clock.wall());
-  core.deadlines.begun.set(id, core.clock.mono() - ranMs);
+function resumeAttempt(core: Core, job: LiveJob): void {
+  const { begun, unconfirmed } = core.deadlines;
+  const begunAt = beginningOf(core, job);
+  if (begunAt !== null) begun.set(job.id, begunAt);
+  if (job.status !== 'cancelling') return;
+  const { unconfirmedMs } = core.times;
+  const waitedMs = passed(job.stop.since, unconfirmedMs, core.clock.wall());
+  unconfirmed.set(job.id, core.clock.mono() + unconfirmedMs - waitedMs);
 }
 
 function resumeWorker(core: Core, worker: Worker): void {

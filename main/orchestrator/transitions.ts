@@ -1,6 +1,7 @@
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
 import { type Core, tellJob, tellWorker } from './core.ts';
 import { type Advance, advance, type JobEvent } from './job-lifecycle.ts';
+import { passed } from './deadlines.ts';
 import {
   type Actor,
   asWorker,
@@ -8,6 +9,7 @@ import {
   type Job,
   leavesAfterJob,
   type LiveJob,
+  type MonoMs,
   system,
   type Worker,
 } from './model.ts';
@@ -34,20 +36,36 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
   return step;
 }
 
+/** When the attempt of a job began, as far as is known; null when it has not. */
+export function beginningOf(core: Core, job: LiveJob): MonoMs | null {
+  const { startedAt } = job.attempt;
+  if (startedAt === null) return null;
+  const ranMs = passed(startedAt, job.spec.timeoutMs ?? Number.POSITIVE_INFINITY, core.clock.wall());
+  return core.deadlines.begun.get(job.id) ?? core.clock.mono() - ranMs;
+}
+
 /** Deadlines are kept on the clock that never jumps; the stored times are for people and for the next start. */
 function noteDeadlines(core: Core, tx: Tx, job: Job): void {
-  const { backoff, begun } = core.deadlines;
-  const now = core.clock.mono();
+  const { backoff, begun, unconfirmed } = core.deadlines;
   if (isLive(job)) {
+    if (job.status === 'cancelling') unconfirmed.set(job.id, core.clock.mono() + core.times.unconfirmedMs);
+    const begunAt = beginningOf(core, job);
     backoff.delete(job.id);
-    if (job.attempt.startedAt !== null && !begun.has(job.id)) begun.set(job.id, now);
-    if (job.spec.timeoutMs !== null) tx.afterCommit(() => core.lookWithin(0));
+    tx.afterCommit(() => {
+      if (begunAt === null) begun.delete(job.id);
+      else begun.set(job.id, begunAt);
+      if (job.spec.timeoutMs !== null || core.deadlines.drain.has(job.attempt.workerId)) core.lookWithin(0);
+    });
     return;
   }
+  tx.afterCommit(() => unconfirmed.delete(job.id));
+  // What was given up may still run, and come back.
+  if (job.attempt?.end?.outcome !== 'given_up') tx.afterCommit(() => begun.delete(job.id));
   const delayMs = job.status === 'pending' ? job.notBefore - core.clock.wall() : 0;
+  // At once: a dispatch in this very transaction must not miss it.
   if (delayMs <= 0) backoff.delete(job.id);
   else {
-    backoff.set(job.id, now + delayMs);
+    backoff.set(job.id, core.clock.mono() + delayMs);
     tx.afterCommit(() => core.later(delayMs));
   }
 }
@@ -93,14 +111,13 @@ function acknowledge(core: Core, tx: Tx, job: LiveJob): void {
 }
 
 function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
-  const begunAt = core.deadlines.begun.get(job.id);
-  core.deadlines.begun.delete(job.id);
   acknowledge(core, tx, job);
   const worker = tx.worker(job.attempt.workerId);
   if (worker === null) return;
   if (tx.dropOldToken(worker.id)) tx.afterCommit(() => core.presence.hangUp(worker.id));
   if (next.attempt?.end?.outcome !== 'withdrawn') {
-    const ranMs = begunAt === undefined ? null : core.clock.mono() - begunAt;
+    const begunAt = beginningOf(core, job);
+    const ranMs = begunAt === null ? null : core.clock.mono() - begunAt;
     judge(core, tx, { ...worker, served: true }, next, ranMs);
   }
   const settleMs = settleTime(core, worker, job);
@@ -149,7 +166,7 @@ export function release(core: Core, tx: Tx, id: Worker['id']): void {
 /** Notes contact with a worker that was given up for gone. */
 export function welcome(core: Core, tx: Tx, worker: Worker): void {
   if (worker.gone === null) return;
-  core.deadlines.removal.delete(worker.id);
+  tx.afterCommit(() => core.deadlines.removal.delete(worker.id));
   tx.updateWorker({ ...worker, gone: null, lastContactAt: core.clock.wall() });
   tellWorker(core, tx, 'worker.back', worker.id, asWorker(worker.id));
 }

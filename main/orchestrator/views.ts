@@ -16,6 +16,7 @@ import {
 } from './model.ts';
 import type { Read } from './ports.ts';
 import { type Candidate, whyWaiting } from './waiting.ts';
+import { isDispatchable } from './worker-status.ts';
 
 const isoOrNull = (core: Core, at: WallMs | null): string | null => (at === null ? null : core.clock.iso(at));
 
@@ -32,12 +33,12 @@ export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
     const since = lastContact(core, worker) ?? core.clock.wall();
     return { kind: 'silent', since: core.clock.iso(since), until, releasable: true };
   }
-  const waitedMs = core.clock.wall() - job.stop.since;
+  const releasableAt = core.deadlines.unconfirmed.get(job.id) ?? Number.POSITIVE_INFINITY;
   return {
     kind: 'unconfirmed',
     since: core.clock.iso(job.stop.since),
     until,
-    releasable: silent || waitedMs >= core.times.unconfirmedMs,
+    releasable: silent || releasableAt <= core.clock.mono(),
   };
 }
 
@@ -101,6 +102,14 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
   };
 }
 
+/** As dispatch sees it: one that is idle may get no job all the same. */
+function dispatchStatus(core: Core, read: Read, worker: Worker): Candidate['status'] {
+  const derived = statusOf(core, read, worker);
+  const trialAt = core.deadlines.trial.get(worker.id) ?? null;
+  const refused = derived.status === 'idle' && !isDispatchable(derived, worker, trialAt, core.clock.mono());
+  return refused ? 'quarantined' : derived.status;
+}
+
 const ageS = (ms: number): number => Math.round(ms / 100) / 10;
 
 /** Views of jobs that share what is costly: why a shape waits is worked out once. */
@@ -109,7 +118,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
   const candidates = lazily(() =>
     read.workers().map(
       (worker): Candidate => ({
-        status: statusOf(core, read, worker).status,
+        status: dispatchStatus(core, read, worker),
         // What a worker that never came has is not known: it is not held against it.
         offering: {
           gpuCount: worker.agent?.capabilities.gpuCount ?? Number.POSITIVE_INFINITY,
@@ -119,8 +128,10 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     ),
   );
   const reasonOf = (job: PendingJob): string => {
-    if (job.notBefore > core.clock.wall())
-      return `Waits until ${core.clock.iso(job.notBefore)} before the next attempt`;
+    // As dispatch sees it: the wall clock may have been set since.
+    const waitMs = (core.deadlines.backoff.get(job.id) ?? 0) - core.clock.mono();
+    if (waitMs > 0)
+      return `Waits until ${core.clock.iso(core.clock.wall() + waitMs)} before the next attempt`;
     const shape = shapeOf(job.spec.requirements);
     const reason = reasons.get(shape) ?? whyWaiting(job.spec.requirements, candidates());
     reasons.set(shape, reason);

@@ -3,7 +3,7 @@ import type { WorkerStatus } from '../../protocol/worker.ts';
 import { compileMatcher, type Mismatch, type Offering } from './matching.ts';
 
 export interface Candidate {
-  readonly status: WorkerStatus;
+  readonly status: WorkerStatus | 'quarantined';
   readonly offering: Offering;
 }
 

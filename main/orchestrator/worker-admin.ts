@@ -60,9 +60,9 @@ export function createWorkerAdmin(core: Core) {
         strikes: [],
         quarantine: null,
       };
-      awaitFirst(core, worker, 0);
       await core.store.write(tx => {
         tx.insertWorker(worker, hash);
+        tx.afterCommit(() => awaitFirst(core, worker, 0));
         const { name, worker_type: type, labels } = wanted;
         tellWorker(core, tx, 'worker.created', worker.id, by, { name, type, labels });
       });
@@ -90,7 +90,7 @@ export function createWorkerAdmin(core: Core) {
       change(id, (tx, worker) => {
         if (worker.drain === null) return;
         tx.updateWorker({ ...worker, drain: null });
-        core.deadlines.drain.delete(id);
+        tx.afterCommit(() => core.deadlines.drain.delete(id));
         tellWorker(core, tx, 'worker.undrained', id, by);
       }),
 
@@ -117,8 +117,11 @@ function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: Drain
     drain: { reason: said, by: author, since: core.clock.wall(), deadlineMs },
   });
   if (deadlineMs !== null) {
-    core.deadlines.drain.set(worker.id, core.clock.mono() + deadlineMs);
-    tx.afterCommit(() => core.lookWithin(deadlineMs));
+    const at = core.clock.mono() + deadlineMs;
+    tx.afterCommit(() => {
+      core.deadlines.drain.set(worker.id, at);
+      core.lookWithin(deadlineMs);
+    });
   }
   const deadlineS = deadlineMs === null ? null : deadlineMs / 1000;
   tellWorker(core, tx, 'worker.draining', worker.id, by, { reason: said, deadline_s: deadlineS });
@@ -188,6 +191,7 @@ export function removeWorker(core: Core, tx: Tx, worker: Worker, by: Actor): voi
 export function awaitFirst(core: Core, { id, type }: Worker, ageMs: number): void {
   const { firstContactMs, removalMs, takeoverMs } = core.times;
   const now = core.clock.mono();
+  // The health loop looks after those alone that are in this book.
   core.presence.grant(id, now);
   core.deadlines.firstContact.set(id, now + Math.max(0, firstContactMs - ageMs));
   if (type === 'ephemeral')

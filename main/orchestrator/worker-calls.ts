@@ -24,14 +24,17 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     said: Registration,
     address: string | null = null,
   ): Promise<Outcome<RegisterReply>> => {
-    // Asked before this call counts as contact itself.
+    // Asked before this call counts as contact, and again where it decides.
     const before = core.store.worker(id);
     const rival = before !== null && isRival(core, before, said, address);
-    if (!rival) core.presence.heard(id, core.clock.mono());
+    if (before !== null && !rival) core.presence.heard(id, core.clock.mono());
     return core.store.write(tx => {
       const known = tx.worker(id);
       if (known === null) return gone;
-      if (rival) return turnAway(core, tx, known, said, address);
+      if (rival || isReplaced(known, before)) {
+        if (isRival(core, known, said, address)) return turnAway(core, tx, known, said, address);
+        core.presence.heard(id, core.clock.mono());
+      }
       const worker = introduce(core, tx, known, said, address);
       const verdict = reconcile(core, tx, worker, said);
       dispatch(core, tx);
@@ -129,8 +132,10 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration, addres
     },
   };
   tx.updateWorker(worker);
-  core.deadlines.removal.delete(worker.id);
-  core.deadlines.firstContact.delete(worker.id);
+  tx.afterCommit(() => {
+    core.deadlines.removal.delete(worker.id);
+    core.deadlines.firstContact.delete(worker.id);
+  });
   core.presence.clearAbsence(worker.id);
   const actor = { type: 'worker', id: worker.id, address } as const;
   tellWorker(core, tx, 'worker.registered', worker.id, actor, { host: said.host, protocol: said.protocol });
@@ -150,6 +155,11 @@ function isRival(core: Core, known: Worker, said: Registration, address: string 
   if (core.clock.mono() - metAt >= core.times.incumbentMs) return false;
   return machineOf(said, address) !== machineOf(known.agent, known.agent.address);
 }
+
+/** Whether another machine has joined as this worker since it was looked at. */
+const isReplaced = ({ agent }: Worker, before: Worker | null): boolean =>
+  agent !== null &&
+  (!before?.agent || machineOf(agent, agent.address) !== machineOf(before.agent, before.agent.address));
 
 function turnAway(
   core: Core,
@@ -172,9 +182,7 @@ function turnAway(
 function noticeAbsence(core: Core, worker: Worker): boolean {
   const now = core.clock.mono();
   const since = core.presence.noteAbsence(worker.id, now);
-  // Nothing that it had sent before so long a silence is still on its way.
-  const isBack = worker.gone !== null && worker.agent?.protocol === 2;
-  if (!isBack && now - since < core.times.absentMs) return false;
+  if (now - since < core.times.absentMs) return false;
   if (worker.agent?.protocol === 1) {
     // A clean end makes the published agent register again at once, and say what it runs.
     core.presence.clearAbsence(worker.id);
@@ -263,8 +271,10 @@ export function sayGoodbye(
 ): void {
   if (worker.gone !== null) return;
   tx.updateWorker({ ...worker, gone: why, lastContactAt: lastContact(core, worker) });
-  if (worker.type === 'ephemeral')
-    core.deadlines.removal.set(worker.id, core.clock.mono() + core.times.removalMs);
+  if (worker.type === 'ephemeral') {
+    const at = core.clock.mono() + core.times.removalMs;
+    tx.afterCommit(() => core.deadlines.removal.set(worker.id, at));
+  }
   tellWorker(core, tx, 'worker.offline', worker.id, actor, { why });
   const live = tx.liveJobOf(worker.id);
   // Who says goodbye does not come back for an offer; who is silent may still have heard it.

@@ -110,6 +110,9 @@ const migrations: readonly string[] = [
   BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
   CREATE TRIGGER audit_rows_are_kept BEFORE DELETE ON audit
   BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
+  -- A row that replaces another one deletes it without asking the trigger above.
+  CREATE TRIGGER audit_rows_are_new BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)
+  BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
   `,
 ];
 

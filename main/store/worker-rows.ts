@@ -55,7 +55,7 @@ export function createWorkerRows(db: Database): WorkerStatements {
       last_contact_at = @last_contact_at, gone = @gone, served = @served, strikes = @strikes, quarantine = @quarantine
     WHERE id = @id AND removed_at IS NULL`);
   const setHash = db.prepare<[{ readonly id: string; readonly hash: string; readonly keep: 0 | 1 }]>(`
-    UPDATE workers SET old_token_hash = iif(@keep = 1, token_hash, NULL), token_hash = @hash
+    UPDATE workers SET old_token_hash = iif(@keep = 1, coalesce(old_token_hash, token_hash), NULL), token_hash = @hash
     WHERE id = @id AND removed_at IS NULL`);
   const dropOld = db.prepare(
     'UPDATE workers SET old_token_hash = NULL WHERE id = ? AND old_token_hash IS NOT NULL',

@@ -8,6 +8,8 @@ export interface FleetStore {
   /** How many commands were given to it since the fleet began. */
   readonly writes: number;
   isBusy(): boolean;
+  /** While it is full, every command is run, taken back and refused; then whoever asked is told that there is room. */
+  setFull(full: boolean): void;
   /** Ends this life and begins the next. After a crash what was queued is never done, and nobody is answered. */
   restart(crash: boolean): Promise<void>;
   close(): Promise<void>;
@@ -17,6 +19,8 @@ export interface FleetStore {
 export function openFleetStore(file: string, parts: StoreParts): FleetStore {
   let writes = 0;
   let underWay = 0;
+  let isFull = false;
+  let onRoom: (() => void)[] = [];
   let database = openSqliteStore(file, parts);
   let life = begin();
 
@@ -24,6 +28,7 @@ export function openFleetStore(file: string, parts: StoreParts): FleetStore {
     const opened = database;
     let crashed = false;
     let over = false;
+    onRoom = [];
     const write = async <T>(command: (tx: Tx) => T): Promise<T> => {
       if (crashed) return never();
       if (over) throw new Error('the store of this life is closed');
@@ -31,7 +36,9 @@ export function openFleetStore(file: string, parts: StoreParts): FleetStore {
       underWay++;
       const answer = opened.write(tx => {
         if (crashed) throw new Error('the process is gone');
-        return command(tx);
+        const value = command(tx);
+        if (isFull) throw diskFull();
+        return value;
       });
       const [result] = await Promise.allSettled([answer]);
       underWay--;
@@ -39,7 +46,7 @@ export function openFleetStore(file: string, parts: StoreParts): FleetStore {
       if (result.status === 'rejected') throw result.reason;
       return result.value;
     };
-    const store: Store = { ...opened, write };
+    const store: Store = { ...opened, write, onRecovery: run => void onRoom.push(run) };
     const end = async (crash: boolean): Promise<void> => {
       crashed = crash;
       if (file !== ':memory:') await opened.close();
@@ -57,6 +64,11 @@ export function openFleetStore(file: string, parts: StoreParts): FleetStore {
       return writes;
     },
     isBusy: () => underWay > 0,
+    setFull(full) {
+      const hasRoomAgain = isFull && !full;
+      isFull = full;
+      if (hasRoomAgain) for (const run of onRoom) run();
+    },
     async restart(crash) {
       await life.end(crash);
       if (file !== ':memory:') database = openSqliteStore(file, parts);
@@ -65,5 +77,7 @@ export function openFleetStore(file: string, parts: StoreParts): FleetStore {
     close: () => database.close(),
   };
 }
+
+const diskFull = (): Error => Object.assign(new Error('database or disk is full'), { name: 'StorageError' });
 
 const never = <T>(): Promise<T> => new Promise<T>(() => {});

@@ -24,10 +24,12 @@ export interface AgentOptions {
   readonly gpus?: number;
   readonly host?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Its machine's own. */
+  /** The machine; of protocol 2, which is told apart by it. */
   readonly instanceId?: string;
-  /** New with every start of the agent. */
+  /** This start of the agent; of protocol 2. */
   readonly startId?: string;
+  /** Where it calls from. */
+  readonly address?: string;
   readonly currentJobId?: JobId;
   /** Of protocol 2; the attempt that was last offered for `currentJobId`, unless told. */
   readonly currentAttemptId?: AttemptId;
@@ -58,6 +60,8 @@ export interface FleetWorker {
   view(): WorkerView;
   /** Like its last introduction, with these changes. Throws when it is refused. */
   register(changes?: AgentOptions): Promise<RegisterReply>;
+  /** `register`, when it may be refused. */
+  tryRegister(changes?: AgentOptions): Promise<Outcome<RegisterReply>>;
   openStream(): Promise<FleetStream>;
   /** `register`, then `openStream`. */
   connect(changes?: AgentOptions): Promise<FleetStream>;
@@ -108,14 +112,19 @@ export function createFleetWorker(parts: FleetWorkerParts): FleetWorker {
       (command): command is Extract<WorkerCommand, { type: typeof type }> => command.type === type,
     );
 
-  const register = async ({ currentJobId, currentAttemptId, ...changes }: AgentOptions = {}) => {
+  const tryRegister: FleetWorker['tryRegister'] = async ({
+    currentJobId,
+    currentAttemptId,
+    ...changes
+  } = {}) => {
     agent = { ...agent, ...changes };
     const attemptId = currentAttemptId ?? (currentJobId && offeredAttempts.get(currentJobId));
     const body = workerApi.register.body.parse(
       introduction(parts, agent, currentJobId ?? null, attemptId ?? null),
     );
-    return valueOf(await settled(orchestrator().register(id, body)));
+    return settled(orchestrator().register(id, body, agent.address ?? '10.0.0.7'));
   };
+  const register: FleetWorker['register'] = async changes => valueOf(await tryRegister(changes));
 
   const openStream = async (): Promise<FleetStream> => {
     const stream = openFleetStream(orchestrator(), id, hear, clock);
@@ -140,6 +149,7 @@ export function createFleetWorker(parts: FleetWorkerParts): FleetWorker {
     lastOffer: () => last(commandsOf('job_submit'), 'offer'),
     view: () => valueOf(orchestrator().worker(id)),
     register,
+    tryRegister,
     openStream,
     async connect(changes) {
       await register(changes);
@@ -181,13 +191,11 @@ function introduction(
     ...(agent.labels && { labels: agent.labels }),
   };
   if (agent.protocol === 1) return body;
-  const machine = agent.instanceId ?? `machine-of-${parts.id}`;
-  const start = agent.startId ?? `start-of-${parts.id}`;
   return {
     ...body,
     protocol: 2,
-    instance_id: machine,
-    start_id: start,
+    instance_id: agent.instanceId ?? `instance-of-${parts.id}`,
+    start_id: agent.startId ?? `start-of-${parts.id}`,
     current_attempt_id: currentAttemptId,
   };
 }

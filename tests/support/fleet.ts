@@ -8,18 +8,20 @@ import { NewWorker, SubmitRequest } from '../../protocol/admin-api.ts';
 import type { UiEvent } from '../../protocol/events.ts';
 import { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { JobDetail } from '../../protocol/job.ts';
-import type { WorkerType } from '../../protocol/worker.ts';
+import type { WorkerType, WorkerView } from '../../protocol/worker.ts';
 import { createOrchestrator, type Orchestrator } from '../../main/orchestrator/index.ts';
-import type { Actor, Clock, Ids, Log, Store } from '../../main/orchestrator/ports.ts';
+import type { Actor, AuditRow, Clock, Ids, Log, Store } from '../../main/orchestrator/ports.ts';
 import { valueOf } from './fleet-outcome.ts';
 import { openFleetStore } from './fleet-store.ts';
 import { type AgentOptions, createFleetWorker, type FleetWorker } from './fleet-worker.ts';
-import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 import { testSeal } from './seal.ts';
+import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
 
 export interface FleetOptions {
   /** T; 120 s unless told. */
   readonly heartbeatTimeoutMs?: number;
+  /** What agents of protocol 1 are granted instead, if it is more. */
+  readonly v1SilenceMs?: number;
   /** A file outlives the orchestrator as in real life; the store is in memory unless told. */
   readonly storeFile?: string;
 }
@@ -54,7 +56,18 @@ export interface Fleet {
   /** Submits a job of which the worker must be the taker, and has it run there. */
   runJob(worker: FleetWorker, options?: JobOptions): Promise<JobId>;
   cancel(id: JobId): ReturnType<Orchestrator['cancel']>;
+  release(id: JobId): ReturnType<Orchestrator['release']>;
+  /** The worker as it is after that; throws when it is refused. */
+  drain(
+    worker: FleetWorker,
+    wish?: { readonly reason?: string; readonly deadlineMs?: number },
+  ): Promise<WorkerView>;
+  undrain(worker: FleetWorker): Promise<WorkerView>;
   job(id: JobId): JobDetail;
+  /** The audit trail, oldest first. */
+  audit(): readonly AuditRow[];
+  /** While the disk is full no change is stored; when it is not any more, the orchestrator is told. */
+  setDiskFull(full: boolean): Promise<void>;
   /** The types of the events about one job or worker, oldest first. */
   trail(id: JobId | WorkerId): readonly string[];
   /**
@@ -67,7 +80,7 @@ export interface Fleet {
 }
 
 export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
-  const { heartbeatTimeoutMs = 120_000, storeFile = ':memory:' } = options;
+  const { heartbeatTimeoutMs = 120_000, v1SilenceMs = 0, storeFile = ':memory:' } = options;
   const errors: string[] = [];
   const log = errorLog(errors);
   const clock = createVirtualClock(() => database.isBusy());
@@ -87,6 +100,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       ids,
       log,
       heartbeatTimeoutMs,
+      v1SilenceMs,
     });
     orchestrator.start();
     const stopFollowing = orchestrator.follow(events.at(-1)?.seq ?? 0, event => events.push(event));
@@ -114,12 +128,14 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     });
   };
 
-  const submit = async (job: JobOptions = {}): Promise<Submitted> => {
-    const submitted = valueOf(
-      await life.orchestrator.submit(SubmitRequest.parse({ config: {}, ...job }), ada),
-    );
+  const settled = async <T>(answer: Promise<T>): Promise<T> => {
+    const value = await answer;
     await clock.settle();
-    return submitted;
+    return value;
+  };
+  const submit = async (job: JobOptions = {}): Promise<Submitted> => {
+    const request = SubmitRequest.parse({ config: {}, ...job });
+    return valueOf(await settled(life.orchestrator.submit(request, ada)));
   };
 
   return {
@@ -149,12 +165,18 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       await worker.run(jobId);
       return jobId;
     },
-    async cancel(id) {
-      const outcome = await life.orchestrator.cancel(id, ada);
-      await clock.settle();
-      return outcome;
+    cancel: id => settled(life.orchestrator.cancel(id, ada)),
+    release: id => settled(life.orchestrator.release(id, ada)),
+    async drain(worker, { reason = null, deadlineMs = null } = {}) {
+      return valueOf(await settled(life.orchestrator.drainWorker(worker.id, { reason, deadlineMs }, ada)));
     },
+    undrain: async worker => valueOf(await settled(life.orchestrator.undrainWorker(worker.id, ada))),
     job: id => valueOf(life.orchestrator.job(id)),
+    audit: () => database.store.audit.after(0, 1_000_000),
+    async setDiskFull(full) {
+      database.setFull(full);
+      await clock.settle();
+    },
     trail: id =>
       events.flatMap(event =>
         (event.kind === 'job' && event.job_id === id) || (event.kind === 'worker' && event.worker_id === id)
@@ -180,7 +202,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
 }
 
 /** Who asks for everything that people ask for. */
-export const ada: Actor = { type: 'admin', id: 'ada', address: null };
+export const ada: Actor = { type: 'admin', id: 'ada', address: '10.0.0.1' };
 
 /** A clock whose timers never fire once the process that set them is dead. */
 function mortalClock(clock: Clock): { readonly clock: Clock; kill(): void } {

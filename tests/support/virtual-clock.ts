@@ -6,8 +6,10 @@ export interface VirtualClock extends Clock {
   settle(): Promise<void>;
   /** Moves time on by `ms`. Timers run in the order in which they are due, each on time and settled before the next. */
   advance(ms: number): Promise<void>;
-  /** Sets the wall clock alone, forward or back, as its owner or a time server does. */
+  /** Sets the wall clock alone, forward or back, as its owner or a time server does; forward, too, as sleep does. */
   shiftWall(ms: number): void;
+  /** As SIGSTOP: time passes, and no timer runs before all of it has. */
+  pause(ms: number): Promise<void>;
 }
 
 interface Timer {
@@ -76,6 +78,11 @@ export function createVirtualClock(isBusy: () => boolean = () => false): Virtual
     },
     shiftWall(ms) {
       wallOffset += ms;
+    },
+    async pause(ms) {
+      await settle();
+      mono += ms;
+      await settle();
     },
   };
 }

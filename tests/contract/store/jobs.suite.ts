@@ -55,9 +55,9 @@ function describeShapes(open: OpenStore): void {
             requirements: { target: 'worker', gpuCount: 1024, labels: { größe: '*火\u2028', team: 'n?p' } },
             priority: 50,
             maxRetries: 0,
-            retryOn: ['timeout', 'trainer_exit'],
+            retryOn: ['timeout', 'out_of_memory'],
             onLostContact: 'stop',
-            timeoutMs: 1_500,
+            timeoutMs: 90_500,
           },
         },
       ],
@@ -81,6 +81,75 @@ function describeShapes(open: OpenStore): void {
       expect([store.job(job.id), store.liveJobOf(workerId('w_1'))]).toEqual([live, live]);
       expect(store.liveJobs()).toEqual([live]);
       expect(store.attempts(job.id)).toEqual([live.attempt]);
+    });
+
+    test.each(['cancel', 'timeout', 'drain'] as const)(
+      'that is to be stopped comes back with the order: %s',
+      async why => {
+        const store = open();
+        await putWorkers(store, 'w_1');
+        const job = makeJob(1);
+        const running = asLive(job, 'running');
+        const stopping: Job = { ...running, status: 'cancelling', stop: { why, since: at(8) } };
+        const again: Job = { ...stopping, stop: { why: 'cancel', since: at(9) } };
+        await put(store, job, running, stopping);
+        expect(store.job(job.id)).toEqual(stopping);
+        expect(await store.write(tx => tx.replaceJob(stopping, again))).toBe(true);
+        expect([store.job(job.id), store.liveJobOf(workerId('w_1'))]).toEqual([again, again]);
+        await store.write(tx => tx.replaceJob(again, asEnded(running, 'cancelled')));
+        expect(store.job(job.id)).toEqual(asEnded(running, 'cancelled'));
+      },
+    );
+
+    test.each([
+      ['requeued', true],
+      ['given_up', true],
+      ['given_up', false],
+      ['withdrawn', false],
+    ] as const)(
+      'that waits again knows how its attempt ended: %s (charged: %s)',
+      async (outcome, charged) => {
+        const store = open();
+        await putWorkers(store, 'w_1');
+        const job = makeJob(1);
+        const live = asLive(job, 'running');
+        const again = asRequeued(live, {
+          attempt: { ...live.attempt, end: makeEnd({ outcome, charged, cause: 'worker_lost' }) },
+        });
+        await put(store, job, live, again);
+        expect(store.job(job.id)).toEqual(again);
+        expect(store.attempts(job.id)).toEqual([again.attempt]);
+      },
+    );
+
+    test('keeps what an attempt produced too late, whatever becomes of the job', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      const job = makeJob(1);
+      const once = asLive(job, 'running');
+      const again = asRequeued(once);
+      const second = makeAttempt(job.id, { n: 2, workerId: workerId('w_2') });
+      const running: Job = { ...once, status: 'running', attempt: second };
+      await put(store, job, once, again, running);
+      const late = { at: at(50), status: 'completed', exitCode: 0 } as const;
+      await store.write(tx => tx.setLateResult(once.attempt.id, late));
+      expect(store.attempts(job.id)).toEqual([{ ...again.attempt, late }, second]);
+      await store.write(tx => tx.replaceJob(running, asEnded(running, 'completed')));
+      expect(store.attempts(job.id)[0]?.late).toEqual(late);
+    });
+
+    test('keeps what its newest attempt produced too late when that attempt is replaced', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const live = asLive(job, 'running');
+      const again = asRequeued(live);
+      await put(store, job, live, again);
+      const late = { at: at(50), status: 'failed', exitCode: null } as const;
+      await store.write(tx => tx.setLateResult(live.attempt.id, late));
+      const back: Job = { ...live, attempt: { ...live.attempt, late } };
+      expect(await store.write(tx => tx.replaceJob(again, back))).toBe(true);
+      expect(store.job(job.id)).toEqual(back);
     });
 
     test.each(finalStatuses)('that has %s comes back with how it ended', async status => {

@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { describeAudit } from './audit.suite.ts';
 import type { OpenStore } from './builders.ts';
 import { describeEvents } from './events.suite.ts';
 import { describeJobs } from './jobs.suite.ts';
@@ -12,5 +13,6 @@ export function describeStore(name: string, open: OpenStore): void {
     describeJobs(open);
     describeEvents(open);
     describeWrites(open);
+    describeAudit(open);
   });
 }

@@ -32,7 +32,7 @@ const agent: AgentFacts = {
   protocol: 2,
   instanceId: 'i-1',
   startId: 's-1',
-  address: '10.0.0.7',
+  address: '2001:db8::7',
   agentVersion: '0.1.0',
   registeredAt: at(3),
 };
@@ -61,16 +61,20 @@ const shapes: readonly [string, Partial<Worker>][] = [
   ['with an agent that said nothing', { agent: unknownAgent }],
   [
     'that is drained for a reason',
-    { drain: { reason: 'new “disk”', by: 'ada', since: at(5), deadlineMs: 60_000 } },
+    { drain: { reason: 'new “disk”', by: 'ada', since: at(5), deadlineMs: null } },
   ],
-  ['that is drained without one', { drain: { reason: null, by: 'ada', since: at(5), deadlineMs: 60_000 } }],
-  [
-    'that is quarantined',
-    { strikes: [jobId('j_1'), jobId('j_2')], quarantine: { reason: 'three', since: at(6) } },
-  ],
+  ['that is drained without one', { drain: { reason: null, by: 'ada', since: at(5), deadlineMs: 1_500.5 } }],
   ['that said goodbye', { gone: 'goodbye', lastContactAt: at(4) }],
   ['that fell silent', { gone: 'silent' }],
   ['that has served', { served: true }],
+  ['that some jobs could not start on', { strikes: [jobId('j_2'), jobId('j_1')] }],
+  [
+    'that is in quarantine',
+    {
+      strikes: ['j_1', 'j_2', 'j_3'].map(jobId),
+      quarantine: { reason: 'no “python” on größe\u2028', since: at(6) },
+    },
+  ],
 ];
 
 export function describeWorkers(open: OpenStore): void {
@@ -88,7 +92,9 @@ export function describeWorkers(open: OpenStore): void {
       const store = open();
       const before = makeWorker({
         agent: unknownAgent,
-        drain: { reason: 'old', by: 'eve', since: at(1), deadlineMs: 60_000 },
+        drain: { reason: 'old', by: 'eve', since: at(1), deadlineMs: 7 },
+        strikes: [jobId('j_9')],
+        quarantine: { reason: 'old', since: at(1) },
         lastContactAt: at(1),
         gone: 'silent',
         served: true,
@@ -141,6 +147,32 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.workerByTokenHash('hash-of-w_1')).toBeNull();
       expect(store.workerByTokenHash('new')?.id).toBe('w_1');
       expect(store.workerByTokenHash('hash-of-w_2')?.id).toBe('w_2');
+      expect(await store.write(tx => tx.dropOldToken(workerId('w_1')))).toBe(false);
+    });
+
+    test('may keep the token so far beside a new one, until that is dropped', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      const opens = (...hashes: readonly string[]) =>
+        hashes.map(hash => store.workerByTokenHash(hash)?.id ?? null);
+      await store.write(tx => tx.setTokenHash(workerId('w_1'), 'new', true));
+      expect(opens('hash-of-w_1', 'new', 'hash-of-w_2')).toEqual(['w_1', 'w_1', 'w_2']);
+      expect(store.workers()).toHaveLength(2);
+      expect(await store.write(tx => tx.dropOldToken(workerId('w_1')))).toBe(true);
+      expect(opens('hash-of-w_1', 'new', 'hash-of-w_2')).toEqual([null, 'w_1', 'w_2']);
+      expect(await store.write(tx => tx.dropOldToken(workerId('w_1')))).toBe(false);
+    });
+
+    test('keeps the token that its agent has when it gets another new one', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const opens = (...hashes: readonly string[]) =>
+        hashes.map(hash => store.workerByTokenHash(hash)?.id ?? null);
+      await store.write(tx => tx.setTokenHash(workerId('w_1'), 'second', true));
+      await store.write(tx => tx.setTokenHash(workerId('w_1'), 'third', true));
+      expect(opens('hash-of-w_1', 'second', 'third')).toEqual(['w_1', null, 'w_1']);
+      await store.write(tx => tx.setTokenHash(workerId('w_1'), 'fourth', false));
+      expect(opens('hash-of-w_1', 'second', 'third', 'fourth')).toEqual([null, null, null, 'w_1']);
     });
   });
 
@@ -152,6 +184,16 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.worker(workerId('w_1'))).toBeNull();
       expect(store.workers().map(({ id }) => id)).toEqual(['w_2']);
       expect(store.workerByTokenHash('hash-of-w_1')).toBeNull();
+    });
+
+    test('takes both its tokens along', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      await store.write(tx => {
+        tx.setTokenHash(workerId('w_1'), 'new', true);
+        tx.removeWorker(workerId('w_1'));
+      });
+      expect([store.workerByTokenHash('hash-of-w_1'), store.workerByTokenHash('new')]).toEqual([null, null]);
     });
 
     test('does not come back by a late change or a new token', async () => {

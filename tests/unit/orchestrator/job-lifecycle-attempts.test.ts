@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { advance, type JobEvent, type ReportedEnd } from '../../../main/orchestrator/job-lifecycle.ts';
 import type { Job } from '../../../main/orchestrator/model.ts';
+import { FailureCause } from '../../../protocol/job.ts';
 import {
   attemptId,
   makeAttempt,
@@ -147,7 +148,46 @@ describe('retries of a lost worker', () => {
   test.each(['vanished', 'lost', 'withdraw'] as const)('an offer nobody took costs none: %s', type => {
     const job = after(makeLive('dispatched', { retriesUsed: 3 }), { type });
     expect(job).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
-    expect(job.attempt?.end).toMatchObject({ outcome: 'withdrawn', cause: null, error: null });
+    expect(job.attempt?.end).toMatchObject({
+      outcome: 'withdrawn',
+      charged: false,
+      cause: null,
+      error: null,
+    });
+  });
+
+  test('whose process is gone for sure costs one, and nothing revives it', () => {
+    const job = after(makeLive('recovering'), { type: 'vanished' });
+    expect(job).toMatchObject({ status: 'pending', retriesUsed: 1, notBefore: NOW });
+    expect(job.attempt?.end).toMatchObject({ outcome: 'requeued', charged: true, cause: 'worker_lost' });
+    expect(advance(job, { type: 'back' }, NOW).kind).toBe('refused');
+  });
+
+  test('that a person does not wait for costs none, and may still be taken up again', () => {
+    const job = after(makeLive('recovering', { retriesUsed: 3 }), { type: 'release' });
+    expect(job).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
+    expect(job.attempt?.end).toMatchObject({ outcome: 'given_up', charged: false, cause: 'worker_lost' });
+    expect(after(job, { type: 'back' })).toMatchObject({ status: 'running', retriesUsed: 3 });
+  });
+});
+
+describe('retries that the job asks for', () => {
+  const asked = FailureCause.options.filter(cause => cause !== 'worker_lost' && cause !== 'preempted');
+
+  test.each(asked)('by %s: from the same budget, with the same backoff', cause => {
+    const spec = makeSpec({ retryOn: [cause], maxRetries: 2 });
+    const event: JobEvent = { type: 'fail', end: makeReport({ cause }) };
+    const pending = after(makeLive('running', { spec, retriesUsed: 1 }), event);
+    expect(pending).toMatchObject({ status: 'pending', retriesUsed: 2, notBefore: NOW + 30_000 });
+    expect(pending.attempt?.end).toMatchObject({ outcome: 'requeued', charged: true, cause });
+    expect(after(makeLive('running', { spec, retriesUsed: 2 }), event)).toMatchObject({
+      status: 'failed',
+      cause,
+      retriesUsed: 2,
+    });
+    const other = asked.find(word => word !== cause) ?? 'rejected';
+    const failed = after(makeLive('running', { spec }), { type: 'fail', end: makeReport({ cause: other }) });
+    expect(failed.status).toBe('failed');
   });
 });
 
@@ -158,6 +198,25 @@ describe('a worker that returns with the last attempt of a pending job', () => {
     expect(job).toMatchObject({ status: 'running', retriesUsed: 1 });
     expect(job).not.toHaveProperty('notBefore');
     expect(job.attempt).toEqual({ ...pending.attempt, end: null });
+  });
+
+  test.each([true, false])('is given back exactly what its end had cost (charged: %s)', charged => {
+    const pending = makePending({ retriesUsed: 2, attempt: makeAttempt({ end: makeEnd({ charged }) }) });
+    const returned = charged ? 1 : 2;
+    expect(after(pending, { type: 'back' })).toMatchObject({ status: 'running', retriesUsed: returned });
+    const report = makeReport();
+    expect(after(pending, { type: 'fail', end: report })).toMatchObject({
+      status: 'failed',
+      cause: 'trainer_exit',
+      retriesUsed: returned,
+      attempt: { end: { ...report, outcome: 'failed', charged: false } },
+    });
+    expect(after(pending, { type: 'stopped' })).toMatchObject({
+      status: 'pending',
+      retriesUsed: returned + 1,
+      attempt: { end: { outcome: 'requeued', charged: true, cause: 'preempted' } },
+    });
+    expect(after(pending, { type: 'complete', end: null })).toMatchObject({ retriesUsed: returned });
   });
 
   test('starts now if only the offer had been given up, and no retry is given back', () => {
@@ -197,84 +256,63 @@ describe('a cancelled job', () => {
   });
 });
 
-describe('an attempt that is stopped for another reason than a person’s', () => {
-  const stopping = (why: 'timeout' | 'drain', spec: Parameters<typeof makeSpec>[0] = {}) =>
-    makeLive('cancelling', { why, spec: makeSpec({ timeoutMs: 90_000, ...spec }) });
+describe('an attempt that ran for too long', () => {
+  const spec = makeSpec({ timeoutMs: 90_500 });
+  const over = 'the attempt ran longer than its timeout of 90.5 s';
+  const job = makeLive('cancelling', { why: 'timeout', spec });
 
-  test.each(['stopped', 'vanished', 'withdraw'] as const)(
-    'for a drain goes back without a charge: %s',
-    type => {
-      const job = after(stopping('drain'), { type });
-      expect(job).toMatchObject({ status: 'pending', retriesUsed: 0, notBefore: NOW });
-      expect(job.attempt?.end).toMatchObject({ outcome: 'requeued', charged: false, cause: null });
-    },
-  );
-
-  test('for a drain, and never confirmed, may still come back', () => {
-    const job = after(stopping('drain'), { type: 'lost' });
-    expect(job.attempt?.end).toMatchObject({ outcome: 'given_up', charged: false });
-    expect(after(job, { type: 'back' })).toMatchObject({ status: 'running', retriesUsed: 0 });
+  test.each<JobEvent>([
+    { type: 'stopped' },
+    { type: 'vanished' },
+    { type: 'withdraw' },
+    { type: 'fail', end: makeReport({ cause: 'preempted', exitCode: -15 }) },
+  ])('fails by its timeout, whatever its worker calls that: $type', event => {
+    const failed = after(job, event);
+    expect(failed).toMatchObject({ status: 'failed', cause: 'timeout', error: over, retriesUsed: 0 });
+    expect(failed.attempt?.end).toMatchObject({ outcome: 'failed', cause: 'timeout', error: over });
   });
 
-  test('for its timeout fails with what the limit was', () => {
-    const job = after(stopping('timeout'), { type: 'fail', end: makeReport({ cause: 'preempted' }) });
-    const error = 'the attempt ran longer than its timeout of 90 s';
-    expect(job).toMatchObject({ status: 'failed', cause: 'timeout', error });
+  test.each(['lost', 'release'] as const)('says so when nobody saw it end: %s', type => {
+    const error = `${over}; not confirmed: the trainer may still run on worker w1`;
+    expect(after(job, { type })).toMatchObject({ status: 'failed', cause: 'timeout', error });
   });
 
-  test('for its timeout is tried again if the job asks for it', () => {
-    const job = after(stopping('timeout', { retryOn: ['timeout'] }), { type: 'stopped' });
-    expect(job).toMatchObject({ status: 'pending', retriesUsed: 1 });
-    expect(job.attempt?.end).toMatchObject({ outcome: 'requeued', charged: true, cause: 'timeout' });
-  });
-
-  test('for its timeout, and never confirmed, says so', () => {
-    const job = after(stopping('timeout', { timeoutMs: null }), { type: 'lost' });
-    expect(job).toMatchObject({ cause: 'timeout', error: expect.stringContaining('not confirmed') });
-  });
-
-  test('is a person’s as soon as one cancels it, and stays that', () => {
-    const cancelled = after(stopping('drain'), { type: 'stop', why: 'cancel' });
-    expect(cancelled).toMatchObject({ status: 'cancelling', stop: { why: 'cancel', since: NOW } });
-    expect(advance(cancelled, { type: 'stop', why: 'timeout' }, NOW).kind).toBe('same');
-    expect(after(cancelled, { type: 'stopped' }).status).toBe('cancelled');
-  });
-
-  test('completes when that came first', () => {
-    expect(after(stopping('drain'), { type: 'complete', end: null }).status).toBe('completed');
+  test.each<[JobEvent['type'] & ('stopped' | 'lost'), string]>([
+    ['stopped', 'requeued'],
+    ['lost', 'given_up'],
+  ])('is tried again when the job asks for that: %s', (type, outcome) => {
+    const asking = makeLive('cancelling', { why: 'timeout', spec: { ...spec, retryOn: ['timeout'] } });
+    const pending = after(asking, { type });
+    expect(pending).toMatchObject({ status: 'pending', retriesUsed: 1 });
+    expect(pending.attempt?.end).toMatchObject({ outcome, charged: true, cause: 'timeout' });
   });
 });
 
-test('a drain does not stop what recovers, a timeout does', () => {
-  const job = makeLive('recovering');
-  expect(advance(job, { type: 'stop', why: 'drain' }, NOW)).toEqual({ kind: 'same', duplicate: false });
-  expect(after(job, { type: 'stop', why: 'timeout' }).status).toBe('cancelling');
-});
+describe('an attempt whose worker is drained', () => {
+  const job = makeLive('cancelling', { why: 'drain', retriesUsed: 3 });
 
-describe('a person who does not want to wait', () => {
-  test('has the job requeued without a charge, and its worker may still come back with it', () => {
-    const job = after(makeLive('recovering', { retriesUsed: 3 }), { type: 'release' });
-    expect(job).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
-    expect(job.attempt?.end).toMatchObject({ outcome: 'given_up', charged: false, cause: 'worker_lost' });
-    expect(after(job, { type: 'run' })).toMatchObject({ status: 'running', retriesUsed: 3 });
-  });
-
-  test('ends a stop that nobody confirms, which says so', () => {
-    expect(after(makeLive('cancelling'), { type: 'release' })).toMatchObject({
-      status: 'cancelled',
-      error: expect.stringContaining('not confirmed'),
-    });
+  test.each<[JobEvent, string]>([
+    [{ type: 'stopped' }, 'requeued'],
+    [{ type: 'fail', end: makeReport({ cause: 'preempted' }) }, 'requeued'],
+    [{ type: 'vanished' }, 'requeued'],
+    [{ type: 'withdraw' }, 'requeued'],
+    [{ type: 'lost' }, 'given_up'],
+    [{ type: 'release' }, 'given_up'],
+  ])('goes elsewhere at once and costs no retry: %o', (event, outcome) => {
+    const pending = after(job, event);
+    expect(pending).toMatchObject({ status: 'pending', retriesUsed: 3, notBefore: NOW });
+    expect(pending.attempt?.end).toMatchObject({ outcome, charged: false, cause: null });
   });
 });
 
-test('a process that is gone without a word costs a retry and never comes back', () => {
-  const job = after(makeLive('running'), { type: 'vanished' });
-  expect(job).toMatchObject({ status: 'pending', retriesUsed: 1 });
-  expect(job.attempt?.end).toMatchObject({ outcome: 'requeued', charged: true, cause: 'worker_lost' });
-  expect(advance(job, { type: 'run' }, NOW).kind).toBe('refused');
-});
+describe('the order to stop', () => {
+  test.each(['cancel', 'timeout', 'drain'] as const)('says why, and since when: %s', why => {
+    expect(after(makeLive('running'), { type: 'stop', why })).toMatchObject({ stop: { why, since: NOW } });
+  });
 
-test('the late failure of an attempt that was given up ends the job, as it would have then', () => {
-  const ended = after(makePending({ retriesUsed: 2 }), { type: 'fail', end: makeReport() });
-  expect(ended).toMatchObject({ status: 'failed', cause: 'trainer_exit', retriesUsed: 1 });
+  test.each(['timeout', 'drain'] as const)('of a person takes the place of a deadline: %s', why => {
+    const job = after(makeLive('cancelling', { why }), { type: 'stop', why: 'cancel' });
+    expect(job).toMatchObject({ status: 'cancelling', stop: { why: 'cancel', since: NOW } });
+    expect(after(job, { type: 'stopped' })).toMatchObject({ status: 'cancelled', cause: null, error: null });
+  });
 });

@@ -108,7 +108,7 @@ describe('a stream', () => {
   test('ends when its worker is forgotten, and with it all that was known', () => {
     const stream = makeStream();
     book.open(w1, stream, 0);
-    book.sendOffer(w1, makeOffer('j1', 'a1'), 0, 0 + 45);
+    book.sendOffer(w1, makeOffer('j1', 'a1'), 0, 45);
     book.forget(w1);
     expect(stream.sent.at(-1)).toBe('end');
     expect(book.of(w1)).toBeNull();
@@ -124,36 +124,37 @@ describe('an offer', () => {
     book.open(w1, stream, 0);
     for (const at of [100, 200, 300]) book.sendOffer(w1, offer, at, at + 45);
     expect(stream.sent).toEqual([offer, offer, offer]);
-    expect(book.offerOf(w1)).toMatchObject({ jobId: 'j1', firstSentAt: 100, sent: 3 });
+    expect(book.offerOf(w1)).toMatchObject({ jobId: 'j1', firstSentAt: 100, sent: 3, giveUpAt: 145 });
   });
 
-  test('that finds no stream is given up in time all the same', () => {
+  test('that finds no stream is not sent, and is given up in its time all the same', () => {
     book.heard(w1, 0);
-    book.sendOffer(w1, offer, 100, 100 + 45);
+    book.sendOffer(w1, offer, 100, 145);
+    expect(book.offerOf(w1)).toMatchObject({ attemptId: 'a1', sent: 0, giveUpAt: 145 });
+    book.sendOffer(w1, offer, 120, 165);
     expect(book.offerOf(w1)).toMatchObject({ sent: 0, giveUpAt: 145 });
     const stream = makeStream();
-    book.open(w1, stream, 200);
-    book.sendOffer(w1, offer, 200, 200 + 45);
-    expect(book.offerOf(w1)).toMatchObject({ firstSentAt: 200, sent: 1, giveUpAt: 245 });
+    book.open(w1, stream, 130);
+    book.sendOffer(w1, offer, 130, 175);
+    expect(stream.sent).toEqual([offer]);
+    expect(book.offerOf(w1)).toMatchObject({ firstSentAt: 130, sent: 1, giveUpAt: 175 });
   });
 
-  test('that stands over from before is kept as it is, and counts from when it is sent', () => {
-    const noted = { jobId: jobId('j1'), attemptId: offer.attempt_id };
-    book.openOffer(w1, noted, 100, 900);
-    book.openOffer(w1, noted, 200, 999);
-    book.sendOffer(w1, offer, 300, 345);
-    expect(book.offerOf(w1)).toMatchObject({ sent: 0, giveUpAt: 900 });
-    book.open(w1, makeStream(), 400);
-    book.sendOffer(w1, offer, 400, 445);
-    expect(book.offerOf(w1)).toMatchObject({ firstSentAt: 400, sent: 1, giveUpAt: 445 });
+  test('that the last run had left may wait longer for a stream, and from then on no longer than any other', () => {
+    book.openOffer(w1, { jobId: jobId('j1'), attemptId: offer.attempt_id }, 100, 260);
+    expect(book.offerOf(w1)).toMatchObject({ jobId: 'j1', sent: 0, giveUpAt: 260 });
+    book.open(w1, makeStream(), 150);
+    book.sendOffer(w1, offer, 150, 195);
+    book.openOffer(w1, { jobId: jobId('j1'), attemptId: offer.attempt_id }, 160, 320);
+    expect(book.offerOf(w1)).toMatchObject({ firstSentAt: 150, sent: 1, giveUpAt: 195 });
   });
 
   test('goes on counting while the stream is away, so that it is given up in time', () => {
     const stream = makeStream();
     book.open(w1, stream, 0);
-    book.sendOffer(w1, offer, 100, 100 + 45);
+    book.sendOffer(w1, offer, 100, 145);
     book.closed(w1, stream);
-    book.sendOffer(w1, offer, 200, 200 + 45);
+    book.sendOffer(w1, offer, 200, 245);
     expect(stream.sent).toHaveLength(1);
     expect(book.offerOf(w1)).toMatchObject({ firstSentAt: 100, sent: 2 });
   });
@@ -163,14 +164,14 @@ describe('an offer', () => {
     ['the next attempt of the same job', makeOffer('j1', 'a2')],
   ])('of %s is counted anew', (_what, next) => {
     book.open(w1, makeStream(), 0);
-    book.sendOffer(w1, offer, 100, 100 + 45);
-    book.sendOffer(w1, next, 200, 200 + 45);
+    book.sendOffer(w1, offer, 100, 145);
+    book.sendOffer(w1, next, 200, 245);
     expect(book.offerOf(w1)).toMatchObject({ jobId: next.job_id, firstSentAt: 200, sent: 1 });
   });
 
   test('is settled by word of its own job only', () => {
     book.open(w1, makeStream(), 0);
-    book.sendOffer(w1, offer, 100, 100 + 45);
+    book.sendOffer(w1, offer, 100, 145);
     book.offerSettled(w1, jobId('j9'));
     expect(book.offerOf(w1)).not.toBeNull();
     book.offerSettled(w1, jobId('j1'));
@@ -194,30 +195,39 @@ test('the load of the GPUs is that of the last word, and unknown of who was neve
 });
 
 describe('contact', () => {
-  test('that is granted is none that was made', () => {
-    book.grant(w1, 5);
-    expect(book.of(w1)?.contactAt).toBe(5);
+  test('that is granted counts as long as real contact, and is none', () => {
+    book.grant(w1, 10);
+    expect(book.of(w1)?.contactAt).toBe(10);
     expect(book.metAt(w1)).toBeNull();
-    book.heard(w1, 7);
-    expect(book.metAt(w1)).toBe(7);
+    book.heard(w1, 20);
+    expect(book.metAt(w1)).toBe(20);
     expect(book.metAt(w2)).toBeNull();
   });
+});
 
-  test('without the job is counted from the first time, until the job is named', () => {
+describe('absence', () => {
+  test('lasts from the first beat without the job until there is word of it', () => {
     expect(book.noteAbsence(w1, 10)).toBe(10);
-    expect(book.noteAbsence(w1, 20)).toBe(10);
+    expect(book.noteAbsence(w1, 30)).toBe(10);
+    expect(book.noteAbsence(w2, 40)).toBe(40);
     book.clearAbsence(w1);
-    book.clearAbsence(w2);
-    expect(book.noteAbsence(w1, 30)).toBe(30);
+    expect(book.noteAbsence(w1, 50)).toBe(50);
+    expect(book.noteAbsence(w2, 60)).toBe(40);
+    book.clearAbsence(workerId('w9'));
   });
+});
 
-  test('of another machine is known until the worker is forgotten', () => {
-    const rival = { at: 1, host: 'other', address: '10.0.0.9' };
+describe('a rival', () => {
+  const rival = { at: 5, host: 'other', address: '10.0.0.9' };
+
+  test('is remembered with the worker whose token it has', () => {
+    expect(book.rivalOf(w1)).toBeNull();
     book.noteRival(w1, rival);
     expect(book.rivalOf(w1)).toBeNull();
     book.heard(w1, 1);
     book.noteRival(w1, rival);
-    expect(book.rivalOf(w1)).toEqual(rival);
+    book.noteRival(w1, { ...rival, at: 6 });
+    expect(book.rivalOf(w1)).toEqual({ ...rival, at: 6 });
     book.forget(w1);
     expect(book.rivalOf(w1)).toBeNull();
   });

@@ -1,48 +1,58 @@
-/** Silence, takeover and offers that nobody takes: SEMANTICS.md, sections 0 and 4. */
+/** Silence, takeover, offers that nobody takes and orders to stop: SEMANTICS.md, sections 0, 1 and 4. */
 import { describe, expect, test } from 'vitest';
 import {
   planRecovery,
   type WatchedAttempt,
+  type WatchedOffer,
   type WatchedWorker,
 } from '../../../main/orchestrator/recovery.ts';
 import { timesFrom } from '../../../main/orchestrator/times.ts';
-import type { LiveStatus } from '../../../protocol/job.ts';
+import { type LiveStatus, liveStatuses } from '../../../protocol/job.ts';
 import { jobId, workerId } from './builders.ts';
 
 const times = timesFrom(120_000);
 /** A clock that runs since the machine started: nothing is counted from zero. */
 const START = 7_000_000;
 
-/** Heard `heardMs` after the start, and silent since. */
-const makeWatched = ({
-  heardMs = 0,
-  ...changes
-}: Partial<WatchedWorker> & { readonly heardMs?: number } = {}): WatchedWorker => ({
-  id: workerId('w1'),
-  gone: false,
-  offlineAt: START + heardMs + 120_000,
-  takeoverAt: START + heardMs + 160_000,
-  removeAt: null,
-  attempt: null,
-  ...changes,
-});
-const makeWatchedAttempt = (
+/** Was heard at the start, unless told otherwise. */
+const makeWatched = (
+  changes: Partial<WatchedWorker> & { readonly contactAt?: number } = {},
+): WatchedWorker => {
+  const { contactAt = START, ...rest } = changes;
+  return {
+    id: workerId('w1'),
+    gone: false,
+    offlineAt: contactAt + times.offlineAfterMs,
+    takeoverAt: contactAt + times.takeoverMs,
+    removeAt: null,
+    attempt: null,
+    ...rest,
+  };
+};
+const makeHolding = (
   status: LiveStatus,
   changes: Partial<WatchedAttempt> = {},
 ): Pick<WatchedWorker, 'attempt'> => ({
   attempt: { jobId: jobId('j1'), status, offer: null, timeoutAt: null, drainAt: null, ...changes },
 });
+const makeOffer = (sent: number): WatchedOffer => ({
+  firstSentAt: START + 1_000,
+  sent,
+  giveUpAt: START + 46_000,
+});
 
 /** What is due so long after the start, as words; and in how long to look again. */
 function planAt(afterMs: number, ...workers: readonly WatchedWorker[]) {
   const { actions, nextAt } = planRecovery(workers, START + afterMs, times);
-  const due = actions.map(action => [
-    action.kind,
-    action.workerId,
-    'jobId' in action ? action.jobId : '',
-    'why' in action ? action.why : '',
-  ]);
-  return { due: due.map(words => words.join(' ').trim()), nextIn: nextAt === null ? null : nextAt - START };
+  const due = actions.map(action =>
+    [
+      action.kind,
+      'why' in action ? action.why : '',
+      action.workerId,
+      'jobId' in action ? action.jobId : '',
+    ].filter(word => word !== ''),
+  );
+  return { due: due.map(words => words.join(' ')), nextIn: nextAt === null ? null : nextAt - START };
 }
 
 test('the spans of T = 120 s are those of the table', () => {
@@ -51,6 +61,8 @@ test('the spans of T = 120 s are those of the table', () => {
     takeoverMs: 160_000,
     repeatOfferMs: [15_000, 30_000],
     withdrawOfferMs: 45_000,
+    firstContactMs: 300_000,
+    removalMs: 3_600_000,
     heartbeatMs: 30_000,
     stopGraceMs: 30_000,
     streamSilenceMs: 60_000,
@@ -63,10 +75,8 @@ test('the spans of T = 120 s are those of the table', () => {
     settleAfterReportMs: 50,
     settleAfterStopMs: 500,
     sweepMs: 60_000,
-    firstContactMs: 300_000,
-    removalMs: 3_600_000,
-    v1SilenceMs: 0,
     trialMs: 600_000,
+    v1SilenceMs: 0,
     unconfirmedMs: 60_000,
   });
 });
@@ -78,13 +88,24 @@ test('a shorter T shortens what follows from it, a longer one leaves the beat at
     repeatOfferMs: [500, 1_000],
     withdrawOfferMs: 1_500,
     streamSilenceMs: 2_000,
-    firstContactMs: 300_000,
-    absentMs: 4_000 / 6,
+    incumbentMs: 1_500,
     tickMs: 500,
     lateMs: 500,
+    longPauseMs: 2_000,
+    firstContactMs: 300_000,
+    removalMs: 3_600_000,
+    trialMs: 600_000,
   });
   expect(timesFrom(4_000).takeoverMs).toBeCloseTo(5_333, 0);
-  expect(timesFrom(600_000)).toMatchObject({ heartbeatMs: 30_000, stopGraceMs: 30_000, pingMs: 20_000 });
+  expect(timesFrom(4_000).absentMs).toBeCloseTo(667, 0);
+  expect(timesFrom(600_000)).toMatchObject({
+    heartbeatMs: 30_000,
+    stopGraceMs: 30_000,
+    pingMs: 20_000,
+    tickMs: 1_000,
+    lateMs: 5_000,
+  });
+  expect(timesFrom(120_000, 900_000)).toEqual({ ...times, v1SilenceMs: 900_000 });
 });
 
 test('nobody to watch: nothing is due, ever', () => {
@@ -104,107 +125,138 @@ describe('silence', () => {
     expect(planAt(1e9, makeWatched({ gone: true }))).toEqual({ due: [], nextIn: null });
   });
 
+  test('is that of the worker itself: some are granted more', () => {
+    const patient = makeWatched({ id: workerId('w2'), offlineAt: START + 900_000 });
+    expect(planAt(120_000, makeWatched(), patient)).toEqual({ due: ['offline w1'], nextIn: 900_000 });
+  });
+
   test.each(['starting', 'running'] as const)(
     'a %s job is not taken away before its worker is offline',
     status => {
-      const worker = makeWatched(makeWatchedAttempt(status));
-      expect(planAt(1e9, worker).due).toEqual(['offline w1']);
+      expect(planAt(1e9, makeWatched(makeHolding(status))).due).toEqual(['offline w1']);
     },
   );
 });
 
 describe('takeover', () => {
-  test.each(['dispatched', 'recovering', 'cancelling'] as const)(
-    'of a %s job whose worker is gone',
-    status => {
-      const worker = makeWatched({ gone: true, ...makeWatchedAttempt(status) });
-      expect(planAt(159_999, worker)).toEqual({ due: [], nextIn: 160_000 });
-      expect(planAt(160_000, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
-      expect(planAt(160_001, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
-    },
-  );
+  const taken = ['dispatched', 'recovering', 'cancelling'] as const;
+
+  test.each(taken)('of a %s job whose worker is gone', status => {
+    const worker = makeWatched({ gone: true, ...makeHolding(status) });
+    expect(planAt(159_999, worker)).toEqual({ due: [], nextIn: 160_000 });
+    expect(planAt(160_000, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
+    expect(planAt(160_001, worker)).toEqual({ due: ['takeover w1 j1'], nextIn: null });
+  });
 
   test('a worker that is not gone yet is given up first', () => {
-    const worker = makeWatched(makeWatchedAttempt('cancelling'));
+    const worker = makeWatched(makeHolding('cancelling'));
     expect(planAt(0, worker)).toEqual({ due: [], nextIn: 120_000 });
     expect(planAt(120_000, worker)).toEqual({ due: ['offline w1'], nextIn: 160_000 });
     expect(planAt(160_000, worker).due).toEqual(['offline w1', 'takeover w1 j1']);
   });
 
-  test.each(['starting', 'running'] as const)('never of a %s job', status => {
-    const worker = makeWatched({ gone: true, ...makeWatchedAttempt(status) });
-    expect(planAt(1e9, worker)).toEqual({ due: [], nextIn: null });
-  });
+  test.each(liveStatuses.filter(status => !taken.some(word => word === status)))(
+    'never of a %s job',
+    status => {
+      const worker = makeWatched({ gone: true, ...makeHolding(status) });
+      expect(planAt(1e9, worker)).toEqual({ due: [], nextIn: null });
+    },
+  );
 });
 
 describe('an offer that nobody takes', () => {
-  const firstSentAt = START + 1_000;
-  const giveUpAt = START + 46_000;
-  const offered = (sent: number) =>
-    makeWatched(makeWatchedAttempt('dispatched', { offer: { firstSentAt, sent, giveUpAt } }));
+  const offered = (sent: number) => makeWatched(makeHolding('dispatched', { offer: makeOffer(sent) }));
 
   test.each([
-    [1, 16_000, 'repeat_offer w1 j1'],
-    [2, 31_000, 'repeat_offer w1 j1'],
-    [3, 46_000, 'withdraw_offer w1 j1'],
-    [9, 46_000, 'withdraw_offer w1 j1'],
-    // It could not be sent: nothing to repeat.
-    [0, 46_000, 'withdraw_offer w1 j1'],
-  ])('that was sent %d times is due after %d ms: %s', (sent, at, action) => {
+    [1, 15_000, 'repeat_offer w1 j1'],
+    [2, 30_000, 'repeat_offer w1 j1'],
+    [3, 45_000, 'withdraw_offer w1 j1'],
+    [9, 45_000, 'withdraw_offer w1 j1'],
+  ])('that was sent %d times is due after %d ms: %s', (sent, dueMs, action) => {
+    const at = 1_000 + dueMs;
     expect(planAt(at - 1, offered(sent))).toEqual({ due: [], nextIn: at });
     expect(planAt(at, offered(sent))).toEqual({ due: [action], nextIn: 120_000 });
     expect(planAt(at + 1, offered(sent))).toEqual({ due: [action], nextIn: 120_000 });
   });
 
-  test.each(['starting', 'running'] as const)('is of no interest once the job is %s', status => {
-    const offer = { firstSentAt, sent: 1, giveUpAt };
-    expect(planAt(50_000, makeWatched(makeWatchedAttempt(status, { offer })))).toEqual({
-      due: [],
-      nextIn: 120_000,
-    });
+  test('is given up in its own time, too, when it could not be sent', () => {
+    expect(planAt(45_999, offered(0))).toEqual({ due: [], nextIn: 46_000 });
+    expect(planAt(46_000, offered(0)).due).toEqual(['withdraw_offer w1 j1']);
   });
+
+  test('and that nobody keeps the time of waits for its worker', () => {
+    expect(planAt(119_999, makeWatched(makeHolding('dispatched')))).toEqual({ due: [], nextIn: 120_000 });
+  });
+
+  test.each(liveStatuses.filter(status => status !== 'dispatched'))(
+    'is of no interest once the job is %s',
+    status => {
+      const worker = makeWatched(makeHolding(status, { offer: makeOffer(1) }));
+      expect(planAt(50_000, worker)).toEqual({ due: [], nextIn: 120_000 });
+    },
+  );
 });
 
-describe('an attempt that is to end before its trainer does', () => {
-  const at = START + 90_000;
+describe('an order to stop', () => {
+  /** Which deadline counts in which status; where there is none, the worker has to be heard first, or is told already. */
+  const counts: Readonly<Record<LiveStatus, readonly string[]>> = {
+    dispatched: ['drain'],
+    starting: ['timeout', 'drain'],
+    running: ['timeout', 'drain'],
+    recovering: ['timeout'],
+    cancelling: [],
+  };
+  const deadlines = [
+    ['timeout', { timeoutAt: START + 5_000 }],
+    ['drain', { drainAt: START + 5_000 }],
+  ] as const;
 
-  test.each([
-    ['starting', ['timeout', 'drain']],
-    ['running', ['timeout', 'drain']],
-    ['recovering', ['timeout']],
-    ['dispatched', ['drain']],
-    ['cancelling', []],
-  ] as const)('while it is %s: %o', (status, reasons) => {
-    const worker = makeWatched(makeWatchedAttempt(status, { timeoutAt: at, drainAt: at }));
-    expect(planAt(89_999, worker).due).toEqual([]);
-    expect(planAt(90_000, worker).due).toEqual(reasons.map(why => `stop w1 j1 ${why}`));
+  test.each(liveStatuses.flatMap(status => deadlines.map(([why, deadline]) => ({ status, why, deadline }))))(
+    'to a $status job: $why',
+    ({ status, why, deadline }) => {
+      const worker = makeWatched(makeHolding(status, deadline));
+      const expected = counts[status].includes(why);
+      expect(planAt(4_999, worker)).toEqual({ due: [], nextIn: expected ? 5_000 : 120_000 });
+      for (const afterMs of [5_000, 5_001]) {
+        expect(planAt(afterMs, worker)).toEqual({
+          due: expected ? [`stop ${why} w1 j1`] : [],
+          nextIn: 120_000,
+        });
+      }
+    },
+  );
+
+  test('for two reasons at once is both, and the first one counts', () => {
+    const worker = makeWatched(makeHolding('running', { timeoutAt: START + 5_000, drainAt: START + 4_000 }));
+    expect(planAt(4_000, worker)).toEqual({ due: ['stop drain w1 j1'], nextIn: 5_000 });
+    expect(planAt(5_000, worker).due).toEqual(['stop timeout w1 j1', 'stop drain w1 j1']);
   });
 });
 
 describe('removal', () => {
-  test('of a worker that holds nothing', () => {
-    const worker = makeWatched({ gone: true, removeAt: START + 10 });
-    expect(planAt(9, worker)).toEqual({ due: [], nextIn: 10 });
-    expect(planAt(10, worker)).toEqual({ due: ['remove w1'], nextIn: null });
+  test('comes in its time', () => {
+    const worker = makeWatched({ gone: true, removeAt: START + 3_600_000 });
+    expect(planAt(3_599_999, worker)).toEqual({ due: [], nextIn: 3_600_000 });
+    expect(planAt(3_600_000, worker)).toEqual({ due: ['remove w1'], nextIn: null });
   });
 
-  test('waits for the job', () => {
-    const worker = makeWatched({ gone: true, removeAt: START + 10, ...makeWatchedAttempt('recovering') });
-    expect(planAt(10, worker)).toEqual({ due: [], nextIn: 160_000 });
+  test.each(liveStatuses)('waits while the worker holds a job that is %s', status => {
+    const worker = makeWatched({ gone: true, removeAt: START, ...makeHolding(status) });
+    expect(planAt(100_000, worker).due).toEqual([]);
   });
 });
 
 test('many workers: all that is due, and the soonest of what is not', () => {
   const workers = [
-    makeWatched({ id: workerId('w1'), heardMs: -120_000 }),
-    makeWatched({ id: workerId('w2'), heardMs: 5_000 }),
+    makeWatched({ id: workerId('w1'), contactAt: START - 120_000 }),
+    makeWatched({ id: workerId('w2'), contactAt: START + 5_000 }),
     makeWatched({
       id: workerId('w3'),
       gone: true,
-      heardMs: -159_000,
-      ...makeWatchedAttempt('recovering'),
+      contactAt: START - 159_000,
+      ...makeHolding('recovering'),
     }),
-    makeWatched({ id: workerId('w4'), heardMs: -130_000 }),
+    makeWatched({ id: workerId('w4'), contactAt: START - 130_000 }),
   ];
   expect(planAt(0, ...workers)).toEqual({ due: ['offline w1', 'offline w4'], nextIn: 1_000 });
 });

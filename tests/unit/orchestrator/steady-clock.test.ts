@@ -1,153 +1,195 @@
-/** The orchestrator's own pauses: SEMANTICS.md, section 3. */
+/** A clock that does not count what its own process missed: SEMANTICS.md, section 3; FAULTS.md F6, F20. */
 import { describe, expect, test } from 'vitest';
-import { createSteadyClock } from '../../../main/orchestrator/steady-clock.ts';
 import type { Clock } from '../../../main/orchestrator/ports.ts';
+import { createSteadyClock } from '../../../main/orchestrator/steady-clock.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const times = { tickMs: 1_000, lateMs: 5_000, longPauseMs: 60_000 };
+const hour = 3_600_000;
 
-/** Two clocks that are set by hand, and timers that fire when they are told to. */
-function makeMachine() {
-  let mono = 50_000;
-  let wall = 9_000_000;
-  const timers = new Map<number, { readonly at: number; readonly run: () => void }>();
-  let made = 0;
-  const clock: Clock = {
-    mono: () => mono,
-    wall: () => wall,
-    iso: String,
-    after(ms, run) {
-      const id = ++made;
-      timers.set(id, { at: mono + ms, run });
-      return () => void timers.delete(id);
-    },
-  };
-  /** Time passes, and nothing runs meanwhile: the process is stopped, or busy. */
-  const freeze = (ms: number): void => {
-    mono += ms;
-    wall += ms;
-  };
-  const fireDue = (): void => {
-    for (const [id, { at, run }] of timers) if (at <= mono && timers.delete(id)) run();
-  };
-  return {
-    clock,
-    freeze,
-    fireDue,
-    timers,
-    run(ms: number): void {
-      for (let passed = 0; passed < ms; passed += 500) {
-        freeze(500);
-        fireDue();
-      }
-    },
-    shiftWall: (ms: number) => void (wall += ms),
-  };
-}
-
-function start() {
-  const machine = makeMachine();
-  const steady = createSteadyClock(machine.clock, times);
+/** A steady clock that has just ticked, on a machine whose time is in the test's hands. */
+function makeClock(machine: Partial<Clock> = {}) {
+  const real = createVirtualClock();
+  const steady = createSteadyClock({ ...real, ...machine }, times);
   steady.start();
-  return { machine, steady, began: steady.mono() };
+  const startedAt = steady.mono();
+  return {
+    real,
+    steady,
+    passed: () => steady.mono() - startedAt,
+    /** Runs after that long by the steady clock; says when that was. */
+    runAfter(ms: number): { readonly ranAt: number[]; readonly cancel: () => void } {
+      const ranAt: number[] = [];
+      const cancel = steady.after(ms, () => ranAt.push(steady.mono() - startedAt));
+      return { ranAt, cancel };
+    },
+  };
 }
 
-test('runs like any clock while the process runs', () => {
-  const { machine, steady, began } = start();
-  machine.run(120_000);
-  expect(steady.mono() - began).toBe(120_000);
+test('is as far as the machine’s while nothing holds it up, and tells its wall time', async () => {
+  const { real, steady, passed } = makeClock();
+  for (const ms of [1, 999, 3_500, 10_000]) await real.advance(ms);
+  expect(passed()).toBe(14_500);
+  expect(steady.wall()).toBe(real.wall());
+  expect(steady.iso(real.wall())).toBe('2026-01-01T12:00:14.500Z');
   expect(steady.takeLongPause()).toBe(false);
-  expect(steady.wall()).toBe(9_120_000);
-  expect(steady.iso(5)).toBe('5');
 });
 
-describe('a pause of the process', () => {
-  test('that is short is counted', () => {
-    const { machine, steady, began } = start();
-    machine.freeze(6_000);
-    expect(steady.mono() - began).toBe(6_000);
+describe('a pause', () => {
+  test.each([
+    [0, 0],
+    [4_000, 4_000],
+    // A tick that comes 5 s late is not late yet.
+    [6_000, 6_000],
+    [6_001, 1_000],
+    [130_000, 1_000],
+    [24 * hour, 1_000],
+  ])('of %d ms counts %d', async (ms, counted) => {
+    const { real, passed } = makeClock();
+    await real.pause(ms);
+    expect(passed()).toBe(counted);
+    await real.advance(10_000);
+    expect(passed()).toBe(counted + 10_000);
   });
 
-  test('is counted as one tick, by whoever looks first', () => {
-    const { machine, steady, began } = start();
-    machine.freeze(20_000);
-    expect(steady.mono() - began).toBe(1_000);
-    machine.fireDue();
-    machine.run(10_000);
-    expect(steady.mono() - began).toBe(11_000);
-    expect(steady.takeLongPause()).toBe(false);
+  test('is found by whoever looks first, before the tick that it held up', async () => {
+    const { real, passed } = makeClock({ after: () => () => {} });
+    await real.pause(130_000);
+    expect(passed()).toBe(1_000);
+    expect(passed()).toBe(1_000);
+    await real.pause(300);
+    expect(passed()).toBe(1_300);
   });
 
-  test('that is long is told once', () => {
-    const { machine, steady } = start();
-    machine.freeze(61_001);
-    expect(steady.takeLongPause()).toBe(true);
-    expect(steady.takeLongPause()).toBe(false);
-  });
-
-  test('several in a row add up', () => {
-    const { machine, steady, began } = start();
-    for (let pause = 0; pause < 3; pause += 1) {
-      machine.freeze(30_000);
-      machine.fireDue();
+  test('after a pause: each is taken out', async () => {
+    const { real, passed } = makeClock();
+    for (let n = 0; n < 3; n++) {
+      await real.pause(20_000);
+      await real.advance(5_000);
     }
-    expect(steady.mono() - began).toBe(3_000);
+    expect(passed()).toBe(3 * (1_000 + 5_000));
   });
-});
 
-describe('sleep of the machine, which only the wall clock shows', () => {
-  test('counts as a long pause and moves nothing', () => {
-    const { machine, steady, began } = start();
-    machine.shiftWall(3 * 3_600_000);
-    machine.run(1_000);
-    expect(steady.mono() - began).toBe(1_000);
-    expect(steady.takeLongPause()).toBe(true);
-    machine.run(5_000);
+  test.each([
+    [61_000, false],
+    [61_001, true],
+    [130_000, true],
+  ])('of %d ms is long: %s', async (ms, long) => {
+    const { real, steady } = makeClock();
+    await real.pause(ms);
+    expect(steady.takeLongPause()).toBe(long);
+    expect(steady.takeLongPause()).toBe(false);
+    await real.advance(5_000);
     expect(steady.takeLongPause()).toBe(false);
   });
 
-  test('is not seen in a clock that was set back', () => {
-    const { machine, steady } = start();
-    machine.shiftWall(-3_600_000);
-    machine.run(2_000);
+  test('that was long is still known when somebody asks later', async () => {
+    const { real, steady } = makeClock();
+    await real.pause(130_000);
+    await real.advance(30_000);
+    expect(steady.takeLongPause()).toBe(true);
+  });
+});
+
+describe('sleep that stops the machine’s clock', () => {
+  test.each([
+    [60_000, false],
+    [60_001, true],
+    [8 * hour, true],
+    [10 * 365 * 24 * hour, true],
+    [-hour, false],
+  ])('and moves the wall clock by %d ms is a long pause: %s', async (ms, long) => {
+    const { real, steady, passed } = makeClock();
+    real.shiftWall(ms);
+    expect(passed()).toBe(0);
+    expect(steady.takeLongPause()).toBe(long);
+    expect(steady.takeLongPause()).toBe(false);
+    await real.advance(10_000);
+    expect(passed()).toBe(10_000);
+    expect(steady.takeLongPause()).toBe(false);
+  });
+
+  test('is seen by the next tick, if nobody looks before', async () => {
+    const { real, steady } = makeClock();
+    real.shiftWall(hour);
+    await real.advance(5_000);
+    expect(steady.takeLongPause()).toBe(true);
+  });
+
+  test('is not made of many small corrections', async () => {
+    const { real, steady } = makeClock();
+    for (let n = 0; n < 10; n++) {
+      real.shiftWall(20_000);
+      await real.advance(1_000);
+    }
     expect(steady.takeLongPause()).toBe(false);
   });
 });
 
 describe('a timer', () => {
-  test('that fires during a pause waits for the rest', () => {
-    const { machine, steady } = start();
-    let ran = 0;
-    steady.after(10_000, () => {
-      ran += 1;
-    });
-    machine.freeze(30_000);
-    machine.fireDue();
-    expect(ran).toBe(0);
-    machine.run(8_500);
-    expect(ran).toBe(0);
-    machine.run(500);
-    expect(ran).toBe(1);
+  test('runs in its time', async () => {
+    const { real, runAfter } = makeClock();
+    const { ranAt } = runAfter(10_000);
+    await real.advance(9_999);
+    expect(ranAt).toEqual([]);
+    await real.advance(1);
+    expect(ranAt).toEqual([10_000]);
+    await real.advance(60_000);
+    expect(ranAt).toHaveLength(1);
   });
 
-  test('can be taken back, also while it waits for the rest', () => {
-    const { machine, steady } = start();
-    let ran = 0;
-    const count = (): void => {
-      ran += 1;
-    };
-    steady.after(1_000, count)();
-    const cancel = steady.after(10_000, count);
-    machine.freeze(30_000);
-    machine.fireDue();
-    cancel();
-    machine.run(60_000);
-    expect(ran).toBe(0);
+  test.each([7_000, 12_000, 130_000])('waits for the rest after a pause of %d ms', async ms => {
+    const { real, runAfter } = makeClock();
+    const { ranAt } = runAfter(10_000);
+    await real.advance(2_000);
+    await real.pause(ms);
+    expect(ranAt).toEqual([]);
+    await real.advance(6_999);
+    expect(ranAt).toEqual([]);
+    await real.advance(1);
+    expect(ranAt).toEqual([10_000]);
+  });
+
+  test('of a machine that fires too early waits for the rest', async () => {
+    const early = createVirtualClock();
+    const after: Clock['after'] = (ms, run) => early.after(Math.ceil(ms / 2), run);
+    const steady = createSteadyClock({ ...early, after }, { ...times, tickMs: 100 });
+    steady.start();
+    const start = steady.mono();
+    const ranAt: number[] = [];
+    steady.after(10_000, () => ranAt.push(steady.mono() - start));
+    await early.advance(9_999);
+    expect(ranAt).toEqual([]);
+    await early.advance(1);
+    expect(ranAt).toEqual([10_000]);
+  });
+
+  test('that is taken back does not run, nor when it had begun to wait for the rest', async () => {
+    const { real, runAfter } = makeClock();
+    const first = runAfter(10_000);
+    const second = runAfter(10_000);
+    first.cancel();
+    await real.advance(2_000);
+    await real.pause(130_000);
+    second.cancel();
+    await real.advance(60_000);
+    expect([first.ranAt, second.ranAt]).toEqual([[], []]);
   });
 });
 
-test('ticks no more once it is stopped', () => {
-  const { machine, steady } = start();
+test('a clock that was stopped wakes nobody up any more', async () => {
+  let set = 0;
+  const real = createVirtualClock();
+  const after: Clock['after'] = (ms, run) => {
+    set += 1;
+    return real.after(ms, run);
+  };
+  const steady = createSteadyClock({ ...real, after }, times);
   steady.stop();
-  expect(machine.timers.size).toBe(0);
-  createSteadyClock(machine.clock, times).stop();
+  steady.start();
+  await real.advance(3_000);
+  expect(set).toBe(4);
+  steady.stop();
+  await real.advance(60_000);
+  expect(set).toBe(4);
 });

@@ -1,11 +1,10 @@
 /** The one line that says why a job waits: SEMANTICS.md, section 6, in the guide's own words. */
 import { expect, test } from 'vitest';
 import { type Candidate, whyWaiting } from '../../../main/orchestrator/waiting.ts';
-import type { WorkerStatus } from '../../../protocol/worker.ts';
 import { makeNeeds } from './builders.ts';
 
 const makeCandidate = (
-  status: WorkerStatus,
+  status: Candidate['status'],
   gpuCount = 1,
   labels: Candidate['offering']['labels'] = {},
 ): Candidate => ({ status, offering: { gpuCount, labels } });
@@ -57,6 +56,12 @@ test.each<
     'No idle workers: 0 of 2 workers can take this job: 1 without a GPU (have 0), 1 label gpu_type=a100* (have none)',
     a100,
     [makeCandidate('idle', 0), makeCandidate('idle', 1)],
+  ],
+  [
+    'one in quarantine, which is idle and gets none all the same',
+    'No idle workers: 0 of 2 workers can take this job: 1 quarantined, 1 still connecting',
+    makeNeeds(),
+    [makeCandidate('quarantined'), makeCandidate('connecting')],
   ],
   [
     'one that is free',

@@ -2,8 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { labelsOf, leavesAfterJob } from '../../../main/orchestrator/model.ts';
 import { isDispatchable, type WorkerFacts, workerStatus } from '../../../main/orchestrator/worker-status.ts';
+import { WorkerStatus } from '../../../protocol/worker.ts';
 import { makeAgent, makeWorker } from './builders.ts';
 
+const offlineAfterMs = 120_000;
 const now = 900_000;
 
 /** Facts as flags and figures; by default those of an idle worker. */
@@ -14,13 +16,15 @@ interface Told {
   readonly heard?: boolean;
   readonly silentMs?: number;
   readonly draining?: boolean;
-  readonly quarantined?: boolean;
   readonly holdsAttempt?: boolean;
   readonly settlingMs?: number;
   readonly streaming?: boolean;
   readonly served?: boolean;
   readonly persistent?: boolean | null;
+  readonly quarantined?: boolean;
 }
+
+const quarantine = { reason: 'three jobs in a row could not start', since: 0 };
 
 function statusFrom(told: Told): string {
   const agent = makeAgent({ persistent: told.persistent === undefined ? true : told.persistent });
@@ -29,7 +33,7 @@ function statusFrom(told: Told): string {
     gone: told.gone ?? null,
     drain: told.draining === true ? { reason: 'new GPU', by: 'ann', since: 0, deadlineMs: null } : null,
     served: told.served ?? false,
-    quarantine: told.quarantined === true ? { reason: 'three in a row', since: 0 } : null,
+    quarantine: told.quarantined === true ? quarantine : null,
   });
   const presence = {
     contactAt: now - (told.silentMs ?? 0),
@@ -41,7 +45,7 @@ function statusFrom(told: Told): string {
     presence: told.heard === false ? null : presence,
     holdsAttempt: told.holdsAttempt ?? false,
     awaited: told.awaited ?? false,
-    offlineAfterMs: 120_000,
+    offlineAfterMs,
   };
   const { status, reason } = workerStatus(facts, now);
   return reason === null ? status : `${status}: ${reason}`;
@@ -80,7 +84,7 @@ test.each(rules.map(([told, status], index) => ({ told, status, later: rules.sli
 describe('boundaries', () => {
   test.each<readonly [told: Told, status: string]>([
     [{ registered: false, awaited: true }, 'connecting: never_registered'],
-    [{ registered: false, awaited: false }, 'offline: never_registered'],
+    [{ registered: true, awaited: true }, 'idle'],
     [{ silentMs: 119_999 }, 'idle'],
     [{ silentMs: 120_000 }, 'offline: silent'],
     [{ silentMs: 120_001, draining: true }, 'offline: silent'],
@@ -123,20 +127,24 @@ test('the labels of the admin win over those that the agent brings', () => {
   expect(labelsOf(makeWorker({ agent: null, labels: { team: 'nlp' } }))).toEqual({ team: 'nlp' });
 });
 
-describe('a worker that may be given a job', () => {
+describe('a job may be given', () => {
   const idle = { status: 'idle', reason: null } as const;
-  const quarantined = makeWorker({ quarantine: { reason: 'three in a row', since: 0 } });
+  const suspect = makeWorker({ quarantine });
 
-  test('is idle, and nothing else', () => {
-    expect(isDispatchable(idle, makeWorker(), null, now)).toBe(true);
-    expect(isDispatchable({ status: 'busy', reason: null }, makeWorker(), null, now)).toBe(false);
+  test.each(WorkerStatus.options)('to a worker that is idle, and to no other: %s', status => {
+    expect(isDispatchable({ status, reason: null }, makeWorker(), null, now)).toBe(status === 'idle');
   });
 
   test.each([
-    [null, false],
-    [now + 1, false],
-    [now, true],
-  ])('in quarantine until its trial, at %s: %s', (trialAt, free) => {
-    expect(isDispatchable(idle, quarantined, trialAt, now)).toBe(free);
+    ['that nobody has set a trial for', null, false],
+    ['before its trial', now + 1, false],
+    ['at its trial', now, true],
+    ['after it', now - 1, true],
+  ])('to one in quarantine only when it is tried again: %s', (_when, trialAt, expected) => {
+    expect(isDispatchable(idle, suspect, trialAt, now)).toBe(expected);
+  });
+
+  test('to one that is out of quarantine, whatever is left of its trial', () => {
+    expect(isDispatchable(idle, makeWorker(), now + 1, now)).toBe(true);
   });
 });

@@ -1,22 +1,8 @@
 /** Drains, and agents that leave after their job: SEMANTICS.md, sections 1 and 5. */
 import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
-import { refusalOf, valueOf } from '../../support/fleet-outcome.ts';
-import { ada, type Fleet } from '../../support/fleet.ts';
-import type { FleetWorker } from '../../support/fleet-worker.ts';
-
-const drain = async (fleet: Fleet, rig: FleetWorker, reason: string | null = null) => {
-  const view = valueOf(
-    await fleet.orchestrator.drainWorker(rig.id, { reason: reason, deadlineMs: null }, ada),
-  );
-  await fleet.clock.settle();
-  return view;
-};
-const undrain = async (fleet: Fleet, rig: FleetWorker) => {
-  const view = valueOf(await fleet.orchestrator.undrainWorker(rig.id, ada));
-  await fleet.clock.settle();
-  return view;
-};
+import { refusalOf } from '../../support/fleet-outcome.ts';
+import { ada } from '../../support/fleet.ts';
 
 describe('an ephemeral worker', () => {
   test('leaves after its job, and is offered no other', async () => {
@@ -94,10 +80,10 @@ describe('a drain', () => {
   test('is told with its reason and author', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    expect(await drain(fleet, rig, 'new disk')).toMatchObject({
+    expect(await fleet.drain(rig, { reason: 'new disk' })).toMatchObject({
       status: 'draining',
       status_reason: 'new disk',
-      drain: { reason: 'new disk', by: 'ada', since: '2026-01-01T12:00:00.000Z' },
+      drain: { reason: 'new disk', by: 'ada', since: '2026-01-01T12:00:00.000Z', deadline: null },
     });
     expect(fleet.trail(rig.id).at(-1)).toBe('worker.draining');
   });
@@ -105,8 +91,8 @@ describe('a drain', () => {
   test('keeps the first reason when it is asked for twice', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await drain(fleet, rig, 'new disk');
-    expect(await drain(fleet, rig, 'another')).toMatchObject({ drain: { reason: 'new disk' } });
+    await fleet.drain(rig, { reason: 'new disk' });
+    expect(await fleet.drain(rig, { reason: 'another' })).toMatchObject({ drain: { reason: 'new disk' } });
     expect(fleet.trail(rig.id).filter(type => type === 'worker.draining')).toHaveLength(1);
   });
 
@@ -115,7 +101,7 @@ describe('a drain', () => {
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
     const { jobId: next } = await fleet.submit();
-    await drain(fleet, rig);
+    await fleet.drain(rig);
     expect(fleet.job(job).status).toBe('running');
     await rig.report(job, 'completed');
     await fleet.clock.advance(100_000);
@@ -130,7 +116,7 @@ describe('a drain', () => {
   test('that is answered wins over a submit that comes after it in the same commit', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    const [, submitted] = await Promise.all([drain(fleet, rig), fleet.submit()]);
+    const [, submitted] = await Promise.all([fleet.drain(rig), fleet.submit()]);
     expect(submitted.workerId).toBeNull();
     expect(rig.commandsOf('job_submit')).toEqual([]);
   });
@@ -138,7 +124,7 @@ describe('a drain', () => {
   test('is not ended by beats, a registration, silence or a restart', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await drain(fleet, rig);
+    await fleet.drain(rig);
     const { jobId } = await fleet.submit();
     await rig.beat(null, { status: 'idle' });
     await rig.connect({ startId: 'second-life' });
@@ -156,7 +142,7 @@ describe('a drain', () => {
   test('sends an idle ephemeral worker home at once', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
-    await drain(fleet, rig);
+    await fleet.drain(rig);
     expect(rig.commands).toEqual([{ type: 'shutdown', reason: 'drained' }]);
   });
 
@@ -164,7 +150,7 @@ describe('a drain', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const job = await fleet.runJob(rig);
-    await drain(fleet, rig);
+    await fleet.drain(rig);
     await rig.connect({ currentJobId: job });
     await rig.beat(job);
     expect(rig.commandsOf('shutdown')).toEqual([]);
@@ -176,7 +162,7 @@ describe('a drain', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     const { jobId } = await fleet.submit();
-    await drain(fleet, rig);
+    await fleet.drain(rig);
     expect(rig.commandsOf('shutdown')).toEqual([]);
     await rig.run(jobId);
     expect(fleet.job(jobId).status).toBe('running');
@@ -185,9 +171,9 @@ describe('a drain', () => {
   test('that is taken back makes the worker dispatchable at once', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
-    await drain(fleet, rig);
+    await fleet.drain(rig);
     const { jobId } = await fleet.submit();
-    expect(await undrain(fleet, rig)).toMatchObject({ status: 'busy', drain: null });
+    expect(await fleet.undrain(rig)).toMatchObject({ status: 'busy', drain: null });
     expect(rig.lastOffer().job_id).toBe(jobId);
     expect(fleet.trail(rig.id)).toContain('worker.undrained');
   });
@@ -196,9 +182,8 @@ describe('a drain', () => {
     const fleet = await openFleet();
     const rig = await fleet.addWorker();
     await fleet.orchestrator.deleteWorker(rig.id, ada);
-    expect(
-      refusalOf(await fleet.orchestrator.drainWorker(rig.id, { reason: null, deadlineMs: null }, ada)).code,
-    ).toBe('worker_not_found');
+    const wish = { reason: null, deadlineMs: null };
+    expect(refusalOf(await fleet.orchestrator.drainWorker(rig.id, wish, ada)).code).toBe('worker_not_found');
     expect(refusalOf(await fleet.orchestrator.undrainWorker(rig.id, ada)).code).toBe('worker_not_found');
   });
 });

@@ -119,8 +119,7 @@ describe('deleting', () => {
     const rig = await fleet.addIdleWorker();
     if (status === 'busy') await fleet.runJob(rig);
     if (status === 'connecting') await rig.stream.drop();
-    if (status === 'draining')
-      await fleet.orchestrator.drainWorker(rig.id, { reason: null, deadlineMs: null }, ada);
+    if (status === 'draining') await fleet.drain(rig);
     expect(rig.view().status).toBe(status);
     expect(refusalOf(await fleet.orchestrator.deleteWorker(rig.id, ada)).code).toBe('worker_not_offline');
     expect(rig.view().status).toBe(status);

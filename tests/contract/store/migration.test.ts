@@ -1,0 +1,362 @@
+/** A file that the first version has written is opened by this one: nothing is lost, nothing is made up. */
+import Database from 'better-sqlite3';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Job, Store } from '../../../main/orchestrator/ports.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+import { JobStatus } from '../../../protocol/job.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import { at, jobId, makeWorker, quietParts, workerId } from './builders.ts';
+import { schema1 } from './schema-1.ts';
+
+const capabilities = {
+  gpuCount: 1,
+  gpuName: 'größe',
+  gpuVramGb: 24,
+  accelerator: 'cuda',
+  driver: null,
+  gpus: [],
+};
+/** As the first version wrote it: without `startId` and `address`. */
+const agent = {
+  capabilities,
+  host: 'rig',
+  persistent: true,
+  labels: { disk: 'nvme' },
+  protocol: 2,
+  instanceId: 'i-1',
+  agentVersion: '0.1.0',
+  registeredAt: at(3),
+};
+
+interface OldAttempt {
+  readonly worker: string;
+  readonly started?: number;
+  readonly ended?: number;
+  readonly outcome?: string;
+  readonly cause?: string;
+}
+
+/** A file with the rows that `fill` puts into it. */
+function writeOldFile(fill: (old: ReturnType<typeof oldFile>) => void): string {
+  const file = join(openFolder(), 'trainyard.db');
+  const db = new Database(file);
+  db.pragma('journal_mode = WAL');
+  db.pragma('foreign_keys = ON');
+  db.exec(schema1);
+  fill(oldFile(db));
+  db.close();
+  return file;
+}
+
+function oldFile(db: Database.Database) {
+  const put = (table: string, row: Readonly<Record<string, unknown>>): void => {
+    const names = Object.keys(row);
+    db.prepare(
+      `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(name => `@${name}`).join(', ')})`,
+    ).run(row);
+  };
+  let order = 0;
+  return {
+    db,
+    worker(id: string, changes: Readonly<Record<string, unknown>> = {}): void {
+      const base = { id, name: id, type: 'persistent', labels: '{}', token_hash: `hash-of-${id}` };
+      put('workers', { ...base, created_at: at(0), served: 0, ...changes });
+    },
+    job(id: string, status: string, attempts: readonly OldAttempt[] = [], used = 0): void {
+      order += 1;
+      const isFinal = ['completed', 'failed', 'cancelled'].includes(status);
+      put('jobs', {
+        id,
+        ord: order,
+        status,
+        config_name: 'demo',
+        requirements: '{"target":"auto","gpuCount":1,"labels":{"gpu":"a100*"}}',
+        priority: 20,
+        max_retries: 3,
+        queued_at: at(1),
+        not_before: status === 'pending' ? at(30) : 0,
+        retries_used: used,
+        progress: '{"step":7}',
+        attempt_n: attempts.length,
+        ended_at: isFinal ? at(9) : null,
+        cause: status === 'failed' ? 'trainer_exit' : null,
+        error: status === 'failed' ? 'boom' : null,
+      });
+      put('payloads', { job_id: id, config: '{"lr":1}', dataloader: '[{"id":"x"}]' });
+      for (const [index, { worker, started, ended, outcome, cause }] of attempts.entries()) {
+        put('attempts', {
+          id: `a_${id}_${index + 1}`,
+          job_id: id,
+          n: index + 1,
+          worker_id: worker,
+          offered_at: at(2),
+          started_at: started ?? null,
+          ended_at: ended ?? null,
+          outcome: outcome ?? null,
+          cause: cause ?? null,
+          error: cause === undefined ? null : `by ${cause}`,
+          exit_code: cause === 'preempted' ? -15 : null,
+          signal: null,
+        });
+      }
+    },
+    event(fact: object): void {
+      put('events', { at: at(5), fact: JSON.stringify(fact) });
+    },
+  };
+}
+
+function open(file: string): Store {
+  const store = openSqliteStore(file, quietParts());
+  onTestFinished(() => store.close());
+  return store;
+}
+
+const spec = {
+  configName: 'demo',
+  requirements: { target: 'auto', gpuCount: 1, labels: { gpu: 'a100*' } },
+  priority: 20,
+  maxRetries: 3,
+  retryOn: [],
+  onLostContact: 'continue',
+  timeoutMs: null,
+};
+
+describe('workers', () => {
+  test('come with all that was known of them, and with nothing held against them', () => {
+    const drain = { reason: 'new disk', by: 'ada', since: at(5) };
+    const store = open(
+      writeOldFile(old => {
+        old.worker('w_1');
+        old.worker('w_2', {
+          agent: JSON.stringify(agent),
+          drain: JSON.stringify(drain),
+          last_contact_at: at(4),
+          served: 1,
+          created_at: at(1),
+        });
+        old.worker('w_3', { type: 'ephemeral', gone: 'silent', labels: '{"team":"nlp"}', created_at: at(2) });
+        old.worker('w_4', { token_hash: null, removed_at: at(6) });
+      }),
+    );
+    expect(store.workers()).toEqual([
+      makeWorker({ name: 'w_1' }),
+      makeWorker({
+        id: workerId('w_2'),
+        name: 'w_2',
+        createdAt: at(1),
+        agent: { ...agent, protocol: 2, startId: null, address: null },
+        drain: { ...drain, deadlineMs: null },
+        lastContactAt: at(4),
+        served: true,
+      }),
+      makeWorker({
+        id: workerId('w_3'),
+        name: 'w_3',
+        type: 'ephemeral',
+        gone: 'silent',
+        labels: { team: 'nlp' },
+        createdAt: at(2),
+      }),
+    ]);
+    expect(store.workerByTokenHash('hash-of-w_2')?.id).toBe('w_2');
+    expect(store.worker(workerId('w_4'))).toBeNull();
+  });
+
+  test('keep their tokens, and get new ones in either way', async () => {
+    const store = open(writeOldFile(old => ['w_1', 'w_2'].forEach(id => old.worker(id))));
+    await store.write(tx => {
+      tx.setTokenHash(workerId('w_1'), 'new-1', true);
+      tx.setTokenHash(workerId('w_2'), 'new-2', false);
+    });
+    const opens = (hash: string) => store.workerByTokenHash(hash)?.id ?? null;
+    expect(['hash-of-w_1', 'new-1', 'hash-of-w_2', 'new-2'].map(opens)).toEqual(['w_1', 'w_1', null, 'w_2']);
+  });
+});
+
+describe('jobs', () => {
+  const live = { started: at(3) };
+
+  test.each(JobStatus.options)('that are %s are read as they were', status => {
+    const isFinal = ['completed', 'failed', 'cancelled'].includes(status);
+    const store = open(
+      writeOldFile(old => {
+        old.worker('w_1');
+        const end = isFinal ? { ended: at(9), outcome: status } : {};
+        old.job('j_1', status, status === 'pending' ? [] : [{ worker: 'w_1', ...live, ...end }]);
+      }),
+    );
+    const job = store.job(jobId('j_1'));
+    expect(job).toMatchObject({ status, order: 1, spec, queuedAt: at(1), progress: { step: 7 } });
+    expect(job?.attempt === null).toBe(status === 'pending');
+    expect(job?.attempt?.end === null).toBe(status !== 'pending' && !isFinal);
+    expect(store.payload(jobId('j_1'))).toEqual({ config: { lr: 1 }, dataloader: [{ id: 'x' }] });
+    const shown = store.jobs({ status, includeFinal: true, limit: 9, offset: 0 });
+    expect(shown).toEqual([job]);
+  });
+
+  test('that were being cancelled were cancelled by somebody: there was no other reason', () => {
+    const before = Date.now();
+    const store = open(
+      writeOldFile(old => {
+        old.worker('w_1');
+        old.job('j_1', 'cancelling', [{ worker: 'w_1', ...live }]);
+      }),
+    );
+    const job = store.liveJobOf(workerId('w_1'));
+    if (job?.status !== 'cancelling') throw new Error(`the job is ${String(job?.status)}`);
+    expect(job.stop.why).toBe('cancel');
+    // From the moment of the migration, to the second: it was not written down before.
+    expect(job.stop.since).toBeGreaterThanOrEqual(before - 1_000);
+    expect(job.stop.since).toBeLessThanOrEqual(Date.now());
+  });
+
+  test('whose attempts ended in every way know what each had cost, and which may still run', () => {
+    const store = open(
+      writeOldFile(old => {
+        old.worker('w_1');
+        old.job(
+          'j_1',
+          'pending',
+          [
+            { worker: 'w_1', ended: at(3), outcome: 'withdrawn' },
+            { worker: 'w_1', ...live, ended: at(4), outcome: 'requeued', cause: 'preempted' },
+            { worker: 'w_1', ...live, ended: at(5), outcome: 'requeued', cause: 'worker_lost' },
+          ],
+          2,
+        );
+        old.job('j_2', 'failed', [
+          { worker: 'w_1', ...live, ended: at(6), outcome: 'failed', cause: 'worker_lost' },
+        ]);
+      }),
+    );
+    expect(store.attempts(jobId('j_1')).map(({ end, late }) => ({ ...end, late }))).toEqual([
+      {
+        at: at(3),
+        outcome: 'withdrawn',
+        charged: false,
+        cause: null,
+        error: null,
+        exitCode: null,
+        signal: null,
+        late: null,
+      },
+      {
+        at: at(4),
+        outcome: 'requeued',
+        charged: true,
+        cause: 'preempted',
+        error: 'by preempted',
+        exitCode: -15,
+        signal: null,
+        late: null,
+      },
+      {
+        at: at(5),
+        outcome: 'given_up',
+        charged: true,
+        cause: 'worker_lost',
+        error: 'by worker_lost',
+        exitCode: null,
+        signal: null,
+        late: null,
+      },
+    ]);
+    expect(store.job(jobId('j_1'))).toMatchObject({ retriesUsed: 2, notBefore: at(30), attempt: { n: 3 } });
+    expect(store.attempts(jobId('j_2'))).toMatchObject([
+      { end: { outcome: 'failed', charged: false, cause: 'worker_lost' } },
+    ]);
+  });
+
+  test('go on from where they were, with what is new', async () => {
+    const store = open(
+      writeOldFile(old => {
+        old.worker('w_1');
+        old.job('j_1', 'running', [{ worker: 'w_1', ...live }]);
+      }),
+    );
+    const running = store.job(jobId('j_1'));
+    if (running?.status !== 'running') throw new Error('the job does not run');
+    const stopping: Job = { ...running, status: 'cancelling', stop: { why: 'drain', since: at(8) } };
+    expect(await store.write(tx => tx.replaceJob(running, stopping))).toBe(true);
+    expect(store.job(jobId('j_1'))).toEqual(stopping);
+    expect(await store.write(tx => tx.nextJobOrder())).toBe(2);
+  });
+});
+
+test('events go on with the next number, and the audit trail begins', async () => {
+  const fact = { kind: 'worker', type: 'worker.back', workerId: 'w_1' };
+  const store = open(
+    writeOldFile(old => {
+      for (let n = 0; n < 3; n++) old.event(fact);
+    }),
+  );
+  expect(store.eventsAfter(0, 9)).toEqual([1, 2, 3].map(seq => ({ ...fact, seq, at: at(5) })));
+  const seq = await store.write(tx => {
+    tx.appendAudit({
+      at: at(6),
+      type: 'worker.back',
+      actor: { type: 'system' },
+      target: { type: 'worker', id: workerId('w_1') },
+      details: {},
+    });
+    return tx.appendEvent({ kind: 'worker', type: 'worker.back', workerId: workerId('w_1') }, at(6)).seq;
+  });
+  expect([seq, store.audit.lastSeq()]).toEqual([4, 1]);
+});
+
+test('a migration that fails leaves the file as it was', () => {
+  const file = writeOldFile(old => {
+    old.worker('w_1');
+    old.db.exec('CREATE TABLE audit (something_else TEXT)');
+  });
+  expect(() => openSqliteStore(file, quietParts())).toThrow('already exists');
+  const db = new Database(file, { readonly: true });
+  onTestFinished(() => void db.close());
+  const columns = db.prepare("SELECT name FROM pragma_table_info('workers')").pluck().all();
+  expect(db.pragma('user_version', { simple: true })).toBe(1);
+  expect(columns).not.toContain('strikes');
+  expect(db.prepare('SELECT id FROM workers').pluck().all()).toEqual(['w_1']);
+});
+
+describe('the schema lets nobody change the audit trail', () => {
+  const openTrail = async () => {
+    const file = join(openFolder(), 'trainyard.db');
+    const store = open(file);
+    await store.write(tx => {
+      for (let n = 1; n <= 3; n++) {
+        tx.appendAudit({
+          at: at(n),
+          type: 'worker.back',
+          actor: { type: 'system' },
+          target: { type: 'worker', id: workerId('w_1') },
+          details: {},
+        });
+      }
+    });
+    const db = new Database(file);
+    onTestFinished(() => void db.close());
+    return { store, db };
+  };
+
+  test.each([
+    ['change a row', "UPDATE audit SET details = '{}' WHERE seq = 2"],
+    ['change none, by name', 'UPDATE audit SET seq = seq'],
+    ['remove a row', 'DELETE FROM audit WHERE seq = 3'],
+    ['remove all rows', 'DELETE FROM audit'],
+    [
+      'replace a row',
+      'INSERT OR REPLACE INTO audit SELECT seq, at, type, actor_type, actor_id, address, target_type, target_id, \'{"x":1}\', hash FROM audit WHERE seq = 2',
+    ],
+    [
+      'write over a row',
+      "INSERT INTO audit SELECT seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash FROM audit WHERE seq = 2 ON CONFLICT DO UPDATE SET details = '{}'",
+    ],
+  ])('%s', async (_what, sql) => {
+    const { store, db } = await openTrail();
+    const before = store.audit.after(0, 9);
+    expect(() => db.exec(sql)).toThrow('the audit trail is only ever appended to');
+    expect(store.audit.after(0, 9)).toEqual(before);
+  });
+});
