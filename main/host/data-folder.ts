@@ -2,14 +2,17 @@ import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
+  rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 export interface DataFolder {
   readonly databaseFile: string;
@@ -19,37 +22,81 @@ export interface DataFolder {
   readonly auditKey: Uint8Array;
 }
 
-/** Makes a folder for its owner's eyes only, whatever the umask; one that is there is left as it is. */
+/**
+ * Makes a folder for its owner's eyes only, whatever the umask; one that is there is left as it is. Throws with a reason
+ * when that can't be done.
+ */
 export function makeFolder(path: string): void {
-  if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
+  try {
+    if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
+  } catch (cause) {
+    // On a read-only disk Node says that the folder above is not there.
+    throw new Error(
+      `The folder ${path} can not be made: something else has its name, or the folder above it can not be written`,
+      { cause },
+    );
+  }
 }
 
-/** Makes the admin token in a data folder if it is not there yet, for its owner's eyes only. */
+/**
+ * Makes the secrets of a data folder that are not there yet, for its owner's eyes only. The folder must be locked for this
+ * process. Throws with a reason when they can't be made, or are not what was made.
+ */
 export function openDataFolder(dataDir: string): DataFolder {
   const adminTokenFile = join(dataDir, 'admin-token');
   createOnce(adminTokenFile, `ta_${randomBytes(32).toString('base64url')}\n`);
   const auditKeyFile = join(dataDir, 'audit-key');
   createOnce(auditKeyFile, `${randomBytes(32).toString('hex')}\n`);
   return {
-    auditKey: Buffer.from(readSecret(auditKeyFile), 'hex'),
+    auditKey: readKey(auditKeyFile),
     databaseFile: join(dataDir, 'trainyard.db'),
     adminTokenFile,
-    adminToken: readSecret(adminTokenFile),
+    adminToken: readToken(adminTokenFile),
   };
 }
 
-/** Written whole and on disk before anybody can be told of it; one that exists is left alone. */
+/** Whole and on disk when it gets its name, so that no end of the process leaves a part of it; one that exists is left alone. */
 function createOnce(file: string, text: string): void {
-  let handle: number;
+  if (existsSync(file)) return;
+  const unfinished = `${file}.new`;
   try {
-    handle = openSync(file, 'wx', 0o600);
+    rmSync(unfinished, { force: true });
+    withOpen(unfinished, 'wx', handle => {
+      writeFileSync(handle, text);
+      fsyncSync(handle);
+    });
+    renameSync(unfinished, file);
+    // Windows opens no folders, and keeps names in order by itself.
+    if (process.platform !== 'win32') withOpen(dirname(file), 'r', fsyncSync);
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return;
-    throw cause;
+    throw new Error(`${file} can not be written: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
   }
-  writeSync(handle, text);
-  fsyncSync(handle);
-  closeSync(handle);
+}
+
+function withOpen(path: string, flags: string, act: (handle: number) => void): void {
+  const handle = openSync(path, flags, 0o600);
+  try {
+    act(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+function readToken(file: string): string {
+  const token = readSecret(file);
+  if (token === '') throw new Error(`${file} is empty: delete it, and the next start writes a new token`);
+  return token;
+}
+
+function readKey(file: string): Uint8Array {
+  const text = readSecret(file);
+  if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, 'hex');
+  throw new Error(
+    `${file} is not the key that was made: put it back from a copy. Without the file the next start makes a new key, and ` +
+      'what the audit trail holds by then can not be verified any more',
+  );
 }
 
 function readSecret(file: string): string {
@@ -58,7 +105,5 @@ function readSecret(file: string): string {
       `${file} can be read by others: make it yours alone with "chmod 600 ${file}", then start again`,
     );
   }
-  const token = readFileSync(file, 'utf8').trim();
-  if (token === '') throw new Error(`${file} is empty: delete it, and the next start writes a new token`);
-  return token;
+  return readFileSync(file, 'utf8').trim();
 }

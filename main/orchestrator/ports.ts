@@ -89,7 +89,7 @@ export interface Read {
   jobCounts(): { readonly pending: number; readonly live: number };
   /** Events after `seq`, oldest first. */
   eventsAfter(seq: number, limit: number): readonly StoredEvent[];
-  /** The oldest and the newest event kept; both 0 for none. */
+  /** The oldest event kept, or the next one when none is, and the newest that there was; both 0 before the first. */
   eventRange(): { readonly first: number; readonly last: number };
 }
 

@@ -24,6 +24,8 @@ export interface SteadyClock extends Clock {
  */
 export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock {
   let pausedMs = 0;
+  /** What was last told: time never goes back behind it. */
+  let told = clock.mono();
   let tickedAt = clock.mono();
   let wallTickedAt = clock.wall();
   let longPause = false;
@@ -35,7 +37,7 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
     // A machine that sleeps stops the first of these clocks, and only the other one shows it.
     const sleptMs = clock.wall() - wallTickedAt - (now - tickedAt);
     if (gapMs > times.lateMs) {
-      pausedMs += gapMs;
+      pausedMs = Math.min(pausedMs + gapMs, now - told);
       tickedAt = now;
       wallTickedAt = clock.wall();
     }
@@ -46,7 +48,8 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
   };
   const steady = (): MonoMs => {
     notice();
-    return clock.mono() - pausedMs;
+    told = clock.mono() - pausedMs;
+    return told;
   };
   const tick = (): void => {
     notice();

@@ -2,7 +2,7 @@ import type { Clock } from '../orchestrator/ports.ts';
 
 type WallMs = ReturnType<Clock['wall']>;
 
-/** One made before the schema was changed is kept for ever. */
+/** One made before the schema was changed is kept for ever, unless the same change is tried again and again. */
 export type BackupKind = 'hourly' | `before-schema-${number}`;
 
 export interface Backup {
@@ -17,6 +17,7 @@ export const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const keptHours = 24;
 const keptDays = 7;
+const keptTries = 3;
 
 const pattern = /^(hourly|before-schema-\d+)-(\d{6,})-(\d{4,6}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z\.db$/;
 
@@ -35,11 +36,19 @@ export function backupName(kind: BackupKind, number: number, at: WallMs): string
 export const fileTime = (at: WallMs): string =>
   `${new Date(at).toISOString().slice(0, -5).replaceAll(':', '-')}Z`;
 
-/** Those to be deleted: all hourly ones but the newest 24, and the last of each of the newest 7 days that have any. */
+/**
+ * Those to be deleted: all hourly ones but the newest 24, and the last of each of the newest 7 days that have any; of
+ * those before the same schema all but the newest 3, because a change that fails is tried with every start.
+ */
 export function planRetention(backups: readonly Backup[]): readonly Backup[] {
-  const hourly = backups.filter(({ kind }) => kind === 'hourly').toSorted((a, b) => b.number - a.number);
+  const newestFirst = backups.toSorted((a, b) => b.number - a.number);
+  const ofKind = Map.groupBy(newestFirst, ({ kind }) => kind);
+  return [...ofKind].flatMap(([kind, all]) => (kind === 'hourly' ? oldHourly(all) : all.slice(keptTries)));
+}
+
+function oldHourly(newestFirst: readonly Backup[]): readonly Backup[] {
   const days = new Set<number>();
-  return hourly.filter(({ at }, index) => {
+  return newestFirst.filter(({ at }, index) => {
     const day = Math.floor(at / dayMs);
     const isLastOfDay = !days.has(day) && days.size < keptDays;
     if (isLastOfDay) days.add(day);

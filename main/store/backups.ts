@@ -21,7 +21,7 @@ export interface BackupFolder {
   readonly path: string;
   /** Newest first. */
   list(): readonly Backup[];
-  /** Copies and checks the database at once. Throws when that can not be done. */
+  /** Copies and checks the database at once, and drops backups that are old. Throws when that can not be done. */
   addNow(kind: BackupKind, db: Database.Database): void;
   /**
    * Has a copy made, checks it a table a turn of the event loop, and drops backups that are old. Answers with its path;
@@ -56,6 +56,10 @@ export function openBackupFolder(databaseFile: string, clock: Clock): BackupFold
     return file;
   };
 
+  const dropOld = (): void => {
+    for (const { name } of planRetention(list())) rmSync(join(path, name));
+  };
+
   const drop = (): void => {
     for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + suffix, { force: true });
   };
@@ -69,6 +73,7 @@ export function openBackupFolder(databaseFile: string, clock: Clock): BackupFold
         db.prepare('VACUUM INTO ?').run(unfinished);
         refuseDamaged(quickCheck(unfinished));
         finish(kind);
+        dropOld();
       } finally {
         drop();
       }
@@ -79,7 +84,7 @@ export function openBackupFolder(databaseFile: string, clock: Clock): BackupFold
         await copyTo(unfinished);
         await checkInSlices(unfinished, signal);
         const file = finish(kind);
-        for (const { name } of planRetention(list())) rmSync(join(path, name));
+        dropOld();
         return file;
       } finally {
         drop();

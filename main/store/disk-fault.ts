@@ -6,8 +6,12 @@ import Database from 'better-sqlite3';
  */
 export type DiskFault = 'refusing' | 'fatal';
 
-const fatal = /^SQLITE_(IOERR_(FSYNC|DIR_FSYNC|CORRUPTFS|DATA)$|CORRUPT|NOTADB)/;
+const fatal = /^SQLITE_(IOERR_(FSYNC|DIR_FSYNC|CORRUPTFS|DATA)$|READONLY_DBMOVED$|CORRUPT|NOTADB)/;
 const refusing = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/;
+
+/** The file has gone from under its database: what is stored now is lost with the process. SQLite itself never looks. */
+export const movedAway = (file: string): Error =>
+  new Database.SqliteError(`${file} was deleted, moved or replaced while in use`, 'SQLITE_READONLY_DBMOVED');
 
 /** What an error says about the disk; null when it has another reason. */
 export function diskFault(cause: unknown): DiskFault | null {

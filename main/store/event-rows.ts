@@ -29,8 +29,32 @@ export function createEventRows(db: Database): EventStatements {
       return { ...fact, seq, at };
     },
     eventsAfter: (seq, limit) => after.all(seq, limit).map(toEvent),
-    eventRange: () => ({ first: first.get() ?? 0, last: last.get() ?? 0 }),
+    eventRange() {
+      const newest = last.get() ?? 0;
+      return { first: first.get() ?? (newest === 0 ? 0 : newest + 1), last: newest };
+    },
   };
+}
+
+/** More than there can be between a backup and the end of the database that it replaces. */
+const passedOver = 1_000_000_000;
+
+/**
+ * For a backup that takes the place of the database, which shows in that it has no log yet. Readers know of events that it
+ * does not: none of their numbers is given again, and whoever names one loads everything anew.
+ */
+export function passOverEvents(db: Database): void {
+  const isNew = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'events'").get() === undefined;
+  if (isNew) return;
+  db.transaction(() => {
+    db.exec('DELETE FROM events');
+    const last = db
+      .prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'events'")
+      .pluck()
+      .get();
+    db.exec("DELETE FROM sqlite_sequence WHERE name = 'events'");
+    db.prepare("INSERT INTO sqlite_sequence VALUES ('events', ?)").run((last ?? 0) + passedOver);
+  }).immediate();
 }
 
 const toEvent = ({ seq, at, fact }: Row): StoredEvent => ({ ...(JSON.parse(fact) as EventFact), seq, at });

@@ -19,10 +19,12 @@ export function findDamage(file: string): string | null {
   if (size === null) return walSize > 0 ? 'is missing, but its log (-wal) is there' : null;
   // SQLite would delete the log of an empty file without looking into it.
   if (size === 0) return walSize > 0 ? 'was cut off: it is empty, but its log (-wal) is not' : null;
-  const { isDatabase, pageBytes } = readHeader(file);
+  const { isDatabase, pageBytes, hasLog } = readHeader(file);
   if (!isDatabase) return 'is not a database';
   const wal = walSize > 0 ? checkWal(`${file}-wal`) : { damage: null, pages: new Set<number>() };
   if (wal.damage !== null) return `is damaged: ${wal.damage}`;
+  // SQLite would mix the two: nothing in a log says of which file its pages are.
+  if (!hasLog && wal.pages.size > 0) throw new Error(foreignLog(file));
   // SQLite fills a page that was cut off with zeros; only the log may have the rest of it.
   const lastPage = Math.ceil(size / pageBytes);
   if (size % pageBytes !== 0 && !wal.pages.has(lastPage)) return 'was cut off in the middle of a page';
@@ -64,8 +66,19 @@ function openToRead(file: string): Database.Database {
 export const sizeOf = (file: string): number | null =>
   statSync(file, { throwIfNoEntry: false })?.size ?? null;
 
-function readHeader(file: string): { readonly isDatabase: boolean; readonly pageBytes: number } {
-  const header = Buffer.alloc(18);
+/** A database that is worked with has a log; a backup has none, until it is first opened. */
+const foreignLog = (file: string): string =>
+  `the log ${file}-wal belongs to another database than ${file}, which is a backup. Nothing was changed: move ${file}-wal ` +
+  `and ${file}-shm away, and start again`;
+
+interface Header {
+  readonly isDatabase: boolean;
+  readonly pageBytes: number;
+  readonly hasLog: boolean;
+}
+
+function readHeader(file: string): Header {
+  const header = Buffer.alloc(20);
   const handle = open(file);
   try {
     readSync(handle, header, 0, header.length, 0);
@@ -77,7 +90,9 @@ function readHeader(file: string): { readonly isDatabase: boolean; readonly page
   // 1 stands for 65,536.
   const pageBytes = header.readUInt16BE(16);
   const isDatabase = header.toString('latin1', 0, 16) === magic && pageBytes > 0;
-  return { isDatabase, pageBytes: pageBytes === 1 ? 65_536 : pageBytes };
+  // What a reader has to know: 1, a file alone; 2, a log beside it.
+  const hasLog = header.readUInt8(19) === 2;
+  return { isDatabase, pageBytes: pageBytes === 1 ? 65_536 : pageBytes, hasLog };
 }
 
 function open(file: string): number {

@@ -18,7 +18,7 @@ export class FolderInUse extends Error {
 
 /**
  * Makes the folder this process's own until it ends, however it ends: what is locked is a file of its own, by the
- * operating system, through SQLite (docs/adr/0007-one-orchestrator-a-folder.md). Throws `FolderInUse`, which says who
+ * operating system, through SQLite (docs/adr/0007-folder-lock.md). Throws `FolderInUse`, which says who
  * has it. Nothing in the folder is touched but the two files of the lock.
  */
 export function lockFolder(folder: string, since: string): FolderLock {

@@ -30,6 +30,8 @@ interface WriterParts {
   readonly wal: WriteAheadLog;
   readonly disk: DiskState;
   readonly log: Log;
+  /** Throws a fatal fault of the disk when what was just committed went to a file that no start will find. */
+  readonly checkPlace: () => void;
 }
 
 /**
@@ -131,7 +133,7 @@ function createEffects(log: Log): Effects {
 
 /** One transaction; null when nobody may be answered. */
 function createCommit(
-  { db, disk, log }: WriterParts,
+  { db, disk, log, checkPlace }: WriterParts,
   effects: Effects,
 ): (batch: readonly Queued[]) => readonly Done[] | null {
   const runOne = (command: Queued): Done => {
@@ -164,6 +166,7 @@ function createCommit(
       db.exec('BEGIN IMMEDIATE');
       const done = batch.map(runOne);
       db.exec('COMMIT');
+      checkPlace();
       return done;
     } catch (cause) {
       effects.backTo(0);

@@ -3,13 +3,13 @@ import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { AuditSeal, Clock, Log, Store, Tx } from '../orchestrator/ports.ts';
 import { createAuditAppend, createAuditTrail } from './audit-rows.ts';
-import { openFailure } from './disk-fault.ts';
+import { movedAway, openFailure } from './disk-fault.ts';
 import { createDiskState, type DiskState } from './disk-state.ts';
-import { createEventRows } from './event-rows.ts';
+import { createEventRows, passOverEvents } from './event-rows.ts';
 import { createWriter } from './group-commit.ts';
 import { createJobRows } from './job-rows.ts';
 import { companions } from './file-check.ts';
-import { migrate } from './migrations.ts';
+import { migrate, schemaOf } from './migrations.ts';
 import { createWorkerRows } from './worker-rows.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 
@@ -48,11 +48,11 @@ export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
   const rows = { ...createWorkerRows(db), ...createJobRows(db), ...createEventRows(db) };
   const wal = createWriteAheadLog(db);
   const disk = createDiskState({ clock, log, onFatal, probe: wal.probe });
-  const writer = createWriter({ db, wal, disk, log });
+  const writer = createWriter({ db, wal, disk, log, checkPlace: createPlaceCheck(file) });
   const tx: Tx = { ...rows, ...createAuditAppend(db, seal), afterCommit: writer.afterCommit };
   return {
     ...watched(rows, disk),
-    audit: createAuditTrail(db),
+    audit: watched(createAuditTrail(db), disk),
     isNew,
     write: command => writer.write(() => command(tx)),
     onRecovery: disk.onRecovery,
@@ -99,6 +99,8 @@ function openDatabase(file: string, { beforeMigration }: StoreParts) {
   });
   return guarded(file, () => {
     try {
+      schemaOf(opened);
+      if (opened.pragma('journal_mode', { simple: true }) === 'delete') passOverEvents(opened);
       opened.pragma('journal_mode = WAL');
       opened.pragma('foreign_keys = ON');
       // Without this word WAL means NORMAL, from the first write on: the pragma reads FULL until then.
@@ -114,6 +116,24 @@ function openDatabase(file: string, { beforeMigration }: StoreParts) {
       throw cause;
     }
   });
+}
+
+/** Throws when the file that is open has lost its name, as SQLite looks for it. Windows lets nobody take that away. */
+function createPlaceCheck(file: string): () => void {
+  if (file === ':memory:' || process.platform === 'win32') return () => {};
+  const { ino } = statSync(file);
+  return () => {
+    if (inodeNow(file, ino) !== ino) throw movedAway(file);
+  };
+}
+
+/** Null when there is no such file; `unknown` when it can't be looked at, which says nothing of what is open. */
+function inodeNow(file: string, unknown: number): number | null {
+  try {
+    return statSync(file, { throwIfNoEntry: false })?.ino ?? null;
+  } catch {
+    return unknown;
+  }
 }
 
 /** Made with its mode before SQLite writes a byte; companions that are made later take it over. */

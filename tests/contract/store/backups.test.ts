@@ -273,6 +273,18 @@ describe('before the schema is changed', () => {
     expect(schemaAt(file)).toEqual([1, 'a']);
   });
 
+  test('that fails at every start does not fill the disk with backups', () => {
+    const file = newFile();
+    migrateFrom(file, []);
+    for (let start = 0; start < 5; start++) {
+      expect(() => migrateFrom(file, ['CREATE NONSENSE'])).toThrow('NONSENSE');
+    }
+    const numbers = openBackupFolder(file, createVirtualClock())
+      .list()
+      .map(({ number }) => number);
+    expect(numbers).toEqual([5, 4, 3]);
+  });
+
   test('without a backup there is no change', () => {
     const file = newFile();
     migrateFrom(file, []);

@@ -1,5 +1,5 @@
 /** What a store does when its disk is full, fails, or turns out to be damaged. */
-import { readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Store } from '../../../main/orchestrator/ports.ts';
@@ -245,7 +245,36 @@ describe('a disk that nobody knows any more what it holds', () => {
     expect(openBench(file).store.job(jobId('j_1'))).toEqual(makeJob(1));
   });
 
-  test('damage shows in reading, too', async () => {
+  test.skipIf(process.platform === 'win32').each([
+    ['deleted', (file: string) => rmSync(file)],
+    ['moved', (file: string) => renameSync(file, `${file}.moved`)],
+    [
+      'replaced',
+      (file: string) => {
+        copyFileSync(file, `${file}.copy`);
+        renameSync(`${file}.copy`, file);
+      },
+    ],
+  ])(
+    'a file that is %s under it takes no more: what it would keep, no start would find',
+    async (_what, take) => {
+      const { store, file, clock, fatal, logged } = openBench();
+      await put(store, makeJob(1));
+      take(file);
+      const late = follow(put(store, makeJob(2)));
+      await clock.settle();
+      expect(late.outcome).toBe('none');
+      expect(fatal).toEqual([expect.objectContaining({ code: 'SQLITE_READONLY_DBMOVED' })]);
+      expect(logged).toEqual(['store.fatal']);
+    },
+  );
+
+  const allJobs = { status: undefined, includeFinal: true, limit: 9, offset: 0 };
+  const allRows = { type: null, targetId: null, limit: 9, offset: 0 };
+  test.each([
+    ['jobs', (store: Store) => store.jobs(allJobs)],
+    ['audit', (store: Store) => store.audit.list(allRows)],
+  ])('damage shows in reading %s, too', async (table, read) => {
     const file = newFile();
     const first = openSqliteStore(file, quietParts());
     await putWorkers(first, 'w_1');
@@ -253,12 +282,11 @@ describe('a disk that nobody knows any more what it holds', () => {
     await first.close();
     const bench = openBench(file);
     const root = Number(
-      bench.db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'jobs'").pluck().get(),
+      bench.db.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(table),
     );
     scribble(file, (root - 1) * 4_096, Buffer.alloc(4_096, 0x5a));
     expect(bench.store.workers()).toHaveLength(1);
-    const all = { status: undefined, includeFinal: true, limit: 9, offset: 0 };
-    expect(() => bench.store.jobs(all)).toThrow('malformed');
+    expect(() => read(bench.store)).toThrow('malformed');
     expect([bench.logged, bench.fatal.length]).toEqual([['store.fatal'], 1]);
   });
 });

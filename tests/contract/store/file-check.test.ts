@@ -212,6 +212,26 @@ describe('not looked at any further', () => {
     expect(everythingIn(file)).toEqual(before);
   });
 
+  test('a backup that was put beside the log of another database', async () => {
+    const killed = await database('killed');
+    const backup = newFile();
+    const store = openSqliteStore(newFile(), quietParts());
+    await store.copyTo(backup, new AbortController().signal);
+    await store.close();
+    const copy = new Database(backup);
+    copy.pragma('journal_mode = DELETE');
+    copy.close();
+    copyFileSync(`${killed}-wal`, `${backup}-wal`);
+    const before = everythingIn(backup);
+    expect(() => findDamage(backup)).toThrow(
+      `the log ${backup}-wal belongs to another database than ${backup}`,
+    );
+    expect(everythingIn(backup)).toEqual(before);
+    // A log in which nothing is does no harm.
+    truncateSync(`${backup}-wal`, 32);
+    expect(look(backup)).toBeNull();
+  });
+
   test('a folder', () => {
     const file = newFile();
     mkdirSync(file);

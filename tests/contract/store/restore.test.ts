@@ -14,6 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Store } from '../../../main/orchestrator/ports.ts';
 import { type DataStore, openDataStore } from '../../../main/store/data-store.ts';
 import { openBackupFolder } from '../../../main/store/backups.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
@@ -178,6 +179,60 @@ describe('a restoration that was cut off', () => {
       expect(kept.filter(name => !name.endsWith('-wal'))).toHaveLength(1);
     },
   );
+});
+
+describe('the numbers of events', () => {
+  const appendEvents = async ({ write }: Pick<Store, 'write'>, count: number): Promise<number> => {
+    const fact = { kind: 'worker', type: 'worker.back', workerId: workerId('w_1') } as const;
+    let seq = 0;
+    for (let n = 0; n < count; n++) seq = await write(tx => tx.appendEvent(fact, n).seq);
+    return seq;
+  };
+
+  /** Five events, the backup has three of them. */
+  async function databaseWithEvents(): Promise<string> {
+    const file = newFile();
+    const store = openSqliteStore(file, quietParts());
+    await appendEvents(store, 3);
+    const { signal } = new AbortController();
+    await openBackupFolder(file, createVirtualClock()).add(
+      'hourly',
+      copy => store.copyTo(copy, signal),
+      signal,
+    );
+    expect(await appendEvents(store, 2)).toBe(5);
+    await store.close();
+    return file;
+  }
+
+  test.each([
+    ['restored', (file: string) => damage(file)],
+    ['put in place by hand', (file: string) => copyFileSync(backupsOf(file)[0] ?? '', file)],
+  ])('that readers may know are not given again by a backup that was %s', async (_what, act) => {
+    const file = await databaseWithEvents();
+    act(file);
+    const { store } = open(file);
+    // Whoever read any of the five has to load everything again.
+    expect([store.eventRange(), store.eventsAfter(0, 9)]).toEqual([
+      { first: 1_000_000_004, last: 1_000_000_003 },
+      [],
+    ]);
+    expect(await appendEvents(store, 1)).toBe(1_000_000_004);
+    await store.close();
+    expect(open(file).store.eventRange()).toEqual({ first: 1_000_000_004, last: 1_000_000_004 });
+  });
+
+  test('are passed over, too, when the backup has none', async () => {
+    const file = await database({ backups: 1 });
+    damage(file);
+    expect(await appendEvents(open(file).store, 1)).toBe(1_000_000_001);
+  });
+
+  test('go on after any other start', async () => {
+    const file = await databaseWithEvents();
+    const { store } = open(file);
+    expect([store.eventRange(), await appendEvents(store, 1)]).toEqual([{ first: 1, last: 5 }, 6]);
+  });
 });
 
 test('a database that is whole is left alone', async () => {

@@ -61,6 +61,16 @@ describe('a pause', () => {
     expect(passed()).toBe(1_300);
   });
 
+  test('that somebody looked into before it counted as one takes nothing back of what was told', async () => {
+    const { real, passed } = makeClock({ after: () => () => {} });
+    await real.pause(4_900);
+    expect(passed()).toBe(4_900);
+    await real.pause(1_200);
+    expect(passed()).toBe(4_900);
+    await real.pause(300);
+    expect(passed()).toBe(5_200);
+  });
+
   test('after a pause: each is taken out', async () => {
     const { real, passed } = makeClock();
     for (let n = 0; n < 3; n++) {
