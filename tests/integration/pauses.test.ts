@@ -1,0 +1,130 @@
+/** The server stands still, or is stopped in order: what runs on workers is none the worse for it (FAULTS.md F6). */
+import { expect, onTestFinished, test } from 'vitest';
+import { queueApi } from '../../protocol/admin-api.ts';
+import { createClient, urlOf } from '../../protocol/client.ts';
+import type { UiEvent } from '../../protocol/events.ts';
+import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import { workerApi } from '../../protocol/worker-api.ts';
+import { followStream } from '../../agent/command-stream.ts';
+import { type Program, type ServerProgram, startWorker } from '../support/processes.ts';
+import { valueOf } from '../support/server.ts';
+import { type Watch, watchEvents } from '../support/watch.ts';
+import { adminOf, openServer } from './storage-bench.ts';
+
+/** T, and what follows from it: a silent worker's job is given to another one after 5.4 s. */
+const shortT = ['--heartbeat-timeout', '4'];
+const takeoverMs = 5_400;
+
+interface Rig {
+  readonly id: WorkerId;
+  readonly agent: Program;
+}
+
+/** An agent of our own that is there, and says what its trainer says. */
+async function addRig(server: ServerProgram, watch: Watch, name: string): Promise<Rig> {
+  const { id, token } = await adminOf(server).createWorker({ name });
+  const agent = startWorker({ url: server.url, token, args: ['--name', name, '--persistent', '--verbose'] });
+  onTestFinished(() => agent.kill('SIGKILL'));
+  await watch.worker(id, 'idle');
+  return { id, agent };
+}
+
+async function openWatch(server: ServerProgram): Promise<Watch> {
+  const watch = await watchEvents(server.url, adminOf(server).token);
+  onTestFinished(() => watch.close());
+  return watch;
+}
+
+const typesOf = (events: readonly UiEvent[]): readonly string[] =>
+  events.flatMap(event => (event.kind === 'reset' ? ['reset'] : [event.type]));
+
+const runsOf = ({ agent }: Rig): number => agent.lines.filter(line => /^Job .* runs/.test(line)).length;
+
+/** A job of so many seconds runs on the rig, and may not be tried again. */
+async function runOn(server: ServerProgram, watch: Watch, { id }: Rig, seconds: number): Promise<JobId> {
+  const config = { trainer: 'selftest', seconds };
+  const job = await adminOf(server).submit({ config, max_retries: 0 });
+  expect(await watch.job(job, 'running')).toMatchObject({ worker_id: id });
+  return job;
+}
+
+test('a server that is held up for longer than T gives nobody up', { timeout: 60_000 }, async () => {
+  const server = await openServer(undefined, shortT);
+  const watch = await openWatch(server);
+  const first = await addRig(server, watch, 'rig-1');
+  const longer = await runOn(server, watch, first, 11);
+  const second = await addRig(server, watch, 'rig-2');
+  const shorter = await runOn(server, watch, second, 6.5);
+
+  process.kill(server.pid, 'SIGSTOP');
+  const before = watch.seen.length;
+  const stoppedAt = performance.now();
+  // The trainers go on, and one of them comes to its end, which nobody takes notice of.
+  await second.agent.said(/self-test done/);
+  expect(performance.now() - stoppedAt).toBeGreaterThan(takeoverMs);
+  expect(watch.seen).toHaveLength(before);
+  process.kill(server.pid, 'SIGCONT');
+
+  expect(await watch.jobEnd(shorter)).toMatchObject({ status: 'completed', attempt: 1 });
+  expect(await watch.jobEnd(longer)).toMatchObject({ status: 'completed', attempt: 1 });
+  expect(typesOf(watch.seen)).not.toContainEqual(
+    expect.stringMatching(/^(worker\.offline|job\.(recovering|requeued)|reset)$/),
+  );
+  const { client } = adminOf(server);
+  for (const id of [shorter, longer]) {
+    expect(valueOf(await client.call(queueApi.get, { params: { id } })).attempts).toHaveLength(1);
+  }
+  expect([first, second].map(runsOf)).toEqual([1, 1]);
+});
+
+/** The stream of a worker whose agent is this test. */
+async function followAs(server: ServerProgram, token: string) {
+  const headers = () => ({ 'x-worker-token': token });
+  const client = createClient({ baseUrl: server.url, headers, timeoutMs: 10_000 });
+  const body = { name: 'rig-2', protocol: 2, instance_id: 'i-2', persistent: true };
+  const { worker_id } = valueOf(await client.call(workerApi.register, { body }));
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const types: string[] = [];
+  const opened = Promise.withResolvers<void>();
+  const end = followStream({
+    url: urlOf(server.url, workerApi.stream.path, {}, { worker_id }).href,
+    token: () => token,
+    silenceMs: 30_000,
+    onOpen: opened.resolve,
+    onCommand: ({ type }) => types.push(type),
+    signal: over.signal,
+  });
+  await opened.promise;
+  return { types, end };
+}
+
+test('a server that is stopped in order says so, and after its restart the job goes on', {
+  timeout: 60_000,
+}, async () => {
+  const first = await openServer(undefined, shortT);
+  const watch = await openWatch(first);
+  const rig = await addRig(first, watch, 'rig-1');
+  const job = await runOn(first, watch, rig, 5);
+  const { token } = await adminOf(first).createWorker({ name: 'rig-2' });
+  const stream = await followAs(first, token);
+
+  first.kill('SIGTERM');
+  expect(await first.exited).toEqual({ code: 0, signal: null });
+  expect(await stream.end).toBe('lost');
+  expect(stream.types.filter(type => type !== 'ping')).toEqual(['stopping']);
+  expect(typesOf(watch.seen)).not.toContain('worker.offline');
+
+  const { port } = new URL(first.url);
+  const second = await openServer(first.dataDir, [...shortT, '--port', port]);
+  const again = await openWatch(second);
+  // Well before the others are given up, and before its job has ended.
+  expect(await again.worker(rig.id, 'busy')).toMatchObject({ name: 'rig-1' });
+  expect(await again.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1, worker_name: 'rig-1' });
+  // The other worker is not there any more, and is noticed to be gone at some time.
+  const seen = again.seen.filter(event => event.kind !== 'worker' || event.worker_id === rig.id);
+  expect(typesOf(seen)).not.toContainEqual(
+    expect.stringMatching(/^(worker\.offline|job\.(recovering|requeued)|reset)$/),
+  );
+  expect(runsOf(rig)).toBe(1);
+});

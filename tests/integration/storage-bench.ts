@@ -1,0 +1,190 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { queueApi } from '../../protocol/admin-api.ts';
+import type { Client } from '../../protocol/client.ts';
+import { scribble } from '../contract/store/bench.ts';
+import {
+  type Program,
+  root,
+  type ServerProgram,
+  startProgram,
+  startServer,
+  temporaryFolder,
+  trainyard,
+} from '../support/processes.ts';
+import { adminClient, conveniences, valueOf } from '../support/server.ts';
+
+/** A server that is killed with the test. */
+export async function openServer(
+  dataDir = temporaryFolder(),
+  args: readonly string[] = [],
+): Promise<ServerProgram> {
+  const server = await startServer(args, dataDir);
+  onTestFinished(() => server.kill('SIGKILL'));
+  return server;
+}
+
+/** One that may well not come up. */
+export function tryServer(dataDir: string, args: readonly string[] = []): Program {
+  const server = trainyard(['server', '--port', '0', '--data-dir', dataDir, ...args]);
+  onTestFinished(() => server.kill('SIGKILL'));
+  return server;
+}
+
+/** What a server says that does not come up. Throws when it does. */
+export async function failureOf(server: Program): Promise<{ readonly code: number; readonly said: string }> {
+  const outcome = await Promise.race([
+    server.exited,
+    server.said(/listens on|"ready":true/).catch(() => null),
+  ]);
+  const { code } = outcome !== null && 'code' in outcome ? outcome : await ended(server, outcome !== null);
+  return { code: code ?? -1, said: server.lines.join('\n') };
+}
+
+function ended(server: Program, ready: boolean): Program['exited'] {
+  if (ready) throw new Error(`the server came up:\n${server.lines.join('\n')}`);
+  return server.exited;
+}
+
+export interface Admin extends ReturnType<typeof conveniences> {
+  readonly token: string;
+  readonly client: Client;
+  /** Ids of all jobs, of whatever status. */
+  jobs(): Promise<ReadonlySet<string>>;
+}
+
+export function adminOf({ url, dataDir }: Pick<ServerProgram, 'url' | 'dataDir'>): Admin {
+  const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
+  const client = adminClient(url, token);
+  return {
+    token,
+    client,
+    ...conveniences(client),
+    async jobs() {
+      const query = { include_completed: 'true', limit: 500 } as const;
+      return new Set(valueOf(await client.call(queueApi.list, { query })).entries.map(({ id }) => id));
+    },
+  };
+}
+
+/** Stops it in order, so that everything lies in the database itself. */
+export async function stop(server: ServerProgram): Promise<void> {
+  server.kill('SIGTERM');
+  await server.exited;
+}
+
+/** The answer to a submit as it goes over the wire. */
+export const postJob = (url: string, token: string, config: object): Promise<Response> =>
+  fetch(`${url}/api/queue/submit`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ config }),
+  });
+
+export const database = (dataDir: string): string => join(dataDir, 'trainyard.db');
+
+/** Overwrites its third page. */
+export const damage = (file: string): void => scribble(file, 2 * 4_096, Buffer.alloc(4_096, 0x5a));
+
+/** A disk of its own, this small; only root can have one, and not in every container. */
+export const canMount = process.platform === 'linux' && process.getuid?.() === 0 && mounts();
+
+function mounts(): boolean {
+  const place = temporaryFolder();
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', place], { stdio: 'ignore' });
+    execFileSync('umount', [place]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** For the name of a test, so that a skip says why. */
+export const needsMount = canMount ? '' : ' (skipped: needs the right to mount a tmpfs)';
+
+export interface SmallDisk {
+  readonly path: string;
+  /** Leaves no byte free. */
+  fill(): void;
+  /** Leaves this much. */
+  fillBut(kiB: number): void;
+  free(): void;
+  makeReadOnly(): void;
+}
+
+export function mountDisk(kiB: number): SmallDisk {
+  const path = temporaryFolder();
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${kiB}k`, 'tmpfs', path]);
+  onTestFinished(() => void execFileSync('umount', ['--lazy', path]));
+  const ballast = join(path, 'ballast');
+  const fill = (): void => {
+    try {
+      for (;;) writeFileSync(ballast, Buffer.alloc(4_096), { flag: 'a' });
+    } catch (cause) {
+      if (!(cause instanceof Error) || !('code' in cause) || cause.code !== 'ENOSPC') throw cause;
+    }
+  };
+  return {
+    path,
+    fill,
+    fillBut(left) {
+      fill();
+      truncateSync(ballast, statSync(ballast).size - left * 1_024);
+    },
+    free: () => writeFileSync(ballast, ''),
+    makeReadOnly: () => void execFileSync('mount', ['-o', 'remount,ro', path]),
+  };
+}
+
+/** A data folder as a server leaves it that was stopped: two jobs are in its backup as well, a third one is not. */
+export async function makeData(): Promise<string> {
+  const dataDir = temporaryFolder();
+  await withServer(dataDir, async server => {
+    for (const n of [1, 2]) await adminOf(server).submit({ config: { n } });
+  });
+  await withServer(dataDir, async server => {
+    await server.said(/"event":"backup.made"/);
+    await adminOf(server).submit({ config: { n: 3 } });
+  });
+  return dataDir;
+}
+
+async function withServer(dataDir: string, work: (server: ServerProgram) => Promise<unknown>): Promise<void> {
+  const server = await startServer([], dataDir);
+  try {
+    await work(server);
+  } finally {
+    await stop(server);
+  }
+}
+
+/** The same files with the same modes. */
+export function copyData(dataDir: string, target = temporaryFolder()): string {
+  mkdirSync(target, { recursive: true, mode: 0o700 });
+  cpSync(dataDir, target, { recursive: true });
+  return target;
+}
+
+export const backupsOf = (dataDir: string): readonly string[] =>
+  readdirSync(join(dataDir, 'backups')).map(name => join(dataDir, 'backups', name));
+
+/** Every file and folder in it with its mode. */
+export const modesBelow = (folder: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true }).map(name => [
+      String(name),
+      (statSync(join(folder, String(name))).mode & 0o777).toString(8),
+    ]),
+  );
+
+/** The server's own program under a shell, which does something first. */
+export function serverUnder(script: string, dataDir: string): Program {
+  const server = [process.execPath, join(root, 'main/cli.ts'), 'server', '--json', '--port', '0'];
+  const argv = ['sh', '-c', `${script}; exec "$@"`, 'sh', ...server, '--data-dir', dataDir];
+  const program = startProgram(argv);
+  onTestFinished(() => program.kill('SIGKILL'));
+  return program;
+}

@@ -1,0 +1,210 @@
+/** What an orchestrator makes of a database that is damaged, gone, older than itself, or was put there by hand. */
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { queueApi } from '../../protocol/admin-api.ts';
+import { JobId } from '../../protocol/ids.ts';
+import { schema1 } from '../contract/store/schema-1.ts';
+import { type Program, temporaryFolder } from '../support/processes.ts';
+import { valueOf } from '../support/server.ts';
+import {
+  adminOf,
+  backupsOf,
+  canMount,
+  copyData,
+  damage,
+  database,
+  failureOf,
+  makeData,
+  mountDisk,
+  needsMount,
+  openServer,
+  postJob,
+  stop,
+  tryServer,
+} from './storage-bench.ts';
+
+/** What each test begins with a copy of: three jobs, two of them in the backup as well. */
+let data = '';
+beforeAll(async () => {
+  data = await makeData();
+});
+
+type Restored = Readonly<Record<string, string | null>>;
+
+/** What the line says that tells programs that the server is ready. */
+function restoredOf({ lines }: Pick<Program, 'lines'>): Restored | undefined {
+  const ready = lines.find(line => line.startsWith('{"ready"')) ?? '';
+  return (JSON.parse(ready) as { readonly restored?: Restored }).restored;
+}
+
+describe('a damaged database', () => {
+  test('of which a page was overwritten is set aside, and the last backup serves', async () => {
+    const dataDir = copyData(data);
+    const file = database(dataDir);
+    damage(file);
+    const bytes = readFileSync(file);
+    const server = await openServer(dataDir);
+    const restored = restoredOf(server);
+    expect(restored).toEqual({
+      damage: expect.stringMatching(/^is damaged: /),
+      set_aside: expect.stringContaining(`${file}.damaged-20`),
+      backup: backupsOf(dataDir)[0],
+      backup_at: expect.stringMatching(/^20.*Z$/),
+    });
+    expect(readFileSync(restored?.['set_aside'] ?? '').equals(bytes)).toBe(true);
+    expect(server.lines.join('\n')).toContain('"event":"store.restored"');
+    const { jobs, submit } = adminOf(server);
+    expect((await jobs()).size).toBe(2);
+    await submit({ config: {} });
+  });
+
+  test('that was cut off is told to people on the terminal', async () => {
+    const dataDir = copyData(data);
+    truncateSync(database(dataDir), 20_000);
+    const server = tryServer(dataDir);
+    await server.said(/what changed since then is lost/);
+    const from = server.lines.findIndex(line => line.startsWith('ATTENTION'));
+    expect(server.lines.slice(from, from + 4)).toEqual([
+      expect.stringMatching(/^ATTENTION: the database (is damaged|was cut off)/),
+      expect.stringMatching(/^What was there lies in .*trainyard\.db\.damaged-20/),
+      expect.stringMatching(/^In its place is the backup .*hourly-000001-20/),
+      expect.stringMatching(/^It was made at 20.*Z, \d+ minutes ago: what changed since then is lost/),
+    ]);
+  });
+
+  test('of which there is no backup is refused with 1, and left as it is', async () => {
+    const dataDir = copyData(data);
+    const file = database(dataDir);
+    for (const backup of backupsOf(dataDir)) rmSync(backup);
+    damage(file);
+    const bytes = readFileSync(file);
+    const { code, said } = await failureOf(tryServer(dataDir));
+    expect(code).toBe(1);
+    expect(said).toMatch(
+      /^The orchestrator can not start: .*trainyard\.db is damaged: .*no whole backup in .*begin anew$/,
+    );
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+    expect(readdirSync(dataDir).filter(name => name.includes('damaged'))).toEqual([]);
+  });
+
+  test.skipIf(!canMount)(`on a full disk is left as it is until there is room${needsMount}`, async () => {
+    const disk = mountDisk(8_192);
+    const dataDir = copyData(data, join(disk.path, 'data'));
+    damage(database(dataDir));
+    const bytes = readFileSync(database(dataDir));
+    disk.fillBut(40);
+    const { code, said } = await failureOf(tryServer(dataDir));
+    expect(code).toBe(1);
+    expect(said).toContain(`${database(dataDir)} does not fit on its disk, which is full: make room`);
+    expect(readFileSync(database(dataDir)).equals(bytes)).toBe(true);
+    // What room there was is there still.
+    expect(readdirSync(dataDir).filter(name => name.includes('restoring'))).toEqual([]);
+    disk.free();
+    expect((await adminOf(await openServer(dataDir)).jobs()).size).toBe(2);
+  });
+});
+
+test.skipIf(process.platform === 'win32')(
+  'a database that is taken away from under the server takes no answered change with it',
+  async () => {
+    const dataDir = copyData(data);
+    const first = await openServer(dataDir);
+    const { token } = adminOf(first);
+    rmSync(database(dataDir));
+    await expect(postJob(first.url, token, {})).rejects.toThrow();
+    expect(await first.exited).toEqual({ code: 75, signal: null });
+    expect(first.lines.at(-1)).toContain('was deleted, moved or replaced while in use');
+    const second = await openServer(dataDir);
+    expect(restoredOf(second)).toMatchObject({
+      damage: expect.stringMatching(/is missing/),
+      backup: backupsOf(dataDir)[0],
+    });
+    expect((await adminOf(second).jobs()).size).toBe(2);
+  },
+);
+
+test('a backup that is put in place by hand serves; beside the log of another database it is refused', async () => {
+  const dataDir = copyData(data);
+  const file = database(dataDir);
+  const first = await openServer(dataDir);
+  await adminOf(first).submit({ config: {} });
+  first.kill('SIGKILL');
+  await first.exited;
+  const [backup = ''] = backupsOf(dataDir);
+  renameSync(file, join(temporaryFolder(), 'old.db'));
+  copyFileSync(backup, file);
+  const { code, said } = await failureOf(tryServer(dataDir));
+  expect(code).toBe(1);
+  expect(said).toContain(`the log ${file}-wal belongs to another database than ${file}`);
+  for (const suffix of ['-wal', '-shm']) renameSync(file + suffix, join(temporaryFolder(), 'old'));
+  const second = await openServer(dataDir);
+  expect(restoredOf(second)).toBeUndefined();
+  expect((await adminOf(second).jobs()).size).toBe(2);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+describe('a database of the first version', () => {
+  const job = JobId.parse('j_old');
+
+  function writeOld(): string {
+    const dataDir = temporaryFolder();
+    writeFileSync(database(dataDir), '', { mode: 0o600 });
+    const db = new Database(database(dataDir));
+    db.pragma('journal_mode = WAL');
+    db.exec(schema1);
+    db.exec(`
+      INSERT INTO workers (id, name, type, labels, token_hash, created_at, served)
+        VALUES ('w_old', 'rig-1', 'persistent', '{"team":"nlp"}', 'hash', 1000, 0);
+      INSERT INTO jobs (id, ord, status, config_name, requirements, priority, max_retries, queued_at, not_before,
+        retries_used, attempt_n) VALUES ('${job}', 1, 'pending', 'demo',
+        '{"target":"auto","gpuCount":0,"labels":{}}', 20, 3, 1000, 0, 0, 0);
+      INSERT INTO payloads (job_id, config, dataloader) VALUES ('${job}', '{"lr":1}', 'null');
+    `);
+    db.close();
+    return dataDir;
+  }
+
+  const workersIn = (file: string): unknown => {
+    const db = new Database(file, { readonly: true });
+    try {
+      return [
+        db.pragma('user_version', { simple: true }),
+        db.prepare('SELECT id FROM workers').pluck().all(),
+      ];
+    } finally {
+      db.close();
+    }
+  };
+
+  test('is backed up before it is changed, once, and goes on with what it holds', async () => {
+    const dataDir = writeOld();
+    const first = await openServer(dataDir);
+    const [backup = '', ...others] = backupsOf(dataDir);
+    expect(others).toEqual([]);
+    expect(backup).toMatch(/backups\/before-schema-\d+-000001-20/);
+    expect(statSync(backup).mode & 0o777).toBe(0o600);
+    expect(workersIn(backup)).toEqual([1, ['w_old']]);
+    const { client, submit, jobs } = adminOf(first);
+    expect(valueOf(await client.call(queueApi.get, { params: { id: job } }))).toMatchObject({
+      status: 'pending',
+      config_name: 'demo',
+    });
+    const added = await submit({ config: {} });
+    expect(await jobs()).toEqual(new Set([job, added]));
+    await stop(first);
+    const second = await openServer(dataDir);
+    expect(await adminOf(second).jobs()).toEqual(new Set([job, added]));
+    expect(backupsOf(dataDir)).toHaveLength(1);
+  });
+});

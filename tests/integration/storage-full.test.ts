@@ -1,0 +1,174 @@
+/** A disk that is full, or fails, while jobs run: nothing that was answered is lost, nobody is given up. */
+import { execFileSync } from 'node:child_process';
+import { EventEmitter, once } from 'node:events';
+import { join } from 'node:path';
+import { setInterval } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { queueApi } from '../../protocol/admin-api.ts';
+import { workerApi } from '../../protocol/worker-api.ts';
+import { createClient } from '../../protocol/client.ts';
+import { type ServerProgram, startWorker } from '../support/processes.ts';
+import { valueOf } from '../support/server.ts';
+import { watchEvents } from '../support/watch.ts';
+import { adminOf, canMount, mountDisk, needsMount, openServer, postJob, stop } from './storage-bench.ts';
+
+/** T is short, so that a worker that was not heard would be given up well within the outage. */
+const shortT = ['--heartbeat-timeout', '4'];
+
+/** Submits until the disk refuses; answers with the ids of the jobs that were taken, and with the refusal. */
+async function submitUntilRefused(server: ServerProgram, token: string, config: object) {
+  const taken: string[] = [];
+  for (;;) {
+    const response = await postJob(server.url, token, config);
+    if (response.status !== 200) return { taken, refusal: response };
+    taken.push(((await response.json()) as { readonly job_id: string }).job_id);
+  }
+}
+
+async function expectStorageProblem(refusal: Response): Promise<void> {
+  expect([refusal.status, refusal.headers.get('retry-after')]).toEqual([507, '5']);
+  expect(await refusal.json()).toMatchObject({ code: 'storage', status: 507 });
+}
+
+/** Every so often, until the test ends. */
+const beatMs = 500;
+
+/** A worker that has nothing to do but say that it lives. */
+async function startBeating(server: ServerProgram, token: string) {
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const headers = () => ({ 'x-worker-token': token });
+  const client = createClient({ baseUrl: server.url, headers, timeoutMs: 5_000 });
+  const introduction = { name: 'rig-2', protocol: 2, instance_id: 'i-2', persistent: true };
+  valueOf(await client.call(workerApi.register, { body: introduction }));
+  let answered = 0;
+  const refused: unknown[] = [];
+  const counted = new EventEmitter();
+  const beat = async (): Promise<void> => {
+    for await (const _ of setInterval(beatMs, null, { signal: over.signal })) {
+      const result = await client.call(workerApi.heartbeat, { body: { status: 'idle' } });
+      if (result.ok) answered++;
+      else refused.push(result.failure);
+      counted.emit('beat');
+    }
+  };
+  beat().catch((cause: unknown) => {
+    if (!over.signal.aborted) refused.push(cause);
+  });
+  return {
+    refused,
+    /** Resolves when so many more have been answered, or one was not. */
+    async more(count: number): Promise<void> {
+      const until = answered + count;
+      while (answered < until && refused.length === 0) await once(counted, 'beat');
+    },
+  };
+}
+
+describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
+  test('refuses submits, and keeps workers, jobs and readers; with room it recovers alone', {
+    timeout: 90_000,
+  }, async () => {
+    const disk = mountDisk(6_144);
+    const server = await openServer(join(disk.path, 'data'), shortT);
+    const { token, client, createWorker, submit, jobs } = adminOf(server);
+    const watch = await watchEvents(server.url, token);
+    onTestFinished(() => watch.close());
+    const rig = await createWorker({ name: 'rig-1' });
+    const agent = startWorker({
+      url: server.url,
+      token: rig.token,
+      args: ['--name', 'rig-1', '--persistent'],
+    });
+    onTestFinished(() => agent.kill('SIGKILL'));
+    await watch.worker(rig.id, 'idle');
+    const second = await createWorker({ name: 'rig-2' });
+    const beats = await startBeating(server, second.token);
+    const running = await submit({ config: { trainer: 'selftest', seconds: 3 } });
+    await watch.job(running, 'running');
+
+    disk.fill();
+    const { taken, refusal } = await submitUntilRefused(server, token, { trainer: 'selftest', seconds: 0.1 });
+    await expectStorageProblem(refusal);
+    await expectStorageProblem(await postJob(server.url, token, {}));
+    await server.said(/"event":"store\.refusing"/);
+
+    // Longer than T. The job's trainer ends meanwhile, and its report finds no room: 507, and again later.
+    for (let seconds = 0; seconds < 5; seconds++) {
+      await beats.more(1_000 / beatMs);
+      expect((await client.call(queueApi.get, { params: { id: running } })).ok).toBe(true);
+      await expectStorageProblem(await postJob(server.url, token, {}));
+    }
+
+    disk.free();
+    await server.said(/"event":"store\.recovered"/);
+    expect(await watch.jobEnd(running)).toMatchObject({ status: 'completed', attempt: 1 });
+    const after = await submit({ config: { trainer: 'selftest', seconds: 0.1 } });
+    for (const id of [...taken, after]) {
+      expect(await watch.jobEnd(id as typeof after)).toMatchObject({ status: 'completed' });
+    }
+    expect(await jobs()).toEqual(new Set([running, ...taken, after]));
+    // Nobody was given up, or left without an answer.
+    expect(beats.refused).toEqual([]);
+    const gone = watch.seen.filter(event => event.kind === 'worker' && event.type === 'worker.offline');
+    expect(gone).toEqual([]);
+    // It is talked about once, and not with every call.
+    const events = server.lines.flatMap(line => /"event":"([^"]+)"/.exec(line)?.[1] ?? []);
+    expect(events.filter(event => event.startsWith('store.'))).toEqual(['store.refusing', 'store.recovered']);
+    expect(events).not.toContain('http.failed');
+  });
+
+  test('that is full at the end of the process keeps what was answered', { timeout: 60_000 }, async () => {
+    const disk = mountDisk(6_144);
+    const dataDir = join(disk.path, 'data');
+    const first = await openServer(dataDir);
+    const { token } = adminOf(first);
+    disk.fill();
+    const { taken, refusal } = await submitUntilRefused(first, token, { text: 'x'.repeat(3_000) });
+    await expectStorageProblem(refusal);
+    first.kill('SIGKILL');
+    await first.exited;
+    disk.free();
+    const second = await openServer(dataDir);
+    expect(await adminOf(second).jobs()).toEqual(new Set(taken));
+  });
+
+  test('is not filled by a backup', { timeout: 60_000 }, async () => {
+    const disk = mountDisk(8_192);
+    const dataDir = join(disk.path, 'data');
+    const first = await openServer(dataDir);
+    for (let n = 0; n < 20; n++) {
+      await adminOf(first).submit({ config: { text: 'x'.repeat(60_000) } });
+    }
+    await stop(first);
+    disk.fillBut(1_500);
+    const second = await openServer(dataDir);
+    const [line] = await second.said(/.*"event":"backup\.failed".*/);
+    expect(line).toContain('needs');
+    await adminOf(second).submit({ config: {} });
+  });
+});
+
+/** Where no disk can be made, no file of the server may grow any more: an I/O error instead of a full disk. */
+const standIn = process.platform === 'linux' && !canMount;
+
+describe.skipIf(!standIn)('a disk that fails (in place of a full one, where none can be mounted)', () => {
+  test('refuses submits, and can be read; when it works again it recovers alone', {
+    timeout: 60_000,
+  }, async () => {
+    const server = await openServer();
+    const { token, submit, client } = adminOf(server);
+    await submit({ config: {} });
+    execFileSync('prlimit', ['--pid', String(server.pid), '--fsize=1024:unlimited']);
+    const { taken, refusal } = await submitUntilRefused(server, token, {});
+    await expectStorageProblem(refusal);
+    expect(taken).toEqual([]);
+    expect((await client.call(queueApi.list, { query: {} })).ok).toBe(true);
+    const [line] = await server.said(/.*"event":"store\.refusing".*/);
+    expect(line).toContain('disk I/O error');
+    execFileSync('prlimit', ['--pid', String(server.pid), '--fsize=unlimited:unlimited']);
+    await server.said(/"event":"store\.recovered"/);
+    await submit({ config: {} });
+    expect(valueOf(await client.call(queueApi.list, { query: {} })).entries).toHaveLength(2);
+  });
+});

@@ -1,0 +1,144 @@
+/** Whose a data folder is, and what an orchestrator says that can not use it. */
+import { chmodSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../support/processes.ts';
+import {
+  adminOf,
+  canMount,
+  database,
+  failureOf,
+  modesBelow,
+  mountDisk,
+  needsMount,
+  openServer,
+  serverUnder,
+  stop,
+  tryServer,
+} from './storage-bench.ts';
+
+describe('a folder that another orchestrator works on', () => {
+  test('is refused with 73, by whose it is, and on stderr alone, until that one is killed', async () => {
+    const first = await openServer();
+    const before = modesBelow(first.dataDir);
+    const { code, said } = await failureOf(tryServer(first.dataDir));
+    expect(code).toBe(73);
+    expect(said).toMatch(
+      new RegExp(
+        `^The data folder ${first.dataDir} is in use by another orchestrator, process ${first.pid}, since 20`,
+      ),
+    );
+    const inJson = await failureOf(serverUnder('exec 1> /dev/null', first.dataDir));
+    expect(inJson.code).toBe(73);
+    expect(JSON.parse(inJson.said)).toMatchObject({
+      level: 'error',
+      event: 'server.not_started',
+      reason: expect.stringContaining(`process ${first.pid}`),
+    });
+    expect(modesBelow(first.dataDir)).toEqual(before);
+
+    const job = await adminOf(first).submit({ config: {} });
+    first.kill('SIGKILL');
+    await first.exited;
+    expect(await adminOf(await openServer(first.dataDir)).jobs()).toEqual(new Set([job]));
+  });
+});
+
+/** Root may write everywhere, unless it gives that right away. */
+const withoutRootsRights =
+  process.getuid?.() === 0 ? 'set -- setpriv --bounding-set=-dac_override,-dac_read_search -- "$@"' : ':';
+
+describe('a data folder that can not be used', () => {
+  test('because a newer version has: 1, and the file as it was', async () => {
+    const dataDir = temporaryFolder();
+    const file = database(dataDir);
+    const db = new Database(file);
+    db.pragma('user_version = 99');
+    db.close();
+    chmodSync(file, 0o600);
+    const bytes = readFileSync(file);
+    const { code, said } = await failureOf(tryServer(dataDir));
+    expect(code).toBe(1);
+    expect(said).toContain('start the newer version again');
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+  });
+
+  test.skipIf(process.platform === 'win32')(
+    'because it, or the database, is read-only: 1, and what to do',
+    async () => {
+      const { dataDir, ...first } = await openServer();
+      await stop({ dataDir, ...first });
+      const file = database(dataDir);
+      chmodSync(file, 0o400);
+      const readOnlyFile = await failureOf(tryServer(dataDir));
+      expect(readOnlyFile.code).toBe(1);
+      expect(readOnlyFile.said).toContain(`${file} is read-only: "chmod 600" it`);
+      expect(statSync(file).mode & 0o777).toBe(0o400);
+      chmodSync(file, 0o600);
+      chmodSync(dataDir, 0o500);
+      const readOnlyFolder = await failureOf(serverUnder(withoutRootsRights, dataDir));
+      chmodSync(dataDir, 0o700);
+      expect(readOnlyFolder.code).toBe(1);
+      expect(readOnlyFolder.said).toMatch(/can not start: .*can not be written: give its owner the right/);
+    },
+  );
+
+  test.skipIf(!canMount)(`because its disk is read-only: 1, and what to do${needsMount}`, async () => {
+    const disk = mountDisk(4_096);
+    const dataDir = join(disk.path, 'data');
+    await stop(await openServer(dataDir));
+    disk.makeReadOnly();
+    const old = await failureOf(tryServer(dataDir));
+    expect(old.code).toBe(1);
+    expect(old.said).toMatch(/^The orchestrator can not start: .*can not be written: give its owner/);
+    const fresh = await failureOf(tryServer(join(disk.path, 'other')));
+    expect(fresh.code).toBe(1);
+    expect(fresh.said).toContain(`The folder ${join(disk.path, 'other')} can not be made: `);
+  });
+
+  test.skipIf(!canMount)(
+    `because its disk is full: 1, and what to do; nothing half made is left${needsMount}`,
+    async () => {
+      const disk = mountDisk(4_096);
+      const dataDir = join(disk.path, 'data');
+      // Room for so many of the small files that are made before the database.
+      for (const pages of [1, 2, 3]) {
+        disk.fillBut(4 * pages);
+        const { code, said } = await failureOf(tryServer(dataDir));
+        expect(code).toBe(1);
+        expect(said).toMatch(/^The orchestrator can not start: .*(full: make room|no space left)/);
+        disk.free();
+      }
+      await openServer(dataDir);
+    },
+  );
+});
+
+test.skipIf(process.platform === 'win32')(
+  'everything is for its owner’s eyes only, under any umask',
+  async () => {
+    const folder = temporaryFolder();
+    const dataDir = join(folder, 'new', 'data');
+    const first = serverUnder('umask 000', dataDir);
+    await first.said(/^\{"ready":true/);
+    first.kill('SIGKILL');
+    await first.exited;
+    const second = serverUnder('umask 000', dataDir);
+    await second.said(/"event":"backup.made"/);
+    const modes = modesBelow(folder);
+    const folders = ['new', 'new/data', 'new/data/backups', 'new/data/configs'];
+    for (const [name, mode] of Object.entries(modes)) {
+      expect(`${name} ${mode}`).toBe(`${name} ${folders.includes(name) ? '700' : '600'}`);
+    }
+    const files = ['admin-token', 'audit-key', 'lock.db', 'lock.json', 'trainyard.db'];
+    const companions = ['trainyard.db-shm', 'trainyard.db-wal'];
+    expect(Object.keys(modes)).toEqual(
+      expect.arrayContaining([
+        ...folders,
+        ...[...files, ...companions].map(name => join('new/data', name)),
+        expect.stringMatching(/^new\/data\/backups\/hourly-/),
+      ]),
+    );
+  },
+);

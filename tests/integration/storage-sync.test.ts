@@ -1,0 +1,39 @@
+/** A disk that fails to sync: nobody knows any more what it holds, so nobody is told that it holds anything. */
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { queueApi } from '../../protocol/admin-api.ts';
+import { temporaryFolder, trainyard } from '../support/processes.ts';
+import { valueOf } from '../support/server.ts';
+import { adminOf, openServer, postJob } from './storage-bench.ts';
+
+const preload = fileURLToPath(new URL('../support/failing-sync.ts', import.meta.url));
+
+test('the process ends at once with 75, answers nobody, and the next start has all that was answered', async () => {
+  const dataDir = temporaryFolder();
+  const server = trainyard(['server', '--port', '0', '--data-dir', dataDir, '--json'], {
+    env: { NODE_OPTIONS: `--import=${preload}` },
+  });
+  onTestFinished(() => server.kill('SIGKILL'));
+  const [, url = ''] = await server.said(/^\{"ready":true,"url":"([^"]+)"/);
+  const { token, submit } = adminOf({ url, dataDir });
+  const answered = await submit({ config: {} });
+  server.kill('SIGUSR2');
+  await server.said(/^\{"failing":true\}/);
+  const late = await Promise.allSettled([1, 2, 3].map(n => postJob(url, token, { n })));
+  expect(late.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  expect(await server.exited).toEqual({ code: 75, signal: null });
+  const events = server.lines.map(
+    line => JSON.parse(line) as { readonly event?: string; readonly note?: string },
+  );
+  expect(events.at(-1)).toMatchObject({
+    event: 'store.fatal',
+    cause: expect.stringContaining('disk I/O error'),
+    note: expect.stringContaining('look at the disk'),
+  });
+
+  const again = await openServer(dataDir);
+  expect(JSON.parse(again.lines[0] ?? '')).not.toHaveProperty('restored');
+  const { entries } = valueOf(await adminOf(again).client.call(queueApi.list, { query: {} }));
+  expect(entries.map(({ id }) => id)).toContain(answered);
+  await adminOf(again).submit({ config: {} });
+});

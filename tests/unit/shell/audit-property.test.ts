@@ -1,0 +1,117 @@
+/**
+ * Whatever people and workers do, allowed or not, with a disk that fills up and a process that ends in between: the audit
+ * trail tells all of it, once, in order, and nothing else. FAULTS.md, I5.
+ */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createAuditBook } from '../../../main/audit/book.ts';
+import type { AuditRow } from '../../../main/orchestrator/ports.ts';
+import { JobEventType, WorkerEventType } from '../../../protocol/events.ts';
+import { createFleet } from '../../support/fleet.ts';
+import { testSeal } from '../../support/seal.ts';
+import { expectOnlyDiskErrors, play, type Script, scripts, seldom, type World } from './audit-scripts.ts';
+
+type Told = readonly [type: string, id: string, at: string];
+
+/** What readers of the event stream were told, progress left out: it is no transition. */
+const toldBy = ({ fleet }: World): readonly Told[] =>
+  fleet.events.flatMap((event): readonly Told[] => {
+    if (event.kind === 'reset') throw new Error('the reader missed events');
+    if (event.type === 'job.progress') return [];
+    return [[event.type, event.kind === 'job' ? event.job_id : event.worker_id, event.at]];
+  });
+
+/** The trail in the same words, without what changed nothing: reports by those who had no right to make them. */
+const writtenIn = ({ fleet }: World): readonly Told[] =>
+  fleet
+    .audit()
+    .filter(({ type }) => type !== 'job.report_refused')
+    .map((row): Told => [row.type, row.target_id, fleet.clock.iso(row.at)]);
+
+interface Replayed {
+  readonly status: string;
+  readonly attempt: number;
+  readonly workerId: unknown;
+}
+
+const detailsOf = (row: AuditRow): Readonly<Record<string, unknown>> =>
+  JSON.parse(row.details) as Readonly<Record<string, unknown>>;
+
+/** The jobs as the names of the rows alone tell of them; each row must go on from where the one before it ended. */
+function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
+  const jobs = new Map<string, Replayed>();
+  for (const row of rows) {
+    if (row.target_type !== 'job' || row.type === 'job.report_refused' || row.type === 'job.late_result')
+      continue;
+    const { from, to, attempt, worker_id } = detailsOf(row);
+    const word = row.type.slice('job.'.length);
+    const status = word === 'submitted' || word === 'requeued' ? 'pending' : word;
+    const before = jobs.get(row.target_id);
+    if (word === 'submitted') expect(before).toBeUndefined();
+    else expect([from, to]).toEqual([before?.status, status]);
+    jobs.set(row.target_id, { status, attempt: Number(attempt), workerId: worker_id });
+  }
+  return jobs;
+}
+
+function expectJobsAsReplayed({ fleet }: World): void {
+  const stored = fleet.store.jobs({ status: undefined, includeFinal: true, limit: 1_000, offset: 0 });
+  const seen = stored.map((job): readonly [string, Replayed] => [
+    job.id,
+    { status: job.status, attempt: job.attempt?.n ?? 0, workerId: job.attempt?.workerId ?? null },
+  ]);
+  expect(new Map(seen)).toEqual(replayJobs(fleet.audit()));
+}
+
+const presence = ['worker.created', 'worker.registered', 'worker.back', 'worker.offline'];
+const drains = ['worker.created', 'worker.draining', 'worker.undrained'];
+const quarantines = ['worker.created', 'worker.quarantined', 'worker.unquarantined'];
+
+/** Workers, and what is held against them, as the newest row about each says. */
+function expectWorkersAsReplayed({ fleet }: World): void {
+  const rows = fleet.audit().filter(row => row.target_type === 'worker');
+  const newest = (id: string, types: readonly string[]): string | undefined =>
+    rows.findLast(row => row.target_id === id && types.includes(row.type))?.type;
+  const there = new Set(rows.map(row => row.target_id));
+  for (const { target_id: id } of rows.filter(({ type }) => type === 'worker.deleted')) there.delete(id);
+  const stored = fleet.store.workers();
+  expect(new Set<string>(stored.map(({ id }) => id))).toEqual(there);
+  for (const { id, gone, drain, quarantine } of stored) {
+    expect(gone !== null, `${id} is gone`).toBe(newest(id, presence) === 'worker.offline');
+    expect(drain !== null, `${id} drains`).toBe(newest(id, drains) === 'worker.draining');
+    expect(quarantine !== null, `${id} is held back`).toBe(newest(id, quarantines) === 'worker.quarantined');
+  }
+}
+
+async function expectWholeTrail(world: World): Promise<void> {
+  const { fleet } = world;
+  expect(writtenIn(world)).toEqual(toldBy(world));
+  const verdict = await createAuditBook(fleet.store.audit, testSeal).verify();
+  expect(verdict).toEqual({ valid: true, checked: fleet.audit().length, first_bad: null });
+  expectJobsAsReplayed(world);
+  expectWorkersAsReplayed(world);
+  expect(JSON.stringify(fleet.audit())).not.toContain('wt_');
+}
+
+/** T is short: the clock ticks on for every second that a script lets pass. */
+async function run(script: Script, reached: Set<string>): Promise<void> {
+  const fleet = await createFleet({ heartbeatTimeoutMs: 6_000 });
+  const world: World = { fleet, workers: [], jobs: [] };
+  for (const step of script) await play(world, step);
+  await fleet.setDiskFull(false);
+  await expectWholeTrail(world);
+  for (const { type } of fleet.audit()) reached.add(type);
+  expectOnlyDiskErrors(fleet);
+  await fleet.close();
+}
+
+test('the trail has a row for each thing that was told, verifies, and tells how things stand', async () => {
+  const reached = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(scripts, script => run(script, reached)),
+    { numRuns: 120, examples: seldom.map(script => [script]) },
+  );
+  // Else the scripts would be too tame to say anything.
+  const all = [...JobEventType.options, ...WorkerEventType.options, 'job.report_refused'];
+  expect(all.filter(type => !reached.has(type))).toEqual(['job.progress']);
+}, 60_000);
