@@ -10,6 +10,8 @@ import {
 export interface ApiClientParts {
   readonly url: string;
   readonly token: () => string;
+  /** Fires when nobody waits for an answer any more. */
+  readonly signal: AbortSignal;
 }
 
 /** The calls of a worker, made with the token as it is at that moment. */
@@ -27,19 +29,20 @@ export interface ApiClient {
 const patienceMs = 10_000;
 const goodbyeMs = 2_000;
 
-export function createApiClient({ url, token }: ApiClientParts): ApiClient {
+export function createApiClient({ url, token, signal }: ApiClientParts): ApiClient {
   const options = { baseUrl: url, headers: () => ({ 'x-worker-token': token() }) };
   const client = createClient({ ...options, timeoutMs: patienceMs });
   const hurried = createClient({ ...options, timeoutMs: goodbyeMs });
   return {
-    register: body => client.call(workerApi.register, { body }),
-    beat: body => client.call(workerApi.heartbeat, { body }),
+    register: body => client.call(workerApi.register, { body, signal }),
+    beat: body => client.call(workerApi.heartbeat, { body, signal }),
     report: (jobId, attemptId, report) =>
       client.call(workerApi.reportStatus, {
         params: { id: jobId },
         body: { ...report, attempt_id: attemptId },
+        signal,
       }),
-    disconnect: workerId => hurried.call(workerApi.disconnect, { body: { worker_id: workerId } }),
+    disconnect: workerId => hurried.call(workerApi.disconnect, { body: { worker_id: workerId }, signal }),
   };
 }
 

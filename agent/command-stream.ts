@@ -7,6 +7,8 @@ export interface StreamParts {
   /** A stream that brought nothing for this long is dead, whatever the socket says. */
   readonly silenceMs: number;
   readonly onOpen: () => void;
+  /** It was answered with something else than a stream, before it ends as lost. */
+  readonly onRefused: (status: number) => void;
   readonly onCommand: (command: WorkerCommand) => void;
   readonly signal: AbortSignal;
 }
@@ -53,7 +55,10 @@ export function followStream(parts: StreamParts): Promise<StreamEnd> {
       const command = parseCommand(message.data);
       if (command !== null) parts.onCommand(command);
     });
-    source.addEventListener('error', event => finish(event.code === 401 ? 'rejected' : 'lost'));
+    source.addEventListener('error', event => {
+      if (event.code !== undefined) parts.onRefused(event.code);
+      finish(event.code === 401 ? 'rejected' : 'lost');
+    });
   });
 }
 

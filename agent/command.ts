@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { pause } from './backoff.ts';
 import { systemClock } from './clock.ts';
 import { loadAgentConfig } from './config.ts';
+import { runGuardCommand } from './guard-command.ts';
 import { runSelftest } from './selftest.ts';
 import { type Host, runWorker } from './worker.ts';
 
@@ -59,6 +60,11 @@ export function workerCommand(invocation: WorkerInvocation): Command {
       const { config } = command.opts<{ readonly config?: string }>();
       exit(await runSelftest(config ?? null, selftestPorts(invocation.out)));
     });
+  worker
+    .command('guard', { hidden: true })
+    .description('Hold a training that the worker has started; for its own use')
+    .argument('<folder>')
+    .action(async (folder: string) => exit(await runGuardCommand(folder, invocation)));
   return worker;
 }
 

@@ -97,17 +97,20 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
 export function readToken(source: TokenSource): Loaded<string> {
   if (source.kind === 'value') return { ok: true, value: source.token };
   try {
-    if (process.platform !== 'win32' && (statSync(source.path).mode & 0o077) !== 0) {
-      return fail(
-        `${source.path} can be read by others: make it yours alone with "chmod 600 ${source.path}"`,
-      );
-    }
+    if (isOpenToOthers(source.path)) return fail(openToOthers(source.path));
     const token = readFileSync(source.path, 'utf8').trim();
     return token === '' ? fail(`${source.path} is empty: put the worker token into it`) : checkToken(token);
   } catch (cause) {
     return fail(`The worker token could not be read: ${reason(cause)}`);
   }
 }
+
+/** Windows keeps others out by other means. */
+const isOpenToOthers = (path: string): boolean =>
+  process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0;
+
+const openToOthers = (path: string): string =>
+  `${path} can be read by others: make it yours alone with "chmod 600 ${path}"`;
 
 function parseUrl(text: string | null): Loaded<string> {
   const missing =
@@ -204,6 +207,9 @@ function readConfigFile(named: unknown, env: Env): Loaded<Flags> {
     const parsed: unknown = JSON.parse(text);
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
       return fail(`${path} must hold a JSON object`);
+    }
+    if ('worker-token' in parsed && isOpenToOthers(path)) {
+      return fail(`The worker token is in a file for everybody's eyes. ${openToOthers(path)}`);
     }
     return { ok: true, value: { ...parsed } };
   } catch (cause) {

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { isSea } from 'node:sea';
 import { CommanderError } from 'commander';
 import { version } from '../protocol/version.ts';
 import { workerCommand } from './command.ts';
@@ -8,7 +9,8 @@ async function main(): Promise<number> {
   let code = 0;
   const command = workerCommand({
     env: process.env,
-    ownCommand: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
+    // A single executable is its own program.
+    ownCommand: [process.execPath, ...(isSea() ? [] : [...process.execArgv, process.argv[1] ?? ''])],
     version,
     out: text => void process.stdout.write(text),
     err: text => void process.stderr.write(text),
@@ -28,6 +30,9 @@ async function main(): Promise<number> {
     return cause.exitCode === 0 ? 0 : 2;
   }
 }
+
+// A terminal that was closed takes no words any more; that is no reason to end.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 void main().then(code => {
   process.exitCode = code;

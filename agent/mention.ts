@@ -2,7 +2,8 @@ import type { StatusReportBody } from '../protocol/worker-api.ts';
 import type { ApiClient } from './api-client.ts';
 import { pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
-import type { Held, JobSlot } from './job-slot.ts';
+import type { Held } from './held-attempt.ts';
+import type { JobSlot } from './job-slot.ts';
 
 export interface MentionParts {
   readonly clock: Clock;

@@ -1,5 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { pause } from './backoff.ts';
+import type { Clock } from './clock.ts';
+import type { ProcessRef, Processes } from './processes.ts';
 
 export interface Exit {
   readonly code: number | null;
@@ -13,7 +16,7 @@ export interface ProcessGroup {
   readonly stderr: Readable;
   /** The leader's end; by then nothing of its group is left, and its output has been read. */
   readonly exited: Promise<Exit>;
-  /** SIGTERM to the group, SIGKILL after the grace. */
+  /** SIGTERM to the group, SIGKILL after the grace. The first stop counts. */
   stop(graceMs: number): void;
 }
 
@@ -23,83 +26,93 @@ export interface Command {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+export interface GroupParts {
+  readonly processes: Processes;
+  readonly clock: Clock;
+}
+
 const lookEveryMs = 50;
+/** For children whose leader ended by itself. */
+const followMs = 1_000;
+/** Nobody survives SIGKILL for longer but who is stuck in a driver, and for that one nobody waits for ever. */
 const givenUpAfterMs = 5_000;
 /** For what a dead group has left in its pipes. */
-const pipesReadMs = 2_000;
+const pipesReadMs = 5_000;
 
 /** Rejects when the command can't be started: ENOENT, EACCES, ... */
-export async function startGroup({ argv, cwd, env }: Command): Promise<ProcessGroup> {
-  const [file = '', ...args] = argv;
+export async function startGroup(command: Command, { processes, clock }: GroupParts): Promise<ProcessGroup> {
+  const [file = '', ...args] = command.argv;
   const child = spawn(file, args, {
-    cwd,
-    env: { ...env },
+    cwd: command.cwd,
+    env: { ...command.env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A session of its own: the group's number is the leader's, and no terminal's Ctrl-C reaches it.
-    detached: process.platform !== 'win32',
-    windowsHide: true,
+    ...processes.asLeader,
   });
   await new Promise<void>((resolve, reject) => {
     child.once('spawn', resolve);
     child.once('error', reject);
   });
   const pid = child.pid ?? 0;
-  let killTimer: NodeJS.Timeout | undefined;
+  let killAt: number | null = null;
+  let takeBack = (): void => {};
   let gone = false;
   const stop = (graceMs: number): void => {
     // The number of a group that is gone may be another one's by now.
-    if (gone || killTimer !== undefined) return;
-    signalGroup(pid, 'SIGTERM');
-    killTimer = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs);
+    if (gone || killAt !== null) return;
+    killAt = clock.mono() + graceMs;
+    void processes.signalGroup(pid, 'SIGTERM');
+    takeBack = clock.after(graceMs, () => void processes.signalGroup(pid, 'SIGKILL'));
   };
+  const lives = (): Promise<boolean> => processes.groupLives(pid);
   const exited = untilExit(child).then(async exit => {
-    await reapGroup(pid, killTimer === undefined ? 0 : 1_000);
-    clearTimeout(killTimer);
+    // Children that outlive their leader hold GPU memory: unless a stop gave them longer, they get a moment to follow.
+    if (await lives()) stop(followMs);
+    await untilGone(lives, pid, killAt ?? 0, { processes, clock });
     gone = true;
-    await untilClosed(child);
+    takeBack();
+    await untilClosed(child, clock);
     return exit;
   });
   return { pid, stdout: child.stdout, stderr: child.stderr, exited, stop };
+}
+
+const never = new AbortController().signal;
+
+/** ... or given up: then all that could be done was done. */
+async function untilGone(
+  lives: () => Promise<boolean>,
+  pid: number,
+  killAt: number,
+  { processes, clock }: GroupParts,
+): Promise<void> {
+  while (await lives()) {
+    const lateMs = clock.mono() - killAt;
+    if (lateMs > givenUpAfterMs) return;
+    if (lateMs > 0) await processes.signalGroup(pid, 'SIGKILL');
+    await pause(clock, lookEveryMs, never);
+  }
+}
+
+/** Ends what is left of a group that nobody holds any more. A number that is another one's by now is left alone. */
+export async function endGroup(leader: ProcessRef, graceMs: number, parts: GroupParts): Promise<void> {
+  const lives = (): Promise<boolean> => parts.processes.ownsGroup(leader);
+  if (!(await lives())) return;
+  await parts.processes.signalGroup(leader.pid, 'SIGTERM');
+  await untilGone(lives, leader.pid, parts.clock.mono() + graceMs, parts);
 }
 
 const untilExit = (child: ChildProcess): Promise<Exit> =>
   new Promise(resolve => child.once('exit', (code, signal) => resolve({ code, signal })));
 
 /** Pipes close when nobody holds their other end any more; a daemon that left the group may hold one for ever. */
-async function untilClosed(child: ChildProcess): Promise<void> {
+async function untilClosed(child: ChildProcess, clock: Clock): Promise<void> {
   const streams = [child.stdout, child.stderr];
-  const cut = setTimeout(() => streams.forEach(stream => stream?.destroy()), pipesReadMs);
+  const takeBack = clock.after(pipesReadMs, () => streams.forEach(stream => stream?.destroy()));
   await Promise.all(streams.map(untilEnd));
-  clearTimeout(cut);
+  takeBack();
 }
 
 const untilEnd = (stream: Readable | null): Promise<void> =>
   stream === null || stream.closed || stream.readableEnded
     ? Promise.resolve()
     : new Promise(resolve => stream.once('close', resolve));
-
-/** Children that outlive their leader hold GPU memory: they get a moment to follow it, and are killed then. */
-async function reapGroup(pid: number, patienceMs: number): Promise<void> {
-  if (!signalGroup(pid, 'SIGTERM')) return;
-  await untilGone(pid, patienceMs);
-  if (!signalGroup(pid, 'SIGKILL')) return;
-  // Where nobody collects orphans (a container without an init) the dead stay listed: not for ever, then.
-  await untilGone(pid, givenUpAfterMs);
-}
-
-async function untilGone(pid: number, patienceMs: number): Promise<void> {
-  const tries = Math.ceil(patienceMs / lookEveryMs);
-  for (let n = 0; n < tries && signalGroup(pid, 0); n += 1) await later(lookEveryMs);
-}
-
-const later = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms));
-
-/** False when nothing is left to be signalled. */
-function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
-  try {
-    process.kill(process.platform === 'win32' ? pid : -pid, signal);
-    return true;
-  } catch {
-    return false;
-  }
-}

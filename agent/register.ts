@@ -14,44 +14,73 @@ export interface RegisterParts {
   readonly random: () => number;
   readonly say: (message: string) => void;
   readonly onTrouble: (failure: CallFailure) => void;
+  /** Another machine is this worker: nothing may be said in its name. */
+  readonly onDuplicate: () => void;
 }
 
 export type Registered =
   | { readonly kind: 'registered'; readonly reply: RegisterReply }
+  /** The token is no good. */
   | { readonly kind: 'rejected'; readonly message: string }
+  /** The introduction is not, and time won't change that. */
+  | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'aborted' };
 
+/** What a failed introduction calls for. */
+type Verdict = 'again' | 'now_and_then' | 'new_token' | 'never';
+
+function verdictOf(failure: CallFailure): Verdict {
+  if (failure.kind === 'unreachable') return 'again';
+  if (failure.status === 401) return 'new_token';
+  // Only an orchestrator's own word counts for good: a proxy may refuse for reasons of the moment.
+  if (failure.kind === 'unexpected') return 'again';
+  if (failure.status === 400 || failure.status === 403) return 'never';
+  return failure.status === 409 ? 'now_and_then' : 'again';
+}
+
 /**
- * Introduces the machine, and tries again until it is known or the token is refused. A token file is looked at again
- * then: when the old token had been good, a new one is waited for, because a rotation comes before its new token.
+ * Introduces the machine, and tries again until it is known or refused for good. A token file is looked at again when
+ * the token is refused: when the old one had been good, a new one is waited for, because a rotation comes before its
+ * new token.
  */
-export function createRegister({ clock, api, url, token, random, say, onTrouble }: RegisterParts) {
+export function createRegister(parts: RegisterParts) {
+  const { clock, api, url, token, random, say, onTrouble } = parts;
   let wasKnown = false;
 
-  const awaitNewToken = async (signal: AbortSignal): Promise<boolean> => {
+  const awaitNewToken = async (signal: AbortSignal): Promise<void> => {
     const backoff = createBackoff({ firstMs: 1_000, mostMs: 15_000 });
     say(`The token has been rotated: waiting for the new one in ${token.file}`);
-    while (await pause(clock, backoff.nextMs(), signal)) {
-      if (token.reload()) return true;
-    }
-    return false;
+    while (await pause(clock, backoff.nextMs(), signal)) if (token.reload()) return;
   };
 
   return async (introduction: () => RegistrationBody, signal: AbortSignal): Promise<Registered> => {
-    const backoff = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
+    const soon = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
+    const later = createBackoff({ firstMs: 15_000, mostMs: 60_000, random });
     while (!signal.aborted) {
       const result = await api.register(introduction());
       if (result.ok) {
         wasKnown = true;
         return { kind: 'registered', reply: result.value };
       }
-      const trouble = troubleOf(result.failure, url);
-      if (!trouble.rejected) {
-        onTrouble(result.failure);
-        await pause(clock, 200 + backoff.nextMs(), signal);
-      } else if (!token.reload()) {
-        if (token.file === null || !wasKnown) return { kind: 'rejected', message: trouble.message };
-        await awaitNewToken(signal);
+      if (signal.aborted) break;
+      const { failure } = result;
+      const { message } = troubleOf(failure, url);
+      switch (verdictOf(failure)) {
+        case 'never':
+          return { kind: 'refused', message };
+        case 'new_token':
+          if (token.reload()) break;
+          if (token.file === null || !wasKnown) return { kind: 'rejected', message };
+          await awaitNewToken(signal);
+          break;
+        case 'now_and_then':
+          parts.onDuplicate();
+          onTrouble(failure);
+          await pause(clock, 5_000 + later.nextMs(), signal);
+          break;
+        case 'again':
+          onTrouble(failure);
+          await pause(clock, 200 + soon.nextMs(), signal);
       }
     }
     return { kind: 'aborted' };

@@ -8,6 +8,13 @@ import type { Clock } from './clock.ts';
 /** What the orchestrator finally said: taken, or refused for good. */
 export type Answer = 'taken' | 'refused' | 'aborted';
 
+export type Report = (
+  jobId: JobId,
+  attemptId: AttemptId,
+  report: StatusReportBody,
+  signal: AbortSignal,
+) => Promise<Answer>;
+
 export interface ReporterParts {
   readonly clock: Clock;
   readonly api: Pick<ApiClient, 'report'>;
@@ -16,13 +23,8 @@ export interface ReporterParts {
 }
 
 /** Repeats a report until it has an answer that time can't change (SEMANTICS.md, section 4). */
-export function createReporter({ clock, api, random, onTrouble }: ReporterParts) {
-  return async (
-    jobId: JobId,
-    attemptId: AttemptId,
-    report: StatusReportBody,
-    signal: AbortSignal,
-  ): Promise<Answer> => {
+export function createReporter({ clock, api, random, onTrouble }: ReporterParts): Report {
+  return async (jobId, attemptId, report, signal) => {
     const backoff = createBackoff({ firstMs: 500, mostMs: 15_000, random });
     for (;;) {
       if (signal.aborted) return 'aborted';

@@ -1,67 +1,82 @@
-import { createWriteStream, type WriteStream } from 'node:fs';
-import type { Readable } from 'node:stream';
-import type { Progress } from '../protocol/progress.ts';
-import { type Exit, type ProcessGroup, startGroup } from './process-group.ts';
-import { createProgressReader, createTail, type OutputItem } from './progress.ts';
-import { wireProgress } from './progress-wire.ts';
+import type { JobId, AttemptId } from '../protocol/ids.ts';
+import type { OnLostContact } from '../protocol/job.ts';
+import { launchGuard, type LaunchParts } from './guard-launch.ts';
+import {
+  type Contact,
+  type ExitRecord,
+  type Order,
+  type RunFolder,
+  writeContact,
+  writeStop,
+  writeTask,
+} from './guard-files.ts';
+import { isRunning, type ProcessRef } from './processes.ts';
+import { type Attended, followRun, type RunEars } from './run-follow.ts';
 import type { PreparedJob } from './trainer.ts';
 
-export interface Finished extends Exit {
-  /** The last lines that the trainer printed. */
-  readonly tail: string;
-}
-
-/** A trainer at work. */
+/** A trainer at work under its guard. */
 export interface Run {
-  readonly pid: number;
-  readonly finished: Promise<Finished>;
-  /** SIGTERM to the trainer and all its children, SIGKILL to what is left after the grace. */
-  stop(graceMs: number): void;
+  /** The trainer's; null when nobody could look at it before its end. */
+  readonly pid: number | null;
+  /** How it ended; null when its guard went without a word, and what was left of it has been ended. */
+  readonly finished: Promise<ExitRecord | null>;
+  /** SIGTERM to the trainer and all its children, SIGKILL to what is left after the grace. The first order counts. */
+  stop(order: Order, graceMs: number): void;
+  /** A call was answered. */
+  contact(contact: Contact): void;
+  /** Looks after it no longer: it goes on, and `finished` stays open. */
+  leave(): void;
 }
 
-export interface RunEars {
-  readonly onProgress: (progress: Progress) => void;
-  readonly onLine: (line: string) => void;
+/** Whose run it is, and what it may do without contact. */
+export interface RunOrigin {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+  readonly configName: string;
+  readonly onLostContact: OnLostContact;
+  readonly contact: Contact;
 }
 
-/** Starts a prepared job; rejects when its command can't be started. */
-export async function startRun(job: PreparedJob, ears: RunEars): Promise<Run> {
-  const group = await startGroup(job);
-  const tail = createTail();
-  const log = createWriteStream(job.logFile, { flags: 'a', mode: 0o600 });
-  // A full disk must not end the training: the log has a hole then.
-  log.on('error', () => {});
-  const take = (item: OutputItem): void => {
-    if (item.kind === 'progress') {
-      ears.onProgress(wireProgress(item.progress));
-      return;
-    }
-    // A line that the next one draws over is gone from a terminal, too.
-    if (!item.redraw) tail.push(item.text);
-    ears.onLine(item.text);
+export interface RunnerParts extends LaunchParts {
+  readonly runOf: (attemptId: AttemptId) => RunFolder;
+}
+
+/** Starts a prepared job under a guard of its own; rejects when there can't be one. */
+export async function startRun(
+  job: PreparedJob,
+  origin: RunOrigin,
+  ears: RunEars,
+  parts: RunnerParts,
+): Promise<Run> {
+  const run = parts.runOf(origin.attemptId);
+  const { argv, cwd, logFile } = job;
+  writeTask(run, { ...origin, argv, cwd, logFile });
+  writeContact(run, origin.contact);
+  const guarded = await launchGuard(run, job, parts);
+  return attendRun({ run, guarded, logFile, isAdopted: false }, ears, parts);
+}
+
+/** Asks a process that leads a group of its own to end, if it is still the same one. */
+async function signalProcess(ref: ProcessRef, { processes }: LaunchParts): Promise<void> {
+  if (await isRunning(processes, ref).catch(() => false)) await processes.signalGroup(ref.pid, 'SIGTERM');
+}
+
+/** Follows a run that has its guard already. */
+export function attendRun(attended: Attended, ears: RunEars, parts: LaunchParts): Run {
+  const { run, guarded } = attended;
+  const followed = followRun(attended, ears, parts);
+  return {
+    pid: guarded.trainer?.pid ?? null,
+    finished: followed.finished,
+    stop(order, graceMs) {
+      try {
+        writeStop(run, { order, graceMs });
+      } catch {
+        // A disk that takes nothing at all. The guard passes the signal on; whose order it was is known here.
+        if (guarded.guard !== null) void signalProcess(guarded.guard, parts);
+      }
+    },
+    contact: contact => writeContact(run, contact),
+    leave: followed.leave,
   };
-  for (const stream of [group.stdout, group.stderr]) follow(stream, log, take);
-  return { pid: group.pid, stop: group.stop, finished: finish(group, log, () => tail.text()) };
-}
-
-function follow(stream: Readable, log: WriteStream, take: (item: OutputItem) => void): void {
-  const reader = createProgressReader();
-  // A log that broke while it was waited for: nothing drains any more.
-  log.once('close', () => stream.resume());
-  stream.on('data', (chunk: Buffer) => {
-    for (const item of reader.push(chunk)) take(item);
-    if (log.writable && !log.write(chunk)) {
-      stream.pause();
-      log.once('drain', () => stream.resume());
-    }
-  });
-  stream.once('end', () => {
-    for (const item of reader.end()) take(item);
-  });
-}
-
-async function finish(group: ProcessGroup, log: WriteStream, tail: () => string): Promise<Finished> {
-  const exit = await group.exited;
-  await new Promise<void>(resolve => log.end(() => resolve()));
-  return { ...exit, tail: tail() };
 }

@@ -1,17 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { AttemptId, JobId } from '../protocol/ids.ts';
 import { StatusReport, type StatusReportBody } from '../protocol/worker-api.ts';
+import { readReportFields, type RunFolder, writeReport } from './guard-files.ts';
+import { writeWhole } from './whole-file.ts';
 
 /** How an attempt ended: kept on disk until the orchestrator has taken note of it. */
 export interface FinalReport {
@@ -21,58 +14,60 @@ export interface FinalReport {
   readonly body: StatusReportBody;
 }
 
-/** What must outlive the agent's process; for its owner's eyes only. */
+/**
+ * What must outlive the agent's process; for its owner's eyes only.
+ *
+ *     lock           who uses the folder
+ *     instance       the worker's own name for itself on this machine
+ *     runs/ATTEMPT/  the files of a run (guard-files.ts)
+ */
 export interface StateFolder {
-  /** A new one for every start of the agent: tells a restart from a reconnection, and one machine from another. */
+  /** One for each machine and name of a worker, kept over restarts. */
   readonly instanceId: string;
+  /** Where the runs are, one folder an attempt. */
+  readonly runsDir: string;
+  runOf(attemptId: AttemptId): RunFolder;
   keepReport(report: FinalReport): void;
-  /** The report that an earlier run of the agent could not deliver. */
-  keptReport(): FinalReport | null;
-  dropReport(): void;
+  /** The orchestrator has taken note: nothing of the run is needed here any more. */
+  dropReport(attemptId: AttemptId): void;
 }
 
 export function openStateFolder(dir: string): StateFolder {
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
-  const file = join(dir, 'report.json');
+  const runsDir = join(dir, 'runs');
+  mkdirSync(runsDir, { recursive: true, mode: 0o700 });
+  const runOf = (attemptId: AttemptId): RunFolder => ({ path: join(runsDir, attemptId) });
   return {
-    instanceId: randomBytes(12).toString('hex'),
-    keepReport: report => writeWhole(file, JSON.stringify(report)),
-    keptReport: () => readReport(file),
-    dropReport: () => rmSync(file, { force: true }),
+    instanceId: instanceOf(join(dir, 'instance')),
+    runsDir,
+    runOf,
+    keepReport: report => writeReport(runOf(report.attemptId), JSON.stringify(report)),
+    // Windows removes nothing that a guard has still open, which is about to end.
+    dropReport: attemptId => rmSync(runOf(attemptId).path, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
 
-/** Whole or not at all, and on disk when this returns. */
-export function writeWhole(file: string, text: string): void {
-  const unfinished = `${file}.${randomBytes(4).toString('hex')}.tmp`;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  try {
-    const handle = openSync(unfinished, 'wx', 0o600);
-    try {
-      // Unlike writeSync it goes on after a short write, or throws.
-      writeFileSync(handle, text);
-      fsyncSync(handle);
-    } finally {
-      closeSync(handle);
-    }
-    renameSync(unfinished, file);
-  } catch (cause) {
-    rmSync(unfinished, { force: true });
-    throw cause;
-  }
+function instanceOf(file: string): string {
+  const kept = readOrNull(file)?.trim() ?? '';
+  if (/^[0-9a-f]{24}$/.test(kept)) return kept;
+  const made = randomBytes(12).toString('hex');
+  writeWhole(file, `${made}\n`);
+  return made;
 }
 
-/** A file that can't be read is no report: what it said is lost, and the orchestrator will ask for the job anyway. */
-function readReport(file: string): FinalReport | null {
+function readOrNull(file: string): string | null {
   try {
-    const kept: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    const fields = { jobId: null, attemptId: null, body: null, ...(typeof kept === 'object' ? kept : {}) };
-    const jobId = JobId.safeParse(fields.jobId);
-    const attemptId = AttemptId.safeParse(fields.attemptId);
-    const body = StatusReport.safeParse(fields.body);
-    if (!jobId.success || !attemptId.success || !body.success) return null;
-    return { jobId: jobId.data, attemptId: attemptId.data, body: body.data };
+    return readFileSync(file, 'utf8');
   } catch {
     return null;
   }
+}
+
+/** What is to be reported of a run; null when that is not known yet, or can't be read. */
+export function readReport(run: RunFolder): FinalReport | null {
+  const fields = readReportFields(run);
+  const jobId = JobId.safeParse(fields?.['jobId']);
+  const attemptId = AttemptId.safeParse(fields?.['attemptId']);
+  const body = StatusReport.safeParse(fields?.['body']);
+  if (!jobId.success || !attemptId.success || !body.success) return null;
+  return { jobId: jobId.data, attemptId: attemptId.data, body: body.data };
 }

@@ -4,7 +4,7 @@ import type { WorkerCommand } from '../protocol/worker-api.ts';
 import { fillPlaceholders } from './argv.ts';
 import type { TrainerChoice } from './config.ts';
 import type { Command } from './process-group.ts';
-import { writeWhole } from './state-folder.ts';
+import { writeWhole } from './whole-file.ts';
 
 export type JobOffer = Extract<WorkerCommand, { type: 'job_submit' }>;
 

@@ -23,7 +23,9 @@ const certificateCodes = new Set([
 export function troubleOf(failure: CallFailure, url: string): Trouble {
   switch (failure.kind) {
     case 'problem':
-      return ofProblem(failure.status, failure.problem.detail, url);
+      return failure.problem.code === 'duplicate_registration'
+        ? { rejected: false, message: duplicate(failure.problem.detail) }
+        : ofProblem(failure.status, failure.problem.detail, url);
     case 'unexpected':
       return failure.status === 401
         ? ofProblem(401, failure.detail, url)
@@ -35,6 +37,10 @@ export function troubleOf(failure: CallFailure, url: string): Trouble {
 
 const noOrchestrator = (detail: string, url: string): string =>
   `${url} does not answer like an orchestrator. Check address and port, and any proxy in between: ${detail}`;
+
+const duplicate = (detail: string): string =>
+  `Another machine uses this worker's token (${detail}). A worker is one machine: create another one on the orchestrator ` +
+  'for this machine, and start it here with its own token. Asking again now and then, in case the other one leaves';
 
 function ofProblem(status: number, detail: string, url: string): Trouble {
   if (status !== 401) return { rejected: false, message: `${url} refused the call: ${detail}` };

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
+import { findRun } from './adopt.ts';
 import { type Agent, createAgent } from './agent.ts';
 import { createApiClient } from './api-client.ts';
 import { systemClock } from './clock.ts';
@@ -11,8 +13,13 @@ import {
   selectGpus,
   trainerGpuEnvironment,
 } from './gpu-probe.ts';
+import type { LaunchParts } from './guard-launch.ts';
+import { machineUptime } from './machine-time.ts';
+import { ownProcesses } from './own-processes.ts';
 import { startRun } from './run.ts';
+import { reasonOf } from './start-failure.ts';
 import { openStateFolder, type StateFolder } from './state-folder.ts';
+import { lockState } from './state-lock.ts';
 import { createTelemetry } from './telemetry.ts';
 import { trustCertificates } from './tls.ts';
 import { openToken, type TokenHolder } from './token-holder.ts';
@@ -20,15 +27,16 @@ import { missingTrainer, prepareJob, type Rig } from './trainer.ts';
 
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** This program's own command line up to its `selftest` command. */
+  /** This program's own command line up to its `selftest` and `guard` commands. */
   readonly ownCommand: readonly string[];
   readonly version: string;
   /** One line for people. */
   readonly say: (message: string) => void;
-  readonly onSignal: (signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP', act: () => void) => void;
+  readonly onSignal: (signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGUSR2', act: () => void) => void;
 }
 
-const exitCodes = { unusable: 1, usage: 2 } as const;
+/** The last as in sysexits.h: can't create. */
+const exitCodes = { unusable: 1, usage: 2, locked: 73 } as const;
 
 /** Runs the worker from its settings to its exit code. */
 export async function runWorker(config: AgentConfig, host: Host): Promise<number> {
@@ -55,32 +63,68 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   const { report } = chosen;
   const rig = rigOf(config, host, report);
   for (const line of firstWords(config, rig, report)) say(line);
-  const state = openState(config.stateDir, say);
-  if (state === null) return exitCodes.unusable;
+  const state = await openState(config, host);
+  if (typeof state === 'number') return state;
+  try {
+    return await serve({ config, host, state, rig, report, token: token.value });
+  } finally {
+    state.release();
+  }
+}
+
+interface Serving {
+  readonly config: AgentConfig;
+  readonly host: Host;
+  readonly state: StateFolder;
+  readonly rig: Rig;
+  readonly report: GpuReport;
+  readonly token: TokenHolder;
+}
+
+async function serve({ config, host, state, rig, report, token }: Serving): Promise<number> {
+  const { say, env } = host;
+  const launching: LaunchParts = {
+    ownCommand: host.ownCommand,
+    processes: ownProcesses(env),
+    clock: systemClock,
+  };
+  const network = new AbortController();
   const agent = createAgent({
     clock: systemClock,
-    api: createApiClient({ url: config.orchestratorUrl, token: token.value.current }),
+    uptime: machineUptime,
+    api: createApiClient({ url: config.orchestratorUrl, token: token.current, signal: network.signal }),
     followStream,
     url: config.orchestratorUrl,
-    token: token.value,
+    token,
     persistent: config.persistent,
-    introduction: introductionOf(config, host.version, report),
+    introduction: { ...introductionOf(config, host.version, report), ...identityOf(state) },
     state,
+    found: await findRun(state.runsDir, launching),
     jobs: {
       prepare: offer => prepareJob(offer, rig),
-      start: startRun,
+      start: (job, origin, ears) => startRun(job, origin, ears, { ...launching, runOf: state.runOf }),
       onLine: config.verbose ? line => say(`| ${line}`) : () => {},
     },
-    telemetry: createTelemetry(run, report),
+    telemetry: createTelemetry(createRunCommand({ environment: env }), report),
     random: Math.random,
     say,
   });
-  listen(host, agent, token.value);
-  return agent.run();
+  listen({ host, agent, token, network });
+  const code = await agent.run();
+  // What is still on its way interests nobody, and would keep the process.
+  network.abort();
+  return code;
 }
 
-/** The first signal lets the job end, the second one does not. */
-function listen({ onSignal, say }: Host, agent: Agent, token: TokenHolder): void {
+interface Listening {
+  readonly host: Host;
+  readonly agent: Agent;
+  readonly token: TokenHolder;
+  readonly network: AbortController;
+}
+
+/** The first signal lets the job end, the second one does not; SIGUSR2 leaves it to its guard. */
+function listen({ host: { onSignal, say }, agent, token, network }: Listening): void {
   let asked = false;
   const stop = (): void => {
     say(asked ? 'Stopping now' : 'Leaving when the job is done; a second signal stops it now');
@@ -92,6 +136,11 @@ function listen({ onSignal, say }: Host, agent: Agent, token: TokenHolder): void
   onSignal('SIGINT', stop);
   onSignal('SIGHUP', () => {
     if (token.reload()) say(`Took the new token from ${token.file}`);
+  });
+  onSignal('SIGUSR2', () => {
+    if (!agent.handOver()) return agent.leave();
+    say('Leaving now: the training goes on, and the next start of this worker takes it up again');
+    network.abort();
   });
 }
 
@@ -117,17 +166,27 @@ function firstWords(config: AgentConfig, rig: Rig, report: GpuReport): readonly 
   ];
 }
 
-/** Null when it can't be used, which has been said then. */
-function openState(dir: string, say: Host['say']): StateFolder | null {
+/** The folder, for this process alone; or an exit code when it can't be used, which has been said then. */
+async function openState(
+  { stateDir: dir }: AgentConfig,
+  { env, say }: Host,
+): Promise<(StateFolder & { readonly release: () => void }) | number> {
   try {
-    return openStateFolder(dir);
+    const lock = { dir, pid: process.pid, processes: ownProcesses(env), clock: systemClock };
+    const locked = await lockState(lock);
+    if (locked.kind === 'held') {
+      say(
+        `Another worker (pid ${locked.by.pid}) uses ${dir}: two would fight over its training. Stop that one, or give this ` +
+          'one a --name of its own',
+      );
+      return exitCodes.locked;
+    }
+    return { ...openStateFolder(dir), release: locked.release };
   } catch (cause) {
-    say(`The worker's state can't be kept: ${reason(cause)}. Make ${dir} writable, or set XDG_STATE_HOME`);
-    return null;
+    say(`The worker's state can't be kept: ${reasonOf(cause)}. Make ${dir} writable, or set XDG_STATE_HOME`);
+    return exitCodes.unusable;
   }
 }
-
-const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
 /** Null when all is well. */
 function trust(config: AgentConfig): string | null {
@@ -135,9 +194,15 @@ function trust(config: AgentConfig): string | null {
     trustCertificates(config.caFile, config.verifyTls);
     return null;
   } catch (cause) {
-    return `--ca-file ${config.caFile}: ${reason(cause)}`;
+    return `--ca-file ${config.caFile}: ${reasonOf(cause)}`;
   }
 }
+
+/** Tells one machine from another, and a restart from a reconnection. */
+const identityOf = ({ instanceId }: StateFolder): RegistrationBody => ({
+  instance_id: instanceId,
+  start_id: randomBytes(12).toString('hex'),
+});
 
 function introductionOf(config: AgentConfig, version: string, report: GpuReport): RegistrationBody {
   const gpus = report.gpus.map(({ index, name, vramGb }) => ({ index, name, vram_gb: vramGb ?? 0 }));

@@ -1,6 +1,9 @@
 #!/usr/bin/env node
 import { runCli } from './cli/program.ts';
 
+// A terminal that was closed takes no words any more; that is no reason to end.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   terminal: {

@@ -126,10 +126,7 @@ export const SubmitRequest = z
     max_retries: z.number().int().min(0).max(100).default(3),
     /** Beside lost workers and preemptions, which are always tried again. */
     retry_on: z.array(FailureCause).max(FailureCause.options.length).default([]),
-    /** `stop` is refused until agents act on it: nobody may rely on what does not happen. */
-    on_lost_contact: OnLostContact.extract(['continue'], {
-      error: 'only "continue" is supported so far',
-    }).default('continue'),
+    on_lost_contact: OnLostContact.default('continue'),
     /** The longest that one attempt may run. */
     timeout_s: z.number().min(1).max(31_536_000).optional(),
   })

@@ -4,6 +4,7 @@ import { createBuilder } from 'vite';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Program, root, startProgram, temporaryFolder } from '../support/processes.ts';
 import { startTestServer } from '../support/server.ts';
+import { endTrainings } from '../support/trainings.ts';
 
 /** The worker as it goes to a rig: one file in an empty folder, with nothing of this checkout around it. */
 describe('the bundled worker', () => {
@@ -24,17 +25,28 @@ describe('the bundled worker', () => {
     expect((await start(['--version']).said(/^\d+\.\d+\.\d+/))[0]).toMatch(/^\d/);
   });
 
-  test('joins, runs a job and leaves', async () => {
+  test('joins, runs a job, takes it up again after kill -9, and leaves', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
+    onTestFinished(() => endTrainings(folder));
     const { id, token } = await server.createWorker({ name: 'rig-1' });
-    const worker = start(['--orchestrator-url', server.url, '--name', 'rig-1'], {
-      SIMPLETUNER_WORKER_TOKEN: token,
-    });
-    onTestFinished(() => worker.kill('SIGKILL'));
+    const joining = (): Program => {
+      const worker = start(['--orchestrator-url', server.url, '--name', 'rig-1'], {
+        SIMPLETUNER_WORKER_TOKEN: token,
+      });
+      onTestFinished(() => worker.kill('SIGKILL'));
+      return worker;
+    };
+    const first = joining();
     await server.watch.worker(id, 'idle');
-    const job = await server.submit({ config: { trainer: 'selftest', seconds: 0.3 } });
-    expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
-    expect((await worker.exited).code).toBe(0);
+    const job = await server.submit({ config: { trainer: 'selftest', seconds: 3 } });
+    await server.watch.job(job, 'running');
+    const [, pid] = await first.said(/^Job .* runs: .*\(pid (\d+)\)/);
+    first.kill('SIGKILL');
+    await first.exited;
+    const second = joining();
+    await second.said(new RegExp(`^Job .* goes on: .*\\(pid ${pid}\\)`));
+    expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+    expect((await second.exited).code).toBe(0);
   });
 });

@@ -31,7 +31,6 @@ test('a job whose submit was answered is there after kill -9, and runs', async (
   const watch = await watchEvents(second.url, token);
   onTestFinished(() => watch.close());
   const agent = startWorker({ url: second.url, token: worker.token, args: ['--name', 'rig-1'] });
-  onTestFinished(() => agent.kill('SIGKILL'));
   expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1, worker_name: 'rig-1' });
   // Ephemeral, as it was started: one job, a goodbye, and it is gone.
   expect(await agent.exited).toEqual({ code: 0, signal: null });
@@ -49,7 +48,6 @@ test('a job that runs while the server is killed and started again is resumed, n
     token: worker.token,
     args: ['--name', 'rig-1', '--persistent'],
   });
-  onTestFinished(() => agent.kill('SIGKILL'));
   const watch = await watchEvents(first.url, token);
   const job = await submit({ config: { trainer: 'selftest', seconds: 4 } });
   await watch.until('progress', event =>

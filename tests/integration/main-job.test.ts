@@ -2,15 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { queueApi } from '../../protocol/admin-api.ts';
-import { digitsTrainer, root, startWorker, temporaryFolder, type Program } from '../support/processes.ts';
+import { digitsTrainer, root, startWorker, temporaryFolder } from '../support/processes.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 
-const open: { server?: TestServer; worker?: Program } = {};
-afterEach(async () => {
-  open.worker?.kill('SIGKILL');
-  await open.worker?.exited;
-  await open.server?.close();
-});
+const open: { server?: TestServer } = {};
+afterEach(() => open.server?.close());
 
 const exampleConfig = (name: string): object =>
   JSON.parse(readFileSync(join(root, `examples/digits/configs/${name}.json`), 'utf8')) as object;
@@ -24,7 +20,7 @@ describe('a real training job on another process', () => {
     const { id, token } = await server.createWorker({ name: 'rig-1', labels: { gpu_type: 'a100-80gb' } });
     const stateHome = temporaryFolder();
     const args = ['--name', 'rig-1', '--persistent', '--trainer', digitsTrainer];
-    open.worker = startWorker({ url: server.url, token, args, stateHome });
+    startWorker({ url: server.url, token, args, stateHome });
     await server.watch.worker(id, 'idle');
 
     const good = await server.submit({ config_name: 'digits-quick', worker_labels: { gpu_type: 'a100*' } });

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { endTrainings } from './trainings.ts';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 const cli = join(root, 'main/cli.ts');
@@ -97,16 +99,23 @@ export interface WorkerOptions {
   readonly stateHome?: string;
 }
 
-/** `trainyard worker`, with the token where nobody else can read it. */
-export const startWorker = ({
+/** `trainyard worker`, with the token where nobody else can read it. It ends with its test, and what it trains, too. */
+export function startWorker({
   url,
   token,
   args = [],
   stateHome = temporaryFolder(),
-}: WorkerOptions): Program =>
-  trainyard(['worker', '--orchestrator-url', url, ...args], {
+}: WorkerOptions): Program {
+  const program = trainyard(['worker', '--orchestrator-url', url, ...args], {
     env: { SIMPLETUNER_WORKER_TOKEN: token, XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: stateHome },
   });
+  onTestFinished(async () => {
+    program.kill('SIGKILL');
+    await program.exited;
+    await endTrainings(stateHome);
+  });
+  return program;
+}
 
 export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'trainyard-test-'));
 

@@ -59,15 +59,11 @@ test('a submit says what the job asks for when it fails', async () => {
     config: {},
     timeout_s: 90,
     retry_on: ['timeout' as const],
+    on_lost_contact: 'stop' as const,
   };
   const id = await server.submit(body);
   const job = valueOf(await server.admin.call(queueApi.get, { params: { id } }));
-  expect(job).toMatchObject({
-    timeout_s: 90,
-    retry_on: ['timeout'],
-    on_lost_contact: 'continue',
-    hold: null,
-  });
+  expect(job).toMatchObject({ timeout_s: 90, retry_on: ['timeout'], on_lost_contact: 'stop', hold: null });
 });
 
 describe('the trail', () => {

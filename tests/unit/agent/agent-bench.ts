@@ -1,9 +1,16 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, vi } from 'vitest';
 import { type Agent, type AgentParts, createAgent } from '../../../agent/agent.ts';
 import { createApiClient } from '../../../agent/api-client.ts';
 import { systemClock } from '../../../agent/clock.ts';
 import { followStream } from '../../../agent/command-stream.ts';
-import { openStateFolder, type StateFolder } from '../../../agent/state-folder.ts';
+import {
+  type FinalReport,
+  openStateFolder,
+  readReport,
+  type StateFolder,
+} from '../../../agent/state-folder.ts';
 import { openToken, type TokenHolder } from '../../../agent/token-holder.ts';
 import { offerOf, scriptJob, tempFolder } from './builders.ts';
 import { type HeldRun, holdRun } from './held-runs.ts';
@@ -14,6 +21,8 @@ export interface AgentBench {
   /** Resolves with the exit code. */
   readonly exit: Promise<number>;
   readonly state: StateFolder;
+  /** The report that is on disk. */
+  kept(): FinalReport | null;
   /** The trainers that were started, each in the test's hands. */
   readonly runs: readonly HeldRun[];
   readonly said: readonly string[];
@@ -85,16 +94,18 @@ export function startAgent(
   const token = parts.token ?? tokenOf({ kind: 'value', token: 'wt_1' });
   const agent = createAgent({
     clock: systemClock,
-    api: createApiClient({ url, token: token.current }),
+    api: createApiClient({ url, token: token.current, signal: new AbortController().signal }),
+    uptime: () => performance.now(),
     followStream,
     url,
     token,
     persistent: true,
     introduction: { name: 'rig', gpu_info: { count: 2, name: 'RTX 4090' } },
     state,
+    found: null,
     jobs: {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
-      start: async (_job, ears) => {
+      start: async (_job, _origin, ears) => {
         const held = holdRun(ears);
         runs.push(held);
         look();
@@ -115,6 +126,7 @@ export function startAgent(
     agent,
     exit: agent.run(),
     state,
+    kept: () => keptIn(state),
     runs,
     said,
     async started(nth = 1) {
@@ -127,6 +139,11 @@ export function startAgent(
     says,
   };
 }
+
+const keptIn = ({ runsDir }: StateFolder): FinalReport | null =>
+  readdirSync(runsDir)
+    .map(name => readReport({ path: join(runsDir, name) }))
+    .find(report => report !== null) ?? null;
 
 export interface Busy extends AgentBench {
   readonly orchestrator: ScriptedOrchestrator;

@@ -88,7 +88,7 @@ describe('a job that is given away', () => {
     await expectStop(run);
     await takesNext(bench);
     expect(words(orchestrator, 'a1').filter(word => word !== 'running')).toEqual(['starting']);
-    expect(bench.state.keptReport()).toBeNull();
+    expect(bench.kept()).toBeNull();
   });
 
   it('by the answer to a word on its way is, too', async () => {

@@ -1,16 +1,38 @@
 import { describe, expect, it } from 'vitest';
+import type { AgentParts } from '../../../agent/agent.ts';
 import { openStateFolder } from '../../../agent/state-folder.ts';
-import { beat, holdTime, pass, passUntil, startAgent, startBusy, tokenOf } from './agent-bench.ts';
+import {
+  type AgentBench,
+  beat,
+  holdTime,
+  pass,
+  passUntil,
+  startAgent,
+  startBusy,
+  tokenOf,
+} from './agent-bench.ts';
 import { attemptId, jobId, offerOf, tempFolder, writeFile } from './builders.ts';
-import { refused, registerReply, startOrchestrator } from './scripted-orchestrator.ts';
+import {
+  refused,
+  registerReply,
+  type ScriptedOrchestrator,
+  startOrchestrator,
+} from './scripted-orchestrator.ts';
 
 holdTime();
 
-const kept = {
+const left = {
   jobId: jobId('j0'),
   attemptId: attemptId('a0'),
   body: { status: 'completed', exit_code: 0, progress: { step: 100 } },
 } as const;
+
+/** An agent whose earlier process left that report. */
+function startWithReport(orchestrator: ScriptedOrchestrator, parts: Partial<AgentParts> = {}): AgentBench {
+  const stateDir = tempFolder();
+  openStateFolder(stateDir).keepReport(left);
+  return startAgent(orchestrator, { stateDir, found: { kind: 'reported', report: left }, ...parts });
+}
 
 describe('a stream that is lost', () => {
   it.each<[string, 'endStream' | 'breakStream']>([
@@ -38,13 +60,13 @@ describe('a stream that is lost', () => {
   });
 
   it('because the orchestrator is gone leaves the training alone, and its end is reported later', async () => {
-    const { orchestrator, connected, run, state, said } = await startBusy();
+    const { orchestrator, connected, run, kept, said } = await startBusy();
     orchestrator.vanish(true);
     for (let n = 0; n < 30; n += 1) await pass(10_000);
     expect(run.stops).toEqual([]);
     run.end(0);
     await pass(30_000);
-    expect(state.keptReport()).toMatchObject({ attemptId: 'a1', body: { status: 'completed' } });
+    expect(kept()).toMatchObject({ attemptId: 'a1', body: { status: 'completed' } });
     orchestrator.vanish(false);
     await passUntil(connected(2));
     await passUntil(orchestrator.reported('completed'));
@@ -120,59 +142,50 @@ describe('a token that is rotated', () => {
 });
 
 describe('a report that an earlier run of the agent could not deliver', () => {
-  const startWithKept = async (persistent: boolean) => {
-    const stateDir = tempFolder();
-    openStateFolder(stateDir).keepReport(kept);
-    const orchestrator = await startOrchestrator();
-    return { orchestrator, ...startAgent(orchestrator, { stateDir, persistent }) };
-  };
-
   it('is delivered, and then the worker takes jobs', async () => {
-    const { orchestrator, state, connected, started } = await startWithKept(true);
-    expect((await orchestrator.reported('completed')).body).toEqual({ ...kept.body, attempt_id: 'a0' });
+    const orchestrator = await startOrchestrator();
+    const { kept, connected, started } = startWithReport(orchestrator);
+    expect((await orchestrator.reported('completed')).body).toEqual({ ...left.body, attempt_id: 'a0' });
     await connected();
     orchestrator.push(offerOf('j1', 'a1'));
     await started();
-    expect(state.keptReport()).toBeNull();
+    expect(kept()).toBeNull();
   });
 
   it('is delivered by a worker that leaves after one job, which was that one', async () => {
-    const { orchestrator, state, exit } = await startWithKept(false);
+    const orchestrator = await startOrchestrator();
+    const { kept, exit } = startWithReport(orchestrator, { persistent: false });
     expect(await exit).toBe(0);
     expect((await orchestrator.reported('completed')).body['attempt_id']).toBe('a0');
-    expect(state.keptReport()).toBeNull();
+    expect(kept()).toBeNull();
   });
 
   it('is named at registration for as long as it is on its way', async () => {
-    const stateDir = tempFolder();
-    openStateFolder(stateDir).keepReport(kept);
     const orchestrator = await startOrchestrator();
     orchestrator.answers.status = () => refused(503);
-    const { connected, state } = startAgent(orchestrator, { stateDir });
+    const { connected, kept } = startWithReport(orchestrator);
     expect((await orchestrator.nth('register')).body).toMatchObject({
       current_job_id: 'j0',
       current_attempt_id: 'a0',
     });
     await connected();
-    expect(state.keptReport()).toEqual(kept);
+    expect(kept()).toEqual(left);
     const late = orchestrator.count('status');
     orchestrator.answers.status = () => ({ status: 200, body: { success: true, duplicate: true } });
     await passUntil(orchestrator.nth('status', late + 1));
     orchestrator.push(offerOf('j1', 'a1'));
     await passUntil(orchestrator.reported('starting', 'a1'));
-    expect(state.keptReport()).toBeNull();
+    expect(kept()).toBeNull();
   });
 
   it("is forgotten when the job is another one's by now", async () => {
-    const stateDir = tempFolder();
-    openStateFolder(stateDir).keepReport(kept);
     const orchestrator = await startOrchestrator();
     orchestrator.answers.status = () => refused(409, 'stop');
-    const { connected, state, started } = startAgent(orchestrator, { stateDir });
+    const { connected, kept, started } = startWithReport(orchestrator);
     await connected();
     orchestrator.answers.status = () => ({ status: 200, body: { success: true } });
     orchestrator.push(offerOf('j1', 'a1'));
     await passUntil(started());
-    expect(state.keptReport()).toBeNull();
+    expect(kept()).toBeNull();
   });
 });

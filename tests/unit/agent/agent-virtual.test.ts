@@ -60,6 +60,7 @@ function startVirtualAgent() {
   };
   const agent = createAgent({
     clock,
+    uptime: clock.mono,
     api,
     followStream: parts => {
       calls.push(`${clock.mono() - began} stream`);
@@ -74,9 +75,10 @@ function startVirtualAgent() {
     persistent: false,
     introduction: { name: 'rig' },
     state: openStateFolder(tempFolder()),
+    found: null,
     jobs: {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
-      start: async (_job, ears) => {
+      start: async (_job, _origin, ears) => {
         runs.push(holdRun(ears));
         return (newest(runs) as ReturnType<typeof holdRun>).run;
       },

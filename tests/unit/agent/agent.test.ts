@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { holdTime, pass, passUntil, startAgent } from './agent-bench.ts';
+import { holdTime, pass, passUntil, startAgent, startBusy } from './agent-bench.ts';
 import { offerOf } from './builders.ts';
 import { refused, startOrchestrator } from './scripted-orchestrator.ts';
 
@@ -8,7 +8,7 @@ holdTime();
 describe('a job, from the offer to the report', () => {
   it('register, stream, claim, run, report: and the next one', async () => {
     const orchestrator = await startOrchestrator();
-    const { connected, started, state } = startAgent(orchestrator);
+    const { connected, started, kept } = startAgent(orchestrator);
     await connected();
     orchestrator.push(offerOf('j1', 'a1'));
     const first = await started();
@@ -34,7 +34,7 @@ describe('a job, from the offer to the report', () => {
     });
     orchestrator.push(offerOf('j2', 'b1'));
     const second = await started(2);
-    expect(state.keptReport()).toBeNull();
+    expect(kept()).toBeNull();
     second.end(0);
     await orchestrator.reported('completed', 'b1');
     const words = orchestrator.calls
@@ -46,7 +46,7 @@ describe('a job, from the offer to the report', () => {
 
   it('the introduction says what the machine is, and that it holds nothing', async () => {
     const orchestrator = await startOrchestrator();
-    const { connected, state, said } = startAgent(orchestrator);
+    const { connected, said } = startAgent(orchestrator);
     await connected();
     const { token, body } = await orchestrator.nth('register');
     expect(token).toBe('wt_1');
@@ -54,7 +54,6 @@ describe('a job, from the offer to the report', () => {
       name: 'rig',
       gpu_info: { count: 2, name: 'RTX 4090' },
       protocol: 2,
-      instance_id: state.instanceId,
       current_job_id: null,
       current_attempt_id: null,
     });
@@ -162,7 +161,7 @@ describe('leaving', () => {
 
   it('now, with nobody to report to, keeps the report and goes when its grace is over', async () => {
     const orchestrator = await startOrchestrator();
-    const { agent, connected, started, state, exit } = startAgent(orchestrator);
+    const { agent, connected, started, kept, exit } = startAgent(orchestrator);
     await connected();
     orchestrator.push(offerOf('j1', 'a1'));
     const { end } = await started();
@@ -170,10 +169,10 @@ describe('leaving', () => {
     agent.leaveNow();
     end(null, 'SIGTERM');
     await pass(24_999);
-    expect(state.keptReport()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
+    expect(kept()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
     await pass(1);
     expect(await exit).toBe(0);
-    expect(state.keptReport()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
+    expect(kept()).toMatchObject({ attemptId: 'a1', body: { cause: 'preempted' } });
   });
 
   it('before it was ever known says no goodbye', async () => {
@@ -198,23 +197,31 @@ describe('a token that is refused', () => {
     expect(orchestrator.calls.map(({ name }) => name)).toEqual(['register']);
   });
 
-  it('during a job stops the job and keeps its report on disk', async () => {
-    const orchestrator = await startOrchestrator();
-    const { connected, started, state, exit, says } = startAgent(orchestrator);
-    await connected();
-    orchestrator.push(offerOf('j1', 'a1'));
-    const { end, stops } = await started();
+  it('during a job ends the worker at once, and leaves the job to its guard', async () => {
+    const { orchestrator, run, exit, says, said, kept } = await startBusy();
     for (const call of ['register', 'stream', 'heartbeat', 'status'] as const) {
       orchestrator.answers[call] = () => refused(401);
     }
     orchestrator.endStream();
-    await passUntil(orchestrator.nth('register', 2));
     await passUntil(says('Invalid token'));
-    expect(stops).toEqual([20_000]);
-    end(null, 'SIGTERM');
     expect(await exit).toBe(3);
-    expect(state.keptReport()).toMatchObject({ jobId: 'j1', attemptId: 'a1' });
+    expect(said.at(-1)).toMatch(/^Job j1 goes on without this worker/);
+    expect(run.stops).toEqual([]);
+    expect(run.isLeft()).toBe(true);
+    expect(kept()).toBeNull();
     expect(orchestrator.count('disconnect')).toBe(0);
+  });
+
+  it('while a report is on its way ends the worker, and the report stays on disk', async () => {
+    const { orchestrator, run, exit, kept } = await startBusy();
+    for (const call of ['register', 'stream', 'heartbeat', 'status'] as const) {
+      orchestrator.answers[call] = () => refused(401);
+    }
+    run.end(0);
+    await orchestrator.reported('completed');
+    orchestrator.endStream();
+    expect(await passUntil(exit)).toBe(3);
+    expect(kept()).toMatchObject({ attemptId: 'a1', body: { status: 'completed' } });
   });
 });
 

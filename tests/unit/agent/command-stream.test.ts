@@ -29,6 +29,7 @@ function follow({ url }: Pick<SseServer, 'url'>, parts: Partial<StreamParts> = {
     token: () => 'wt_canary',
     silenceMs: 60_000,
     onOpen: opened.resolve,
+    onRefused: () => {},
     onCommand: command => (command.type === 'ping' ? pinged.resolve() : commands.push(command)),
     signal: over.signal,
     ...parts,

@@ -1,28 +1,58 @@
-import type { Run, RunEars } from '../../../agent/run.ts';
+import type { Contact, ExitRecord, Order } from '../../../agent/guard-files.ts';
+import type { Run } from '../../../agent/run.ts';
+import type { RunEars } from '../../../agent/run-follow.ts';
 
 /** A trainer in the test's hands. */
 export interface HeldRun {
   readonly ears: RunEars;
   /** The grace of every stop, in ms. */
   readonly stops: readonly number[];
-  readonly end: (code: number | null, signal?: string | null, tail?: string) => void;
+  readonly orders: readonly Order[];
+  readonly contacts: readonly Contact[];
+  /** Whether the agent looks after it no longer. */
+  readonly isLeft: () => boolean;
+  readonly end: (
+    code: number | null,
+    signal?: string | null,
+    tail?: string,
+    rest?: Partial<ExitRecord>,
+  ) => void;
+  /** Its guard goes without a word. */
+  readonly vanish: () => void;
 }
 
 export function holdRun(
   ears: RunEars,
   onStop: (graceMs: number) => void = () => {},
 ): HeldRun & { readonly run: Run } {
-  const ended = Promise.withResolvers<Awaited<Run['finished']>>();
+  const ended = Promise.withResolvers<ExitRecord | null>();
   const stops: number[] = [];
-  const stop = (graceMs: number): void => {
-    stops.push(graceMs);
-    onStop(graceMs);
+  const orders: Order[] = [];
+  const contacts: Contact[] = [];
+  let isLeft = false;
+  const run: Run = {
+    pid: 4711,
+    finished: ended.promise,
+    stop(order, graceMs) {
+      stops.push(graceMs);
+      orders.push(order);
+      onStop(graceMs);
+    },
+    contact: contact => void contacts.push(contact),
+    leave() {
+      isLeft = true;
+    },
   };
   return {
     ears,
     stops,
-    end: (code, signal = null, tail = '') => ended.resolve({ code, signal, tail }),
-    run: { pid: 4711, finished: ended.promise, stop },
+    orders,
+    contacts,
+    isLeft: () => isLeft,
+    end: (code, signal = null, tail = '', rest = {}) =>
+      ended.resolve({ code, signal, tail, stopped: null, startError: null, ...rest }),
+    vanish: () => ended.resolve(null),
+    run,
   };
 }
 

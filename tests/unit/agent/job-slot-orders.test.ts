@@ -3,12 +3,12 @@ import type { SlotParts } from '../../../agent/job-slot.ts';
 import type { Run } from '../../../agent/run.ts';
 import type { FinalReport } from '../../../agent/state-folder.ts';
 import { attemptId, jobId, offerOf } from './builders.ts';
-import { endRun, newest, turn } from './held-runs.ts';
+import { endRun, holdRun, newest, turn } from './held-runs.ts';
 import { createSlotBench, type SlotBench } from './slot-bench.ts';
 
 const offer = offerOf('j1', 'a1');
 type Act = (slot: SlotBench['slot']) => void;
-const cancel: Act = slot => slot.cancel(attemptId('a1'));
+const cancel: Act = slot => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a1') });
 const abandon: Act = slot => slot.abandon(jobId('j1'));
 const leaveNow: Act = slot => slot.leaveNow();
 
@@ -67,10 +67,8 @@ describe('a stop while the trainer is being started', () => {
   const starting = async () => {
     const started = Promise.withResolvers<Run>();
     const bench = await running({ start: () => started.promise });
-    const stops: number[] = [];
-    const ended = Promise.withResolvers<Awaited<Run['finished']>>();
-    const run: Run = { pid: 1, finished: ended.promise, stop: graceMs => stops.push(graceMs) };
-    return { ...bench, started, ended, run, stops };
+    const held = holdRun({ onLine: () => {}, onProgress: () => {} });
+    return { ...bench, started, held };
   };
 
   it.each<[string, Act, string | undefined]>([
@@ -78,14 +76,13 @@ describe('a stop while the trainer is being started', () => {
     ['abandoning', abandon, undefined],
     ['leaving now', leaveNow, 'failed'],
   ])('by %s reaches it as soon as it runs', async (_what, act, reported) => {
-    const { slot, reports, run, started, ended, stops } = await starting();
+    const { slot, reports, held, started } = await starting();
     act(slot);
-    expect(stops).toEqual([]);
-    started.resolve(run);
+    expect(held.stops).toEqual([]);
+    started.resolve(held.run);
     await turn();
-    expect(stops).toEqual([30_000]);
-    ended.resolve({ code: null, signal: 'SIGTERM', tail: '' });
-    await turn();
+    expect(held.stops).toEqual([30_000]);
+    await endRun(held, null, 'SIGTERM');
     expect(reports[1]?.body.status).toBe(reported);
   });
 
@@ -136,11 +133,11 @@ describe('a stop of a run', () => {
     expect(slot.held()).not.toBeNull();
     await endRun(newest(runs), null, 'SIGTERM');
     expect(reports).toHaveLength(1);
-    expect(did.slice(2)).toEqual(['stop 30000', 'free true']);
+    expect(did.slice(2)).toEqual(['stop 30000', 'drop a1', 'free true']);
   });
 
   it.each<[string, Act]>([
-    ['cancel of another attempt', slot => slot.cancel(attemptId('a0'))],
+    ['cancel of another attempt', slot => slot.cancel({ jobId: jobId('j1'), attemptId: attemptId('a0') })],
     ['abandoning another job', slot => slot.abandon(jobId('j0'))],
   ])('%s does not touch it', async (_what, act) => {
     const { slot, runs } = await running();
@@ -156,7 +153,7 @@ describe('a stop while the last report is on its way', () => {
     abandon(slot);
     await turn();
     expect(newest(reports).signal.aborted).toBe(true);
-    expect(did.slice(2)).toEqual(['keep a1 completed', 'stop 30000', 'drop', 'free true']);
+    expect(did.slice(2)).toEqual(['keep a1 completed', 'stop 30000', 'drop a1', 'free true']);
   });
 
   it.each<[string, Act]>([
@@ -200,9 +197,12 @@ describe('further offers', () => {
     const { slot, reports, runs } = await running();
     await endRun(newest(runs), 0);
     slot.offer(offerOf('j2', 'b1'));
-    slot.cancel(attemptId('b1'));
-    await newest(reports).answer('taken');
+    slot.cancel({ jobId: jobId('j2'), attemptId: attemptId('b1') });
+    await reports[1]?.answer('taken');
     expect(slot.held()).toBeNull();
+    expect(reports.filter(({ attempt }) => attempt === 'b1').map(({ body }) => body)).toEqual([
+      { status: 'cancelled' },
+    ]);
   });
 
   it.each<[string, Partial<SlotParts>, Act]>([
@@ -228,25 +228,25 @@ describe('a report of an earlier run of the agent', () => {
 
   it('is delivered as it is, dropped when it was answered, and counts as work', async () => {
     const { slot, reports, did } = createSlotBench();
-    slot.deliver(kept);
+    slot.resume({ kind: 'reported', report: kept });
     expect(slot.held()).toMatchObject({ jobId: 'j0', attemptId: 'a0' });
     expect(slot.alive(kept.attemptId)).toBe(false);
     expect(reports).toMatchObject([{ attempt: 'a0', body: kept.body }]);
     await newest(reports).answer('taken');
-    expect(did).toEqual(['drop', 'free true']);
+    expect(did).toEqual(['drop a0', 'free true']);
   });
 
   it("is taken back when the job is not this worker's any more", async () => {
     const { slot, did } = createSlotBench();
-    slot.deliver(kept);
+    slot.resume({ kind: 'reported', report: kept });
     slot.abandon(kept.jobId);
     await turn();
-    expect(did).toEqual(['drop', 'free true']);
+    expect(did).toEqual(['drop a0', 'free true']);
   });
 
   it('holds the slot until then', async () => {
     const { slot, reports } = createSlotBench();
-    slot.deliver(kept);
+    slot.resume({ kind: 'reported', report: kept });
     slot.offer(offer);
     expect(reports).toHaveLength(1);
     await newest(reports).answer('refused');

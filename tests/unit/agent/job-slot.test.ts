@@ -35,7 +35,7 @@ describe('from offer to report', () => {
     expect(newest(reports).body).toEqual({ status: 'completed', exit_code: 0, signal: null });
     expect(slot.held()).not.toBeNull();
     await newest(reports).answer('taken');
-    expect(did.slice(3)).toEqual(['drop', 'free true']);
+    expect(did.slice(3)).toEqual(['drop a1', 'free true']);
     expect(slot.held()).toBeNull();
   });
 
@@ -43,7 +43,7 @@ describe('from offer to report', () => {
     const { reports, did, runs } = await running();
     await endRun(newest(runs), 0);
     await newest(reports).answer('refused');
-    expect(did.slice(3)).toEqual(['drop', 'free true']);
+    expect(did.slice(3)).toEqual(['drop a1', 'free true']);
   });
 
   it("a report that the agent's own end cut short stays on disk", async () => {
@@ -64,17 +64,6 @@ describe('from offer to report', () => {
     expect(newest(said)).toContain('ENOSPC');
     await newest(reports).answer('taken');
     expect(newest(did)).toBe('free true');
-  });
-
-  it('resolves `freed` when nothing is held, and not before', async () => {
-    const { slot, reports, runs } = await running();
-    let freed = false;
-    void slot.freed().then(() => (freed = true));
-    await endRun(newest(runs), 0);
-    expect(freed).toBe(false);
-    await newest(reports).answer('taken');
-    expect(freed).toBe(true);
-    await slot.freed();
   });
 });
 

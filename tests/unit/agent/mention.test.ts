@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../agent/api-client.ts';
 import { systemClock } from '../../../agent/clock.ts';
-import type { Held } from '../../../agent/job-slot.ts';
+import type { Held } from '../../../agent/held-attempt.ts';
 import { createMention } from '../../../agent/mention.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
 import { attemptId, jobId, problemOf, unreachable } from './builders.ts';

@@ -3,13 +3,19 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { systemClock } from '../../../agent/clock.ts';
+import { ownProcesses } from '../../../agent/own-processes.ts';
 import { type ProcessGroup, startGroup } from '../../../agent/process-group.ts';
 import { tempFolder, writeFile } from './builders.ts';
 
 const env = { PATH: process.env['PATH'] };
+const parts = { processes: ownProcesses(env), clock: systemClock };
 
 async function start(script: string, ...args: readonly string[]): Promise<ProcessGroup> {
-  const group = await startGroup({ argv: [process.execPath, '-e', script, ...args], cwd: tempFolder(), env });
+  const group = await startGroup(
+    { argv: [process.execPath, '-e', script, ...args], cwd: tempFolder(), env },
+    parts,
+  );
   onTestFinished(() => {
     if (isAlive(-group.pid)) process.kill(-group.pid, 'SIGKILL');
   });
@@ -77,18 +83,20 @@ describe('a command that can not be started', () => {
     ['with a NUL in it', () => [process.execPath, 'a\0b'], 'ERR_INVALID_ARG_VALUE'],
   ])('%s is an error', async (_what, argv, code) => {
     const folder = tempFolder();
-    await expect(startGroup({ argv: argv(folder), cwd: folder, env })).rejects.toMatchObject({ code });
+    await expect(startGroup({ argv: argv(folder), cwd: folder, env }, parts)).rejects.toMatchObject({ code });
   });
 
   it('in a folder that is not there is an error', async () => {
     const cwd = join(tempFolder(), 'none');
-    await expect(startGroup({ argv: [process.execPath, '-e', ''], cwd, env })).rejects.toThrow('ENOENT');
+    await expect(startGroup({ argv: [process.execPath, '-e', ''], cwd, env }, parts)).rejects.toThrow(
+      'ENOENT',
+    );
   });
 
   it('and a later one that can, can', async () => {
     const cwd = join(tempFolder(), 'made');
     mkdirSync(cwd);
-    const group = await startGroup({ argv: [process.execPath, '-p', 'process.cwd()'], cwd, env });
+    const group = await startGroup({ argv: [process.execPath, '-p', 'process.cwd()'], cwd, env }, parts);
     expect(await nextLine(group.stdout)).toContain('made');
     await group.exited;
   });

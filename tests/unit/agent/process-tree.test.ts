@@ -2,8 +2,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterAll, describe, it } from 'vitest';
+import { systemClock } from '../../../agent/clock.ts';
+import { ownProcesses } from '../../../agent/own-processes.ts';
 import { type ProcessGroup, startGroup } from '../../../agent/process-group.ts';
 
+const parts = { processes: ownProcesses({}), clock: systemClock };
 /** Of every process that a test here has started, to be sure that none outlives it. */
 const started: number[] = [];
 afterAll(() => {
@@ -49,7 +52,7 @@ async function start(
   script: string,
 ): Promise<{ readonly group: ProcessGroup; readonly others: readonly number[] }> {
   const argv = [process.execPath, '-e', script];
-  const group = await startGroup({ argv, cwd: tmpdir(), env: { PATH: process.env['PATH'] } });
+  const group = await startGroup({ argv, cwd: tmpdir(), env: { PATH: process.env['PATH'] } }, parts);
   let line = '';
   while (!line.includes('\n')) line += String((await once(group.stdout, 'data'))[0]);
   group.stdout.resume();
@@ -62,7 +65,7 @@ async function start(
 describe.concurrent('children and grandchildren', () => {
   it.for<[string, string, (group: ProcessGroup) => void]>([
     ['when all are deaf and the grace is over', deaf + family(true, ''), group => group.stop(200)],
-    ['when the leader obeys and they do not', family(true, ''), group => group.stop(60_000)],
+    ['when the leader obeys and they do not', family(true, ''), group => group.stop(500)],
     ['when the leader ends by itself', family(false, 'process.exit(0)'), () => {}],
     ['when the leader ends by itself, deaf ones too', family(true, 'process.exit(0)'), () => {}],
     ['when the leader crashes', family(true, `process.kill(process.pid, 'SIGKILL')`), () => {}],

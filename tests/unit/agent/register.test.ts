@@ -44,6 +44,7 @@ function createBench(token: TokenHolder) {
     introductions: [] as RegistrationBody[],
     said: [] as string[],
     troubles: [] as CallFailure[],
+    duplicates: 0,
   };
   const register = createRegister({
     clock: systemClock,
@@ -58,6 +59,7 @@ function createBench(token: TokenHolder) {
     random: () => 0.5,
     say: message => bench.said.push(message),
     onTrouble: failure => bench.troubles.push(failure),
+    onDuplicate: () => void (bench.duplicates += 1),
   });
   return Object.assign(bench, { register });
 }
@@ -76,7 +78,6 @@ describe('a good token', () => {
   it.each<[string, CallFailure]>([
     ['nobody there', unreachable()],
     ['503', problemOf(503)],
-    ['409 of another instance', problemOf(409)],
     ['a page', { kind: 'unexpected', status: 200, detail: '' }],
   ])('is shown until it is taken: %s', async (_what, failure) => {
     const bench = createBench(value());
@@ -104,6 +105,43 @@ describe('a good token', () => {
     over.abort();
     expect((await registered).kind).toBe('aborted');
     expect(at).toEqual([0, 700, 1_900, 4_100, 8_300, 16_500, 31_700, 46_900]);
+  });
+});
+
+describe('an introduction that is refused', () => {
+  it.each([400, 403])('with %i is not made again', async status => {
+    const bench = createBench(value());
+    bench.answer = () => failed(problemOf(status));
+    const registered = await bench.register(() => ({}), never);
+    expect(registered).toEqual({
+      kind: 'refused',
+      message: `http://rig:8001 refused the call: refused with ${status}`,
+    });
+    expect(bench.introductions).toHaveLength(1);
+  });
+
+  it.each([400, 403])('with %i by what is no orchestrator is made again', async status => {
+    const bench = createBench(value());
+    bench.answer = () =>
+      bench.introductions.length === 1 ? failed({ kind: 'unexpected', status, detail: 'a page' }) : known;
+    const registered = bench.register(() => ({}), never);
+    await vi.runAllTimersAsync();
+    expect((await registered).kind).toBe('registered');
+  });
+
+  it('because another machine is this worker is made again, rarely, until that one has left', async () => {
+    const bench = createBench(value());
+    const at: number[] = [];
+    const began = Date.now();
+    bench.answer = () => {
+      at.push(Date.now() - began);
+      return at.length < 5 ? failed(problemOf(409)) : known;
+    };
+    const registered = bench.register(() => ({}), never);
+    await vi.runAllTimersAsync();
+    expect((await registered).kind).toBe('registered');
+    expect(at).toEqual([0, 12_500, 32_500, 67_500, 102_500]);
+    expect(bench.duplicates).toBe(4);
   });
 });
 

@@ -1,5 +1,6 @@
 import { createJobSlot, type JobSlot, type SlotParts } from '../../../agent/job-slot.ts';
 import type { Answer } from '../../../agent/reporter.ts';
+import type { RunOrigin } from '../../../agent/run.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
 import type { Prepared } from '../../../agent/trainer.ts';
 import { scriptJob } from './builders.ts';
@@ -20,6 +21,8 @@ export interface SlotBench {
   readonly reports: readonly SentReport[];
   readonly mentions: readonly StatusReportBody[];
   readonly runs: readonly HeldRun[];
+  /** What each of them was started with. */
+  readonly origins: readonly RunOrigin[];
   readonly said: readonly string[];
 }
 
@@ -31,6 +34,7 @@ export function createSlotBench(overrides: Partial<SlotParts> = {}): SlotBench {
   const reports: SentReport[] = [];
   const mentions: StatusReportBody[] = [];
   const runs: HeldRun[] = [];
+  const origins: RunOrigin[] = [];
   const said: string[] = [];
 
   const slot = createJobSlot({
@@ -38,8 +42,9 @@ export function createSlotBench(overrides: Partial<SlotParts> = {}): SlotBench {
       did.push(`prepare ${offer.attempt_id}`);
       return preparedJob;
     },
-    start: async (_job, ears) => {
+    start: async (_job, origin, ears) => {
       did.push('start');
+      origins.push(origin);
       const held = holdRun(ears, graceMs => did.push(`stop ${graceMs}`));
       runs.push(held);
       return held.run;
@@ -56,8 +61,8 @@ export function createSlotBench(overrides: Partial<SlotParts> = {}): SlotBench {
       }),
     mention: (_held, body) => void mentions.push(body),
     keep: ({ attemptId, body }) => void did.push(`keep ${attemptId} ${body.status}`),
-    drop: () => void did.push('drop'),
-    graceMs: () => 30_000,
+    drop: attempt => void did.push(`drop ${attempt}`),
+    limits: () => ({ timeoutMs: 120_000, graceMs: 30_000 }),
     say: message => void said.push(message),
     onLine: () => {},
     onFree: worked => {
@@ -66,5 +71,5 @@ export function createSlotBench(overrides: Partial<SlotParts> = {}): SlotBench {
     },
     ...overrides,
   });
-  return { slot, did, reports, mentions, runs, said };
+  return { slot, did, reports, mentions, runs, origins, said };
 }

@@ -1,9 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { type FinalReport, openStateFolder, writeWhole } from '../../../agent/state-folder.ts';
+import { type FinalReport, openStateFolder, readReport } from '../../../agent/state-folder.ts';
 import { attemptId, jobId, tempFolder } from './builders.ts';
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
@@ -24,18 +22,19 @@ describe('a kept report', () => {
   it('outlives the agent, word for word', () => {
     const dir = join(tempFolder(), 'state');
     openStateFolder(dir).keepReport(report);
-    expect(openStateFolder(dir).keptReport()).toEqual(report);
+    expect(readReport(openStateFolder(dir).runOf(report.attemptId))).toEqual(report);
   });
 
-  it('is replaced by the next, and gone when it was dropped', () => {
+  it('is gone with its whole run when it was dropped', () => {
     const folder = openStateFolder(tempFolder());
+    const run = folder.runOf(report.attemptId);
     folder.keepReport(report);
-    const next: FinalReport = { ...report, jobId: jobId('j2'), body: { status: 'completed', exit_code: 0 } };
-    folder.keepReport(next);
-    expect(folder.keptReport()).toEqual(next);
-    folder.dropReport();
-    expect(folder.keptReport()).toBeNull();
-    folder.dropReport();
+    writeFileSync(join(run.path, 'exit.json'), '{}');
+    folder.dropReport(attemptId('a2'));
+    expect(readReport(run)).toEqual(report);
+    folder.dropReport(report.attemptId);
+    expect(readdirSync(folder.runsDir)).toEqual([]);
+    folder.dropReport(report.attemptId);
   });
 
   it('is in a folder of its owner alone, and nothing else is left there', () => {
@@ -43,10 +42,12 @@ describe('a kept report', () => {
     const folder = openStateFolder(dir);
     folder.keepReport(report);
     folder.keepReport(report);
-    expect(readdirSync(dir)).toEqual(['report.json']);
-    expect([modeOf(dir), modeOf(join(dir, '..')), modeOf(join(dir, 'report.json'))]).toEqual([
-      0o700, 0o700, 0o600,
-    ]);
+    const run = folder.runOf(report.attemptId);
+    expect(readdirSync(dir)).toEqual(['instance', 'runs']);
+    expect(readdirSync(run.path)).toEqual(['report.json']);
+    for (const path of [dir, join(dir, '..'), folder.runsDir, run.path]) expect(modeOf(path)).toBe(0o700);
+    for (const path of [join(run.path, 'report.json'), join(dir, 'instance')])
+      expect(modeOf(path)).toBe(0o600);
   });
 
   it.each([
@@ -62,55 +63,35 @@ describe('a kept report', () => {
     ['without a body', JSON.stringify({ ...report, body: null })],
     ['binary', '\0\u0001\ufffd'],
   ])('that is %s counts as none', (_what, text) => {
+    const run = { path: tempFolder() };
+    if (text !== null) writeFileSync(join(run.path, 'report.json'), text);
+    expect(readReport(run)).toBeNull();
+  });
+});
+
+describe("a worker's name for itself on its machine", () => {
+  it('is the same after a restart, and another one in another folder', () => {
     const dir = tempFolder();
-    if (text !== null) writeFileSync(join(dir, 'report.json'), text);
-    expect(openStateFolder(dir).keptReport()).toBeNull();
-  });
-});
-
-it('every start of the agent is another instance', () => {
-  const dir = tempFolder();
-  const ids = Array.from({ length: 3 }, () => openStateFolder(dir).instanceId);
-  expect(new Set(ids).size).toBe(3);
-  expect(ids.every(id => /^[0-9a-f]{24}$/.test(id))).toBe(true);
-});
-
-describe('writing a whole file', () => {
-  it('takes the place of what was there, in one step and with its own mode', () => {
-    const file = join(tempFolder(), 'config.json');
-    writeFileSync(file, 'old', { mode: 0o644 });
-    const before = statSync(file).ino;
-    writeWhole(file, 'new');
-    expect(readFileSync(file, 'utf8')).toBe('new');
-    expect(modeOf(file)).toBe(0o600);
-    expect(statSync(file).ino).not.toBe(before);
+    const { instanceId } = openStateFolder(dir);
+    expect(instanceId).toMatch(/^[0-9a-f]{24}$/);
+    expect(openStateFolder(dir).instanceId).toBe(instanceId);
+    expect(openStateFolder(tempFolder()).instanceId).not.toBe(instanceId);
   });
 
-  it('that can not take its place leaves nothing behind', () => {
-    const folder = tempFolder();
-    mkdirSync(join(folder, 'config.json'));
-    expect(() => writeWhole(join(folder, 'config.json'), 'new')).toThrow('EISDIR');
-    expect(readdirSync(folder)).toEqual(['config.json']);
-  });
+  it.each(['', 'x', 'a'.repeat(23), '\0'.repeat(24), `${'a'.repeat(24)}\nb`])(
+    'is made anew when %j stands there instead',
+    text => {
+      const dir = tempFolder();
+      writeFileSync(join(dir, 'instance'), text);
+      const { instanceId } = openStateFolder(dir);
+      expect(instanceId).toMatch(/^[0-9a-f]{24}$/);
+      expect(readFileSync(join(dir, 'instance'), 'utf8')).toBe(`${instanceId}\n`);
+    },
+  );
 
-  it.runIf(process.platform === 'linux')('leaves the old file when the disk takes only a part', () => {
-    const folder = tempFolder();
-    const file = join(folder, 'report.json');
-    writeWhole(file, 'old');
-    const module = JSON.stringify(
-      pathToFileURL(join(import.meta.dirname, '../../../agent/state-folder.ts')).href,
-    );
-    const script = `
-      import { writeWhole } from ${module};
-      try { writeWhole(process.argv[1], 'x'.repeat(64 * 1024)); console.log('written'); }
-      catch (cause) { console.log(cause.code); }`;
-    // No file longer than 8 KiB: a short write comes first, and an error only with the next one.
-    const limited = 'trap "" XFSZ; ulimit -f 8; exec "$0" --input-type=module -e "$1" "$2"';
-    const { stdout, stderr } = spawnSync('bash', ['-c', limited, process.execPath, script, file], {
-      encoding: 'utf8',
-    });
-    expect({ stdout, stderr }).toEqual({ stdout: 'EFBIG\n', stderr: '' });
-    expect(readFileSync(file, 'utf8')).toBe('old');
-    expect(readdirSync(folder)).toEqual(['report.json']);
+  it('that can not be kept is an error', () => {
+    const dir = tempFolder();
+    mkdirSync(join(dir, 'instance'));
+    expect(() => openStateFolder(dir)).toThrow('EISDIR');
   });
 });

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startRun } from '../../../agent/run.ts';
 import { prepareJob, type JobOffer, type Rig } from '../../../agent/trainer.ts';
 import { WorkerCommand } from '../../../protocol/worker-api.ts';
 import { offerOf, rigOf, tempFolder } from './builders.ts';
+import { runToEnd } from './guard-bench.ts';
 
 const environmentOf = (offer: Partial<JobOffer>, rig: Partial<Rig>) => {
   const made = prepareJob(offerOf('j1', 'a1', offer), rigOf(tempFolder(), rig));
@@ -68,9 +68,8 @@ async function runLooker(offer: Partial<JobOffer>): Promise<{
   const trainer = { kind: 'command', argv: [process.execPath, '-e', looker, '{config_path}'] } as const;
   const made = prepareJob(offerOf('j1', 'a1', offer), rigOf(folder, { trainer }));
   if (!made.ok) throw new Error(made.message);
-  const run = await startRun(made.job, { onLine: () => {}, onProgress: () => {} });
-  const { code, tail } = await run.finished;
-  expect({ code, tail }).toMatchObject({ code: 0 });
+  const { exit } = await runToEnd(made.job);
+  expect(exit).toMatchObject({ code: 0 });
   return { seen: JSON.parse(readFileSync(made.job.logFile, 'utf8')), folder };
 }
 

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Flags } from '../../../agent/config.ts';
 import { type Host, runWorker } from '../../../agent/worker.ts';
+import { launching } from './guard-bench.ts';
 import { loaded, minimalFlags, nobodyThere, offerOf, tempFolder, writeFile } from './builders.ts';
 import { refused, startOrchestrator } from './scripted-orchestrator.ts';
 
@@ -33,7 +34,7 @@ function startWorker(flags: Flags, gpuRows = ''): WorkerBench {
   const acts = new Map<SignalName, () => void>();
   const exit = runWorker(loaded({ ...minimalFlags, name: 'rig-3', ...flags }, env), {
     env,
-    ownCommand: [process.execPath, '/opt/worker.js'],
+    ownCommand: launching.ownCommand,
     version: '1.2.3',
     say: message => {
       said.push(message);
@@ -137,10 +138,11 @@ describe('what a worker says of itself', () => {
   it('to the orchestrator', async () => {
     const orchestrator = await startOrchestrator();
     const flags = { 'orchestrator-url': orchestrator.url, persistent: true, label: ['team=nlp'], gpus: '1' };
-    startWorker(flags, twoGpus);
+    const { home } = startWorker(flags, twoGpus);
     expect((await orchestrator.nth('register')).body).toEqual({
       protocol: 2,
-      instance_id: expect.stringMatching(/^[0-9a-f]+$/),
+      instance_id: readFileSync(join(home, 'trainyard/rig-3/instance'), 'utf8').trim(),
+      start_id: expect.stringMatching(/^[0-9a-f]{24}$/),
       name: 'rig-3',
       persistent: true,
       labels: { team: 'nlp' },
@@ -178,7 +180,8 @@ describe('a real job', () => {
     });
     const state = join(home, 'trainyard/rig-3');
     expect(readFileSync(join(state, 'jobs/j1/trainer.log'), 'utf8')).toContain('trained\n');
-    expect(existsSync(join(state, 'report.json'))).toBe(false);
+    expect(readdirSync(join(state, 'runs'))).toEqual([]);
+    expect(existsSync(join(state, 'lock'))).toBe(false);
   });
 
   it('is finished after the first signal, and stopped by the second', async () => {

@@ -44,7 +44,7 @@ describe('a submit', () => {
       priority: 50,
       max_retries: 0,
       retry_on: ['timeout'],
-      on_lost_contact: 'continue',
+      on_lost_contact: 'stop',
       timeout_s: 90,
     };
     expect(SubmitRequest.parse(body)).toEqual(body);
@@ -103,7 +103,6 @@ describe('a submit', () => {
     ['retry_on.0', { config: {}, retry_on: ['bad luck'] }],
     ['retry_on', { config: {}, retry_on: 'timeout' }],
     ['on_lost_contact', { config: {}, on_lost_contact: 'kill' }],
-    ['on_lost_contact', { config: {}, on_lost_contact: 'stop' }],
     ['max_retries', { config: {}, max_retries: -1 }],
     ['max_retries', { config: {}, max_retries: 0.5 }],
     ['max_retries', { config: {}, max_retries: 101 }],

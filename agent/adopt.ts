@@ -1,0 +1,123 @@
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { AttemptId } from '../protocol/ids.ts';
+import { pause } from './backoff.ts';
+import {
+  type Order,
+  readExit,
+  readGuard,
+  readStop,
+  readTask,
+  readTrainer,
+  type RunFolder,
+  takeRun,
+  type Task,
+  writeStop,
+} from './guard-files.ts';
+import type { LaunchParts } from './guard-launch.ts';
+import { endGroup } from './process-group.ts';
+import { isRunning, type ProcessRef } from './processes.ts';
+import { attendRun, type Run } from './run.ts';
+import { orphanGraceMs, type RunEars } from './run-follow.ts';
+import { type FinalReport, readReport } from './state-folder.ts';
+
+/** What an earlier process of the agent has left: a training that goes on, or one that has ended. */
+export type Found = FoundRun | { readonly kind: 'reported'; readonly report: FinalReport };
+
+export interface FoundRun {
+  /** `ended` while nobody looked: its exit is on disk. */
+  readonly kind: 'running' | 'ended';
+  readonly origin: Pick<Task, 'jobId' | 'attemptId' | 'configName' | 'onLostContact'>;
+  /** The one that it was given already. */
+  readonly order: Order | null;
+  readonly attend: (ears: RunEars) => Run;
+}
+
+/** For a guard that was started a moment ago to say who it is. */
+const guardPatienceMs = 3_000;
+const lookEveryMs = 50;
+
+/**
+ * Reads the state folder: adopts a run whose guard lives, or finds how it ended. Of every other run what is left is
+ * ended and removed, and nothing is said of it: the orchestrator sees that it is not named.
+ */
+export async function findRun(runsDir: string, parts: LaunchParts): Promise<Found | null> {
+  const found: { readonly run: RunFolder; readonly what: Found }[] = [];
+  for (const name of namesIn(runsDir)) {
+    const run = { path: join(runsDir, name) };
+    const what = AttemptId.safeParse(name).success ? await lookInto(run, parts) : null;
+    if (what === null) rmSync(run.path, { recursive: true, force: true });
+    else found.push({ run, what });
+  }
+  // There is one slot, so there should be one. What can't be held now and has ended is reported after the next start.
+  const held = found.find(({ what }) => what.kind === 'running') ?? found[0];
+  for (const { run, what } of found) {
+    // Two trainings on one GPU would be the end of both.
+    if (run !== held?.run && what.kind === 'running')
+      writeStop(run, { order: 'abandon', graceMs: orphanGraceMs });
+  }
+  return held?.what ?? null;
+}
+
+async function lookInto(run: RunFolder, parts: LaunchParts): Promise<Found | null> {
+  const report = readReport(run);
+  if (report !== null) return { kind: 'reported', report };
+  const task = readTask(run);
+  const foundRun = (
+    kind: FoundRun['kind'],
+    guard: ProcessRef | null,
+    given: Order | null,
+  ): FoundRun | null => {
+    if (task === null) return null;
+    const attended = { run, guarded: { guard, trainer: readTrainer(run) }, logFile: task.logFile };
+    const attend = (ears: RunEars): Run => attendRun({ ...attended, isAdopted: true }, ears, parts);
+    return { kind, origin: task, order: given, attend };
+  };
+  const ended = async (): Promise<FoundRun | null> => {
+    const order = (await readStop(run))?.order ?? null;
+    return readExit(run) === null || order === 'abandon' ? null : foundRun('ended', null, order);
+  };
+  if (readExit(run) !== null) return ended();
+  const guard = await guardOf(run, parts);
+  if (guard !== null && (await isRunning(parts.processes, guard))) {
+    const running = foundRun('running', guard, (await readStop(run))?.order ?? null);
+    if (running !== null) return running;
+    await endGuarded(run, guard, parts);
+  }
+  // Its last word may have come between the two looks.
+  if (readExit(run) !== null) return ended();
+  const trainer = readTrainer(run);
+  if (trainer !== null) await endGroup(trainer, orphanGraceMs, parts);
+  return null;
+}
+
+/** Null when it has none, and will have none from now on. */
+async function guardOf(run: RunFolder, { clock }: LaunchParts): Promise<ProcessRef | null> {
+  if (takeRun(run, null)) return null;
+  const givenUpAt = clock.mono() + guardPatienceMs;
+  for (;;) {
+    const guard = readGuard(run);
+    if (guard === 'called_off') return null;
+    if (guard !== null || clock.mono() > givenUpAt) return guard;
+    await pause(clock, lookEveryMs, never);
+  }
+}
+
+/** Nobody can tell any more whose run it is. */
+async function endGuarded(run: RunFolder, guard: ProcessRef, parts: LaunchParts): Promise<void> {
+  const { processes, clock } = parts;
+  writeStop(run, { order: 'abandon', graceMs: orphanGraceMs });
+  const givenUpAt = clock.mono() + 2 * orphanGraceMs;
+  while (clock.mono() < givenUpAt && (await isRunning(processes, guard)))
+    await pause(clock, lookEveryMs, never);
+}
+
+const never = new AbortController().signal;
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,76 @@
+import type { AttemptId } from '../protocol/ids.ts';
+import type { StatusReportBody } from '../protocol/worker-api.ts';
+import type { Found } from './adopt.ts';
+import type { Attempts } from './attempts.ts';
+import { neverStarted } from './end-report.ts';
+import { reasonOf } from './start-failure.ts';
+import { attendFound, type AttemptParts, type HeldAttempt, startOffer } from './held-attempt.ts';
+import type { Report } from './reporter.ts';
+import type { FinalReport } from './state-folder.ts';
+import type { JobOffer } from './trainer.ts';
+
+export interface LifeParts extends AttemptParts {
+  /** Repeats until there is an answer. */
+  readonly report: Report;
+  readonly keep: (report: FinalReport) => void;
+  readonly drop: (attemptId: AttemptId) => void;
+}
+
+/** An attempt's way here. Both answer with false when nothing was ever started. */
+export interface Life {
+  begin(offer: JobOffer, held: HeldAttempt): Promise<boolean>;
+  resume(found: Found, held: HeldAttempt): Promise<boolean>;
+}
+
+/** claim -> prepare -> run -> report. `reported` takes note of every attempt whose end was answered. */
+export function createLife(parts: LifeParts, reported: Attempts): Life {
+  const deliver = async (final: FinalReport, held: HeldAttempt): Promise<true> => {
+    held.ended = true;
+    const answer = await parts.report(held.jobId, held.attemptId, final.body, held.given.signal);
+    if (answer !== 'aborted') reported.add(held.attemptId);
+    // Cut short by the agent's own end, the report stays on disk for its next start.
+    if (answer !== 'aborted' || held.given.signal.aborted) parts.drop(held.attemptId);
+    return true;
+  };
+
+  const conclude = (report: StatusReportBody, held: HeldAttempt): Promise<true> | true => {
+    const { jobId, attemptId, progress } = held;
+    // The next start of the agent sees for itself how it ended.
+    if (held.isReleased) return true;
+    if (held.given.signal.aborted) {
+      parts.drop(attemptId);
+      return true;
+    }
+    const final = { jobId, attemptId, body: { ...report, ...(progress && { progress }) } };
+    keep(parts, final);
+    return deliver(final, held);
+  };
+
+  const begin = async (offer: JobOffer, held: HeldAttempt): Promise<boolean> => {
+    const { jobId, attemptId } = held;
+    const claim = await parts.report(jobId, attemptId, { status: 'starting' }, held.given.signal);
+    if (claim !== 'taken' || held.given.signal.aborted) return false;
+    const report = held.order === null ? await startOffer(offer, held, parts) : neverStarted(held.order);
+    return conclude(report, held);
+  };
+
+  return {
+    begin,
+    async resume(found, held) {
+      if (found.kind === 'reported') return deliver(found.report, held);
+      return conclude(await attendFound(found, held, parts), held);
+    },
+  };
+}
+
+/** A disk that is full, often of the job's own checkpoints, must not cost its result. */
+function keep(parts: LifeParts, final: FinalReport): void {
+  try {
+    parts.keep(final);
+  } catch (cause) {
+    parts.say(
+      `How job ${final.jobId} ended can't be kept on disk, and is lost if this worker ends before the orchestrator answers: ` +
+        `${reasonOf(cause)}. Make room, and leave the worker running`,
+    );
+  }
+}

@@ -1,0 +1,61 @@
+import type { HeartbeatReply } from '../protocol/worker-api.ts';
+import type { AgentState } from './agent-state.ts';
+import type { ApiClient } from './api-client.ts';
+import type { Clock } from './clock.ts';
+import { runHeartbeat } from './heartbeat.ts';
+import type { Held } from './held-attempt.ts';
+import type { JobSlot } from './job-slot.ts';
+import type { Telemetry } from './telemetry.ts';
+import type { TroubleTeller } from './trouble-teller.ts';
+
+export interface Beating {
+  readonly clock: Clock;
+  readonly api: Pick<ApiClient, 'beat'>;
+  readonly random: () => number;
+  readonly telemetry: () => Telemetry;
+  readonly state: AgentState;
+  readonly slot: JobSlot;
+  readonly troubles: TroubleTeller;
+}
+
+/** Says that the worker lives and what it holds, and does as it is answered. */
+export const beatUntil = (signal: AbortSignal, beating: Beating): Promise<void> =>
+  runHeartbeat({
+    clock: beating.clock,
+    beat: () => beat(beating),
+    intervalMs: () => beating.state.heartbeatMs,
+    random: beating.random,
+    signal,
+  });
+
+async function beat({ api, telemetry, state, slot, troubles }: Beating): Promise<boolean> {
+  if (state.workerId === null) return false;
+  const held = slot.held();
+  const progress = slot.progress();
+  const result = await api.beat({
+    ...telemetry(),
+    worker_id: state.workerId,
+    status: held === null ? 'idle' : 'busy',
+    current_job_id: held?.jobId ?? null,
+    attempt_id: held?.attemptId ?? null,
+    ...(progress && { job_progress: progress }),
+  });
+  if (!result.ok) {
+    troubles.missedBeat(result.failure, state.timeoutMs);
+    return false;
+  }
+  troubles.beaten();
+  state.heartbeatMs = result.value.heartbeat_interval_s * 1000;
+  obey(slot, result.value, held);
+  return true;
+}
+
+/** `said` is what the worker held when it asked: by now the same job may be here again, as a newer attempt. */
+export function obey(
+  slot: JobSlot,
+  reply: Pick<HeartbeatReply, 'cancel' | 'abandon_job'>,
+  said: Held | null,
+): void {
+  if (reply.cancel !== null) slot.cancel({ jobId: reply.cancel.job_id, attemptId: reply.cancel.attempt_id });
+  if (reply.abandon_job !== null && slot.held() === said) slot.abandon(reply.abandon_job);
+}

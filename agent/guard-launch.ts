@@ -1,0 +1,96 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from './clock.ts';
+import { watchFolder } from './folder-watch.ts';
+import { readExit, readGuard, readTrainer, type RunFolder, takeRun } from './guard-files.ts';
+import { type Command, endGroup } from './process-group.ts';
+import type { ProcessRef, Processes } from './processes.ts';
+
+export interface LaunchParts {
+  /** This program's own command line up to its `guard` command. */
+  readonly ownCommand: readonly string[];
+  readonly processes: Processes;
+  readonly clock: Clock;
+}
+
+export interface Guarded {
+  /** Null when it is gone already. */
+  readonly guard: ProcessRef | null;
+  /** Null when it ended, or failed to start, before anybody could look at it. */
+  readonly trainer: ProcessRef | null;
+}
+
+/** A disk may be slow; nothing is slower than this. */
+const patienceMs = 60_000;
+const lookEveryMs = 100;
+
+/** Starts the guard of a run whose task is written, as a process that outlives this one. Rejects when there is none. */
+export async function launchGuard(run: RunFolder, command: Command, parts: LaunchParts): Promise<Guarded> {
+  const { processes, clock, ownCommand } = parts;
+  const [file = '', ...args] = ownCommand;
+  const errors = join(run.path, 'guard.err');
+  const stderr = openSync(errors, 'a', 0o600);
+  const child = spawn(file, [...args, 'guard', run.path], {
+    cwd: command.cwd,
+    env: { ...command.env },
+    stdio: ['ignore', 'ignore', stderr],
+    ...processes.asSurvivor,
+  });
+  closeSync(stderr);
+  child.unref();
+  const ended = Promise.withResolvers<never>();
+  child.once('error', cause => ended.reject(new GuardError(cause.message)));
+  child.once('exit', () => {
+    // What it wrote last counts, and has been written by now.
+    if (guardedOf(run) === null) ended.reject(new GuardError(lastWords(errors)));
+  });
+  const takeBack = clock.after(patienceMs, () => ended.reject(new GuardError('it does not answer')));
+  const begun = untilGuarded(run, clock);
+  try {
+    return await Promise.race([begun.guarded, ended.promise]);
+  } catch (cause) {
+    child.kill('SIGKILL');
+    takeRun(run, null);
+    const trainer = readTrainer(run);
+    if (trainer !== null) await endGroup(trainer, 0, parts);
+    throw cause;
+  } finally {
+    takeBack();
+    begun.unwatch();
+  }
+}
+
+class GuardError extends Error {
+  constructor(why: string) {
+    super(`its guard could not be started: ${why}`);
+  }
+}
+
+function untilGuarded(run: RunFolder, clock: Clock) {
+  const guarded = Promise.withResolvers<Guarded>();
+  const look = async (): Promise<void> => {
+    const found = guardedOf(run);
+    if (found !== null) guarded.resolve(found);
+  };
+  const unwatch = watchFolder({ folder: run.path, look, everyMs: lookEveryMs, clock });
+  return { guarded: guarded.promise, unwatch };
+}
+
+/** Null as long as neither a trainer nor an end is known. */
+function guardedOf(run: RunFolder): Guarded | null {
+  const guard = readGuard(run);
+  const trainer = readTrainer(run);
+  return guard === null || guard === 'called_off' || (trainer === null && readExit(run) === null)
+    ? null
+    : { guard, trainer };
+}
+
+function lastWords(errors: string): string {
+  try {
+    const words = readFileSync(errors, 'utf8').trim().slice(-500);
+    return words === '' ? 'it ended at once' : words;
+  } catch {
+    return 'it ended at once';
+  }
+}

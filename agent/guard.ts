@@ -1,0 +1,172 @@
+import { pause } from './backoff.ts';
+import type { Clock } from './clock.ts';
+import { watchFolder } from './folder-watch.ts';
+import {
+  type Contact,
+  type ExitRecord,
+  holdRoom,
+  isRemoved,
+  readContact,
+  readStop,
+  readTask,
+  type RunFolder,
+  takeRun,
+  type Task,
+  writeExit,
+  writePlaces,
+  writeTrainer,
+} from './guard-files.ts';
+import { createGuardLog } from './guard-log.ts';
+import { createGuardOutput } from './guard-output.ts';
+import { createLogDisk } from './log-disk.ts';
+import { type ProcessGroup, startGroup } from './process-group.ts';
+import type { Processes } from './processes.ts';
+import { startFailure } from './start-failure.ts';
+
+export interface GuardParts {
+  readonly run: RunFolder;
+  /** Its own, which is the trainer's. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly pid: number;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  /** ms on a clock that the agent shares. */
+  readonly uptime: () => number;
+  readonly onSignal: (signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP', act: () => void) => void;
+  /** Of one of the log's two files. */
+  readonly logMaxBytes?: number;
+}
+
+const defaultLogMaxBytes = 32 * 1024 * 1024;
+const lookEveryMs = 500;
+const exitRetryMs = 1_000;
+const exitCodes = { done: 0, taken: 4 } as const;
+
+/**
+ * The process under which a trainer runs: it holds the log, the process group and the deadline, and writes the exit to
+ * disk, so that nothing depends on the agent. It uses no network. Answers with its exit code when the run is over;
+ * rejects when there is nothing that it could guard.
+ */
+export async function runGuard(parts: GuardParts): Promise<number> {
+  const { run, processes, pid } = parts;
+  const task = readTask(run);
+  const self = await processes.identify(pid);
+  if (task === null || self === null)
+    throw new Error(`${run.path} holds no task: guards are started by the worker alone`);
+  if (!takeRun(run, self)) return exitCodes.taken;
+  holdRoom(run);
+  await keepExit(await runTask(task, parts), parts);
+  return exitCodes.done;
+}
+
+const neverRan = { code: null, signal: null, stopped: null, tail: '' } as const;
+
+/** ms until a run that must not outlive its contact is to be stopped. */
+const leftOf = ({ sentAt, timeoutMs }: Contact, { uptime }: GuardParts): number =>
+  sentAt + timeoutMs - uptime();
+
+async function runTask(task: Task, parts: GuardParts): Promise<ExitRecord> {
+  const { run, clock, logMaxBytes: maxBytes = defaultLogMaxBytes } = parts;
+  const asked = listen(parts);
+  // Between the claim and this line the machine may have slept, and somebody else may train by now.
+  if (task.onLostContact === 'stop' && leftOf(task.contact, parts) <= 0)
+    return { ...neverRan, startError: null, stopped: 'lost_contact' };
+  let group: ProcessGroup;
+  try {
+    group = await startGroup({ ...task, env: parts.env }, parts);
+  } catch (cause) {
+    return { ...neverRan, startError: startFailure(cause) };
+  }
+  const disk = createLogDisk({ file: task.logFile, maxBytes, onPlaces: places => writePlaces(run, places) });
+  const log = createGuardLog(disk, clock);
+  const output = createGuardOutput(log, clock);
+  const drained = Promise.all([output.drain(group.stdout), output.drain(group.stderr)]);
+  const startError = await introduce(group, parts);
+  const stops = watchStops({ task, group, asked }, parts);
+  const exit = await group.exited;
+  const stopped = stops.end();
+  await drained;
+  await log.close();
+  return { ...exit, stopped, startError, tail: output.tail() };
+}
+
+/** The machine is shut down, or a person ends the guard: that goes to the trainer, as nobody's order. */
+function listen({ onSignal }: GuardParts): AbortSignal {
+  const asked = new AbortController();
+  onSignal('SIGTERM', () => asked.abort());
+  onSignal('SIGINT', () => asked.abort());
+  onSignal('SIGHUP', () => {});
+  return asked.signal;
+}
+
+/** A trainer of which nobody could know must not be there: then it is ended, and this is why. Else null. */
+async function introduce(group: ProcessGroup, { run, processes }: GuardParts): Promise<string | null> {
+  try {
+    const trainer = await processes.identify(group.pid);
+    // Gone already: its exit says all.
+    if (trainer !== null) writeTrainer(run, trainer);
+    return null;
+  } catch (cause) {
+    group.stop(0);
+    return startFailure(cause);
+  }
+}
+
+interface Watched {
+  readonly task: Task;
+  readonly group: ProcessGroup;
+  /** Fires when the guard itself is told to end. */
+  readonly asked: AbortSignal;
+}
+
+/** Until `end`, which tells why the group was stopped. */
+function watchStops({ task, group, asked }: Watched, parts: GuardParts): { end(): ExitRecord['stopped'] } {
+  const { run, clock } = parts;
+  let stopped: ExitRecord['stopped'] = null;
+  let { contact } = task;
+  let takeBack = (): void => {};
+  const stop = (why: ExitRecord['stopped'], graceMs: number): void => {
+    stopped ??= why;
+    group.stop(graceMs);
+  };
+  /** Of its own, because reading may have to wait for a disk. */
+  const checkContact = (): void => {
+    const leftMs = leftOf(contact, parts);
+    // A machine that slept is late, and the time for the grace may be over, too.
+    if (leftMs <= 0) stop('lost_contact', Math.max(0, contact.graceMs + leftMs));
+    else takeBack = clock.after(Math.min(leftMs, lookEveryMs), checkContact);
+  };
+  if (task.onLostContact === 'stop') checkContact();
+  const look = async (): Promise<void> => {
+    const order = await readStop(run);
+    if (order !== null) stop(order.order, order.graceMs);
+    const newer = await readContact(run);
+    if (newer !== null && newer.sentAt > contact.sentAt) contact = newer;
+    // Nobody could stop it any more, or learn how it ended.
+    if (isRemoved(run)) stop('abandon', contact.graceMs);
+  };
+  const unwatch = watchFolder({ folder: run.path, look, everyMs: lookEveryMs, clock });
+  const passOn = (): void => stop(null, contact.graceMs);
+  if (asked.aborted) passOn();
+  asked.addEventListener('abort', passOn);
+  return {
+    end() {
+      unwatch();
+      takeBack();
+      return stopped;
+    },
+  };
+}
+
+/** A disk that is full has room again some day; until then the guard is what knows of the exit. */
+async function keepExit(exit: ExitRecord, { run, clock }: GuardParts): Promise<void> {
+  while (!isRemoved(run)) {
+    try {
+      return writeExit(run, exit);
+    } catch {
+      await pause(clock, exitRetryMs, never);
+    }
+  }
+}
+
+const never = new AbortController().signal;

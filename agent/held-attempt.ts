@@ -1,0 +1,141 @@
+import type { AttemptId, JobId } from '../protocol/ids.ts';
+import type { Progress } from '../protocol/progress.ts';
+import type { StatusReportBody } from '../protocol/worker-api.ts';
+import type { FoundRun } from './adopt.ts';
+import { endReport } from './end-report.ts';
+import type { Contact, Order } from './guard-files.ts';
+import type { Run, RunOrigin } from './run.ts';
+import type { RunEars } from './run-follow.ts';
+import { reasonOf, startFailure } from './start-failure.ts';
+import type { JobOffer, Prepared, PreparedJob } from './trainer.ts';
+
+/** What the agent is about: at most one attempt, from the offer to the acknowledged report. */
+export interface Held {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+}
+
+export interface AttemptParts {
+  readonly prepare: (offer: JobOffer) => Prepared;
+  readonly start: (job: PreparedJob, origin: RunOrigin, ears: RunEars) => Promise<Run>;
+  /** Sent once, and only while the attempt is `alive`: the next heartbeat says the same again. */
+  readonly mention: (held: Held, report: StatusReportBody) => void;
+  /** As the orchestrator has them at the moment. */
+  readonly limits: () => Omit<Contact, 'sentAt'>;
+  readonly say: (message: string) => void;
+  readonly onLine: (line: string) => void;
+}
+
+export interface HeldAttempt extends Held {
+  /** Whether its guard is to be told of contact. */
+  readonly stopsWithoutContact: boolean;
+  order: Order | null;
+  run: Run | null;
+  progress: Progress | null;
+  /** Of the newest call that was answered. */
+  sentAt: number;
+  /** Its last report is on its way. */
+  ended: boolean;
+  /** This agent looks after it no longer. */
+  isReleased: boolean;
+  /** Fires when the attempt was given away: nothing more is to be said of it. */
+  readonly given: AbortController;
+}
+
+export const holdAttempt = (origin: Held & Partial<RunOrigin>): HeldAttempt => ({
+  jobId: origin.jobId,
+  attemptId: origin.attemptId,
+  stopsWithoutContact: origin.onLostContact === 'stop',
+  order: null,
+  run: null,
+  progress: null,
+  sentAt: 0,
+  ended: false,
+  isReleased: false,
+  given: new AbortController(),
+});
+
+export const originOf = (offer: JobOffer): Omit<RunOrigin, 'contact'> => ({
+  jobId: offer.job_id,
+  attemptId: offer.attempt_id,
+  configName: offer.config_name,
+  onLostContact: offer.on_lost_contact,
+});
+
+/** The first order counts. */
+export function giveOrder(held: HeldAttempt, order: Order, parts: AttemptParts): void {
+  if (held.order !== null) return;
+  held.order = order;
+  if (order === 'abandon') held.given.abort();
+  passOrder(held, parts);
+}
+
+function passOrder({ run, order }: HeldAttempt, { limits }: AttemptParts): void {
+  if (order !== null) run?.stop(order, limits().graceMs);
+}
+
+export function noteContact(
+  { run, sentAt, jobId, stopsWithoutContact }: HeldAttempt,
+  parts: AttemptParts,
+): void {
+  if (!stopsWithoutContact || sentAt === 0) return;
+  try {
+    run?.contact({ ...parts.limits(), sentAt });
+  } catch (cause) {
+    parts.say(
+      `That job ${jobId} is in contact can't be noted, and without that it will be stopped: ${reasonOf(cause)}. Make room on ` +
+        'the disk of the state folder',
+    );
+  }
+}
+
+/** Everything between the claim and the last report; whatever goes wrong here is a failed attempt, said so. */
+export async function startOffer(
+  offer: JobOffer,
+  held: HeldAttempt,
+  parts: AttemptParts,
+): Promise<StatusReportBody> {
+  try {
+    const prepared = parts.prepare(offer);
+    if (!prepared.ok) return { status: 'failed', cause: prepared.cause, error: prepared.message };
+    const origin = { ...originOf(offer), contact: { ...parts.limits(), sentAt: held.sentAt } };
+    const run = await parts.start(prepared.job, origin, earsOf(held, true, parts));
+    if (run.pid !== null) {
+      parts.say(`Job ${held.jobId} runs: ${offer.config_name} (pid ${run.pid})`);
+      parts.mention(held, { status: 'running' });
+    }
+    return await attend(held, run, parts);
+  } catch (cause) {
+    return { status: 'failed', cause: 'start_failed', error: startFailure(cause) };
+  }
+}
+
+/** Goes on with what an earlier process of the agent has begun. */
+export function attendFound(
+  { kind, origin, order, attend: follow }: FoundRun,
+  held: HeldAttempt,
+  parts: AttemptParts,
+): Promise<StatusReportBody> {
+  const isLive = kind === 'running';
+  if (order !== null) giveOrder(held, order, parts);
+  const run = follow(earsOf(held, isLive, parts));
+  if (isLive) parts.say(`Job ${held.jobId} goes on: ${origin.configName} (pid ${run.pid ?? 'unknown'})`);
+  return attend(held, run, parts);
+}
+
+async function attend(held: HeldAttempt, run: Run, parts: AttemptParts): Promise<StatusReportBody> {
+  held.run = run;
+  // What came while the trainer was being started.
+  passOrder(held, parts);
+  noteContact(held, parts);
+  if (held.isReleased) run.leave();
+  return endReport(await run.finished, held.order);
+}
+
+const earsOf = (held: HeldAttempt, isTold: boolean, parts: AttemptParts): RunEars => ({
+  onLine: parts.onLine,
+  onProgress: progress => {
+    held.progress = { ...held.progress, ...progress };
+    if (isTold) parts.mention(held, { status: 'running', progress: held.progress });
+  },
+});

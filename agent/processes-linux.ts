@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Processes } from './processes.ts';
+import { signalGroup, unixSpawning } from './processes-unix.ts';
+
+/** What `/proc/PID/stat` says (proc(5)): fields 3, 5, 6 and 22. */
+interface Stat {
+  readonly state: string;
+  readonly group: number;
+  readonly session: number;
+  /** Ticks since the machine was started. */
+  readonly start: string;
+}
+
+export function linuxProcesses(proc = '/proc'): Processes {
+  const boot = readOr(`${proc}/sys/kernel/random/boot_id`, '').trim();
+  const statOf = (pid: number): Stat | null => parseStat(readOr(`${proc}/${pid}/stat`, ''));
+  // The same tick comes again after the next boot.
+  const startOf = ({ start }: Stat): string => `${boot}/${start}`;
+
+  const members = (group: number): readonly Stat[] =>
+    pidsIn(proc)
+      .map(statOf)
+      .filter(stat => stat !== null)
+      .filter(stat => stat.group === group && isAlive(stat));
+
+  return {
+    ...unixSpawning,
+    async identify(pid) {
+      const stat = statOf(pid);
+      return stat === null || !isAlive(stat) ? null : { pid, start: startOf(stat) };
+    },
+    async signalGroup(leaderPid, signal) {
+      signalGroup(leaderPid, signal);
+    },
+    // Where nobody collects orphans (a container without an init) a group is listed long after its last member's end.
+    async groupLives(leaderPid) {
+      if (!signalGroup(leaderPid, 0)) return false;
+      try {
+        return members(leaderPid).length > 0;
+      } catch {
+        // Without an answer it is asked again: whoever waits for an end does not wait for ever.
+        return true;
+      }
+    },
+    async ownsGroup(leader) {
+      const stat = statOf(leader.pid);
+      if (stat !== null && isAlive(stat)) return startOf(stat) === leader.start;
+      // Its number is not given to another process while a member is left; after a reboot it may have been.
+      const left = members(leader.pid);
+      return leader.start.startsWith(`${boot}/`) && left.some(({ session }) => session === leader.pid);
+    },
+  };
+}
+
+const isAlive = ({ state }: Stat): boolean => !/[ZXx]/.test(state);
+
+/** The name, in brackets, may have brackets and blanks of its own. */
+function parseStat(text: string): Stat | null {
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  const [state = '', , group, session] = fields;
+  const start = fields[19];
+  if (start === undefined) return null;
+  return { state, group: Number(group), session: Number(session), start };
+}
+
+/** Throws for want of descriptors or memory: that makes nobody dead. */
+function readOr(file: string, otherwise: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && /^(EMFILE|ENFILE|ENOMEM)$/.test(String(cause.code)))
+      throw cause;
+    return otherwise;
+  }
+}
+
+const pidsIn = (proc: string): readonly number[] =>
+  readdirSync(proc)
+    .filter(name => /^\d+$/.test(name))
+    .map(Number);

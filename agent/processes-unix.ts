@@ -1,0 +1,40 @@
+import type { RunCommand } from './gpu-command.ts';
+import type { Processes } from './processes.ts';
+
+/** A session of its own: the group's number is the leader's, and no terminal's Ctrl-C reaches it. */
+const ownSession = { detached: true, windowsHide: true } as const;
+export const unixSpawning = { asLeader: ownSession, asSurvivor: ownSession } as const;
+
+/** False when nobody is there to be signalled. 0 and 1 would name one's own group, and everybody. */
+export function signalGroup(leaderPid: number, signal: NodeJS.Signals | 0): boolean {
+  if (leaderPid <= 1) return false;
+  try {
+    process.kill(-leaderPid, signal);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** macOS and its like, where `ps` says what Linux says in /proc. */
+export function unixProcesses(run: RunCommand): Processes {
+  const startOf = async (pid: number): Promise<string | null> => {
+    const result = await run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
+    if (result.kind !== 'exited') throw new Error(`ps could not be asked for process ${pid}: ${result.kind}`);
+    const [, state = '', start = ''] = /^\s*(\S+)\s+(\S.*?)\s*$/.exec(result.stdout) ?? [];
+    return start === '' || state.startsWith('Z') ? null : start;
+  };
+  return {
+    ...unixSpawning,
+    async identify(pid) {
+      const start = await startOf(pid);
+      return start === null ? null : { pid, start };
+    },
+    async signalGroup(leaderPid, signal) {
+      signalGroup(leaderPid, signal);
+    },
+    groupLives: async leaderPid => signalGroup(leaderPid, 0),
+    // Of a group whose leader is gone nothing says whose it was: rather left alone than taken for ours.
+    ownsGroup: async leader => (await startOf(leader.pid).catch(() => null)) === leader.start,
+  };
+}

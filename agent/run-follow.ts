@@ -1,0 +1,108 @@
+import type { Progress } from '../protocol/progress.ts';
+import { watchFolder } from './folder-watch.ts';
+import { type ExitRecord, readExit, readTrainer, type RunFolder } from './guard-files.ts';
+import type { Guarded, LaunchParts } from './guard-launch.ts';
+import { createLogReader } from './log-reader.ts';
+import { endGroup } from './process-group.ts';
+import { isRunning } from './processes.ts';
+import { createProgressReader, type OutputItem } from './progress.ts';
+import { wireProgress } from './progress-wire.ts';
+
+const lookEveryMs = 250;
+/** The exit says all, unless the guard was killed: that is looked for less often. */
+const guardEveryMs = 1_000;
+/** Of output that came faster than it is read, the newest is enough to tell how far the training is. */
+const mostBehind = 8 * 1024 * 1024;
+/** For a trainer whose guard is gone: it can't print any more, and soon fails by that. */
+export const orphanGraceMs = 5_000;
+
+export interface RunEars {
+  readonly onProgress: (progress: Progress) => void;
+  readonly onLine: (line: string) => void;
+}
+
+export interface Attended {
+  readonly run: RunFolder;
+  readonly guarded: Guarded;
+  readonly logFile: string;
+  /** An earlier process of the agent has seen its output so far. */
+  readonly isAdopted: boolean;
+}
+
+/** Reads what a trainer prints, and waits for its end. */
+export function followRun(attended: Attended, ears: RunEars, parts: LaunchParts) {
+  const { run, guarded } = attended;
+  const { processes, clock } = parts;
+  const finished = Promise.withResolvers<ExitRecord | null>();
+  const output = createFollowedOutput(attended, ears);
+  let lookedAfterGuard = clock.mono();
+
+  const guardIsGone = async (): Promise<boolean> => {
+    if (clock.mono() - lookedAfterGuard < guardEveryMs) return false;
+    lookedAfterGuard = clock.mono();
+    return guarded.guard === null || !(await isRunning(processes, guarded.guard).catch(() => true));
+  };
+
+  const finish = async (exit: ExitRecord | null): Promise<void> => {
+    unwatch();
+    if (exit === null) {
+      const trainer = readTrainer(run) ?? guarded.trainer;
+      if (trainer !== null) await endGroup(trainer, orphanGraceMs, parts);
+    }
+    await output.end();
+    finished.resolve(exit);
+  };
+
+  const look = async (): Promise<void> => {
+    await output.readOn();
+    const exit = readExit(run);
+    if (exit !== null) await finish(exit);
+    // It may have written its last word between the two looks.
+    else if (await guardIsGone()) await finish(readExit(run));
+  };
+  const unwatch = watchFolder({ folder: run.path, look, everyMs: lookEveryMs, clock });
+  return { finished: finished.promise, leave: unwatch };
+}
+
+/** The log of a run as items, told in portions: of what was in it already only what it says in the end. */
+function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEars) {
+  const log = createLogReader(run, logFile);
+  const reader = createProgressReader();
+  let isKnown = isAdopted;
+
+  const tell = (items: readonly OutputItem[], earlier: Progress | null): Progress | null => {
+    let progress = earlier;
+    for (const item of items) {
+      if (item.kind === 'progress') progress = { ...progress, ...wireProgress(item.progress) };
+      else if (!isKnown) ears.onLine(item.text);
+    }
+    return progress;
+  };
+
+  const readOn = async (): Promise<void> => {
+    let left = await log.behind();
+    if (left > mostBehind) {
+      await log.skipTo(mostBehind);
+      reader.end();
+      left = mostBehind;
+    }
+    let progress: Progress | null = null;
+    while (left > 0) {
+      const bytes = await log.next();
+      if (bytes.length === 0) break;
+      left -= bytes.length;
+      progress = tell(reader.push(bytes), progress);
+    }
+    isKnown = false;
+    if (progress !== null) ears.onProgress(progress);
+  };
+
+  return {
+    readOn,
+    async end(): Promise<void> {
+      await readOn();
+      const progress = tell(reader.end(), null);
+      if (progress !== null) ears.onProgress(progress);
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import { urlOf } from '../protocol/client.ts';
+import {
+  protocolVersion,
+  type RegisterReply,
+  type RegistrationBody,
+  type WorkerCommand,
+  workerApi,
+} from '../protocol/worker-api.ts';
+import type { AgentState } from './agent-state.ts';
+import type { ApiClient } from './api-client.ts';
+import { createBackoff, pause } from './backoff.ts';
+import { obey } from './beat.ts';
+import type { Clock } from './clock.ts';
+import type { FollowStream } from './command-stream.ts';
+import type { JobSlot } from './job-slot.ts';
+import { createRegister } from './register.ts';
+import type { TokenHolder } from './token-holder.ts';
+import type { TroubleTeller } from './trouble-teller.ts';
+
+export interface SessionParts {
+  readonly clock: Clock;
+  readonly api: Pick<ApiClient, 'register'>;
+  readonly followStream: FollowStream;
+  readonly url: string;
+  readonly token: TokenHolder;
+  readonly introduction: RegistrationBody;
+  readonly random: () => number;
+  readonly say: (message: string) => void;
+  readonly state: AgentState;
+  readonly slot: JobSlot;
+  readonly troubles: TroubleTeller;
+  /** Finishes the job, then leaves. */
+  readonly leave: () => void;
+  readonly over: AbortSignal;
+}
+
+/** Why there is no further session: the agent leaves, or its introduction or its token was refused. */
+export type SessionsEnd = 'left' | 'refused' | 'rejected';
+
+/** Registers and follows the stream, over and over, until there is nothing to stay for. */
+export async function runSessions(parts: SessionParts): Promise<SessionsEnd> {
+  const { clock, random, state, troubles } = parts;
+  const backoff = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
+  const register = createRegister({
+    ...parts,
+    onTrouble: troubles.tell,
+    onDuplicate: () => {
+      // What is said in this worker's name would count as the other machine's word.
+      state.workerId = null;
+    },
+  });
+  do {
+    const said = parts.slot.held();
+    const registered = await register(() => introduce(parts), parts.over);
+    if (registered.kind === 'aborted') return 'left';
+    if (registered.kind !== 'registered') {
+      parts.say(registered.message);
+      return registered.kind;
+    }
+    troubles.clear();
+    settle(state, registered.reply);
+    obey(parts.slot, registered.reply, said);
+    await follow(registered.reply, parts, backoff.reset);
+  } while (!parts.over.aborted && (await pause(clock, backoff.nextMs(), parts.over)));
+  return 'left';
+}
+
+function introduce({ introduction, slot }: SessionParts): RegistrationBody {
+  const held = slot.held();
+  return {
+    ...introduction,
+    protocol: protocolVersion,
+    current_job_id: held?.jobId ?? null,
+    current_attempt_id: held?.attemptId ?? null,
+  };
+}
+
+function settle(state: AgentState, reply: RegisterReply): void {
+  state.workerId = reply.worker_id;
+  state.heartbeatMs = reply.heartbeat_interval_s * 1000;
+  state.timeoutMs = reply.heartbeat_timeout_s * 1000;
+  state.graceMs = reply.stop_grace_s * 1000;
+  state.silenceMs = reply.stream_silence_s * 1000;
+}
+
+async function follow(reply: RegisterReply, parts: SessionParts, onOpen: () => void): Promise<void> {
+  const { url, troubles } = parts;
+  await parts.followStream({
+    url: urlOf(url, workerApi.stream.path, {}, { worker_id: reply.worker_id }).href,
+    token: parts.token.current,
+    silenceMs: parts.state.silenceMs,
+    signal: parts.over,
+    onOpen: () => {
+      onOpen();
+      troubles.connected();
+      parts.say(`Connected to ${url} as ${reply.name} (${reply.worker_id})`);
+    },
+    onRefused: troubles.streamRefused,
+    onCommand: command => carryOut(command, parts),
+  });
+}
+
+function carryOut(command: WorkerCommand, { slot, troubles, state, leave }: SessionParts): void {
+  switch (command.type) {
+    case 'job_submit':
+      return slot.offer(command);
+    case 'job_cancel':
+      return slot.cancel({ jobId: command.job_id, attemptId: command.attempt_id });
+    case 'shutdown':
+      return leave();
+    case 'stopping':
+      return troubles.expectAbsence(command.reason, state.timeoutMs);
+    case 'ping':
+  }
+}

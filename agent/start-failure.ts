@@ -1,0 +1,11 @@
+/** Why a command could not be started, in words for people. */
+export function startFailure(cause: unknown): string {
+  const missing = cause instanceof Error && 'syscall' in cause && /^spawn .*ENOENT/.test(cause.message);
+  if (missing && 'path' in cause)
+    return `No trainer found: ${String(cause.path)} is not on this machine. Install it, or name another with --trainer`;
+  const reason = reasonOf(cause);
+  const isFull = /\b(ENOSPC|EDQUOT)\b/.test(reason);
+  return `The trainer could not be started: ${reason}${isFull ? '. Make room on the disks of the worker, in --work-dir and in its state folder' : ''}`;
+}
+
+export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

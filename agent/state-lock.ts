@@ -1,0 +1,45 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pause } from './backoff.ts';
+import type { Clock } from './clock.ts';
+import { isRunning, type ProcessRef, type Processes, refOf } from './processes.ts';
+import { readFields, showWhole } from './whole-file.ts';
+
+export type Locked =
+  | { readonly kind: 'mine'; readonly release: () => void }
+  | { readonly kind: 'held'; readonly by: ProcessRef };
+
+export interface LockParts {
+  /** Made if it is not there. */
+  readonly dir: string;
+  readonly pid: number;
+  readonly processes: Processes;
+  readonly clock: Clock;
+}
+
+/** Two that start at once overwrite each other's lock; after this long only the last one still sees its own. */
+const settleMs = 150;
+
+/**
+ * One agent a state folder: two would adopt the same trainer. A lock whose owner is gone is taken over. Throws when
+ * the folder can't be written.
+ */
+export async function lockState({ dir, pid, processes, clock }: LockParts): Promise<Locked> {
+  const file = join(dir, 'lock');
+  // Where nothing tells when a process was started, nobody is kept out: a lock that stays for ever would be worse.
+  const self = (await processes.identify(pid)) ?? { pid, start: 'unknown' };
+  const holder = (): ProcessRef | null => refOf(readFields(file));
+  const isMine = (ref: ProcessRef | null): boolean => ref?.pid === self.pid && ref.start === self.start;
+  const earlier = holder();
+  if (earlier !== null && (await isRunning(processes, earlier))) return { kind: 'held', by: earlier };
+  showWhole(file, JSON.stringify(self));
+  await pause(clock, settleMs, new AbortController().signal);
+  const winner = holder();
+  if (winner !== null && !isMine(winner)) return { kind: 'held', by: winner };
+  return {
+    kind: 'mine',
+    release() {
+      if (isMine(holder())) rmSync(file, { force: true });
+    },
+  };
+}

@@ -1,0 +1,158 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { lives, type Rig, startRig, stepsTold, until } from '../unit/agent/guard-rig.ts';
+import { refused, registerReply } from '../unit/agent/scripted-orchestrator.ts';
+import { offerOf, writeFile } from '../unit/agent/builders.ts';
+
+/** Trains until a file says that it is enough. */
+const training = `
+  let n = 0;
+  const timer = setInterval(() => {
+    step((n += 1));
+    if (n === 3) note('ready', '');
+    if (told('enough')) { clearInterval(timer); console.log('done with it'); process.exitCode = Number(readFileSync(join(__dirname, 'enough'), 'utf8')); }
+  }, 50);`;
+
+const finish = ({ folder }: Rig, code: number): string => writeFile(folder, 'enough', String(code));
+const registered = async ({ orchestrator }: Rig, nth: number) =>
+  (await orchestrator.nth('register', nth)).body;
+
+describe('an agent that is killed and started again', () => {
+  test('adopts the same trainer, names it, and tells its progress and its end', async () => {
+    const rig = await startRig(training);
+    const first = await rig.startBusy();
+    const trainer = await rig.trainer();
+    await until(() => (stepsTold(rig).length > 0 ? true : null));
+    first.kill('SIGKILL');
+    await first.exited;
+    const before = stepsTold(rig).at(-1) ?? 0;
+
+    const second = rig.startAgent();
+    await second.said(new RegExp(`^Job j1 goes on: sample \\(pid ${trainer.pid}\\)`));
+    expect(await registered(rig, 2)).toMatchObject({
+      current_job_id: 'j1',
+      current_attempt_id: 'a1',
+      instance_id: (await registered(rig, 1))['instance_id'],
+    });
+    expect((await registered(rig, 2))['start_id']).not.toBe((await registered(rig, 1))['start_id']);
+    const count = stepsTold(rig).length;
+    await until(() => (stepsTold(rig).length > count + 1 ? true : null));
+    expect(await lives(trainer)).toBe(true);
+    // What was printed meanwhile is told as one word, the newest.
+    expect(stepsTold(rig)[count]).toBeGreaterThan(before);
+    finish(rig, 0);
+    expect((await rig.orchestrator.reported('completed')).body).toMatchObject({
+      attempt_id: 'a1',
+      exit_code: 0,
+    });
+    expect(await rig.note('started')).toBe(String(trainer.pid));
+    await until(() => (existsSync(rig.run.path) ? null : true));
+  }, 30_000);
+
+  test('after its trainer has ended reports the exit from disk, with code, last lines and progress', async () => {
+    const rig = await startRig(training);
+    const first = await rig.startBusy();
+    const guard = await rig.guard();
+    first.kill('SIGKILL');
+    await first.exited;
+    finish(rig, 7);
+    await until(async () => ((await lives(guard)) ? null : true));
+    rig.startAgent();
+    expect((await rig.orchestrator.reported('failed')).body).toMatchObject({
+      attempt_id: 'a1',
+      exit_code: 7,
+      error: expect.stringMatching(/^Training exited with code 7\n[^]*done with it/),
+      progress: { step: expect.any(Number), total_steps: 1000 },
+    });
+    expect(rig.orchestrator.calls.filter(({ body }) => body['status'] === 'failed')).toHaveLength(1);
+  }, 30_000);
+
+  test('leaves after that job when it is no persistent one', async () => {
+    const rig = await startRig(training);
+    const first = await rig.startBusy();
+    first.kill('SIGKILL');
+    await first.exited;
+    const second = rig.startAgent([], { SIMPLETUNER_WORKER_PERSISTENT: '' });
+    await second.said(/goes on/);
+    finish(rig, 0);
+    await rig.orchestrator.reported('completed');
+    expect(await second.exited).toEqual({ code: 0, signal: null });
+    expect(readdirSync(join(rig.stateDir, 'runs'))).toEqual([]);
+  }, 30_000);
+});
+
+test('SIGUSR2 ends an agent at once and without a goodbye; the training goes on, and is adopted', async () => {
+  const rig = await startRig(training);
+  const first = await rig.startBusy();
+  const trainer = await rig.trainer();
+  first.kill('SIGUSR2');
+  expect(await first.exited).toEqual({ code: 0, signal: null });
+  expect(rig.orchestrator.count('disconnect')).toBe(0);
+  expect(await lives(trainer)).toBe(true);
+  const second = rig.startAgent();
+  await second.said(new RegExp(`goes on: sample \\(pid ${trainer.pid}\\)`));
+  finish(rig, 0);
+  await rig.orchestrator.reported('completed');
+}, 30_000);
+
+test('a token that is refused in the middle of a job: exit code 3, and the next token adopts it', async () => {
+  const rig = await startRig(training);
+  const first = await rig.startBusy();
+  const trainer = await rig.trainer();
+  for (const call of ['register', 'stream', 'heartbeat', 'status'] as const)
+    rig.orchestrator.answers[call] = () => refused(401);
+  rig.orchestrator.endStream();
+  expect(await first.exited).toEqual({ code: 3, signal: null });
+  expect(await lives(trainer)).toBe(true);
+  const { register } = rig.orchestrator.answers;
+  expect(register).toBeDefined();
+  rig.orchestrator.answers.register = call => (call.token === 'wt_2' ? registerReply() : refused(401));
+  rig.orchestrator.answers.status = () => ({ status: 200, body: { success: true } });
+  rig.orchestrator.answers.stream = () => ({ status: 200, body: {} });
+  const second = rig.startAgent([], { SIMPLETUNER_WORKER_TOKEN: 'wt_2' });
+  await second.said(new RegExp(`goes on: sample \\(pid ${trainer.pid}\\)`));
+  await second.said(/^Connected/);
+  finish(rig, 0);
+  expect((await rig.orchestrator.reported('completed')).token).toBe('wt_2');
+}, 30_000);
+
+test('a second agent on the same folder ends with 73 and says who was first; that one is untouched', async () => {
+  const rig = await startRig(training);
+  const first = await rig.startBusy();
+  const second = rig.startAgent();
+  await second.said(new RegExp(`^Another worker \\(pid ${first.pid}\\) uses .*trainyard/rig`));
+  expect((await second.exited).code).toBe(73);
+  expect(rig.orchestrator.count('register')).toBe(1);
+  finish(rig, 0);
+  await rig.orchestrator.reported('completed');
+}, 30_000);
+
+test.runIf(process.platform === 'linux')(
+  'guard and trainer lead sessions of their own, and no secret is in a file or an argument of theirs',
+  async () => {
+    const rig = await startRig(training);
+    const agent = rig.startAgent([], { SIMPLETUNER_WORKER_TOKEN: 'wt_canary', MY_SECRET: 'canary_2' });
+    await agent.said(/^Connected/);
+    rig.orchestrator.push(offerOf('j1', 'a1', { hf_token: 'hf_canary', upload_token: 'ut_canary' }));
+    await rig.note('ready');
+    for (const file of readdirSync(rig.run.path))
+      expect(readFileSync(join(rig.run.path, file), 'utf8')).not.toContain('canary');
+    const seen = (pid: number, name: string): string => readFileSync(`/proc/${pid}/${name}`, 'utf8');
+    for (const { pid } of [await rig.guard(), await rig.trainer()]) {
+      // proc(5): state, parent, group, session. What a terminal or a Ctrl-C ends is another session.
+      const [, , group, session] = seen(pid, 'stat')
+        .replace(/^.*\) /s, '')
+        .split(' ')
+        .map(Number);
+      expect([group, session]).toEqual([pid, pid]);
+      expect(seen(pid, 'cmdline')).not.toContain('canary');
+      // The trainer's own environment, as it always was; the worker's token is not part of it.
+      expect(seen(pid, 'environ')).toContain('MY_SECRET=canary_2');
+      expect(seen(pid, 'environ')).not.toContain('wt_canary');
+    }
+    finish(rig, 0);
+    await rig.orchestrator.reported('completed');
+  },
+  30_000,
+);

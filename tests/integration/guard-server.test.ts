@@ -1,0 +1,102 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { queueApi, workersApi } from '../../protocol/admin-api.ts';
+import {
+  type Program,
+  type ServerProgram,
+  startServer,
+  startWorker,
+  temporaryFolder,
+} from '../support/processes.ts';
+import { adminClient, conveniences, startTestServer, valueOf } from '../support/server.ts';
+import { watchEvents } from '../support/watch.ts';
+
+const pidOf = async (worker: Program, word: 'runs' | 'goes on'): Promise<string> =>
+  (await worker.said(new RegExp(`^Job .* ${word}: .*\\(pid (\\d+)\\)`)))[1] ?? '';
+
+/** A trainer that trains until it is told that it is enough. */
+function makeGate(): { readonly args: readonly string[]; open(): void } {
+  const folder = temporaryFolder();
+  const script = join(folder, 'trainer.cjs');
+  const gate = join(folder, 'enough');
+  const look = `require('node:fs').existsSync(${JSON.stringify(gate)}) && process.exit(0)`;
+  writeFileSync(script, `setInterval(() => ${look}, 20)`);
+  const args = ['--name', 'rig-1', '--persistent', '--trainer', `'${process.execPath}' '${script}'`];
+  return { args, open: () => writeFileSync(gate, '') };
+}
+
+async function openServer(port = 0, dataDir = temporaryFolder()) {
+  const server: ServerProgram = await startServer(['--port', String(port)], dataDir);
+  onTestFinished(() => server.kill('SIGKILL'));
+  const token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim();
+  const client = adminClient(server.url, token);
+  return { server, client, watch: () => watchEvents(server.url, token), ...conveniences(client) };
+}
+
+test('kill -9 of server and worker: the same training goes on, and ends once', async () => {
+  const first = await openServer();
+  const { token } = await first.createWorker({ name: 'rig-1' });
+  const [stateHome, gate] = [temporaryFolder(), makeGate()];
+  const start = (): Program => startWorker({ url: first.server.url, token, args: gate.args, stateHome });
+  const agent = start();
+  await agent.said(/^Connected/);
+  const job = await first.submit({ config: {} });
+  const pid = await pidOf(agent, 'runs');
+  first.server.kill('SIGKILL');
+  agent.kill('SIGKILL');
+  await Promise.all([first.server.exited, agent.exited]);
+
+  const second = await openServer(Number(new URL(first.server.url).port), first.server.dataDir);
+  const watch = await second.watch();
+  onTestFinished(() => watch.close());
+  const again = start();
+  expect(await pidOf(again, 'goes on')).toBe(pid);
+  gate.open();
+  expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+  const { attempts } = valueOf(await second.client.call(queueApi.get, { params: { id: job } }));
+  expect(attempts).toMatchObject([{ attempt: 1, outcome: 'completed', exit_code: 0 }]);
+}, 30_000);
+
+test('a token that is rotated in the middle of a job: with its file nothing is interrupted', async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const { id, token } = await server.createWorker({ name: 'rig-1' });
+  const file = join(temporaryFolder(), 'token');
+  writeFileSync(file, token, { mode: 0o600 });
+  const gate = makeGate();
+  const args = [...gate.args, '--worker-token-file', file];
+  const agent = startWorker({ url: server.url, token: '', args });
+  await agent.said(/^Connected/);
+  const job = await server.submit({ config: {} });
+  await server.watch.job(job, 'running');
+  const rotated = valueOf(await server.admin.call(workersApi.rotateToken, { params: { id }, body: {} }));
+  await agent.said(/^The token has been rotated/);
+  writeFileSync(file, rotated.token);
+  gate.open();
+  expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+  expect(agent.lines.filter(line => /^Job .* runs/.test(line))).toHaveLength(1);
+}, 30_000);
+
+test('one token on two machines: the second one is refused and says so; the first one, killed and started again, is not', async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const { id, token } = await server.createWorker({ name: 'rig-1' });
+  const [stateHome, gate] = [temporaryFolder(), makeGate()];
+  const start = (home: string): Program =>
+    startWorker({ url: server.url, token, args: gate.args, stateHome: home });
+  const first = start(stateHome);
+  await first.said(/^Connected/);
+  const job = await server.submit({ config: {} });
+  const pid = await pidOf(first, 'runs');
+  const other = start(temporaryFolder());
+  await other.said(/^Another machine uses this worker's token/);
+  first.kill('SIGKILL');
+  await first.exited;
+  const again = start(stateHome);
+  await again.said(/^Connected/);
+  expect(await pidOf(again, 'goes on')).toBe(pid);
+  gate.open();
+  expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1, worker_id: id });
+  expect(other.lines.filter(line => line.startsWith('Another machine'))).toHaveLength(1);
+}, 30_000);

@@ -1,0 +1,136 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { readExit } from '../../agent/guard-files.ts';
+import { attemptId, jobId } from '../unit/agent/builders.ts';
+import { lives, type Rig, startRig, until, untilGone } from '../unit/agent/guard-rig.ts';
+import { refused } from '../unit/agent/scripted-orchestrator.ts';
+
+/** Deaf to SIGTERM, with a child and a grandchild that are, too; ready when all three are there. */
+const deafFamily = `
+  deaf();
+  family(() => note('ready', ''));
+  setInterval(() => note('tick', ''), 50);`;
+/** Obeys. */
+const obedient = `note('ready', ''); setInterval(() => step(1), 200);`;
+
+const cancel = ({ orchestrator }: Rig): void =>
+  orchestrator.push({ type: 'job_cancel', job_id: jobId('j1'), attempt_id: attemptId('a1') });
+const ofStatus = ({ orchestrator }: Rig, status: string) =>
+  orchestrator.calls.filter(({ body }) => body['status'] === status);
+
+describe('a stop', () => {
+  test('reaches a trainer that ignores SIGTERM, its children and theirs, within the grace', async () => {
+    const rig = await startRig(deafFamily, { graceMs: 500 });
+    await rig.startBusy();
+    const trainer = await rig.trainer();
+    cancel(rig);
+    expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ signal: 'SIGKILL' });
+    // Said when nothing is left, and not before.
+    expect(await untilGone(trainer)).toBeLessThan(200);
+  }, 30_000);
+
+  test('goes on under the guard when the agent dies in the middle of it, and the next one reports it', async () => {
+    const rig = await startRig(deafFamily, { graceMs: 2_000 });
+    const first = await rig.startBusy();
+    const [guard, trainer] = [await rig.guard(), await rig.trainer()];
+    cancel(rig);
+    await rig.note('asked');
+    first.kill('SIGKILL');
+    await first.exited;
+    expect(await lives(trainer)).toBe(true);
+    await untilGone(trainer);
+    await until(async () => ((await lives(guard)) ? null : true));
+    expect(readExit(rig.run)).toMatchObject({ signal: 'SIGKILL', stopped: 'cancel' });
+    rig.startAgent();
+    expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ attempt_id: 'a1' });
+  }, 30_000);
+
+  test('that the disk does not take reaches the trainer as a signal', async () => {
+    const rig = await startRig(obedient);
+    await rig.startBusy();
+    mkdirSync(join(rig.run.path, 'stop.json'));
+    cancel(rig);
+    expect((await rig.orchestrator.reported('cancelled')).body).toMatchObject({ signal: 'SIGTERM' });
+  }, 30_000);
+
+  test('of a superseded job that the agent hears of when it is started again says nothing, and ends it', async () => {
+    const rig = await startRig(obedient);
+    const first = await rig.startBusy();
+    const trainer = await rig.trainer();
+    first.kill('SIGKILL');
+    await first.exited;
+    rig.orchestrator.answers.status = () => refused(409, 'stop');
+    rig.startAgent();
+    await untilGone(trainer);
+    await until(() => (readExit(rig.run) === null ? true : null));
+    expect(['completed', 'failed', 'cancelled'].flatMap(status => ofStatus(rig, status))).toEqual([]);
+  }, 30_000);
+});
+
+describe('a guard that is killed', () => {
+  test('under its agent: what is left of the training is ended, and reported as lost', async () => {
+    const rig = await startRig(obedient);
+    await rig.startBusy();
+    const trainer = await rig.trainer();
+    process.kill((await rig.guard()).pid, 'SIGKILL');
+    expect((await rig.orchestrator.reported('failed')).body).toMatchObject({
+      cause: 'worker_lost',
+      error: expect.stringContaining('guard of the training'),
+    });
+    expect(await untilGone(trainer)).toBeLessThan(200);
+  }, 30_000);
+
+  test('with its agent: the training is ended before the next one introduces itself, which names no job', async () => {
+    const rig = await startRig(deafFamily);
+    const first = await rig.startBusy();
+    const trainer = await rig.trainer();
+    process.kill((await rig.guard()).pid, 'SIGKILL');
+    first.kill('SIGKILL');
+    await first.exited;
+    rig.orchestrator.answers.register = async call => {
+      expect(call.body).toMatchObject({ current_job_id: null, current_attempt_id: null });
+      expect(await untilGone(trainer)).toBeLessThan(200);
+      return refused(503);
+    };
+    rig.startAgent();
+    await rig.orchestrator.nth('register', 2);
+    expect(ofStatus(rig, 'failed')).toEqual([]);
+    await until(() => (readExit(rig.run) === null ? true : null));
+  }, 30_000);
+});
+
+describe('a job that is to be stopped without contact', () => {
+  const offer = { on_lost_contact: 'stop' as const };
+  const profile = { timeoutMs: 4_000, graceMs: 1_000 };
+
+  test('is, at T after the last beat that was answered, while its agent is stopped; the agent says so later', async () => {
+    const rig = await startRig(deafFamily, profile);
+    const agent = await rig.startBusy(offer);
+    const [guard, trainer] = [await rig.guard(), await rig.trainer()];
+    onTestFinished(() => agent.kill('SIGCONT'));
+    // Each beat begins T anew: without them less than two seconds would be left after three.
+    await rig.orchestrator.nth('heartbeat', rig.orchestrator.count('heartbeat') + 3);
+    agent.kill('SIGSTOP');
+    const goneAfterMs = await untilGone(trainer);
+    expect(goneAfterMs).toBeGreaterThan(2_500);
+    expect(goneAfterMs).toBeLessThan(profile.timeoutMs + profile.graceMs + 1_500);
+    await until(async () => ((await lives(guard)) ? null : true));
+    agent.kill('SIGCONT');
+    expect((await rig.orchestrator.reported('failed')).body).toMatchObject({
+      cause: 'worker_lost',
+      signal: 'SIGKILL',
+      error: expect.stringMatching(/^Stopped because contact .* was lost/),
+    });
+  }, 40_000);
+
+  test('is, when nobody answers any more', async () => {
+    const rig = await startRig(obedient, { timeoutMs: 2_000, graceMs: 500 });
+    await rig.startBusy(offer);
+    const trainer = await rig.trainer();
+    rig.orchestrator.vanish(true);
+    await untilGone(trainer);
+    rig.orchestrator.vanish(false);
+    expect((await rig.orchestrator.reported('failed')).body).toMatchObject({ cause: 'worker_lost' });
+  }, 40_000);
+});

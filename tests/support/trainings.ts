@@ -1,0 +1,36 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '../../agent/clock.ts';
+import { readGuard, readTrainer, type RunFolder } from '../../agent/guard-files.ts';
+import { ownProcesses } from '../../agent/own-processes.ts';
+import { endGroup } from '../../agent/process-group.ts';
+import { isRunning } from '../../agent/processes.ts';
+
+const parts = { processes: ownProcesses(process.env), clock: systemClock };
+
+/** Ends a training with its guard, whatever state they are in: both outlive the worker that has started them. */
+export async function endTraining(run: RunFolder): Promise<void> {
+  const guard = readGuard(run);
+  const trainer = readTrainer(run);
+  const isThere = guard !== null && guard !== 'called_off' && (await isRunning(parts.processes, guard));
+  if (isThere) process.kill(guard.pid, 'SIGKILL');
+  if (trainer !== null) await endGroup(trainer, 0, parts);
+}
+
+/** All those of the workers that keep their state here. */
+export async function endTrainings(stateHome: string): Promise<void> {
+  const home = join(stateHome, 'trainyard');
+  const runs = foldersIn(home).flatMap(worker => {
+    const folder = join(home, worker, 'runs');
+    return foldersIn(folder).map(name => ({ path: join(folder, name) }));
+  });
+  await Promise.all(runs.map(endTraining));
+}
+
+function foldersIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

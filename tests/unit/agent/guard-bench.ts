@@ -1,0 +1,121 @@
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { systemClock } from '../../../agent/clock.ts';
+import { runGuard } from '../../../agent/guard.ts';
+import {
+  type ExitRecord,
+  readExit,
+  type RunFolder,
+  type Task,
+  writeStop,
+  writeTask,
+} from '../../../agent/guard-files.ts';
+import { ownProcesses } from '../../../agent/own-processes.ts';
+import { attendRun, type Run } from '../../../agent/run.ts';
+import type { PreparedJob } from '../../../agent/trainer.ts';
+import type { Progress } from '../../../protocol/progress.ts';
+import { attemptId, jobId, tempFolder } from './builders.ts';
+
+export const processes = ownProcesses(process.env);
+export const launching = {
+  ownCommand: [process.execPath, join(import.meta.dirname, '../../../agent/main.ts')],
+  processes,
+  clock: systemClock,
+};
+
+export const taskOf = (job: PreparedJob, parts: Partial<Task> = {}): Task => ({
+  jobId: jobId('j1'),
+  attemptId: attemptId('a1'),
+  configName: 'sample',
+  argv: job.argv,
+  cwd: job.cwd,
+  logFile: job.logFile,
+  onLostContact: 'continue',
+  contact: { sentAt: 0, timeoutMs: 120_000, graceMs: 30_000 },
+  ...parts,
+});
+
+export type GuardSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP';
+
+export interface GuardHere {
+  readonly run: RunFolder;
+  /** Its exit code, when the run is over. */
+  readonly done: Promise<number>;
+  exit(): Promise<ExitRecord>;
+  signal(name: GuardSignal): void;
+  /** As the agent follows it. */
+  attend(ears?: {
+    readonly onLine?: (line: string) => void;
+    readonly onProgress?: (p: Progress) => void;
+  }): Run;
+}
+
+export interface GuardHereOptions {
+  readonly task?: Partial<Task>;
+  readonly uptime?: () => number;
+  readonly logMaxBytes?: number;
+  readonly run?: RunFolder;
+}
+
+/** A guard in the process of the test, with a real trainer. */
+export function guardHere(job: PreparedJob, options: GuardHereOptions = {}): GuardHere {
+  const run = options.run ?? { path: join(tempFolder(), 'a1') };
+  mkdirSync(run.path, { recursive: true, mode: 0o700 });
+  const acts = new Map<GuardSignal, () => void>();
+  const task = taskOf(job, options.task);
+  if (!existsSync(join(run.path, 'task.json'))) writeTask(run, task);
+  const { uptime = () => 0, logMaxBytes } = options;
+  const done = runGuard({
+    run,
+    env: job.env,
+    pid: process.pid,
+    processes,
+    clock: systemClock,
+    uptime,
+    onSignal: (name, act) => void acts.set(name, act),
+    ...(logMaxBytes !== undefined && { logMaxBytes }),
+  });
+  onTestFinished(async () => {
+    if (existsSync(run.path)) writeStop(run, { order: 'abandon', graceMs: 0 });
+    await done;
+    rmSync(run.path, { recursive: true, force: true });
+  });
+  return {
+    run,
+    done,
+    signal: name => acts.get(name)?.(),
+    async exit() {
+      await done;
+      const exit = readExit(run);
+      if (exit === null) throw new Error('there is no exit record');
+      return exit;
+    },
+    attend({ onLine = () => {}, onProgress = () => {} } = {}) {
+      const guard = { pid: process.pid, start: 'here' };
+      const here = { ...launching, processes: { ...processes, identify: async () => guard } };
+      const attended = { run, guarded: { guard, trainer: null }, logFile: job.logFile, isAdopted: false };
+      return attendRun(attended, { onLine, onProgress }, here);
+    },
+  };
+}
+
+export interface Heard {
+  readonly exit: ExitRecord;
+  readonly lines: readonly string[];
+  readonly progress: readonly Progress[];
+}
+
+/** Runs a job to its end under a guard, and keeps all that the agent hears of it. */
+export async function runToEnd(job: PreparedJob, options: GuardHereOptions = {}): Promise<Heard> {
+  const lines: string[] = [];
+  const progress: Progress[] = [];
+  const { attend } = guardHere(job, options);
+  const { finished } = attend({
+    onLine: line => lines.push(line),
+    onProgress: figures => progress.push(figures),
+  });
+  const exit = await finished;
+  if (exit === null) throw new Error('the guard went without a word');
+  return { exit, lines, progress };
+}

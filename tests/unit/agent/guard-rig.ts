@@ -1,0 +1,152 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished, vi } from 'vitest';
+import { readGuard, readTrainer, type RunFolder } from '../../../agent/guard-files.ts';
+import { isRunning, type ProcessRef } from '../../../agent/processes.ts';
+import { type Program, startProgram } from '../../support/processes.ts';
+import { endTraining } from '../../support/trainings.ts';
+import { offerOf, tempFolder, writeFile } from './builders.ts';
+import { launching, processes } from './guard-bench.ts';
+import {
+  beatReply,
+  registerReply,
+  type ScriptedOrchestrator,
+  startOrchestrator,
+} from './scripted-orchestrator.ts';
+
+/** What an orchestrator with a T of this many ms would say. */
+export interface RigTimes {
+  readonly timeoutMs: number;
+  readonly graceMs: number;
+}
+
+/** A machine with a worker whose processes are real, and an orchestrator that is not. */
+export interface Rig {
+  readonly orchestrator: ScriptedOrchestrator;
+  readonly folder: string;
+  readonly stateDir: string;
+  /** Starts the worker's program; it is killed after the test. */
+  startAgent(args?: readonly string[], env?: Readonly<Record<string, string>>): Program;
+  /** ... and gives it this job; resolves when its trainer says that it is ready. */
+  startBusy(offer?: Parameters<typeof offerOf>[2], args?: readonly string[]): Promise<Program>;
+  readonly run: RunFolder;
+  guard(): Promise<ProcessRef>;
+  trainer(): Promise<ProcessRef>;
+  /** What the trainer wrote beside its script, when there is something. */
+  note(name: string): Promise<string>;
+}
+
+const defaults: RigTimes = { timeoutMs: 120_000, graceMs: 20_000 };
+
+/** Waits for something that only looking can tell. */
+export const until = <T>(look: () => T | null | Promise<T | null>, timeout = 15_000): Promise<T> =>
+  vi.waitFor(
+    async () => {
+      const found = await look();
+      if (found === null) throw new Error('it has not come');
+      return found;
+    },
+    { interval: 20, timeout },
+  );
+
+export const lives = (ref: ProcessRef): Promise<boolean> => isRunning(processes, ref);
+
+/** Resolves when the whole group is gone, with the ms that it took. */
+export async function untilGone({ pid }: ProcessRef, timeout = 15_000): Promise<number> {
+  const began = performance.now();
+  await until(async () => ((await processes.groupLives(pid)) ? null : true), timeout);
+  return performance.now() - began;
+}
+
+/**
+ * What a trainer's script begins with: `note` appends to a file in the folder of the script, `step` tells progress, and
+ * `deaf` ignores SIGTERM but for a note, and `family` starts a child and a grandchild that ignore it and calls when they
+ * are there.
+ */
+const prelude = `
+  const { appendFileSync, readFileSync, existsSync } = require('node:fs');
+  const { spawn } = require('node:child_process');
+  const { join } = require('node:path');
+  const note = (name, text) => appendFileSync(join(__dirname, name), text + '\\n');
+  const step = (n, rest = {}) => console.log(JSON.stringify({ type: 'progress', step: n, total_steps: 1000, ...rest }));
+  const told = name => existsSync(join(__dirname, name));
+  const deaf = () => { process.on('SIGTERM', () => note('asked', 'SIGTERM')); };
+  const family = then => {
+    const stay = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);";
+    const born = stay + "console.log('born')";
+    const child = stay + "require('node:child_process').spawn(process.execPath, ['-e', " + JSON.stringify(born) +
+      "], { stdio: ['ignore', 'pipe', 'inherit'] }).stdout.once('data', () => console.log('both'))";
+    spawn(process.execPath, ['-e', child], { stdio: ['ignore', 'pipe', 'inherit'] }).stdout.once('data', then);
+  };
+  note('started', String(process.pid));
+`;
+
+export async function startRig(script: string, times: Partial<RigTimes> = {}): Promise<Rig> {
+  const { timeoutMs, graceMs } = { ...defaults, ...times };
+  const orchestrator = await startOrchestrator();
+  const interval = { heartbeat_interval_s: Math.min(1, timeoutMs / 4_000) };
+  orchestrator.answers.register = () =>
+    registerReply({ ...interval, heartbeat_timeout_s: timeoutMs / 1000, stop_grace_s: graceMs / 1000 });
+  orchestrator.answers.heartbeat = () => beatReply(interval);
+  const folder = tempFolder();
+  const trainer = writeFile(folder, 'trainer.cjs', prelude + script);
+  const stateDir = join(folder, 'trainyard/rig');
+  const run = { path: join(stateDir, 'runs/a1') };
+  onTestFinished(() => endTraining(run));
+
+  const startAgent: Rig['startAgent'] = (args = [], env = {}) => {
+    const own = ['--orchestrator-url', orchestrator.url, '--name', 'rig'];
+    const agent = startProgram(
+      [...launching.ownCommand, ...own, '--trainer', `${process.execPath} ${trainer} {config_path}`, ...args],
+      {
+        cwd: folder,
+        env: {
+          XDG_STATE_HOME: folder,
+          XDG_CONFIG_HOME: folder,
+          SIMPLETUNER_WORKER_TOKEN: 'wt_1',
+          SIMPLETUNER_WORKER_PERSISTENT: 'true',
+          ...env,
+        },
+      },
+    );
+    onTestFinished(async () => {
+      agent.kill('SIGKILL');
+      await agent.exited;
+    });
+    return agent;
+  };
+  const note = (name: string): Promise<string> =>
+    until(() => (existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8').trim() : null));
+
+  return {
+    orchestrator,
+    folder,
+    stateDir,
+    startAgent,
+    async startBusy(offer = {}, args = []) {
+      const agent = startAgent(args);
+      await agent.said(/^Connected/);
+      orchestrator.push(offerOf('j1', 'a1', offer));
+      await orchestrator.reported('running');
+      await note('ready');
+      return agent;
+    },
+    run,
+    guard: () =>
+      until(() => {
+        const guard = readGuard(run);
+        return guard === 'called_off' ? null : guard;
+      }),
+    trainer: () => until(() => readTrainer(run)),
+    note,
+  };
+}
+
+/** The steps that the orchestrator was told, in order. */
+export const stepsTold = ({ orchestrator }: Rig): readonly number[] =>
+  orchestrator.calls.flatMap(({ body }) => {
+    const progress = body['progress'];
+    return typeof progress === 'object' && progress !== null && 'step' in progress
+      ? [Number(progress.step)]
+      : [];
+  });
