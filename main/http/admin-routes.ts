@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import { auditApi, eventsApi, queueApi, systemApi, workersApi } from '../../protocol/admin-api.ts';
 import type { ReplyOf } from '../../protocol/call.ts';
+import type { UiEvent } from '../../protocol/events.ts';
 import { accept } from '../../protocol/problem.ts';
 import { protocolVersion } from '../../protocol/worker-api.ts';
 import type { IssuedToken, Orchestrator } from '../orchestrator/index.ts';
@@ -107,7 +108,8 @@ export function mountSystemRoutes(
   );
   router.stream(eventsApi.stream, ({ request }, response) => {
     const stream = streams.open(response, { pingMs: orchestrator.times.pingMs });
-    const stop = orchestrator.follow(lastEventId(request), event => stream.send(event, event.seq));
+    const send = (event: UiEvent): void => stream.send(event, event.seq);
+    const stop = orchestrator.follow(lastEventId(request), send, stream);
     response.on('close', stop);
     return accept(undefined);
   });

@@ -1,5 +1,7 @@
 import type { Response } from 'express';
 
+/** A reader is told of the past in portions: this much at a time. */
+const portionBytes = 262_144;
 /** A reader that lets more than this pile up is cut off: it can resume, and nobody else waits for it. */
 const mostUnread = 1_048_576;
 
@@ -9,6 +11,10 @@ export interface EventStream {
   /** A comment: keeps the way open and is seen by no reader. */
   comment(text: string): void;
   end(): void;
+  /** There is enough on its way for now. */
+  isFull(): boolean;
+  /** Runs once, when what was on its way has been taken. */
+  onRoom(run: () => void): void;
 }
 
 export function openEventStream(response: Response): EventStream {
@@ -31,6 +37,8 @@ export function openEventStream(response: Response): EventStream {
     send: (data, id) => write(`${id === undefined ? '' : `id: ${id}\n`}data: ${asciiJson(data)}\n\n`),
     comment: text => write(`: ${text}\n\n`),
     end: () => response.end(),
+    isFull: () => response.writableLength > portionBytes,
+    onRoom: run => void response.once('drain', run),
   };
 }
 

@@ -3,7 +3,7 @@ import type { WorkerId } from '../../protocol/ids.ts';
 import type { Core } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { createDeadlines } from './deadlines.ts';
-import { createFeed } from './feed.ts';
+import { createFeed, type Pace } from './feed.ts';
 import { createHealthLoop, grantGrace } from './health.ts';
 import { createJobCalls } from './jobs.ts';
 import type { Clock, Configs, Ids, Log, Store, Tx } from './ports.ts';
@@ -76,9 +76,10 @@ export function createOrchestrator(parts: OrchestratorParts) {
     /** The number of the newest event: what was read before carries at least this state. */
     lastSeq: (): number => store.eventRange().last,
 
-    /** Follows events after `after` (null: from now on). The answer ends it. */
-    follow(after: number | null, reader: (event: UiEvent) => void): () => void {
+    /** Follows events after `after` (null: from now on); the past comes at the reader's pace. The answer ends it. */
+    follow(after: number | null, reader: (event: UiEvent) => void, pace?: Pace): () => void {
       return core.feed.subscribe(after, {
+        pace,
         event: event => reader(eventView(core, event)),
         reset: seq => reader({ kind: 'reset', seq, at: clock.iso(clock.wall()) }),
       });

@@ -96,6 +96,22 @@ describe('the event stream', () => {
     });
   });
 
+  test('brings a long past to a reader that takes it, however much at once would be too much', async () => {
+    const { id, token } = await server.createWorker({ name: 'rig-long' });
+    const labels = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`label-${n}`, 'x'.repeat(60)]));
+    const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
+    const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 0, labels });
+    const { as_of_seq: start } = valueOf(await server.admin.call(queueApi.list, {}));
+    // Some 3 MB: each event carries the worker as it is now.
+    for (let n = 0; n < 600; n += 1)
+      await fetch(`${server.url}/api/workers/register`, { method: 'POST', headers, body });
+    const stream = await openStream('/api/events', { ...bearer(), 'last-event-id': String(start) });
+    const last = await server.submit({ config: {}, worker_labels: { no: 'such' } });
+    const events = eventsIn(await stream.until(new RegExp(`"job_id":"${last}".*\\n\\n`)));
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, n) => start + 1 + n));
+    expect(events.filter(event => event.kind === 'worker' && event.worker_id === id)).toHaveLength(600);
+  });
+
   test.each(['-1', '1e99', 'abc', '999999999', ''])(
     'answers a Last-Event-ID of "%s" with a reset',
     async id => {

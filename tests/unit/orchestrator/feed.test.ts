@@ -19,6 +19,13 @@ function makeFeed({ first = 1, last = 0 } = {}) {
   return {
     ...feed,
     logged,
+    /** Events up to this one are too old. */
+    forget(seq: number): void {
+      kept.splice(
+        0,
+        kept.findIndex(event => event.seq > seq),
+      );
+    },
     /** As a transaction does: stored first, told after. */
     happen(): void {
       const event = makeEvent((kept.at(-1)?.seq ?? 0) + 1);
@@ -102,6 +109,87 @@ describe('a reader', () => {
     feed.happen();
     expect(leaving.seen).toEqual([1]);
     expect(staying.seen).toEqual([1, 2]);
+  });
+});
+
+describe('a reader that is full', () => {
+  /** Has room for three at a time. */
+  function makeSlowReader() {
+    const reader = makeReader();
+    const waiting: (() => void)[] = [];
+    let room = 3;
+    return {
+      seen: reader.seen,
+      reset: reader.reset,
+      event(event: Parameters<FeedReader['event']>[0]): void {
+        reader.event(event);
+        room -= 1;
+      },
+      pace: { isFull: () => room <= 0, onRoom: (run: () => void) => void waiting.push(run) },
+      /** How many wait for that. */
+      drain(): number {
+        room = 3;
+        const due = waiting.splice(0);
+        for (const run of due) run();
+        return due.length;
+      },
+    };
+  }
+
+  test('gets the past in portions, then what came meanwhile and what comes, without gap or repeat', () => {
+    const feed = makeFeed({ last: 5 });
+    const reader = makeSlowReader();
+    feed.subscribe(0, reader);
+    feed.happen();
+    expect(reader.seen).toEqual(range(1, 3));
+    expect(reader.drain()).toBe(1);
+    expect(reader.seen).toEqual(range(1, 6));
+    feed.happen();
+    expect(reader.seen).toEqual(range(1, 6));
+    expect(reader.drain()).toBe(1);
+    // From here on it is told at once: whoever takes nothing then is cut off by those who carry it.
+    for (let n = 0; n < 5; n += 1) feed.happen();
+    expect(reader.seen).toEqual(range(1, 12));
+    expect(reader.drain()).toBe(0);
+  });
+
+  test('is reset when the rest of the past is gone meanwhile', () => {
+    const feed = makeFeed({ last: 10 });
+    const reader = makeSlowReader();
+    feed.subscribe(0, reader);
+    feed.forget(8);
+    reader.drain();
+    expect(reader.seen).toEqual([1, 2, 3, 'reset 10']);
+  });
+
+  test('and ends meanwhile, gets nothing more', () => {
+    const feed = makeFeed({ last: 10 });
+    const reader = makeSlowReader();
+    const end = feed.subscribe(0, reader);
+    end();
+    reader.drain();
+    feed.happen();
+    expect(reader.seen).toEqual([1, 2, 3]);
+  });
+
+  test('and fails meanwhile, is logged and gets nothing more', () => {
+    const feed = makeFeed({ last: 10 });
+    const reader = makeSlowReader();
+    const broken = new Error('socket closed');
+    let isBroken = false;
+    feed.subscribe(0, {
+      ...reader,
+      event(event) {
+        if (isBroken) throw broken;
+        reader.event(event);
+      },
+    });
+    isBroken = true;
+    reader.drain();
+    isBroken = false;
+    feed.happen();
+    expect(reader.seen).toEqual([1, 2, 3]);
+    expect(feed.logged).toEqual([['feed.reader_failed', { cause: broken }]]);
   });
 });
 
