@@ -53,6 +53,8 @@ export default defineConfig({
       suite('rules', 60_000),
       suite('contract', 15_000),
       suite('integration', 30_000),
+      // Fleets of processes: more at once would only wait for each other.
+      { test: { ...suite('faults', 70_000).test, maxConcurrency: 2 } },
     ],
     coverage: {
       provider: 'v8',

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { Failpoint } from '../support/failpoint.ts';
+import type { Resources } from '../support/invariants.ts';
+import { eventually } from '../support/notices.ts';
+import { descriptorsOf, memoryOf, signal } from '../support/own-processes.ts';
+import { type Program, root, startProgram } from '../support/processes.ts';
+
+/** T of all fault tests: every other span follows from it. */
+export const timeoutS = 4;
+
+export interface StartOptions {
+  readonly failpoint?: Failpoint;
+  /** Further flags. */
+  readonly args?: readonly string[];
+}
+
+/** The orchestrator under test: one folder and one port, any number of processes one after the other. */
+export interface BenchServer {
+  readonly url: string;
+  readonly dataDir: string;
+  readonly databaseFile: string;
+  readonly adminToken: string;
+  readonly pid: number;
+  isOwn(pid: number): boolean;
+  /** What all its processes said. */
+  lines(): readonly string[];
+  /** Starts a process, and waits until it takes calls; throws with what it said when it ends instead. */
+  start(options?: StartOptions): Promise<void>;
+  /** Starts a process and waits for nothing. */
+  launch(options?: StartOptions): Program;
+  /** Starts another orchestrator on the same folder, which is none of this server's processes. */
+  rival(): Program;
+  /** SIGKILL, and waits for its end. */
+  die(): Promise<void>;
+  /** Waits until the process ended by itself. */
+  ended(): Program['exited'];
+  /** Of the process that was started last. */
+  readonly said: Program['said'];
+  readonly kill: Program['kill'];
+  /** Of the first process, before anybody called. */
+  readonly baseline: Resources;
+  resources(): Resources;
+}
+
+export interface ServerParts {
+  readonly dataDir: string;
+  readonly port: number;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export function createBenchServer({ dataDir, port, env }: ServerParts): BenchServer {
+  const programs: Program[] = [];
+  let baseline: Resources | null = null;
+  const current = (): Program => {
+    const program = programs.at(-1);
+    if (program === undefined) throw new Error('the server has not been started');
+    return program;
+  };
+  const command = (ownPort: number, preload: readonly string[] = []): readonly string[] => [
+    process.execPath,
+    ...preload,
+    join(root, 'main/cli.ts'),
+    'server',
+    '--port',
+    String(ownPort),
+    '--data-dir',
+    dataDir,
+    '--heartbeat-timeout',
+    String(timeoutS),
+    '--json',
+  ];
+  const launch = ({ failpoint, args = [] }: StartOptions = {}): Program => {
+    const preload = failpoint === undefined ? [] : ['--import', failpoint.preload];
+    const program = startProgram([...command(port, preload), ...args], {
+      env: { ...env, ...failpoint?.env },
+    });
+    programs.push(program);
+    return program;
+  };
+  const resources = (): Resources => ({
+    descriptors: descriptorsOf(current().pid),
+    memory: memoryOf(current().pid),
+  });
+  return {
+    url: `http://127.0.0.1:${port}`,
+    dataDir,
+    databaseFile: join(dataDir, 'trainyard.db'),
+    get adminToken() {
+      return readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
+    },
+    get pid() {
+      return current().pid;
+    },
+    isOwn: pid => programs.some(program => program.pid === pid),
+    lines: () => programs.flatMap(({ lines }) => lines),
+    launch,
+    rival: () => startProgram(command(0), { env }),
+    async start(options) {
+      await launch(options).said(/^\{"ready":true/);
+      baseline ??= resources();
+    },
+    async die() {
+      signal(current().pid, 'SIGKILL');
+      await current().exited;
+    },
+    ended: () => current().exited,
+    kill: name => void signal(current().pid, name),
+    said: pattern => current().said(pattern),
+    get baseline() {
+      if (baseline === null) throw new Error('the server was never ready');
+      return baseline;
+    },
+    resources,
+  };
+}
+
+/**
+ * A port that stays this server's while it is down: outside of the range from which the system takes ports for
+ * outgoing connections, so that no retry of an agent can happen to sit on it, or to reach itself.
+ */
+export async function stablePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const probe = createServer();
+    const free = await new Promise<boolean>(resolve => {
+      probe.once('error', () => resolve(false));
+      probe.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!free) continue;
+    await new Promise(resolve => probe.close(resolve));
+    return port;
+  }
+}
+
+/** Descriptors of those who left are closed by and by. */
+export const untilCalm = (server: BenchServer): Promise<true> =>
+  eventually(
+    'the end of all connections',
+    () => server.resources().descriptors.length <= server.baseline.descriptors.length,
+    5_000,
+  );

@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type AdminCalls, createAdminCalls } from '../support/admin-calls.ts';
+import { type ChaosProxy, startChaosProxy } from '../support/chaos-proxy.ts';
+import { argvOf, killProcessesOf, ownerVariable, processesOf, signal } from '../support/own-processes.ts';
+import { startStreamRecord, type StreamRecord } from '../support/stream-record.ts';
+import { createTrainerRecord, type StubConfig, type TrainerRecord } from '../support/trainer-record.ts';
+import { type AgentOptions, createRig, type Rig } from './bench-rig.ts';
+import { type BenchServer, createBenchServer, stablePort } from './bench-server.ts';
+
+export type { Rig } from './bench-rig.ts';
+
+export interface BenchJob {
+  readonly id: string;
+  /** Lets its trainer end: the one with this pid, or that of every attempt. */
+  finish(pid?: number): void;
+}
+
+/** A small fleet of real processes, and everything that there is to know of it from the outside. */
+export interface Bench {
+  readonly folder: string;
+  readonly server: BenchServer;
+  /** What it submits and creates is noted for the invariants. */
+  readonly admin: AdminCalls;
+  readonly events: StreamRecord;
+  readonly trainers: TrainerRecord;
+  readonly rigs: readonly Rig[];
+  /** What every program of this bench must have in its environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** A worker and its agent, connected and ready for jobs. */
+  rig(name: string, options?: AgentOptions): Promise<Rig>;
+  /** Without an agent so far. */
+  rigWithoutAgent(name: string): Promise<Rig>;
+  /** A proxy that is closed with the bench. */
+  proxy(): Promise<ChaosProxy>;
+  /** A job whose trainer runs until `finish`, unless its config says otherwise; `on` binds it to a rig. */
+  submit(config?: StubConfig, more?: SubmitOptions): Promise<BenchJob>;
+  /** Notes a job whose submit was answered 200 elsewhere than in `submit`. */
+  accept(id: string): void;
+  /** The job's trainer has shown signs of life; the answer is its pid. */
+  running(job: BenchJob): Promise<number>;
+  /** Issues a new token; the old one must be dead from the answer on. Nobody is told of the new one. */
+  rotate(rig: Rig, body?: object): Promise<string>;
+  /** The job's worker is cut off for longer than it may be: two of its trainers may live at once. */
+  mayOverlap(job: BenchJob): void;
+  /** How somebody who is no process of its own goes: called once, before the server is judged, or at the end. */
+  onLeave(leave: () => void): void;
+  /** Everybody goes at once but the server: without a goodbye. */
+  leaveAll(): void;
+  readonly notes: BenchNotes;
+  close(): Promise<void>;
+}
+
+/** What the invariants need to know of what was done. */
+export interface BenchNotes {
+  readonly accepted: readonly string[];
+  readonly overlapping: ReadonlySet<string>;
+  /** By name. */
+  readonly secrets: ReadonlyMap<string, string>;
+  readonly oldTokens: readonly { readonly workerId: string; readonly token: string }[];
+  /** A value in the config of every job, which is for its trainer alone. */
+  readonly canary: string;
+  /** Arguments of every process that was seen, by pid. */
+  readonly argv: ReadonlyMap<number, string>;
+  /** Sees who runs now. */
+  noteArgv(): void;
+}
+
+export interface SubmitOptions {
+  readonly on?: Rig;
+  readonly [field: string]: unknown;
+}
+
+export async function openBench(): Promise<Bench> {
+  const folder = mkdtempSync(join(tmpdir(), 'trainyard-faults-'));
+  const env = { [ownerVariable]: folder, NODE_COMPILE_CACHE: join(tmpdir(), 'compile-cache') };
+  const server = createBenchServer({ dataDir: join(folder, 'data'), port: await stablePort(), env });
+  const notes = {
+    accepted: [] as string[],
+    overlapping: new Set<string>(),
+    secrets: new Map<string, string>(),
+    oldTokens: [] as { workerId: string; token: string }[],
+    canary: `canary-${randomBytes(12).toString('hex')}`,
+    argv: new Map<number, string>(),
+    noteArgv(): void {
+      for (const pid of processesOf(folder)) notes.argv.set(pid, argvOf(pid));
+    },
+  };
+  const admin = noting(
+    createAdminCalls(
+      () => server.url,
+      () => server.adminToken,
+    ),
+    notes,
+  );
+  const started = (): string | null => (server.lines().length === 0 ? null : server.url);
+  const events = startStreamRecord({ url: started, token: () => server.adminToken });
+  const trainers = createTrainerRecord(join(folder, 'trainers.jsonl'));
+  const rigs: Rig[] = [];
+  const proxies: ChaosProxy[] = [];
+  const leavings: (() => void)[] = [];
+  mkdirSync(server.dataDir, { mode: 0o700 });
+
+  const proxy = async (): Promise<ChaosProxy> => {
+    const opened = await startChaosProxy(() => server.url);
+    proxies.push(opened);
+    return opened;
+  };
+  const rigWithoutAgent = async (name: string): Promise<Rig> => {
+    const created = await admin.createWorker(name, { labels: { rig: name } });
+    const rig = createRig({
+      ...created,
+      name,
+      folder,
+      env,
+      trainerRecord: trainers.file,
+      proxy: await proxy(),
+    });
+    rigs.push(rig);
+    return rig;
+  };
+  const leaveAll = (): void => {
+    for (const leave of leavings.splice(0)) leave();
+    for (const pid of processesOf(folder)) if (!server.isOwn(pid)) signal(pid, 'SIGKILL');
+  };
+  return {
+    folder,
+    server,
+    admin,
+    events,
+    trainers,
+    rigs,
+    env,
+    notes,
+    proxy,
+    rigWithoutAgent,
+    async rig(name, options) {
+      const rig = await rigWithoutAgent(name);
+      rig.start(options);
+      await events.worker(rig.id, 'worker.connected');
+      return rig;
+    },
+    async submit(config = {}, { on, ...more } = {}) {
+      const go = join(folder, `go-${notes.accepted.length}`);
+      const until = config.run_ms === undefined && config.until === undefined ? { until: go } : {};
+      const labels = on === undefined ? {} : { worker_labels: { rig: on.name } };
+      const id = await admin.submit({
+        config: { ...until, ...config, canary: notes.canary },
+        ...labels,
+        ...more,
+      });
+      const end = config.until ?? go;
+      return { id, finish: pid => writeFileSync(pid === undefined ? end : `${end}.${pid}`, '') };
+    },
+    accept: id => void notes.accepted.push(id),
+    async running({ id }) {
+      const pid = await trainers.waitFor(
+        `a trainer of ${id}`,
+        record => record.runs(id).find(({ lines }) => lines.length > 1)?.pid,
+      );
+      notes.noteArgv();
+      return pid;
+    },
+    async rotate(rig, body) {
+      const answer = await admin.must('POST', `/api/admin/workers/${rig.id}/token`, body);
+      const { token } = answer as { readonly token: string };
+      notes.oldTokens.push({ workerId: rig.id, token: rig.token });
+      notes.secrets.set(`a rotated token of ${rig.name}`, token);
+      Object.assign(rig, { token });
+      return token;
+    },
+    mayOverlap: ({ id }) => void notes.overlapping.add(id),
+    onLeave: leave => void leavings.push(leave),
+    leaveAll,
+    async close() {
+      leaveAll();
+      events.close();
+      killProcessesOf(folder);
+      await Promise.all(proxies.map(each => each.close()));
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    },
+  };
+}
+
+interface WritableNotes {
+  readonly accepted: string[];
+  readonly secrets: Map<string, string>;
+}
+
+const noting = (calls: AdminCalls, notes: WritableNotes): AdminCalls => ({
+  ...calls,
+  async createWorker(name, more) {
+    const created = await calls.createWorker(name, more);
+    notes.secrets.set(`the token of ${name}`, created.token);
+    return created;
+  },
+  async submit(body) {
+    const id = await calls.submit(body);
+    notes.accepted.push(id);
+    return id;
+  },
+});

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { reports } from '../support/chaos-proxy.ts';
+import { untilDead } from '../support/own-processes.ts';
+import type { Bench, BenchJob } from './bench.ts';
+import { timeoutS } from './bench-server.ts';
+import type { Scenario } from './scenario.ts';
+import { reportsOf } from './steps.ts';
+
+const graceMs = (timeoutS * 1_000) / 4;
+/** For the way there, for looking whether the group is gone, and for a busy machine. */
+const slackMs = 2_000;
+
+const cancel = ({ admin }: Bench, job: BenchJob) => admin.call('POST', `/api/queue/${job.id}/cancel`);
+
+async function isCancelled(bench: Bench, job: BenchJob): Promise<void> {
+  await bench.events.job(job.id, 'job.cancelled');
+  // Said again, it is as before; a job that ended so is nobody's to change.
+  assert.partialDeepStrictEqual(await cancel(bench, job), { status: 200, body: { status: 'cancelled' } });
+}
+
+export const cancels: readonly Scenario[] = [
+  {
+    id: 'F16',
+    title: 'cancelled while pending, and between offer and claim: no trainer starts',
+    quick: false,
+    async run(bench) {
+      await bench.server.start();
+      const rig = await bench.rig('rig-1');
+      const nowhere = await bench.submit({}, { worker_labels: { rig: 'no-such-rig' } });
+      assert.partialDeepStrictEqual(await cancel(bench, nowhere), {
+        status: 200,
+        body: { status: 'cancelled' },
+      });
+      await isCancelled(bench, nowhere);
+
+      const letPass = rig.proxy.rule({ where: reports('starting'), fate: 'reset' });
+      const offered = await bench.submit();
+      await rig.proxy.waitFor('a claim', () => reportsOf(rig, offered, 'starting')[0]);
+      assert.partialDeepStrictEqual(await cancel(bench, offered), {
+        status: 200,
+        body: { status: 'cancelling' },
+      });
+      letPass();
+      await isCancelled(bench, offered);
+
+      const next = await bench.submit({ run_ms: 100 });
+      await bench.events.job(next.id, 'job.completed');
+      assert.equal(bench.trainers.runs().length, 1, 'trainers started');
+    },
+  },
+  {
+    id: 'F16',
+    title: 'cancelled while starting, and while cancelling: the trainer is dead within the grace',
+    quick: false,
+    async run(bench) {
+      await bench.server.start();
+      const rig = await bench.rig('rig-1');
+      rig.proxy.rule({ where: reports('running'), fate: 'reset' });
+      const job = await bench.submit({ ignore_sigterm: true });
+      const pid = await bench.running(job);
+      assert.equal((await bench.admin.job(job.id)).status, 'starting');
+      await cancel(bench, job);
+      assert.partialDeepStrictEqual(await cancel(bench, job), {
+        status: 200,
+        body: { status: 'cancelling' },
+      });
+      await untilDead(pid, graceMs + slackMs);
+      await isCancelled(bench, job);
+    },
+  },
+  {
+    id: 'F16',
+    title:
+      'cancelled while running, a trainer that is deaf to SIGTERM, with children: dead within the grace, all',
+    quick: true,
+    async run(bench) {
+      await bench.server.start();
+      await bench.rig('rig-1');
+      const job = await bench.submit({ ignore_sigterm: true, generations: 2 });
+      await bench.running(job);
+      await bench.events.job(job.id, 'job.running');
+      const group = await bench.trainers.waitFor('a child and a grandchild', record => {
+        const pids = new Set(record.lines().map(({ pid }) => pid));
+        return pids.size === 3 && [...pids];
+      });
+      const before = performance.now();
+      await cancel(bench, job);
+      await Promise.all(group.map(pid => untilDead(pid, graceMs + slackMs)));
+      const told = bench.trainers.lines().filter(({ kind }) => kind === 'term');
+      assert.deepEqual(new Set(told.map(({ pid }) => pid)), new Set(group), 'told by SIGTERM');
+      assert.ok(performance.now() - before > graceMs * 0.9, 'the grace was not given');
+      await isCancelled(bench, job);
+    },
+  },
+  {
+    id: 'F16',
+    title: 'cancelled while its worker is silent: stopped when it is back, and cancelled; not after its end',
+    quick: false,
+    async run(bench) {
+      await bench.server.start();
+      const rig = await bench.rig('rig-1');
+      const job = await bench.submit();
+      const pid = await bench.running(job);
+      rig.proxy.stall();
+      await bench.events.job(job.id, 'job.recovering');
+      assert.partialDeepStrictEqual(await cancel(bench, job), {
+        status: 200,
+        body: { status: 'cancelling' },
+      });
+      await rig.proxy.heal();
+      await untilDead(pid, graceMs + slackMs);
+      await isCancelled(bench, job);
+      const ended = await bench.submit({ run_ms: 100 });
+      await bench.events.job(ended.id, 'job.completed');
+      assert.partialDeepStrictEqual(await cancel(bench, ended), { status: 409, body: { code: 'job_final' } });
+    },
+  },
+];

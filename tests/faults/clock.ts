@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import type { Scenario } from './scenario.ts';
+import { orderedFailpoint } from './orders.ts';
+import { beats, endsUntouched } from './steps.ts';
+
+const hour = 3_600_000;
+/** Forward first: a clock that went back could hide what is due. */
+const jumps = [hour, -hour, 10 * 365.25 * 24 * hour];
+
+export const clocks: readonly Scenario[] = [
+  {
+    id: 'F20',
+    title: 'the clocks of orchestrator and agents jump by +1 h, -1 h and +10 years: no transition',
+    quick: false,
+    async run(bench) {
+      const clock = orderedFailpoint(bench, new URL('../support/failpoint-clock.ts', import.meta.url));
+      await bench.server.start({ failpoint: clock.failpoint });
+      const busy = await bench.rig('rig-1', { failpoint: clock.failpoint });
+      const idle = await bench.rig('rig-2', { failpoint: clock.failpoint });
+      // Longer than the test, and shorter than two of the jumps.
+      const job = await bench.submit({}, { on: busy, timeout_s: 600 });
+      const pid = await bench.running(job);
+      await bench.events.job(job.id, 'job.running');
+      // One that waits, for whatever looks at how long.
+      const waiting = await bench.submit({}, { worker_labels: { rig: 'no-such-rig' } });
+      const from = bench.events.events.length;
+      for (const jump of jumps) {
+        await Promise.all(
+          [bench.server, busy.agent, idle.agent].map(program => clock.give(String(jump), program)),
+        );
+        // Longer than T: whoever looks at deadlines has looked by then.
+        await Promise.all([beats(busy, 6), beats(idle, 6)]);
+      }
+      const changes = bench.events.events.slice(from).filter(({ type }) => type !== 'job.progress');
+      assert.deepEqual(changes, []);
+      await endsUntouched(bench, job, pid);
+      await bench.admin.must('POST', `/api/queue/${waiting.id}/cancel`);
+    },
+  },
+];

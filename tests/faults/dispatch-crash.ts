@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { failpoint, failpointLine } from '../support/failpoint.ts';
+import { readStored } from '../support/database-evidence.ts';
+import { reports } from '../support/chaos-proxy.ts';
+import type { Bench } from './bench.ts';
+import type { Scenario } from './scenario.ts';
+
+const commitPreload = new URL('../support/failpoint-commit.ts', import.meta.url);
+const offerPreload = new URL('../support/failpoint-offer.ts', import.meta.url);
+
+/** The server must have died by its failpoint, and by nothing else. */
+async function diedBy({ server }: Bench, what: string): Promise<void> {
+  assert.deepEqual(await server.ended(), { code: null, signal: 'SIGKILL' });
+  assert.ok(server.lines().includes(failpointLine(what)), `the failpoint "${what}" did not fire`);
+}
+
+async function endsAtFirstAttempt(bench: Bench, id: string): Promise<void> {
+  await bench.events.job(id, 'job.completed');
+  const job = await bench.admin.job(id);
+  assert.partialDeepStrictEqual(job, { status: 'completed', attempt: 1 });
+  assert.equal(job.attempts.length, 1);
+  assert.equal(bench.trainers.runs(id).length, 1, 'trainers started');
+}
+
+export const dispatchCrashes: readonly Scenario[] = [
+  {
+    id: 'F1',
+    title: 'the orchestrator dies before the dispatch is committed: the job is pending, and runs once',
+    quick: false,
+    async run(bench) {
+      const { server, events } = bench;
+      await server.start({ failpoint: failpoint(commitPreload, 'before') });
+      const rig = await bench.rigWithoutAgent('rig-1');
+      const job = await bench.submit({ run_ms: 100 });
+      rig.start();
+      await diedBy(bench, 'before the commit');
+      const stored = readStored(server.databaseFile);
+      assert.equal(stored.jobs.get(job.id), 'pending');
+      assert.deepEqual(stored.attempts, []);
+      await server.start();
+      await endsAtFirstAttempt(bench, job.id);
+      assert.equal(events.events.filter(({ type }) => type === 'job.dispatched').length, 1);
+    },
+  },
+  {
+    id: 'F1',
+    title: 'the orchestrator dies before a submit is committed: no answer, and no half of a job',
+    quick: false,
+    async run(bench) {
+      await bench.server.start({ failpoint: failpoint(commitPreload, 'before') });
+      await bench.rig('rig-1');
+      await assert.rejects(bench.submit({ run_ms: 100 }), { message: 'fetch failed' });
+      await diedBy(bench, 'before the commit');
+      const stored = readStored(bench.server.databaseFile);
+      assert.deepEqual([stored.jobs.size, stored.attempts.length], [0, 0]);
+      await bench.server.start();
+      const job = await bench.submit({ run_ms: 100 });
+      await endsAtFirstAttempt(bench, job.id);
+    },
+  },
+  {
+    id: 'F2',
+    title: 'the orchestrator dies between the dispatch and its frame: the same attempt is offered again',
+    quick: true,
+    async run(bench) {
+      const { server } = bench;
+      await server.start({ failpoint: failpoint(commitPreload, 'after') });
+      const rig = await bench.rigWithoutAgent('rig-1');
+      const job = await bench.submit({ run_ms: 100 });
+      rig.start();
+      await diedBy(bench, 'after the commit');
+      const { attempts, jobs } = readStored(server.databaseFile);
+      assert.equal(jobs.get(job.id), 'dispatched');
+      assert.ok(
+        rig.proxy.log.every(({ frames }) => frames.every(({ data }) => typeOf(data) !== 'job_submit')),
+      );
+      await server.start();
+      await endsAtFirstAttempt(bench, job.id);
+      const [only] = (await bench.admin.job(job.id)).attempts;
+      assert.equal(only?.attempt_id, attempts[0]?.id);
+    },
+  },
+  {
+    id: 'F3',
+    title: 'the orchestrator dies between the frame and its acknowledgement: registration acknowledges it',
+    quick: false,
+    async run(bench) {
+      const { server } = bench;
+      await server.start({ failpoint: failpoint(offerPreload, '') });
+      const rig = await bench.rigWithoutAgent('rig-1');
+      // Nothing but a registration may bring the news.
+      const letClaimsPass = rig.proxy.rule({ where: reports('starting'), fate: 'reset' });
+      const job = await bench.submit({ run_ms: 100 });
+      rig.start();
+      await diedBy(bench, 'after the offer');
+      const { attempts } = readStored(server.databaseFile);
+      await server.start();
+      const registration = await rig.proxy.waitFor('a registration that names the job', () =>
+        rig.proxy.calls('/register').find(({ body, answer }) => answer !== null && names(body, job.id)),
+      );
+      assert.partialDeepStrictEqual(registration.body, { current_attempt_id: attempts[0]?.id });
+      assert.partialDeepStrictEqual(registration.answer, {
+        status: 200,
+        body: { resume_job: { job_id: job.id } },
+      });
+      await bench.events.job(job.id, 'job.starting');
+      letClaimsPass();
+      await endsAtFirstAttempt(bench, job.id);
+    },
+  },
+];
+
+const typeOf = (data: unknown): unknown =>
+  typeof data === 'object' && data !== null && 'type' in data ? data.type : null;
+
+const names = (body: unknown, job: string): boolean =>
+  typeof body === 'object' && body !== null && 'current_job_id' in body && body.current_job_id === job;

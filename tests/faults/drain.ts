@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import { completeAtOnce, createLightWorker, type LightWorker } from '../support/light-worker.ts';
+import type { Bench } from './bench.ts';
+import type { Scenario } from './scenario.ts';
+
+const workerCount = 4;
+
+/** One job and one drain at the same moment: whichever wins, the drain stays, and no offer follows it. */
+async function round(bench: Bench, worker: LightWorker, n: number): Promise<void> {
+  const { admin, events } = bench;
+  const from = events.events.length;
+  const submit = (): Promise<string> => admin.submit({ config: {}, worker_labels: { rig: worker.id } });
+  const drain = (): Promise<unknown> => admin.must('POST', `/api/admin/workers/${worker.id}/drain`);
+  const [job] = n % 2 === 0 ? await Promise.all([submit(), drain()]) : await drainFirst(submit, drain);
+  // What a beat says is an observation: it ends no drain.
+  assert.equal((await worker.beat()).status, 200);
+  assert.equal((await admin.worker(worker.id)).status, 'draining');
+  await admin.must('POST', `/api/admin/workers/${worker.id}/undrain`);
+  await events.job(job, 'job.completed', from);
+}
+
+async function drainFirst(
+  submit: () => Promise<string>,
+  drain: () => Promise<unknown>,
+): Promise<readonly [string]> {
+  const drained = drain();
+  const job = await submit();
+  await drained;
+  return [job];
+}
+
+async function keepsDraining(bench: Bench, rounds: number): Promise<void> {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: workerCount });
+  bench.onLeave(() => agent.destroy());
+  await bench.server.start();
+  const work = async (): Promise<void> => {
+    const { id, token } = await bench.admin.createWorker('light');
+    const worker = createLightWorker({ url: bench.server.url, id, token, agent, onCommand: completeAtOnce });
+    bench.onLeave(() => worker.cut());
+    // Labelled with its own id, so that a job can be meant for it.
+    await worker.register({ labels: { rig: id } });
+    await worker.openStream();
+    await bench.events.worker(id, 'worker.connected');
+    for (let n = 0; n < rounds / workerCount; n += 1) await round(bench, worker, n);
+  };
+  await Promise.all(Array.from({ length: workerCount }, work));
+  const drained = bench.events.events.filter(({ type }) => type === 'worker.draining');
+  assert.equal(drained.length, rounds);
+}
+
+const keepsDrainingAgainst = (rounds: number): Scenario => ({
+  id: 'F17',
+  title: `a drain against a dispatch, ${rounds} times, with beats that say idle: no offer follows, it stays draining`,
+  quick: false,
+  run: bench => keepsDraining(bench, rounds),
+});
+
+export const drains: readonly Scenario[] = [keepsDrainingAgainst(500)];

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { failpoint } from '../support/failpoint.ts';
+import { z } from 'zod';
+import type { Bench } from './bench.ts';
+import type { Scenario } from './scenario.ts';
+import { eventsOf } from './steps.ts';
+
+/** So much faster do all programs live: waits of up to ten minutes belong to this fault. */
+const haste = 20;
+const hasty = failpoint(new URL('../support/failpoint-haste.ts', import.meta.url), String(haste));
+/** T in the programs' own seconds; 8 s of ours. */
+const timeoutS = 160;
+
+const Quarantined = z.looseObject({ quarantine: z.looseObject({}).nullable() });
+const isQuarantined = async ({ admin }: Bench, id: string): Promise<boolean> =>
+  Quarantined.parse(await admin.worker(id)).quarantine !== null;
+
+export const hopelessJobs: readonly Scenario[] = [
+  {
+    id: 'F26',
+    title: 'a job that kills every trainer at start: fails after its retries, and speaks against no worker',
+    quick: false,
+    async run(bench) {
+      await bench.server.start({ failpoint: hasty, args: ['--heartbeat-timeout', String(timeoutS)] });
+      const rigs = await Promise.all(['rig-1', 'rig-2'].map(name => bench.rig(name, { failpoint: hasty })));
+      const job = await bench.submit({ die_at_start: 'SIGKILL' }, { retry_on: ['trainer_signal'] });
+      await bench.events.job(job.id, 'job.failed');
+      const { attempts, cause } = await bench.admin.job(job.id);
+      assert.equal(cause, 'trainer_signal');
+      assert.equal(attempts.length, 4, 'the first attempt, and three retries');
+      assert.equal(bench.trainers.runs(job.id).length, 4, 'trainers started');
+      for (const { id } of rigs) assert.equal(await isQuarantined(bench, id), false);
+      const next = await Promise.all(rigs.map(on => bench.submit({ run_ms: 50 }, { on })));
+      for (const { id } of next) await bench.events.job(id, 'job.completed');
+    },
+  },
+  {
+    id: 'F26',
+    title:
+      'three such jobs on one worker: it is quarantined, tried again after ten minutes, and takes jobs again',
+    quick: false,
+    limitMs: 120_000,
+    async run(bench) {
+      const { events } = bench;
+      await bench.server.start({ failpoint: hasty, args: ['--heartbeat-timeout', String(timeoutS)] });
+      const rig = await bench.rig('rig-1', { failpoint: hasty });
+      for (let n = 0; n < 3; n += 1) {
+        const job = await bench.submit({ die_at_start: 'SIGSEGV' }, { on: rig });
+        await events.job(job.id, 'job.failed');
+      }
+      await events.worker(rig.id, 'worker.quarantined');
+      assert.equal(await isQuarantined(bench, rig.id), true);
+      const jobs = [
+        await bench.submit({ run_ms: 50 }, { on: rig }),
+        await bench.submit({ run_ms: 50 }, { on: rig }),
+      ];
+      const [trial] = jobs;
+      await events.job(trial?.id ?? '', 'job.completed', 0, 90_000);
+      await events.worker(rig.id, 'worker.unquarantined');
+      for (const { id } of jobs) await events.job(id, 'job.completed');
+      assert.equal(eventsOf(bench, ['worker.quarantined']).length, 1);
+    },
+  },
+];

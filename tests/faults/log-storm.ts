@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { argvOf, memoryOf, processesOf } from '../support/own-processes.ts';
+import type { StubConfig } from '../support/trainer-record.ts';
+import type { Bench, Rig } from './bench.ts';
+import type { Scenario } from './scenario.ts';
+import { endsUntouched, beats } from './steps.ts';
+
+const mib = 1_048_576;
+/** What a process that handles output may need at most: far less than the output. */
+const allowanceMib = 160;
+/** A log is two files of 32 MiB, with the end of a line each. */
+const logMib = 65;
+
+const guardsOf = ({ folder }: Bench): readonly number[] =>
+  processesOf(folder).filter(pid => / guard \//.test(argvOf(pid)));
+
+/** Looks at the memory of the agent and of all guards while `run` does something. */
+async function mostMemory(bench: Bench, rig: Rig, run: () => Promise<void>): Promise<number> {
+  let most = 0;
+  const timer = setInterval(() => {
+    for (const pid of [rig.agent.pid, ...guardsOf(bench)]) most = Math.max(most, memoryOf(pid));
+  }, 200);
+  try {
+    await run();
+  } finally {
+    clearInterval(timer);
+  }
+  return most / mib;
+}
+
+/** Bytes of the largest log that a run has left. */
+function logBytes(rig: Rig): number {
+  const sizes = readdirSync(rig.stateHome, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile() && /\.log(\.1)?$/.test(entry.name))
+    .map(entry => ({ folder: entry.parentPath, size: statSync(join(entry.parentPath, entry.name)).size }));
+  const sums = [...Map.groupBy(sizes, ({ folder }) => folder).values()].map(files =>
+    files.reduce((sum, { size }) => sum + size, 0),
+  );
+  return Math.max(0, ...sums);
+}
+
+const storm = (title: string, print: NonNullable<StubConfig['print']>): Scenario => ({
+  id: 'F27',
+  title: `${title}: agent and guard stay small, the beats go on, the job ends as it should`,
+  quick: false,
+  async run(bench) {
+    await bench.server.start();
+    const rig = await bench.rig('rig-1');
+    const job = await bench.submit({ print });
+    const pid = await bench.running(job);
+    const baseline = Math.max(memoryOf(rig.agent.pid), ...guardsOf(bench).map(memoryOf)) / mib;
+    const most = await mostMemory(bench, rig, async () => {
+      await bench.trainers.waitFor('the whole output', record =>
+        record.runs(job.id)[0]?.lines.some(({ kind }) => kind === 'printed'),
+      );
+      await beats(rig, 2);
+      await endsUntouched(bench, job, pid);
+    });
+    assert.ok(most < baseline + allowanceMib, `${most} MiB at most, after ${baseline} MiB before`);
+    const written = logBytes(rig);
+    assert.ok(written > Math.min(print.bytes, 16 * mib), `only ${written} bytes in the log`);
+    assert.ok(written < logMib * mib, `${written} bytes in the log`);
+    const silent = ['worker.offline', 'worker.stream_closed', 'job.recovering'];
+    assert.deepEqual(
+      bench.events.events.filter(({ type }) => silent.includes(type)),
+      [],
+    );
+  },
+});
+
+const perSecond = 20 * mib;
+
+export const logStorms: readonly Scenario[] = [
+  storm('100 MB of lines at 20 MB/s', { kind: 'lines', bytes: 100 * mib, bytes_per_s: perSecond }),
+  storm('a line of 50 MB', { kind: 'one_line', bytes: 50 * mib, bytes_per_s: perSecond }),
+  storm('40 MB of binary bytes', { kind: 'binary', bytes: 40 * mib, bytes_per_s: perSecond }),
+];

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { reports } from '../support/chaos-proxy.ts';
+import { readStored } from '../support/database-evidence.ts';
+import type { Scenario } from './scenario.ts';
+import { beats, endedUntouched, endsUntouched, fieldOf, reportsOf } from './steps.ts';
+
+export const lostAnswers: readonly Scenario[] = [
+  {
+    id: 'F13',
+    title: 'the answer to the claim of a job is lost: one process',
+    quick: true,
+    async run(bench) {
+      await bench.server.start();
+      const rig = await bench.rig('rig-1');
+      rig.proxy.rule({ where: reports('starting'), fate: 'reset_answer', times: 1 });
+      const job = await bench.submit();
+      const pid = await bench.running(job);
+      assert.deepEqual(
+        reportsOf(rig, job, 'starting').map(({ answer, delivered }) => [answer?.status, delivered]),
+        [
+          [200, false],
+          [200, true],
+        ],
+      );
+      await endsUntouched(bench, job, pid);
+    },
+  },
+  {
+    id: 'F13',
+    title: 'the answer to a completion is lost, then the orchestrator is killed: repeated until 200, one end',
+    quick: false,
+    async run(bench) {
+      const { server, events } = bench;
+      await server.start();
+      const rig = await bench.rig('rig-1');
+      const job = await bench.submit();
+      const pid = await bench.running(job);
+      rig.proxy.rule({ where: reports('completed'), fate: 'reset_answer', times: 1 });
+      const letPass = rig.proxy.rule({ where: reports('completed'), fate: 'reset' });
+      job.finish();
+      await rig.proxy.waitFor('the answer', () => reportsOf(rig, job, 'completed')[0]?.answer);
+      await server.die();
+      assert.equal(readStored(server.databaseFile).jobs.get(job.id), 'completed');
+      // Whatever names the job would be told that it has ended, and nothing would be left to say.
+      const silencing = ['/register', '/heartbeat'].map(call => rig.proxy.rule({ call, fate: 'reset' }));
+      await server.start();
+      letPass();
+      const last = await rig.proxy.waitFor('an answer that arrives', () =>
+        reportsOf(rig, job, 'completed').find(({ delivered }) => delivered),
+      );
+      assert.partialDeepStrictEqual(last.answer, { status: 200, body: { success: true, duplicate: true } });
+      for (const takeBack of silencing) takeBack();
+      await endedUntouched(bench, job, pid);
+      assert.equal(events.events.filter(({ type }) => type === 'job.completed').length, 1);
+      // Answered for good: it is not said again.
+      await beats(rig, 2);
+      assert.equal(reportsOf(rig, job, 'completed').at(-1), last);
+    },
+  },
+  {
+    id: 'F14',
+    title: 'every POST of the agent arrives twice, and again when the next job runs: replays change nothing',
+    quick: false,
+    async run(bench) {
+      await bench.server.start();
+      const rig = await bench.rigWithoutAgent('rig-1');
+      rig.proxy.rule({ call: 'POST ', fate: 'duplicate' });
+      rig.start();
+      await bench.events.worker(rig.id, 'worker.connected');
+      const first = await bench.submit();
+      await endsUntouched(bench, first, await bench.running(first));
+      // While nothing runs, even an old introduction is just another one.
+      await beats(rig, 1);
+      const old = [...rig.proxy.calls('POST ')];
+      for (const call of old) await rig.proxy.replay(call);
+      await beats(rig, 1);
+
+      const second = await bench.submit();
+      const pid = await bench.running(second);
+      await bench.events.job(second.id, 'job.running');
+      const from = bench.events.events.length;
+      for (const call of old.filter(({ path }) => !path.endsWith('/register'))) {
+        const { status, body } = await rig.proxy.replay(call);
+        const isReport = call.path.includes('/job/');
+        const expected = fieldOf(call.body, 'status') === 'completed' ? 200 : 409;
+        if (isReport) assert.equal(status, expected, `${call.text} replayed: ${JSON.stringify(body)}`);
+      }
+      await beats(rig, 2);
+      const changes = bench.events.events.slice(from).filter(({ type }) => type !== 'job.progress');
+      assert.deepEqual(changes, []);
+      await endsUntouched(bench, second, pid);
+    },
+  },
+];

@@ -1,0 +1,27 @@
+import { mkdtempSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Failpoint, failpoint, failpointLine, orderSignal } from '../support/failpoint.ts';
+import type { Program } from '../support/processes.ts';
+import type { Bench } from './bench.ts';
+
+/** A failpoint that takes orders while its program runs. */
+export interface Ordered {
+  readonly failpoint: Failpoint;
+  /** Resolves when the program has said that it obeys. */
+  give(order: string, program: Pick<Program, 'kill' | 'said'>): Promise<void>;
+}
+
+export function orderedFailpoint({ folder }: Bench, preload: URL): Ordered {
+  const file = join(mkdtempSync(join(folder, 'orders-')), 'order');
+  return {
+    failpoint: failpoint(preload, file),
+    async give(order, program) {
+      // Whole at once: another program may be reading the order that it was given.
+      const written = join(mkdtempSync(join(folder, 'orders-')), 'order');
+      writeFileSync(written, order);
+      renameSync(written, file);
+      program.kill(orderSignal);
+      await program.said(new RegExp(`^${failpointLine(order)}$`));
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { untilDead } from '../support/own-processes.ts';
+import type { Bench } from './bench.ts';
+import type { Scenario } from './scenario.ts';
+import {
+  beats,
+  endedUntouched,
+  endsElsewhere,
+  endsUntouched,
+  eventsOf,
+  isToldToStop,
+  reportsOf,
+} from './steps.ts';
+
+/** A job at work on one of two rigs; the other one is idle. */
+async function oneOfTwoAtWork(bench: Bench) {
+  await bench.server.start();
+  const rig = await bench.rig('rig-1');
+  const job = await bench.submit();
+  const pid = await bench.running(job);
+  await bench.events.job(job.id, 'job.running');
+  const other = await bench.rig('rig-2');
+  return { rig, other, job, pid };
+}
+
+export const partitions: readonly Scenario[] = [
+  {
+    id: 'F10',
+    title: 'a partition shorter than takeover, which TCP outlives: the job goes on untouched',
+    quick: false,
+    async run(bench) {
+      const { rig, job, pid } = await oneOfTwoAtWork(bench);
+      rig.proxy.stall();
+      const lost = await bench.events.job(job.id, 'job.recovering');
+      await rig.proxy.heal();
+      await bench.events.job(job.id, 'job.running', lost);
+      await endsUntouched(bench, job, pid);
+      assert.deepEqual(eventsOf(bench, ['job.requeued']), []);
+    },
+  },
+  {
+    id: 'F10',
+    title: 'a partition that takes every connection with it, for an instant: the job goes on untouched',
+    quick: false,
+    async run(bench) {
+      const { rig, job, pid } = await oneOfTwoAtWork(bench);
+      rig.proxy.refuse();
+      rig.proxy.cut();
+      await bench.events.worker(rig.id, 'worker.stream_closed');
+      const from = bench.events.events.length;
+      await rig.proxy.heal();
+      await bench.events.worker(rig.id, 'worker.connected', from);
+      await endsUntouched(bench, job, pid);
+      assert.deepEqual(eventsOf(bench, ['job.requeued']), []);
+    },
+  },
+  {
+    id: 'F10',
+    title: 'a partition longer than takeover, then all that was said comes late: superseded and stopped',
+    quick: false,
+    async run(bench) {
+      const { rig, other, job, pid } = await oneOfTwoAtWork(bench);
+      bench.mayOverlap(job);
+      rig.proxy.stall();
+      await endsElsewhere(bench, job, other);
+      await rig.proxy.heal();
+      await isToldToStop(bench, rig, job, pid);
+    },
+  },
+  {
+    id: 'F10',
+    title: 'a partition longer than takeover, in which all is lost: superseded and stopped',
+    quick: false,
+    async run(bench) {
+      const { rig, other, job, pid } = await oneOfTwoAtWork(bench);
+      bench.mayOverlap(job);
+      rig.proxy.blackhole();
+      await endsElsewhere(bench, job, other);
+      await rig.proxy.heal();
+      await isToldToStop(bench, rig, job, pid);
+    },
+  },
+  ...['blackhole' as const, 'SIGSTOP' as const].map(
+    (fault): Scenario => ({
+      id: 'F10',
+      title: `${fault} for longer than takeover, of a job that asks to be stopped: dead before the next one starts`,
+      quick: false,
+      async run(bench) {
+        await bench.server.start();
+        const rig = await bench.rig('rig-1');
+        const job = await bench.submit({ ignore_sigterm: true }, { on_lost_contact: 'stop' });
+        const pid = await bench.running(job);
+        await bench.events.job(job.id, 'job.running');
+        const other = await bench.rig('rig-2');
+        if (fault === 'blackhole') rig.proxy.blackhole();
+        else rig.signal('SIGSTOP');
+        // That the two don't overlap is judged by I12.
+        await endsElsewhere(bench, job, other);
+        await untilDead(pid);
+        if (fault === 'blackhole') await rig.proxy.heal();
+        else rig.signal('SIGCONT');
+        await beats(rig, 2);
+        assert.equal((await bench.admin.worker(rig.id)).status, 'idle');
+      },
+    }),
+  ),
+  {
+    id: 'F11',
+    title: 'a job ends inside a partition, before takeover: its completion is accepted',
+    quick: false,
+    async run(bench) {
+      const { rig, job, pid } = await oneOfTwoAtWork(bench);
+      rig.proxy.stall();
+      job.finish();
+      await untilDead(pid);
+      await rig.proxy.waitFor('its report', () => reportsOf(rig, job, 'completed')[0]);
+      await bench.events.job(job.id, 'job.recovering');
+      await rig.proxy.heal();
+      await bench.events.job(job.id, 'job.completed');
+      await endedUntouched(bench, job, pid);
+    },
+  },
+];

@@ -1,0 +1,54 @@
+import { type Bench, openBench } from './bench.ts';
+import { conclude } from './conclude.ts';
+import type { Scenario } from './scenario.ts';
+import { keepLogs, storyOf } from './story.ts';
+
+export interface Performance {
+  readonly scenario: Scenario;
+  readonly ms: number;
+  /** Invariants that had something to judge, and hold. */
+  readonly held: readonly string[];
+  /** Why it does not hold, with what everybody said last; null when it holds. */
+  readonly failure: string | null;
+}
+
+const defaultLimitMs = 60_000;
+
+/**
+ * Runs a scenario on a bench of its own, and judges it by its own word and by the invariants. What was said and written
+ * is kept in `logs`, if that is given, when something does not hold. Never throws.
+ */
+export async function perform(scenario: Scenario, logs: string | null = null): Promise<Performance> {
+  const startedAt = performance.now();
+  const bench = await openBench();
+  let held: readonly string[] = [];
+  let failure: string | null = null;
+  try {
+    held = await within(scenario.limitMs ?? defaultLimitMs, () => judged(scenario, bench));
+  } catch (cause) {
+    failure = `${textOf(cause)}\n${storyOf(bench)}`;
+    if (logs !== null) keepLogs(bench, failure, logs);
+  }
+  await bench.close();
+  return { scenario, ms: performance.now() - startedAt, held, failure };
+}
+
+async function judged(scenario: Scenario, bench: Bench): Promise<readonly string[]> {
+  await scenario.run(bench);
+  const { held, broken } = await conclude(bench);
+  if (broken.length === 0) return held;
+  throw new Error(`These do not hold:\n${broken.slice(0, 20).join('\n')}`);
+}
+
+async function within<T>(limitMs: number, run: () => Promise<T>): Promise<T> {
+  const limit = Promise.withResolvers<never>();
+  const timer = setTimeout(() => limit.reject(new Error(`not done within ${limitMs} ms`)), limitMs);
+  try {
+    return await Promise.race([run(), limit.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const textOf = (cause: unknown): string =>
+  cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);

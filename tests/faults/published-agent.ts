@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { startV1Agent, type V1Agent } from '../support/v1-agent.ts';
+import { createManualRun, scriptedTrainer, type V1Trainer } from '../support/v1-trainer.ts';
+import type { Bench } from './bench.ts';
+import type { Scenario } from './scenario.ts';
+
+const agentCount = 10;
+
+/** SimpleTuner's published agents, as CONTRACT.md, section 3 has seen them behave. */
+async function startFleet(bench: Bench, trainer: V1Trainer): Promise<readonly V1Agent[]> {
+  const { server, admin, events } = bench;
+  await server.start();
+  return Promise.all(
+    Array.from({ length: agentCount }, async (_, n) => {
+      const name = `host-${n}`;
+      const { id, token } = await admin.createWorker(name, { labels: { rig: name } });
+      const agent = startV1Agent({
+        url: server.url,
+        token,
+        name,
+        persistent: true,
+        trainer,
+        heartbeatMs: 1_000,
+      });
+      bench.onLeave(() => void agent.kill());
+      await events.worker(id, 'worker.connected');
+      return agent;
+    }),
+  );
+}
+
+/** An offer that the agent dropped may have been taken back; nothing may have counted as a failure. */
+async function endsAs(bench: Bench, id: string, status: string): Promise<void> {
+  await bench.events.event(
+    `the end of ${id}`,
+    event => event.job_id === id && /^job\.(completed|failed|cancelled)$/.test(event.type),
+  );
+  const job = await bench.admin.job(id);
+  assert.equal(job.status, status, `${id}: ${job.error_message}`);
+  const outcomes = job.attempts.map(({ outcome }) => outcome).slice(0, -1);
+  assert.deepEqual(
+    outcomes.filter(outcome => outcome !== 'withdrawn'),
+    [],
+    `earlier attempts of ${id}`,
+  );
+}
+
+/** Prints every 30 ms until it is stopped; without output the agent would hear nothing. */
+const chatty: V1Trainer = job => {
+  const run = createManualRun(job);
+  const timer = setInterval(() => (run.exitCode() === null ? run.print('step') : clearInterval(timer)), 30);
+  return run;
+};
+
+const short = scriptedTrainer({ lines: ['step 1'] });
+
+const isLong = (config: unknown): boolean =>
+  typeof config === 'object' && config !== null && 'kind' in config && config.kind === 'long';
+
+const afterCompletion = (count: number): Scenario => ({
+  id: 'F15',
+  title: `the next job right after a completion, ${count} times, to published agents: none lost, none falsely failed`,
+  quick: false,
+  async run(bench) {
+    await startFleet(bench, short);
+    const jobs = await Promise.all(Array.from({ length: count }, () => bench.admin.submit({ config: {} })));
+    for (const id of jobs) await endsAs(bench, id, 'completed');
+  },
+});
+
+export const publishedAgents: readonly Scenario[] = [
+  afterCompletion(200),
+  {
+    id: 'F15',
+    title:
+      'the next job right after a cancel, 100 times, to published agents: none lost, none falsely failed',
+    quick: false,
+    async run(bench) {
+      const agents = await startFleet(bench, job => (isLong(job.config) ? chatty : short)(job));
+      const { admin, events } = bench;
+      const round = async (agent: V1Agent, name: string): Promise<void> => {
+        const on = { worker_labels: { rig: name } };
+        const long = await admin.submit({ config: { kind: 'long' }, ...on });
+        const next = await admin.submit({ config: { kind: 'short' }, ...on });
+        await agent.events.waitFor('trainerLine', line => line.jobId === long);
+        await events.job(long, 'job.running');
+        await admin.must('POST', `/api/queue/${long}/cancel`);
+        await endsAs(bench, long, 'cancelled');
+        await endsAs(bench, next, 'completed');
+      };
+      const rounds = async (agent: V1Agent, n: number): Promise<void> => {
+        for (let count = 0; count < 100 / agentCount; count += 1) await round(agent, `host-${n}`);
+      };
+      await Promise.all(agents.map(rounds));
+    },
+  },
+];

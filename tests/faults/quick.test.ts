@@ -1,0 +1,24 @@
+import { tmpdir } from 'node:os';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { reapAtEnd } from '../support/reaping.ts';
+import { perform } from './perform.ts';
+import { scenarios } from './scenarios.ts';
+
+const quick = scenarios.filter(scenario => scenario.quick);
+
+let reap = (): void => {};
+beforeAll(() => {
+  reap = reapAtEnd(`${tmpdir()}/trainyard-faults-`);
+});
+afterAll(() => reap());
+
+/** The rest takes minutes: `npm run faults`. */
+describe.concurrent('a fault', () => {
+  test.each(quick.map(scenario => [`${scenario.id}: ${scenario.title}`, scenario] as const))(
+    '%s',
+    async (_, scenario) => {
+      const { failure } = await perform(scenario);
+      expect(failure ?? 'held').toBe('held');
+    },
+  );
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Bench } from './bench.ts';
+import { timeoutS } from './bench-server.ts';
+import type { Scenario } from './scenario.ts';
+import { beats, endsUntouched, eventsOf, fieldOf, trainersGoOn } from './steps.ts';
+
+const timeoutMs = timeoutS * 1_000;
+const names = (count: number): readonly string[] => Array.from({ length: count }, (_, n) => `rig-${n + 1}`);
+
+/** The server is killed while five jobs train, and comes back after a while. */
+async function resumesAll(bench: Bench, downMs: number): Promise<void> {
+  const { server, events } = bench;
+  await server.start();
+  const rigs = await Promise.all(names(5).map(name => bench.rig(name)));
+  const jobs = await Promise.all(rigs.map(on => bench.submit({}, { on })));
+  const pids = await Promise.all(jobs.map(bench.running));
+  await Promise.all(jobs.map(job => events.job(job.id, 'job.running')));
+  await server.die();
+  const killedAt = events.events.length;
+  await trainersGoOn(bench, downMs);
+  await server.start();
+  await Promise.all(rigs.map(rig => events.worker(rig.id, 'worker.connected', killedAt)));
+  for (const [n, rig] of rigs.entries()) {
+    const back = rig.proxy.calls('/register').findLast(({ answer }) => answer?.status === 200);
+    assert.equal(fieldOf(fieldOf(back?.answer?.body, 'resume_job'), 'job_id'), jobs[n]?.id, 'resume_job');
+  }
+  await Promise.all(jobs.map((job, n) => endsUntouched(bench, job, pids[n] ?? 0)));
+  assert.deepEqual(eventsOf(bench, ['job.requeued', 'job.failed']), []);
+}
+
+const kills = 20;
+const killEveryMs = 3_000;
+const jobCount = 100;
+const rigCount = 10;
+
+export const restarts: readonly Scenario[] = [
+  {
+    id: 'F4',
+    title: `kill -9 of the orchestrator every 3 s, ${kills} times, ${jobCount} jobs on ${rigCount} workers: each ends once`,
+    quick: false,
+    limitMs: 240_000,
+    async run(bench) {
+      const { server, events, trainers, admin } = bench;
+      await server.start();
+      await Promise.all(names(rigCount).map(name => bench.rig(name)));
+      // So long that the last of them end after the last kill.
+      const runMs = (kills * killEveryMs * rigCount) / jobCount;
+      await Promise.all(
+        Array.from({ length: jobCount }, (_, n) => bench.submit({ run_ms: runMs * (0.5 + (n % 10) / 10) })),
+      );
+      for (let n = 0; n < kills; n += 1) {
+        // The schedule of the fault itself: nothing is waited for.
+        await pause(killEveryMs);
+        await server.die();
+        await server.start();
+      }
+      for (const id of bench.notes.accepted) {
+        await events.event(
+          `the end of ${id}`,
+          it => it.job_id === id && it.type === 'job.completed',
+          0,
+          120_000,
+        );
+        const job = await admin.job(id);
+        const ends = events.events.filter(it => it.job_id === id && it.type === 'job.completed');
+        assert.equal(ends.length, 1, `results of ${id}`);
+        assert.equal(trainers.runs(id).length, 1, `trainers of ${id}`);
+        assert.equal(job.attempts.at(-1)?.outcome, 'completed');
+      }
+    },
+  },
+  {
+    id: 'F5',
+    title: 'kill -9 of the orchestrator with 5 jobs training, back at once: 5 go on with the same pids',
+    quick: false,
+    run: bench => resumesAll(bench, 0),
+  },
+  {
+    id: 'F5',
+    title: 'kill -9 of the orchestrator with 5 jobs training, back after 10 s: 5 go on with the same pids',
+    quick: false,
+    run: bench => resumesAll(bench, 10_000),
+  },
+  {
+    id: 'F6',
+    title: 'the orchestrator stands still for longer than T: nobody is declared offline because of it',
+    quick: false,
+    async run(bench) {
+      const { server, events } = bench;
+      await server.start();
+      const [busy, idle] = await Promise.all([bench.rig('rig-1'), bench.rig('rig-2')]);
+      const job = await bench.submit({}, { on: busy });
+      const pid = await bench.running(job);
+      await events.job(job.id, 'job.running');
+      // Else the first thing that it finds would be the calls that waited for it.
+      busy.proxy.stall('up');
+      idle.proxy.stall('up');
+      server.kill('SIGSTOP');
+      await trainersGoOn(bench, timeoutMs * 1.25);
+      server.kill('SIGCONT');
+      await trainersGoOn(bench, timeoutMs / 4);
+      await Promise.all([busy.proxy.heal(), idle.proxy.heal()]);
+      await Promise.all([beats(busy, 3), beats(idle, 3)]);
+      assert.deepEqual(eventsOf(bench, ['worker.offline', 'job.recovering', 'job.requeued']), []);
+      await endsUntouched(bench, job, pid);
+    },
+  },
+];

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startV1Agent } from '../support/v1-agent.ts';
+import { manualTrainer, scriptedTrainer } from '../support/v1-trainer.ts';
+import type { Bench, Rig } from './bench.ts';
+import type { Scenario } from './scenario.ts';
+import { beats, endsUntouched, eventsOf } from './steps.ts';
+
+/** The orchestrator closes it before it answers; the proxy hears of that through the system. */
+const atOnceMs = 500;
+
+async function atWork(bench: Bench, tokenFrom: 'file' | 'environment') {
+  await bench.server.start();
+  const rig = await bench.rig('rig-1', { tokenFrom });
+  const job = await bench.submit();
+  const pid = await bench.running(job);
+  await bench.events.job(job.id, 'job.running');
+  return { rig, job, pid };
+}
+
+const streamIsClosed = (rig: Rig): Promise<true> =>
+  rig.proxy.waitFor(
+    'the end of the stream',
+    () => rig.proxy.calls('GET /api/workers/stream').every(({ open }) => !open),
+    atOnceMs,
+  );
+
+/** A published agent at work on a job, in this process; its way leads through the rig's proxy. */
+async function publishedAtWork(bench: Bench) {
+  await bench.server.start();
+  const rig = await bench.rigWithoutAgent('host-1');
+  const trainers = manualTrainer();
+  const options = { url: rig.proxy.url, token: rig.token, persistent: true, heartbeatMs: 1_000 };
+  const agent = startV1Agent({ ...options, trainer: trainers.trainer });
+  bench.onLeave(() => void agent.kill());
+  await bench.events.worker(rig.id, 'worker.connected');
+  const job = await bench.submit();
+  const run = await trainers.run();
+  run.print('step 1');
+  await bench.events.job(job.id, 'job.running');
+  return { rig, options, agent, job, run };
+}
+
+export const rotations: readonly Scenario[] = [
+  {
+    id: 'F18',
+    title:
+      'a rotation during a job, with a token file: the stream is closed at once, the job is not interrupted',
+    quick: false,
+    async run(bench) {
+      const { rig, job, pid } = await atWork(bench, 'file');
+      const from = bench.events.events.length;
+      const token = await bench.rotate(rig);
+      await streamIsClosed(rig);
+      writeFileSync(rig.tokenFile, token);
+      await bench.events.worker(rig.id, 'worker.connected', from);
+      await beats(rig, 1);
+      await endsUntouched(bench, job, pid);
+      assert.deepEqual(eventsOf(bench, ['worker.offline', 'job.recovering', 'job.requeued']), []);
+    },
+  },
+  {
+    id: 'F18',
+    title:
+      'a rotation during a job, without a token file: the agent exits 3, the next one adopts the same pid',
+    quick: false,
+    async run(bench) {
+      const { rig, job, pid } = await atWork(bench, 'environment');
+      await bench.rotate(rig);
+      await streamIsClosed(rig);
+      assert.deepEqual(await rig.agent.exited, { code: 3, signal: null });
+      const from = bench.events.events.length;
+      rig.start({ tokenFrom: 'environment' });
+      await bench.events.worker(rig.id, 'worker.connected', from);
+      await endsUntouched(bench, job, pid);
+    },
+  },
+  {
+    id: 'F18',
+    title:
+      'a rotation during the job of a published agent: closed at once; it stops, and the job is tried again',
+    quick: false,
+    async run(bench) {
+      const { rig, options, agent, job, run } = await publishedAtWork(bench);
+      const token = await bench.rotate(rig);
+      await streamIsClosed(rig);
+      if (run.exitCode() === null) run.print('step 2');
+      assert.equal((await agent.events.waitFor('exited')).cause, 'unauthorized');
+      assert.deepEqual(run.signals, ['SIGTERM']);
+      const again = startV1Agent({ ...options, token, trainer: scriptedTrainer({ lines: ['step 1'] }) });
+      bench.onLeave(() => void again.kill());
+      await bench.events.job(job.id, 'job.completed');
+      const { attempts } = await bench.admin.job(job.id);
+      assert.partialDeepStrictEqual(attempts, [{ outcome: 'requeued' }, { outcome: 'completed' }]);
+    },
+  },
+  {
+    id: 'F18',
+    title:
+      'a rotation after the job of a published agent: the job is not interrupted, then the old token is dead',
+    quick: false,
+    async run(bench) {
+      const { rig, agent, job, run } = await publishedAtWork(bench);
+      // Such an agent beats only while its trainer prints.
+      const printing = setInterval(() => run.exitCode() === null && run.print('step'), 50);
+      bench.onLeave(() => clearInterval(printing));
+      await bench.rotate(rig, { mode: 'after_job' });
+      const from = agent.events.mark();
+      assert.equal((await agent.events.waitFor('heartbeatSent', undefined, from)).answerStatus, 200);
+      run.exit(0);
+      await bench.events.job(job.id, 'job.completed');
+      assert.equal((await bench.admin.job(job.id)).attempts.length, 1, 'attempts');
+      assert.equal((await agent.events.waitFor('exited')).cause, 'unauthorized');
+    },
+  },
+  {
+    id: 'F19',
+    title: 'a second agent with the same token: 409 and an alert, the incumbent is untouched',
+    quick: true,
+    async run(bench) {
+      const { rig, job, pid } = await atWork(bench, 'file');
+      const from = bench.events.events.length;
+      const via = await bench.proxy();
+      rig.start({ via, stateHome: mkdtempSync(join(bench.folder, 'state-other-')) });
+      const refused = await via.waitFor('an answer to the intruder', () => via.calls('/register')[0]?.answer);
+      assert.partialDeepStrictEqual(refused, { status: 409, body: { code: 'duplicate_registration' } });
+      await bench.events.worker(rig.id, 'worker.duplicate', from);
+      await beats(rig, 3);
+      assert.equal(rig.proxy.calls('GET /api/workers/stream').length, 1, 'streams of the incumbent');
+      assert.deepEqual(via.calls('GET /api/workers/stream'), []);
+      const told = ['worker.registered', 'worker.connected', 'worker.stream_closed', 'worker.offline'];
+      assert.deepEqual(eventsOf(bench, told, from), []);
+      await endsUntouched(bench, job, pid);
+    },
+  },
+];

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import type { Exchange } from '../support/chaos-proxy.ts';
+import { untilDead } from '../support/own-processes.ts';
+import type { Bench, BenchJob, Rig } from './bench.ts';
+
+/** A field of something that came over the wire; undefined when it has none of that name. */
+export function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
+}
+
+const answeredBeats = (rig: Rig): number =>
+  rig.proxy.calls('POST /api/workers/heartbeat').filter(({ answer }) => answer?.status === 200).length;
+
+/** Waits for further heartbeats of a rig that were answered: so that something had its chance to go wrong. */
+export async function beats(rig: Rig, count: number): Promise<void> {
+  const before = answeredBeats(rig);
+  await rig.proxy.waitFor(`${count} beats of ${rig.name}`, () => answeredBeats(rig) >= before + count);
+}
+
+/** Reports of this status, in the order in which they were sent. */
+export const reportsOf = (rig: Rig, job: BenchJob, status: string): readonly Exchange[] =>
+  rig.proxy.calls(`/job/${job.id}/status`).filter(({ body }) => fieldOf(body, 'status') === status);
+
+/** It ran to its end in its first attempt, with one trainer, and nobody else was asked. */
+export async function endsUntouched(bench: Bench, job: BenchJob, pid: number): Promise<void> {
+  job.finish();
+  await bench.events.job(job.id, 'job.completed');
+  await endedUntouched(bench, job, pid);
+}
+
+export async function endedUntouched(bench: Bench, job: BenchJob, pid: number): Promise<void> {
+  const { status, attempts } = await bench.admin.job(job.id);
+  assert.equal(status, 'completed');
+  assert.equal(attempts.length, 1, 'attempts');
+  assert.deepEqual(
+    bench.trainers.runs(job.id).map(run => run.pid),
+    [pid],
+    'pids of its trainers',
+  );
+}
+
+/** Waits until trainers that are running now have gone on for this long. */
+export async function trainersGoOn({ trainers }: Bench, ms: number): Promise<void> {
+  const from = trainers.lines().at(-1)?.at ?? 0;
+  await trainers.waitFor(`${ms} ms of training`, record => (record.lines().at(-1)?.at ?? 0) >= from + ms);
+}
+
+/** Events of these types since position `from`. */
+export const eventsOf = ({ events }: Bench, types: readonly string[], from = 0): readonly string[] =>
+  events.events
+    .slice(from)
+    .filter(({ type }) => types.includes(type))
+    .map(({ seq, type, worker_id: worker, job_id: job }) => `${seq} ${type} ${job ?? worker}`);
+
+/** The job's second attempt runs on this rig, to its end; what the first one's trainer does is its own matter. */
+export async function endsElsewhere(bench: Bench, job: BenchJob, other: Rig): Promise<void> {
+  const { pid } = await bench.trainers.waitFor('a second trainer', record =>
+    record.runs(job.id).find((run, n) => n > 0 && run.lines.length > 1),
+  );
+  job.finish(pid);
+  await bench.events.job(job.id, 'job.completed');
+  const { attempts } = await bench.admin.job(job.id);
+  assert.partialDeepStrictEqual(attempts, [
+    { outcome: 'given_up', cause: 'worker_lost' },
+    { outcome: 'completed', worker_id: other.id },
+  ]);
+}
+
+/** The former holder of a job that ended elsewhere is in contact again: it stops its trainer, and changes nothing. */
+export async function isToldToStop(bench: Bench, rig: Rig, job: BenchJob, pid: number): Promise<void> {
+  await untilDead(pid);
+  const own = bench.trainers.runs(job.id).find(run => run.pid === pid);
+  assert.ok(
+    own?.lines.some(({ kind }) => kind === 'term'),
+    'its trainer ended without being told',
+  );
+  const told = rig.proxy.log.filter(
+    ({ path, answer }) =>
+      fieldOf(answer?.body, 'abandon_job') === job.id ||
+      (answer?.status === 409 && path.includes(`/job/${job.id}/`)),
+  );
+  assert.ok(told.length > 0, 'no answer told the agent to stop');
+  await rig.proxy.waitFor('an idle beat', () =>
+    rig.proxy
+      .calls('/heartbeat')
+      .some(({ body, at }) => at > (told[0]?.at ?? 0) && fieldOf(body, 'status') === 'idle'),
+  );
+  assert.equal((await bench.admin.job(job.id)).status, 'completed');
+  assert.equal((await bench.admin.worker(rig.id)).current_job_id, null);
+}

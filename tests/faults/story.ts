@@ -1,0 +1,52 @@
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Bench } from './bench.ts';
+
+/** What a person needs to see first: the last events, and the last words of every program. */
+export function storyOf({ events, server, rigs, trainers }: Bench): string {
+  const told = events.events.slice(-40).map(event => {
+    const what = event.job_id ?? event.worker_id ?? '';
+    const on = event.job_id ? ` attempt ${event.attempt} on ${event.worker_id}` : '';
+    return `  ${event.seq} ${event.type} ${what}${on}`;
+  });
+  const ran = trainers
+    .runs()
+    .slice(-20)
+    .map(
+      ({ job, pid, startedAt, lastAt, ended }) =>
+        `  ${job} ${pid} ${startedAt}..${lastAt}${ended ? ' ended' : ''}`,
+    );
+  const said = (name: string, lines: readonly string[]): readonly string[] => [
+    `${name}:`,
+    ...lines.slice(-12).map(line => `  ${line.slice(0, 400)}`),
+  ];
+  return [
+    'events:',
+    ...told,
+    'trainers:',
+    ...ran,
+    ...said('server', server.lines()),
+    ...rigs.flatMap(rig => said(`${rig.name} (${rig.id})`, rig.lines())),
+  ].join('\n');
+}
+
+/** Everything that was said and written, for whoever looks into a failure. Tokens stay where they are. */
+export function keepLogs(bench: Bench, failure: string, folder: string): void {
+  const { events, server, rigs, trainers } = bench;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const keep = (name: string, lines: readonly string[]): void =>
+    writeFileSync(join(folder, name), `${lines.join('\n')}\n`);
+  const json = (values: readonly unknown[]): readonly string[] => values.map(value => JSON.stringify(value));
+  keep('failure.txt', [failure]);
+  keep('server.log', server.lines());
+  keep('events.jsonl', json(events.events));
+  for (const rig of rigs) {
+    keep(`${rig.name}.log`, rig.lines());
+    const calls = rig.proxy.log.map(({ headers: _headers, text: _text, ...call }) => call);
+    keep(`${rig.name}-calls.jsonl`, json(calls));
+  }
+  const files = ['', '-wal'].map(suffix => `${server.databaseFile}${suffix}`);
+  for (const file of [...files, trainers.file]) {
+    if (existsSync(file)) copyFileSync(file, join(folder, file.slice(file.lastIndexOf('/') + 1)));
+  }
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import type { Exchange } from '../support/chaos-proxy.ts';
+import type { Bench, Rig } from './bench.ts';
+import { timeoutS } from './bench-server.ts';
+import type { Scenario } from './scenario.ts';
+
+/** An agent gives a silent stream up after T/2, waits up to a second, and is given time for a busy machine. */
+const reconnectWithinMs = (timeoutS * 1_000) / 2 + 1_000 + 1_500;
+
+const streamsOf = (rig: Rig): readonly Exchange[] => rig.proxy.calls('GET /api/workers/stream');
+
+/** Breaks the stream of an idle rig; a job that comes then is delivered once, over a new stream. */
+async function isDeliveredOnce(bench: Bench, breakStream: (rig: Rig) => void): Promise<void> {
+  await bench.server.start();
+  const rig = await bench.rig('rig-1');
+  breakStream(rig);
+  const brokenAt = performance.now();
+  const job = await bench.submit({ run_ms: 100 });
+  await bench.events.job(job.id, 'job.completed');
+  const [, next] = streamsOf(rig);
+  const waitedMs = (next?.at ?? Number.POSITIVE_INFINITY) - brokenAt;
+  assert.ok(waitedMs < reconnectWithinMs, `a new stream after ${waitedMs} ms`);
+  assert.equal(bench.trainers.runs(job.id).length, 1, 'trainers started');
+  const { attempts } = await bench.admin.job(job.id);
+  // Offers into the void are taken back, which costs the job nothing.
+  const outcomes = attempts.map(({ outcome }) => outcome);
+  assert.equal(outcomes.pop(), 'completed');
+  assert.deepEqual(new Set(outcomes), new Set(outcomes.length > 0 ? ['withdrawn'] : []));
+}
+
+export const streamBreaks: readonly Scenario[] = [
+  {
+    id: 'F12',
+    title: 'a half-open stream, dead at the agent: it reconnects, and the command is delivered once',
+    quick: false,
+    run: bench => isDeliveredOnce(bench, rig => rig.proxy.halfOpen('client')),
+  },
+  {
+    id: 'F12',
+    title: 'a half-open stream, dead at the orchestrator: it reconnects, and the command is delivered once',
+    quick: false,
+    run: bench => isDeliveredOnce(bench, rig => rig.proxy.halfOpen('orchestrator')),
+  },
+  {
+    id: 'F12',
+    title: 'a reset in the middle of the frame of an offer: it is delivered once, in the same attempt',
+    quick: false,
+    async run(bench) {
+      let cut = Promise.resolve();
+      await isDeliveredOnce(bench, rig => {
+        cut = rig.proxy.resetInFrame('"type":"job_submit"');
+      });
+      await cut;
+      const [id = ''] = bench.notes.accepted;
+      assert.equal((await bench.admin.job(id)).attempts.length, 1, 'attempts');
+    },
+  },
+];

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { parseJson } from './chaos-proxy-exchange.ts';
+
+/** An answer as it came, whatever its status. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Headers;
+}
+
+const Attempt = z.looseObject({
+  attempt: z.number(),
+  attempt_id: z.string(),
+  worker_id: z.string(),
+  outcome: z.string().nullable(),
+  cause: z.string().nullable(),
+  exit_code: z.number().nullable(),
+  signal: z.string().nullable(),
+});
+
+/** What fault tests look at in a job; everything else in it is somebody else's matter. */
+export const Job = z.looseObject({
+  id: z.string(),
+  status: z.string(),
+  attempt: z.number(),
+  worker_id: z.string().nullable(),
+  cause: z.string().nullable(),
+  error_message: z.string().nullable(),
+  attempts: z.array(Attempt),
+});
+export type Job = z.output<typeof Job>;
+
+const Worker = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  status: z.string(),
+  status_reason: z.string().nullable(),
+  current_job_id: z.string().nullable(),
+});
+export type Worker = z.output<typeof Worker>;
+
+const Issued = z.object({ worker_id: z.string(), token: z.string() });
+const Submitted = z.looseObject({ job_id: z.string() });
+
+/** A person at the API, from outside: shapes are read loosely, because a fault test is no contract test. */
+export interface AdminCalls {
+  /** Throws only when there is no answer at all. */
+  call(method: string, path: string, body?: unknown): Promise<Answer>;
+  createWorker(name: string, more?: object): Promise<{ readonly id: string; readonly token: string }>;
+  submit(body: object): Promise<string>;
+  job(id: string): Promise<Job>;
+  worker(id: string): Promise<Worker>;
+  /** With what the call must answer; throws on any other status than 200. */
+  must(method: string, path: string, body?: unknown): Promise<unknown>;
+}
+
+const patienceMs = 10_000;
+
+export function createAdminCalls(url: () => string, token: () => string): AdminCalls {
+  const call: AdminCalls['call'] = async (method, path, body) => {
+    const answer = await fetch(new URL(path, url()), {
+      method,
+      redirect: 'error',
+      signal: AbortSignal.timeout(patienceMs),
+      headers: {
+        authorization: `Bearer ${token()}`,
+        // No connection stays behind: the server's descriptors are counted.
+        connection: 'close',
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    return { status: answer.status, body: parseJson(await answer.text()), headers: answer.headers };
+  };
+  const must: AdminCalls['must'] = async (method, path, body) => {
+    const answer = await call(method, path, body);
+    if (answer.status === 200) return answer.body;
+    throw new Error(`${method} ${path} was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  };
+  return {
+    call,
+    must,
+    async createWorker(name, more = {}) {
+      const issued = Issued.parse(await must('POST', '/api/admin/workers', { name, ...more }));
+      return { id: issued.worker_id, token: issued.token };
+    },
+    submit: async body => Submitted.parse(await must('POST', '/api/queue/submit', body)).job_id,
+    job: async id => Job.parse(await must('GET', `/api/queue/${id}`)),
+    worker: async id => Worker.parse(await must('GET', `/api/admin/workers/${id}`)),
+  };
+}

@@ -1,0 +1,36 @@
+/**
+ * A program lives this many times faster: its clocks run ahead, its timers fire early. When all programs of a test do,
+ * they agree on the time, and ten minutes pass in half of one.
+ */
+import { setting } from './failpoint.ts';
+
+const factor = Number(setting());
+const RealDate = Date;
+const begun = { wall: RealDate.now(), mono: performance.now() };
+const realMono = performance.now.bind(performance);
+const monoNow = (): number => begun.mono + (realMono() - begun.mono) * factor;
+const wallNow = (): number => Math.floor(begun.wall + (realMono() - begun.mono) * factor);
+
+performance.now = monoNow;
+
+globalThis.Date = class HastyDate extends RealDate {
+  constructor(...given: readonly unknown[]) {
+    super(...((given.length === 0 ? [wallNow()] : given) as [number]));
+  }
+
+  static override now(): number {
+    return wallNow();
+  }
+} as DateConstructor;
+
+const { setTimeout: realTimeout, setInterval: realInterval } = globalThis;
+
+const hastyTimeout = (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]): NodeJS.Timeout =>
+  realTimeout(run, ms / factor, ...given);
+
+globalThis.setTimeout = Object.assign(hastyTimeout, realTimeout);
+
+const hastyInterval = (run: (...given: unknown[]) => void, ms = 0, ...given: unknown[]): NodeJS.Timeout =>
+  realInterval(run, ms / factor, ...given);
+
+globalThis.setInterval = Object.assign(hastyInterval, realInterval);

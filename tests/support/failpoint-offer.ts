@@ -1,0 +1,15 @@
+/** Dies by SIGKILL as soon as the first offer of a job is in the hands of the system, on its way to its worker. */
+import { ServerResponse } from 'node:http';
+import { die } from './failpoint.ts';
+
+const { write } = ServerResponse.prototype;
+
+ServerResponse.prototype.write = function writeWatched(
+  this: ServerResponse,
+  chunk: unknown,
+  ...rest: unknown[]
+) {
+  if (!String(chunk).includes('"type":"job_submit"'))
+    return Reflect.apply(write, this, [chunk, ...rest]) as boolean;
+  return write.call(this, chunk, 'utf8', () => die('after the offer'));
+};

@@ -1,0 +1,65 @@
+/** What must hold of the events of any run (FAULTS.md, section 1), read in the order of their numbers. */
+import type { EventLine } from './stream-record.ts';
+
+const finals = new Set(['job.completed', 'job.failed', 'job.cancelled']);
+const closing = new Set([...finals, 'job.requeued']);
+/** Of a pending job: its former worker goes on with the last attempt. */
+const reopening = new Set(['job.starting', 'job.running']);
+
+interface Current {
+  readonly attempt: number;
+  readonly worker: string | null;
+}
+
+const never: Current = { attempt: 0, worker: null };
+
+/** I2, I3, I4 and I8, in one walk through history. */
+export function historyViolations(events: readonly EventLine[]): readonly string[] {
+  const found: string[] = [];
+  const current = new Map<string, Current>();
+  const live = new Map<string, string>();
+  const final = new Map<string, string>();
+  const draining = new Set<string>();
+
+  const open = (job: string, worker: string | null, event: EventLine): void => {
+    if (live.has(job)) found.push(`I2 event ${event.seq}: ${job} has two live attempts`);
+    const other = [...live].find(([id, holder]) => id !== job && holder === worker);
+    if (other !== undefined) found.push(`I2 event ${event.seq}: ${worker} holds ${other[0]} and ${job}`);
+    if (worker !== null) live.set(job, worker);
+  };
+
+  const takeJob = (job: string, event: EventLine): void => {
+    const ended = final.get(job);
+    // Told of a result that was refused: it changes nothing.
+    if (event.type === 'job.late_result') return;
+    if (ended !== undefined) found.push(`I3 event ${event.seq}: ${event.type} of ${job} after ${ended}`);
+    if (event.type === 'job.dispatched') {
+      const worker = event.worker_id ?? null;
+      if (worker !== null && draining.has(worker)) {
+        found.push(`I8 event ${event.seq}: ${job} is offered to ${worker}, which drains`);
+      }
+      const before = current.get(job) ?? never;
+      if (event.attempt !== before.attempt + 1) {
+        found.push(`I4 event ${event.seq}: attempt ${event.attempt} of ${job} after ${before.attempt}`);
+      }
+      open(job, worker, event);
+      current.set(job, { attempt: event.attempt, worker });
+    } else {
+      const { attempt, worker } = current.get(job) ?? never;
+      if (event.attempt !== attempt || (event.worker_id ?? null) !== worker) {
+        const said = `attempt ${event.attempt} on ${event.worker_id}`;
+        found.push(`I4 event ${event.seq}: ${event.type} of ${job} by ${said}, not ${attempt} on ${worker}`);
+      }
+      if (closing.has(event.type)) live.delete(job);
+      else if (reopening.has(event.type) && !live.has(job)) open(job, worker, event);
+    }
+    if (finals.has(event.type)) final.set(job, event.type);
+  };
+
+  for (const event of events) {
+    if (event.kind === 'job' && event.job_id) takeJob(event.job_id, event);
+    if (event.type === 'worker.draining' && event.worker_id) draining.add(event.worker_id);
+    if (event.type === 'worker.undrained' && event.worker_id) draining.delete(event.worker_id);
+  }
+  return found;
+}

@@ -1,0 +1,211 @@
+/**
+ * What holds after any fault (FAULTS.md, section 1), judged from the outside: the API, the event stream, the database
+ * of a server that has ended, logs, the record of the trainers, the process table. I11 has no call to ask yet.
+ */
+import type { Answer } from './admin-calls.ts';
+import { type Stored, transition } from './database-evidence.ts';
+import { historyViolations } from './invariants-history.ts';
+import type { EventLine } from './stream-record.ts';
+import { overlapsOf, type TrainerRun } from './trainer-record.ts';
+
+export interface Evidence {
+  /** Jobs whose submit was answered 200. */
+  readonly accepted: readonly string[];
+  /** Status of every job, as the API says when all faults are over and time was given. */
+  readonly statuses: ReadonlyMap<string, string>;
+  readonly events: readonly EventLine[];
+  /** What the record of the event stream found wrong with it. */
+  readonly streamFaults: readonly string[];
+  /** How often the record of the event stream was taken up. */
+  readonly connections: number;
+  /** The last event that there was, as the API says. */
+  readonly lastSeq: number;
+  /** What `GET /api/audit/verify` was answered. */
+  readonly audit: Pick<Answer, 'status' | 'body'>;
+  readonly stored: Stored;
+  readonly runs: readonly TrainerRun[];
+  /** Jobs of which two trainers may have lived at once: their worker was out of reach. */
+  readonly mayOverlap: ReadonlySet<string>;
+  /** Trainers and their children that still live though all jobs have ended. */
+  readonly leftTrainers: readonly number[];
+  /** Where no secret may stand: logs, database, events, arguments; by name. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Those of them that not only the orchestrator and its agents read. */
+  readonly openTexts: ReadonlyMap<string, string>;
+  /** By name. */
+  readonly secrets: ReadonlyMap<string, string>;
+  /** Stands in every job's config, which is for its trainer alone. */
+  readonly canary: string;
+  /** What calls with tokens of the past were answered. */
+  readonly oldTokens: readonly { readonly call: string; readonly status: number }[];
+  readonly baseline: Resources;
+  /** When everybody has gone. */
+  readonly atEnd: Resources;
+}
+
+/** Of the server process. */
+export interface Resources {
+  readonly descriptors: readonly string[];
+  readonly memory: number;
+}
+
+/** What a server may keep for good of a burst: heaps do not shrink at once. */
+const memoryAllowance = 256 * 1_048_576;
+
+export interface Judgement {
+  /** Numbers of the invariants that had something to judge, and hold. */
+  readonly held: readonly string[];
+  /** What does not hold, each as one line that begins with the number of its invariant. */
+  readonly broken: readonly string[];
+}
+
+export function judge(evidence: Evidence): Judgement {
+  const broken = violations(evidence);
+  const isBroken = (id: string): boolean => broken.some(line => line.startsWith(`${id} `));
+  const judged = Object.entries(subjects).filter(([, count]) => count(evidence) > 0);
+  return { held: judged.map(([id]) => id).filter(id => !isBroken(id)), broken };
+}
+
+/** How much there was to judge. */
+const subjects: Readonly<Record<string, (evidence: Evidence) => number>> = {
+  I1: ({ accepted }) => accepted.length,
+  I2: ({ stored }) => stored.attempts.length,
+  I3: ({ stored }) => [...stored.jobs.values()].filter(isFinal).length,
+  I4: ({ stored }) => stored.attempts.length,
+  I5: ({ stored }) => stored.transitions.length,
+  I6: ({ connections }) => connections - 1,
+  I7: ({ secrets }) => secrets.size,
+  I8: ({ events }) => events.filter(({ type }) => type === 'worker.draining').length,
+  I9: ({ oldTokens }) => oldTokens.length,
+  I10: ({ baseline }) => baseline.descriptors.length,
+  I12: ({ runs }) => runs.length,
+};
+
+function violations(evidence: Evidence): readonly string[] {
+  return [
+    ...submitsSurvive(evidence),
+    ...historyViolations(evidence.events),
+    ...oneLiveAttempt(evidence.stored),
+    ...storedIsTold(evidence),
+    ...auditVerifies(evidence.audit),
+    ...auditTellsAll(evidence),
+    ...streamIsWhole(evidence),
+    ...secretsAreKept(evidence),
+    ...oldTokensAreDead(evidence),
+    ...resourcesReturn(evidence),
+    ...runsDoNotOverlap(evidence),
+  ];
+}
+
+const isFinal = (status: string | undefined): boolean =>
+  status === 'completed' || status === 'failed' || status === 'cancelled';
+
+function submitsSurvive({ accepted, statuses, stored }: Evidence): readonly string[] {
+  return accepted.flatMap(id => {
+    const status = statuses.get(id);
+    if (status === undefined) return [`I1 ${id} was accepted and is gone`];
+    if (!isFinal(status)) return [`I1 ${id} is still ${status}`];
+    const kept = stored.jobs.get(id);
+    return kept === status ? [] : [`I1 ${id} was told to be ${status} and is stored as ${kept}`];
+  });
+}
+
+const neededGuards = ['one_live_attempt_per_job', 'one_live_attempt_per_worker', 'ended_jobs_stay'];
+
+function oneLiveAttempt({ attempts, guards, integrity }: Stored): readonly string[] {
+  const open = attempts.filter(({ ended_at }) => ended_at === null);
+  const twice = (what: 'job_id' | 'worker_id'): readonly string[] =>
+    [...Map.groupBy(open, attempt => attempt[what])]
+      .filter(([, own]) => own.length > 1)
+      .map(([id]) => `I2 ${id} has several live attempts in the database`);
+  return [
+    ...(integrity === 'ok' ? [] : [`I2 the database is damaged: ${integrity}`]),
+    ...neededGuards.filter(name => !guards.includes(name)).map(name => `I2 the schema lacks ${name}`),
+    ...twice('job_id'),
+    ...twice('worker_id'),
+  ];
+}
+
+/** What the events told last is what the database holds; an attempt was accepted as completed once at most. */
+function storedIsTold({ events, stored }: Evidence): readonly string[] {
+  const told = new Map<string, string>();
+  for (const { kind, type, job_id: id } of events) {
+    if (kind === 'job' && type !== 'job.late_result' && id) told.set(id, type);
+  }
+  const wrong = [...stored.jobs]
+    .filter(([id, status]) => isFinal(status) && told.get(id) !== `job.${status}`)
+    .map(
+      ([id, status]) => `I3 ${id} is stored as ${status}, and the last event told of it is ${told.get(id)}`,
+    );
+  const completed = stored.attempts.filter(({ outcome }) => outcome === 'completed');
+  const twice = [...Map.groupBy(completed, ({ job_id }) => job_id)]
+    .filter(([, own]) => own.length > 1)
+    .map(([id]) => `I4 ${id} has several attempts with an accepted result`);
+  return [...wrong, ...twice];
+}
+
+function auditVerifies({ status, body }: Evidence['audit']): readonly string[] {
+  const valid = typeof body === 'object' && body !== null && 'valid' in body && body.valid === true;
+  return status === 200 && valid ? [] : [`I5 the audit does not verify: ${status} ${JSON.stringify(body)}`];
+}
+
+/** One row a transition, in the order in which they were told; what came when the stream had ended is the audit's alone. */
+function auditTellsAll({ events, stored }: Evidence): readonly string[] {
+  const told = events
+    .filter(({ kind, type }) => kind !== 'reset' && type !== 'job.progress')
+    .map(({ type, job_id: job, worker_id: worker, attempt }) =>
+      transition(type, job ?? worker ?? '', attempt),
+    );
+  const at = told.findIndex((word, n) => word !== stored.transitions[n]);
+  return at < 0
+    ? []
+    : [`I5 transition ${at + 1} is told as ${told[at]}, audited as ${stored.transitions[at]}`];
+}
+
+function streamIsWhole({ events, streamFaults, lastSeq }: Evidence): readonly string[] {
+  const seen = events.at(-1)?.seq ?? 0;
+  const missing = seen < lastSeq ? [`I6 the stream ended with event ${seen} of ${lastSeq}`] : [];
+  return [...streamFaults.map(fault => `I6 ${fault}`), ...missing];
+}
+
+function secretsAreKept({ texts, openTexts, canary, secrets, runs }: Evidence): readonly string[] {
+  // A thousand tokens in megabytes of text: most of it holds none, which shows at how they begin.
+  const byBeginning = Map.groupBy(secrets, ([, secret]) => secret.slice(0, 3));
+  const shown = [...texts].flatMap(([where, text]) =>
+    [...byBeginning]
+      .filter(([beginning]) => text.includes(beginning))
+      .flatMap(([, some]) => some.filter(([, secret]) => text.includes(secret)))
+      .map(([name]) => `I7 ${where} shows ${name}`),
+  );
+  const leaked = runs.flatMap(({ job, lines }) =>
+    lines.flatMap(({ leaks = [] }) => leaks.map(name => `I7 the trainer of ${job} has a token in ${name}`)),
+  );
+  const configs = [...openTexts]
+    .filter(([, text]) => text.includes(canary))
+    .map(([where]) => `I7 ${where} shows what stands in a job's config`);
+  return [...shown, ...leaked, ...configs];
+}
+
+const oldTokensAreDead = ({ oldTokens }: Evidence): readonly string[] =>
+  oldTokens
+    .filter(({ status }) => status !== 401)
+    .map(({ call, status }) => `I9 ${call} with a rotated token was answered ${status}`);
+
+function resourcesReturn({ baseline, atEnd }: Evidence): readonly string[] {
+  const extra = atEnd.descriptors.length - baseline.descriptors.length;
+  const grown = atEnd.memory - baseline.memory;
+  return [
+    ...(extra > 0 ? [`I10 ${extra} descriptors are left open: ${atEnd.descriptors.join(', ')}`] : []),
+    ...(grown > memoryAllowance ? [`I10 memory grew by ${Math.round(grown / 1_048_576)} MiB`] : []),
+  ];
+}
+
+function runsDoNotOverlap({ runs, mayOverlap, leftTrainers }: Evidence): readonly string[] {
+  const overlaps = overlapsOf(runs)
+    .filter(([{ job }]) => !mayOverlap.has(job))
+    .map(
+      ([a, b]) =>
+        `I12 two trainers of ${a.job} lived at once: ${a.pid} until ${a.lastAt}, ${b.pid} from ${b.startedAt}`,
+    );
+  return [...overlaps, ...leftTrainers.map(pid => `I12 process ${pid} of a trainer still lives`)];
+}

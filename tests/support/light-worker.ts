@@ -1,0 +1,151 @@
+import http from 'node:http';
+import { z } from 'zod';
+import { parseJson, resetSocket, textOf } from './chaos-proxy-exchange.ts';
+import { createNotices, type Notices } from './notices.ts';
+
+const Command = z.looseObject({
+  type: z.string(),
+  job_id: z.string().optional(),
+  attempt_id: z.string().optional(),
+});
+type Command = z.output<typeof Command>;
+
+/** Answers are read loosely: a status, and the JSON that came with it. */
+interface LightAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/**
+ * A worker of our own protocol without an agent behind it: it says and does only what a test says, and costs next to
+ * nothing, so that a process can hold a thousand.
+ */
+export interface LightWorker {
+  readonly id: string;
+  /** What came on all its streams, oldest first; pings are left out. */
+  readonly commands: readonly Command[];
+  readonly isOpen: boolean;
+  readonly waitFor: Notices['waitFor'];
+  register(more?: object): Promise<LightAnswer>;
+  /** Resolves with the first byte. One that is `deaf` never reads after that. */
+  openStream(options?: { readonly deaf?: boolean }): Promise<void>;
+  /** Resets the stream's socket. */
+  cut(): void;
+  beat(more?: object): Promise<LightAnswer>;
+  report(job: string, attempt: string, status: string, more?: object): Promise<LightAnswer>;
+}
+
+export interface LightWorkerParts {
+  readonly url: string;
+  readonly id: string;
+  readonly token: string;
+  /** Connections for calls, shared by a crowd. */
+  readonly agent: http.Agent;
+  readonly onCommand?: (command: Command, worker: LightWorker) => void;
+}
+
+export function createLightWorker(parts: LightWorkerParts): LightWorker {
+  const { url, id, token, agent } = parts;
+  const notices = createNotices();
+  const commands: Command[] = [];
+  let stream: http.ClientRequest | null = null;
+  let isOpen = false;
+
+  const call = async (path: string, body: object, triesLeft = 3): Promise<LightAnswer> => {
+    const request = http.request(new URL(path, url), {
+      method: 'POST',
+      agent,
+      headers: { 'x-worker-token': token, 'content-type': 'application/json' },
+    });
+    try {
+      const answer = await answerTo(request, JSON.stringify(body));
+      return { status: answer.statusCode ?? 0, body: parseJson(await textOf(answer)) };
+    } catch (cause) {
+      // A connection that is used again may be closed just then: everybody repeats a call after that.
+      if (triesLeft === 0) throw cause;
+      return call(path, body, triesLeft - 1);
+    }
+  };
+
+  const take = (line: string): void => {
+    const command = line.startsWith('data: ') ? Command.safeParse(parseJson(line.slice(6))) : null;
+    if (command === null || !command.success || command.data.type === 'ping') return;
+    commands.push(command.data);
+    parts.onCommand?.(command.data, worker);
+    notices.changed();
+  };
+
+  const worker: LightWorker = {
+    id,
+    commands,
+    get isOpen() {
+      return isOpen;
+    },
+    waitFor: notices.waitFor,
+    register: more =>
+      call('/api/workers/register', {
+        protocol: 2,
+        name: id,
+        persistent: true,
+        instance_id: `machine-${id}`,
+        start_id: `start-${id}`,
+        gpu_count: 1,
+        ...more,
+      }),
+    async openStream({ deaf = false } = {}) {
+      const path = `/api/workers/stream?worker_id=${id}`;
+      const request = http.get(new URL(path, url), { agent: false, headers: { 'x-worker-token': token } });
+      const answer = await answerTo(request);
+      if (answer.statusCode !== 200) throw new Error(`the stream of ${id} was answered ${answer.statusCode}`);
+      stream = request;
+      isOpen = true;
+      const close = (): void => {
+        if (stream === request) isOpen = false;
+        notices.changed();
+      };
+      request.on('error', close);
+      answer.on('error', close).on('close', close);
+      if (!deaf) followLines(answer, take);
+      notices.changed();
+    },
+    cut() {
+      if (stream?.socket) resetSocket(stream.socket);
+      isOpen = false;
+    },
+    beat: more =>
+      call('/api/workers/heartbeat', { worker_id: id, status: 'idle', current_job_id: null, ...more }),
+    report: (job, attempt, status, more) =>
+      call(`/api/workers/job/${job}/status`, { status, attempt_id: attempt, ...more }),
+  };
+  return worker;
+}
+
+function answerTo(request: http.ClientRequest, body?: string): Promise<http.IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.once('response', resolve);
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+function followLines(answer: http.IncomingMessage, take: (line: string) => void): void {
+  let rest = '';
+  answer.setEncoding('utf8');
+  answer.on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) take(line);
+  });
+}
+
+/** For `onCommand`: takes every offer, and completes it at once. */
+export function completeAtOnce(command: Command, worker: LightWorker): void {
+  const { type, job_id: job = '', attempt_id: attempt = '' } = command;
+  if (type !== 'job_submit') return;
+  void worker
+    .report(job, attempt, 'starting')
+    .then(async ({ status }) =>
+      status === 200 ? worker.report(job, attempt, 'completed', { exit_code: 0 }) : null,
+    )
+    .catch(() => {});
+}

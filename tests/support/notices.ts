@@ -1,0 +1,71 @@
+/** What a look may find: anything but these is worth the wait. */
+export type Found<T> = T | null | undefined | false;
+
+/** Waiting for what somebody else does: looked at again whenever there is news, and bounded in time. */
+export interface Notices {
+  /** There is news: everybody who waits looks again. */
+  changed(): void;
+  /** What `look` finds in the present, now or after some news; rejects when it finds nothing in time. */
+  waitFor<T>(what: string, look: () => Found<T>, timeoutMs?: number): Promise<T>;
+  /** Nothing will change any more: everybody who waits is told so. */
+  end(cause: Error): void;
+}
+
+const patienceMs = 30_000;
+
+export function createNotices(): Notices {
+  const waiting = new Set<() => void>();
+  let ended: Error | null = null;
+  const changed = (): void => {
+    for (const look of waiting) look();
+  };
+  return {
+    changed,
+    waitFor<T>(what: string, look: () => Found<T>, timeoutMs = patienceMs): Promise<T> {
+      return new Promise((resolve, reject) => {
+        const stop = (): void => {
+          clearTimeout(timer);
+          waiting.delete(again);
+        };
+        const fail = (cause: Error): void => {
+          stop();
+          reject(cause);
+        };
+        const again = (): void => {
+          try {
+            const found = look();
+            if (found === null || found === undefined || found === false) {
+              if (ended !== null) fail(new Error(`${what} never came: ${ended.message}`, { cause: ended }));
+              return;
+            }
+            stop();
+            resolve(found);
+          } catch (cause) {
+            fail(cause instanceof Error ? cause : new Error(String(cause)));
+          }
+        };
+        const timer = setTimeout(
+          () => fail(new Error(`${what} did not come within ${timeoutMs} ms`)),
+          timeoutMs,
+        );
+        waiting.add(again);
+        again();
+      });
+    },
+    end(cause) {
+      ended ??= cause;
+      changed();
+    },
+  };
+}
+
+/** For what nobody announces, such as a process that is gone: looks every 20 ms. */
+export async function eventually<T>(what: string, look: () => Found<T>, timeoutMs = patienceMs): Promise<T> {
+  const notices = createNotices();
+  const timer = setInterval(notices.changed, 20);
+  try {
+    return await notices.waitFor(what, look, timeoutMs);
+  } finally {
+    clearInterval(timer);
+  }
+}

@@ -1,0 +1,180 @@
+import http from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
+import { createNotices, type Found, type Notices } from './notices.ts';
+
+const Named = z.looseObject({ status: z.string() }).nullish();
+
+/** One event of the UI stream, read as anybody outside may: nothing that is new in it is an error. */
+const EventLine = z.looseObject({
+  seq: z.number(),
+  kind: z.string(),
+  type: z.string().default(''),
+  job_id: z.string().nullish(),
+  worker_id: z.string().nullish(),
+  attempt: z.number().default(0),
+  cause: z.string().nullish(),
+  job: Named,
+  worker: Named,
+});
+export type EventLine = z.output<typeof EventLine>;
+
+/**
+ * Everything that a server tells on its event stream from its first event on, over all breaks of the connection. It
+ * breaks it often by itself, so that every scenario proves the resumption (I6).
+ */
+export interface StreamRecord {
+  readonly events: readonly EventLine[];
+  /** What was not as a stream of numbered events must be: a gap, a repeat, a reset, an id that is not the event's. */
+  readonly faults: readonly string[];
+  /** Connections so far. */
+  readonly connections: number;
+  readonly waitFor: Notices['waitFor'];
+  /** The first event at or after position `from` that `pick` makes something of. */
+  event<T>(what: string, pick: (event: EventLine) => Found<T>, from?: number, timeoutMs?: number): Promise<T>;
+  /** `job.running` of this job and their kind; the answer is its position. */
+  job(id: string, type: string, from?: number, timeoutMs?: number): Promise<number>;
+  /** `worker.offline` of this worker and their kind. */
+  worker(id: string, type: string, from?: number, timeoutMs?: number): Promise<number>;
+  close(): void;
+}
+
+export interface StreamRecordParts {
+  /** Asked for each connection; null while there is no server. */
+  readonly url: () => string | null;
+  readonly token: () => string;
+}
+
+const reconnectMs = 50;
+
+/** After how many events the n-th connection is broken: mostly soon, and not while a long backlog is being read. */
+const breakAfter = (connection: number): number => 4 * 2 ** (connection % 7);
+
+export function startStreamRecord({ url, token }: StreamRecordParts): StreamRecord {
+  const notices = createNotices();
+  const over = new AbortController();
+  const events: EventLine[] = [];
+  const faults: string[] = [];
+  let last = 0;
+  let connections = 0;
+
+  const take = ({ id, data }: SseFrame): void => {
+    const parsed = EventLine.safeParse(JSON.parse(data));
+    if (!parsed.success) {
+      faults.push(`no event: ${data.slice(0, 200)}`);
+      return;
+    }
+    const event = parsed.data;
+    if (id !== String(event.seq)) faults.push(`event ${event.seq} has the id ${id}`);
+    if (event.kind === 'reset') faults.push(`a reset to ${event.seq} after ${last}`);
+    else if (event.seq !== last + 1) faults.push(`event ${event.seq} after ${last}`);
+    last = Math.max(last, event.seq);
+    events.push(event);
+    notices.changed();
+  };
+
+  const follow = async (address: string): Promise<void> => {
+    connections += 1;
+    let taken = 0;
+    const headers = { authorization: `Bearer ${token()}`, 'last-event-id': String(last) };
+    for await (const frame of sseFrames(new URL('/api/events', address), headers, over.signal)) {
+      take(frame);
+      taken += 1;
+      if (taken >= breakAfter(connections)) return;
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      const address = url();
+      const before = last;
+      if (address !== null) await follow(address).catch(() => {});
+      if (last === before) await pause(reconnectMs, undefined, { signal: over.signal }).catch(() => {});
+    }
+  };
+  void run();
+
+  const event: StreamRecord['event'] = (what, pick, from = 0, timeoutMs) => {
+    let next = from;
+    return notices.waitFor(
+      what,
+      () => {
+        while (next < events.length) {
+          const candidate = events[next];
+          next += 1;
+          const found = candidate && pick(candidate);
+          if (found !== null && found !== undefined && found !== false) return found;
+        }
+        return null;
+      },
+      timeoutMs,
+    );
+  };
+  return {
+    events,
+    faults,
+    get connections() {
+      return connections;
+    },
+    waitFor: notices.waitFor,
+    event,
+    job: (id, type, from, timeoutMs) =>
+      event(
+        `${type} of ${id}`,
+        it => it.job_id === id && it.type === type && events.indexOf(it),
+        from,
+        timeoutMs,
+      ),
+    worker: (id, type, from, timeoutMs) =>
+      event(
+        `${type} of ${id}`,
+        it => it.worker_id === id && it.type === type && events.indexOf(it),
+        from,
+        timeoutMs,
+      ),
+    close() {
+      over.abort();
+      notices.end(new Error('the record was closed'));
+    },
+  };
+}
+
+interface SseFrame {
+  readonly id: string | null;
+  readonly data: string;
+}
+
+/** The frames of one connection that have arrived whole, until it ends; the reader's leaving resets it. */
+async function* sseFrames(
+  url: URL,
+  headers: http.OutgoingHttpHeaders,
+  signal: AbortSignal,
+): AsyncGenerator<SseFrame> {
+  const request = http.get(url, { agent: false, headers, signal });
+  try {
+    const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      request.once('response', resolve);
+      request.on('error', reject);
+    });
+    if (answer.statusCode !== 200) throw new Error(`the event stream was answered ${answer.statusCode}`);
+    answer.setEncoding('utf8');
+    let rest = '';
+    for await (const text of answer) {
+      const blocks = (rest + String(text)).split('\n\n');
+      rest = blocks.pop() ?? '';
+      yield* blocks.flatMap(frameOf);
+    }
+  } finally {
+    request.destroy();
+  }
+}
+
+function frameOf(block: string): SseFrame[] {
+  const field = (name: string): string | null =>
+    block
+      .split('\n')
+      .find(line => line.startsWith(`${name}: `))
+      ?.slice(name.length + 2) ?? null;
+  const data = field('data');
+  return data === null ? [] : [{ id: field('id'), data }];
+}

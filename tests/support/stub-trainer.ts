@@ -1,0 +1,120 @@
+/**
+ * A trainer for the rigs of fault tests, steered by the job's config (`StubConfig`). It writes what it does into one
+ * record that all trainers of a test share: a line of JSON each, appended whole, with its pid, its job and the time on
+ * the machine's monotonic clock. From that it shows which runs overlapped, and which went on.
+ *
+ *   node stub-trainer.ts --config {config_path} --record FILE
+ */
+import { spawn } from 'node:child_process';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import type { StubConfig, TrainerLine } from './trainer-record.ts';
+
+const tickMs = 50;
+const stormTickMs = 10;
+
+const { values } = parseArgs({
+  options: {
+    config: { type: 'string', default: '' },
+    record: { type: 'string', default: '' },
+    /** How many generations are still to come below this descendant of a trainer. */
+    descendant: { type: 'string' },
+  },
+});
+const config = JSON.parse(readFileSync(values.config, 'utf8')) as StubConfig;
+/** The config lies in a folder that is named after its job, at whatever depth. */
+const job = values.config.split('/').findLast(part => /^j_[a-z0-9]+$/.test(part)) ?? 'unknown';
+
+function note(kind: TrainerLine['kind'], more: Partial<TrainerLine> = {}): void {
+  const at = Number(process.hrtime.bigint()) / 1e6;
+  const line: TrainerLine = { kind, at, pid: process.pid, job, ...more };
+  appendFileSync(values.record, `${JSON.stringify(line)}\n`);
+}
+
+function beDescendant(generations: number): void {
+  note('child');
+  process.on('SIGTERM', () => note('term'));
+  breed(generations);
+  setInterval(() => {}, 60_000);
+}
+
+function breed(generations: number): void {
+  if (generations === 0) return;
+  const own = ['--config', values.config, '--record', values.record];
+  const argv = [...process.execArgv, process.argv[1] ?? '', ...own, '--descendant', String(generations - 1)];
+  spawn(process.execPath, argv, { stdio: 'inherit' });
+}
+
+function beTrainer(): void {
+  process.on('SIGTERM', endBySignal);
+  note('start', { leaks: leaks() });
+  if (config.die_at_start !== undefined) {
+    process.kill(process.pid, config.die_at_start);
+    return;
+  }
+  breed(config.generations ?? 0);
+  if (config.print !== undefined) storm(config.print);
+  train();
+}
+
+function endBySignal(): void {
+  note('term');
+  if (config.ignore_sigterm === true) return;
+  note('end', { signal: 'SIGTERM' });
+  process.removeAllListeners('SIGTERM');
+  process.kill(process.pid, 'SIGTERM');
+}
+
+const secret = /\b(?:wt|ta)_[\w-]{20,}/;
+const leaks = (): string[] => Object.keys(process.env).filter(name => secret.test(process.env[name] ?? ''));
+
+function train(): void {
+  const endsAt = performance.now() + (config.run_ms ?? Number.POSITIVE_INFINITY);
+  const steps = Math.max(1, Math.round((config.run_ms ?? 60_000) / tickMs));
+  const endFiles = config.until === undefined ? [] : [config.until, `${config.until}.${process.pid}`];
+  let step = 0;
+  setInterval(() => {
+    const told = endFiles.some(file => existsSync(file));
+    if (told || performance.now() >= endsAt) end();
+    step += 1;
+    note('tick');
+    print(
+      `${JSON.stringify({ type: 'progress', step: Math.min(step, steps), total_steps: steps, loss: 1 / step })}\n`,
+    );
+  }, tickMs);
+}
+
+/** At once: pipes are written synchronously, so nothing is left in them. */
+function end(): never {
+  const code = config.exit_code ?? 0;
+  note('end', { code });
+  process.exit(code);
+}
+
+/** Whoever reads may be gone: a trainer that died of that could never be seen as an orphan. */
+function print(text: string | Uint8Array): void {
+  process.stdout.write(text, () => {});
+}
+
+/** Prints at a given rate; a reader that can't follow slows it down. */
+function storm({ kind, bytes, bytes_per_s: rate }: NonNullable<StubConfig['print']>): void {
+  const units = {
+    lines: Buffer.from(`${'lorem ipsum dolor sit amet '.repeat(4)}\n`),
+    one_line: Buffer.from('x'),
+    binary: Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+  };
+  const piece = Buffer.alloc(Math.ceil((rate * stormTickMs) / 1_000), units[kind]);
+  let left = bytes;
+  const timer = setInterval(() => {
+    print(piece.subarray(0, Math.min(left, piece.length)));
+    left -= piece.length;
+    if (left > 0) return;
+    clearInterval(timer);
+    if (kind === 'one_line') print('\n');
+    note('printed');
+  }, stormTickMs);
+}
+
+process.stdout.on('error', () => {});
+if (values.descendant === undefined) beTrainer();
+else beDescendant(Number(values.descendant));

@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { afterEach, beforeEach } from 'vitest';
+import { textOf } from '../../support/chaos-proxy-exchange.ts';
+import { type ChaosProxy, startChaosProxy } from '../../support/chaos-proxy.ts';
+import { createNotices, type Notices } from '../../support/notices.ts';
+
+/** What the orchestrator's end of the proxy has seen. */
+export interface FarEnd {
+  readonly calls: readonly string[];
+  /** Streams that are open as it believes. */
+  readonly streams: ReadonlySet<http.ServerResponse>;
+  readonly connections: () => number;
+  readonly waitFor: Notices['waitFor'];
+  push(text: string): void;
+  readonly url: string;
+}
+
+/** A raw client: what a socket brought, and how it ended. */
+export interface RawClient {
+  readonly text: () => string;
+  /** Null while it is open. */
+  readonly ended: () => 'end' | 'reset' | null;
+  readonly waitFor: Notices['waitFor'];
+  send(text: string): void;
+  destroy(): void;
+}
+
+export interface ProxyBench {
+  readonly far: FarEnd;
+  readonly proxy: ChaosProxy;
+  /** Posts a text; answers with what came back, as `status text`. */
+  post(path: string, body?: string): Promise<string>;
+  connect(): Promise<RawClient>;
+  /** With a stream open through the proxy. */
+  stream(): Promise<RawClient>;
+}
+
+/** A server that answers a post with its own body, and anything under /stream with a stream. */
+export function useProxyBench(): ProxyBench {
+  let far: (FarEnd & { close(): Promise<void> }) | null = null;
+  let proxy: ChaosProxy | null = null;
+  const clients: RawClient[] = [];
+  const must = <T>(part: T | null): T => {
+    if (part === null) throw new Error('the bench exists only within a test');
+    return part;
+  };
+
+  beforeEach(async () => {
+    const started = await startFarEnd();
+    far = started;
+    proxy = await startChaosProxy(() => started.url);
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.destroy();
+    await proxy?.close();
+    await far?.close();
+  });
+
+  const connect = async (): Promise<RawClient> => {
+    const client = await openRawClient(Number(new URL(must(proxy).url).port));
+    clients.push(client);
+    return client;
+  };
+  return {
+    get far() {
+      return must(far);
+    },
+    get proxy() {
+      return must(proxy);
+    },
+    async post(path, body = '{}') {
+      const answer = await fetch(must(proxy).url + path, {
+        method: 'POST',
+        body,
+        headers: { connection: 'close' },
+      });
+      return `${answer.status} ${await answer.text()}`;
+    },
+    connect,
+    async stream() {
+      const client = await connect();
+      client.send('GET /stream HTTP/1.1\r\nhost: far\r\n\r\n');
+      await client.waitFor('the stream', () => client.text().includes(': open'));
+      return client;
+    },
+  };
+}
+
+async function startFarEnd(): Promise<FarEnd & { close(): Promise<void> }> {
+  const notices = createNotices();
+  const calls: string[] = [];
+  const streams = new Set<http.ServerResponse>();
+  const sockets = new Set<net.Socket>();
+  const server = http.createServer((request, response) => {
+    void textOf(request).then(text => {
+      calls.push(`${request.method} ${request.url} ${text}`);
+      notices.changed();
+      if (request.url !== '/stream') {
+        response.end(text);
+        return;
+      }
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(': open\n\n');
+      streams.add(response);
+      notices.changed();
+      response.on('close', () => {
+        streams.delete(response);
+        notices.changed();
+      });
+    });
+  });
+  server.on('connection', socket => {
+    sockets.add(socket);
+    socket.on('close', () => {
+      sockets.delete(socket);
+      notices.changed();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    calls,
+    streams,
+    connections: () => sockets.size,
+    waitFor: notices.waitFor,
+    push(text) {
+      for (const stream of streams) stream.write(text);
+    },
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function openRawClient(port: number): Promise<RawClient> {
+  const notices = createNotices();
+  let text = '';
+  let ended: ReturnType<RawClient['ended']> = null;
+  const socket = net.connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.on('data', chunk => {
+    text += chunk.toString('latin1');
+    notices.changed();
+  });
+  const finish = (how: 'end' | 'reset') => (): void => {
+    ended ??= how;
+    notices.changed();
+  };
+  socket.on('error', finish('reset'));
+  socket.on('end', finish('end'));
+  return {
+    text: () => text,
+    ended: () => ended,
+    waitFor: notices.waitFor,
+    send: out => void socket.write(out),
+    destroy: () => socket.destroy(),
+  };
+}

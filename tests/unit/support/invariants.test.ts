@@ -1,0 +1,203 @@
+/** Each invariant is broken once, and nothing else with it: one that never complains proves nothing. */
+import { describe, expect, test } from 'vitest';
+import { type Evidence, judge } from '../../support/invariants.ts';
+import type { EventLine } from '../../support/stream-record.ts';
+import { runsOf, type TrainerLine } from '../../support/trainer-record.ts';
+
+const mib = 1_048_576;
+const token = 'wt_0123456789abcdef0123456789abcdef';
+
+type Told = readonly [type: string, job: string | null, worker: string | null, attempt?: number];
+
+const tell = (history: readonly Told[]): readonly EventLine[] =>
+  history.map(([type, job, worker, attempt = 0], n) => ({
+    seq: n + 1,
+    kind: job === null ? 'worker' : 'job',
+    type,
+    job_id: job,
+    worker_id: worker,
+    attempt,
+    cause: null,
+    job: null,
+    worker: null,
+  }));
+
+const audited = (events: readonly EventLine[]): readonly string[] =>
+  events
+    .filter(({ type }) => type !== 'job.progress')
+    .map(({ type, job_id: job, worker_id: worker, attempt }) =>
+      job ? `${type} of ${job} (${attempt})` : `${type} of ${worker}`,
+    );
+
+/** A job that was tried twice, on two workers, and cancelled another one that never ran. */
+const good: readonly Told[] = [
+  ['job.submitted', 'j_1', null],
+  ['job.dispatched', 'j_1', 'w_1', 1],
+  ['job.running', 'j_1', 'w_1', 1],
+  ['job.progress', 'j_1', 'w_1', 1],
+  ['worker.draining', null, 'w_3'],
+  ['job.requeued', 'j_1', 'w_1', 1],
+  ['job.dispatched', 'j_1', 'w_2', 2],
+  ['worker.undrained', null, 'w_3'],
+  ['job.completed', 'j_1', 'w_2', 2],
+  ['job.late_result', 'j_1', 'w_2', 2],
+];
+
+const line = (kind: TrainerLine['kind'], at: number, pid: number): TrainerLine => ({
+  kind,
+  at,
+  pid,
+  job: 'j_1',
+});
+const lines = [line('start', 1, 11), line('tick', 2, 11), line('start', 3, 12), line('end', 4, 12)];
+
+const attempt = { job_id: 'j_1', outcome: 'completed', ended_at: 1 };
+
+function evidence(changes: Partial<Evidence> = {}, history = good): Evidence {
+  const events = changes.events ?? tell(history);
+  return {
+    accepted: ['j_1'],
+    statuses: new Map([['j_1', 'completed']]),
+    events,
+    streamFaults: [],
+    connections: 3,
+    lastSeq: events.length,
+    audit: { status: 200, body: { valid: true } },
+    stored: {
+      jobs: new Map([['j_1', 'completed']]),
+      attempts: [
+        { ...attempt, id: 'a_1', n: 1, worker_id: 'w_1', outcome: 'requeued' },
+        { ...attempt, id: 'a_2', n: 2, worker_id: 'w_2' },
+      ],
+      transitions: audited(events),
+      integrity: 'ok',
+      guards: ['one_live_attempt_per_job', 'one_live_attempt_per_worker', 'ended_jobs_stay'],
+    },
+    runs: runsOf(lines),
+    mayOverlap: new Set(),
+    leftTrainers: [],
+    texts: new Map([['a log', `wt_ and ${token.slice(0, 12)}`]]),
+    openTexts: new Map([['a log', 'nothing']]),
+    secrets: new Map([['the token', token]]),
+    canary: 'canary-1',
+    oldTokens: [{ call: 'POST /x', status: 401 }],
+    baseline: { descriptors: ['socket'], memory: 100 * mib },
+    atEnd: { descriptors: ['socket'], memory: 150 * mib },
+    ...changes,
+  };
+}
+
+const stored = (changes: Partial<Evidence['stored']>): Evidence =>
+  evidence({ stored: { ...evidence().stored, ...changes } });
+const afterwards = (...more: readonly Told[]): Evidence => evidence({}, [...good, ...more]);
+const live = (id: string, job: string, worker: string) => ({
+  ...attempt,
+  id,
+  n: 1,
+  job_id: job,
+  worker_id: worker,
+  ended_at: null,
+  outcome: null,
+});
+
+test('a run in which everything holds: all of them are judged, and hold', () => {
+  expect(judge(evidence())).toEqual({
+    held: ['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7', 'I8', 'I9', 'I10', 'I12'],
+    broken: [],
+  });
+});
+
+test('what had nothing to judge did not hold', () => {
+  const { held, broken } = judge(
+    evidence({ oldTokens: [], runs: [], connections: 1, events: tell([]), lastSeq: 0, accepted: [] }),
+  );
+  expect(held).not.toEqual(expect.arrayContaining(['I9']));
+  expect(['I1', 'I6', 'I8', 'I9', 'I12'].filter(id => held.includes(id))).toEqual([]);
+  // The database knows of a job of which nobody was told.
+  expect(broken).toEqual([expect.stringMatching(/^I3 j_1 is stored as completed/)]);
+});
+
+const broken: readonly (readonly [id: string, what: string, evidence: Evidence])[] = [
+  ['I1', 'an accepted job is gone', evidence({ statuses: new Map() })],
+  ['I1', 'an accepted job never ends', evidence({ statuses: new Map([['j_1', 'pending']]) })],
+  ['I1', 'the answer is not what is stored', evidence({ statuses: new Map([['j_1', 'failed']]) })],
+  ['I2', 'the database is damaged', stored({ integrity: 'row 3 missing from index' })],
+  ['I2', 'the schema has lost a guard', stored({ guards: evidence().stored.guards.slice(1) })],
+  [
+    'I2',
+    'two live attempts of a job',
+    stored({ attempts: [live('a', 'j_1', 'w_1'), live('b', 'j_1', 'w_2')] }),
+  ],
+  [
+    'I2',
+    'two live attempts on a worker',
+    stored({ attempts: [live('a', 'j_1', 'w_1'), live('b', 'j_2', 'w_1')] }),
+  ],
+  [
+    'I2',
+    'a worker is given a second job',
+    afterwards(['job.dispatched', 'j_2', 'w_1', 1], ['job.dispatched', 'j_3', 'w_1', 1]),
+  ],
+  ['I3', 'something happens to an ended job', afterwards(['job.cancelling', 'j_1', 'w_2', 2])],
+  [
+    'I3',
+    'a final state of which nobody was told',
+    stored({
+      jobs: new Map([
+        ['j_1', 'completed'],
+        ['j_2', 'failed'],
+      ]),
+    }),
+  ],
+  ['I4', 'an attempt is left out', afterwards(['job.dispatched', 'j_2', 'w_1', 2])],
+  [
+    'I4',
+    'an older attempt changes its job',
+    afterwards(
+      ['job.dispatched', 'j_2', 'w_1', 1],
+      ['job.requeued', 'j_2', 'w_1', 1],
+      ['job.dispatched', 'j_2', 'w_2', 2],
+      ['job.completed', 'j_2', 'w_1', 1],
+    ),
+  ],
+  [
+    'I4',
+    'two accepted results',
+    stored({ attempts: evidence().stored.attempts.map(each => ({ ...each, outcome: 'completed' })) }),
+  ],
+  ['I5', 'the chain does not verify', evidence({ audit: { status: 200, body: { valid: false } } })],
+  ['I5', 'the audit can not be read', evidence({ audit: { status: 404, body: null } })],
+  ['I5', 'a transition without a row', stored({ transitions: evidence().stored.transitions.slice(1) })],
+  ['I6', 'a gap', evidence({ streamFaults: ['event 4 after 2'] })],
+  ['I6', 'the end of the stream is missing', evidence({ lastSeq: 99 })],
+  ['I7', 'a token in a log', evidence({ texts: new Map([['a log', `x${token}y`]]) })],
+  ['I7', 'a config in an answer', evidence({ openTexts: new Map([['an answer', '{"canary-1":1}']]) })],
+  [
+    'I7',
+    "a token in a trainer's environment",
+    evidence({ runs: runsOf([{ ...line('start', 1, 11), leaks: ['TOKEN'] }]) }),
+  ],
+  [
+    'I8',
+    'an offer during a drain',
+    afterwards(['worker.draining', null, 'w_3'], ['job.dispatched', 'j_2', 'w_3', 1]),
+  ],
+  ['I9', 'a rotated token is taken', evidence({ oldTokens: [{ call: 'POST /x', status: 200 }] })],
+  ['I10', 'a descriptor is left', evidence({ atEnd: { descriptors: ['socket', 'pipe'], memory: 0 } })],
+  ['I10', 'memory is left', evidence({ atEnd: { descriptors: [], memory: 500 * mib } })],
+  ['I12', 'two trainers at once', evidence({ runs: runsOf([...lines, line('tick', 5, 11)]) })],
+  ['I12', 'a trainer outlives its job', evidence({ leftTrainers: [11] })],
+];
+
+describe('what does not hold is said, and nothing else', () => {
+  test.each(broken)('%s: %s', (id, _what, shown) => {
+    const judged = judge(shown);
+    expect(judged.held).not.toContain(id);
+    expect(new Set(judged.broken.map(said => said.split(' ')[0]))).toEqual(new Set([id]));
+  });
+});
+
+test('two trainers of a job whose worker was out of reach may overlap', () => {
+  const runs = runsOf([...lines, line('tick', 5, 11)]);
+  expect(judge(evidence({ runs, mayOverlap: new Set(['j_1']) })).broken).toEqual([]);
+});
