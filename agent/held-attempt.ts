@@ -62,9 +62,9 @@ export const originOf = (offer: JobOffer): Omit<RunOrigin, 'contact'> => ({
   onLostContact: offer.on_lost_contact,
 });
 
-/** The first order counts. */
+/** The first order counts, and none for an attempt that has ended: what it came to is wanted all the same. */
 export function giveOrder(held: HeldAttempt, order: Order, parts: AttemptParts): void {
-  if (held.order !== null) return;
+  if (held.order !== null || held.ended) return;
   held.order = order;
   if (order === 'abandon') held.given.abort();
   passOrder(held, parts);

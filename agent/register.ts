@@ -46,6 +46,7 @@ function verdictOf(failure: CallFailure): Verdict {
 export function createRegister(parts: RegisterParts) {
   const { clock, api, url, token, random, say, onTrouble } = parts;
   let wasKnown = false;
+  let count = 0;
 
   const awaitNewToken = async (signal: AbortSignal): Promise<void> => {
     const backoff = createBackoff({ firstMs: 1_000, mostMs: 15_000 });
@@ -57,7 +58,7 @@ export function createRegister(parts: RegisterParts) {
     const soon = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
     const later = createBackoff({ firstMs: 15_000, mostMs: 60_000, random });
     while (!signal.aborted) {
-      const result = await api.register(introduction());
+      const result = await api.register({ ...introduction(), registration_no: ++count });
       if (result.ok) {
         wasKnown = true;
         return { kind: 'registered', reply: result.value };

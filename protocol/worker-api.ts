@@ -23,6 +23,8 @@ export interface Registration {
   readonly instanceId: string | null;
   /** A new one for every start of the agent: tells a restart from a reconnection. */
   readonly startId: string | null;
+  /** Counts the introductions of one start: an older one may arrive late, and is no news then. */
+  readonly registrationNo: number | null;
   readonly agentVersion: string | null;
 }
 
@@ -40,6 +42,7 @@ const RegisterRequest = z
     protocol: z.number().int().min(1).max(1000).nullish(),
     instance_id: Short,
     start_id: Short,
+    registration_no: z.number().int().min(1).max(1e9).nullish(),
     agent_version: Short,
   })
   .transform(
@@ -53,6 +56,7 @@ const RegisterRequest = z
       protocol: (body.protocol ?? 1) >= protocolVersion ? 2 : 1,
       instanceId: body.instance_id ?? null,
       startId: body.start_id ?? null,
+      registrationNo: body.registration_no ?? null,
       agentVersion: body.agent_version ?? null,
     }),
   );

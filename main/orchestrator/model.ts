@@ -29,6 +29,8 @@ export interface AgentFacts {
   readonly instanceId: string | null;
   /** New with every start of the agent; null from agents that send none. */
   readonly startId: string | null;
+  /** Of the introductions of that start. */
+  readonly registrationNo: number | null;
   /** Where it registered from. */
   readonly address: string | null;
   readonly agentVersion: string | null;

@@ -35,6 +35,8 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
         if (isRival(core, known, said, address)) return turnAway(core, tx, known, said, address);
         core.presence.heard(id, core.clock.mono());
       }
+      if (isOld(known, said))
+        return accept(registerReply(core, known, said.currentJobId, { kind: 'nothing' }));
       const worker = introduce(core, tx, known, said, address);
       const verdict = reconcile(core, tx, worker, said);
       dispatch(core, tx);
@@ -126,6 +128,7 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration, addres
       protocol: said.protocol,
       instanceId: said.instanceId,
       startId: said.startId,
+      registrationNo: said.registrationNo,
       address,
       agentVersion: said.agentVersion,
       registeredAt: core.clock.wall(),
@@ -155,6 +158,13 @@ function isRival(core: Core, known: Worker, said: Registration, address: string 
   if (core.clock.mono() - metAt >= core.times.incumbentMs) return false;
   return machineOf(said, address) !== machineOf(known.agent, known.agent.address);
 }
+
+/** Whether a later introduction of the same start has come before it: what it says of its job was true once. */
+const isOld = ({ agent }: Worker, { startId, registrationNo }: Registration): boolean =>
+  startId !== null &&
+  startId === agent?.startId &&
+  registrationNo !== null &&
+  registrationNo <= (agent.registrationNo ?? 0);
 
 /** Whether another machine has joined as this worker since it was looked at. */
 const isReplaced = ({ agent }: Worker, before: Worker | null): boolean =>

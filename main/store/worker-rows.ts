@@ -90,8 +90,9 @@ function toWorker(row: Row): Worker {
         ? null
         : {
             startId: null,
+            registrationNo: null,
             address: null,
-            ...(JSON.parse(row.agent) as Older<AgentFacts, 'startId' | 'address'>),
+            ...(JSON.parse(row.agent) as Older<AgentFacts, 'startId' | 'registrationNo' | 'address'>),
           },
     drain:
       row.drain === null

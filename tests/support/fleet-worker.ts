@@ -28,6 +28,8 @@ export interface AgentOptions {
   readonly instanceId?: string;
   /** This start of the agent; of protocol 2. */
   readonly startId?: string;
+  /** Of protocol 2; none unless told, as from older agents. */
+  readonly registrationNo?: number;
   /** Where it calls from. */
   readonly address?: string;
   readonly currentJobId?: JobId;
@@ -196,6 +198,7 @@ function introduction(
     protocol: 2,
     instance_id: agent.instanceId ?? `instance-of-${parts.id}`,
     start_id: agent.startId ?? `start-of-${parts.id}`,
+    registration_no: agent.registrationNo ?? null,
     current_attempt_id: currentAttemptId,
   };
 }

@@ -51,6 +51,7 @@ describe('a job, from the offer to the report', () => {
     const { token, body } = await orchestrator.nth('register');
     expect(token).toBe('wt_1');
     expect(body).toEqual({
+      registration_no: 1,
       name: 'rig',
       gpu_info: { count: 2, name: 'RTX 4090' },
       protocol: 2,

@@ -147,13 +147,15 @@ describe('a stop of a run', () => {
 });
 
 describe('a stop while the last report is on its way', () => {
-  it('by abandoning takes the report back', async () => {
+  it('by abandoning leaves the report on its way: what it says is kept as a late result', async () => {
     const { slot, reports, did, runs } = await running();
     await endRun(newest(runs), 0);
     abandon(slot);
     await turn();
-    expect(newest(reports).signal.aborted).toBe(true);
-    expect(did.slice(2)).toEqual(['keep a1 completed', 'stop 30000', 'drop a1', 'free true']);
+    expect(newest(reports).signal.aborted).toBe(false);
+    expect(slot.held()).not.toBeNull();
+    await newest(reports).answer('refused');
+    expect(did.slice(2)).toEqual(['keep a1 completed', 'drop a1', 'free true']);
   });
 
   it.each<[string, Act]>([
@@ -236,11 +238,13 @@ describe('a report of an earlier run of the agent', () => {
     expect(did).toEqual(['drop a0', 'free true']);
   });
 
-  it("is taken back when the job is not this worker's any more", async () => {
-    const { slot, did } = createSlotBench();
+  it("is delivered also when the job is not this worker's any more", async () => {
+    const { slot, did, reports } = createSlotBench();
     slot.resume({ kind: 'reported', report: kept });
     slot.abandon(kept.jobId);
     await turn();
+    expect(did).toEqual([]);
+    await newest(reports).answer('refused');
     expect(did).toEqual(['drop a0', 'free true']);
   });
 

@@ -72,7 +72,7 @@ describe('a good token', () => {
     const { register, introductions } = createBench(value());
     const registered = await register(() => ({ name: 'rig' }), never);
     expect(registered).toEqual({ kind: 'registered', reply: known.ok && known.value });
-    expect(introductions).toEqual([{ name: 'rig' }]);
+    expect(introductions).toEqual([{ name: 'rig', registration_no: 1 }]);
   });
 
   it.each<[string, CallFailure]>([
@@ -89,6 +89,7 @@ describe('a good token', () => {
     expect(bench.troubles).toEqual([failure, failure, failure]);
     // What the worker holds may have changed since the last try.
     expect(bench.introductions.map(({ current_job_id: id }) => id)).toEqual(['j1', 'j2', 'j3', 'j4']);
+    expect(bench.introductions.map(({ registration_no: no }) => no)).toEqual([1, 2, 3, 4]);
   });
 
   it('waits between the tries: at first a second, at most half a minute, half of it by this chance', async () => {

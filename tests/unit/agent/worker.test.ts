@@ -141,6 +141,7 @@ describe('what a worker says of itself', () => {
     const { home } = startWorker(flags, twoGpus);
     expect((await orchestrator.nth('register')).body).toEqual({
       protocol: 2,
+      registration_no: 1,
       instance_id: readFileSync(join(home, 'trainyard/rig-3/instance'), 'utf8').trim(),
       start_id: expect.stringMatching(/^[0-9a-f]{24}$/),
       name: 'rig-3',

@@ -136,6 +136,7 @@ export function makeAgent(changes: Partial<AgentFacts> = {}): AgentFacts {
     protocol: 2,
     instanceId: null,
     startId: null,
+    registrationNo: null,
     address: null,
     agentVersion: null,
     registeredAt: 0,

@@ -24,6 +24,7 @@ const nothing = {
   protocol: 1,
   instanceId: null,
   startId: null,
+  registrationNo: null,
   agentVersion: null,
 };
 
@@ -108,6 +109,7 @@ describe('both spellings come out as one shape', () => {
       protocol: 2,
       instance_id: 'i_1',
       start_id: 's_1',
+      registration_no: 7,
       agent_version: '0.1.0',
       current_job_id: 'j_1',
       current_attempt_id: 'a_1',
@@ -118,6 +120,7 @@ describe('both spellings come out as one shape', () => {
       protocol: 2,
       instanceId: 'i_1',
       startId: 's_1',
+      registrationNo: 7,
       agentVersion: '0.1.0',
       currentJobId: 'j_1',
       currentAttemptId: 'a_1',

@@ -1,5 +1,5 @@
 /** What a registration changes, and what stays the admin's: SEMANTICS.md, section 1. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { valueOf } from '../../support/fleet-outcome.ts';
 
@@ -132,4 +132,30 @@ test('how busy its GPUs are is what its last heartbeat said, and unknown when it
   expect(rig.view()).toMatchObject({ gpu_utilization: 87, vram_used_gb: 22.5 });
   await rig.beat(null, { gpu_utilization: 'high' });
   expect(rig.view()).toMatchObject({ gpu_utilization: null, vram_used_gb: null });
+});
+
+describe('an introduction that arrives after a later one of the same start', () => {
+  test.each([1, 2])('is no news, and costs no job: number %i after 2', async registrationNo => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { registrationNo: 2, gpus: 4 } });
+    const job = await fleet.runJob(rig);
+    const seen = fleet.events.length;
+    const reply = await rig.register({ registrationNo, gpus: 1 });
+    expect(reply).toMatchObject({ worker_id: rig.id, resume_job: null, abandon_job: null });
+    expect(fleet.events).toHaveLength(seen);
+    expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
+    expect(rig.view().gpu_count).toBe(4);
+  });
+
+  test.each([
+    ['the next one of this start', { registrationNo: 3 }],
+    ['the first one of another start', { registrationNo: 1, startId: 'second-life' }],
+    ['one without a number', {}],
+  ])('is not %s: that one is believed', async (_what, changes) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { registrationNo: 2 } });
+    const job = await fleet.runJob(rig);
+    await rig.register({ registrationNo: undefined, ...changes });
+    expect(fleet.job(job)).toMatchObject({ attempts: [{ outcome: 'requeued' }, {}] });
+  });
 });
