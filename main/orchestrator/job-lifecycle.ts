@@ -13,6 +13,7 @@ import {
   revived,
   stay,
   stopFor,
+  uncharged,
 } from './job-moves.ts';
 import type {
   Attempt,
@@ -160,7 +161,7 @@ const moved = (job: HeldJob): Advance => ({ kind: 'moved', job, event: 'job.runn
 /** The result exists, however its worker was thought of meanwhile. */
 const completeLate: Rule<PendingJob, EventOf<'complete'>> = (job, { end }, now) => {
   if (job.attempt === null) return alreadyEnded(job);
-  return finish(revived(job, now) ?? job, now, 'completed', { ...(end ?? noExit), cause: null });
+  return finish(revived(job, now) ?? uncharged(job), now, 'completed', { ...(end ?? noExit), cause: null });
 };
 
 const claimed = {

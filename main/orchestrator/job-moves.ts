@@ -134,9 +134,12 @@ export function revived(job: PendingJob, now: WallMs): HeldJob | null {
   const end = attempt?.end;
   if (!attempt || (end?.outcome !== 'given_up' && end?.outcome !== 'withdrawn')) return null;
   return {
-    ...baseOf(job),
+    ...baseOf(uncharged(job)),
     status: 'running',
-    retriesUsed: job.retriesUsed - (end.charged ? 1 : 0),
     attempt: { ...attempt, startedAt: attempt.startedAt ?? now, end: null },
   };
 }
+
+/** The job without the retry that the end of its last attempt has cost: that end turns out to be another one. */
+export const uncharged = (job: PendingJob): PendingJob =>
+  job.attempt?.end?.charged === true ? { ...job, retriesUsed: job.retriesUsed - 1 } : job;

@@ -9,7 +9,7 @@ import type { Advance, JobEvent, ReportedEnd } from './job-lifecycle.ts';
 import { asWorker, isLive, type Job, type Worker } from './model.ts';
 import type { Tx } from './ports.ts';
 import type { ProgressBook } from './progress-book.ts';
-import { applyEvent, welcome } from './transitions.ts';
+import { applyEvent, letSettle, welcome } from './transitions.ts';
 
 interface Accepted {
   readonly duplicate: boolean;
@@ -25,6 +25,7 @@ export function createReports(core: Core, progress: ProgressBook) {
       welcome(core, tx, worker);
       const job = tx.job(jobId);
       if (job === null) return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
+      if (isFinal(report.status)) noteEnd(core, tx, worker, jobId, report);
       const refusal = authority(tx, worker, job, report);
       if (refusal !== null) {
         noteRefused(core, tx, worker, job, report, refusal.refusal.code);
@@ -39,6 +40,14 @@ export function createReports(core: Core, progress: ProgressBook) {
     if (outcome.ok && report.progress && !isFinal(report.status)) progress.note(jobId, report.progress);
     return outcome;
   };
+}
+
+/** Whatever the report is taken for, a trainer has ended, and the published agent needs its moment. */
+function noteEnd(core: Core, tx: Tx, worker: Worker, jobId: JobId, { status }: StatusReport): void {
+  if (worker.agent?.protocol !== 1) return;
+  const isExpected = status !== 'cancelled' && tx.liveJobOf(worker.id)?.id === jobId;
+  // What ends late, or unasked, mostly does so because it was stopped.
+  if (!isExpected) letSettle(core, tx, worker, status !== 'completed');
 }
 
 function apply(

@@ -120,7 +120,12 @@ function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
     const ranMs = begunAt === null ? null : core.clock.mono() - begunAt;
     judge(core, tx, { ...worker, served: true }, next, ranMs);
   }
-  const settleMs = settleTime(core, worker, job);
+  letSettle(core, tx, worker, job.status === 'cancelling');
+}
+
+/** A trainer of this worker has ended, or its end was answered once more: the next job comes when the agent is ready. */
+export function letSettle(core: Core, tx: Tx, worker: Worker, wasStopped: boolean): void {
+  const settleMs = settleTime(core, worker, wasStopped);
   // At once, not after the commit: another command of the same transaction must not offer to this worker.
   core.presence.settle(worker.id, core.clock.mono() + settleMs);
   if (settleMs > 0) {
@@ -149,9 +154,9 @@ function judge(core: Core, tx: Tx, worker: Worker, job: Job, ranMs: number | nul
 }
 
 /** The published agent needs a moment after its report was answered (CONTRACT.md, section 3, items 4 and 7). */
-function settleTime(core: Core, worker: Worker, job: LiveJob): number {
+function settleTime(core: Core, worker: Worker, wasStopped: boolean): number {
   if (worker.agent?.protocol !== 1) return 0;
-  return job.status === 'cancelling' ? core.times.settleAfterStopMs : core.times.settleAfterReportMs;
+  return wasStopped ? core.times.settleAfterStopMs : core.times.settleAfterReportMs;
 }
 
 /** Tells a worker that has nothing more to do here to leave: never while it holds a job. */
@@ -160,7 +165,10 @@ export function release(core: Core, tx: Tx, id: Worker['id']): void {
   if (worker === null || !leavesAfterJob(worker) || tx.liveJobOf(id) !== null) return;
   if (!worker.served && worker.drain === null) return;
   const reason = worker.drain === null ? 'job_done' : 'drained';
-  tx.afterCommit(() => core.presence.send(id, { type: 'shutdown', reason }));
+  tx.afterCommit(() => {
+    // In this very transaction it may have gone on with an earlier job.
+    if (core.store.liveJobOf(id) === null) core.presence.send(id, { type: 'shutdown', reason });
+  });
 }
 
 /** Notes contact with a worker that was given up for gone. */

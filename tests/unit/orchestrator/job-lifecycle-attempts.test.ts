@@ -74,6 +74,19 @@ describe('an end that is reported', () => {
     });
   });
 
+  test.each(['requeued', 'given_up'] as const)(
+    'a completion gives back what the end that was believed before has cost: %s',
+    outcome => {
+      const job = makePending({ attempt: makeAttempt({ end: makeEnd({ outcome }) }), retriesUsed: 1 });
+      const ended = after(job, { type: 'complete', end: null });
+      expect(ended).toMatchObject({
+        status: 'completed',
+        retriesUsed: 0,
+        attempt: { end: { charged: false } },
+      });
+    },
+  );
+
   test('a completion that comes after the attempt was given up replaces its end', () => {
     const ended = after(makePending(), { type: 'complete', end: null });
     expect(ended.attempt?.end).toEqual({

@@ -46,6 +46,18 @@ describe('an ephemeral worker', () => {
     expect(rig.lastOffer()).toMatchObject({ job_id: jobId, attempt_id: 'a_2' });
   });
 
+  test('is not sent away when it goes on with an earlier job', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const { jobId: first } = await fleet.submit();
+    const { jobId: second } = await fleet.submit({ priority: 30 });
+    await fleet.clock.advance(45_000);
+    await rig.run(second);
+    await rig.register({ currentJobId: first });
+    expect(fleet.job(first).status).toBe('running');
+    expect(rig.commandsOf('shutdown')).toEqual([]);
+  });
+
   test('is told again when it opens another stream instead of leaving', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });

@@ -60,6 +60,56 @@ test('a submit while the agent settles neither reaches it early nor waits longer
   expect(rig.lastOffer().job_id).toBe(second);
 });
 
+test.each([
+  ['cancelled', 500],
+  ['failed', 500],
+  ['completed', 50],
+] as const)(
+  '“%s” about a job that was given up long ago is followed by %i ms, too',
+  async (word, settleMs) => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+    const first = await fleet.runJob(rig);
+    await fleet.cancel(first);
+    await fleet.clock.advance(170_000);
+    expect(fleet.job(first).status).toBe('cancelled');
+    const { jobId: second } = await fleet.submit();
+    await rig.report(first, word);
+    await fleet.clock.advance(settleMs - 1);
+    expect(rig.lastOffer().job_id).toBe(first);
+    await fleet.clock.advance(1);
+    expect(rig.lastOffer().job_id).toBe(second);
+  },
+);
+
+test('500 ms pass, too, after the “cancelled” of a job that nobody wanted to stop', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const first = await fleet.runJob(rig, { max_retries: 0 });
+  const { jobId: second } = await fleet.submit();
+  await rig.report(first, 'cancelled');
+  await fleet.clock.advance(499);
+  expect(rig.lastOffer().job_id).toBe(first);
+  await fleet.clock.advance(1);
+  expect(rig.lastOffer().job_id).toBe(second);
+});
+
+test('so is one about a job that somebody else has by now', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const first = await fleet.runJob(rig);
+  const other = await fleet.addIdleWorker();
+  await fleet.clock.advance(170_000);
+  await other.beat();
+  expect(other.lastOffer().job_id).toBe(first);
+  const { jobId: second } = await fleet.submit();
+  expect(await rig.report(first, 'failed', { exit_code: -15 })).toMatchObject({ ok: false });
+  await fleet.clock.advance(499);
+  expect(rig.lastOffer().job_id).toBe(first);
+  await fleet.clock.advance(1);
+  expect(rig.lastOffer().job_id).toBe(second);
+});
+
 test('our own agent needs no such time', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
