@@ -55,6 +55,7 @@ export default defineConfig({
       suite('integration', 30_000),
       // Fleets of processes: more at once would only wait for each other.
       { test: { ...suite('faults', 70_000).test, maxConcurrency: 2 } },
+      suite('simulation', 120_000),
     ],
     coverage: {
       provider: 'v8',

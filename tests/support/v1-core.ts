@@ -43,6 +43,8 @@ export interface V1AgentOptions {
    * instant in which a pushed job is dropped [4], held for as long as a test likes.
    */
   readonly beforeClear?: (jobId: string) => Promise<void>;
+  /** Default: real sockets, which are destroyed with `dead`. */
+  readonly http?: (dead: AbortSignal) => V1Http;
 }
 
 export interface V1State {
@@ -84,7 +86,7 @@ export function createCore(options: V1AgentOptions, emit: V1Core['emit'], dead: 
     config,
     state: { workerId: null, currentJob: null, run: null, isShutdownRequested: false },
     loop,
-    http: createV1Http(config.url, config.token, dead),
+    http: config.http(dead),
     emit,
     wait,
     async pause(ms, reason, signal = dead) {
@@ -98,9 +100,11 @@ export function createCore(options: V1AgentOptions, emit: V1Core['emit'], dead: 
 }
 
 function fillIn(options: V1AgentOptions): V1Config {
+  const { token } = options;
+  const url = options.url.replace(/\/+$/, '');
   return {
-    url: options.url.replace(/\/+$/, ''),
-    token: options.token,
+    url,
+    token,
     tokenFrom: options.tokenFrom ?? 'argument',
     name: options.name ?? os.hostname(),
     persistent: options.persistent ?? false,
@@ -110,6 +114,7 @@ function fillIn(options: V1AgentOptions): V1Config {
     wait: options.wait ?? waitForReal,
     heartbeatMs: options.heartbeatMs ?? 30_000,
     beforeClear: options.beforeClear ?? (async () => undefined),
+    http: options.http ?? (dead => createV1Http(url, token, dead)),
   };
 }
 

@@ -23,8 +23,11 @@ const startWall = Date.UTC(2026, 0, 1, 12);
 /** As many turns without a pause mean that something wakes itself up for ever. */
 const endless = 100_000;
 
-/** `isBusy` says that a queued commit is still to come; without it, `settle` gives each a few turns. */
-export function createVirtualClock(isBusy: () => boolean = () => false): VirtualClock {
+/**
+ * `isBusy` says that a queued commit is still to come; without it, `settle` gives each a few turns: as many as
+ * `quietTurns`, which may be one where nothing else takes a turn of its own.
+ */
+export function createVirtualClock(isBusy: () => boolean = () => false, quietTurns = 3): VirtualClock {
   // Far from zero and from the wall clock, so that a mix-up of the two shows.
   let mono = 5_000_000;
   let wallOffset = startWall - mono;
@@ -45,7 +48,7 @@ export function createVirtualClock(isBusy: () => boolean = () => false): Virtual
 
   const settle = async (): Promise<void> => {
     let quiet = 0;
-    for (let turn = 0; quiet < 3; turn++) {
+    for (let turn = 0; quiet < quietTurns; turn++) {
       if (turn === endless)
         throw new Error('the clock never comes to rest: something wakes itself up for ever');
       const due = nextDue(mono);
@@ -58,7 +61,8 @@ export function createVirtualClock(isBusy: () => boolean = () => false): Virtual
   };
 
   return {
-    wall: () => mono + wallOffset,
+    // As Date.now(): whole milliseconds, whatever the timers were set to.
+    wall: () => Math.floor(mono + wallOffset),
     mono: () => mono,
     iso: at => new Date(at).toISOString(),
     after(ms, run) {

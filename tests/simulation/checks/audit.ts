@@ -1,0 +1,11 @@
+import { createAuditBook } from '../../../main/audit/book.ts';
+import { testSeal } from '../../support/seal.ts';
+import type { Check } from '../world/scene.ts';
+
+/** I5: the chain of everything that was written down holds. */
+export const watchAudit: Check = scene => ({
+  async atEnd() {
+    const verdict = await createAuditBook(scene.disk.store.audit, testSeal).verify();
+    if (!verdict.valid) scene.violate('I5 the audit chain verifies', JSON.stringify(verdict.first_bad));
+  },
+});

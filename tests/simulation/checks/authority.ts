@@ -1,0 +1,74 @@
+import type { Job } from '../../../main/orchestrator/ports.ts';
+import type { Committed, JobChange } from '../world/disk.ts';
+import type { Check, Scene } from '../world/scene.ts';
+import type { WireRequest } from '../world/wire.ts';
+
+/** What a worker's call says about a job. */
+export interface Said {
+  readonly about: 'report' | 'register' | 'beat' | 'other';
+  readonly jobId: string | null;
+  readonly attemptId: string | null;
+  readonly word: string | null;
+}
+
+export function whatItSays(request: WireRequest): Said {
+  const nothing: Said = { about: 'other', jobId: null, attemptId: null, word: null };
+  if (request.kind !== 'worker') return nothing;
+  const fields: Readonly<Record<string, unknown>> =
+    typeof request.body === 'object' ? { ...request.body } : {};
+  const text = (name: string): string | null => (typeof fields[name] === 'string' ? fields[name] : null);
+  const [, reported = null] = /\/job\/([^/]+)\/status$/.exec(request.path) ?? [];
+  if (reported !== null)
+    return { about: 'report', jobId: reported, attemptId: text('attempt_id'), word: text('status') };
+  const jobId = text('current_job_id');
+  if (request.path.endsWith('/register'))
+    return { about: 'register', jobId, attemptId: text('current_attempt_id'), word: null };
+  if (request.path.endsWith('/heartbeat'))
+    return { about: 'beat', jobId, attemptId: text('attempt_id'), word: null };
+  return nothing;
+}
+
+/** I4: only the newest attempt of a job, and only from the worker that holds it, changes the job. */
+export const watchAuthority: Check = scene => ({
+  onCommit(command) {
+    for (const change of command.changes) {
+      const on = whyOf(command.audits, change);
+      const problem = objection(scene, command.cause, change.was, on);
+      if (problem !== null)
+        scene.violate('I4 only the current attempt changes a job', `${change.was.id}: "${on}": ${problem}`);
+    }
+  },
+});
+
+/** The event that is written down for a change; empty when there is none. */
+export function whyOf(audits: Committed['audits'], { was, next }: JobChange): string {
+  const row = audits.find(
+    ({ target, details }) =>
+      target.id === was.id && details['from'] === was.status && details['to'] === next.status,
+  );
+  return row === undefined ? '' : String(row.details['on']);
+}
+
+const ofReports: ReadonlySet<string> = new Set(['claim', 'run', 'complete', 'fail', 'stopped']);
+const ofTime: ReadonlySet<string> = new Set(['lost', 'silence', 'withdraw', 'stop']);
+
+/** Null when it is right that this call, or the passing of time, brought this event. */
+function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string): string | null {
+  if (on === 'offer') return null;
+  if (cause === null) return ofTime.has(on) ? null : 'came by itself';
+  if (cause.kind !== 'worker') return on === 'stop' || on === 'release' ? null : 'came from a person';
+  const worker = scene.workerOf(cause.token);
+  const holder = was.attempt?.workerId;
+  if (worker === null || worker !== holder)
+    return `came from ${worker ?? 'a stranger'}, and ${holder ?? 'nobody'} holds it`;
+  const said = whatItSays(cause);
+  if (on === 'silence' || on === 'withdraw')
+    return cause.path.endsWith('/disconnect') ? null : 'was no goodbye';
+  if (on === 'vanished')
+    return said.about === 'register' || said.about === 'beat' ? null : 'came from a report';
+  if (ofReports.has(on) && said.about !== 'report') return `came from a ${said.about}`;
+  if (said.jobId !== was.id) return `spoke of ${said.jobId ?? 'no job'}`;
+  if (said.attemptId !== null && said.attemptId !== was.attempt?.id)
+    return `spoke of ${said.attemptId}, and ${was.attempt?.id ?? 'nothing'} is current`;
+  return null;
+}

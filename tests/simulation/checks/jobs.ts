@@ -1,0 +1,109 @@
+import type { Job } from '../../../main/orchestrator/ports.ts';
+import type { Committed, JobChange } from '../world/disk.ts';
+import type { Check, Scene } from '../world/scene.ts';
+import { isFinal, isLive, mayBeRevived } from './ledger.ts';
+
+/** What holds of every job after every commit: I2, I3, one audit row a transition (I5), and the budget of retries. */
+export const watchJobs: Check = scene => ({
+  onCommit(command) {
+    for (const change of command.changes) {
+      followsTheLedger(scene, change);
+      staysEnded(scene, change);
+      keepsKnownEnds(scene, change);
+      staysInBudget(scene, change.next);
+    }
+    isWrittenDown(scene, command);
+    if (command.changes.length > 0) oneAttemptEach(scene);
+  },
+  onLife: () => survivedTheRestart(scene),
+  atEnd() {
+    survivedTheRestart(scene);
+    countsRetries(scene);
+  },
+});
+
+const inShort = ({ id, status, attempt, retriesUsed }: Job): string =>
+  `${id} ${status} ${attempt?.id ?? 'no attempt'} retries ${retriesUsed}`;
+
+/** The writer sees each job as the command before has left it. Checks run first: the ledger is noted after them. */
+function followsTheLedger({ ledger, violate }: Scene, { was }: JobChange): void {
+  const known = ledger.job(was.id);
+  // Two changes of one job in one command: the first of them is not in the ledger yet.
+  if (known === null || known.status === was.status || known.attempt?.id === was.attempt?.id) return;
+  violate('I2 one writer', `the job was ${inShort(known)}, and a command found ${inShort(was)}`);
+}
+
+function staysEnded({ violate }: Scene, { was, next }: JobChange): void {
+  if (isFinal(was)) violate('I3 terminal is final', `${inShort(was)} became ${inShort(next)}`);
+}
+
+/** Once it is known how an attempt ended, nothing that comes later tells it otherwise, but its result. */
+function keepsKnownEnds({ violate }: Scene, { was, next }: JobChange): void {
+  const before = was.attempt;
+  if (before === null || before.end === null || mayBeRevived(before)) return;
+  if (next.attempt?.id !== before.id || next.status === 'completed') return;
+  if (JSON.stringify(next.attempt.end) === JSON.stringify(before.end)) return;
+  violate(
+    'I4 an end is told once',
+    `attempt ${before.id} of ${was.id} had ended as ${before.end.outcome}, and now ${next.attempt.end?.outcome ?? 'lives'}`,
+  );
+}
+
+/** A retry is what an attempt's end has cost, and one that is taken on again gives it back. */
+function staysInBudget({ disk, violate }: Scene, job: Job): void {
+  const charged = disk.store.attempts(job.id).filter(({ end }) => end?.charged === true).length;
+  if (job.retriesUsed > job.spec.maxRetries || charged > job.spec.maxRetries)
+    violate(
+      'retries within budget',
+      `${inShort(job)} of ${job.spec.maxRetries}, ${charged} attempts charged`,
+    );
+}
+
+/** Within a commit the database is ahead of the commands: so this is looked at where it stands still. */
+function countsRetries({ disk, ledger, violate }: Scene): void {
+  for (const { id } of ledger.jobs()) {
+    const job = disk.store.job(id);
+    const charged = disk.store.attempts(id).filter(({ end }) => end?.charged === true).length;
+    if (job !== null && job.retriesUsed !== charged)
+      violate('a retry is an attempt that was charged', `${inShort(job)}, and ${charged} attempts charged`);
+  }
+}
+
+const notTransitions: ReadonlySet<string> = new Set([
+  'job.submitted',
+  'job.late_result',
+  'job.report_refused',
+]);
+
+function isWrittenDown({ violate }: Scene, { changes, audits }: Committed): void {
+  const rows = audits.filter(({ type, target }) => target.type === 'job' && !notTransitions.has(type));
+  const told = rows.map(
+    ({ target, details }) => `${target.id} ${String(details['from'])} ${String(details['to'])}`,
+  );
+  const done = changes.map(({ was, next }) => `${was.id} ${was.status} ${next.status}`);
+  if (told.join() !== done.join())
+    violate('I5 one audit row a transition', `done: ${done.join(', ')}; written down: ${told.join(', ')}`);
+}
+
+function oneAttemptEach({ disk, violate }: Scene): void {
+  const living = disk.store.liveJobs();
+  const workers = new Set(living.map(({ attempt }) => attempt.workerId));
+  const attempts = new Set(living.map(({ attempt }) => attempt.id));
+  if (workers.size < living.length || attempts.size < living.length)
+    violate('I2 one live attempt', living.map(inShort).join('; '));
+  for (const job of living) {
+    if (job.attempt.end !== null) violate('I2 one live attempt', `${inShort(job)}, whose attempt has ended`);
+  }
+}
+
+/** What was committed is there, and nothing else is. */
+function survivedTheRestart({ ledger, disk, violate }: Scene): void {
+  for (const known of ledger.jobs()) {
+    const stored = disk.store.job(known.id);
+    if (stored === null) violate('I1 what was answered exists', `${inShort(known)} is gone`);
+    else if (inShort(stored) !== inShort(known))
+      violate('I1 what was committed stays', `${inShort(known)} became ${inShort(stored)} over a restart`);
+    else if (isLive(stored) !== (stored.attempt?.end === null))
+      violate('I2 one live attempt', `${inShort(stored)} and its attempt do not agree`);
+  }
+}

@@ -1,0 +1,44 @@
+import type { Attempt, Job, LiveJob } from '../../../main/orchestrator/ports.ts';
+import type { JobId, WorkerId } from '../../../protocol/ids.ts';
+import type { Committed } from '../world/disk.ts';
+
+const live: ReadonlySet<Job['status']> = new Set([
+  'dispatched',
+  'starting',
+  'running',
+  'recovering',
+  'cancelling',
+]);
+
+/** Who holds an attempt now. */
+export const isLive = (job: Job): job is LiveJob => live.has(job.status);
+
+export const isFinal = (job: Job): boolean => !isLive(job) && job.status !== 'pending';
+
+/** Its worker may still run it, and go on with it: it was silent, or did not answer an offer. */
+export const mayBeRevived = (attempt: Attempt | null): boolean =>
+  attempt?.end?.outcome === 'given_up' || attempt?.end?.outcome === 'withdrawn';
+
+/**
+ * The jobs as the commands that were committed so far left them. Commands that share a commit are in the database
+ * together; here they come one after the other, each before its effects.
+ */
+export interface Ledger {
+  job(id: JobId): Job | null;
+  jobs(): readonly Job[];
+  liveOf(worker: WorkerId): LiveJob | null;
+  note(command: Committed): void;
+}
+
+export function createLedger(): Ledger {
+  const jobs = new Map<JobId, Job>();
+  return {
+    job: id => jobs.get(id) ?? null,
+    jobs: () => [...jobs.values()],
+    liveOf: worker =>
+      [...jobs.values()].filter(isLive).find(({ attempt }) => attempt.workerId === worker) ?? null,
+    note({ inserted, changes }) {
+      for (const job of [...inserted, ...changes.map(({ next }) => next)]) jobs.set(job.id, job);
+    },
+  };
+}

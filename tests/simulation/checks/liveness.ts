@@ -1,0 +1,47 @@
+import type { Check, Scene, SceneRig } from '../world/scene.ts';
+import { isFinal } from './ledger.ts';
+
+/** Within this after the last fault, or after the end of the last backoff if that is later, every job has ended. */
+const endWithinMs = 600_000;
+
+/** When every job has to have ended, in world time. A backoff that a job waits out does not count. */
+export function createDeadline() {
+  let waitsUntil = 0;
+  const check: Check = scene => ({
+    onCommit({ changes }) {
+      for (const { next } of changes) {
+        if (next.status !== 'pending') continue;
+        const waitMs = next.notBefore - scene.host.machine.wall();
+        waitsUntil = Math.max(waitsUntil, scene.world.mono() + Math.max(0, waitMs));
+      }
+    },
+  });
+  return { check, after: (healedAt: number): number => Math.max(healedAt, waitsUntil) + endWithinMs };
+}
+
+export const haveAllEnded = ({ ledger }: Scene): boolean => ledger.jobs().every(isFinal);
+
+export function tellWhoWaits({ ledger, violate }: Scene): void {
+  const waiting = ledger.jobs().filter(job => !isFinal(job));
+  const words = waiting.map(
+    ({ id, status, attempt }) => `${id} ${status} ${attempt?.id ?? ''} @${attempt?.workerId ?? ''}`,
+  );
+  violate('I1 every job ends', `still there: ${words.join('; ')}`);
+}
+
+/** Whoever is there is known to be there, and who was asked to drain still does. */
+export const watchStatuses: Check = scene => ({
+  atEnd() {
+    for (const of of scene.rigs()) lookAt(scene, of);
+  },
+});
+
+function lookAt(scene: Scene, { rig }: SceneRig): void {
+  const seen = scene.host.life?.orchestrator.worker(rig.workerId);
+  if (seen === undefined || !seen.ok || rig.process === null || rig.process.isPaused) return;
+  const { status, status_reason: reason, drain } = seen.value;
+  if (status === 'offline' || status === 'connecting')
+    scene.violate('nobody is wrongly offline', `${rig.plan.name} runs, and is ${status} (${reason ?? ''})`);
+  if (drain !== null && status !== 'draining')
+    scene.violate('I8 a drain lasts', `${rig.plan.name} was drained, and is ${status}`);
+}

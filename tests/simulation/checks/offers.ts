@@ -1,0 +1,80 @@
+import type { AttemptId, WorkerId } from '../../../protocol/ids.ts';
+import { whatItSays } from './authority.ts';
+import type { Attempt } from '../../../main/orchestrator/ports.ts';
+import { timesFrom } from '../../../main/orchestrator/times.ts';
+import type { Check } from '../world/scene.ts';
+
+const settleMs = 50;
+const settleAfterStopMs = 500;
+
+/** Repeats are on time within this, in world time: ticks, and clocks that drift. */
+const leewayMs = 2_500;
+
+interface Sent {
+  readonly at: number;
+  /** What held then: an offer that nothing has disturbed since is repeated to the letter. */
+  readonly calm: string;
+  times: number;
+}
+
+/** An offer is repeated before it is given up: a worker that could be reached by then has not been asked once only. */
+export const watchOffers: Check = scene => {
+  const { plan, world, host } = scene;
+  const { repeatOfferMs } = timesFrom(plan.heartbeatTimeoutMs);
+  const sent = new Map<AttemptId, Sent>();
+  const streams = new Map<WorkerId, number>();
+  const hasFullDisk = plan.faults.some(({ kind }) => kind === 'disk full');
+  const calmOf = (worker: WorkerId): string => [streams.get(worker) ?? 0, host.pauses, host.changedAt].join();
+
+  const objection = (attempt: Attempt): string | null => {
+    const first = sent.get(attempt.id);
+    const of = scene.rigOf(attempt.workerId);
+    if (first === undefined || of === null) return null;
+    if (!hasFullDisk && first.calm === calmOf(attempt.workerId) && first.times <= repeatOfferMs.length)
+      return `was sent ${first.times} times`;
+    const reachableSince = scene.calmSince(of.rig);
+    const couldBeReached = reachableSince <= first.at + (repeatOfferMs[0] ?? 0) - leewayMs;
+    return couldBeReached && !of.rig.isBusy ? 'did not come to a worker that could be reached' : null;
+  };
+  return {
+    onStream: worker => void streams.set(worker, (streams.get(worker) ?? 0) + 1),
+    onFrame(worker, _token, command) {
+      if (command.type !== 'job_submit') return;
+      const before = sent.get(command.attempt_id);
+      if (before === undefined)
+        sent.set(command.attempt_id, { at: world.mono(), calm: calmOf(worker), times: 1 });
+      else before.times += 1;
+    },
+    onCommit({ cause, changes }) {
+      for (const { was, next } of changes) {
+        if (cause !== null || next.attempt?.end?.outcome !== 'withdrawn' || was.attempt === null) continue;
+        const problem = objection(was.attempt);
+        if (problem !== null)
+          scene.violate('an offer is repeated', `${was.id} was taken back: ${was.attempt.id} ${problem}`);
+      }
+    },
+  };
+};
+
+/** The published agent drops what is pushed too soon after its last word about a job was answered (CONTRACT.md, 3). */
+export const watchSettling: Check = scene => {
+  const settled = new Map<WorkerId, number>();
+  return {
+    onAnswer(request, answer) {
+      const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
+      const { about, word } = whatItSays(request);
+      if (worker === null || about !== 'report' || answer.kind === 'failed' || answer.status === 401) return;
+      if (word !== 'completed' && word !== 'failed' && word !== 'cancelled') return;
+      settled.set(worker, scene.host.machine.mono() + (word === 'cancelled' ? settleAfterStopMs : settleMs));
+    },
+    onFrame(worker, _token, command) {
+      const isV1 = scene.rigOf(worker)?.rig.plan.protocol === 1;
+      const leftMs = (settled.get(worker) ?? 0) - scene.host.machine.mono();
+      if (command.type === 'job_submit' && isV1 && leftMs > 0)
+        scene.violate(
+          'the published agent settles first',
+          `${command.job_id} goes to ${worker} ${leftMs} ms too soon`,
+        );
+    },
+  };
+};

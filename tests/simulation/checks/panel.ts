@@ -1,0 +1,21 @@
+import type { Check } from '../world/scene.ts';
+
+/** I6: over any number of reconnects the panel sees each event once, in order, and none that is not stored. */
+export const watchPanel: Check = scene => {
+  let last = 0;
+  return {
+    onPanelEvent(event) {
+      if (event.seq !== last + 1 || event.kind === 'reset')
+        scene.violate('I6 no gap and no repeat', `after ${last} came ${event.kind} ${event.seq}`);
+      last = event.seq;
+      const [stored] = scene.disk.store.eventsAfter(event.seq - 1, 1);
+      if (stored?.seq !== event.seq || stored.type !== event.type)
+        scene.violate('I6 what is shown is stored', `${event.seq} ${event.type ?? ''} is not in the log`);
+    },
+    atEnd() {
+      const stored = scene.disk.store.eventRange().last;
+      if (last !== stored)
+        scene.violate('I6 no gap and no repeat', `the panel has seen ${last} of ${stored} events`);
+    },
+  };
+};

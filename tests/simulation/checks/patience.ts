@@ -1,0 +1,75 @@
+import { timesFrom } from '../../../main/orchestrator/times.ts';
+import type { WorkerId } from '../../../protocol/ids.ts';
+import type { Check, Scene } from '../world/scene.ts';
+import type { WireRequest } from '../world/wire.ts';
+
+interface Heard {
+  readonly at: number;
+  /** How often the orchestrator had been held up until then. */
+  readonly pauses: number;
+}
+
+/** What a running orchestrator takes for a moment of its own. */
+const roundingMs = 100;
+
+/**
+ * Nobody is given up too early: a worker is offline after T without contact and its job goes after takeover, counted
+ * while the orchestrator runs. Its own start counts as contact with everybody, and its own pauses count as nothing.
+ */
+export const watchPatience: Check = scene => {
+  const { plan, host } = scene;
+  const heard = new Map<WorkerId, Heard>();
+  const arrived = new Map<WireRequest, Heard>();
+  const times = timesFrom(plan.heartbeatTimeoutMs, plan.v1SilenceMs);
+  let started: Heard = { at: 0, pauses: 0 };
+
+  const tooEarly = (worker: WorkerId, spanMs: number): string | null => {
+    const last = heard.get(worker) ?? started;
+    const since = last.at > started.at ? last : started;
+    const passedMs = host.steadyMs() - since.at;
+    // A tick of the time before each pause may be counted with it.
+    const leewayMs = roundingMs + (host.pauses - since.pauses) * (times.tickMs + roundingMs);
+    return passedMs + leewayMs >= spanMs
+      ? null
+      : `${Math.round(passedMs)} ms after the last contact, not ${spanMs}`;
+  };
+  return {
+    onLife() {
+      started = { at: host.steadyMs(), pauses: host.pauses };
+    },
+    onArrive(request) {
+      arrived.set(request, { at: host.steadyMs(), pauses: host.pauses });
+    },
+    onAnswer(request, answer) {
+      const at = arrived.get(request);
+      arrived.delete(request);
+      const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
+      if (at === undefined || request.kind !== 'worker' || worker === null) return;
+      // A call that is turned away at the door is no contact, and neither is a goodbye.
+      const isContact =
+        answer.kind === 'answer' && answer.status !== 401 && !request.path.endsWith('/disconnect');
+      if (isContact && at.at >= (heard.get(worker)?.at ?? 0)) heard.set(worker, at);
+    },
+    onCommit({ cause, audits }) {
+      if (cause !== null) return;
+      for (const { type, target, details } of audits) {
+        if (type === 'worker.offline' && target.type === 'worker' && details['why'] === 'silent') {
+          const problem = tooEarly(target.id, patienceFor(scene, target.id).offlineMs);
+          if (problem !== null) scene.violate('nobody is offline before T', `${target.id}: ${problem}`);
+        }
+        if (target.type === 'job' && details['on'] === 'lost') {
+          const worker = scene.ledger.job(target.id)?.attempt?.workerId;
+          const problem =
+            worker === undefined ? null : tooEarly(worker, patienceFor(scene, worker).takeoverMs);
+          if (problem !== null) scene.violate('no takeover before its time', `${target.id}: ${problem}`);
+        }
+      }
+    },
+  };
+};
+
+function patienceFor({ plan, rigOf }: Scene, worker: WorkerId) {
+  const { heartbeatTimeoutMs: t, v1SilenceMs } = plan;
+  const offlineMs = rigOf(worker)?.rig.plan.protocol === 1 ? Math.max(t, v1SilenceMs) : t;
+  return { offlineMs, takeoverMs: offlineMs + t / 3 };
+}

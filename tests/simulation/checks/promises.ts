@@ -1,0 +1,132 @@
+import type { JobId, WorkerId } from '../../../protocol/ids.ts';
+import { hashOf } from '../../support/fleet.ts';
+import type { Check, Scene } from '../world/scene.ts';
+import type { WireRequest } from '../world/wire.ts';
+import { isLive } from './ledger.ts';
+
+/** I1: a submit that was answered stays; where else it is lost, the ledger sees it. */
+export const watchSubmits: Check = scene => {
+  const promised = new Set<JobId>();
+  const look = (): void => {
+    for (const id of promised) {
+      if (scene.disk.store.job(id) === null) scene.violate('I1 what was answered exists', `${id} is gone`);
+    }
+  };
+  return {
+    onAnswer(request, answer) {
+      if (request.kind !== 'person' || answer.kind === 'failed' || answer.status !== 200) return;
+      const { body } = answer;
+      if (typeof body === 'object' && body !== null && 'jobId' in body) promised.add(body.jobId as JobId);
+    },
+    onLife: look,
+    atEnd: look,
+  };
+};
+
+/** I8: between a drain and its end nothing is offered to the worker; and what it still has ends before it is sent away. */
+export const watchDrains: Check = scene => {
+  const draining = new Set<WorkerId>();
+  return {
+    onCommit({ audits, changes }) {
+      // Within one command an end of the drain comes before what is offered then.
+      for (const { type, target } of audits) {
+        if (type === 'worker.undrained' || type === 'worker.deleted') draining.delete(target.id as WorkerId);
+      }
+      for (const { next } of changes) {
+        if (next.status === 'dispatched' && draining.has(next.attempt.workerId))
+          scene.violate('I8 no offer after a drain', `${next.id} was offered to ${next.attempt.workerId}`);
+      }
+      for (const { type, target } of audits) {
+        if (type === 'worker.draining') draining.add(target.id as WorkerId);
+      }
+    },
+    atEnd() {
+      for (const worker of draining) {
+        if (scene.disk.store.worker(worker)?.drain === null)
+          scene.violate('I8 a drain lasts', `${worker} drains no more, and nobody has undrained it`);
+      }
+    },
+  };
+};
+
+interface Tokens {
+  readonly newest: string | null;
+  /** Works on until the worker's job has ended: the one that its agent has. */
+  readonly old: string | null;
+}
+
+/** I9: once a rotation is on disk nothing works with an older token, unless it was asked to live as long as the job. */
+export const watchTokens: Check = scene => {
+  const valid = new Map<WorkerId, Tokens>();
+  const late = new Set<WireRequest>();
+  const isDead = (worker: WorkerId | null, token: string): boolean => {
+    const tokens = worker === null ? undefined : valid.get(worker);
+    return tokens !== undefined && ![tokens.newest, tokens.old].includes(hashOf(token));
+  };
+  return {
+    onCommit({ tokens, changes }) {
+      for (const { was, next } of changes) {
+        if (!isLive(was) || isLive(next)) continue;
+        const { workerId } = was.attempt;
+        const { newest = null } = valid.get(workerId) ?? {};
+        valid.set(workerId, { newest, old: null });
+      }
+      for (const { worker, hash, keepsOld } of tokens) {
+        const { newest = null, old = null } = valid.get(worker) ?? {};
+        valid.set(worker, { newest: hash, old: keepsOld ? (old ?? newest) : null });
+      }
+    },
+    onArrive(request) {
+      if (request.kind === 'worker' && isDead(scene.workerOf(request.token), request.token))
+        late.add(request);
+    },
+    onAnswer(request, answer) {
+      if (late.delete(request) && answer.kind === 'answer' && answer.status < 400)
+        scene.violate('I9 an old token is dead', `${JSON.stringify(request)} was answered ${answer.status}`);
+    },
+    onFrame(worker, token, { type }) {
+      if (type !== 'ping' && isDead(worker, token))
+        scene.violate('I9 the stream of an old token is closed', `${type} went to ${worker} on it`);
+    },
+  };
+};
+
+export function issuedIn(body: unknown): { readonly worker: WorkerId; readonly token: string } | null {
+  if (typeof body !== 'object' || body === null || !('token' in body) || !('workerId' in body)) return null;
+  return { worker: body.workerId as WorkerId, token: String(body.token) };
+}
+
+/** What goes to a worker is on disk by then, is about what it holds, and nothing is said too late. */
+export const watchFrames: Check = scene => ({
+  onFrame(worker, _token, command) {
+    if (scene.disk.isInCommand && command.type !== 'ping')
+      scene.violate(
+        'nothing leaves before it is on disk',
+        `${command.type} to ${worker} in the middle of a transaction`,
+      );
+    if (command.type === 'shutdown' && scene.ledger.liveOf(worker) !== null)
+      scene.violate(
+        'nobody is sent away from a job',
+        `${worker} holds ${scene.ledger.liveOf(worker)?.id ?? ''}`,
+      );
+    if (command.type !== 'job_submit' && command.type !== 'job_cancel') return;
+    const wanted = command.type === 'job_submit' ? 'dispatched' : 'cancelling';
+    const problem = objection(scene, worker, command.job_id, command.attempt_id, wanted);
+    if (problem !== null)
+      scene.violate('a command is about what its worker holds', `${command.type} to ${worker}: ${problem}`);
+  },
+});
+
+function objection(
+  { ledger }: Scene,
+  worker: WorkerId,
+  id: JobId,
+  attemptId: string,
+  wanted: 'dispatched' | 'cancelling',
+): string | null {
+  const job = ledger.job(id);
+  if (job === null) return `${id} is not on disk`;
+  if (job.attempt?.id !== attemptId || job.attempt.workerId !== worker)
+    return `${id} is with ${job.attempt?.workerId ?? 'nobody'} by now`;
+  return job.status === wanted ? null : `${id} is ${job.status}`;
+}

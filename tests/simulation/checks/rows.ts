@@ -1,0 +1,96 @@
+import { finalStatuses, JobStatus } from '../../../protocol/job.ts';
+
+/** Every event of a job's life, as job-lifecycle.ts has them. */
+const events = [
+  'offer',
+  'claim',
+  'run',
+  'complete',
+  'fail',
+  'stopped',
+  'stop',
+  'silence',
+  'back',
+  'vanished',
+  'lost',
+  'release',
+  'withdraw',
+] as const;
+
+/**
+ * Pairs of status and event that nothing in the orchestrator brings about, and why. One that is reached after all fails
+ * the run: then this list tells an untruth.
+ */
+const unreachable: readonly (readonly [events: string, statuses: readonly string[], why: string])[] = [
+  ['offer', JobStatus.options.filter(status => status !== 'pending'), 'dispatch looks at pending jobs only'],
+  ['silence', ['pending', ...finalStatuses], 'a goodbye concerns the live job of a worker'],
+  ['vanished', ['pending', 'dispatched', ...finalStatuses], 'absence concerns a claimed job'],
+  ['lost', ['pending', 'starting', 'running', ...finalStatuses], 'takeover comes after silence'],
+  [
+    'withdraw',
+    JobStatus.options.filter(status => status !== 'dispatched'),
+    'only an open offer is withdrawn',
+  ],
+  ['back', ['cancelling'], 'a worker that shows a job which is to be stopped is told so instead'],
+];
+
+export const cell = (status: string, event: string): string => `${status} × ${event}`;
+
+const isUnreachable = (status: string, event: string): boolean =>
+  unreachable.some(([name, statuses]) => name === event && statuses.includes(status));
+
+const cells = JobStatus.options.flatMap(status => events.map(event => ({ status, event })));
+
+const lifecycleRows: readonly string[] = cells
+  .filter(({ status, event }) => !isUnreachable(status, event))
+  .map(({ status, event }) => cell(status, event));
+
+const unreachableRows: readonly string[] = cells
+  .filter(({ status, event }) => isUnreachable(status, event))
+  .map(({ status, event }) => cell(status, event));
+
+/** The tables of SEMANTICS.md, section 5, with the cases that hide in one of their lines told apart. */
+const claimRows = [
+  'names its live attempt -> resume',
+  'names a job that waits, given up or withdrawn -> re-adopt',
+  'names a job that waits, whose end is known -> abandon',
+  'names a job that waits, but has another -> abandon',
+  'names a superseded job -> abandon',
+  'names a job that has ended -> abandon',
+  'names a job that is to be stopped -> cancel',
+  'names a job that nobody knows -> abandon',
+  'names nothing, has only an offer -> keeps it',
+  'names nothing, had claimed one -> vanished',
+  'names nothing, has nothing',
+] as const;
+export type ClaimRow = (typeof claimRows)[number];
+
+const reportRows = [
+  'the current attempt, live -> 200',
+  'an older attempt of its own -> 409 superseded',
+  'a job that has moved on -> 409 superseded',
+  'the last attempt of a job that waits -> 200, re-adopted',
+  'the last attempt of a job that waits, its end known -> 409 or duplicate',
+  'the last attempt of a job that waits, busy with another -> 409 superseded',
+  'the same word about an ended job -> 200, duplicate',
+  'another word about an ended job -> 409 job_final',
+  'a job of somebody else -> 403',
+] as const;
+export type ReportRow = (typeof reportRows)[number];
+
+const tableRows: readonly string[] = [
+  ...claimRows.map(row => `register: ${row}`),
+  ...claimRows.map(row => `beat: ${row}`),
+  ...reportRows.map(row => `report: ${row}`),
+];
+
+/** How much of the tables a run has seen; `reached` counts for each row how often it was come by. */
+export function coverageOf(reached: ReadonlyMap<string, number>) {
+  const rows = [...lifecycleRows, ...tableRows];
+  return {
+    rows: rows.length,
+    missing: rows.filter(row => !reached.has(row)),
+    /** Of which the list above says that nothing brings them about. */
+    surprises: unreachableRows.filter(row => reached.has(row)),
+  };
+}

@@ -1,0 +1,24 @@
+import type { WorkerId } from '../../../protocol/ids.ts';
+import type { Check } from '../world/scene.ts';
+import type { ServerEnd } from '../world/wire.ts';
+
+/** The newest stream of a worker counts, until it is over: the end of an older one changes nothing. */
+export const watchStreams: Check = scene => {
+  const newest = new Map<WorkerId, ServerEnd>();
+  const compare = (worker: WorkerId): void => {
+    const { life } = scene.host;
+    const seen = life?.orchestrator.worker(worker);
+    if (life === null || life.process.isPaused || !newest.has(worker) || seen === undefined || !seen.ok)
+      return;
+    if (seen.value.status_reason === 'no_stream')
+      scene.violate('the newest stream counts', `${worker} has one open, and is thought to have none`);
+  };
+  return {
+    onLife: () => newest.clear(),
+    onStream(worker, end, what) {
+      if (what === 'open') newest.set(worker, end);
+      else if (newest.get(worker) === end) newest.delete(worker);
+      else scene.world.after(1, () => compare(worker));
+    },
+  };
+};

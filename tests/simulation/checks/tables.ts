@@ -1,0 +1,159 @@
+import type { Job, Read } from '../../../main/orchestrator/ports.ts';
+import type { JobId, WorkerId } from '../../../protocol/ids.ts';
+import type { Check, Scene } from '../world/scene.ts';
+import type { WireRequest } from '../world/wire.ts';
+import { type Said, whatItSays } from './authority.ts';
+import { isFinal, isLive, mayBeRevived } from './ledger.ts';
+import type { ClaimRow, ReportRow } from './rows.ts';
+
+/** What the tables of SEMANTICS.md, section 5, want a call to be answered with. */
+interface Expected {
+  readonly row: string;
+  /** Null when the answer is as it should be. */
+  readonly judge: (status: number, body: Readonly<Record<string, unknown>>) => string | null;
+}
+
+/** Registrations, beats and reports are answered as the tables say, whatever has happened before. */
+export const watchTables: Check = scene => {
+  const expected = new Map<WireRequest, Expected>();
+  const expectFrom = (request: WireRequest, read: Read): void => {
+    const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
+    if (worker === null) return;
+    const wanted = expectationOf(scene, worker, whatItSays(request), read);
+    if (wanted !== null) expected.set(request, wanted);
+  };
+  return {
+    onArrive(request) {
+      // A beat that brings nothing new is answered without a transaction; two of them make an absence.
+      if (whatItSays(request).about !== 'beat') return;
+      expectFrom(request, scene.disk.store);
+      if (expected.get(request)?.row.endsWith('-> vanished')) expected.delete(request);
+    },
+    onBegin: expectFrom,
+    onAnswer(request, answer) {
+      const wanted = expected.get(request);
+      expected.delete(request);
+      if (wanted === undefined || answer.kind === 'failed' || answer.status === 507) return;
+      scene.reach(wanted.row);
+      const body = typeof answer.body === 'object' ? { ...answer.body } : {};
+      const problem = wanted.judge(answer.status, body);
+      if (problem !== null) scene.violate('the tables of reconciliation', `${wanted.row}: ${problem}`);
+    },
+  };
+};
+
+function expectationOf(scene: Scene, worker: WorkerId, said: Said, read: Read): Expected | null {
+  if (said.about === 'report') return ofReport(worker, said, read);
+  if (said.about !== 'register' && said.about !== 'beat') return null;
+  const isV1 = read.worker(worker)?.agent?.protocol !== 2 && scene.rigOf(worker)?.rig.plan.protocol === 1;
+  const row = claimRow(worker, said, read);
+  return { row: `${said.about}: ${row}`, judge: (status, body) => judgeClaim(said, row, isV1, status, body) };
+}
+
+function claimRow(worker: WorkerId, said: Said, read: Read): ClaimRow {
+  const live = read.liveJobOf(worker);
+  if (said.jobId === null) {
+    if (live === null) return 'names nothing, has nothing';
+    return live.status === 'dispatched'
+      ? 'names nothing, has only an offer -> keeps it'
+      : 'names nothing, had claimed one -> vanished';
+  }
+  const job = jobOf(read, said);
+  if (job === null) return 'names a job that nobody knows -> abandon';
+  const isCurrent =
+    job.attempt?.workerId === worker && (said.attemptId === null || said.attemptId === job.attempt.id);
+  if (!isCurrent) return 'names a superseded job -> abandon';
+  if (job.status === 'cancelling') return 'names a job that is to be stopped -> cancel';
+  if (isLive(job)) return 'names its live attempt -> resume';
+  if (isFinal(job)) return 'names a job that has ended -> abandon';
+  // Of what it holds beside that, only an offer outlives a registration that does not name it.
+  const hasOther = live !== null && (said.about === 'beat' || live.status === 'dispatched');
+  if (hasOther) return 'names a job that waits, but has another -> abandon';
+  return mayBeRevived(job.attempt)
+    ? 'names a job that waits, given up or withdrawn -> re-adopt'
+    : 'names a job that waits, whose end is known -> abandon';
+}
+
+const jobOf = (read: Read, { jobId }: Said): Job | null => (jobId === null ? null : read.job(jobId as JobId));
+
+function judgeClaim(
+  { about, jobId }: Said,
+  row: ClaimRow,
+  isV1: boolean,
+  status: number,
+  body: Readonly<Record<string, unknown>>,
+): string | null {
+  // Another machine works with this token, or its worker is gone: no part of these tables.
+  if (status !== 200) return status === 409 || status === 401 ? null : `answered ${status}`;
+  const abandoned = body['abandon_job'] ?? null;
+  const resumed = idIn(body['resume_job']);
+  const cancelled = idIn(body['cancel']);
+  const isAbandon = row.endsWith('abandon') || (isV1 && about === 'register' && row.endsWith('cancel'));
+  if (abandoned !== (isAbandon ? jobId : null)) return `abandon_job is ${JSON.stringify(abandoned)}`;
+  if (row.endsWith('-> cancel') && cancelled !== jobId) return `cancel is ${cancelled ?? 'empty'}`;
+  const isResumed = row.endsWith('resume') || row.endsWith('re-adopt');
+  if (about === 'register' && resumed !== (isResumed ? jobId : null))
+    return `resume_job is ${resumed ?? 'empty'}`;
+  return null;
+}
+
+const idIn = (value: unknown): string | null =>
+  typeof value === 'object' && value !== null && 'job_id' in value ? String(value.job_id) : null;
+
+function ofReport(worker: WorkerId, said: Said, read: Read): Expected | null {
+  const job = jobOf(read, said);
+  if (job === null) return null;
+  const [row, wanted] = reportRow(worker, said, job, read);
+  return {
+    row: `report: ${row}`,
+    judge: (status, body) => {
+      const isDuplicate = body['duplicate'] === true;
+      const given = status === 200 ? (isDuplicate ? 'duplicate' : 'ok') : String(body['code']);
+      return status === 401 || wanted.includes(given)
+        ? null
+        : `${said.word ?? ''} was answered ${given}, not ${wanted}`;
+    },
+  };
+}
+
+/** The row, and the answer: `ok`, `duplicate` or the code of a refusal. */
+function reportRow(worker: WorkerId, said: Said, job: Job, read: Read): readonly [ReportRow, string] {
+  const { attempt } = job;
+  const isV1 = read.worker(worker)?.agent?.protocol === 1;
+  const { attemptId, word } = said;
+  if (attempt?.workerId !== worker) {
+    const hadIt = read.attempts(job.id).some(({ workerId }) => workerId === worker);
+    return hadIt
+      ? ['a job that has moved on -> 409 superseded', 'attempt_superseded']
+      : ['a job of somebody else -> 403', 'not_your_job'];
+  }
+  if (attemptId !== null && attemptId !== attempt.id)
+    return ['an older attempt of its own -> 409 superseded', 'attempt_superseded'];
+  if (isLive(job)) return ['the current attempt, live -> 200', 'ok'];
+  if (isFinal(job)) {
+    const isSame = word === job.status || (job.status === 'cancelled' && word === 'failed');
+    return isSame
+      ? ['the same word about an ended job -> 200, duplicate', 'duplicate']
+      : ['another word about an ended job -> 409 job_final', 'job_final'];
+  }
+  const isEnd = word === 'completed' || word === 'failed' || word === 'cancelled';
+  // An end needs no place on its worker.
+  if (!isEnd && read.liveJobOf(worker) !== null)
+    return [
+      'the last attempt of a job that waits, busy with another -> 409 superseded',
+      'attempt_superseded',
+    ];
+  if (word === 'completed') return ['the last attempt of a job that waits -> 200, re-adopted', 'ok'];
+  if (mayBeRevived(attempt)) {
+    // Nothing has been spawned before a claim, so what was taken back stays taken back; the published agent can't be told.
+    const isRefusedClaim = word === 'starting' && !isV1;
+    return [
+      'the last attempt of a job that waits -> 200, re-adopted',
+      isRefusedClaim ? 'attempt_superseded' : 'ok',
+    ];
+  }
+  return [
+    'the last attempt of a job that waits, its end known -> 409 or duplicate',
+    isEnd ? 'duplicate' : 'attempt_superseded',
+  ];
+}

@@ -1,0 +1,136 @@
+import { timesFrom } from '../../../main/orchestrator/times.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import type { JobChange } from '../world/disk.ts';
+import type { Check, Scene, SceneRig } from '../world/scene.ts';
+import type { Trainer } from '../world/trainer.ts';
+import type { WireRequest } from '../world/wire.ts';
+import { whatItSays, whyOf } from './authority.ts';
+import { isLive } from './ledger.ts';
+
+/** I12 and its kin: what the orchestrator believes of trainers, held against the trainers themselves. */
+export const watchTrainers: Check = scene => {
+  /** A person did not want to wait for a silent worker: that is their risk. */
+  const released = new Set<JobId>();
+  /** Attempts whose claim was answered. */
+  const claimed = new Set<string>();
+  return {
+    onAnswer(request, answer) {
+      const { word, attemptId } = whatItSays(request);
+      const isTaken = answer.kind === 'answer' && answer.status === 200;
+      if (word === 'starting' && attemptId !== null && isTaken) claimed.add(attemptId);
+      if (answer.kind === 'answer') expectStop(scene, request, answer.body);
+    },
+    onTrainerStart(trainer) {
+      isAlone(scene, trainer, released);
+      // Our own agent spawns nothing before its claim has been answered.
+      if (trainer.attemptId !== null && !claimed.has(trainer.attemptId))
+        scene.violate('nothing is spawned before its claim', `${trainer.jobId} starts on ${trainer.machine}`);
+    },
+    onCommit(command) {
+      for (const change of command.changes) {
+        const on = whyOf(command.audits, change);
+        if (on === 'release') released.add(change.was.id);
+        if (on === 'vanished') isGone(scene, change);
+        if (on === 'complete' || on === 'fail' || on === 'stopped') hasEnded(scene, change, on);
+      }
+    },
+    async atEnd() {
+      for (const { jobId, machine } of scene.yard.alive())
+        scene.violate('nothing trains on', `${jobId} has ended, and is still trained on ${machine}`);
+    },
+  };
+};
+
+/** Of a loaded machine. */
+const stopLeewayMs = 5_000;
+
+const holdsNow = ({ ledger }: Scene, { jobId, attemptId }: Trainer): boolean => {
+  const job = ledger.job(jobId);
+  return job !== null && (isLive(job) || job.status === 'pending') && job.attempt?.id === attemptId;
+};
+
+/** A worker that was told that its job is not its own any more stops the trainer, if the word has reached it. */
+function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
+  const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
+  const of = worker === null ? null : scene.rigOf(worker);
+  if (of === null || of.guard === null || typeof body !== 'object' || body === null) return;
+  const { jobId } = whatItSays(request);
+  const isGivenAway =
+    ('abandon_job' in body && body.abandon_job === jobId) || ('action' in body && body.action === 'stop');
+  const trainer = scene.yard.on(of.rig.machine.name).find(running => running.jobId === jobId);
+  // It may have been given to the same worker again meanwhile.
+  if (!isGivenAway || trainer === undefined || holdsNow(scene, trainer)) return;
+  const toldAt = scene.world.mono();
+  const { stopGraceMs } = timesFrom(scene.plan.heartbeatTimeoutMs);
+  scene.world.after(stopGraceMs + stopLeewayMs, () => {
+    // The word is in the answer, so that it needs no stream.
+    const hasHeard =
+      of.rig.link.roughAt < toldAt && of.rig.changedAt < toldAt && of.rig.process?.isPaused === false;
+    if (trainer.isAlive && hasHeard)
+      scene.violate('what is given away is stopped', `${trainer.jobId} still runs on ${trainer.machine}`);
+  });
+}
+
+const rigOn = ({ rigs }: Scene, machine: string): SceneRig | undefined =>
+  rigs().find(({ rig }) => rig.machine.name === machine);
+
+const isV1On = (scene: Scene, machine: string): boolean => rigOn(scene, machine)?.rig.plan.protocol === 1;
+
+function isAlone(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): void {
+  const { yard, ledger, violate } = scene;
+  const others = yard.alive().filter(other => other !== trainer);
+  // The published agent leaves an orphan where it is killed (CONTRACT.md, section 3, item 12).
+  const beside = others.find(({ machine }) => machine === trainer.machine);
+  if (beside !== undefined && !isV1On(scene, trainer.machine))
+    violate(
+      'one trainer a machine',
+      `${trainer.jobId} starts on ${trainer.machine}, where ${beside.jobId} runs`,
+    );
+  // Only our own agent can keep the promise: the published one knows nothing of it.
+  const rival = others.find(({ jobId, machine }) => jobId === trainer.jobId && !isV1On(scene, machine));
+  const stops = ledger.job(trainer.jobId)?.spec.onLostContact === 'stop' && !released.has(trainer.jobId);
+  if (rival !== undefined && stops && !isV1On(scene, trainer.machine))
+    violate(
+      'I12 one live trainer a job',
+      `${trainer.jobId} starts on ${trainer.machine}, and runs on ${rival.machine}`,
+    );
+}
+
+/** Of the published agent only while nothing disturbs it: it loses its trainers by itself otherwise. */
+const isBelievable = (scene: Scene, { rig, guard }: SceneRig, trainer: Trainer): boolean =>
+  guard !== null || (rig.link.isCalm && scene.calmSince(rig) < trainer.startedAt);
+
+function trainerOf(
+  scene: Scene,
+  { was }: JobChange,
+): { readonly of: SceneRig; readonly trainer: Trainer | null } | null {
+  const of = was.attempt === null ? null : scene.rigOf(was.attempt.workerId);
+  if (of === null) return null;
+  const trainer = scene.yard
+    .on(of.rig.machine.name)
+    .find(
+      ({ jobId, attemptId }) => jobId === was.id && (attemptId === null || attemptId === was.attempt?.id),
+    );
+  return { of, trainer: trainer ?? null };
+}
+
+/** "The worker is there, and its process is not": neither the process nor a word of how it ended. */
+function isGone(scene: Scene, change: JobChange): void {
+  const found = trainerOf(scene, change);
+  if (found === null) return;
+  const { of, trainer } = found;
+  const { id, attempt } = change.was;
+  if (trainer !== null && isBelievable(scene, of, trainer))
+    scene.violate('what is believed gone is gone', `${id} still runs on ${trainer.machine}`);
+  if (attempt !== null && of.guard?.keeps(attempt.id) === true)
+    scene.violate('what is believed gone is gone', `${of.rig.plan.name} keeps the word of how ${id} ended`);
+}
+
+function hasEnded(scene: Scene, change: JobChange, on: string): void {
+  const found = trainerOf(scene, change);
+  if (found === null || found.trainer === null || !isBelievable(scene, found.of, found.trainer)) return;
+  scene.violate(
+    'an end that is reported has come',
+    `${change.was.id}: ${on}, and it runs on ${found.trainer.machine}`,
+  );
+}

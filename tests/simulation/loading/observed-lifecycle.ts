@@ -1,0 +1,18 @@
+/** Stands in for main/orchestrator/job-lifecycle.ts while a simulation runs: the same, and who listens hears of every step. */
+import { channel } from 'node:diagnostics_channel';
+import type { Advance, JobEvent } from '../../../main/orchestrator/job-lifecycle.ts';
+import { advance as decide } from '../../../main/orchestrator/job-lifecycle.ts';
+import type { Job } from '../../../main/orchestrator/ports.ts';
+import { type Step, stepChannel } from './steps.ts';
+
+// The line below takes the place of this one's `advance`.
+export * from '../../../main/orchestrator/job-lifecycle.ts';
+
+const steps = channel(stepChannel);
+
+export function advance(job: Job, event: JobEvent, now: number): Advance {
+  const outcome = decide(job, event, now);
+  const step: Step = { status: job.status, event: event.type, outcome: outcome.kind };
+  steps.publish(step);
+  return outcome;
+}

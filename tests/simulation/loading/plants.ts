@@ -1,0 +1,204 @@
+/** A bug that somebody could make, as exact changes of the product's source. */
+export interface Plant {
+  readonly name: string;
+  readonly changes: readonly Change[];
+}
+
+interface Change {
+  /** From the root of the repository. */
+  readonly file: string;
+  /** Stands there exactly once. */
+  readonly text: string;
+  readonly instead: string;
+}
+
+const orchestrator = (file: string, text: string, instead: string): Change => ({
+  file: `main/orchestrator/${file}.ts`,
+  text,
+  instead,
+});
+const schema = (text: string, instead: string): Change => ({
+  file: 'main/store/migrations.ts',
+  text,
+  instead,
+});
+const agent = (file: string, text: string, instead: string): Change => ({
+  file: `agent/${file}.ts`,
+  text,
+  instead,
+});
+
+/** Each has to be found by the simulation; one that is not shows what it does not look at. */
+export const plants: readonly Plant[] = [
+  {
+    name: 'an offer is never repeated',
+    changes: [orchestrator('recovery', 'times.repeatOfferMs[offer.sent - 1]', 'undefined')],
+  },
+  {
+    name: 'takeover comes too early',
+    changes: [orchestrator('times', 'takeoverMs: t + t / 3,', 'takeoverMs: t + t / 12,')],
+  },
+  {
+    name: 'the report of an older attempt is taken',
+    changes: [
+      orchestrator(
+        'reports',
+        'if (report.attempt_id && report.attempt_id !== attempt.id) {',
+        'if (report.attempt_id === "") {',
+      ),
+    ],
+  },
+  {
+    name: 'who comes back after a restart is charged a retry',
+    changes: [
+      orchestrator(
+        'job-lifecycle',
+        "    run: go('running'),\n    back: go('running'),\n    silence: stay,",
+        "    run: go('running'),\n    back: (job, event, now) => go('running')({ ...job, retriesUsed: job.retriesUsed + 1 }, event, now),\n    silence: stay,",
+      ),
+    ],
+  },
+  {
+    name: 'a start grants nobody any time',
+    changes: [
+      orchestrator(
+        'health',
+        'core.presence.grant(id, now);',
+        'core.presence.grant(id, now - core.times.takeoverMs);',
+      ),
+    ],
+  },
+  {
+    name: 'a registration ends the drain',
+    changes: [
+      orchestrator(
+        'worker-calls',
+        '    gone: null,\n    lastContactAt: core.clock.wall(),\n    // A new agent',
+        '    gone: null,\n    drain: null,\n    lastContactAt: core.clock.wall(),\n    // A new agent',
+      ),
+    ],
+  },
+  {
+    name: 'an offer leaves before it is on disk',
+    changes: [
+      orchestrator(
+        'transitions',
+        '  tx.afterCommit(() => {\n    const now = core.clock.mono();\n    core.presence.sendOffer(',
+        '  ((run: () => void) => run())(() => {\n    const now = core.clock.mono();\n    core.presence.sendOffer(',
+      ),
+    ],
+  },
+  {
+    name: 'the end of an old stream takes the new one away',
+    changes: [
+      orchestrator(
+        'presence',
+        'if (known?.stream !== stream) return false;',
+        'if (known === undefined) return false;',
+      ),
+    ],
+  },
+  {
+    name: 'a pause of the orchestrator counts as silence',
+    changes: [orchestrator('steady-clock', 'Math.min(pausedMs + gapMs, now - told)', 'pausedMs')],
+  },
+  {
+    name: 'deadlines follow the wall clock',
+    changes: [
+      orchestrator('steady-clock', 'told = clock.mono() - pausedMs;', 'told = clock.wall() - pausedMs;'),
+    ],
+  },
+  {
+    name: 'a cancel waits, and reaches a later attempt',
+    changes: [
+      orchestrator(
+        'transitions',
+        "  tx.afterCommit(() => {\n    core.presence.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });\n  });",
+        "  tx.afterCommit(() => core.after(20_000, () => {\n    core.presence.send(workerId, { type: 'job_cancel', job_id: job.id, attempt_id: id });\n  }));",
+      ),
+    ],
+  },
+  {
+    name: 'a draining worker is given jobs',
+    changes: [
+      orchestrator(
+        'worker-status',
+        "if (worker.drain !== null) return { status: 'draining', reason: worker.drain.reason };",
+        '',
+      ),
+    ],
+  },
+  {
+    name: 'an event has a transaction of its own',
+    changes: [
+      orchestrator(
+        'transitions',
+        '  tellJob(core, tx, step.event, next, actor, { from: job.status, to: next.status, on: event.type });',
+        '  core.enqueue(own => tellJob(core, own, step.event, next, actor, { from: job.status, to: next.status, on: event.type }));',
+      ),
+    ],
+  },
+  {
+    name: 'a busy worker is given a second job',
+    changes: [
+      orchestrator('worker-status', "if (facts.holdsAttempt) return { status: 'busy', reason: null };", ''),
+      schema('CREATE UNIQUE INDEX one_live_attempt_per_worker', 'CREATE INDEX one_live_attempt_per_worker'),
+    ],
+  },
+  {
+    name: 'the published agent is given no time to settle',
+    changes: [
+      orchestrator(
+        'transitions',
+        'if (worker.agent?.protocol !== 1) return 0;',
+        'if (worker !== null) return 0;',
+      ),
+    ],
+  },
+  {
+    name: 'a replayed report changes an ended job',
+    changes: [
+      orchestrator(
+        'job-lifecycle',
+        'completed: { ...ended, complete: repeated, fail: final,',
+        "completed: { ...ended, complete: repeated, fail: (job, { end }, now) => finish({ ...job, status: 'pending', notBefore: 0 }, now, 'failed', end),",
+      ),
+      schema('NEW.status <> OLD.status', 'FALSE'),
+    ],
+  },
+  {
+    name: 'what is taken on again keeps its charge',
+    changes: [orchestrator('job-moves', '? { ...job, retriesUsed: job.retriesUsed - 1 }', '? job')],
+  },
+  {
+    name: 'the stream of a rotated token stays open',
+    changes: [
+      orchestrator('worker-admin', 'if (!keepOld) tx.afterCommit(() => core.presence.hangUp(id));', ''),
+    ],
+  },
+  {
+    name: 'a drained worker is sent away from its job',
+    changes: [
+      orchestrator('transitions', '|| tx.liveJobOf(id) !== null) return;', ') return;'),
+      orchestrator('transitions', 'if (core.store.liveJobOf(id) === null) core.presence', 'core.presence'),
+    ],
+  },
+  {
+    name: 'nobody tells a worker that its job has moved on',
+    changes: [
+      orchestrator(
+        'worker-calls',
+        "verdict.kind === 'abandon' ? said : null;",
+        "verdict.kind === 'resume' ? null : null;",
+      ),
+    ],
+  },
+  {
+    name: 'an agent trains on what is given away',
+    changes: [agent('job-slot', "if (current?.jobId === jobId) giveOrder(current, 'abandon', parts);", '')],
+  },
+  {
+    name: 'an agent starts before its claim is answered',
+    changes: [agent('attempt-life', "if (claim !== 'taken' || held.given.signal.aborted) return false;", '')],
+  },
+];

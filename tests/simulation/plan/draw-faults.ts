@@ -1,0 +1,108 @@
+import { crashPoints } from '../world/orchestrator-host.ts';
+import type { Random } from '../world/random.ts';
+import type { Fault, JobPlan, Place, RigPlan, Span, Trouble } from './plan.ts';
+
+type Draw = (random: Random, context: Context) => Trouble;
+
+interface Context extends Span {
+  readonly place: () => Place;
+  readonly rig: () => number;
+  readonly job: () => number;
+  /** Shorter than T, about as long as takeover, or much longer. */
+  readonly outageMs: () => number;
+}
+
+/** Every kind of fault, and how one of them is drawn. A seed switches on some of the kinds. */
+const kinds: readonly Draw[] = [
+  (random, { place, t }) => ({
+    ...weather(place(), { delayMs: random.pick([300, 2_000, 12_000]) }),
+    forMs: random.int(5_000, t),
+  }),
+  (random, { place, t }) => ({
+    ...weather(place(), { lossUp: random.int(1, 6) / 10 }),
+    forMs: random.int(5_000, t),
+  }),
+  (random, { place, t }) => ({
+    ...weather(place(), { lossDown: random.int(1, 6) / 10 }),
+    forMs: random.int(5_000, t),
+  }),
+  (random, { place, t }) => ({
+    ...weather(place(), { duplicate: 0.6, delayMs: 200 }),
+    forMs: random.int(10_000, 2 * t),
+  }),
+  (random, { place, t }) => ({ ...weather(place(), { replay: 0.3 }), forMs: random.int(10_000, 2 * t) }),
+  (_, { place, outageMs }) => ({ ...weather(place(), { cutUp: true }), forMs: outageMs() }),
+  (_, { place, outageMs }) => ({ ...weather(place(), { cutDown: true }), forMs: outageMs() }),
+  (_, { place, outageMs }) => ({ ...weather(place(), { cutUp: true, cutDown: true }), forMs: outageMs() }),
+  (_, { place, outageMs }) => ({ ...weather(place(), { cutUp: true, cutDown: true }), forMs: outageMs() }),
+  (random, { place }) => ({
+    kind: 'break streams',
+    place: place(),
+    how: random.pick(['reset', 'half-open']),
+  }),
+  (_, { rig, outageMs }) => ({ kind: 'pause agent', rig: rig(), forMs: outageMs() }),
+  (random, { rig, t }) => ({ kind: 'kill agent', rig: rig(), downMs: random.int(500, t) }),
+  (random, { rig, t }) => ({ kind: 'reboot rig', rig: rig(), downMs: random.int(5_000, 2 * t) }),
+  (_, { rig }) => ({ kind: 'lose rig', rig: rig() }),
+  (_, { rig }) => ({ kind: 'preempt rig', rig: rig() }),
+  (_, { rig }) => ({ kind: 'upgrade agent', rig: rig() }),
+  (_, { rig }) => ({ kind: 'kill guard', rig: rig() }),
+  (random, { rig }) => ({
+    kind: 'set clock',
+    place: random.chance(0.6) ? 'orchestrator' : rig(),
+    byMs: random.pick([-36e5, 36e5, 31536e7, -5e3]),
+  }),
+  (random, { t }) => ({
+    kind: 'pause orchestrator',
+    forMs: random.chance(0.5) ? random.int(8_000, t / 2) : random.int(t / 2, 2 * t),
+  }),
+  (random, { t }) => ({ kind: 'sleep', forMs: random.int(t / 2, 3 * t) }),
+  (random, { t }) => ({ kind: 'stop orchestrator', downMs: random.int(1_000, t) }),
+  (random, { t }) => ({ kind: 'kill orchestrator', downMs: random.int(100, 2 * t) }),
+  (random, { t }) => ({
+    kind: 'crash at',
+    point: random.pick(crashPoints),
+    skip: random.int(0, 3),
+    downMs: random.int(100, t),
+  }),
+  (random, { t }) => ({ kind: 'disk full', forMs: random.int(1_000, 2 * t) }),
+  (random, { rig, job }) => ({
+    kind: 'stray report',
+    rig: rig(),
+    job: job(),
+    word: random.pick(['completed', 'failed', 'running']),
+  }),
+];
+
+const weather = (place: Place, condition: object) => ({ kind: 'weather', place, condition }) as const;
+
+/** How many kinds a seed has, and how many faults of all of them. */
+const mostKinds = 6;
+const mostFaults = 12;
+
+export function drawFaults(
+  random: Random,
+  span: Span,
+  rigs: readonly RigPlan[],
+  jobs: readonly JobPlan[],
+): readonly Fault[] {
+  const { t, healAtMs } = span;
+  const chosen = Array.from({ length: random.int(1, mostKinds) }, () => random.int(0, kinds.length - 1));
+  const faults = Array.from({ length: random.int(2, mostFaults) }, (_, index): Fault => {
+    const own = random.fork(String(index));
+    const draw = kinds[chosen[own.int(0, chosen.length - 1)] ?? 0];
+    if (draw === undefined) throw new Error('there is no such kind of fault');
+    const rig = (): number => own.int(0, rigs.length - 1);
+    const fault = draw(own, {
+      t,
+      healAtMs,
+      rig,
+      job: () => own.int(0, jobs.length - 1),
+      place: () => (own.chance(0.85) ? rig() : own.pick(['people', 'panel'])),
+      outageMs: () =>
+        Math.floor(own.pick([own.int(1e3, t / 2), t * (1 + own.next() / 2), t * (1 + 2 * own.next())])),
+    });
+    return { ...fault, atMs: Math.floor(own.next() * healAtMs * 0.9) };
+  });
+  return faults.toSorted((a, b) => a.atMs - b.atMs);
+}

@@ -1,0 +1,132 @@
+import type { Random } from '../world/random.ts';
+import { createRandom } from '../world/random.ts';
+import type { Exit, Nature } from '../world/trainer.ts';
+import { drawFaults } from './draw-faults.ts';
+import type { Act, JobPlan, Plan, Play, RigPlan, Span } from './plan.ts';
+
+/** The plan of a seed. Each part has draws of its own, so that a change of one leaves the others as they were. */
+export function drawPlan(seed: number): Plan {
+  const random = createRandom(`seed ${seed}`);
+  const scale = random.fork('scale');
+  const heartbeatTimeoutMs = scale.pick([120_000, 120_000, 60_000, 40_000]);
+  const healAtMs = heartbeatTimeoutMs * scale.int(5, 11);
+  const span = { t: heartbeatTimeoutMs, healAtMs };
+  const rigs = drawRigs(random.fork('rigs'));
+  const jobs = drawJobs(random.fork('jobs'), span);
+  return {
+    seed,
+    heartbeatTimeoutMs,
+    healAtMs,
+    v1SilenceMs: scale.chance(0.2) ? heartbeatTimeoutMs * 3 : 0,
+    rate: drawRate(scale),
+    rigs,
+    jobs,
+    acts: drawActs(random.fork('acts'), span, rigs, jobs),
+    faults: drawFaults(random.fork('faults'), span, rigs, jobs),
+  };
+}
+
+/** Clocks of two machines drift apart by up to 1 %. */
+const drawRate = (random: Random): number => (random.chance(0.5) ? 1 : 1 + random.int(-50, 50) / 10_000);
+
+function drawRigs(random: Random): readonly RigPlan[] {
+  const withV1 = random.chance(0.75);
+  const hasWild = random.chance(0.35);
+
+  return Array.from({ length: random.int(2, hasWild ? 3 : 5) }, (_, index): RigPlan => {
+    const own = random.fork(String(index));
+    const protocol = withV1 && own.chance(0.45) ? 1 : 2;
+    return {
+      index,
+      name: `rig-${index + 1}`,
+      protocol,
+      persistent: own.chance(0.75),
+      gpus: own.pick([1, 1, 2, 8]),
+      // The published agent brings none.
+      labels: protocol === 2 ? { zone: own.pick(['east', 'west']) } : {},
+      rate: drawRate(own),
+      hasTokenFile: own.chance(0.6),
+      isBroken: own.chance(0.06),
+      isWild: hasWild && index === 0,
+    };
+  });
+}
+
+function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {
+  const quiet = random.chance(0.3) ? 0.9 : 0.3;
+  return Array.from({ length: random.int(3, 11) }, (_, index): JobPlan => {
+    const own = random.fork(String(index));
+    const plays = Array.from({ length: 3 }, () => drawPlay(own, t, quiet));
+    return {
+      index,
+      atMs: Math.floor(own.next() * healAtMs * 0.75),
+      request: {
+        config: { job: index },
+        priority: own.pick([0, 10, 10, 20, 40]),
+        gpu_count: own.pick([0, 1, 1, 2]),
+        max_retries: own.int(0, 3),
+        ...(own.chance(0.15) && { worker_labels: { zone: own.pick(['east', 'w*']) } }),
+        ...(own.chance(0.15) && { timeout_s: own.int(10, Math.floor(t / 500)) }),
+        ...(own.chance(0.3) && {
+          retry_on: [own.pick(['trainer_exit', 'trainer_signal', 'timeout', 'start_failed'])],
+        }),
+      },
+      stopsWithoutContact: own.chance(0.4),
+      plays: [plays[0] ?? 'rejected', ...plays.slice(1)],
+    };
+  });
+}
+
+function drawPlay(random: Random, t: number, quiet: number): Play {
+  if (random.chance(0.04)) return random.pick(['rejected', 'start_failed']);
+  const nature: Nature = {
+    runsMs: Math.floor(random.chance(0.3) ? random.int(200, 10_000) : random.int(t / 12, 2 * t)),
+    printsEveryMs: random.chance(quiet) ? null : random.int(2_000, 30_000),
+    ends: drawEnd(random),
+    onTerm: random.pick(['dies', 'dies', 'dies', 'finishes', 'ignores']),
+    childrenMs: random.chance(0.1) ? random.int(500, 8_000) : 0,
+  };
+  return nature;
+}
+
+function drawEnd(random: Random): Exit {
+  const roll = random.next();
+  if (roll < 0.78) return { code: 0, signal: null };
+  if (roll < 0.92) return { code: random.int(1, 3), signal: null };
+  return { code: null, signal: 'SIGSEGV' };
+}
+
+function drawActs(
+  random: Random,
+  { healAtMs }: Span,
+  rigs: readonly RigPlan[],
+  jobs: readonly JobPlan[],
+): readonly Act[] {
+  const before = (): number => Math.floor(random.next() * healAtMs * 0.95);
+  const soonAfter = (atMs: number): number => atMs + Math.floor(random.next() * healAtMs * 0.3);
+  const rig = (): number => random.int(0, rigs.length - 1);
+  const cancels = random
+    .some(jobs, 0.25)
+    .map(({ index, atMs }): Act => ({ kind: 'cancel', job: index, atMs: soonAfter(atMs) }));
+  const releases = random
+    .some(jobs, 0.25)
+    .map(({ index, atMs }): Act => ({ kind: 'release', job: index, atMs: soonAfter(atMs) }));
+  const drains = random.some(rigs, 0.35).flatMap(({ index }): readonly Act[] => {
+    const atMs = before();
+    const deadlineMs = random.chance(0.5) ? random.int(0, 90) * 1_000 : null;
+    const drain: Act = { kind: 'drain', rig: index, deadlineMs, atMs };
+    return random.chance(0.5) ? [drain, { kind: 'undrain', rig: index, atMs: soonAfter(atMs) }] : [drain];
+  });
+  const rotations = random.some(rigs, 0.3).map(
+    ({ index }): Act => ({
+      kind: 'rotate',
+      rig: index,
+      mode: random.pick(['now', 'after_job']),
+      atMs: before(),
+    }),
+  );
+  const others = random.chance(0.3)
+    ? [{ kind: random.pick(['delete', 'unquarantine'] as const), rig: rig(), atMs: before() } satisfies Act]
+    : [];
+  return [...cancels, ...releases, ...drains, ...rotations, ...others].toSorted((a, b) => a.atMs - b.atMs);
+}

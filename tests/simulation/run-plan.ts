@@ -1,0 +1,148 @@
+import { watchAudit } from './checks/audit.ts';
+import { watchAuthority } from './checks/authority.ts';
+import { watchJobs } from './checks/jobs.ts';
+import { createDeadline, haveAllEnded, tellWhoWaits, watchStatuses } from './checks/liveness.ts';
+import { watchOffers, watchSettling } from './checks/offers.ts';
+import { watchPanel } from './checks/panel.ts';
+import { watchPatience } from './checks/patience.ts';
+import { watchDrains, watchFrames, watchSubmits, watchTokens } from './checks/promises.ts';
+import { watchStreams } from './checks/streams.ts';
+import { watchTables } from './checks/tables.ts';
+import { watchTrainers } from './checks/trainers.ts';
+import { cell } from './checks/rows.ts';
+import { listenToSteps } from './loading/steps.ts';
+import type { Plan, RigPlan } from './plan/plan.ts';
+import { buildWorld, type World } from './world/build.ts';
+import type { Check, Observer, Scene } from './world/scene.ts';
+import { stamp } from './world/trace.ts';
+
+export interface Violation {
+  readonly rule: string;
+  readonly how: string;
+  /** Virtual time. */
+  readonly at: string;
+}
+
+export interface Outcome {
+  readonly seed: number;
+  readonly violation: Violation | null;
+  /** Of the whole trace: the same for every run of the same plan by the same code. */
+  readonly hash: string;
+  readonly virtualMs: number;
+  readonly events: number;
+  readonly jobs: number;
+  /** The newest lines of the trace, up to the violation. */
+  readonly trace: readonly string[];
+  /** How often each row of the tables was reached. */
+  readonly reached: ReadonlyMap<string, number>;
+}
+
+const checks: readonly Check[] = [
+  watchJobs,
+  watchAuthority,
+  watchPatience,
+  watchTables,
+  watchTrainers,
+  watchFrames,
+  watchOffers,
+  watchSettling,
+  watchStreams,
+  watchSubmits,
+  watchDrains,
+  watchTokens,
+  watchPanel,
+  watchAudit,
+  watchStatuses,
+];
+
+const stepMs = 2_000;
+/** After the last job: for what nobody waits for, such as a trainer that was given away, or a beat. */
+const afterwardsMs = 150_000;
+/** Longer than any training. */
+const trainersGoneMs = 400_000;
+
+/** Runs one world from its beginning to its end, or to the first broken promise. */
+export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> {
+  const reached = new Map<string, number>();
+  const reach = (row: string): void => void reached.set(row, (reached.get(row) ?? 0) + 1);
+  const found: { violation: Violation; trace: readonly string[]; hash: string }[] = [];
+  const deadline = createDeadline();
+  let observers: readonly Observer[] = [];
+  const violate = (rule: string, how: string): void => {
+    if (found.length > 0) return;
+    const { trace } = world.scene;
+    trace.note('BROKEN', `${rule}: ${how}`);
+    const violation = { rule, how, at: stamp(world.scene.world.mono() - began) };
+    found.push({ violation, trace: trace.tail(traceLines), hash: trace.hash() });
+  };
+  const world: World = buildWorld({
+    plan,
+    reach,
+    violate,
+    observers: (scene: Scene) => {
+      observers = [...checks, deadline.check].map(check => check(scene));
+      return observers;
+    },
+  });
+  const { scene } = world;
+  const clock = scene.world;
+  const began = clock.mono();
+  const until = async (isOver: () => boolean): Promise<void> => {
+    while (found.length === 0 && !isOver()) await clock.advance(stepMs);
+  };
+  const passes = (ms: number): Promise<void> => {
+    const end = clock.mono() + ms;
+    return until(() => clock.mono() >= end);
+  };
+
+  const stopListening = listenToSteps(({ status, event }) => reach(cell(status, event)));
+  script(world, plan);
+  await passes(plan.healAtMs);
+  const healedAt = clock.mono();
+  world.calmDown();
+  for (const rig of freshRigs(plan)) void world.hire(rig);
+  await until(() => haveAllEnded(scene) || clock.mono() > deadline.after(healedAt));
+  if (found.length === 0 && !haveAllEnded(scene)) tellWhoWaits(scene);
+  const trainersGone = clock.mono() + trainersGoneMs;
+  await until(() => scene.yard.alive().length === 0 || clock.mono() > trainersGone);
+  await passes(afterwardsMs);
+  for (const observer of observers) if (found.length === 0) await observer.atEnd?.();
+  await world.close();
+  stopListening();
+
+  const [first] = found;
+  return {
+    seed: plan.seed,
+    violation: first?.violation ?? null,
+    hash: first?.hash ?? scene.trace.hash(),
+    virtualMs: clock.mono() - began,
+    events: scene.trace.lines,
+    jobs: scene.ledger.jobs().length,
+    trace: first?.trace ?? scene.trace.tail(traceLines),
+    reached,
+  };
+}
+
+/** Everything that the seed has decided, each at its time. */
+function script({ scene, people, troubles, hire }: World, plan: Plan): void {
+  for (const rig of plan.rigs) void hire(rig);
+  for (const job of plan.jobs) scene.world.after(job.atMs, () => void people.submit(job));
+  for (const act of plan.acts) scene.world.after(act.atMs, () => void people.carryOut(act));
+  for (const fault of plan.faults) scene.world.after(fault.atMs, () => troubles.begin(fault));
+}
+
+/** Two rigs that can take every job, for the end: a job that nobody could take would wait for ever, and rightly. */
+function freshRigs({ rigs }: Plan): readonly RigPlan[] {
+  return ['east', 'west'].map((zone, index) => ({
+    index: rigs.length + index,
+    name: `fresh-${index + 1}`,
+    protocol: 2,
+    persistent: true,
+    gpus: 8,
+    labels: { zone },
+    rate: 1,
+    hasTokenFile: true,
+    isBroken: false,
+    isWild: false,
+  }));
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { coverageOf } from './checks/rows.ts';
+import { drawPlan } from './plan/draw.ts';
+import { type Outcome, runPlan } from './run-plan.ts';
+
+export interface Wish {
+  readonly from: number;
+  readonly seeds: number;
+  /** Lines of the trace that are shown of a failure. */
+  readonly traceLines: number;
+  /** The name of the planted bug, for the command that replays a failure. */
+  readonly plant: string | null;
+  /** The whole trace of each seed. */
+  readonly showsTrace: boolean;
+  /** What the trace's hash begins with, when an earlier run is to be compared with. */
+  readonly hash: string | null;
+  readonly say: (line: string) => void;
+}
+
+/** From so many on a run has to reach every row of the tables. */
+const wholeRun = 500;
+const wholeTrace = 100_000;
+
+/** Runs world after world until a promise is broken. Answers with whether none was, and nothing else is amiss. */
+export async function runSeeds(wish: Wish): Promise<boolean> {
+  const { say } = wish;
+  const reached = new Map<string, number>();
+  const all = createHash('sha256');
+  const total = { virtualMs: 0, events: 0, jobs: 0 };
+  const cpu = process.cpuUsage();
+  const began = performance.now();
+
+  for (let seed = wish.from; seed < wish.from + wish.seeds; seed += 1) {
+    const outcome = await runPlan(drawPlan(seed), wish.showsTrace ? wholeTrace : wish.traceLines);
+    if (wish.showsTrace) for (const line of outcome.trace) say(line);
+    if (wish.seeds === 1) tellHash(outcome, wish);
+    if (outcome.violation !== null) {
+      tellViolation(outcome, wish);
+      return false;
+    }
+    all.update(outcome.hash);
+    for (const [row, count] of outcome.reached) reached.set(row, (reached.get(row) ?? 0) + count);
+    total.virtualMs += outcome.virtualMs;
+    total.events += outcome.events;
+    total.jobs += outcome.jobs;
+  }
+
+  const { user, system } = process.cpuUsage(cpu);
+  const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+  const hours = (total.virtualMs / 3_600_000).toFixed(1);
+  say(`${wish.seeds} seeds from ${wish.from}: every promise was kept`);
+  say(
+    `${hours} virtual hours, ${total.jobs} jobs, ${total.events} lines of trace, all of them: ${all.digest('hex').slice(0, 16)}`,
+  );
+  say(`${seconds(performance.now() - began)}, of processor time ${seconds((user + system) / 1000)}`);
+  return tellCoverage(reached, wish);
+}
+
+const commandFor = ({ plant }: Wish, seed: number): string =>
+  `npm run simulate -- --seed ${seed}${plant === null ? '' : ` --plant "${plant}"`}`;
+
+function tellViolation({ seed, violation, trace, hash }: Outcome, wish: Wish): void {
+  const { say } = wish;
+  if (!wish.showsTrace) for (const line of trace) say(line);
+  say('');
+  say(`BROKEN    ${violation?.rule ?? ''}`);
+  say(`how       ${violation?.how ?? ''}`);
+  say(`seed      ${seed}, at ${violation?.at.trim() ?? ''}`);
+  say(`replay    ${commandFor(wish, seed)} --trace --hash ${hash.slice(0, 16)}`);
+}
+
+function tellHash({ hash, seed }: Outcome, { say, hash: wanted }: Wish): void {
+  say(`seed ${seed} leaves the trace ${hash}`);
+  if (wanted === null) return;
+  const isSame = hash.startsWith(wanted);
+  say(
+    isSame
+      ? 'It is the same run again.'
+      : `It is another run than ${wanted}: the code, or the plan, has changed since.`,
+  );
+}
+
+function tellCoverage(reached: ReadonlyMap<string, number>, { seeds, say }: Wish): boolean {
+  const { rows, missing, surprises } = coverageOf(reached);
+  say(`${rows - missing.length} of ${rows} rows of the tables were reached`);
+  for (const row of missing) say(`  not reached: ${row}`);
+  for (const row of surprises) say(`  reached, though checks/rows.ts calls it unreachable: ${row}`);
+  return surprises.length === 0 && (missing.length === 0 || seeds < wholeRun);
+}

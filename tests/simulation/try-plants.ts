@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Plant } from './loading/plants.ts';
+
+const run = promisify(execFile);
+const command = new URL('simulate.ts', import.meta.url).pathname;
+
+/** What a run of the command with a plant came to. */
+interface Tried {
+  readonly code: number;
+  /** The rule that was found broken, and by which seed; null when none was. */
+  readonly found: string | null;
+}
+
+/** Each plant in a process of its own, because the product's modules are loaded once. */
+async function tryPlant(name: string): Promise<Tried> {
+  const options = { timeout: 300_000, maxBuffer: 64 * 1024 * 1024 };
+  const [tried] = await Promise.allSettled([run(process.execPath, [command, '--plant', name], options)]);
+  if (tried.status === 'fulfilled') return { code: 0, found: null };
+  const { code = -1, stdout = '' }: { code?: number; stdout?: string } = { ...(tried.reason as object) };
+  const [, rule = null] = /^BROKEN {4}(.*)$/m.exec(stdout) ?? [];
+  const [, seed = ''] = /^seed {6}(\d+)/m.exec(stdout) ?? [];
+  return { code, found: rule === null ? null : `${rule} (seed ${seed})` };
+}
+
+/** Answers with whether every one of them was found. */
+export async function tryPlants(plants: readonly Plant[], say: (line: string) => void): Promise<boolean> {
+  let isEachFound = true;
+  for (const { name } of plants) {
+    const { code, found } = await tryPlant(name);
+    const isFound = code === 1 && found !== null;
+    isEachFound &&= isFound;
+    say(`${isFound ? 'found' : 'MISSED'}  ${name}${found === null ? ` (exit code ${code})` : `: ${found}`}`);
+  }
+  return isEachFound;
+}

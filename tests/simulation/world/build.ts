@@ -1,0 +1,301 @@
+import { JobId, type WorkerId } from '../../../protocol/ids.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
+import { createLedger } from '../checks/ledger.ts';
+import { whatItSays, whyOf } from '../checks/authority.ts';
+import { issuedIn } from '../checks/promises.ts';
+import type { Place, Plan, Play, RigPlan } from '../plan/plan.ts';
+import { type Committed, type Disk, openDisk } from './disk.ts';
+import type { DoorEars } from './front-door.ts';
+import { createLink, type Link } from './link.ts';
+import { createMachine } from './machine.ts';
+import { createOrchestratorHost, type OrchestratorHost } from './orchestrator-host.ts';
+import { openPanel } from './panel.ts';
+import { createPeople, type People } from './people.ts';
+import { startProcess } from './process.ts';
+import { createRandom } from './random.ts';
+import type { Rig } from './rig.ts';
+import { createV1Rig, type V1Parts } from './rig-v1.ts';
+import { createV2Rig } from './rig-v2.ts';
+import { createWildRig, type WildParts } from './rig-wild.ts';
+import type { Observer, Scene, SceneRig } from './scene.ts';
+import { createTrace, type Trace } from './trace.ts';
+import { createTrainerYard, type Nature, type TrainerYard } from './trainer.ts';
+import { createTroubles, type Troubles } from './troubles.ts';
+import type { WireAnswer, WireRequest } from './wire.ts';
+
+export interface World {
+  readonly scene: Scene;
+  readonly people: People;
+  readonly troubles: Troubles;
+  /** Creates a worker, sets up its rig and starts the agent there. */
+  hire(plan: RigPlan): Promise<void>;
+  /** From here on nothing goes wrong any more: faults end, the mad fall silent, and trainings are short and end well. */
+  calmDown(): void;
+  close(): Promise<void>;
+}
+
+interface WorldParts {
+  readonly plan: Plan;
+  readonly observers: (scene: Scene) => readonly Observer[];
+  readonly reach: (row: string) => void;
+  readonly violate: (rule: string, how: string) => void;
+}
+
+/** Puts the parts of a world together: who hears whom stands here and nowhere else. */
+export function buildWorld({ plan, observers: observersOf, reach, violate }: WorldParts): World {
+  const random = createRandom(`world ${plan.seed}`);
+  const rigs = new Map<number, SceneRig>();
+  const links = new Map<Place, Link>();
+  const tokens = new Map<string, WorkerId>();
+  let observers: readonly Observer[] = [];
+  let isCalm = false;
+  let troubles: Troubles | null = null;
+
+  const log = {
+    info: () => {},
+    warn: () => {},
+    error: (event: string, fields: Readonly<Record<string, unknown>> = {}) => {
+      const { cause } = fields;
+      if (
+        cause instanceof Error &&
+        (cause.name === 'StorageError' || cause.message === 'the process is gone')
+      )
+        return;
+      violate(
+        'nothing goes wrong behind the scenes',
+        `${event}: ${cause instanceof Error ? (cause.stack ?? '') : String(cause)}`,
+      );
+    },
+  };
+  const world: VirtualClock = createVirtualClock(() => disk.isBusy(), 1);
+  const began = world.mono();
+  const now = (): number => world.mono();
+  const trace: Trace = createTrace(() => world.mono() - began);
+  const tell = (say: (observer: Observer) => void): void => observers.forEach(say);
+  const ledger = createLedger();
+  const disk: Disk = openDisk(world, {
+    log,
+    onBegin: (request, read) => tell(observer => observer.onBegin?.(request, read)),
+    onCommit(command) {
+      const by = command.cause === null ? '' : ` by ${requestInWords(command.cause)}`;
+      for (const line of inWords(command)) trace.note('commit', line + by);
+      tell(observer => observer.onCommit?.(command));
+      ledger.note(command);
+    },
+    onCrash(point) {
+      trace.note('disk', `the crash ${point} strikes`);
+      troubles?.onCrash();
+    },
+  });
+
+  const workerOf = (token: string): WorkerId | null => tokens.get(token) ?? null;
+  const ears: DoorEars = {
+    during: disk.during,
+    onArrive: (request, link) => tell(observer => observer.onArrive?.(request, link)),
+    onAnswer(request, answer, link) {
+      const issued = request.kind === 'person' && answer.kind === 'answer' ? issuedIn(answer.body) : null;
+      if (issued !== null) tokens.set(issued.token, issued.worker);
+      trace.note(link, `${requestInWords(request)} = ${answerInWords(answer)}`);
+      tell(observer => observer.onAnswer?.(request, answer, link));
+    },
+    onFrame(token, command) {
+      const worker = workerOf(token);
+      if (command.type !== 'ping')
+        trace.note(
+          'stream',
+          `${worker ?? token} <- ${command.type} ${'job_id' in command ? `${command.job_id} ${command.attempt_id}` : ''}`,
+        );
+      if (worker !== null) tell(observer => observer.onFrame?.(worker, token, command));
+    },
+    onStream(token, end, what) {
+      const worker = workerOf(token);
+      trace.note('stream', `${worker ?? token} ${what}`);
+      if (worker !== null) tell(observer => observer.onStream?.(worker, end, what));
+    },
+    onCrash: cause =>
+      violate(
+        'nothing goes wrong behind the scenes',
+        cause instanceof Error ? (cause.stack ?? '') : String(cause),
+      ),
+  };
+  const host: OrchestratorHost = createOrchestratorHost({
+    now,
+    disk,
+    ears,
+    log,
+    heartbeatTimeoutMs: plan.heartbeatTimeoutMs,
+    v1SilenceMs: plan.v1SilenceMs,
+    machine: createMachine(world, 'orchestrator', plan.rate),
+    onStart: life => tell(observer => observer.onLife?.(life)),
+    note: what => trace.note('server', what),
+  });
+  const yard: TrainerYard = createTrainerYard({
+    now,
+    random: random.fork('trainers'),
+    onStart(trainer) {
+      trace.note(trainer.machine, `trainer ${trainer.pid} of ${trainer.jobId} starts`);
+      tell(observer => observer.onTrainerStart?.(trainer));
+    },
+    onEnd(trainer, exit) {
+      trace.note(
+        trainer.machine,
+        `trainer ${trainer.pid} of ${trainer.jobId} ends: ${exit.signal ?? exit.code ?? ''}`,
+      );
+      tell(observer => observer.onTrainerEnd?.(trainer, exit));
+    },
+  });
+  const linkTo = (place: Place, name: string): Link => {
+    const link = createLink({ world, random: random.fork(`link ${name}`), name, server: () => host.life });
+    links.set(place, link);
+    return link;
+  };
+  const desk = startProcess(createMachine(world, 'desk', 1), 'desk');
+  const people = createPeople({
+    process: desk,
+    link: linkTo('people', 'people'),
+    random: random.fork('people'),
+    rigOf: index => rigs.get(index)?.rig ?? null,
+  });
+  troubles = createTroubles({
+    world,
+    disk,
+    host,
+    people,
+    rigOf: index => rigs.get(index) ?? null,
+    linkOf: place => links.get(place) ?? null,
+    links: () => [...links.values()],
+    rigs: () => [...rigs.values()],
+    note: what => trace.note('FAULT', what),
+  });
+
+  const scene: Scene = {
+    plan,
+    world,
+    trace,
+    disk,
+    host,
+    yard,
+    ledger,
+    workerOf,
+    reach,
+    violate,
+    rigs: () => [...rigs.values()],
+    rigOf: worker => [...rigs.values()].find(({ rig }) => rig.workerId === worker) ?? null,
+    calmSince: rig => calmSince(world, host, disk, rig),
+  };
+  observers = observersOf(scene);
+  host.start();
+  openPanel({
+    world,
+    process: desk,
+    link: linkTo('panel', 'panel'),
+    onEvent: event => tell(observer => observer.onPanelEvent?.(event)),
+  });
+
+  return {
+    scene,
+    people,
+    troubles,
+    async hire(rigPlan) {
+      const { workerId, token } = await people.hire(rigPlan);
+      const playOf: PlayOf = (job, jobId) => playFor(plan, rigPlan, job, yard.runsOf(jobId), isCalm);
+      const parts = {
+        now,
+        plan: rigPlan,
+        workerId,
+        token,
+        yard,
+        machine: createMachine(world, rigPlan.name, rigPlan.rate),
+        link: linkTo(rigPlan.index, rigPlan.name),
+        random: random.fork(rigPlan.name),
+        note: (what: string) => trace.note(rigPlan.name, what),
+      };
+      const made = rigFor({ ...parts, heartbeatTimeoutMs: plan.heartbeatTimeoutMs }, playOf);
+      rigs.set(rigPlan.index, made);
+      made.rig.start();
+    },
+    calmDown() {
+      isCalm = true;
+      for (const { rig } of rigs.values()) if (rig.plan.isWild) rig.lose();
+      troubles?.heal();
+    },
+    async close() {
+      host.stop();
+      await world.advance(10);
+      await disk.store.close();
+    },
+  };
+}
+
+type PlayOf = (job: number, jobId: JobId) => Play;
+
+function rigFor(parts: Omit<V1Parts, 'natureOf'> & WildParts, playOf: PlayOf): SceneRig {
+  const { isWild, protocol } = parts.plan;
+  if (isWild) return { guard: null, rig: createWildRig(parts) };
+  if (protocol === 2)
+    return createV2Rig({ ...parts, natureOf: offer => playOf(numberIn(offer.config), offer.job_id) });
+  const natureOf: V1Parts['natureOf'] = ({ config, jobId }) =>
+    natureIn(playOf(numberIn(config), JobId.parse(jobId)));
+  return { guard: null, rig: createV1Rig({ ...parts, natureOf }) };
+}
+
+const numberIn = (config: unknown): number =>
+  typeof config === 'object' && config !== null && 'job' in config ? Number(config.job) : 0;
+
+const short: Nature = {
+  runsMs: 5e3,
+  printsEveryMs: 2e3,
+  ends: {
+    code: 0,
+    signal: null,
+  },
+  onTerm: 'dies',
+  childrenMs: 0,
+};
+
+function playFor(plan: Plan, rig: RigPlan, job: number, run: number, isCalm: boolean): Play {
+  if (isCalm) return short;
+  const { plays } = plan.jobs[job] ?? { plays: [short] as const };
+  const play = plays[Math.min(run, plays.length - 1)] ?? short;
+  return rig.isBroken ? 'start_failed' : play;
+}
+
+/** The published agent has no word for what it can't start: its trainer ends at once. */
+const natureIn = (play: Play): Nature =>
+  typeof play === 'string'
+    ? { ...short, runsMs: 300, printsEveryMs: null, ends: { code: 1, signal: null } }
+    : play;
+
+function calmSince(world: VirtualClock, host: OrchestratorHost, disk: Disk, rig: Rig): number {
+  const { stream } = rig.link;
+  const isUp = rig.process?.isPaused === false && host.life?.process.isPaused === false;
+  if (!isUp || disk.isFull || !rig.link.isCalm || stream === null || !stream.isWhole) return world.mono();
+  return Math.max(rig.link.roughAt, rig.changedAt, host.changedAt, stream.openSince);
+}
+
+function inWords({ changes, audits, inserted }: Committed): readonly string[] {
+  const jobs = changes.map(({ was, next }) => {
+    return `${was.id} ${was.status} -> ${next.status} (${whyOf(audits, { was, next })}) ${next.attempt?.id ?? ''} @${next.attempt?.workerId ?? ''}`;
+  });
+  const others = audits
+    .filter(({ details }) => !('on' in details))
+    .map(({ type, target, details }) => `${type} ${target.id} ${JSON.stringify(details)}`);
+  return [...inserted.map(({ id }) => `${id} is new`), ...jobs, ...others];
+}
+
+function requestInWords(request: WireRequest): string {
+  if (request.kind === 'person') return request.what;
+  if (request.kind === 'panel') return `follows after ${request.after}`;
+  const { about, jobId, attemptId, word } = whatItSays(request);
+  const [, call = ''] = /workers\/([a-z]+)/.exec(request.path) ?? [];
+  return [about === 'other' ? call : about, word, jobId, attemptId].filter(part => part !== null).join(' ');
+}
+
+function answerInWords(answer: WireAnswer): string {
+  if (answer.kind === 'failed') return answer.code;
+  const fields: Readonly<Record<string, unknown>> = typeof answer.body === 'object' ? { ...answer.body } : {};
+  const said = ['code', 'duplicate', 'abandon_job', 'resume_job', 'cancel', 'jobId', 'workerId']
+    .filter(name => fields[name] !== undefined && fields[name] !== null)
+    .map(name => `${name} ${JSON.stringify(fields[name])}`);
+  return [String(answer.status), ...said].join(' ');
+}

@@ -1,0 +1,167 @@
+import type { VirtualClock } from '../../support/virtual-clock.ts';
+import type { SimProcess } from './process.ts';
+import type { Random } from './random.ts';
+import type { Server, ServerEnd, WireRequest } from './wire.ts';
+
+/** What the client of a stream hears. After `onEnd` or `onError` it hears nothing more. */
+export interface StreamEars {
+  onOpen(status: number): void;
+  onFrame(frame: unknown): void;
+  /** The server has ended it in good order. */
+  onEnd(): void;
+  onError(): void;
+}
+
+/** One TCP connection that carries frames down, in order. */
+export interface Connection {
+  /** Both ends hold it, and what is sent arrives. */
+  readonly isWhole: boolean;
+  /** World time; infinite before the client has heard that it is open. */
+  readonly openSince: number;
+  /** The client hangs up. */
+  close(): void;
+  break(how: 'reset' | 'half-open'): void;
+  /** What a cut has held up goes on. */
+  flush(): void;
+  /** Nobody holds an end of it any more. */
+  onGone(run: () => void): void;
+}
+
+/** What a connection needs to know of its link. */
+export interface Way {
+  readonly name: string;
+  isCut(direction: 'up' | 'down'): boolean;
+  /** ms on the way. */
+  transitMs(): number;
+}
+
+interface ConnectionParts {
+  readonly world: VirtualClock;
+  readonly random: Random;
+  readonly link: Way;
+  readonly server: () => Server | null;
+  readonly process: SimProcess;
+  readonly request: WireRequest;
+  readonly ears: StreamEars;
+}
+
+/** A connection that nobody accepts is given up after this. */
+const connectMs = 20_000;
+
+export function openConnection(parts: ConnectionParts): Connection {
+  const { world, random, link, process, request, ears } = parts;
+  let clientHolds = true;
+  let serverHolds = false;
+  /** Neither end has been told, and nothing passes any more. */
+  let isHalfOpen = false;
+  let orderly = 0;
+  let openSince = Number.POSITIVE_INFINITY;
+  let stalled: (() => void)[] = [];
+  let release = (): void => {};
+  const closers: (() => void)[] = [];
+  const mourners: (() => void)[] = [];
+
+  const mourn = (): void => {
+    if (!clientHolds && !serverHolds) for (const run of mourners) run();
+  };
+  const toClient = (run: () => void): void => {
+    if (isHalfOpen) return;
+    if (link.isCut('down') || stalled.length > 0) {
+      stalled.push(run);
+      return;
+    }
+    // In order: nothing overtakes what was sent before.
+    orderly = Math.max(orderly, world.mono() + link.transitMs());
+    world.after(orderly - world.mono(), () => {
+      if (!isHalfOpen) process.deliver(() => clientHolds && run());
+    });
+  };
+  const leave = (tell: () => void) => (): void => {
+    clientHolds = false;
+    tell();
+    mourn();
+  };
+  const serverLoses = (): void => {
+    if (!serverHolds) return;
+    serverHolds = false;
+    release();
+    const server = parts.server();
+    for (const run of closers) server?.process.deliver(run);
+    mourn();
+  };
+  /** A peer that is gone without a word is found by keepalive, or by what is sent in vain: between 15 s and 10 min. */
+  const serverLosesLater = (): void => {
+    const knows = !isHalfOpen && !link.isCut('up');
+    world.after(knows ? link.transitMs() : random.int(15_000, 600_000), serverLoses);
+  };
+  const clientLeaves = (): void => {
+    if (!clientHolds) return;
+    clientHolds = false;
+    serverLosesLater();
+    mourn();
+  };
+
+  const end: ServerEnd = {
+    send: frame => toClient(() => ears.onFrame(frame)),
+    end() {
+      toClient(leave(() => ears.onEnd()));
+      world.after(random.int(1, 400), serverLoses);
+    },
+    onClose: run => void closers.push(run),
+  };
+  const accept = (): void => {
+    const server = parts.server();
+    if (server === null) {
+      toClient(leave(() => ears.onError()));
+      return;
+    }
+    server.process.deliver(() => {
+      if (!clientHolds) return;
+      serverHolds = true;
+      release = server.hold(() => {
+        serverHolds = false;
+        toClient(leave(() => ears.onError()));
+        if (link.isCut('down')) isHalfOpen = true;
+        mourn();
+      });
+      const status = server.open(request, end, link.name);
+      toClient(() => {
+        openSince = world.mono();
+        ears.onOpen(status);
+      });
+      if (status !== 200) serverLoses();
+    });
+  };
+
+  process.onDeath(clientLeaves);
+  if (link.isCut('up')) {
+    world.after(connectMs, () => process.deliver(() => clientHolds && leave(() => ears.onError())()));
+  } else world.after(link.transitMs(), accept);
+
+  return {
+    get isWhole() {
+      return clientHolds && serverHolds && !isHalfOpen && stalled.length === 0;
+    },
+    get openSince() {
+      return openSince;
+    },
+    close: clientLeaves,
+    break(how) {
+      if (how === 'half-open') {
+        isHalfOpen = true;
+        stalled = [];
+        world.after(random.int(15_000, 600_000), serverLoses);
+        return;
+      }
+      world.after(link.transitMs(), serverLoses);
+      process.deliver(() => clientHolds && leave(() => ears.onError())());
+    },
+    flush() {
+      if (link.isCut('down')) return;
+      const waiting = stalled;
+      stalled = [];
+      for (const run of waiting) toClient(run);
+    },
+    onGone: run => void mourners.push(run),
+  };
+}

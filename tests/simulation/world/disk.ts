@@ -1,0 +1,242 @@
+import type {
+  AuditFact,
+  Clock,
+  EventFact,
+  Job,
+  Log,
+  Read,
+  Store,
+  StoredEvent,
+  Tx,
+} from '../../../main/orchestrator/ports.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+import { testSeal } from '../../support/seal.ts';
+import type { WorkerId } from '../../../protocol/ids.ts';
+import type { WireRequest } from './wire.ts';
+
+export interface JobChange {
+  readonly was: Job;
+  readonly next: Job;
+}
+
+/** SHA-256 of a worker's new token; null when it has none any more. */
+export interface TokenChange {
+  readonly worker: WorkerId;
+  readonly hash: string | null;
+  /** The token so far works on, until the worker's job has ended. */
+  readonly keepsOld: boolean;
+}
+
+/** One command of the writer: who asked for it, what it found, what it did. */
+export interface Committed {
+  /** Null when a timer or the orchestrator's own start is behind it. */
+  readonly cause: WireRequest | null;
+  readonly inserted: readonly Job[];
+  readonly changes: readonly JobChange[];
+  readonly audits: readonly AuditFact[];
+  readonly events: readonly StoredEvent[];
+  readonly tokens: readonly TokenChange[];
+}
+
+export type CrashPoint = 'before commit' | 'after commit' | 'after effects';
+
+export interface DiskEars {
+  /** Called inside the transaction, before the command: for what must be compared with its answer. */
+  onBegin(cause: WireRequest, read: Read): void;
+  onCommit(command: Committed): void;
+  /** The armed crash has come. */
+  onCrash(point: CrashPoint): void;
+  readonly log: Log;
+}
+
+/** The orchestrator's disk: what was committed outlives every crash, and nothing else does. */
+export interface Disk {
+  /** Sees what is committed, whoever runs. */
+  readonly store: Store;
+  isBusy(): boolean;
+  /** Whether a command is being carried out at this very moment: what is sent now is not on disk yet. */
+  readonly isInCommand: boolean;
+  /** It takes no changes until it is told otherwise. */
+  setFull(isFull: boolean): void;
+  readonly isFull: boolean;
+  /** The next command that changes a job (after `skip` others) meets its end at this point; null disarms. */
+  armCrash(armed: { readonly point: CrashPoint; readonly skip: number } | null): void;
+  /** Commands that are given meanwhile count as caused by this call. */
+  during<T>(cause: WireRequest, run: () => T): T;
+  begin(clock: Clock): DiskLife;
+}
+
+export interface DiskLife {
+  readonly store: Store;
+  /** kill -9: what is queued is never done, effects do not come, and nobody is answered. */
+  crash(): void;
+  /** An orderly end: what was given is done, and nothing more is taken. */
+  end(): void;
+}
+
+/** How long a disk that took no change is left alone (main/store). */
+const probeEveryMs = 5_000;
+
+export function openDisk(world: Clock, ears: DiskEars): Disk {
+  const real = openSqliteStore(':memory:', {
+    log: ears.log,
+    clock: world,
+    seal: testSeal,
+    onFatal: cause => ears.log.error('store.fatal', { cause }),
+  });
+  let underWay = 0;
+  let isFull = false;
+  let isInCommand = false;
+  let armed: { readonly point: CrashPoint; skip: number } | null = null;
+  let cause: WireRequest | null = null;
+
+  const begin = (clock: Clock): DiskLife => {
+    let isCrashed = false;
+    let isOver = false;
+    let isRefusing = false;
+    const listeners: (() => void)[] = [];
+
+    const refuse = (): void => {
+      if (isRefusing) return;
+      isRefusing = true;
+      clock.after(probeEveryMs, probe);
+    };
+    const probe = (): void => {
+      if (isFull) {
+        clock.after(probeEveryMs, probe);
+        return;
+      }
+      isRefusing = false;
+      for (const run of listeners) run();
+    };
+    const strike = (point: CrashPoint): void => {
+      armed = null;
+      isCrashed = true;
+      ears.onCrash(point);
+    };
+
+    /** The command in its savepoint, watched. What it throws takes it back. */
+    const carryOut = <T>(tx: Tx, command: (tx: Tx) => T, by: WireRequest | null): T => {
+      if (isCrashed) throw new Error('the process is gone');
+      const { watched, ...seen } = watch(tx, () => isCrashed);
+      let crashHere: CrashPoint | null = null;
+      // It is on disk even where the process has met its end meanwhile, so whoever watches from outside hears of it.
+      tx.afterCommit(() => {
+        ears.onCommit({ cause: by, ...seen });
+        if (crashHere === 'after commit' && !isCrashed) strike(crashHere);
+      });
+      if (by !== null) ears.onBegin(by, tx);
+      isInCommand = true;
+      try {
+        const value = command(watched);
+        crashHere = seen.changes.length > 0 ? due() : null;
+        if (crashHere === 'before commit') strike(crashHere);
+        if (crashHere === 'before commit') throw new Error('the process is gone');
+        if (crashHere === 'after effects') tx.afterCommit(() => isCrashed || strike('after effects'));
+        if (isFull) throw new Error('the disk is full');
+        return value;
+      } finally {
+        isInCommand = false;
+      }
+    };
+    const due = (): CrashPoint | null => {
+      if (armed === null) return null;
+      armed.skip -= 1;
+      return armed.skip < 0 ? armed.point : null;
+    };
+
+    const write = async <T>(command: (tx: Tx) => T): Promise<T> => {
+      const by = cause;
+      if (isCrashed) return never();
+      if (isOver) throw new Error('the store of this life is closed');
+      if (isRefusing) throw storageError();
+      underWay += 1;
+      const [result] = await Promise.allSettled([real.write(tx => carryOut(tx, command, by))]);
+      underWay -= 1;
+      if (isCrashed) return never();
+      if (result.status === 'fulfilled') return result.value;
+      if (!isFull) throw result.reason;
+      refuse();
+      throw storageError();
+    };
+    return {
+      store: { ...real, write, onRecovery: run => void listeners.push(run), close: async () => {} },
+      crash: () => (isCrashed = true),
+      end: () => (isOver = true),
+    };
+  };
+
+  return {
+    store: real,
+    isBusy: () => underWay > 0,
+    get isInCommand() {
+      return isInCommand;
+    },
+    setFull: full => (isFull = full),
+    get isFull() {
+      return isFull;
+    },
+    armCrash: next => (armed = next && { ...next }),
+    during(by, run) {
+      cause = by;
+      try {
+        return run();
+      } finally {
+        cause = null;
+      }
+    },
+    begin,
+  };
+}
+
+/** The transaction as the command sees it, with notes of what it does. */
+function watch(tx: Tx, isCrashed: () => boolean) {
+  const inserted: Job[] = [];
+  const changes: JobChange[] = [];
+  const audits: AuditFact[] = [];
+  const events: StoredEvent[] = [];
+  const tokens: TokenChange[] = [];
+  const watched: Tx = {
+    ...tx,
+    insertJob(job, payload) {
+      inserted.push(job);
+      tx.insertJob(job, payload);
+    },
+    insertWorker(worker, hash) {
+      tokens.push({ worker: worker.id, hash, keepsOld: false });
+      tx.insertWorker(worker, hash);
+    },
+    setTokenHash(worker, hash, keepsOld) {
+      tokens.push({ worker, hash, keepsOld });
+      tx.setTokenHash(worker, hash, keepsOld);
+    },
+    removeWorker(worker) {
+      tokens.push({ worker, hash: null, keepsOld: false });
+      tx.removeWorker(worker);
+    },
+    replaceJob(was, next) {
+      const isDone = tx.replaceJob(was, next);
+      if (isDone) changes.push({ was, next });
+      return isDone;
+    },
+    appendAudit(fact) {
+      audits.push(fact);
+      tx.appendAudit(fact);
+    },
+    appendEvent(fact: EventFact, at) {
+      const event = tx.appendEvent(fact, at);
+      events.push(event);
+      return event;
+    },
+    afterCommit: effect => tx.afterCommit(() => isCrashed() || effect()),
+  };
+  return { watched, inserted, changes, audits, events, tokens };
+}
+
+function storageError(): Error {
+  const error = new Error('the change could not be stored');
+  error.name = 'StorageError';
+  return error;
+}
+
+const never = <T>(): Promise<T> => new Promise<T>(() => {});

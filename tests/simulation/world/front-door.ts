@@ -1,0 +1,207 @@
+import type { Request, Response } from 'express';
+import { createAuth } from '../../../main/http/auth.ts';
+import type { Handler, Router, StreamHandler } from '../../../main/http/route.ts';
+import { mountWorkerRoutes } from '../../../main/http/worker-routes.ts';
+import type { Orchestrator } from '../../../main/orchestrator/index.ts';
+import type { Call } from '../../../protocol/call.ts';
+import { type Outcome, problems, type Refusal, refuse } from '../../../protocol/problem.ts';
+import type { WorkerCommand } from '../../../protocol/worker-api.ts';
+import type { SimProcess } from './process.ts';
+import type { Server, ServerEnd, WireAnswer, WireRequest } from './wire.ts';
+
+/** What is noticed at the door; the checks and the trace live from it. */
+export interface DoorEars {
+  /** Brackets a handler up to its first wait: what it writes until then is caused by this call. */
+  during<T>(request: WireRequest, handle: () => T): T;
+  onArrive(request: WireRequest, link: string): void;
+  onAnswer(request: WireRequest, answer: WireAnswer, link: string): void;
+  /** A frame leaves on a worker's stream. */
+  onFrame(workerToken: string, command: WorkerCommand): void;
+  onStream(workerToken: string, end: ServerEnd, what: 'open' | 'ended' | 'closed'): void;
+  /** Something that no handler expected. */
+  onCrash(cause: unknown): void;
+}
+
+export type FrontDoor = Pick<Server, 'serve' | 'open'>;
+
+interface Mounted {
+  readonly row: Call;
+  readonly pattern: RegExp;
+  readonly answer: Handler<Call> | null;
+  readonly stream: StreamHandler<Call> | null;
+}
+
+interface DoorParts {
+  readonly orchestrator: Orchestrator;
+  readonly process: SimProcess;
+  readonly ears: DoorEars;
+}
+
+/** The product's own routes and its own check of tokens, without sockets: `main/http/server.ts` for a simulated network. */
+export function createFrontDoor({ orchestrator, process, ears }: DoorParts): FrontDoor {
+  const routes: Mounted[] = [];
+  const authenticate = createAuth({
+    adminToken: 'nobody has this one',
+    workerByTokenHash: orchestrator.workerByTokenHash,
+  });
+  mountWorkerRoutes(collectRoutes(routes), orchestrator, {
+    open: (response, { pingMs, ping }) => {
+      const { end, token } = handed(response);
+      let isOver = false;
+      const beat = (): void => {
+        if (isOver) return;
+        end.send(ping);
+        process.clock.after(pingMs, beat);
+      };
+      process.clock.after(pingMs, beat);
+      response.on('close', () => (isOver = true));
+      return {
+        send(command) {
+          if (isOver) return;
+          ears.onFrame(token, command as WorkerCommand);
+          // As it looks after its way through JSON.
+          end.send(JSON.parse(JSON.stringify(command)));
+        },
+        comment: () => {},
+        isFull: () => false,
+        onRoom: () => {},
+        end() {
+          if (!isOver) ears.onStream(token, end, 'ended');
+          isOver = true;
+          end.end();
+        },
+      };
+    },
+    endAll: () => {},
+  });
+
+  const answerTo = async (request: WireRequest): Promise<WireAnswer> => {
+    try {
+      if (request.kind === 'panel') throw new Error('the panel opens a stream');
+      if (request.kind === 'person')
+        return answerOf(await ears.during(request, () => request.act(orchestrator)));
+      const input = readRequest(routes, request, authenticate);
+      if (!input.ok) return problemOf(input.refusal);
+      const { mounted, value } = input.value;
+      if (mounted.answer === null) throw new Error(`${request.path} is a stream`);
+      const { answer } = mounted;
+      return answerOf(await ears.during(request, () => answer(value)));
+    } catch (cause) {
+      if (cause instanceof Error && cause.name === 'StorageError')
+        return problemOf({ code: 'storage', detail: 'the change could not be stored' });
+      ears.onCrash(cause);
+      return problemOf({ code: 'internal', detail: String(cause) });
+    }
+  };
+
+  const openStream = (request: WireRequest, end: ServerEnd): number => {
+    if (request.kind === 'person') throw new Error('people call, and open no stream');
+    if (request.kind === 'panel') {
+      end.onClose(orchestrator.follow(request.after, event => end.send(event)));
+      return 200;
+    }
+    const input = readRequest(routes, request, authenticate);
+    if (!input.ok) return problems[input.refusal.code].status;
+    const { mounted, value } = input.value;
+    if (mounted.stream === null) throw new Error(`${request.path} is no stream`);
+    const { stream } = mounted;
+    const response = responseFor(end, request.token);
+    end.onClose(() => ears.onStream(request.token, end, 'closed'));
+    ears.onStream(request.token, end, 'open');
+    const outcome = ears.during(request, () => stream(value, response));
+    if (!outcome.ok) ears.onStream(request.token, end, 'closed');
+    return outcome.ok ? 200 : problems[outcome.refusal.code].status;
+  };
+
+  return {
+    async serve(request, link) {
+      ears.onArrive(request, link);
+      const answer = await answerTo(request);
+      ears.onAnswer(request, answer, link);
+      return answer;
+    },
+    open(request, end, link) {
+      ears.onArrive(request, link);
+      const status = openStream(request, end);
+      ears.onAnswer(request, { kind: 'answer', status, body: null }, link);
+      return status;
+    },
+  };
+}
+
+function collectRoutes(routes: Mounted[]): Router {
+  const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(/:([a-z]+)/g, '(?<$1>[^/]+)')}$`);
+  return {
+    answer(row, handler) {
+      routes.push({
+        row,
+        pattern: patternOf(row.path),
+        answer: handler,
+        stream: null,
+      });
+    },
+    stream(row, handler) {
+      routes.push({
+        row,
+        pattern: patternOf(row.path),
+        answer: null,
+        stream: handler,
+      });
+    },
+    seal: () => {},
+  };
+}
+
+type WorkerRequest = Extract<WireRequest, { kind: 'worker' }>;
+
+/** What `main/http/route.ts` does before it calls a handler. */
+function readRequest(
+  routes: readonly Mounted[],
+  { method, path, token, body, address }: WorkerRequest,
+  authenticate: ReturnType<typeof createAuth>,
+): Outcome<{ readonly mounted: Mounted; readonly value: Parameters<Handler<Call>>[0] }> {
+  const url = new URL(path, 'http://orchestrator.sim');
+  const mounted = routes.find(({ row, pattern }) => row.method === method && pattern.test(url.pathname));
+  if (mounted === undefined) return refuse('route_not_found', path);
+  const request = {
+    headers: { 'x-worker-token': token },
+    socket: { remoteAddress: address },
+  } as unknown as Request;
+  const caller = authenticate(request, mounted.row.authority);
+  if (!caller.ok) return caller;
+  const { row, pattern } = mounted;
+  const params = row.params.safeParse({ ...pattern.exec(url.pathname)?.groups });
+  const query = row.query.safeParse(Object.fromEntries(url.searchParams));
+  const parsed = row.body.safeParse(body ?? {});
+  if (!params.success || !query.success || !parsed.success) {
+    const issue = params.error ?? query.error ?? parsed.error;
+    return refuse('invalid_request', issue?.message ?? path);
+  }
+  const value = { params: params.data, query: query.data, body: parsed.data, caller: caller.value, request };
+  return { ok: true, value: { mounted, value } };
+}
+
+interface Handed {
+  readonly end: ServerEnd;
+  readonly token: string;
+}
+
+/** The response as far as the stream's route uses it: it tells when the connection is gone. */
+const responseFor = (end: ServerEnd, token: string): Response =>
+  ({
+    handed: { end, token },
+    on: (_event: 'close', run: () => void) => end.onClose(run),
+  }) as unknown as Response;
+
+const handed = (response: Response): Handed => (response as unknown as { readonly handed: Handed }).handed;
+
+const answerOf = (outcome: Outcome<unknown>): WireAnswer =>
+  outcome.ok
+    ? { kind: 'answer', status: 200, body: JSON.parse(JSON.stringify(outcome.value)) }
+    : problemOf(outcome.refusal);
+
+function problemOf({ code, detail, action }: Refusal): WireAnswer {
+  const { status, title } = problems[code];
+  const body = { type: 'about:blank', title, status, detail, code, ...(action && { action }) };
+  return { kind: 'answer', status, body };
+}

@@ -1,0 +1,213 @@
+import type { Found } from '../../../agent/adopt.ts';
+import type { ExitRecord, Order } from '../../../agent/guard-files.ts';
+import type { Run, RunOrigin } from '../../../agent/run.ts';
+import type { RunEars } from '../../../agent/run-follow.ts';
+import type { FinalReport, StateFolder } from '../../../agent/state-folder.ts';
+import type { AttemptId } from '../../../protocol/ids.ts';
+import type { JobOffer } from '../../../agent/trainer.ts';
+import type { Machine } from './machine.ts';
+import type { SimProcess } from './process.ts';
+import type { Random } from './random.ts';
+import type { Exit, Nature, Trainer, TrainerYard } from './trainer.ts';
+
+/** A run as it stands on the rig's disk: outlives the agent, and even the machine's power. */
+interface RunRecord {
+  readonly origin: RunOrigin;
+  contact: RunOrigin['contact'];
+  /** Whether its guard has said who it is: until then the run can be called off. */
+  isTaken: boolean;
+  /** Its guard is gone without a word. */
+  isOrphan: boolean;
+  trainer: Trainer | null;
+  order: Order | null;
+  exit: ExitRecord | null;
+  report: FinalReport | null;
+}
+
+/**
+ * The disk of a rig, and the guards that run under none of its agents: they hold the trainer, write down how it ended,
+ * and stop it when contact is lost. Stands in for the processes of agent/guard.ts and the files of agent/guard-files.ts.
+ */
+export interface Guard {
+  readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
+  /** Something is here that an agent still has to see to its end. */
+  readonly isNeeded: boolean;
+  /** It is known here how this attempt ended, and the orchestrator has not taken note of it. */
+  keeps(attempt: AttemptId): boolean;
+  /** What an earlier process of the agent has left, for the next one. */
+  find(process: SimProcess): Found | null;
+  /** Rejects when there is none in time. */
+  start(process: SimProcess, offer: JobOffer, origin: RunOrigin, ears: RunEars): Promise<Run>;
+  /** kill -9 of the guard alone: its trainer can't print any more. */
+  kill(): void;
+  /** Guards and trainers are gone with the machine's power; what was written down stays. */
+  losePower(): void;
+}
+
+interface GuardParts {
+  readonly machine: Machine;
+  readonly yard: TrainerYard;
+  readonly random: Random;
+  readonly natureOf: (offer: JobOffer) => Nature;
+}
+
+export function createGuard(parts: GuardParts): Guard {
+  const { machine, yard, random } = parts;
+  const runs = new Map<AttemptId, RunRecord>();
+  /** Called when something of a run has changed that its agent waits for. */
+  const watchers = new Map<RunRecord, Set<() => void>>();
+
+  const tell = (run: RunRecord): void => {
+    for (const look of watchers.get(run) ?? []) look();
+  };
+  const watch = (run: RunRecord, look: () => void): (() => void) => {
+    const looks = watchers.get(run) ?? new Set();
+    watchers.set(run, looks.add(look));
+    return () => void looks.delete(look);
+  };
+  const isGuarded = (run: RunRecord): boolean => run.isTaken && !run.isOrphan && run.exit === null;
+  const ends = (run: RunRecord, exit: ExitRecord): void => {
+    if (!isGuarded(run)) return;
+    run.exit = exit;
+    tell(run);
+  };
+  const begin = (run: RunRecord, nature: Nature): void => {
+    if (!isGuarded(run)) return;
+    const { jobId, attemptId, onLostContact } = run.origin;
+    const trainer = yard.start(machine, { jobId, attemptId }, nature);
+    run.trainer = trainer;
+    let stopped: ExitRecord['stopped'] = null;
+    const stop = (why: NonNullable<ExitRecord['stopped']>, graceMs: number): void => {
+      if (stopped !== null || !isGuarded(run)) return;
+      stopped = why;
+      terminate(machine, trainer, graceMs);
+    };
+    const obey = (): void => {
+      if (run.order !== null) stop(run.order, run.contact.graceMs);
+    };
+    const checkContact = (): void => {
+      const leftMs = run.contact.sentAt + run.contact.timeoutMs - machine.mono();
+      if (leftMs <= 0) stop('lost_contact', run.contact.graceMs);
+      else if (isGuarded(run)) machine.after(leftMs, checkContact);
+    };
+    watch(run, obey);
+    trainer.onExit(exit => ends(run, { ...exit, stopped, startError: null, tail: '' }));
+    if (onLostContact === 'stop') checkContact();
+    obey();
+    tell(run);
+  };
+
+  const attend = (process: SimProcess, run: RunRecord, ears: RunEars): Run => {
+    const finished = Promise.withResolvers<ExitRecord | null>();
+    let isLeft = false;
+    const finish = (exit: ExitRecord | null): void => process.deliver(() => isLeft || finished.resolve(exit));
+    const look = (): void => {
+      if (run.exit !== null) finish(run.exit);
+      else if (run.isOrphan) void endOrphan(process, machine, run.trainer).then(() => finish(null));
+    };
+    watch(run, look);
+    run.trainer?.onPrint(step => process.deliver(() => isLeft || ears.onProgress({ step })));
+    look();
+    return {
+      pid: run.trainer?.pid ?? null,
+      finished: finished.promise,
+      stop(order) {
+        run.order ??= order;
+        // A file that is seen a moment later.
+        machine.after(random.int(1, 400), () => tell(run));
+      },
+      contact: contact => void (run.contact = contact),
+      leave: () => void (isLeft = true),
+    };
+  };
+
+  const lookInto = (process: SimProcess, run: RunRecord): Found | null => {
+    if (run.report !== null) return { kind: 'reported', report: run.report };
+    const { origin, order } = run;
+    const found = { origin: { ...origin }, order, attend: (ears: RunEars) => attend(process, run, ears) };
+    if (run.exit !== null) return order === 'abandon' ? null : { kind: 'ended', ...found };
+    if (isGuarded(run)) return { kind: 'running', ...found };
+    void endOrphan(process, machine, run.trainer);
+    return null;
+  };
+
+  return {
+    state: {
+      keepReport(report) {
+        const run = runs.get(report.attemptId);
+        // Of what could not even be started there is no folder yet.
+        if (run !== undefined) run.report = report;
+      },
+      dropReport: attempt => void runs.delete(attempt),
+    },
+    get isNeeded() {
+      return runs.size > 0;
+    },
+    keeps(attempt) {
+      const run = runs.get(attempt);
+      return run !== undefined && (run.report !== null || (run.exit !== null && run.order !== 'abandon'));
+    },
+    find(process) {
+      for (const [attempt, run] of runs) {
+        const found = lookInto(process, run);
+        if (found !== null) return found;
+        runs.delete(attempt);
+      }
+      return null;
+    },
+    async start(process, offer, origin, ears) {
+      const run: RunRecord = {
+        origin,
+        contact: origin.contact,
+        isTaken: false,
+        isOrphan: false,
+        trainer: null,
+        order: null,
+        exit: null,
+        report: null,
+      };
+      runs.set(origin.attemptId, run);
+      const nature = parts.natureOf(offer);
+      const takenMs = random.int(2, 120);
+      // A process of its own: the agent's end does not hold it up, unless the next agent calls it off first.
+      machine.after(takenMs, () => (run.isTaken = runs.get(origin.attemptId) === run && !run.isOrphan));
+      machine.after(takenMs + random.int(2, 120), () => begin(run, nature));
+      await new Promise<void>(resolve => {
+        const look = (): void => {
+          if (run.trainer !== null || run.isOrphan) process.deliver(resolve);
+        };
+        watch(run, look);
+        look();
+      });
+      if (run.trainer === null) throw new Error('its guard could not be started: it ended at once');
+      return attend(process, run, ears);
+    },
+    kill() {
+      for (const run of runs.values()) {
+        if (run.exit !== null || run.report !== null) continue;
+        run.isOrphan = true;
+        // Nobody reads the pipe any more: the next line ends it.
+        run.trainer?.onPrint(() => run.trainer?.kill());
+        tell(run);
+      }
+    },
+    losePower() {
+      for (const run of runs.values()) run.isOrphan ||= run.exit === null;
+      for (const trainer of yard.on(machine.name)) trainer.kill();
+    },
+  };
+}
+
+function terminate(machine: Machine, trainer: Trainer, graceMs: number): void {
+  trainer.term();
+  machine.after(graceMs, () => trainer.isAlive && trainer.kill());
+}
+
+/** As agent/run-follow.ts has it for a trainer whose guard is gone. */
+const orphanGraceMs = 5_000;
+
+function endOrphan(process: SimProcess, machine: Machine, trainer: Trainer | null): Promise<Exit | null> {
+  if (trainer === null || !trainer.isAlive) return Promise.resolve(null);
+  terminate(machine, trainer, orphanGraceMs);
+  return process.gate(new Promise(resolve => trainer.onExit(resolve)));
+}

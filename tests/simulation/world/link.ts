@@ -1,0 +1,172 @@
+import type { VirtualClock } from '../../support/virtual-clock.ts';
+import { type Connection, openConnection, type StreamEars, type Way } from './connection.ts';
+import type { SimProcess } from './process.ts';
+import type { Random } from './random.ts';
+import type { Server, WireAnswer, WireRequest } from './wire.ts';
+
+type Direction = 'up' | 'down';
+
+/** What may be wrong with a link for a while. Several conditions add up. */
+export interface Condition {
+  readonly cutUp?: boolean;
+  readonly cutDown?: boolean;
+  /** Up to this much is added, evenly spread. */
+  readonly delayMs?: number;
+  /** How likely a request, or an answer, is lost. */
+  readonly lossUp?: number;
+  readonly lossDown?: number;
+  /** How likely a request arrives twice, or once more a good while later. */
+  readonly duplicate?: number;
+  readonly replay?: number;
+}
+
+/** The way between one client and the orchestrator. */
+export interface Link extends Way {
+  /** The answer ends the condition. */
+  impose(condition: Condition): () => void;
+  /** Nothing is cut, lost or held up for long. */
+  readonly isCalm: boolean;
+  /** World time of the last moment at which it was not. */
+  readonly roughAt: number;
+  /** The newest one, open or not. */
+  readonly stream: Connection | null;
+  call(process: SimProcess, request: WireRequest, timeoutMs: number): Promise<WireAnswer>;
+  connect(process: SimProcess, request: WireRequest, ears: StreamEars): Connection;
+  /** Streams that are open now break: both ends learn it (`reset`), or neither does. */
+  breakStreams(how: 'reset' | 'half-open'): void;
+  /** Both ends of what is broken learn it now. */
+  wakeDeadStreams(): void;
+}
+
+export interface LinkParts {
+  readonly world: VirtualClock;
+  readonly random: Random;
+  readonly name: string;
+  readonly server: () => Server | null;
+}
+
+/** Shorter ones are weather. */
+const longDelayMs = 1_000;
+
+export function createLink(parts: LinkParts): Link {
+  const { world, random, name, server } = parts;
+  const conditions = new Set<Condition>();
+  const connections = new Set<Connection>();
+  let roughAt = Number.NEGATIVE_INFINITY;
+  let stream: Connection | null = null;
+
+  const sum = (of: (condition: Condition) => number | undefined): number =>
+    [...conditions].reduce((total, condition) => total + (of(condition) ?? 0), 0);
+  const isCut = (direction: Direction): boolean =>
+    [...conditions].some(({ cutUp, cutDown }) => (direction === 'up' ? cutUp : cutDown) === true);
+  const isRough = ({ cutUp, cutDown, delayMs = 0, lossUp = 0, lossDown = 0 }: Condition): boolean =>
+    cutUp === true || cutDown === true || delayMs > longDelayMs || lossUp + lossDown > 0;
+  const isCalm = (): boolean => ![...conditions].some(isRough);
+  const transitMs = (): number =>
+    random.int(1, 12) + Math.floor(random.next() * sum(({ delayMs }) => delayMs));
+  /** Null when it is lost on the way. */
+  const travel = (direction: Direction): number | null => {
+    const ms = transitMs();
+    const lost = random.chance(sum(({ lossUp, lossDown }) => (direction === 'up' ? lossUp : lossDown)));
+    return lost || isCut(direction) ? null : ms;
+  };
+
+  const link: Link = {
+    name,
+    isCut,
+    transitMs,
+    get isCalm() {
+      return isCalm();
+    },
+    get roughAt() {
+      return isCalm() ? roughAt : world.mono();
+    },
+    get stream() {
+      return stream;
+    },
+    impose(condition) {
+      conditions.add(condition);
+      return () => {
+        if (!conditions.delete(condition)) return;
+        if (isRough(condition)) roughAt = world.mono();
+        for (const connection of connections) connection.flush();
+      };
+    },
+    call: (process, request, timeoutMs) =>
+      new Promise(resolve => {
+        const settle = (answer: WireAnswer): void =>
+          process.deliver(() => {
+            cancelTimeout();
+            resolve(answer);
+          });
+        const cancelTimeout = process.clock.after(timeoutMs, () =>
+          settle({ kind: 'failed', code: 'TimeoutError' }),
+        );
+        const answerWith = (answer: WireAnswer): void => {
+          const downMs = travel('down');
+          if (downMs !== null) world.after(downMs, () => settle(answer));
+        };
+        const send = (moreMs: number, reply: (answer: WireAnswer) => void): void => {
+          const upMs = travel('up');
+          if (upMs !== null) world.after(moreMs + upMs, () => arrive(server(), request, name, reply));
+        };
+        send(0, answerWith);
+        const ignore = (): void => {};
+        if (canBeDoubled(request) && random.chance(sum(({ duplicate }) => duplicate)))
+          send(random.int(0, 2_000), ignore);
+        if (canBeReplayed(request) && random.chance(sum(({ replay }) => replay)))
+          send(random.int(10_000, 300_000), ignore);
+      }),
+    connect(process, request, ears) {
+      const connection = openConnection({ world, random, link, server, process, request, ears });
+      connections.add(connection);
+      stream = connection;
+      connection.onGone(() => connections.delete(connection));
+      return connection;
+    },
+    breakStreams(how) {
+      for (const connection of connections) connection.break(how);
+    },
+    wakeDeadStreams() {
+      for (const connection of connections) if (!connection.isWhole) connection.break('reset');
+    },
+  };
+  return link;
+}
+
+/**
+ * A person who rotates a token twice holds the dead one: nobody promises otherwise. The published agent does not number
+ * its registrations: a second one, a moment after the first, takes the job away that was given out in between.
+ */
+const canBeDoubled = (request: WireRequest): boolean =>
+  request.kind === 'worker' && (!request.path.endsWith('/register') || isNumbered(request.body));
+
+const isNumbered = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && 'registration_no' in body;
+
+/**
+ * Reports name their attempt, so that a late copy of one is known for what it is. A copy of a beat or a goodbye that is
+ * minutes old, or a registration of an earlier start, is taken for news: these come in time or not at all here.
+ */
+const canBeReplayed = (request: WireRequest): boolean =>
+  request.kind === 'worker' && request.path.endsWith('/status');
+
+function arrive(
+  server: Server | null,
+  request: WireRequest,
+  link: string,
+  reply: (answer: WireAnswer) => void,
+): void {
+  if (server === null) {
+    reply({ kind: 'failed', code: 'ECONNREFUSED' });
+    return;
+  }
+  const release = server.hold(() => reply({ kind: 'failed', code: 'ECONNRESET' }));
+  server.process.deliver(() => {
+    // Copies of a request are calls of their own.
+    void server.serve({ ...request }, link).then(answer => {
+      release();
+      reply(answer);
+    });
+  });
+}

@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import { createOrchestrator, type Orchestrator } from '../../../main/orchestrator/index.ts';
+import type { Ids, Log } from '../../../main/orchestrator/ports.ts';
+import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
+import type { CrashPoint, Disk, DiskLife } from './disk.ts';
+import { createFrontDoor, type DoorEars, type FrontDoor } from './front-door.ts';
+import type { Machine } from './machine.ts';
+import { type SimProcess, startProcess } from './process.ts';
+import type { Server } from './wire.ts';
+
+/** One run of the orchestrator's process, from its start to its end. */
+export interface Life extends Server {
+  readonly orchestrator: Orchestrator;
+  /** On the machine's clock. */
+  readonly startedAt: number;
+}
+
+/** The machine on which the orchestrator lives, and what becomes of it there. */
+export interface OrchestratorHost {
+  readonly machine: Machine;
+  /** Null while nothing runs. */
+  readonly life: Life | null;
+  start(): void;
+  /** kill -9, now. */
+  crash(): void;
+  /** An orderly end; what it has been given is done first. */
+  stop(): void;
+  /** Goes on to be powered, and does nothing; asleep, its monotonic clock stands still, too. */
+  pause(isAsleep: boolean): void;
+  resume(): void;
+  /** Its monotonic clock, without the time in which it was held up for long. */
+  steadyMs(): number;
+  /** How often that was. */
+  readonly pauses: number;
+  /** World time at which it was last started, stopped or held up, or let go on. */
+  readonly changedAt: number;
+}
+
+/** Held up for longer than this it notices, and does not count it (5 s, and a tick of its steady clock). */
+const noticedMs = 6_000;
+
+interface HostParts {
+  readonly now: () => number;
+  readonly machine: Machine;
+  readonly disk: Disk;
+  readonly ears: DoorEars;
+  readonly log: Log;
+  readonly heartbeatTimeoutMs: number;
+  readonly v1SilenceMs: number;
+  readonly onStart: (life: Life) => void;
+  readonly note: (what: string) => void;
+}
+
+export function createOrchestratorHost(parts: HostParts): OrchestratorHost {
+  const { machine, disk } = parts;
+  const ids = countedIds();
+  let now: { readonly life: Life; readonly diskLife: DiskLife; readonly reset: () => void } | null = null;
+
+  let pausedAt: number | null = null;
+  let pausedMs = 0;
+  let pauses = 0;
+  let changedAt = 0;
+  const change = (what: string): void => {
+    changedAt = parts.now();
+    parts.note(what);
+  };
+  const endPause = (): void => {
+    if (pausedAt === null) return;
+    machine.wake();
+    const gapMs = machine.mono() - pausedAt;
+    pausedAt = null;
+    pauses += 1;
+    if (gapMs > noticedMs) pausedMs += gapMs;
+  };
+  const resume = (): void => {
+    if (pausedAt === null) return;
+    change('goes on');
+    endPause();
+    now?.life.process.resume();
+  };
+
+  const start = (): void => {
+    if (now !== null) return;
+    change('starts');
+    const process = startProcess(machine, 'orchestrator');
+    const diskLife = disk.begin(process.clock);
+    const orchestrator = createOrchestrator({
+      store: diskLife.store,
+      configs: { load: name => Promise.reject(new Error(`there is no config ${name}`)) },
+      clock: process.clock,
+      ids,
+      log: parts.log,
+      heartbeatTimeoutMs: parts.heartbeatTimeoutMs,
+      v1SilenceMs: parts.v1SilenceMs,
+    });
+    const door = createFrontDoor({ orchestrator, process, ears: parts.ears });
+    const { server, reset } = serverOf(process, door);
+    const life: Life = { ...server, orchestrator, startedAt: machine.mono() };
+    now = { life, diskLife, reset };
+    orchestrator.start();
+    parts.onStart(life);
+  };
+  const crash = (): void => {
+    if (now === null) return;
+    const { life, diskLife, reset } = now;
+    now = null;
+    change('is killed');
+    endPause();
+    diskLife.crash();
+    life.process.kill();
+    reset();
+  };
+
+  return {
+    machine,
+    get life() {
+      return now?.life ?? null;
+    },
+    start,
+    crash,
+    stop() {
+      resume();
+      if (now === null) return;
+      const { life, diskLife, reset } = now;
+      now = null;
+      change('stops');
+      life.orchestrator.stop();
+      // Calls that have begun are answered; then the process is gone.
+      machine.after(1, () => {
+        diskLife.end();
+        life.process.kill();
+        reset();
+      });
+    },
+    pause(isAsleep) {
+      if (pausedAt !== null || now === null) return;
+      change(isAsleep ? 'falls asleep' : 'is held up');
+      pausedAt = machine.mono();
+      if (isAsleep) machine.sleep();
+      now.life.process.pause();
+    },
+    resume,
+    steadyMs: () => machine.mono() - pausedMs,
+    get pauses() {
+      return pauses;
+    },
+    get changedAt() {
+      return changedAt;
+    },
+  };
+}
+
+function serverOf(process: SimProcess, door: FrontDoor) {
+  const held = new Set<() => void>();
+  const server: Server = {
+    process,
+    serve: door.serve,
+    open: door.open,
+    hold(onReset) {
+      held.add(onReset);
+      return () => void held.delete(onReset);
+    },
+  };
+  const reset = (): void => {
+    const all = [...held];
+    held.clear();
+    for (const run of all) run();
+  };
+  return { server, reset };
+}
+
+export const crashPoints: readonly [CrashPoint, ...CrashPoint[]] = [
+  'before commit',
+  'after commit',
+  'after effects',
+];
+
+/** `w1`, `j1`, `a1`, `wt_1`: counted over all lives, so that a trace can be read. */
+function countedIds(): Ids {
+  const counts = new Map<string, number>();
+  const next = (prefix: string): string => {
+    const count = (counts.get(prefix) ?? 0) + 1;
+    counts.set(prefix, count);
+    return `${prefix}${count}`;
+  };
+  return {
+    worker: () => WorkerId.parse(next('w')),
+    job: () => JobId.parse(next('j')),
+    attempt: () => AttemptId.parse(next('a')),
+    workerToken() {
+      const token = next('wt_');
+      return { token, hash: createHash('sha256').update(token).digest('hex') };
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import type { VirtualClock } from '../../support/virtual-clock.ts';
+import type { Link } from './link.ts';
+import type { SimProcess } from './process.ts';
+
+export interface PanelEvent {
+  readonly seq: number;
+  readonly kind: string;
+  readonly type?: string;
+}
+
+interface PanelParts {
+  readonly world: VirtualClock;
+  readonly link: Link;
+  readonly process: SimProcess;
+  readonly onEvent: (event: PanelEvent) => void;
+}
+
+const reconnectMs = 3_000;
+/** A stream that carries nothing for this long is opened anew, as a page does that has been in the background. */
+const silenceMs = 90_000;
+
+/** A page that follows the UI stream, and resumes after the last event that it has seen. */
+export function openPanel({ link, process, onEvent }: PanelParts): void {
+  let last = 0;
+  const connect = (): void => {
+    let isOver = false;
+    let heard = 0;
+    const again = (): void => {
+      if (isOver) return;
+      isOver = true;
+      connection.close();
+      process.clock.after(reconnectMs, connect);
+    };
+    const connection = link.connect(
+      process,
+      { kind: 'panel', after: last },
+      {
+        onOpen: () => {},
+        onFrame(frame) {
+          if (isOver) return;
+          heard += 1;
+          const event = frame as PanelEvent;
+          last = event.seq;
+          onEvent(event);
+        },
+        onEnd: again,
+        onError: again,
+      },
+    );
+    const watch = (before: number): void => {
+      if (isOver) return;
+      if (heard === before) again();
+      else process.clock.after(silenceMs, () => watch(heard));
+    };
+    process.clock.after(silenceMs, () => watch(0));
+  };
+  connect();
+}

@@ -1,0 +1,129 @@
+import { NewWorker, SubmitRequest } from '../../../protocol/admin-api.ts';
+import type { JobId, WorkerId } from '../../../protocol/ids.ts';
+import type { Orchestrator } from '../../../main/orchestrator/index.ts';
+import type { Actor } from '../../../main/orchestrator/ports.ts';
+import type { Outcome } from '../../../protocol/problem.ts';
+import type { Act, JobPlan, RigPlan } from '../plan/plan.ts';
+import type { Link } from './link.ts';
+import type { SimProcess } from './process.ts';
+import type { Random } from './random.ts';
+import type { Rig } from './rig.ts';
+import type { WireAnswer } from './wire.ts';
+
+/** The people who own rigs and jobs: they ask over a network of their own, and ask again where asking twice is safe. */
+export interface People {
+  submit(job: JobPlan): Promise<void>;
+  carryOut(act: Act): Promise<void>;
+  /** A worker and its token; asked until it is answered. */
+  hire(plan: RigPlan): Promise<{ readonly workerId: WorkerId; readonly token: string }>;
+  /** Jobs whose submit was answered. */
+  jobOf(index: number): JobId | null;
+}
+
+interface PeopleParts {
+  readonly process: SimProcess;
+  readonly link: Link;
+  readonly random: Random;
+  readonly rigOf: (index: number) => Rig | null;
+}
+
+const ada: Actor = { type: 'admin', id: 'ada', address: null };
+const patienceMs = 10_000;
+/** After this many tries in vain they turn to something else. */
+const mostTries = 100;
+
+const requestOf = ({ request, stopsWithoutContact }: JobPlan): SubmitRequest =>
+  SubmitRequest.parse({ ...request, on_lost_contact: stopsWithoutContact ? 'stop' : 'continue' });
+
+type Ask = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
+
+export function createPeople({ process, link, random, rigOf }: PeopleParts): People {
+  const jobs = new Map<number, JobId>();
+
+  const ask = (what: string, act: Ask): Promise<WireAnswer> =>
+    link.call(process, { kind: 'person', what, act }, patienceMs);
+  const later = (ms: number): Promise<void> =>
+    new Promise(resolve => {
+      process.clock.after(ms, resolve);
+    });
+  const insist = async (what: string, act: Ask): Promise<WireAnswer> => {
+    for (let tries = 1; ; tries += 1) {
+      const answer = await ask(what, act);
+      const isAnswered = answer.kind === 'answer' && answer.status < 500;
+      if (isAnswered || tries === mostTries) return answer;
+      await later(random.int(3_000, 15_000));
+    }
+  };
+  const rotate = async (rig: Rig, mode: 'now' | 'after_job'): Promise<void> => {
+    const answer = await insist(`rotate the token of ${rig.workerId} ${mode}`, orchestrator =>
+      orchestrator.rotateToken(rig.workerId, mode, ada),
+    );
+    const token = fieldOf(answer, 'token');
+    if (token === null) return;
+    await later(random.int(1_000, 40_000));
+    rig.giveToken(token);
+  };
+  const onJob = async (act: Extract<Act, { kind: 'cancel' | 'release' }>): Promise<void> => {
+    const id = jobs.get(act.job);
+    if (id === undefined) return;
+    await insist(`${act.kind} ${id}`, orchestrator => orchestrator[act.kind](id, ada));
+  };
+  const onRig = async (act: Exclude<Act, { kind: 'cancel' | 'release' }>): Promise<void> => {
+    const rig = rigOf(act.rig);
+    if (rig === null) return;
+    const id = rig.workerId;
+    const what = `${act.kind} ${id}`;
+    switch (act.kind) {
+      case 'drain': {
+        const wish = { reason: 'maintenance', deadlineMs: act.deadlineMs };
+        await insist(what, orchestrator => orchestrator.drainWorker(id, wish, ada));
+        return;
+      }
+      case 'undrain':
+        await insist(what, orchestrator => orchestrator.undrainWorker(id, ada));
+        return;
+      case 'unquarantine':
+        await insist(what, orchestrator => orchestrator.unquarantineWorker(id, ada));
+        return;
+      case 'delete':
+        await insist(what, orchestrator => orchestrator.deleteWorker(id, ada));
+        return;
+      case 'rotate':
+        await rotate(rig, act.mode);
+    }
+  };
+
+  return {
+    async submit(job) {
+      // Once only: who asks again without an answer may have two.
+      const answer = await ask(`submit job ${job.index}`, orchestrator =>
+        orchestrator.submit(requestOf(job), ada),
+      );
+      const id = fieldOf(answer, 'jobId');
+      if (id !== null) jobs.set(job.index, id as JobId);
+    },
+    carryOut: act => ('job' in act ? onJob(act) : onRig(act)),
+    async hire(plan) {
+      const wanted = NewWorker.parse({
+        name: plan.name,
+        labels: plan.protocol === 1 ? { zone: 'west' } : {},
+        worker_type: plan.persistent ? 'persistent' : 'ephemeral',
+      });
+      const answer = await insist(`create ${plan.name}`, async orchestrator => ({
+        ok: true,
+        value: await orchestrator.createWorker(wanted, ada),
+      }));
+      const workerId = fieldOf(answer, 'workerId');
+      const token = fieldOf(answer, 'token');
+      if (workerId === null || token === null) throw new Error(`nobody could create ${plan.name}`);
+      return { workerId: workerId as WorkerId, token };
+    },
+    jobOf: index => jobs.get(index) ?? null,
+  };
+}
+
+function fieldOf(answer: WireAnswer, name: string): string | null {
+  if (answer.kind === 'failed' || answer.status !== 200) return null;
+  const fields: Readonly<Record<string, unknown>> = { ...(answer.body as object) };
+  return typeof fields[name] === 'string' ? fields[name] : null;
+}

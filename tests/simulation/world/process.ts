@@ -1,0 +1,85 @@
+import type { Clock } from '../../../main/orchestrator/ports.ts';
+import type { Machine } from './machine.ts';
+
+/**
+ * A process of a machine. Whatever reaches it from outside (a timer, an answer, a line) comes in through `deliver`: it
+ * waits while the process is stopped, and is lost when the process is dead.
+ */
+export interface SimProcess {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly isAlive: boolean;
+  readonly isPaused: boolean;
+  deliver(run: () => void): void;
+  /** What comes from outside as a promise; never settles once the process is dead. */
+  gate<T>(coming: Promise<T>): Promise<T>;
+  /** SIGSTOP. */
+  pause(): void;
+  /** SIGCONT: what came meanwhile comes now, in its order. */
+  resume(): void;
+  /** kill -9. */
+  kill(): void;
+  onDeath(run: () => void): void;
+}
+
+export function startProcess(machine: Machine, name: string): SimProcess {
+  let isAlive = true;
+  let isPaused = false;
+  let held: (() => void)[] = [];
+  const mourners: (() => void)[] = [];
+
+  const deliver = (run: () => void): void => {
+    if (!isAlive) return;
+    if (isPaused) held.push(run);
+    else run();
+  };
+  const clock: Clock = {
+    wall: machine.wall,
+    mono: machine.mono,
+    iso: at => new Date(at).toISOString(),
+    after(ms, run) {
+      let isOff = false;
+      // A timer that comes due in a stopped process can still be taken back before it goes on.
+      const cancel = machine.after(ms, () => deliver(() => isOff || run()));
+      return () => {
+        isOff = true;
+        cancel();
+      };
+    },
+  };
+  return {
+    name,
+    clock,
+    get isAlive() {
+      return isAlive;
+    },
+    get isPaused() {
+      return isPaused;
+    },
+    deliver,
+    gate: coming =>
+      new Promise((resolve, reject) => {
+        coming.then(
+          value => deliver(() => resolve(value)),
+          (cause: unknown) =>
+            deliver(() => reject(cause instanceof Error ? cause : new Error(String(cause)))),
+        );
+      }),
+    pause() {
+      isPaused = true;
+    },
+    resume() {
+      isPaused = false;
+      const due = held;
+      held = [];
+      for (const run of due) deliver(run);
+    },
+    kill() {
+      if (!isAlive) return;
+      isAlive = false;
+      held = [];
+      for (const mourn of mourners) mourn();
+    },
+    onDeath: run => void mourners.push(run),
+  };
+}

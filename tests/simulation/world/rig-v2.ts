@@ -1,0 +1,123 @@
+import { createAgent } from '../../../agent/agent.ts';
+import type { JobOffer, PreparedJob } from '../../../agent/trainer.ts';
+import { createGuard, type Guard } from './guard.ts';
+import type { SimProcess } from './process.ts';
+import type { Random } from './random.ts';
+import { createRig, type Rig, type RigParts, type RunningAgent } from './rig.ts';
+import type { Nature, TrainerYard } from './trainer.ts';
+import { createFollowStream, createWireApi } from './wire-client.ts';
+
+export interface V2Parts extends Omit<RigParts, 'launch' | 'restartMs' | 'losePower'> {
+  readonly random: Random;
+  readonly yard: TrainerYard;
+  readonly natureOf: (offer: JobOffer) => Nature | 'rejected' | 'start_failed';
+}
+
+/** A rig with our own agent: the real core of it (agent/agent.ts) on this rig's clock, disk and network. */
+export function createV2Rig(parts: V2Parts): { readonly rig: Rig; readonly guard: Guard } {
+  const { machine, random, yard } = parts;
+  const healthy = (offer: JobOffer): Nature => {
+    const nature = parts.natureOf(offer);
+    if (typeof nature === 'string') throw new Error('it was not to be started');
+    return nature;
+  };
+  const guard = createGuard({ machine, yard, random: random.fork('guard'), natureOf: healthy });
+  let starts = 0;
+  const rig = createRig({
+    ...parts,
+    restartMs: () => random.int(2_000, 20_000),
+    losePower: guard.losePower,
+    launch(process, token) {
+      starts += 1;
+      return launchAgent({ ...parts, guard, process, token, startId: `start-${starts}` });
+    },
+  });
+  return { rig, guard };
+}
+
+interface LaunchParts extends Omit<V2Parts, 'token'> {
+  readonly guard: Guard;
+  readonly process: SimProcess;
+  readonly token: () => string;
+  readonly startId: string;
+}
+
+function launchAgent(parts: LaunchParts): RunningAgent {
+  const { plan, link, guard, process, note } = parts;
+  const holder = holdToken(parts.token, plan.hasTokenFile);
+  const wire = { link, process, token: holder.current, address: `10.0.0.${plan.index + 1}` };
+  const agent = createAgent({
+    clock: process.clock,
+    uptime: process.clock.mono,
+    api: createWireApi(wire),
+    followStream: createFollowStream(wire),
+    url: 'http://orchestrator.sim',
+    token: holder,
+    persistent: plan.persistent,
+    introduction: {
+      name: `host-of-${plan.name}`,
+      labels: plan.labels,
+      agent_version: 'sim',
+      persistent: plan.persistent,
+      instance_id: `machine-of-${plan.name}`,
+      start_id: parts.startId,
+      gpu_info: {
+        name: 'RTX 4090',
+        vram_gb: 24,
+        count: plan.gpus,
+        accelerator: 'cuda',
+      },
+    },
+    state: guard.state,
+    found: guard.find(process),
+    jobs: { ...trainingOf(parts), onLine: () => {} },
+    telemetry: () => ({}),
+    random: parts.random.fork(parts.startId).next,
+    say: message => note(`says: ${message.slice(0, 90)}`),
+  });
+  let isHandedOver = false;
+  return {
+    exited: agent.run().then(code => ({ code, wasRejected: code === 3, isComingBack: isHandedOver })),
+    isBusy: () => guard.isNeeded || parts.yard.on(parts.machine.name).length > 0,
+    leaveNow: agent.leaveNow,
+    handOver() {
+      isHandedOver = agent.handOver();
+    },
+  };
+}
+
+/** The command and its files are of no account here: the folder's name finds the offer again. */
+function trainingOf({ guard, process, natureOf }: LaunchParts) {
+  const offers = new Map<string, JobOffer>();
+  const prepared: Omit<PreparedJob, 'folder'> = { outputDir: '', logFile: '', argv: [], cwd: '', env: {} };
+  return {
+    prepare(offer: JobOffer) {
+      if (natureOf(offer) === 'rejected')
+        return { ok: false, cause: 'rejected', message: 'not on this rig' } as const;
+      offers.set(offer.attempt_id, offer);
+      return { ok: true, job: { ...prepared, folder: offer.attempt_id } } as const;
+    },
+    async start(job: PreparedJob, ...[origin, ears]: Tail<Parameters<Guard['start']>>) {
+      const offer = offers.get(job.folder);
+      if (offer === undefined) throw new Error(`nothing was prepared for ${job.folder}`);
+      if (natureOf(offer) === 'start_failed') throw new Error('spawn python ENOENT');
+      return guard.start(process, offer, origin, ears);
+    },
+  };
+}
+
+type Tail<T extends readonly unknown[]> = T extends readonly [unknown, unknown, ...infer R] ? R : never;
+
+/** agent/token-holder.ts, with the rig's owner in the place of the file. */
+function holdToken(newest: () => string, hasFile: boolean) {
+  let token = newest();
+  return {
+    current: () => token,
+    reload() {
+      if (!hasFile || newest() === token) return false;
+      token = newest();
+      return true;
+    },
+    file: hasFile ? '/etc/trainyard/token' : null,
+  };
+}

@@ -1,0 +1,131 @@
+import type { JobOffer } from '../../../agent/trainer.ts';
+import type { Connection } from './connection.ts';
+import type { SimProcess } from './process.ts';
+import type { Random } from './random.ts';
+import { createRig, type Rig, type RigParts, type RunningAgent } from './rig.ts';
+import type { WireRequest } from './wire.ts';
+
+export interface WildParts extends Omit<RigParts, 'launch' | 'restartMs' | 'losePower'> {
+  readonly random: Random;
+  /** T. */
+  readonly heartbeatTimeoutMs: number;
+}
+
+/**
+ * A rig whose agent is mad: it trains nothing, and says whatever comes into its head about whatever it was ever given,
+ * in any order. Nothing that it says may break a promise to anybody else.
+ */
+export function createWildRig(parts: WildParts): Rig {
+  return createRig({
+    ...parts,
+    restartMs: () => parts.random.int(2_000, 20_000),
+    losePower: () => {},
+    launch: (process, token) => launchAgent(parts, process, token),
+  });
+}
+
+const neverEnds = new Promise<never>(() => {});
+const answerMs = 10_000;
+
+function launchAgent(parts: WildParts, process: SimProcess, token: () => string): RunningAgent {
+  const { random, link, plan } = parts;
+  const given: Pick<JobOffer, 'job_id' | 'attempt_id'>[] = [];
+  const heard = new Set<string>();
+  let stream: Connection | null = null;
+
+  const request = (method: 'GET' | 'POST', path: string, body: unknown): WireRequest => ({
+    kind: 'worker',
+    method,
+    path: `/api/workers/${path}`,
+    token: token(),
+    body,
+    address: `10.0.0.${plan.index + 1}`,
+  });
+  const post = (path: string, body: unknown): void => {
+    void link.call(process, request('POST', path, body), answerMs);
+  };
+  const openStream = (): void => {
+    stream?.close();
+    stream = link.connect(process, request('GET', `stream?worker_id=${parts.workerId}`, null), {
+      onOpen: () => {},
+      onFrame(frame) {
+        const { type, job_id, attempt_id } = frame as Partial<JobOffer>;
+        if (
+          type !== 'job_submit' ||
+          job_id === undefined ||
+          attempt_id === undefined ||
+          heard.has(attempt_id)
+        )
+          return;
+        heard.add(attempt_id);
+        // Some it comes back to only when they have been taken away.
+        const laterMs = random.chance(0.3) ? parts.heartbeatTimeoutMs / 2 : 0;
+        process.clock.after(laterMs, () => given.push({ job_id, attempt_id }));
+      },
+      onEnd: () => {},
+      onError: () => {},
+    });
+  };
+  /** Mostly the newest job; null where it names none. The published agent knows no attempts. */
+  const subject = (): { readonly job: string; readonly attempt: string | null } | null => {
+    const newest = given.at(-1);
+    if (newest === undefined || random.chance(0.25))
+      return random.chance(0.1) ? { job: 'j999', attempt: null } : null;
+    const { job_id: job, attempt_id } = random.chance(0.6) ? newest : random.pick([newest, ...given]);
+    return { job, attempt: plan.protocol === 2 ? attempt_id : null };
+  };
+  const register = (): void => {
+    const about = random.chance(0.6) ? subject() : null;
+    post('register', {
+      name: `host-of-${plan.name}`,
+      persistent: plan.persistent,
+      current_job_id: about?.job ?? null,
+      gpu_info: {
+        name: 'RTX 4090',
+        vram_gb: 24,
+        count: plan.gpus,
+        accelerator: 'cuda',
+      },
+      ...(plan.protocol === 2 && {
+        protocol: 2,
+        instance_id: `machine-of-${plan.name}`,
+        start_id: 'start-1',
+        labels: plan.labels,
+        current_attempt_id: about?.attempt ?? null,
+      }),
+    });
+  };
+  const beat = (): void => {
+    const about = subject();
+    const named = {
+      current_job_id: about?.job ?? null,
+      ...(about?.attempt && { attempt_id: about.attempt }),
+    };
+    post('heartbeat', { worker_id: parts.workerId, status: about === null ? 'idle' : 'busy', ...named });
+  };
+  const report = (): void => {
+    const about = subject();
+    if (about === null) return;
+    const status = random.pick(['starting', 'running', 'running', 'completed', 'failed', 'cancelled']);
+    const exit = status === 'failed' ? { exit_code: random.pick([1, -15]), error: 'so it says' } : {};
+    post(`job/${about.job}/status`, { status, ...exit, ...(about.attempt && { attempt_id: about.attempt }) });
+  };
+  const act = (): void => {
+    if (random.chance(0.1)) {
+      // Thought lost by then.
+      const silentMs = parts.heartbeatTimeoutMs * (1 + random.next());
+      process.clock.after(silentMs, random.pick([report, beat, register, openStream]));
+      process.clock.after(silentMs + 1_000, random.pick([report, beat, register]));
+      process.clock.after(silentMs + 2_000, act);
+      return;
+    }
+    random.pick([report, report, report, beat, beat, register, openStream, openStream, goAway])();
+    process.clock.after(random.int(50, 9_000), act);
+  };
+  const goAway = (): void => post('disconnect', { worker_id: parts.workerId });
+
+  register();
+  process.clock.after(100, openStream);
+  process.clock.after(200, act);
+  return { exited: neverEnds, isBusy: () => true, leaveNow: goAway, handOver: () => {} };
+}

@@ -1,0 +1,133 @@
+import type { AttemptId, JobId } from '../../../protocol/ids.ts';
+import type { Machine } from './machine.ts';
+import type { Random } from './random.ts';
+
+/** How a training behaves. */
+export interface Nature {
+  readonly runsMs: number;
+  /** Null for one that prints nothing before its end. */
+  readonly printsEveryMs: number | null;
+  readonly ends: Exit;
+  /** On SIGTERM: dies of it, saves a last checkpoint and exits 0, or takes no notice. */
+  readonly onTerm: 'dies' | 'finishes' | 'ignores';
+  /** Children that hold the GPU after it has ended, until they are told. */
+  readonly childrenMs: number;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGSEGV' | null;
+}
+
+/** A trainer's process group on a machine: it knows neither agents nor networks. */
+export interface Trainer {
+  readonly pid: number;
+  readonly jobId: JobId;
+  /** Null where the agent knows no attempts. */
+  readonly attemptId: AttemptId | null;
+  readonly machine: string;
+  /** World time. */
+  readonly startedAt: number;
+  /** Something of the group still runs. */
+  readonly isAlive: boolean;
+  /** SIGTERM, SIGKILL to the group. */
+  term(): void;
+  kill(): void;
+  onPrint(run: (step: number) => void): void;
+  /** When nothing of the group is left. */
+  onExit(run: (exit: Exit) => void): void;
+}
+
+/** Everything that trains in this world. */
+export interface TrainerYard {
+  start(machine: Machine, what: Pick<Trainer, 'jobId' | 'attemptId'>, nature: Nature): Trainer;
+  alive(): readonly Trainer[];
+  on(machine: string): readonly Trainer[];
+  /** How often a trainer of this job was started so far. */
+  runsOf(jobId: JobId): number;
+}
+
+interface YardParts {
+  readonly now: () => number;
+  readonly random: Random;
+  readonly onStart: (trainer: Trainer) => void;
+  readonly onEnd: (trainer: Trainer, exit: Exit) => void;
+}
+
+export function createTrainerYard({ now, random, onStart, onEnd }: YardParts): TrainerYard {
+  const living = new Set<Trainer>();
+  const runs = new Map<JobId, number>();
+  let lastPid = 100;
+  return {
+    start(machine, what, nature) {
+      lastPid += 1;
+      runs.set(what.jobId, (runs.get(what.jobId) ?? 0) + 1);
+      const trainer = runTrainer(machine, { pid: lastPid, startedAt: now(), ...what }, nature, random);
+      living.add(trainer);
+      trainer.onExit(exit => {
+        living.delete(trainer);
+        onEnd(trainer, exit);
+      });
+      onStart(trainer);
+      return trainer;
+    },
+    alive: () => [...living],
+    on: machine => [...living].filter(trainer => trainer.machine === machine),
+    runsOf: jobId => runs.get(jobId) ?? 0,
+  };
+}
+
+function runTrainer(
+  machine: Machine,
+  what: Pick<Trainer, 'pid' | 'jobId' | 'attemptId' | 'startedAt'>,
+  nature: Nature,
+  random: Random,
+): Trainer {
+  const printers: ((step: number) => void)[] = [];
+  const mourners: ((exit: Exit) => void)[] = [];
+  let exit: Exit | null = null;
+  let isAlive = true;
+  let step = 0;
+
+  const groupEnds = (): void => {
+    if (!isAlive || exit === null) return;
+    isAlive = false;
+    for (const run of mourners) run(exit);
+  };
+  const leaderEnds = (how: Exit): void => {
+    if (exit !== null) return;
+    exit = how;
+    if (nature.childrenMs === 0) groupEnds();
+    else machine.after(nature.childrenMs, groupEnds);
+  };
+  const print = (): void => {
+    if (exit !== null || nature.printsEveryMs === null) return;
+    step += 1;
+    for (const run of printers) run(step);
+    machine.after(nature.printsEveryMs, print);
+  };
+  machine.after(nature.printsEveryMs ?? nature.runsMs, print);
+  machine.after(nature.runsMs, () => leaderEnds(nature.ends));
+
+  return {
+    ...what,
+    machine: machine.name,
+    get isAlive() {
+      return isAlive;
+    },
+    term() {
+      if (nature.onTerm === 'dies')
+        machine.after(random.int(5, 1_500), () => leaderEnds({ code: null, signal: 'SIGTERM' }));
+      if (nature.onTerm === 'finishes')
+        machine.after(random.int(500, 6_000), () => leaderEnds({ code: 0, signal: null }));
+      // Children do not hold out against it.
+      if (exit !== null) machine.after(random.int(5, 900), groupEnds);
+    },
+    kill() {
+      leaderEnds({ code: null, signal: 'SIGKILL' });
+      groupEnds();
+    },
+    onPrint: run => void printers.push(run),
+    onExit: run => void mourners.push(run),
+  };
+}

@@ -1,0 +1,164 @@
+import type { Fault, Place } from '../plan/plan.ts';
+import type { Disk } from './disk.ts';
+import type { Link } from './link.ts';
+import type { OrchestratorHost } from './orchestrator-host.ts';
+import type { People } from './people.ts';
+import type { SceneRig } from './scene.ts';
+import type { VirtualClock } from '../../support/virtual-clock.ts';
+
+export interface Troubles {
+  begin(fault: Fault): void;
+  /** Everything that goes wrong stops doing so, and whatever can be started is. */
+  heal(): void;
+  /** An armed crash has struck. */
+  onCrash(): void;
+}
+
+interface TroubleParts {
+  readonly world: VirtualClock;
+  readonly disk: Disk;
+  readonly host: OrchestratorHost;
+  readonly people: People;
+  readonly rigOf: (index: number) => SceneRig | null;
+  readonly linkOf: (place: Place) => Link | null;
+  readonly links: () => readonly Link[];
+  readonly rigs: () => readonly SceneRig[];
+  readonly note: (what: string) => void;
+}
+
+/** Of one rig alone. */
+type RigFault = Exclude<Extract<Fault, { rig: number }>, { kind: 'set clock' }>;
+
+export function createTroubles(parts: TroubleParts): Troubles {
+  const { world, disk, host } = parts;
+  /** What is still to be put right, each once. */
+  const open = new Set<() => void>();
+  let isHealed = false;
+  let restartInMs = 0;
+
+  const lasting = (forMs: number, undo: () => void): void => {
+    const end = (): void => {
+      if (open.delete(end)) undo();
+    };
+    open.add(end);
+    world.after(forMs, end);
+  };
+  const down = (downMs: number, how: () => void): void => {
+    if (host.life === null) return;
+    how();
+    lasting(downMs, host.start);
+  };
+
+  const begin = (fault: Fault): void => {
+    if (isHealed) return;
+    parts.note(inWords(fault));
+    switch (fault.kind) {
+      case 'weather': {
+        const lift = parts.linkOf(fault.place)?.impose(fault.condition);
+        if (lift !== undefined) lasting(fault.forMs, lift);
+        return;
+      }
+      case 'break streams':
+        return parts.linkOf(fault.place)?.breakStreams(fault.how);
+      case 'pause orchestrator':
+      case 'sleep':
+        host.pause(fault.kind === 'sleep');
+        return lasting(fault.forMs, host.resume);
+      case 'stop orchestrator':
+        return down(fault.downMs, host.stop);
+      case 'kill orchestrator':
+        return down(fault.downMs, host.crash);
+      case 'crash at':
+        restartInMs = fault.downMs;
+        return disk.armCrash({ point: fault.point, skip: fault.skip });
+      case 'disk full':
+        disk.setFull(true);
+        return lasting(fault.forMs, () => disk.setFull(false));
+      case 'set clock':
+        return (fault.place === 'orchestrator' ? host : parts.rigOf(fault.place)?.rig)?.machine.setWall(
+          fault.byMs,
+        );
+      case 'pause agent':
+      case 'kill agent':
+      case 'reboot rig':
+      case 'lose rig':
+      case 'preempt rig':
+      case 'upgrade agent':
+      case 'kill guard':
+      case 'stray report':
+        return onRig(fault);
+    }
+  };
+  const onRig = (fault: RigFault): void => {
+    const of = parts.rigOf(fault.rig);
+    if (of === null || of.rig.isRetired) return;
+    const { rig } = of;
+    switch (fault.kind) {
+      case 'pause agent':
+        rig.pause();
+        return lasting(fault.forMs, rig.resume);
+      case 'kill agent':
+        return rig.kill(fault.downMs);
+      case 'reboot rig':
+        return rig.reboot(fault.downMs);
+      case 'lose rig':
+        return rig.lose();
+      case 'preempt rig':
+        return rig.preempt();
+      case 'upgrade agent':
+        return rig.upgrade();
+      case 'kill guard':
+        return of.guard?.kill();
+      case 'stray report':
+        return strayReport(parts, fault);
+    }
+  };
+
+  return {
+    begin,
+    heal() {
+      parts.note('all is healed');
+      isHealed = true;
+      disk.armCrash(null);
+      for (const undo of open) undo();
+      host.resume();
+      host.start();
+      for (const link of parts.links()) link.wakeDeadStreams();
+      for (const { rig } of parts.rigs()) rig.start();
+    },
+    onCrash() {
+      host.crash();
+      lasting(restartInMs, host.start);
+    },
+  };
+}
+
+function strayReport(
+  parts: TroubleParts,
+  { rig: index, job, word }: Extract<Fault, { kind: 'stray report' }>,
+): void {
+  const rig = parts.rigOf(index)?.rig;
+  const id = parts.people.jobOf(job);
+  if (rig === undefined || rig.process === null || id === null) return;
+  // Of a job that it has, or may be given in the next moment, it would not be a stranger.
+  const { store } = parts.disk;
+  const isOwn = store.attempts(id).some(({ workerId }) => workerId === rig.workerId);
+  if (isOwn || store.job(id)?.status === 'pending') return;
+  const body = { status: word, attempt_id: null };
+  const path = `/api/workers/job/${id}/status`;
+  const request = {
+    kind: 'worker',
+    method: 'POST',
+    path,
+    token: rig.token,
+    address: '10.0.0.99',
+    body,
+  } as const;
+  void rig.link.call(rig.process, request, 10_000);
+}
+
+function inWords(fault: Fault): string {
+  const entries = Object.entries(fault).filter(([name]) => name !== 'kind' && name !== 'atMs');
+  const details = entries.map(([name, value]) => `${name} ${JSON.stringify(value)}`);
+  return `${fault.kind}: ${details.join(', ')}`;
+}
