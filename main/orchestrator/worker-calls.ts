@@ -35,10 +35,12 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
         if (isRival(core, known, said, address)) return turnAway(core, tx, known, said, address);
         core.presence.heard(id, core.clock.mono());
       }
-      if (isOld(known, said))
-        return accept(registerReply(core, known, said.currentJobId, { kind: 'nothing' }));
-      const worker = introduce(core, tx, known, said, address);
-      const verdict = reconcile(core, tx, worker, said);
+      const place = placeOf(known, said);
+      if (place === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
+      const worker = place === 'repeated' ? known : introduce(core, tx, known, said, address);
+      // What it does not name may have been given to it since.
+      if (place === 'next') reconcileSilence(core, tx, worker, said);
+      const verdict = verdictOn(core, tx, worker, said);
       dispatch(core, tx);
       return accept(registerReply(core, worker, said.currentJobId, verdict));
     });
@@ -159,12 +161,19 @@ function isRival(core: Core, known: Worker, said: Registration, address: string 
   return machineOf(said, address) !== machineOf(known.agent, known.agent.address);
 }
 
-/** Whether a later introduction of the same start has come before it: what it says of its job was true once. */
-const isOld = ({ agent }: Worker, { startId, registrationNo }: Registration): boolean =>
-  startId !== null &&
-  startId === agent?.startId &&
-  registrationNo !== null &&
-  registrationNo <= (agent.registrationNo ?? 0);
+/**
+ * Where an introduction stands among those of the same start. A copy may come first, and the agent waits for the answer to
+ * either; once a later one is known, what an outdated one says was true once.
+ */
+function placeOf(
+  { agent, gone: left }: Worker,
+  { startId, registrationNo }: Registration,
+): 'next' | 'repeated' | 'outdated' {
+  if (startId === null || startId !== agent?.startId || registrationNo === null) return 'next';
+  const known = agent.registrationNo ?? 0;
+  if (registrationNo > known) return 'next';
+  return registrationNo === known && left === null ? 'repeated' : 'outdated';
+}
 
 /** Whether another machine has joined as this worker since it was looked at. */
 const isReplaced = ({ agent }: Worker, before: Worker | null): boolean =>
@@ -201,15 +210,23 @@ function noticeAbsence(core: Core, worker: Worker): boolean {
   return true;
 }
 
-function reconcile(core: Core, tx: Tx, worker: Worker, said: Registration): Verdict {
+/** What the worker is known to have and does not name is not there, whatever else it runs. */
+function reconcileSilence(core: Core, tx: Tx, worker: Worker, said: Registration): void {
   const live = tx.liveJobOf(worker.id);
   const named =
     live?.id === said.currentJobId && (said.currentAttemptId ?? live?.attempt.id) === live?.attempt.id;
-  // Not this one: whatever else the worker runs, what it is known to have is not there.
   if (!named) reconcileAbsence(core, tx, worker);
-  if (said.currentJobId === null) return { kind: 'nothing' };
-  return reconcileClaim(core, tx, worker, { jobId: said.currentJobId, attemptId: said.currentAttemptId });
 }
+
+const verdictOn = (
+  core: Core,
+  tx: Tx,
+  worker: Worker,
+  { currentJobId, currentAttemptId }: Registration,
+): Verdict =>
+  currentJobId === null
+    ? { kind: 'nothing' }
+    : reconcileClaim(core, tx, worker, { jobId: currentJobId, attemptId: currentAttemptId });
 
 function registerReply(core: Core, worker: Worker, said: JobId | null, verdict: Verdict): RegisterReply {
   const { times } = core;

@@ -147,6 +147,26 @@ describe('an introduction that arrives after a later one of the same start', () 
     expect(rig.view().gpu_count).toBe(4);
   });
 
+  test('is answered like the first one when it is the same: the agent may have that answer alone', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { registrationNo: 1 } });
+    const job = await fleet.runJob(rig);
+    const again = { registrationNo: 2, currentJobId: job };
+    const [first, second] = [await rig.register(again), await rig.register(again)];
+    expect(first.resume_job).toMatchObject({ job_id: job });
+    expect(second).toEqual(first);
+    await rig.report(job, 'completed', { exit_code: 0 });
+    expect(await rig.register(again)).toMatchObject({ resume_job: null, abandon_job: job });
+  });
+
+  test('is no return when the worker has left since', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { registrationNo: 2 } });
+    await rig.disconnect();
+    await rig.register({ registrationNo: 2 });
+    expect(rig.view().status).toBe('offline');
+  });
+
   test.each([
     ['the next one of this start', { registrationNo: 3 }],
     ['the first one of another start', { registrationNo: 1, startId: 'second-life' }],
