@@ -27,6 +27,8 @@ export interface StreamRecord {
   readonly events: readonly EventLine[];
   /** What was not as a stream of numbered events must be: a gap, a repeat, a reset, an id that is not the event's. */
   readonly faults: readonly string[];
+  /** The server is to begin anew, once: the reset by which it says so is none of those. */
+  expectReset(): void;
   /** Connections so far. */
   readonly connections: number;
   readonly waitFor: Notices['waitFor'];
@@ -57,6 +59,7 @@ export function startStreamRecord({ url, token }: StreamRecordParts): StreamReco
   const faults: string[] = [];
   let last = 0;
   let connections = 0;
+  let resetsDue = 0;
 
   const take = ({ id, data }: SseFrame): void => {
     const parsed = EventLine.safeParse(JSON.parse(data));
@@ -66,8 +69,11 @@ export function startStreamRecord({ url, token }: StreamRecordParts): StreamReco
     }
     const event = parsed.data;
     if (id !== String(event.seq)) faults.push(`event ${event.seq} has the id ${id}`);
-    if (event.kind === 'reset') faults.push(`a reset to ${event.seq} after ${last}`);
-    else if (event.seq !== last + 1) faults.push(`event ${event.seq} after ${last}`);
+    if (event.kind === 'reset') {
+      if (resetsDue === 0) faults.push(`a reset to ${event.seq} after ${last}`);
+      else resetsDue -= 1;
+    }
+    if (event.kind !== 'reset' && event.seq !== last + 1) faults.push(`event ${event.seq} after ${last}`);
     last = Math.max(last, event.seq);
     events.push(event);
     notices.changed();
@@ -113,6 +119,7 @@ export function startStreamRecord({ url, token }: StreamRecordParts): StreamReco
   return {
     events,
     faults,
+    expectReset: () => void resetsDue++,
     get connections() {
       return connections;
     },
