@@ -1,4 +1,3 @@
-import { timesFrom } from '../../../main/orchestrator/times.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { JobChange } from '../world/disk.ts';
 import type { Check, Scene, SceneRig } from '../world/scene.ts';
@@ -41,8 +40,8 @@ export const watchTrainers: Check = scene => {
   };
 };
 
-/** Of a loaded machine. */
-const stopLeewayMs = 5_000;
+/** For the answer's way, the order in a file, and the guard's look at it. */
+const orderLeewayMs = 5_000;
 
 const holdsNow = ({ ledger }: Scene, { jobId, attemptId }: Trainer): boolean => {
   const job = ledger.job(jobId);
@@ -61,13 +60,15 @@ function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
   // It may have been given to the same worker again meanwhile.
   if (!isGivenAway || trainer === undefined || holdsNow(scene, trainer)) return;
   const toldAt = scene.world.mono();
-  const { stopGraceMs } = timesFrom(scene.plan.heartbeatTimeoutMs);
-  scene.world.after(stopGraceMs + stopLeewayMs, () => {
+  scene.world.after(orderLeewayMs, () => {
     // The word is in the answer, so that it needs no stream.
     const hasHeard =
       of.rig.link.roughAt < toldAt && of.rig.changedAt < toldAt && of.rig.process?.isPaused === false;
-    if (trainer.isAlive && hasHeard)
-      scene.violate('what is given away is stopped', `${trainer.jobId} still runs on ${trainer.machine}`);
+    if (trainer.isAlive && !trainer.isTold && hasHeard)
+      scene.violate(
+        'what is given away is stopped',
+        `${trainer.jobId} runs on ${trainer.machine}, undisturbed`,
+      );
   });
 }
 

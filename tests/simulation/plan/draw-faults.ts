@@ -104,5 +104,12 @@ export function drawFaults(
     });
     return { ...fault, atMs: Math.floor(own.next() * healAtMs * 0.9) };
   });
-  return faults.toSorted((a, b) => a.atMs - b.atMs);
+  return [...faults, ...drawCutOff(random.fork('cut off'), span)].toSorted((a, b) => a.atMs - b.atMs);
+}
+
+/** Chance alone seldom makes a training outlast both the takeover and the cut. */
+function drawCutOff(random: Random, { t, healAtMs }: Span): readonly Fault[] {
+  if (!random.chance(0.35)) return [];
+  const forMs = Math.floor(t * (1.34 + random.next() / 5));
+  return [{ kind: 'cut off who starts next', forMs, atMs: Math.floor((random.next() * healAtMs) / 2) }];
 }

@@ -84,6 +84,8 @@ export type Trouble =
   | { readonly kind: 'stop orchestrator' | 'kill orchestrator'; readonly downMs: number }
   | { readonly kind: 'crash at'; readonly point: CrashPoint; readonly skip: number; readonly downMs: number }
   | { readonly kind: 'disk full'; readonly forMs: number }
+  /** The rig on which the next training begins. */
+  | { readonly kind: 'cut off who starts next'; readonly forMs: number }
   /** A worker speaks of a job that was never its own. */
   | {
       readonly kind: 'stray report';

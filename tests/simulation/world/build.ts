@@ -134,6 +134,7 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
     random: random.fork('trainers'),
     onStart(trainer) {
       trace.note(trainer.machine, `trainer ${trainer.pid} of ${trainer.jobId} starts`);
+      troubles?.onTrainer(trainer.machine);
       tell(observer => observer.onTrainerStart?.(trainer));
     },
     onEnd(trainer, exit) {

@@ -30,6 +30,8 @@ export interface Trainer {
   readonly startedAt: number;
   /** Something of the group still runs. */
   readonly isAlive: boolean;
+  /** It was told to end, whatever it makes of that. */
+  readonly isTold: boolean;
   /** SIGTERM, SIGKILL to the group. */
   term(): void;
   kill(): void;
@@ -87,6 +89,7 @@ function runTrainer(
   const mourners: ((exit: Exit) => void)[] = [];
   let exit: Exit | null = null;
   let isAlive = true;
+  let isTold = false;
   let step = 0;
 
   const groupEnds = (): void => {
@@ -115,7 +118,11 @@ function runTrainer(
     get isAlive() {
       return isAlive;
     },
+    get isTold() {
+      return isTold;
+    },
     term() {
+      isTold = true;
       if (nature.onTerm === 'dies')
         machine.after(random.int(5, 1_500), () => leaderEnds({ code: null, signal: 'SIGTERM' }));
       if (nature.onTerm === 'finishes')
@@ -124,6 +131,7 @@ function runTrainer(
       if (exit !== null) machine.after(random.int(5, 900), groupEnds);
     },
     kill() {
+      isTold = true;
       leaderEnds({ code: null, signal: 'SIGKILL' });
       groupEnds();
     },

@@ -12,6 +12,7 @@ export interface Troubles {
   heal(): void;
   /** An armed crash has struck. */
   onCrash(): void;
+  onTrainer(machine: string): void;
 }
 
 interface TroubleParts {
@@ -35,6 +36,7 @@ export function createTroubles(parts: TroubleParts): Troubles {
   const open = new Set<() => void>();
   let isHealed = false;
   let restartInMs = 0;
+  let cutOffMs: number | null = null;
 
   const lasting = (forMs: number, undo: () => void): void => {
     const end = (): void => {
@@ -74,6 +76,9 @@ export function createTroubles(parts: TroubleParts): Troubles {
       case 'disk full':
         disk.setFull(true);
         return lasting(fault.forMs, () => disk.setFull(false));
+      case 'cut off who starts next':
+        cutOffMs = fault.forMs;
+        return;
       case 'set clock':
         return (fault.place === 'orchestrator' ? host : parts.rigOf(fault.place)?.rig)?.machine.setWall(
           fault.byMs,
@@ -125,6 +130,13 @@ export function createTroubles(parts: TroubleParts): Troubles {
       host.start();
       for (const link of parts.links()) link.wakeDeadStreams();
       for (const { rig } of parts.rigs()) rig.start();
+    },
+    onTrainer(machine) {
+      const of = parts.rigs().find(({ rig }) => rig.machine.name === machine);
+      if (cutOffMs === null || isHealed || of === undefined) return;
+      lasting(cutOffMs, of.rig.link.impose({ cutUp: true, cutDown: true }));
+      parts.note(`${of.rig.plan.name} is cut off`);
+      cutOffMs = null;
     },
     onCrash() {
       host.crash();
