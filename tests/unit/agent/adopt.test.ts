@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findRun, type Found } from '../../../agent/adopt.ts';
@@ -25,7 +25,11 @@ const trainer = { pid: 71, start: 't' };
 const exit: ExitRecord = { code: 3, signal: null, stopped: null, startError: null, tail: 'boom' };
 
 /** A state folder as an agent has left it, on a machine where these processes live. */
-function createBench(living: readonly { readonly pid: number; readonly start: string }[]) {
+function createBench(
+  living: readonly { readonly pid: number; readonly start: string }[],
+  /** Whenever somebody looks whether one of them lives. */
+  onLook: () => void = () => {},
+) {
   const state = openStateFolder(tempFolder());
   const clock = createVirtualClock();
   const signals: string[] = [];
@@ -33,7 +37,10 @@ function createBench(living: readonly { readonly pid: number; readonly start: st
   const knows = (pid: number) => alive.find(each => each.pid === pid) ?? null;
   const processes: Processes = {
     ...ownProcesses({}),
-    identify: async pid => knows(pid),
+    async identify(pid) {
+      onLook();
+      return knows(pid);
+    },
     ownsGroup: async leader => knows(leader.pid)?.start === leader.start,
     groupLives: async pid => knows(pid) !== null,
     async signalGroup(pid, signal) {
@@ -156,21 +163,18 @@ describe('a run without a guard', () => {
 });
 
 it('a guard of which nobody can tell what it guards is told to stop', async () => {
-  const { find, leave, die, left } = createBench([guard, trainer]);
-  const run = guarded(leave('a1'));
+  let told = '';
+  const bench = createBench([guard, trainer], () => {
+    const file = join(run.path, 'stop.json');
+    if (!existsSync(file)) return;
+    told = readFileSync(file, 'utf8');
+    bench.die();
+  });
+  const run = guarded(bench.leave('a1'));
   writeFileSync(join(run.path, 'task.json'), 'broken');
-  const found = find();
-  const order = (async () => {
-    while (existsSync(run.path)) {
-      const stop = await readStop(run);
-      if (stop !== null) return stop.order;
-    }
-    return null;
-  })();
-  expect(await order).toBe('abandon');
-  die();
-  expect(await found).toBeNull();
-  expect(left()).toEqual([]);
+  expect(await bench.find()).toBeNull();
+  expect(JSON.parse(told)).toMatchObject({ order: 'abandon' });
+  expect([bench.left(), bench.signals]).toEqual([[], []]);
 });
 
 it('a training that goes on comes before a report, which waits for the next start', async () => {
