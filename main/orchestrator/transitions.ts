@@ -114,7 +114,8 @@ function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
   acknowledge(core, tx, job);
   const worker = tx.worker(job.attempt.workerId);
   if (worker === null) return;
-  if (tx.dropOldToken(worker.id)) tx.afterCommit(() => core.presence.hangUp(worker.id));
+  // At once: another command of the same transaction must not offer anything on a stream that is about to end.
+  if (tx.dropOldToken(worker.id)) core.presence.hangUp(worker.id);
   if (next.attempt?.end?.outcome !== 'withdrawn') {
     const begunAt = beginningOf(core, job);
     const ranMs = begunAt === null ? null : core.clock.mono() - begunAt;

@@ -82,6 +82,19 @@ describe('after the job', () => {
     expect(rig.stream.ended).toBe(true);
   });
 
+  test('what is not fetched in time is not offered again on the stream that is closed with the old token', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const { jobId } = await fleet.submit();
+    await rotate(fleet, rig, 'after_job');
+    await fleet.clock.advance(45_000);
+    expect(rig.stream.ended).toBe(true);
+    expect(fleet.job(jobId)).toMatchObject({ status: 'pending', attempt: 1 });
+    await rig.connect();
+    expect(rig.lastOffer()).toMatchObject({ job_id: jobId });
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2 });
+  });
+
   test('the job that goes to another worker takes the old token with it', async () => {
     const { fleet, rig, job } = await start();
     const token = await rotate(fleet, rig, 'after_job');
