@@ -1,7 +1,7 @@
 import { createAuditBook } from './audit/book.ts';
 import { createSeal } from './audit/chain.ts';
 import type { ServerConfig } from './config.ts';
-import { makeFolder, openDataFolder } from './host/data-folder.ts';
+import { announce, makeFolder, openDataFolder } from './host/data-folder.ts';
 import { createHttpServer } from './http/server.ts';
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
 import type { Clock, Ids, Log } from './orchestrator/ports.ts';
@@ -10,7 +10,8 @@ import { type DataStore, openDataStore } from './store/data-store.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import { version } from '../protocol/version.ts';
 
-export { FolderInUse } from './store/folder-lock.ts';
+export { findDamage } from './store/file-check.ts';
+export { FolderInUse, holderOf } from './store/folder-lock.ts';
 
 export interface Composed {
   readonly orchestrator: Orchestrator;
@@ -53,6 +54,16 @@ export async function compose(config: ServerConfig, parts: Surroundings): Promis
   }
 }
 
+/** A disk that is full now may have room later: the orchestrator runs, and is found by its address. */
+function announceOrWarn(dataDir: string, url: string, log: Log): () => void {
+  try {
+    return announce(dataDir, url);
+  } catch (cause) {
+    log.warn('server.not_announced', { cause, note: 'the command line needs --url to find it' });
+    return () => undefined;
+  }
+}
+
 async function composeParts(config: ServerConfig, parts: Surroundings): Promise<Composed> {
   const { log } = parts;
   const folder = openDataFolder(config.dataDir);
@@ -66,6 +77,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
   try {
     orchestrator.start();
     const url = await http.listen(config.host, config.port);
+    const withdraw = announceOrWarn(config.dataDir, url, log);
     return {
       orchestrator,
       url,
@@ -73,6 +85,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
       adminToken: folder.adminToken,
       restored,
       async close() {
+        withdraw();
         orchestrator.stop();
         await http.close();
         await store.close();

@@ -17,7 +17,7 @@ export interface ServerConfig {
   readonly v1SilenceMs: number;
 }
 
-type Env = Readonly<Record<string, string | undefined>>;
+export type Env = Readonly<Record<string, string | undefined>>;
 
 /** Flags as they were given on the command line, by name; what was not given is missing. */
 export type Flags = Readonly<Record<string, unknown>>;
@@ -58,7 +58,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
     const variable = variables[name];
     return [
       name,
-      flags[name] ?? (variable === undefined ? undefined : env[variable]) ?? file.value[name],
+      flags[name] ?? (variable === undefined ? undefined : env[variable]) ?? file.value.settings[name],
     ] as const;
   });
   const parsed = Settings.safeParse(Object.fromEntries(given));
@@ -80,7 +80,14 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
   );
 }
 
-function readConfigFile(named: unknown, env: Env): Outcome<Flags> {
+export interface ConfigFile {
+  readonly path: string;
+  /** By the names of the flags. */
+  readonly settings: Flags;
+}
+
+/** What the config file says; nothing when there is none. */
+export function readConfigFile(named: unknown, env: Env): Outcome<ConfigFile> {
   const path = typeof named === 'string' ? named : join(defaultConfigDir(env), 'config.json');
   let text: string;
   try {
@@ -89,12 +96,12 @@ function readConfigFile(named: unknown, env: Env): Outcome<Flags> {
     // Only a file that was asked for by name has to be there.
     return typeof named === 'string'
       ? refuse('invalid_request', `--config ${path}: ${reason(cause)}`)
-      : accept({});
+      : accept({ path, settings: {} });
   }
   try {
     const parsed = z.record(z.string(), z.unknown()).safeParse(JSON.parse(text));
     return parsed.success
-      ? accept(parsed.data)
+      ? accept({ path, settings: parsed.data })
       : refuse('invalid_request', `${path} must hold a JSON object`);
   } catch (cause) {
     return refuse('invalid_request', `${path} is not valid JSON: ${reason(cause)}`);
@@ -112,7 +119,8 @@ function place(env: Env, xdg: string, onMac: string, onWindows: string, onLinux:
   return join(homedir(), onLinux, 'trainyard');
 }
 
-const defaultDataDir = (env: Env): string =>
+/** Where an orchestrator of this machine keeps its things, unless told otherwise. */
+export const defaultDataDir = (env: Env): string =>
   place(env, 'XDG_DATA_HOME', 'Library/Application Support', 'LOCALAPPDATA', '.local/share');
 
 const defaultConfigDir = (env: Env): string =>

@@ -18,12 +18,12 @@ export type CallFailure =
   | { readonly kind: 'unexpected'; readonly status: number; readonly detail: string }
   | { readonly kind: 'unreachable'; readonly cause: unknown };
 
+/** What a caller gets, once the schema has read it. */
+export type ValueOf<C> = C extends Call<z.ZodType, z.ZodType, z.ZodType, infer R> ? z.output<R> : never;
+
 export type CallResult<C> =
-  C extends Call<z.ZodType, z.ZodType, z.ZodType, infer R>
-    ?
-        | { readonly ok: true; readonly value: z.output<R> }
-        | { readonly ok: false; readonly failure: CallFailure }
-    : never;
+  | { readonly ok: true; readonly value: ValueOf<C> }
+  | { readonly ok: false; readonly failure: CallFailure };
 
 export interface Client {
   call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>>;

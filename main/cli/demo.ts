@@ -5,12 +5,12 @@ import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { queueApi, workersApi } from '../../protocol/admin-api.ts';
 import { type CallFailure, type Client, createClient } from '../../protocol/client.ts';
+import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { isFinal, type JobView } from '../../protocol/job.ts';
-import type { Terminal } from '../server.ts';
 import { type Child, startChild } from './child.ts';
-import { followEvents } from './event-feed.ts';
-import type { Invocation } from './invocation.ts';
+import { openEvents } from './event-feed.ts';
+import type { CliTerminal, Invocation } from './invocation.ts';
 import { createProgressDisplay, duration } from './progress-bar.ts';
 
 const example = (file: string): string =>
@@ -65,12 +65,10 @@ async function runDemo(invocation: Invocation, started: Child[], keep: boolean):
   const stage = await startOrchestrator(invocation, started);
   out(`Orchestrator   ${stage.url}\n`);
   const over = new AbortController();
-  const events = followEvents({ url: stage.url, token: stage.token, signal: over.signal });
-  // The first step opens the stream, before anything can happen that it should carry.
-  const opened = events.next();
+  // Before anything can happen that it should carry.
+  const events = await openEvents({ url: stage.url, token: stage.token, signal: over.signal });
   const workerId = await startWorker(stage);
   out(`Worker         ${workerName} (${workerId}), a process of its own\n`);
-  await opened;
   const jobId = await submit(stage);
   out(`Job            ${jobId}: ${jobName}, 60,000 handwritten digits\n\n`);
   const crash = started.map(async (child): Promise<never> => {
@@ -147,11 +145,11 @@ async function submit({ client }: Stage): Promise<JobId> {
 }
 
 async function followJob(
-  events: ReturnType<typeof followEvents>,
+  events: AsyncIterable<UiEvent>,
   jobId: JobId,
-  { out }: Terminal,
+  { out, outScreen }: CliTerminal,
 ): Promise<JobView> {
-  const display = createProgressDisplay(out, process.stdout.isTTY && !process.env['NO_COLOR']);
+  const display = createProgressDisplay(out, outScreen);
   for await (const event of events) {
     if (event.kind !== 'job' || event.job_id !== jobId || event.job === null) continue;
     if (event.job.progress !== null) display.show(event.job.progress);

@@ -1,26 +1,65 @@
 import { eventsApi } from '../../protocol/admin-api.ts';
-import { urlOf } from '../../protocol/client.ts';
+import { type CallFailure, urlOf } from '../../protocol/client.ts';
 import { UiEvent } from '../../protocol/events.ts';
+import { Problem } from '../../protocol/problem.ts';
 
 export interface FeedAddress {
   readonly url: string;
   readonly token: string;
-  readonly signal: AbortSignal;
-  /** Called once the stream is open: what happens from here on comes through it. */
-  readonly onOpen?: () => void;
+  readonly signal?: AbortSignal;
+  /** The number of the last event that is known already; null to begin with what comes next. */
+  readonly after?: number | null;
+  /** A way that carries nothing for this long is dead. */
+  readonly silenceMs?: number;
 }
 
-/** What happens from now on, event by event, until the signal or the server ends it. Throws when it can't be had. */
-export async function* followEvents({ url, token, signal, onOpen }: FeedAddress): AsyncGenerator<UiEvent> {
+/** Why the orchestrator does not open the stream. */
+export class FeedRefused extends Error {
+  override readonly name = 'FeedRefused';
+  readonly failure: CallFailure;
+
+  constructor(failure: CallFailure, message: string) {
+    super(message);
+    this.failure = failure;
+  }
+}
+
+/** The orchestrator says something every 20 s at least. */
+const longestSilenceMs = 90_000;
+
+/**
+ * Opens the stream: what happens from here on comes through it, event by event, until the signal or the server ends it,
+ * or the way breaks (then the reading throws). Throws when it can't be opened: `FeedRefused` when the server said why.
+ */
+export async function openEvents(address: FeedAddress): Promise<AsyncGenerator<UiEvent, void>> {
+  const { url, token, signal, after = null, silenceMs = longestSilenceMs } = address;
+  const watchdog = new AbortController();
+  const tooLong = () => watchdog.abort(new Error('nothing has come for too long'));
+  const bark = setTimeout(tooLong, silenceMs).unref();
   const response = await fetch(urlOf(url, eventsApi.stream.path), {
-    headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream' },
+    headers: {
+      authorization: `Bearer ${token}`,
+      accept: 'text/event-stream',
+      ...(after !== null && { 'last-event-id': String(after) }),
+    },
     redirect: 'error',
-    signal,
+    signal: signal === undefined ? watchdog.signal : AbortSignal.any([signal, watchdog.signal]),
   });
-  if (!response.ok || response.body === null)
-    throw new Error(`${url} refused the event stream: ${response.status}`);
-  onOpen?.();
-  for await (const line of linesOf(response.body)) {
+  if (!response.ok || response.body === null) throw await refusalOf(response, url);
+  return eventsOf(linesOf(response.body, () => bark.refresh()));
+}
+
+async function refusalOf(response: Response, url: string): Promise<FeedRefused> {
+  const { status } = response;
+  const problem = Problem.safeParse(await response.json().catch(() => null));
+  const detail = `${url} refused the event stream: ${status}`;
+  return problem.success
+    ? new FeedRefused({ kind: 'problem', status, problem: problem.data }, problem.data.detail)
+    : new FeedRefused({ kind: 'unexpected', status, detail }, detail);
+}
+
+async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<UiEvent, void> {
+  for await (const line of lines) {
     if (!line.startsWith('data: ')) continue;
     const event = UiEvent.safeParse(JSON.parse(line.slice('data: '.length)));
     // An event of a later version is not for this program.
@@ -28,9 +67,10 @@ export async function* followEvents({ url, token, signal, onOpen }: FeedAddress)
   }
 }
 
-async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+async function* linesOf(body: ReadableStream<Uint8Array>, onBytes: () => void): AsyncGenerator<string> {
   let rest = '';
   for await (const text of body.pipeThrough(new TextDecoderStream())) {
+    onBytes();
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     yield* lines;

@@ -1,36 +1,75 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../../protocol/version.ts';
+import { auditCommands } from './audit/index.ts';
+import { completeCommand } from './completion/complete.ts';
+import { completionCommand } from './completion/index.ts';
 import { demoCommand } from './demo.ts';
+import { doctorCommand } from './doctor/index.ts';
+import { exitCodes } from './failure.ts';
 import type { Invocation } from './invocation.ts';
+import { jobCommands } from './jobs/index.ts';
+import { commandGroup } from './remote-command.ts';
 import { serverCommand } from './server.ts';
 import { localWorkerCommand } from './worker.ts';
-
-const usageError = 2;
+import { versionCommand } from './version.ts';
+import { workerCommands } from './workers/index.ts';
 
 /** Runs the `trainyard` program; answers with its exit code. */
 export async function runCli(argv: readonly string[], parts: Omit<Invocation, 'exit'>): Promise<number> {
   let code = 0;
-  const invocation: Invocation = {
+  const program = createProgram({
     ...parts,
     exit: value => {
       code = value;
     },
-  };
-  const { out, err } = parts.terminal;
-  const program = new Command('trainyard')
-    .description('Turns a workstation and some GPU boxes into one training fleet')
-    .version(version)
-    .enablePositionalOptions()
-    .configureOutput({ writeOut: out, writeErr: err })
-    .exitOverride();
-  for (const makeCommand of [serverCommand, localWorkerCommand, demoCommand]) {
-    program.addCommand(makeCommand(invocation).copyInheritedSettings(program));
-  }
+  });
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return code;
   } catch (cause) {
     if (!(cause instanceof CommanderError)) throw cause;
-    return cause.exitCode === 0 ? 0 : usageError;
+    return cause.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+  }
+}
+
+function createProgram(invocation: Invocation): Command {
+  const { out, err } = invocation.terminal;
+  const program = new Command('trainyard')
+    .description('Turns a workstation and some GPU boxes into one training fleet')
+    .version(version)
+    .enablePositionalOptions()
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 no right, 4 not found, 5 conflict, 6 unreachable,\n' +
+        '7 refused, 8 the job that was waited for did not complete',
+    )
+    .showHelpAfterError('With --help it says what it takes')
+    .configureOutput({ writeOut: out, writeErr: err })
+    .exitOverride();
+  const commands = [
+    serverCommand(invocation),
+    localWorkerCommand(invocation),
+    commandGroup(invocation, 'workers', 'See and steer the workers', workerCommands),
+    commandGroup(invocation, 'jobs', 'Submit, see and steer jobs', jobCommands),
+    commandGroup(invocation, 'audit', 'See what was done, and by whom', auditCommands),
+    doctorCommand(invocation),
+    versionCommand(invocation),
+    completionCommand(invocation),
+    demoCommand(invocation),
+  ];
+  for (const command of commands) program.addCommand(command);
+  program.addCommand(
+    completeCommand(invocation, () => program),
+    { hidden: true },
+  );
+  inherit(program);
+  return program;
+}
+
+/** Commands of commands, too, answer with a code instead of ending the process. */
+function inherit(parent: Command): void {
+  for (const command of parent.commands) {
+    command.copyInheritedSettings(parent);
+    inherit(command);
   }
 }

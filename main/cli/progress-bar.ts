@@ -1,4 +1,6 @@
 import type { Progress } from '../../protocol/progress.ts';
+import type { Screen } from './invocation.ts';
+import { cutLine } from './table.ts';
 
 const width = 30;
 
@@ -30,15 +32,19 @@ export interface ProgressDisplay {
   finish(): void;
 }
 
-/** On a terminal one line that moves; elsewhere a line for each tenth of the way, so that logs stay short. */
-export function createProgressDisplay(write: (text: string) => void, animated: boolean): ProgressDisplay {
+/** On a screen one line that moves; elsewhere a line for each tenth of the way, so that logs stay short. */
+export function createProgressDisplay(
+  write: (text: string) => void,
+  screen: () => Screen | null,
+): ProgressDisplay {
   let tenth = -1;
-  let shown = false;
+  let isOpen = false;
   return {
     show(progress) {
-      if (animated) {
-        write(`\r\u001b[2K${progressLine(progress)}`);
-        shown = true;
+      const size = screen();
+      if (size !== null) {
+        write(`\r\u001b[2K${cutLine(progressLine(progress), size.columns - 1)}`);
+        isOpen = true;
         return;
       }
       const reached = Math.floor((progress.percent ?? 0) / 10);
@@ -46,8 +52,8 @@ export function createProgressDisplay(write: (text: string) => void, animated: b
       tenth = Math.max(tenth, reached);
     },
     finish() {
-      if (shown) write('\n');
-      shown = false;
+      if (isOpen) write('\n');
+      isOpen = false;
     },
   };
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { loadServerConfig } from '../config.ts';
-import { runServer } from '../server.ts';
+import { flagsOf } from './flags.ts';
 import type { Invocation } from './invocation.ts';
 
 export function serverCommand({ env, terminal, exit }: Invocation): Command {
@@ -23,16 +23,12 @@ export function serverCommand({ env, terminal, exit }: Invocation): Command {
     .action(async (_options: unknown, command: Command) => {
       const flags = flagsOf(command);
       const config = loadServerConfig(flags, env);
-      if (config.ok) return exit(await runServer(config.value, flags['json'] === true, terminal));
+      if (config.ok) {
+        // Express and SQLite take longer to load than most other commands take in all.
+        const { runServer } = await import('../server.ts');
+        return exit(await runServer(config.value, flags['json'] === true, terminal));
+      }
       terminal.err(`${config.refusal.detail}\n`);
       exit(2);
     });
-}
-
-/** By the names that stand in the help and in config files, not in the camel case of commander. */
-function flagsOf(command: Command): Readonly<Record<string, unknown>> {
-  const values = command.opts<Readonly<Record<string, unknown>>>();
-  return Object.fromEntries(
-    command.options.map(option => [option.long?.slice(2) ?? '', values[option.attributeName()]]),
-  );
 }

@@ -55,6 +55,20 @@ export function openDataFolder(dataDir: string): DataFolder {
   };
 }
 
+/**
+ * Says in the data folder where its orchestrator listens, so that the command line of this machine finds it; the answer
+ * takes that back. What a crash left behind is replaced. The folder must be locked for this process. Throws when the disk
+ * does not take it.
+ */
+export function announce(dataDir: string, url: string): () => void {
+  const file = join(dataDir, 'url');
+  const unfinished = `${file}.new`;
+  for (const left of [file, unfinished]) rmSync(left, { force: true });
+  writeFileSync(unfinished, `${url}\n`, { mode: 0o600, flag: 'wx' });
+  renameSync(unfinished, file);
+  return () => rmSync(file, { force: true });
+}
+
 /** Whole and on disk when it gets its name, so that no end of the process leaves a part of it; one that exists is left alone. */
 function createOnce(file: string, text: string): void {
   if (existsSync(file)) return;

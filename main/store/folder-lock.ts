@@ -87,6 +87,12 @@ function inUse(folder: string, holderFile: string): string {
   return `The data folder ${folder} is in use by another orchestrator, ${who}: use or stop that one, or give this one another --data-dir`;
 }
 
+/** Who says to work on a folder, in words; null when nobody does, or has ended since. */
+export function holderOf(folder: string): string | null {
+  const holder = readHolder(join(folder, 'lock.json'));
+  return holder === null ? null : describe(holder);
+}
+
 function describe({ pid, host, since }: Holder): string {
   return `process ${pid}${host === hostname() ? '' : ` on ${host}`}, since ${since}`;
 }

@@ -2,7 +2,7 @@ import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId } from '../../protocol/ids.ts';
 import { isFinal, type JobStatus, type JobView } from '../../protocol/job.ts';
 import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
-import { followEvents } from '../../main/cli/event-feed.ts';
+import { openEvents } from '../../main/cli/event-feed.ts';
 
 /** Everything that a server tells from the moment of its making, to wait for instead of sleeping. */
 export interface Watch {
@@ -20,9 +20,8 @@ export async function watchEvents(url: string, token: string): Promise<Watch> {
   const waiting = new Set<() => void>();
   const over = new AbortController();
   let ended: string | null = null;
-  const opened = Promise.withResolvers<void>();
+  const events = await openEvents({ url, token, signal: over.signal });
   const pump = async (): Promise<void> => {
-    const events = followEvents({ url, token, signal: over.signal, onOpen: opened.resolve });
     for await (const event of events) {
       seen.push(event);
       for (const look of waiting) look();
@@ -30,11 +29,9 @@ export async function watchEvents(url: string, token: string): Promise<Watch> {
   };
   const finish = (cause?: unknown): void => {
     ended = cause instanceof Error ? cause.message : 'the stream ended';
-    opened.reject(new Error(ended));
     for (const look of waiting) look();
   };
   pump().then(() => finish(), finish);
-  await opened.promise;
 
   const until = <T>(what: string, pick: (event: UiEvent) => T | null): Promise<T> =>
     new Promise((resolve, reject) => {

@@ -1,8 +1,8 @@
 /** The secrets of a data folder: each is there whole, or not at all. */
-import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { makeFolder, openDataFolder } from '../../../main/host/data-folder.ts';
+import { announce, makeFolder, openDataFolder } from '../../../main/host/data-folder.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -55,6 +55,21 @@ describe('the secrets', () => {
     rmSync(file);
     expect(openDataFolder(folder).auditKey).toHaveLength(32);
   });
+});
+
+test('where the orchestrator listens is for its owner alone, replaces what a crash left, and is taken back', () => {
+  const folder = openFolder();
+  const umask = process.umask(0);
+  onTestFinished(() => void process.umask(umask));
+  const file = join(folder, 'url');
+  for (const name of [file, `${file}.new`]) writeFileSync(name, 'http://127.0.0.1:1', { mode: 0o666 });
+  const withdraw = announce(folder, 'http://127.0.0.1:8001');
+  expect(readFileSync(file, 'utf8')).toBe('http://127.0.0.1:8001\n');
+  expect(modeOf(file)).toBe('600');
+  expect(readdirSync(folder)).toEqual(['url']);
+  withdraw();
+  withdraw();
+  expect(existsSync(file)).toBe(false);
 });
 
 describe('a folder', () => {

@@ -1,0 +1,6 @@
+import type { RemoteSpec } from '../remote-command.ts';
+import { list } from './list.ts';
+import { verify } from './verify.ts';
+
+/** `trainyard audit ...`, in the order of the help. */
+export const auditCommands: readonly RemoteSpec[] = [list, verify];

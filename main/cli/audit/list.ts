@@ -1,0 +1,42 @@
+import { auditApi } from '../../../protocol/admin-api.ts';
+import type { ValueOf } from '../../../protocol/client.ts';
+import { numberOf, textOf, wholeNumber } from '../flags.ts';
+import { printRows } from '../output.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import type { Column } from '../table.ts';
+
+type Entry = ValueOf<typeof auditApi.list>['entries'][number];
+
+const columns: readonly Column<Entry>[] = [
+  { title: 'SEQ', text: ({ seq }) => String(seq) },
+  { title: 'AT', text: ({ at }) => at },
+  {
+    title: 'WHO',
+    text: ({ actor_type: type, actor_id: id }) => (id === null || id === type ? type : `${type} ${id}`),
+  },
+  { title: 'WHAT', text: ({ event_type: type }) => type },
+  { title: 'TO', text: ({ target_id: id }) => id },
+  { title: 'DETAILS', text: ({ details }) => JSON.stringify(details) },
+];
+
+export const list: RemoteSpec = {
+  name: 'list',
+  description: 'List what was done and by whom, newest first',
+  shape: command =>
+    command
+      .option('--type <type>', 'only rows of this type, such as worker.created')
+      .option('--target <id>', 'only rows about the worker or job with this id')
+      .option('--limit <count>', 'at most so many, up to 500 (default: 50)', wholeNumber)
+      .option('--offset <count>', 'leave out so many of the newest', wholeNumber),
+  async act(remote) {
+    const { flags } = remote;
+    const query = {
+      event_type: textOf(flags, 'type') ?? undefined,
+      target_id: textOf(flags, 'target') ?? undefined,
+      limit: numberOf(flags, 'limit') ?? undefined,
+      offset: numberOf(flags, 'offset') ?? undefined,
+    };
+    const answer = await remote.ask(auditApi.list, { query });
+    printRows(remote, { answer, rows: answer.entries, columns, none: 'There is no such row' });
+  },
+};

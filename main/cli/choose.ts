@@ -1,0 +1,39 @@
+import { exitCodes, type Failure } from './failure.ts';
+
+export type Choice<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** How a person may call a thing. */
+export interface Called {
+  readonly id: string;
+  readonly name: string;
+}
+
+const mostShown = 5;
+/** Of an id: less than this is a slip of the finger. */
+const leastTyped = 4;
+
+/**
+ * The one thing that a person means by its id, its name, or a beginning of its id that fits no other. A beginning of a
+ * name means nothing: `delete rig-1` must not find `rig-10` when `rig-1` is gone.
+ */
+export function choose<T>(
+  word: string,
+  things: readonly T[],
+  { what, called }: { readonly what: string; readonly called: (thing: T) => Called },
+): Choice<T> {
+  const fits = (fit: (called: Called) => boolean) => things.filter(thing => fit(called(thing)));
+  const exact = fits(({ id, name }) => id === word || name === word);
+  const found = exact.length > 0 || word.length < leastTyped ? exact : fits(({ id }) => id.startsWith(word));
+  const [only] = found;
+  if (only === undefined) {
+    const message = `There is no ${what} "${word}": "trainyard ${what}s list" shows them`;
+    return { ok: false, failure: { code: exitCodes.notFound, message } };
+  }
+  if (found.length === 1) return { ok: true, value: only };
+  const names = found.slice(0, mostShown).map(thing => `${called(thing).name} (${called(thing).id})`);
+  const more = found.length > mostShown ? ` and ${found.length - mostShown} more` : '';
+  const message = `"${word}" may be any of ${names.join(', ')}${more}: give the id, or more of it`;
+  return { ok: false, failure: { code: exitCodes.usage, message } };
+}

@@ -1,0 +1,78 @@
+import { Command } from 'commander';
+import { queueApi, workersApi } from '../../../protocol/admin-api.ts';
+import type { Flags } from '../../config.ts';
+import type { Invocation } from '../invocation.ts';
+import { openRemote } from '../remote.ts';
+import { plain } from '../table.ts';
+import { workerStatus } from '../workers/text.ts';
+import { type Candidate, type Wanted, walk } from './walk.ts';
+
+/** A shell that waits longer than this feels stuck. */
+const patienceMs = 500;
+const mostJobs = 100;
+
+/**
+ * What the scripts of `trainyard completion` ask: prints a line for each word that fits, with a tab and what it means
+ * behind it, and a last line that says what the shell is to add by itself: `:file`, `:folder`, or `:`.
+ */
+export function completeCommand(invocation: Invocation, program: () => Command): Command {
+  return new Command('__complete')
+    .argument('<shell>')
+    .argument('[words...]')
+    .helpOption(false)
+    .passThroughOptions()
+    .action(async (shell: string, words: readonly string[]) => {
+      const { before, typed, wanted } = walk(program(), shell === 'bash' ? asTyped(words) : words);
+      const found = (await candidatesOf(wanted, invocation)).filter(({ word }) => word.startsWith(typed));
+      // Bash completes only what stands behind the `=`.
+      const front = shell === 'bash' ? '' : before;
+      for (const { word, about } of found) invocation.terminal.out(`${front}${word}\t${plain(about)}\n`);
+      const own = wanted.kind === 'file' || wanted.kind === 'folder' ? wanted.kind : '';
+      invocation.terminal.out(`:${own}\n`);
+    });
+}
+
+/** Bash takes lines apart at `=`, too, and leaves backslashes where they are. */
+function asTyped(words: readonly string[]): readonly string[] {
+  const whole: string[] = [];
+  let isOpen = false;
+  for (const word of words.map(text => text.replaceAll(/\\(.)/g, '$1'))) {
+    if (whole.length > 0 && (isOpen || word === '=')) whole.push((whole.pop() ?? '') + word);
+    else whole.push(word);
+    isOpen = word === '=';
+  }
+  return whole;
+}
+
+async function candidatesOf(wanted: Wanted, invocation: Invocation): Promise<readonly Candidate[]> {
+  switch (wanted.kind) {
+    case 'words':
+      return wanted.candidates;
+    case 'worker':
+    case 'job':
+      try {
+        return await thingsOf(wanted.kind, wanted.flags, invocation);
+      } catch {
+        // Nobody asked for an orchestrator here: one that can't be had is no failure.
+        return [];
+      }
+    case 'file':
+    case 'folder':
+    case 'nothing':
+      return [];
+  }
+}
+
+async function thingsOf(
+  kind: 'worker' | 'job',
+  flags: Flags,
+  invocation: Invocation,
+): Promise<readonly Candidate[]> {
+  const { ask } = openRemote(flags, invocation, patienceMs);
+  if (kind === 'worker') {
+    const { workers } = await ask(workersApi.list);
+    return workers.map(worker => ({ word: worker.name, about: `${worker.id}  ${workerStatus(worker)}` }));
+  }
+  const { entries } = await ask(queueApi.list, { query: { limit: mostJobs } });
+  return entries.map(job => ({ word: job.id, about: `${job.config_name}  ${job.status}` }));
+}

@@ -1,0 +1,119 @@
+import type { Argument, Command, Option } from 'commander';
+import type { Flags } from '../../config.ts';
+
+export interface Candidate {
+  readonly word: string;
+  readonly about: string;
+}
+
+/** What fits at the end of a line that is being typed. */
+export type Wanted =
+  | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
+  /** Something of the orchestrator that the options given so far lead to. */
+  | { readonly kind: 'worker' | 'job'; readonly flags: Flags }
+  | { readonly kind: 'file' | 'folder' | 'nothing' };
+
+export interface Typed {
+  readonly wanted: Wanted;
+  /** Stands in front of each candidate: the `--option=` of the word that is being typed. */
+  readonly before: string;
+  /** What candidates must begin with. */
+  readonly typed: string;
+}
+
+/** Reads a line as the program would: `words` are those after its name, and the last one is being typed. */
+export function walk(program: Command, words: readonly string[]): Typed {
+  const current = words.at(-1) ?? '';
+  const place = words.slice(0, -1).reduce<Place>(step, start(program));
+  if (place.pending !== null)
+    return { wanted: ofValue(place.pending, place.flags), before: '', typed: current };
+  const [, name = '', value = ''] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
+  const option = place.isRaw ? undefined : optionOf(place.command, name);
+  if (option !== undefined && takesValue(option))
+    return { wanted: ofValue(option, place.flags), before: `${name}=`, typed: value };
+  const wanted = current.startsWith('-') && !place.isRaw ? optionsOf(place) : ofPosition(place);
+  return { wanted, before: '', typed: current };
+}
+
+/** Where in the line, and what was said so far. */
+interface Place {
+  readonly command: Command;
+  /** Arguments of the command that have gone by. */
+  readonly position: number;
+  /** The option whose value comes next. */
+  readonly pending: Option | null;
+  /** After `--`. */
+  readonly isRaw: boolean;
+  readonly flags: Flags;
+}
+
+const start = (command: Command): Place => ({ command, position: 0, pending: null, isRaw: false, flags: {} });
+
+function step(place: Place, word: string): Place {
+  const { command, position, pending, isRaw, flags } = place;
+  if (pending !== null) return { ...place, pending: null, flags: withFlag(flags, pending, word) };
+  if (!isRaw && word === '--') return { ...place, isRaw: true };
+  if (!isRaw && word.startsWith('-')) {
+    const [name = '', ...rest] = word.split('=');
+    const option = optionOf(command, name);
+    if (option === undefined) return place;
+    if (rest.length > 0) return { ...place, flags: withFlag(flags, option, rest.join('=')) };
+    return takesValue(option)
+      ? { ...place, pending: option }
+      : { ...place, flags: withFlag(flags, option, true) };
+  }
+  const inner = position === 0 ? command.commands.find(one => one.name() === word) : undefined;
+  return inner === undefined ? { ...place, position: position + 1 } : start(inner);
+}
+
+const withFlag = (flags: Flags, option: Option, value: unknown): Flags => ({
+  ...flags,
+  [option.long?.slice(2) ?? '']: value,
+});
+
+const optionOf = (command: Command, name: string): Option | undefined =>
+  command.options.find(({ long, short }) => long === name || short === name);
+
+const takesValue = (option: Option): boolean => option.required || option.optional;
+
+/** Names in angle brackets, and what is meant by them. */
+const meanings: Readonly<Record<string, 'worker' | 'job' | 'file' | 'folder'>> = {
+  worker: 'worker',
+  job: 'job',
+  file: 'file',
+  folder: 'folder',
+  config: 'file',
+};
+
+function ofValue(taker: Option | Argument, flags: Flags): Wanted {
+  if (taker.argChoices !== undefined)
+    return { kind: 'words', candidates: taker.argChoices.map(word => ({ word, about: '' })) };
+  const kind = meanings[placeholder(taker)] ?? 'nothing';
+  return kind === 'worker' || kind === 'job' ? { kind, flags } : { kind };
+}
+
+const placeholder = (taker: Option | Argument): string =>
+  'flags' in taker ? (/[<[]([^>\]]+)[>\]]/.exec(taker.flags)?.[1] ?? '') : taker.name();
+
+function ofPosition({ command, position, flags }: Place): Wanted {
+  const visible = command.createHelp().visibleCommands(command);
+  if (position === 0 && command.commands.length > 0) {
+    const candidates = visible.map(one => ({ word: one.name(), about: one.description() }));
+    return { kind: 'words', candidates };
+  }
+  const argument = command.registeredArguments[position];
+  return argument === undefined ? { kind: 'nothing' } : ofValue(argument, flags);
+}
+
+function optionsOf({ command, flags }: Place): Wanted {
+  const open = command
+    .createHelp()
+    .visibleOptions(command)
+    // Only pairs, as in --label KEY=VALUE, are given more than once.
+    .filter(option => flags[option.long?.slice(2) ?? ''] === undefined || placeholder(option).includes('='));
+  const candidates = open.map(({ long, short, description }) => ({
+    word: long ?? short ?? '',
+    about: description,
+  }));
+  return { kind: 'words', candidates };
+}

@@ -1,0 +1,169 @@
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type ConfigFile, defaultDataDir, type Env, type Flags, readConfigFile } from '../config.ts';
+import { exitCodes, type Failure, reasonOf } from './failure.ts';
+
+/** Which orchestrator a command is for, and with which token it asks. */
+export interface Connection {
+  readonly url: string;
+  readonly token: string;
+}
+
+type Found<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
+
+const found = <T>(value: T): Found<T> => ({ ok: true, value });
+const missing = (code: number, message: string): Found<never> => ({ ok: false, failure: { code, message } });
+
+/** The guide's variables. */
+const variables = { url: 'SIMPLETUNER_ORCHESTRATOR_URL', token: 'ADMIN_TOKEN' } as const;
+
+interface Sources {
+  readonly flags: Flags;
+  readonly env: Env;
+  readonly file: ConfigFile;
+  readonly dataDir: string;
+}
+
+/**
+ * Each value on its own: flag, environment, file, and last the data folder of this machine, whose orchestrator says there
+ * where it listens. A token that lies in a file beside an address goes to no other address.
+ */
+export function findConnection(flags: Flags, env: Env): Found<Connection> {
+  const sources = sourcesOf(flags, env);
+  if (!sources.ok) return sources;
+  const url = urlFrom(sources.value);
+  if (!url.ok) return url;
+  const token = tokenFrom(sources.value, url.value);
+  return token.ok ? found({ url: url.value, token: token.value }) : token;
+}
+
+/** The address alone, for calls that need no token. */
+export function findUrl(flags: Flags, env: Env): Found<string> {
+  const sources = sourcesOf(flags, env);
+  return sources.ok ? urlFrom(sources.value) : sources;
+}
+
+/** The data folder of this machine; `isMeant` when no other address was given than that of the orchestrator on it. */
+export function findLocalFolder(
+  flags: Flags,
+  env: Env,
+): Found<{ readonly dataDir: string; readonly isMeant: boolean }> {
+  const sources = sourcesOf(flags, env);
+  if (!sources.ok) return sources;
+  const { dataDir } = sources.value;
+  const url = urlFrom(sources.value);
+  const local = localUrl(dataDir);
+  return found({ dataDir, isMeant: local?.ok === true && url.ok && isSame(local.value, url.value) });
+}
+
+function sourcesOf(flags: Flags, env: Env): Found<Sources> {
+  const file = readConfigFile(flags['config'], env);
+  if (!file.ok) return missing(exitCodes.usage, file.refusal.detail);
+  const { settings } = file.value;
+  const dataDir = word(flags['data-dir']) ?? word(settings['data-dir']) ?? defaultDataDir(env);
+  return found({ flags, env, file: file.value, dataDir });
+}
+
+function urlFrom({ flags, env, file, dataDir }: Sources): Found<string> {
+  const given = word(flags['url']) ?? word(env[variables.url]) ?? word(file.settings['url']);
+  if (given !== null) {
+    return isAddress(given)
+      ? found(given)
+      : missing(
+          exitCodes.usage,
+          `"${given}" is no address of an orchestrator: give one like http://HOST:8001`,
+        );
+  }
+  const local = localUrl(dataDir);
+  if (local === null)
+    return missing(
+      exitCodes.unreachable,
+      `No orchestrator runs on ${dataDir}: start one with "trainyard server", or say with --url where it is`,
+    );
+  return local;
+}
+
+function tokenFrom({ flags, env, file, dataDir }: Sources, url: string): Found<string> {
+  const tokenFile = word(flags['token-file']);
+  if (tokenFile !== null) return readToken(tokenFile);
+  const spoken = word(flags['token']);
+  if (spoken !== null) return checked(spoken, '--token');
+  const ambient = word(env[variables.token]);
+  if (ambient !== null) return checked(ambient, variables.token);
+  const fromConfig = tokenOfConfig(file, url);
+  if (fromConfig !== null) return fromConfig;
+  const local = localUrl(dataDir);
+  if (local?.ok && isSame(local.value, url)) return readToken(join(dataDir, 'admin-token'));
+  const hint = local?.ok ? `. The token of this machine's own orchestrator goes to ${local.value} only` : '';
+  return missing(exitCodes.rights, `No token for ${url}: give --token-file FILE, or set ADMIN_TOKEN${hint}`);
+}
+
+/** Null when the file has none for this address. */
+function tokenOfConfig({ path, settings }: ConfigFile, url: string): Found<string> | null {
+  const beside = word(settings['url']);
+  if (beside !== null && !isSame(beside, url)) return null;
+  const token = word(settings['token']);
+  if (token !== null) {
+    const open = openToOthers(path);
+    return open ?? checked(token, path);
+  }
+  const tokenFile = word(settings['token-file']);
+  return tokenFile === null ? null : readToken(tokenFile);
+}
+
+/** What the orchestrator of a data folder has left there; null when there is none. */
+function localUrl(dataDir: string): Found<string> | null {
+  const path = join(dataDir, 'url');
+  try {
+    const url = readFileSync(path, 'utf8').trim();
+    // Who can write it would be sent the token.
+    const open = openToOthers(path);
+    if (open !== null) return open;
+    return isAddress(url)
+      ? found(url)
+      : missing(exitCodes.failed, `${path} holds no address: start the orchestrator again`);
+  } catch {
+    return null;
+  }
+}
+
+function readToken(path: string): Found<string> {
+  try {
+    const token = readFileSync(path, 'utf8').trim();
+    return openToOthers(path) ?? checked(token, path);
+  } catch (cause) {
+    return missing(
+      exitCodes.rights,
+      `The token can not be read: ${reasonOf(cause)}. Name the file that holds it with --token-file`,
+    );
+  }
+}
+
+/** Null when a file is its owner's alone. */
+function openToOthers(path: string): Found<never> | null {
+  if (process.platform === 'win32' || (statSync(path).mode & 0o077) === 0) return null;
+  return missing(
+    exitCodes.rights,
+    `${path} can be read by others: make it yours alone with "chmod 600 ${path}"`,
+  );
+}
+
+/** A header takes no more than this. */
+const checked = (token: string, where: string): Found<string> =>
+  /^[\x21-\x7e]{1,512}$/.test(token)
+    ? found(token)
+    : missing(exitCodes.rights, `There is no token in ${where}: it must be one word of printable characters`);
+
+const word = (value: unknown): string | null =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
+
+function isAddress(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+}
+
+/** Written in whatever way. */
+const isSame = (one: string, other: string): boolean =>
+  URL.canParse(one) && URL.canParse(other) && withoutSlash(one) === withoutSlash(other);
+
+const withoutSlash = (url: string): string => new URL(url).href.replace(/\/+$/, '');

@@ -1,0 +1,72 @@
+import { statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { reasonOf } from '../failure.ts';
+import { type Check, failed, passed, skipped } from './check.ts';
+
+/** Of free disk: below this it is a matter of hours until changes are refused. */
+const leastFreeBytes = 512 * 1024 ** 2;
+const secrets = ['admin-token', 'audit-key', 'trainyard.db', 'url'] as const;
+
+/** Whether the data folder of this machine is as an orchestrator needs it. `isServed`: one answers that works on it. */
+export async function checkFolder(dataDir: string, isServed: boolean): Promise<readonly Check[]> {
+  if (statSync(dataDir, { throwIfNoEntry: false }) === undefined)
+    return [skipped('Data folder', `${dataDir} is not there: "trainyard server" makes it`)];
+  const file = join(dataDir, 'trainyard.db');
+  return [
+    checkModes(dataDir),
+    checkRoom(dataDir),
+    await checkLock(dataDir, isServed),
+    await checkDatabase(file, isServed),
+  ];
+}
+
+/** Others may see that the folder is there, but not put anything into it, nor read what is in it. */
+function checkModes(dataDir: string): Check {
+  const what = 'Data folder';
+  if (process.platform === 'win32') return passed(what, dataDir);
+  const modeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+  if ((modeOf(dataDir) & 0o022) !== 0)
+    return failed(what, `${dataDir} can be changed by others: take that back with "chmod go-w ${dataDir}"`);
+  const open = secrets.map(name => join(dataDir, name)).filter(path => (modeOf(path) & 0o077) !== 0);
+  if (open.length === 0) return passed(what, `${dataDir}, with secrets that are its owner's alone`);
+  const files = open.join(' ');
+  return failed(what, `Others can read ${files}: make that yours alone with "chmod 600 ${files}"`);
+}
+
+function checkRoom(dataDir: string): Check {
+  const what = 'Disk';
+  const { bavail, bsize } = statfsSync(dataDir);
+  const free = `${((bavail * bsize) / 1024 ** 3).toFixed(1)} GB are free`;
+  if (bavail * bsize >= leastFreeBytes) return passed(what, free);
+  return failed(what, `Only ${free} where ${dataDir} is: make room, or changes will be refused`);
+}
+
+async function checkLock(dataDir: string, isServed: boolean): Promise<Check> {
+  const what = 'Lock';
+  const { holderOf } = await import('../../compose.ts');
+  const holder = holderOf(dataDir);
+  if (holder === null) return passed(what, 'No orchestrator works on the folder');
+  if (isServed) return passed(what, `Held by ${holder}`);
+  return failed(
+    what,
+    `Held by ${holder}, which does not answer: look at its log, or end it and start another one`,
+  );
+}
+
+async function checkDatabase(file: string, isServed: boolean): Promise<Check> {
+  const what = 'Database';
+  if (isServed) return passed(what, 'The orchestrator works with it');
+  if (statSync(file, { throwIfNoEntry: false }) === undefined)
+    return skipped(what, 'There is none yet: the first start makes it');
+  try {
+    const { findDamage } = await import('../../compose.ts');
+    const damage = findDamage(file);
+    if (damage === null) return passed(what, `${file} is whole`);
+    return failed(
+      what,
+      `${file} ${damage}: the next start puts the last backup in its place, and keeps this one aside`,
+    );
+  } catch (cause) {
+    return failed(what, `${file} can not be read: ${reasonOf(cause)}`);
+  }
+}

@@ -1,0 +1,75 @@
+import { Command } from 'commander';
+import { systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { createClient } from '../../../protocol/client.ts';
+import { version } from '../../../protocol/version.ts';
+import type { Env, Flags } from '../../config.ts';
+import { findConnection, findLocalFolder, findUrl } from '../connection.ts';
+import { exitCodes, failureOf } from '../failure.ts';
+import { flagsOf } from '../flags.ts';
+import type { Invocation } from '../invocation.ts';
+import { printRows } from '../output.ts';
+import { warnOfToken, withConnection, withOutput } from '../remote-command.ts';
+import type { Column } from '../table.ts';
+import { type Check, failed, passed, skipped } from './check.ts';
+import { checkFolder } from './folder.ts';
+
+const timeoutMs = 5_000;
+
+/** Looks at everything that the other commands need, and says what to do about what is wrong. */
+export function doctorCommand({ env, terminal, exit }: Invocation): Command {
+  const command = new Command('doctor').description(
+    'Check the data folder of this machine, the way to the orchestrator, and the token',
+  );
+  return withConnection(withOutput(command)).action(async () => {
+    const flags = flagsOf(command);
+    warnOfToken(terminal, flags);
+    const checks = await examine(flags, env);
+    // Nothing is cut off here: what to do stands at the end of the line.
+    printRows(
+      { terminal: { ...terminal, outScreen: () => null }, flags },
+      { answer: checks, rows: checks, columns, none: '' },
+    );
+    exit(checks.some(({ result }) => result === 'failed') ? exitCodes.failed : exitCodes.done);
+  });
+}
+
+const marks = { ok: 'ok', failed: 'FAILED', skipped: '-' } as const;
+const columns: readonly Column<Check>[] = [
+  { title: 'CHECK', text: ({ what }) => what },
+  { title: '', text: ({ result }) => marks[result] },
+  { title: '', text: ({ detail }) => detail },
+];
+
+async function examine(flags: Flags, env: Env): Promise<readonly Check[]> {
+  const way = await checkWay(flags, env);
+  const token =
+    way.result === 'ok' ? await checkToken(flags, env) : skipped('Token', 'Nobody is there to ask');
+  const folder = findLocalFolder(flags, env);
+  if (!folder.ok) return [failed('Config', folder.failure.message)];
+  const { dataDir, isMeant } = folder.value;
+  return [...(await checkFolder(dataDir, isMeant && way.result === 'ok')), way, token];
+}
+
+async function checkWay(flags: Flags, env: Env): Promise<Check> {
+  const what = 'Orchestrator';
+  const url = findUrl(flags, env);
+  if (!url.ok) return failed(what, url.failure.message);
+  const client = createClient({ baseUrl: url.value, headers: () => ({}), timeoutMs });
+  const result = await client.call(systemApi.version);
+  if (!result.ok) return failed(what, failureOf(result.failure, url.value).message);
+  const difference = result.value.version === version ? '' : `; this program is ${version}`;
+  return passed(what, `${url.value} answers, version ${result.value.version}${difference}`);
+}
+
+async function checkToken(flags: Flags, env: Env): Promise<Check> {
+  const what = 'Token';
+  const found = findConnection(flags, env);
+  if (!found.ok) return failed(what, found.failure.message);
+  const { url, token } = found.value;
+  const headers = { authorization: `Bearer ${token}` };
+  const result = await createClient({ baseUrl: url, headers: () => headers, timeoutMs }).call(
+    workersApi.list,
+  );
+  if (!result.ok) return failed(what, failureOf(result.failure, url).message);
+  return passed(what, `It is accepted; ${result.value.total} workers are known`);
+}

@@ -1,0 +1,94 @@
+import type { CallFailure } from '../../protocol/client.ts';
+
+/** What the program exits with (docs/command-line.md). */
+export const exitCodes = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  rights: 3,
+  notFound: 4,
+  conflict: 5,
+  unreachable: 6,
+  refused: 7,
+  jobUnsuccessful: 8,
+} as const;
+
+/** A command that can't go on: what happened, what to do, and the exit code for it. */
+export interface Failure {
+  readonly code: number;
+  readonly message: string;
+}
+
+/** Carries a failure out of a command, to where it is said. */
+export class CommandEnd extends Error {
+  override readonly name = 'CommandEnd';
+  readonly failure: Failure;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.failure = failure;
+  }
+}
+
+export function fail(code: number, message: string): never {
+  throw new CommandEnd({ code, message });
+}
+
+const byStatus: Readonly<Record<number, number>> = {
+  401: exitCodes.rights,
+  403: exitCodes.rights,
+  404: exitCodes.notFound,
+  409: exitCodes.conflict,
+  // It is just stopping, and may be back soon.
+  503: exitCodes.unreachable,
+};
+
+/** What to say of a call that failed, and the exit code for it. */
+export function failureOf(failure: CallFailure, url: string): Failure {
+  if (failure.kind === 'unreachable')
+    return { code: exitCodes.unreachable, message: `${url} can not be reached: ${reasonOf(failure.cause)}` };
+  if (failure.kind === 'unexpected')
+    return {
+      code: exitCodes.failed,
+      message: `${failure.detail}\nCheck that ${url} is an orchestrator, and that its version fits this one`,
+    };
+  const { status, detail, code: word, request_id: id } = failure.problem;
+  const isOurs = status >= 500;
+  const code = byStatus[status] ?? (isOurs ? exitCodes.failed : exitCodes.refused);
+  if (word === 'route_not_found' || word === 'method_not_allowed')
+    return { code: exitCodes.failed, message: `${url} does not know this call: its version is older` };
+  return { code, message: isOurs && id !== undefined ? `${detail} (request ${id})` : detail };
+}
+
+const certificate = 'its certificate comes from nobody whom this machine trusts. Name the authority in ';
+const byCode: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'Connection refused. Check that the orchestrator runs, and the address and port',
+  ECONNRESET: 'it hung up. Check that the orchestrator listens there, and whether the address is https',
+  UND_ERR_SOCKET: 'it hung up. Check that the orchestrator listens there, and whether the address is https',
+  ENOTFOUND: 'its name is not known here. Check the address',
+  EAI_AGAIN: 'its name could not be looked up. Check the network and the address',
+  EHOSTUNREACH: 'there is no way to it from here. Check the network',
+  ENETUNREACH: 'there is no way to it from here. Check the network',
+  ETIMEDOUT: 'it does not answer. Check the network and firewalls',
+  UND_ERR_CONNECT_TIMEOUT: 'it does not answer. Check the network and firewalls',
+  TimeoutError: 'it does not answer in time. Check the network, and whether the orchestrator is busy',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS. Check whether the address is http',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS. Check whether the address is http',
+  DEPTH_ZERO_SELF_SIGNED_CERT: `${certificate}NODE_EXTRA_CA_CERTS`,
+  SELF_SIGNED_CERT_IN_CHAIN: `${certificate}NODE_EXTRA_CA_CERTS`,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: `${certificate}NODE_EXTRA_CA_CERTS`,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: `${certificate}NODE_EXTRA_CA_CERTS`,
+  CERT_HAS_EXPIRED: 'its certificate has expired. Renew it there',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name. Use that name in the address',
+};
+
+/** `fetch` says only that it failed; why is in the cause of what it throws, at some depth. */
+export function reasonOf(cause: unknown): string {
+  for (let error = cause; error instanceof Error; error = error.cause) {
+    const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+    const words = byCode[code];
+    if (words !== undefined) return words;
+    if (error.cause === undefined) return error.message;
+  }
+  return String(cause);
+}

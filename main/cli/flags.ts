@@ -1,0 +1,61 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Flags } from '../config.ts';
+
+/** By the names that stand in the help and in config files, not in the camel case of commander. */
+export function flagsOf(command: Command): Flags {
+  const values = command.opts<Readonly<Record<string, unknown>>>();
+  return Object.fromEntries(
+    command.options.map(option => [option.long?.slice(2) ?? '', values[option.attributeName()]]),
+  );
+}
+
+/** Null when it was not given. */
+export function textOf(flags: Flags, name: string): string | null {
+  const value = flags[name];
+  return typeof value === 'string' ? value : null;
+}
+
+/** Null when it was not given. */
+export function numberOf(flags: Flags, name: string): number | null {
+  const value = flags[name];
+  return typeof value === 'number' ? value : null;
+}
+
+export const isOn = (flags: Flags, name: string): boolean => flags[name] === true;
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Gathers `--label KEY=VALUE`, given any number of times. */
+export function addLabel(text: string, before: Labels = {}): Labels {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Give it as KEY=VALUE.');
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+/** Names with commas between them. */
+export function wordList(text: string): readonly string[] {
+  const names = text.split(',').map(name => name.trim());
+  if (names.includes('')) throw new InvalidArgumentError('Give names with commas between them.');
+  return names;
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
+  return Number(text);
+}
+
+export function decimal(text: string): number {
+  if (!/^\d{1,9}(\.\d+)?$/.test(text)) throw new InvalidArgumentError('Give a number.');
+  return Number(text);
+}
+
+const unitSeconds: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3_600, d: 86_400 };
+
+/** In seconds. */
+export function timeSpan(text: string): number {
+  const [, figure = '', unit = ''] = /^(\d{1,9}(?:\.\d+)?)([smhd]?)$/.exec(text) ?? [];
+  const seconds = unitSeconds[unit];
+  if (figure === '' || seconds === undefined)
+    throw new InvalidArgumentError('Give seconds, or a time such as 90s, 30m, 12h or 2d.');
+  return Number(figure) * seconds;
+}

@@ -1,0 +1,72 @@
+import { queueApi } from '../../../protocol/admin-api.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import { isFinal, type JobDetail, type JobView } from '../../../protocol/job.ts';
+import { exitCodes, fail } from '../failure.ts';
+import type { CliTerminal } from '../invocation.ts';
+import { live } from '../live.ts';
+import { printOne } from '../output.ts';
+import { createProgressDisplay } from '../progress-bar.ts';
+import type { Remote } from '../remote.ts';
+import { plainLines } from '../table.ts';
+import { detailFacts, situation } from './text.ts';
+
+/** Waits for the end of a job, whatever happens to the way there; `show` gets each state that it sees. */
+export function followJob(remote: Remote, id: JobId, show: (job: JobView) => void): Promise<JobDetail> {
+  const look = () => remote.ask(queueApi.get, { params: { id } });
+  return live(remote, async events => {
+    // Looked at once the stream is open, so that nothing is lost between the two.
+    const first = await look();
+    show(first);
+    if (isFinal(first.status)) return first;
+    for await (const event of events) {
+      const job = event.kind === 'reset' ? await look() : event.kind === 'job' ? event.job : null;
+      if (job === null || job.id !== id) continue;
+      show(job);
+      if (isFinal(job.status)) return look();
+    }
+    return null;
+  });
+}
+
+/** Prints how a job ended; ends the command when it did not complete. */
+export function concludeJob(remote: Remote, job: JobDetail): void {
+  printOne(remote, { answer: job, facts: detailFacts(job) });
+  if (job.status === 'completed') return;
+  const message = plainLines(job.error_message ?? '')
+    .join('\n')
+    .trim();
+  const cause = job.cause === null ? '' : ` (${job.cause})`;
+  fail(
+    exitCodes.jobUnsuccessful,
+    `Job ${job.id} ${job.status === 'failed' ? 'failed' : `was ${job.status}`}${cause}${message === '' ? '' : `: ${message}`}`,
+  );
+}
+
+/** Says on stderr what happens to a job: a line when its status changes, and a bar while it trains. */
+export function createJobDisplay({ err, errScreen }: CliTerminal): (job: JobView) => void {
+  let told = '';
+  let attempt = 0;
+  let bar = createProgressDisplay(err, errScreen);
+  return job => {
+    const line = statusLine(job);
+    const isOver = isFinal(job.status);
+    // The bar is filled before its end is told.
+    if (isOver && job.progress !== null && job.attempt === attempt) bar.show(job.progress);
+    if (line !== told || job.attempt !== attempt) {
+      bar.finish();
+      err(`${line}\n`);
+    }
+    if (job.attempt !== attempt) bar = createProgressDisplay(err, errScreen);
+    told = line;
+    attempt = job.attempt;
+    if (job.progress !== null && job.status === 'running') bar.show(job.progress);
+  };
+}
+
+function statusLine(job: JobView): string {
+  const { status, worker_name: worker, attempt, max_attempts: most } = job;
+  const where = worker === null || status === 'pending' ? '' : ` on ${worker}`;
+  const which = attempt > 1 ? `, attempt ${attempt} of ${most}` : '';
+  const why = status === 'pending' || status === 'recovering' ? situation(job) : '';
+  return `${status[0]?.toUpperCase()}${status.slice(1)}${where}${which}${why === '' ? '' : `: ${why}`}`;
+}

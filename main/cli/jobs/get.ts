@@ -1,0 +1,16 @@
+import { queueApi } from '../../../protocol/admin-api.ts';
+import { printOne } from '../output.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import { findJob, takesJob } from './find.ts';
+import { detailFacts } from './text.ts';
+
+export const get: RemoteSpec = {
+  name: 'get',
+  description: 'Show one job, with its attempts and why it waits',
+  shape: takesJob,
+  async act(remote, [word]) {
+    const { id } = await findJob(remote, word);
+    const job = await remote.ask(queueApi.get, { params: { id } });
+    printOne(remote, { answer: job, facts: detailFacts(job) });
+  },
+};

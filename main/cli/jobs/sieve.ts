@@ -1,0 +1,19 @@
+import type { UiEvent } from '../../../protocol/events.ts';
+import { isFinal } from '../../../protocol/job.ts';
+
+type JobEvent = Extract<UiEvent, { readonly kind: 'job' }>;
+
+/** Lets through what happens to a job, and of its progress each tenth of the way: a log is not to be flooded. */
+export function createProgressSieve(): (event: JobEvent) => boolean {
+  const reached = new Map<string, number>();
+  return ({ type, job, job_id: id, attempt }) => {
+    if (type !== 'job.progress') {
+      if (job === null || isFinal(job.status)) reached.delete(id);
+      return true;
+    }
+    const tenth = attempt * 100 + Math.floor((job?.progress?.percent ?? 0) / 10);
+    if (tenth <= (reached.get(id) ?? -1)) return false;
+    reached.set(id, tenth);
+    return true;
+  };
+}

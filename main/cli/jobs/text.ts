@@ -1,0 +1,96 @@
+import type { AttemptView, Hold, JobDetail, JobView } from '../../../protocol/job.ts';
+import type { Progress } from '../../../protocol/progress.ts';
+import { duration } from '../progress-bar.ts';
+import { type Column, type Fact, plainLines } from '../table.ts';
+
+export const jobColumns: readonly Column<JobView>[] = [
+  { title: 'ID', text: ({ id }) => id },
+  { title: 'STATUS', text: ({ status }) => status },
+  { title: 'CONFIG', text: ({ config_name: name }) => name },
+  { title: 'WORKER', text: ({ worker_name: name, worker_id: id }) => name ?? id ?? '-' },
+  { title: 'TRY', text: ({ attempt, max_attempts: most }) => `${attempt}/${most}` },
+  { title: 'PRIORITY', text: ({ priority }) => String(priority) },
+  { title: 'SUBMITTED', text: ({ queued_at: at }) => `${at.slice(0, 16)}Z` },
+  { title: 'WHAT', text: job => situation(job) },
+];
+
+/** How far it is, or why it is not. */
+export function situation(job: JobView): string {
+  switch (job.status) {
+    case 'pending':
+      return job.reason ?? '';
+    case 'recovering':
+    case 'cancelling':
+      return job.hold === null ? '' : holdText(job.hold);
+    case 'failed':
+      return [job.cause, plainLines(job.error_message ?? '').findLast(line => line !== '')]
+        .filter(part => part !== null && part !== undefined)
+        .join(': ');
+    case 'dispatched':
+    case 'starting':
+    case 'running':
+      return job.progress === null ? '' : progressText(job.progress);
+    case 'completed':
+    case 'cancelled':
+      return job.error_message ?? '';
+  }
+}
+
+function holdText({ kind, since, until, releasable }: Hold): string {
+  const what =
+    kind === 'silent'
+      ? `its worker is silent since ${since}, and may still train`
+      : `asked to stop at ${since}, not confirmed yet`;
+  const next = until === null ? '' : `; given up at ${until}`;
+  return `${what}${next}${releasable ? '; "trainyard jobs release" waits no longer' : ''}`;
+}
+
+function progressText({ percent, step, total_steps: total, loss, eta_s: eta }: Progress): string {
+  const parts = [
+    percent === undefined ? null : `${Math.round(percent)} %`,
+    step === undefined ? null : `step ${step}${total === undefined ? '' : `/${total}`}`,
+    loss === undefined ? null : `loss ${loss.toPrecision(3)}`,
+    eta === undefined ? null : `${duration(eta)} left`,
+  ];
+  return parts.filter(part => part !== null).join('  ');
+}
+
+export const jobFacts = (job: JobView): readonly Fact[] => [
+  ['Job', job.id],
+  ['Status', job.status],
+  ['Config', job.config_name],
+  ['Now', situation(job) === '' || job.status === 'failed' ? null : situation(job)],
+  ['Cause', job.cause],
+  ['Message', job.status === 'completed' ? null : job.error_message],
+  ['Worker', job.worker_id === null ? null : `${job.worker_name ?? ''} (${job.worker_id})`.trim()],
+  ['Attempt', `${job.attempt} of ${job.max_attempts}`],
+  ['Priority', `${job.priority} (${job.priority_name})`],
+  ['Position', job.position === null ? null : String(job.position)],
+  ['Wants', wants(job)],
+  ['Submitted', job.queued_at],
+  ['Started', job.started_at],
+  ['Ended', job.completed_at],
+];
+
+export const detailFacts = (job: JobDetail): readonly Fact[] => [
+  ...jobFacts(job),
+  ['Attempts', job.attempts.map(attemptText).join('\n') || null],
+];
+
+function wants({ target, gpu_count: gpus, worker_labels: labels, timeout_s: limit }: JobView): string | null {
+  const parts = [
+    target === 'auto' ? null : `target ${target}`,
+    gpus === 0 ? null : `${gpus} GPU${gpus === 1 ? '' : 's'}`,
+    ...Object.entries(labels).map(([key, pattern]) => `${key}=${pattern}`),
+    limit === null ? null : `at most ${duration(limit)}`,
+  ];
+  return parts.filter(part => part !== null).join(', ') || null;
+}
+
+function attemptText(attempt: AttemptView): string {
+  const { attempt: number, worker_name: name, worker_id: id, outcome, cause, ended_at: ended } = attempt;
+  const exit = attempt.exit_code === null ? attempt.signal : `exit code ${attempt.exit_code}`;
+  const why = [cause, exit].filter(part => part !== null).join(', ');
+  const times = `${attempt.offered_at} to ${ended ?? 'now'}`;
+  return `${number}  ${name ?? id}  ${times}  ${outcome ?? 'lives'}${why === '' ? '' : ` (${why})`}`;
+}

@@ -1,0 +1,97 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { UiEvent } from '../../protocol/events.ts';
+import { FeedRefused, openEvents } from './event-feed.ts';
+import { CommandEnd, exitCodes, failureOf, reasonOf } from './failure.ts';
+import type { Remote } from './remote.ts';
+
+/**
+ * What is done with one stream of events: looks at how things are, goes on from there, and answers with what was waited
+ * for; null when the stream ended before that.
+ */
+export type Session<T> = (events: AsyncIterable<UiEvent>) => Promise<T | null>;
+
+const pausesMs = [500, 1_000, 2_000, 4_000, 8_000] as const;
+
+/**
+ * Holds sessions, each on a stream that goes on where the last one ended, until one of them has an answer. A way that
+ * breaks and an orchestrator that starts anew are waited for; a refusal ends the command. `after` is the number of the
+ * last event that is known already; null to begin with what comes next.
+ */
+export async function live<T>(remote: Remote, session: Session<T>, after: number | null = null): Promise<T> {
+  const feed: Feed = { after, isLost: false, failures: 0 };
+  for (;;) {
+    try {
+      const result = await hold(remote, session, feed);
+      if (result !== null) return result;
+      throw new FeedLost('it ended the event stream');
+    } catch (cause) {
+      const reason = lossReason(cause);
+      if (!feed.isLost) tell(remote, `Lost ${remote.connection().url}: ${reason}. Trying again`);
+      feed.isLost = true;
+    }
+    await pause(pausesMs[Math.min(feed.failures, pausesMs.length - 1)]);
+    feed.failures += 1;
+    remote.locate();
+  }
+}
+
+interface Feed {
+  after: number | null;
+  isLost: boolean;
+  /** In a row. */
+  failures: number;
+}
+
+class FeedLost extends Error {
+  override readonly name = 'FeedLost';
+}
+
+async function hold<T>(remote: Remote, session: Session<T>, feed: Feed): Promise<T | null> {
+  const over = new AbortController();
+  try {
+    const { url, token } = remote.connection();
+    return await session(numbered(await open(url, token, over.signal, feed), remote, feed));
+  } finally {
+    over.abort();
+  }
+}
+
+async function open(url: string, token: string, signal: AbortSignal, { after }: Feed) {
+  try {
+    return await openEvents({ url, token, signal, after });
+  } catch (cause) {
+    if (cause instanceof FeedRefused) throw new CommandEnd(failureOf(cause.failure, url));
+    throw new FeedLost(reasonOf(cause), { cause });
+  }
+}
+
+async function* numbered(
+  events: AsyncIterable<UiEvent>,
+  remote: Remote,
+  feed: Feed,
+): AsyncGenerator<UiEvent> {
+  if (feed.isLost) tell(remote, `Connected to ${remote.connection().url} again`);
+  feed.isLost = false;
+  feed.failures = 0;
+  try {
+    for await (const event of events) {
+      feed.after = event.seq;
+      yield event;
+    }
+  } catch (cause) {
+    throw new FeedLost('the connection broke', { cause });
+  }
+}
+
+/** On a line of its own, though a bar may stand on the one where the cursor is. */
+function tell({ terminal }: Remote, message: string): void {
+  terminal.err(`${terminal.errScreen() === null ? '' : '\r\u001b[2K'}${message}\n`);
+}
+
+/** Throws what is no loss of the way. */
+function lossReason(cause: unknown): string {
+  if (cause instanceof FeedLost) return cause.message;
+  if (cause instanceof CommandEnd && cause.failure.code === exitCodes.unreachable)
+    return cause.failure.message;
+  throw cause;
+}

@@ -1,0 +1,64 @@
+import type { Call } from '../../protocol/call.ts';
+import { type CallFailure, type CallInput, createClient, type ValueOf } from '../../protocol/client.ts';
+import type { Flags } from '../config.ts';
+import { type Connection, findConnection } from './connection.ts';
+import { CommandEnd, exitCodes, fail, failureOf } from './failure.ts';
+import { isOn } from './flags.ts';
+import type { CliTerminal, Invocation } from './invocation.ts';
+
+/** An orchestrator as a command sees it. What fails ends the command, with a message and an exit code. */
+export interface Remote {
+  readonly flags: Flags;
+  readonly terminal: CliTerminal;
+  readonly connection: () => Connection;
+  /** Looks again where the orchestrator of this machine is: one that was started anew may listen elsewhere. */
+  locate(): void;
+  ask<C extends Call>(row: C, input?: CallInput<C>): Promise<ValueOf<C>>;
+  /** Ends the command unless the person at the terminal agrees. Nobody is asked where there is none, or with `--yes`. */
+  confirm(question: string): Promise<void>;
+}
+
+const defaultTimeoutMs = 30_000;
+
+/** Throws `CommandEnd` when the flags and their surroundings name no orchestrator, or no token for it. */
+export function openRemote(
+  flags: Flags,
+  { env, terminal }: Pick<Invocation, 'env' | 'terminal'>,
+  timeoutMs = defaultTimeoutMs,
+): Remote {
+  const first = findConnection(flags, env);
+  if (!first.ok) throw new CommandEnd(first.failure);
+  let connection = first.value;
+  return {
+    flags,
+    terminal,
+    connection: () => connection,
+    locate() {
+      const again = findConnection(flags, env);
+      if (again.ok) connection = again.value;
+    },
+    async ask(row, input) {
+      const { url, token } = connection;
+      const headers = { authorization: `Bearer ${token}` };
+      const result = await createClient({ baseUrl: url, headers: () => headers, timeoutMs }).call(row, input);
+      if (result.ok) return result.value;
+      const { code, message } = failureOf(result.failure, url);
+      return fail(code, message + (row.method === 'GET' ? '' : doubtAfter(result.failure)));
+    },
+    async confirm(question) {
+      if (isOn(flags, 'yes') || terminal.ask === null) return;
+      const answer = await terminal.ask(`${question} [y/N] `);
+      if (!/^y(es)?$/i.test(answer?.trim() ?? '')) fail(exitCodes.failed, 'Nothing was changed');
+    },
+  };
+}
+
+/** Of a change without an answer nobody knows whether it was made. */
+function doubtAfter(failure: CallFailure): string {
+  if (failure.kind !== 'unreachable') return '';
+  for (let error = failure.cause; error instanceof Error; error = error.cause) {
+    if ('code' in error && /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH)$/.test(String(error.code)))
+      return '';
+  }
+  return '.\nWhat was asked for may have been done all the same: look before you ask again';
+}

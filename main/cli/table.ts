@@ -1,0 +1,62 @@
+import stringWidth from 'string-width';
+
+export interface Column<T> {
+  readonly title: string;
+  readonly text: (row: T) => string;
+}
+
+/** A name and its value; null for what there is nothing to say of. */
+export type Fact = readonly [name: string, value: string | null];
+
+const gap = '  ';
+/** They would move the cursor, or turn the text around: what machines say is not trusted with that. */
+const unseen = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
+
+/** As one line that a screen shows as it is. */
+export const plain = (text: string): string => text.replaceAll(unseen, ' ').trim();
+
+/** The same for text of several lines. */
+export const plainLines = (text: string): readonly string[] => text.split(/\r\n|\r|\n/).map(plain);
+
+/** The titles and a line for each row. `width`: of the screen; null for none, where nothing is cut. */
+export function tableLines<T>(
+  rows: readonly T[],
+  columns: readonly Column<T>[],
+  width: number | null,
+): readonly string[] {
+  const cells = [
+    columns.map(({ title }) => title),
+    ...rows.map(row => columns.map(({ text }) => plain(text(row)))),
+  ];
+  const widths = columns.map((_, at) => cells.reduce((most, line) => Math.max(most, widthOf(line[at])), 0));
+  return cells.map(line =>
+    cutLine(line.map((cell, at) => padded(cell, widths[at] ?? 0)).join(gap), width).trimEnd(),
+  );
+}
+
+/** One fact a line, values below each other. */
+export function factLines(facts: readonly Fact[]): readonly string[] {
+  const shown = facts.filter(([, value]) => value !== null);
+  const widest = shown.reduce((most, [name]) => Math.max(most, widthOf(name)), 0);
+  return shown.flatMap(([name, value]) =>
+    plainLines(value ?? '').map((line, at) => `${padded(at === 0 ? name : '', widest)}${gap}${line}`),
+  );
+}
+
+const widthOf = (text = ''): number => stringWidth(text);
+
+const padded = (text: string, width: number): string =>
+  text + ' '.repeat(Math.max(0, width - stringWidth(text)));
+
+/** A line that wraps makes a table unreadable. */
+export function cutLine(line: string, width: number | null): string {
+  if (width === null || stringWidth(line) <= width) return line;
+  let shown = '';
+  let room = width - 1;
+  for (const { segment } of new Intl.Segmenter().segment(line)) {
+    room -= stringWidth(segment);
+    if (room < 0) break;
+    shown += segment;
+  }
+  return `${shown}…`;
+}

@@ -1,0 +1,49 @@
+import { createInterface } from 'node:readline/promises';
+import { WriteStream } from 'node:tty';
+import type { CliTerminal, Screen } from './invocation.ts';
+
+/** The terminal of this process, or whatever its streams were pointed at. */
+export function processTerminal(env: Readonly<Record<string, string | undefined>>): CliTerminal {
+  const { stdin, stdout, stderr } = process;
+  const isSimple = env['TERM'] === 'dumb';
+  const screenOf = (stream: NodeJS.WriteStream) => (): Screen | null =>
+    stream instanceof WriteStream && !isSimple
+      ? { columns: stream.columns || 80, rows: stream.rows || 24 }
+      : null;
+  return {
+    out: text => void stdout.write(text),
+    err: text => void stderr.write(text),
+    outScreen: screenOf(stdout),
+    errScreen: screenOf(stderr),
+    ask: stdin.isTTY && stderr.isTTY ? askPerson : null,
+  };
+}
+
+async function askPerson(question: string): Promise<string | null> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const closed = new Promise<null>(resolve => {
+    lines.once('close', () => resolve(null));
+  });
+  // The terminal gives Ctrl-C to the reader of lines, which else would keep it to itself. To end by the signal and not by
+  // an exit code is what makes a shell stop its loop, too; it says 130 then.
+  lines.once('SIGINT', () => {
+    lines.close();
+    process.stderr.write('\n');
+    process.kill(process.pid, 'SIGINT');
+  });
+  try {
+    const answer = await Promise.race([lines.question(question), closed]);
+    if (answer === null) process.stderr.write('\n');
+    return answer;
+  } finally {
+    lines.close();
+  }
+}
+
+/** Calls `act` when what reads a stream has gone; every other failure of it ends the program. */
+export function onceClosed(stream: NodeJS.WriteStream, act: () => void): void {
+  stream.on('error', (cause: NodeJS.ErrnoException) => {
+    if (cause.code !== 'EPIPE') throw cause;
+    act();
+  });
+}

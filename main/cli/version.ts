@@ -1,0 +1,43 @@
+import { Command } from 'commander';
+import { systemApi } from '../../protocol/admin-api.ts';
+import { createClient } from '../../protocol/client.ts';
+import { version } from '../../protocol/version.ts';
+import { findUrl } from './connection.ts';
+import { failureOf } from './failure.ts';
+import { flagsOf } from './flags.ts';
+import type { Invocation } from './invocation.ts';
+import { printOne } from './output.ts';
+import { withConnection, withOutput } from './remote-command.ts';
+
+const patienceMs = 2_000;
+
+/** Which version this is; and which the orchestrator is, when it can be reached. Needs no token. */
+export function versionCommand({ env, terminal }: Invocation): Command {
+  const command = new Command('version').description('Say which version this is, and which the orchestrator');
+  return withConnection(withOutput(command)).action(async () => {
+    const flags = flagsOf(command);
+    const url = findUrl(flags, env);
+    const found = url.ok ? await askVersion(url.value) : { version: null, why: 'none was found' };
+    const server = url.ok ? url.value : null;
+    printOne(
+      { terminal, flags },
+      {
+        answer: { version, node: process.version, server_url: server, server_version: found.version },
+        facts: [
+          ['Trainyard', `${version} on Node ${process.version}`],
+          ['Orchestrator', found.version === null ? found.why : `${found.version} at ${server}`],
+        ],
+      },
+    );
+  });
+}
+
+async function askVersion(
+  baseUrl: string,
+): Promise<{ readonly version: string | null; readonly why: string }> {
+  const client = createClient({ baseUrl, headers: () => ({}), timeoutMs: patienceMs });
+  const result = await client.call(systemApi.version);
+  return result.ok
+    ? { version: result.value.version, why: '' }
+    : { version: null, why: failureOf(result.failure, baseUrl).message };
+}

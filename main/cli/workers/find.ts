@@ -1,0 +1,23 @@
+import type { Command } from 'commander';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { choose } from '../choose.ts';
+import { CommandEnd } from '../failure.ts';
+import { printOne } from '../output.ts';
+import type { Remote } from '../remote.ts';
+import { workerFacts } from './text.ts';
+
+/** Takes one worker. Completion knows it by the name of the argument. */
+export const takesWorker = (command: Command): Command =>
+  command.argument('<worker>', 'its name, its id, or the beginning of its id');
+
+/** The worker that a person means. */
+export async function findWorker({ ask }: Remote, word = ''): Promise<WorkerView> {
+  const { workers } = await ask(workersApi.list);
+  const choice = choose(word, workers, { what: 'worker', called: worker => worker });
+  if (choice.ok) return choice.value;
+  throw new CommandEnd(choice.failure);
+}
+
+export const showWorker = (remote: Remote, worker: WorkerView): void =>
+  printOne(remote, { answer: worker, facts: workerFacts(worker) });

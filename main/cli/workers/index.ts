@@ -1,0 +1,21 @@
+import type { RemoteSpec } from '../remote-command.ts';
+import { create } from './create.ts';
+import { remove } from './delete.ts';
+import { drain, undrain, unquarantine } from './drain.ts';
+import { get } from './get.ts';
+import { list } from './list.ts';
+import { rotate } from './rotate.ts';
+import { watch } from './watch.ts';
+
+/** `trainyard workers ...`, in the order of the help. */
+export const workerCommands: readonly RemoteSpec[] = [
+  list,
+  get,
+  create,
+  drain,
+  undrain,
+  unquarantine,
+  rotate,
+  remove,
+  watch,
+];

@@ -1,0 +1,52 @@
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { duration } from '../progress-bar.ts';
+import type { Column, Fact } from '../table.ts';
+
+export const workerColumns: readonly Column<WorkerView>[] = [
+  { title: 'NAME', text: ({ name }) => name },
+  { title: 'ID', text: ({ id }) => id },
+  { title: 'STATUS', text: worker => workerStatus(worker) },
+  { title: 'GPUS', text: worker => gpusOf(worker) },
+  { title: 'JOB', text: ({ current_job_id: id }) => id ?? '-' },
+  { title: 'SEEN', text: worker => seen(worker) },
+  { title: 'LABELS', text: ({ labels }) => labelPairs(labels).join(' ') },
+];
+
+export const workerFacts = (worker: WorkerView): readonly Fact[] => [
+  ['Name', worker.name],
+  ['Id', worker.id],
+  ['Status', workerStatus(worker)],
+  ['Type', worker.worker_type],
+  ['GPUs', gpusOf(worker)],
+  ['Job', worker.current_job_id],
+  ['Seen', seen(worker)],
+  ['Host', worker.host],
+  ['Agent', worker.agent_version],
+  ['Drained', worker.drain && `${worker.drain.since} by ${worker.drain.by}${because(worker.drain.reason)}`],
+  ['Stops its job', worker.drain?.deadline ?? null],
+  ['Quarantined', worker.quarantine && `${worker.quarantine.since}${because(worker.quarantine.reason)}`],
+  [
+    'Duplicate',
+    worker.duplicate && `${worker.duplicate.host ?? 'another machine'} tried at ${worker.duplicate.at}`,
+  ],
+  ['Labels', labelPairs(worker.labels).join('\n') || null],
+];
+
+/** With the reason where the word does not say it. */
+export function workerStatus({ status, status_reason: reason, quarantine }: WorkerView): string {
+  const why = quarantine === null ? reason : 'quarantined';
+  return why === null || why === status ? status : `${status} (${why.replaceAll('_', ' ')})`;
+}
+
+const gpusOf = ({ gpu_count: count, gpu_name: name, gpu_vram_gb: vram }: WorkerView): string =>
+  count === 0 ? '-' : `${count} x ${name ?? 'GPU'}${vram === null ? '' : ` ${vram} GB`}`;
+
+const seen = ({ last_contact_age_s: age, registered_at: registered }: WorkerView): string => {
+  if (age !== null) return `${duration(age)} ago`;
+  return registered === null ? 'never' : 'not since the orchestrator started';
+};
+
+const because = (reason: string | null): string => (reason === null ? '' : `: ${reason}`);
+
+const labelPairs = (labels: WorkerView['labels']): readonly string[] =>
+  Object.entries(labels).map(([key, value]) => `${key}=${value}`);

@@ -1,0 +1,29 @@
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { runTrainyard } from '../support/cli.ts';
+import { startTestServer } from '../support/server.ts';
+
+test('audit list says who did what; audit verify finds the row that was changed', async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const audit = (...args: readonly string[]) =>
+    runTrainyard(['audit', ...args, '--data-dir', server.dataDir]);
+  const { id } = await server.createWorker({ name: 'rig-1' });
+  await server.createWorker({ name: 'rig-2' });
+  const fields = await audit('list', '--type', 'worker.created', '-o', 'actor_id,event_type,target_id');
+  expect(fields.out.split('\n').slice(0, -1)).toHaveLength(2);
+  const one = await audit('list', '--target', id);
+  expect(one.out).toMatch(new RegExp(`^SEQ +AT.*\n\\d+ +\\S+Z +admin +worker\\.created +${id} +\\{.*\\}\n$`));
+  expect((await audit('list', '--limit', '1', '--offset', '1', '--json')).out).toContain(id);
+  expect(await audit('list', '--type', 'weather')).toMatchObject({ out: '', err: 'There is no such row\n' });
+  expect(await audit('verify')).toMatchObject({ code: 0, out: expect.stringContaining('whole'), err: '' });
+
+  const db = new Database(join(server.dataDir, 'trainyard.db'));
+  db.exec('DROP TRIGGER audit_rows_stay');
+  db.prepare("UPDATE audit SET details = '{}' WHERE target_id = ?").run(id);
+  db.close();
+  const broken = await audit('verify', '-o', 'valid');
+  expect(broken).toMatchObject({ code: 1, out: 'false\n' });
+  expect(broken.err).toMatch(/^The audit trail is broken at row \d+: .*backup/);
+});

@@ -1,0 +1,109 @@
+/** The scripts of `trainyard completion` in the shells that they are for; a shell that is not installed is skipped. */
+import { execFile, spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { root, temporaryFolder } from '../support/processes.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const isThere = (shell: string): boolean => spawnSync(shell, ['-c', 'exit 0']).status === 0;
+
+let server: TestServer;
+const bin = temporaryFolder();
+beforeAll(async () => {
+  server = await startTestServer();
+  await server.createWorker({ name: 'rig-1' });
+  await server.createWorker({ name: 'big rig' });
+  const program = join(bin, 'trainyard');
+  writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'main/cli.ts')}' "$@"\n`);
+  chmodSync(program, 0o755);
+  mkdirSync(join(bin, 'rigs'));
+  writeFileSync(join(bin, 'my config.json'), '{}');
+});
+afterAll(() => server.close());
+
+/** What a shell prints that runs a script with `trainyard` on its path. */
+async function run(shell: string, script: string): Promise<readonly string[]> {
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}`, HOME: bin };
+  const { stdout, stderr } = await promisify(execFile)(shell, ['-c', script], { env, cwd: bin });
+  expect(stderr).toBe('');
+  return stdout.trimEnd().split('\n');
+}
+
+/** As Readline has taken the line apart; the last word is being typed. */
+const typed = (...words: readonly string[]): string =>
+  `COMP_WORDS=(trainyard ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; ` +
+  `_trainyard trainyard; printf '[%s]' "\${COMPREPLY[@]}"; echo`;
+
+/** What stands in brackets, in the order of the alphabet. */
+const words = (line: string): readonly string[] =>
+  line.startsWith('[') ? line.slice(1, -1).split('][').toSorted() : [line];
+
+describe.skipIf(!isThere('bash'))('bash', () => {
+  test('completes commands, names of workers, choices and files', async () => {
+    const folder = ['--data-dir', server.dataDir];
+    const lines = await run(
+      'bash',
+      [
+        'source <(trainyard completion bash); complete -p trainyard',
+        typed('workers', 'drain', ...folder, ''),
+        typed('workers', 'drain', ...folder, 'big\\ r'),
+        typed('workers', 'create', 'x', '--type', '=', 'e'),
+        typed('jobs', 'submit', 'my'),
+        typed('server', '--data-dir', 'ri'),
+      ].join('\n'),
+    );
+    expect(lines.map(words)).toEqual([
+      ['complete -F _trainyard trainyard'],
+      ['big\\ rig', 'rig-1'],
+      ['big\\ rig'],
+      ['ephemeral'],
+      ['my config.json'],
+      ['rigs'],
+    ]);
+  });
+
+  test('is silent when there is no orchestrator', async () => {
+    const lines = await run(
+      'bash',
+      `source <(trainyard completion bash)\n${typed('workers', 'get', '--data-dir', '/nonexistent', '')}`,
+    );
+    expect(lines).toEqual(['[]']);
+  });
+});
+
+describe.skipIf(!isThere('zsh'))('zsh', () => {
+  test('takes the script, and completes with it on a terminal', async () => {
+    const lines = await run(
+      'zsh',
+      `zmodload zsh/zpty
+       zpty shell 'PS1= TERM=dumb zsh -f -i'
+       zpty -w shell 'autoload -Uz compinit; compinit -D; source <(trainyard completion zsh); print REA""DY'
+       zpty -r shell text '*READY*'
+       zpty -w -n shell $'trainyard workers get --data-dir ${server.dataDir} rig\\t--js\\t; print DO""NE\\n'
+       zpty -r shell text '*DONE*'
+       print -r -- $text
+       zpty -d shell`,
+    );
+    // Neither `rig` nor `--js` means anything as it was typed.
+    expect(lines.join('\n')).toMatch(/"name": "rig-1".*DONE/s);
+  });
+});
+
+describe.skipIf(!isThere('fish'))('fish', () => {
+  test('completes commands and names of workers, and says what they are', async () => {
+    const lines = await run(
+      'fish',
+      `trainyard completion fish | source
+       complete -C 'trainyard workers unq'
+       complete -C 'trainyard workers drain --data-dir ${server.dataDir} rig'
+       complete -C 'trainyard jobs submit my'`,
+    );
+    expect(lines).toEqual([
+      'unquarantine\tGive a quarantined worker jobs again',
+      expect.stringMatching(/^rig-1\tw_\w+ {2}connecting/),
+      'my config.json',
+    ]);
+  });
+});

@@ -1,0 +1,97 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { version } from '../../protocol/version.ts';
+import { runTrainyard } from '../support/cli.ts';
+import { startServer, temporaryFolder } from '../support/processes.ts';
+import { startTestServer } from '../support/server.ts';
+
+interface Found {
+  readonly what: string;
+  readonly result: string;
+  readonly detail: string;
+}
+
+async function doctor(dataDir: string, ...args: readonly string[]) {
+  const { code, out, err } = await runTrainyard(['doctor', '--data-dir', dataDir, '--json', ...args]);
+  expect(err).toBe('');
+  const checks = JSON.parse(out) as readonly Found[];
+  return {
+    code,
+    results: Object.fromEntries(checks.map(({ what, result }) => [what, result])),
+    about: (what: string) => checks.find(check => check.what === what)?.detail,
+  };
+}
+
+test('all is well with an orchestrator that runs; each fault is found by itself', async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const { dataDir } = server;
+  const well = {
+    'Data folder': 'ok',
+    Disk: 'ok',
+    Lock: 'ok',
+    Database: 'ok',
+    Orchestrator: 'ok',
+    Token: 'ok',
+  };
+  expect(await doctor(dataDir)).toMatchObject({ code: 0, results: well });
+  const file = join(temporaryFolder(), 'token');
+  writeFileSync(file, 'ta_wrong', { mode: 0o600 });
+  const stranger = await doctor(dataDir, '--token-file', file);
+  expect(stranger).toMatchObject({ code: 1, results: { ...well, Token: 'failed' } });
+  expect(stranger.about('Token')).toContain('Invalid token');
+  chmodSync(join(dataDir, 'audit-key'), 0o644);
+  const open = await doctor(dataDir);
+  expect(open).toMatchObject({ code: 1, results: { ...well, 'Data folder': 'failed' } });
+  expect(open.about('Data folder')).toContain(`chmod 600 ${join(dataDir, 'audit-key')}`);
+  chmodSync(dataDir, 0o770);
+  expect((await doctor(dataDir)).about('Data folder')).toContain(`chmod go-w ${dataDir}`);
+});
+
+test('of one that was killed it says so, and whether its database is whole', async () => {
+  const server = await startServer();
+  server.kill('SIGKILL');
+  await server.exited;
+  const { dataDir } = server;
+  const killed = await doctor(dataDir);
+  expect(killed).toMatchObject({
+    code: 1,
+    results: { Lock: 'ok', Database: 'ok', Orchestrator: 'failed', Token: 'skipped' },
+  });
+  expect(killed.about('Orchestrator')).toMatch(/Connection refused\. Check that the orchestrator runs/);
+  writeFileSync(join(dataDir, 'trainyard.db'), 'something else');
+  const torn = await doctor(dataDir);
+  expect(torn.results).toMatchObject({ Database: 'failed' });
+  expect(torn.about('Database')).toContain('the next start puts the last backup in its place');
+});
+
+test('an orchestrator that can not say where it listens runs all the same, and logs that', async () => {
+  const dataDir = temporaryFolder();
+  // In the way of the file, as a full disk would be.
+  mkdirSync(join(dataDir, 'url.new'));
+  const server = await startServer([], dataDir);
+  onTestFinished(() => server.kill('SIGKILL'));
+  await server.said(/"event":"server\.not_announced"/);
+  const { code, err } = await runTrainyard(['workers', 'list', '--data-dir', dataDir]);
+  expect([code, err]).toEqual([6, expect.stringContaining('say with --url where it is')]);
+  server.kill('SIGTERM');
+  expect(await server.exited).toEqual({ code: 0, signal: null });
+});
+
+test('a machine without an orchestrator has nothing to look at, and is told what to do', async () => {
+  const none = await doctor('/nonexistent/folder');
+  expect(none).toMatchObject({ code: 1, results: { 'Data folder': 'skipped', Token: 'skipped' } });
+  expect(none.about('Orchestrator')).toContain('start one with "trainyard server"');
+});
+
+test('version names the orchestrator when it can be reached, and is well without', async () => {
+  const server = await startTestServer();
+  const both = await runTrainyard(['version', '--url', server.url, '--json']);
+  await server.close();
+  expect(both).toMatchObject({ code: 0, err: '' });
+  expect(JSON.parse(both.out)).toMatchObject({ version, server_version: version, server_url: server.url });
+  const alone = await runTrainyard(['version', '--url', server.url]);
+  expect(alone.code).toBe(0);
+  expect(alone.out).toMatch(/^Trainyard +\S+ on Node v.*\nOrchestrator +.*Connection refused/);
+});

@@ -1,0 +1,99 @@
+/** The stream of events as the command line reads it, from a server that misbehaves at will. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { openEvents } from '../../main/cli/event-feed.ts';
+import { runTrainyard } from '../support/cli.ts';
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+
+/** Answers each call for the stream with the next of `streams`, and every list as empty. */
+async function startStub(...streams: readonly Answer[]) {
+  const rest = [...streams];
+  const server = createServer((request, response) => {
+    if (request.url !== '/api/events') {
+      response.end(JSON.stringify({ workers: [], total: 0, as_of_seq: 7 }));
+      return;
+    }
+    rest.shift()?.(response, request);
+  });
+  await new Promise<void>(resolve => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, token: 'ta_x' };
+}
+
+const refuse: Answer = response =>
+  response.writeHead(401, { 'content-type': 'application/problem+json' }).end(
+    JSON.stringify({
+      type: 'x',
+      title: 'x',
+      status: 401,
+      code: 'token_invalid',
+      detail: 'No more of that',
+    }),
+  );
+
+const event = (seq: number) => ({ seq, at: '2026-01-02T03:04:05.678Z', kind: 'reset' });
+const frame = (data: unknown): string => `id: 1\ndata: ${JSON.stringify(data)}\n\n`;
+
+test('goes on after the last event that came, is patient with gaps, and ends when it is refused', async () => {
+  const asked: (string | undefined)[] = [];
+  const note = ({ headers }: IncomingMessage) => {
+    const id = headers['last-event-id'];
+    asked.push(Array.isArray(id) ? id.join(',') : id);
+  };
+  const { url, token } = await startStub(
+    (response, request) => {
+      note(request);
+      // An event of a later version, one in two pieces, and then the line is cut.
+      const whole = `: open\n\n${frame({ seq: 8, kind: 'weather' })}${frame(event(9))}`;
+      response.write(whole.slice(0, -30));
+      // What is written at once is read at once.
+      setTimeout(() => response.write(whole.slice(-30), () => response.destroy()), 100);
+    },
+    (response, request) => {
+      note(request);
+      refuse(response, request);
+    },
+  );
+  const run = await runTrainyard(['workers', 'watch', '--url', url], { env: { ADMIN_TOKEN: token } });
+  expect(asked).toEqual(['7', '9']);
+  expect(run).toMatchObject({ code: 3, out: '' });
+  expect(run.err).toBe(
+    `Watching ${url}; Ctrl-C ends it\nSome events were missed\nLost ${url}: the connection broke. Trying again\n` +
+      'No more of that\n',
+  );
+});
+
+test('a stream that carries nothing any more is given up', async () => {
+  const address = await startStub(response => void response.write(`: open\n\n${frame(event(1))}`));
+  const events = await openEvents({ ...address, silenceMs: 300 });
+  expect((await events.next()).value).toEqual(event(1));
+  await expect(events.next()).rejects.toThrow('nothing has come for too long');
+});
+
+test('a stream that carries but signs of life is not', async () => {
+  const address = await startStub(response => {
+    let beats = 0;
+    const timer = setInterval(() => {
+      beats += 1;
+      response.write(beats < 8 ? ': ping\n\n' : frame(event(1)));
+      if (beats === 8) clearInterval(timer);
+    }, 250);
+    response.on('close', () => clearInterval(timer));
+  });
+  const events = await openEvents({ ...address, silenceMs: 1_500 });
+  expect((await events.next()).value).toEqual(event(1));
+  await events.return();
+});
+
+test('what is no stream at all is not read as one', async () => {
+  const address = await startStub(response => response.writeHead(502).end('<html>'));
+  await expect(openEvents(address)).rejects.toThrow(`${address.url} refused the event stream: 502`);
+});

@@ -1,0 +1,242 @@
+/** `trainyard jobs ...`: in this process where that is enough, as programs of their own where signals and pipes matter. */
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { JobDetail } from '../../protocol/job.ts';
+import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
+import {
+  type Program,
+  root,
+  startServer,
+  startWorker,
+  temporaryFolder,
+  trainyard,
+} from '../support/processes.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+/** The path of a config that trains nothing for so long. */
+function selftest(seconds: number): string {
+  const path = join(temporaryFolder(), 'try.json');
+  writeFileSync(path, JSON.stringify({ trainer: 'selftest', seconds }));
+  return path;
+}
+
+const ended = <P extends Program>(program: P): P => {
+  onTestFinished(() => program.kill('SIGKILL'));
+  return program;
+};
+
+describe('without a worker', () => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await startTestServer();
+    server.config('digits', { steps: 3 });
+  });
+  afterAll(() => server.close());
+  const jobs = (args: readonly string[], options?: CliOptions): Promise<CliRun> =>
+    runTrainyard(['jobs', ...args, '--data-dir', server.dataDir], options);
+
+  test('a job is submitted, found by whatever it is called, and cancelled', async () => {
+    const options = ['--label', 'gpu=a100*', '--gpus', '2', '--vram', '23.5', '--accelerator', 'CUDA'];
+    const more = ['--priority', 'urgent', '--max-retries', '1', '--retry-on', 'timeout,trainer_exit'];
+    const run = await jobs([
+      'submit',
+      'digits',
+      ...options,
+      ...more,
+      '--timeout',
+      '2h',
+      '--target',
+      'worker',
+    ]);
+    expect(run).toMatchObject({ code: 0, err: '' });
+    const [, id = ''] = /^Job +(j_\w+)\nWaits +1 in the queue: No idle workers/.exec(run.out) ?? [];
+    for (const word of [id, id.slice(0, 8), 'digits']) {
+      const job = JSON.parse((await jobs(['get', word, '--json'])).out) as JobDetail;
+      expect(job).toMatchObject({
+        id,
+        config_name: 'digits',
+        status: 'pending',
+        target: 'worker',
+        worker_labels: { gpu: 'a100*' },
+        gpu_count: 2,
+        priority: 30,
+        max_attempts: 2,
+        retry_on: ['timeout', 'trainer_exit'],
+        timeout_s: 7_200,
+        attempts: [],
+      });
+    }
+    expect((await jobs(['list', '--active', '-o', 'id,priority_name'])).out).toBe(`${id}\turgent\n`);
+    // Nothing is lost by it: nobody is asked.
+    expect(await jobs(['cancel', 'digits'], { answer: 'n' })).toMatchObject({ code: 0, questions: [] });
+    expect((await jobs(['get', id])).out).toMatch(/^Job +j_\w+\nStatus +cancelled\n/);
+    expect((await jobs(['cancel', 'digits'])).code).toBe(4);
+    expect((await jobs(['list', '--status', 'cancelled', '-o', 'id'])).out).toBe(`${id}\n`);
+    expect(await jobs(['list', '--active'])).toMatchObject({ out: '', err: 'There is no such job\n' });
+  });
+
+  test('a config is sent along from here', async () => {
+    const run = await jobs(['submit', selftest(1), '-o', 'job_id', '--label', 'gpu=none']);
+    const job = JSON.parse((await jobs(['get', run.out.trim(), '--json'])).out) as JobDetail;
+    expect(job.config_name).toBe('try');
+    await jobs(['cancel', job.id]);
+  });
+
+  test('two jobs of one config are told apart by their ids', async () => {
+    for (let at = 0; at < 2; at += 1) await jobs(['submit', 'digits', '--label', 'gpu=none']);
+    const run = await jobs(['cancel', 'digits']);
+    expect(run).toMatchObject({ code: 2, out: '' });
+    expect(run.err).toMatch(/^"digits" may be any of digits \(j_\w+\), digits \(j_\w+\): give the id/);
+    for (const id of (await jobs(['list', '--active', '-o', 'id'])).out.trim().split('\n'))
+      await jobs(['cancel', id]);
+  });
+
+  test.each<[string, number, readonly string[], RegExp]>([
+    ['no such config', 4, ['submit', 'missing'], /no config missing.*\.\/NAME\.json/s],
+    ['a file that is not there', 2, ['submit', './missing.json'], /can not be read: ENOENT/],
+    ['no number', 2, ['submit', 'digits', '--gpus', 'two'], /whole number/],
+    [
+      'a priority that there is not',
+      2,
+      ['submit', 'digits', '--priority', 'asap'],
+      /low, normal, high, urgent, critical/,
+    ],
+    ['a priority too high', 2, ['submit', 'digits', '--priority', '51'], /0 to 50/],
+    [
+      'a cause that there is not',
+      2,
+      ['submit', 'digits', '--retry-on', 'rain'],
+      /no cause "rain".*worker_lost/,
+    ],
+    ['too many stars', 2, ['submit', 'digits', '--label', 'a=*b*c*d*'], /^--label: at most 3 "\*"/],
+    [
+      'a wish that there is not',
+      2,
+      ['submit', 'digits', '--on-lost-contact', 'panic'],
+      /--on-lost-contact .*continue, stop/,
+    ],
+    ['a target that is not here', 5, ['submit', 'digits', '--target', 'local'], /use target "worker"/],
+    ['no such job', 4, ['get', 'j_none'], /no job "j_none".*jobs list/],
+    ['a limit too high', 7, ['list', '--limit', '501'], /limit/],
+  ])('%s: exit code %i, and why', async (_what, code, args, message) => {
+    const run = await jobs(args);
+    expect(run).toMatchObject({ code, out: '' });
+    expect(run.err).toMatch(message);
+  });
+
+  test('a job that has ended can not be released: exit code 5', async () => {
+    const id = (await jobs(['submit', 'digits', '--label', 'gpu=none', '-o', 'job_id'])).out.trim();
+    await jobs(['cancel', id]);
+    expect(await jobs(['release', id, '--yes'])).toMatchObject({ code: 5, out: '' });
+  });
+
+  test('on a screen a watch is a table that is drawn over itself', async () => {
+    const id = await server.submit({ config_name: 'digits', worker_labels: { gpu: 'none' } });
+    let screen = '';
+    const drawn = (isThere: () => boolean) =>
+      new Promise<void>(resolve => {
+        look = () => isThere() && resolve();
+        look();
+      });
+    let look = (): unknown => undefined;
+    // Nothing but Ctrl-C ends a watch; here, what it waits for goes with the server.
+    void jobs(['watch'], {
+      screen: { columns: 60, rows: 10 },
+      onText(text) {
+        screen += text;
+        look();
+      },
+    });
+    const table = new RegExp(`0 on workers, 1 waiting\nID +STATUS.*\n${id} +pending`);
+    await drawn(() => table.test(screen));
+    await jobs(['cancel', id]);
+    await drawn(() => screen.includes('\r\u001b[3A\u001b[J0 on workers, 0 waiting\n'));
+    for (const line of screen.replaceAll('\u001b[J', '\n').split('\n'))
+      expect(line.length).toBeLessThanOrEqual(60);
+  });
+});
+
+describe('with a worker', () => {
+  test('--follow shows the way to the end, over a crash of the orchestrator; --wait tells a failure by its exit code', async () => {
+    const server = ended(await startServer());
+    const flags = ['--data-dir', server.dataDir];
+    const created = await runTrainyard(['workers', 'create', 'rig-1', '-o', 'token', ...flags]);
+    ended(
+      startWorker({
+        url: server.url,
+        token: created.out.trim(),
+        args: ['--persistent', '--trainer', 'no-such-trainer {config_path}'],
+      }),
+    );
+    const followed = ended(trainyard(['jobs', 'submit', selftest(4), '--follow', '-o', 'status', ...flags]));
+    await followed.said(/^Running on rig-1$/);
+    await followed.said(/ \d+ %  step \d+\/\d+/);
+    server.kill('SIGKILL');
+    await server.exited;
+    await followed.said(/^Lost http.*Trying again$/);
+    const again = ended(await startServer(['--port', new URL(server.url).port], server.dataDir));
+    expect(await followed.exited).toEqual({ code: 0, signal: null });
+    expect(followed.lines.at(-1)).toBe('completed');
+    expect(followed.lines.filter(line => line.startsWith('Lost'))).toHaveLength(1);
+
+    const broken = join(temporaryFolder(), 'broken.json');
+    writeFileSync(broken, '{}');
+    const failed = await runTrainyard(['jobs', 'submit', broken, '--wait', '-o', 'status', ...flags]);
+    expect(failed).toMatchObject({ code: 8, out: 'failed\n' });
+    expect(failed.err).toMatch(/^Job j_\w+ failed \(start_failed\): .*No trainer found/m);
+    const [, id = ''] = /^Job (j_\w+) failed/m.exec(failed.err) ?? [];
+    const watched = await runTrainyard(['jobs', 'watch', id, '-o', 'attempts.0.cause', ...flags]);
+    expect(watched).toMatchObject({ code: 8, out: 'start_failed\n' });
+    again.kill('SIGTERM');
+  });
+});
+
+describe('a watch that is no screen', () => {
+  test('prints a line an event, finds the orchestrator where it starts anew, and ends with Ctrl-C', async () => {
+    const first = ended(await startServer());
+    const dataDir = first.dataDir;
+    const flags = ['--data-dir', dataDir];
+    const submit = async () =>
+      (await runTrainyard(['jobs', 'submit', selftest(1), '-o', 'job_id', ...flags])).out.trim();
+    const watch = ended(trainyard(['jobs', 'watch', '--json', ...flags]));
+    const lines = ended(trainyard(['jobs', 'watch', ...flags]));
+    for (const program of [watch, lines]) await program.said(/^Watching http/);
+    const before = await submit();
+    for (const program of [watch, lines]) await program.said(new RegExp(before));
+    first.kill('SIGTERM');
+    await first.exited;
+    await watch.said(/^Lost/);
+    const second = ended(await startServer([], dataDir));
+    expect(second.url).not.toBe(first.url);
+    const id = await submit();
+    await watch.said(new RegExp(`"type":"job\\.submitted","job_id":"${id}"`));
+    await lines.said(new RegExp(`Z  job\\.submitted  ${id}  try  No idle workers`));
+    const numbers = watch.lines
+      .filter(line => line.startsWith('{'))
+      .map(line => (JSON.parse(line) as { seq: number }).seq);
+    expect(numbers).toEqual(numbers.map((_, at) => (numbers[0] ?? 0) + at));
+    // Which a shell calls 130.
+    watch.kill('SIGINT');
+    expect(await watch.exited).toEqual({ code: null, signal: 'SIGINT' });
+  });
+
+  test('ends without a word when nobody reads it any more', async () => {
+    const server = await startTestServer();
+    onTestFinished(() => server.close());
+    const argv = [join(root, 'main/cli.ts'), 'jobs', 'watch', '--data-dir', server.dataDir];
+    const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let said = '';
+    child.stderr.on('data', text => (said += String(text)));
+    const exited = new Promise(resolve => child.once('close', (code, signal) => resolve({ code, signal })));
+    await new Promise<void>(resolve => {
+      child.stderr.on('data', () => said.includes('\n') && resolve());
+    });
+    child.stdout.destroy();
+    await server.submit({ config: {} });
+    expect(await exited).toEqual({ code: 0, signal: null });
+    expect(said).toMatch(/^Watching \S+; Ctrl-C ends it\n$/);
+  });
+});

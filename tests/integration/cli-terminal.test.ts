@@ -1,0 +1,59 @@
+/** At a real terminal: questions, and the keys that end them. */
+import { spawn, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { root } from '../support/processes.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+/** util-linux has it: it runs a program on a terminal of its own. */
+const hasScript = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0;
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+  await server.createWorker({ name: 'rig-1' });
+});
+afterAll(() => server.close());
+
+/** Runs a command, types `keys` once the screen shows `prompt`, and answers with the screen and the exit code. */
+async function onTerminal(args: readonly string[], prompt: string, keys: string) {
+  const words = [process.execPath, join(root, 'main/cli.ts'), ...args, '--data-dir', server.dataDir];
+  const line = words.map(word => `'${word}'`).join(' ');
+  const child = spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'], {
+    env: { ...process.env, TERM: 'xterm' },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let screen = '';
+  let typed = false;
+  child.stdout.on('data', text => {
+    screen += String(text);
+    if (typed || !screen.includes(prompt)) return;
+    typed = true;
+    child.stdin.write(keys);
+  });
+  const code = await new Promise(resolve => child.once('close', resolve));
+  return { code, screen: screen.replaceAll('\r', '') };
+}
+
+describe.skipIf(!hasScript)('a person at a terminal', () => {
+  const question = 'Its token will be dead. [y/N] ';
+
+  test.each([
+    ['says no', 'n\n', 1],
+    ['gives no answer, with Ctrl-D', '\u0004', 1],
+    ['leaves with Ctrl-C', '\u0003', 130],
+  ])('%s: nothing is changed', async (_what, keys, code) => {
+    const run = await onTerminal(['workers', 'delete', 'rig-1'], question, keys);
+    expect(run.code).toBe(code);
+    if (code === 1) expect(run.screen).toMatch(/\nNothing was changed\n$/);
+    expect(
+      server.watch.seen.filter(event => event.kind === 'worker' && event.type === 'worker.deleted'),
+    ).toEqual([]);
+  });
+
+  test('sees a table until Ctrl-C', async () => {
+    const run = await onTerminal(['workers', 'watch'], 'rig-1', '\u0003');
+    expect(run.code).toBe(130);
+    expect(run.screen.replace('\u001b[J', '')).toMatch(/^NAME +ID +STATUS.*\nrig-1 +w_\w+ +connecting/);
+  });
+});

@@ -1,0 +1,154 @@
+/** `trainyard workers ...` against an orchestrator: what it does, what it prints, and what it ends with. */
+import { readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+const workers = (args: readonly string[], options?: CliOptions): Promise<CliRun> =>
+  runTrainyard(['workers', ...args, '--data-dir', server.dataDir], options);
+
+test('the orchestrator says in its folder where it listens, for its owner alone', () => {
+  const file = join(server.dataDir, 'url');
+  expect(readFileSync(file, 'utf8')).toBe(`${server.url}\n`);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test('from nothing to nothing: list, create, get, drain, undrain, delete', async () => {
+  expect(await workers(['list'])).toMatchObject({
+    code: 0,
+    out: '',
+    err: 'There is no worker yet: "trainyard workers create NAME" makes one\n',
+  });
+  const created = await workers([
+    'create',
+    'rig one',
+    '--type',
+    'ephemeral',
+    '--label',
+    'gpu=a100',
+    '--label',
+    'rack=4',
+  ]);
+  expect(created).toMatchObject({ code: 0, err: 'The token is shown this once: keep it now\n' });
+  expect(created.out).toMatch(
+    /^Worker +rig one \(w_\w+\)\nToken +wt_\S+\nStart it with +SIMPLETUNER_WORKER_TOKEN=wt_/,
+  );
+
+  const listed = await workers(['list', '--json']);
+  expect(JSON.parse(listed.out)).toMatchObject({
+    total: 1,
+    workers: [{ name: 'rig one', worker_type: 'ephemeral', labels: { gpu: 'a100', rack: '4' } }],
+  });
+  const [id = ''] = (await workers(['list', '-o', 'id,name'])).out.split('\t');
+  expect((await workers(['get', id.slice(0, 6)])).out).toMatch(
+    /^Name +rig one\n.*Labels +gpu=a100\n +rack=4\n$/s,
+  );
+
+  const drained = await workers(['drain', 'rig one', '--reason', 'new fans', '--deadline', '30m', '--json']);
+  const { drain } = JSON.parse(drained.out) as { drain: { reason: string; since: string; deadline: string } };
+  expect(drain.reason).toBe('new fans');
+  expect(Date.parse(drain.deadline) - Date.parse(drain.since)).toBe(1_800_000);
+  expect((await workers(['undrain', 'rig one', '-o', 'drain'])).out).toBe('\n');
+  expect((await workers(['unquarantine', id])).code).toBe(0);
+
+  expect((await workers(['delete', 'rig one'])).out).toMatch(/^Deleted +rig one \(w_/);
+  expect((await workers(['get', id])).code).toBe(4);
+});
+
+describe('before something is lost', () => {
+  test.each<[readonly string[], RegExp]>([
+    [['delete', 'asked'], /^Delete the worker asked \(w_\w+\)\? Its token will be dead\. \[y\/N\] $/],
+    [['rotate', 'asked'], /^The token of asked will be dead at once\. Go on\? \[y\/N\] $/],
+    [['rotate', 'asked', '--after-job'], /dead when its job has ended\. Go on\?/],
+  ])('%j asks the person at the terminal, and takes silence for a no', async (args, question) => {
+    const { id } = await server.createWorker({ name: 'asked' });
+    for (const answer of ['', 'n', 'yet', null]) {
+      const run = await workers(args, { answer });
+      expect(run).toMatchObject({ code: 1, out: '', err: 'Nothing was changed\n' });
+      expect(run.questions).toEqual([expect.stringMatching(question)]);
+    }
+    expect((await workers(args, { answer: ' Yes ' })).code).toBe(0);
+    if (args[0] !== 'delete') await workers(['delete', id]);
+  });
+
+  test('nobody is asked with --yes, or where nobody is', async () => {
+    await server.createWorker({ name: 'unasked' });
+    const rotated = await workers(['rotate', 'unasked', '--yes', '-o', 'token'], { answer: 'n' });
+    expect(rotated).toMatchObject({ code: 0, questions: [] });
+    expect(rotated.out).toMatch(/^wt_\S+\n$/);
+    expect(await workers(['delete', 'unasked'])).toMatchObject({ code: 0, questions: [] });
+  });
+});
+
+describe('what can not be done has its exit code, says why, and leaves stdout empty:', () => {
+  test.each<[string, number, readonly string[], RegExp]>([
+    ['no such worker', 4, ['drain', 'nobody'], /no worker "nobody".*workers list/],
+    ['a name that is none', 2, ['create', '  '], /^NAME: a name is needed$/m],
+    ['a label that is none', 2, ['create', 'x', '--label', 'gpu'], /KEY=VALUE/],
+    ['a label too long', 2, ['create', 'x', '--label', `k=${'v'.repeat(65)}`], /^--label: /],
+    ['a type that is none', 2, ['create', 'x', '--type', 'loyal'], /persistent, ephemeral/],
+    ['a deadline that is none', 2, ['drain', 'x', '--deadline', 'soon'], /30m/],
+    ['no argument', 2, ['get'], /missing required argument 'worker'\n.*--help/],
+    ['an option that there is not', 2, ['list', '--jsn'], /--json/],
+    ['a wrong token', 3, ['list', '--token', 'ta_wrong'], /Invalid token/],
+    ['a worker’s token', 3, ['list', '--token', 'WORKER'], /worker token does not open it/],
+  ])('%s', async (_what, code, args, message) => {
+    const { token } = await server.createWorker({ name: 'rig-x' });
+    const run = await workers(args.map(word => (word === 'WORKER' ? token : word)));
+    expect(run).toMatchObject({ code, out: '' });
+    expect(run.err).toMatch(message);
+    await workers(['delete', 'rig-x']);
+  });
+
+  test('nothing listens there any more: 6, and what to look at', async () => {
+    const gone = await startTestServer();
+    await gone.close();
+    const run = await runTrainyard(['workers', 'list', '--url', gone.url, '--token', gone.adminToken]);
+    expect(run).toMatchObject({ code: 6, out: '' });
+    expect(run.err).toContain(
+      `${gone.url} can not be reached: Connection refused. Check that the orchestrator runs, and the address and port\n`,
+    );
+  });
+});
+
+test('of a change without an answer it says that it may have been made; of a question it does not', async () => {
+  const rude = createServer(request => request.socket.destroy());
+  await new Promise<void>(resolve => {
+    rude.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => void rude.close());
+  const env = {
+    SIMPLETUNER_ORCHESTRATOR_URL: `http://127.0.0.1:${(rude.address() as AddressInfo).port}`,
+    ADMIN_TOKEN: 'ta_x',
+  };
+  const created = await runTrainyard(['workers', 'create', 'rig-1'], { env });
+  expect(created).toMatchObject({ code: 6, err: expect.stringContaining('may have been done all the same') });
+  const listed = await runTrainyard(['workers', 'list'], { env });
+  expect(listed).toMatchObject({ code: 6, err: expect.not.stringContaining('may have been done') });
+});
+
+test('a token in the arguments works, and is warned of once', async () => {
+  const run = await runTrainyard([
+    'workers',
+    'list',
+    '--url',
+    server.url,
+    '--token',
+    server.adminToken,
+    '--json',
+  ]);
+  expect(run.code).toBe(0);
+  expect(JSON.parse(run.out)).toMatchObject({ workers: [] });
+  expect(run.err).toBe(
+    'The token in the arguments can be seen by every user of this machine: use --token-file\n',
+  );
+});
