@@ -25,7 +25,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   'main/orchestrator': {
     files: ['main/orchestrator/**'],
     rooms: ['main/orchestrator', 'protocol'],
-    packages: ['micromatch'],
+    packages: ['micromatch', 'tinyqueue'],
   },
   'main/store': {
     files: ['main/store/**'],
@@ -71,7 +71,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   'main/cli': {
     files: ['main/cli.ts', 'main/cli/**'],
     rooms: ['main/cli', 'main/compose', 'main/config', 'main/server', 'agent command', 'protocol'],
-    packages: ['commander'],
+    packages: ['commander', 'string-width'],
     node: true,
   },
   'main/desktop': {

@@ -27,7 +27,7 @@ const suite = (name: string, testTimeout: number) => ({
 
 /** Decisions without effects: no branch of them goes untested. */
 const pureCore = [
-  'main/orchestrator/{failure,feed,job-lifecycle,job-moves,matching,model,placement,presence}.ts',
+  'main/orchestrator/{failure,feed,job-lifecycle,job-moves,matching,model,placement/*,presence}.ts',
   'main/orchestrator/{quarantine,recovery,retry,steady-clock,times,waiting,worker-status}.ts',
   'main/audit/*.ts',
   'protocol/*.ts',
@@ -60,7 +60,7 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       reporter: ['text-summary'],
-      include: ['main/orchestrator/*.ts', 'main/audit/*.ts', 'protocol/*.ts'],
+      include: ['main/orchestrator/**/*.ts', 'main/audit/*.ts', 'protocol/*.ts'],
       thresholds: Object.fromEntries(pureCore.map(file => [file, { branches: 100 }])),
     },
   },

@@ -122,6 +122,10 @@ export const SubmitRequest = z
     target: Target.default('auto'),
     worker_labels: LabelPatterns.default({}),
     gpu_count: z.number().int().min(0).max(1024).optional(),
+    /** Of each GPU, as it is sold: `24` fits a card of 24 GB. */
+    gpu_vram_gb: z.number().min(0).max(10_000).default(0),
+    /** `cuda`, `rocm`, `mps`, ... as workers say it. */
+    accelerator: Line.trim().toLowerCase().min(1).max(40).optional(),
     priority: Priority.default(10),
     max_retries: z.number().int().min(0).max(100).default(3),
     /** Beside lost workers and preemptions, which are always tried again. */
@@ -208,20 +212,22 @@ export const queueApi = {
  *
  * @internal
  */
-export const AuditEntry = z.object({
-  seq: z.number(),
-  at: z.iso.datetime(),
-  event_type: z.string(),
-  actor_type: z.enum(['admin', 'worker', 'system']),
-  actor_id: z.string().nullable(),
-  /** The network address of who acted. */
-  address: z.string().nullable(),
-  target_type: z.enum(['worker', 'job']),
-  target_id: z.string(),
-  details: z.record(z.string(), z.unknown()),
-  /** Of every field above and of the row before, in lower-case hex. */
-  hash: z.string(),
-});
+export const AuditEntry = z
+  .object({
+    seq: z.number(),
+    at: z.iso.datetime(),
+    event_type: z.string(),
+    actor_type: z.enum(['admin', 'worker', 'system']),
+    actor_id: z.string().nullable(),
+    /** The network address of who acted. */
+    address: z.string().nullable(),
+    target_type: z.enum(['worker', 'job']),
+    target_id: z.string(),
+    details: z.record(z.string(), z.unknown()),
+    /** Of every field above and of the row before, in lower-case hex. */
+    hash: z.string(),
+  })
+  .meta({ id: 'AuditEntry' });
 
 /** What was done, by whom: people and scripts, with `Authorization: Bearer`. */
 export const auditApi = {
@@ -264,6 +270,13 @@ export const eventsApi = {
 };
 
 export const systemApi = {
+  openapi: call({
+    method: 'GET',
+    path: '/openapi.json',
+    authority: 'open',
+    summary: 'Describe every call, after OpenAPI 3.1',
+    reply: z.record(z.string(), z.unknown()),
+  }),
   live: call({
     method: 'GET',
     path: '/health/live',

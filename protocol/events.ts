@@ -47,22 +47,24 @@ const Envelope = z.object({
  * thing as it is when the event is sent, so that a late reader never paints an old state (null: gone since).
  * `reset` says that events were missed: load everything again, then go on after `seq`.
  */
-export const UiEvent = z.discriminatedUnion('kind', [
-  Envelope.extend({
-    kind: z.literal('worker'),
-    type: WorkerEventType,
-    worker_id: WorkerId,
-    worker: WorkerView.nullable(),
-  }),
-  Envelope.extend({
-    kind: z.literal('job'),
-    type: JobEventType,
-    job_id: JobId,
-    worker_id: WorkerId.nullable(),
-    attempt: z.number(),
-    cause: FailureCause.nullable(),
-    job: JobView.nullable(),
-  }),
-  Envelope.extend({ kind: z.literal('reset') }),
-]);
+export const UiEvent = z
+  .discriminatedUnion('kind', [
+    Envelope.extend({
+      kind: z.literal('worker'),
+      type: WorkerEventType,
+      worker_id: WorkerId,
+      worker: WorkerView.nullable(),
+    }),
+    Envelope.extend({
+      kind: z.literal('job'),
+      type: JobEventType,
+      job_id: JobId,
+      worker_id: WorkerId.nullable(),
+      attempt: z.number(),
+      cause: FailureCause.nullable(),
+      job: JobView.nullable(),
+    }),
+    Envelope.extend({ kind: z.literal('reset') }),
+  ])
+  .meta({ id: 'UiEvent' });
 export type UiEvent = z.output<typeof UiEvent>;

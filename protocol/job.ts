@@ -42,15 +42,14 @@ export type Target = z.infer<typeof Target>;
 /** 0 to 50, higher first. */
 export const Priority = z.number().int().min(0).max(50);
 
-const priorityNames = [
-  [40, 'critical'],
-  [30, 'urgent'],
-  [20, 'high'],
-  [10, 'normal'],
-] as const;
+/** By their names, lowest first. */
+export const priorities = { low: 0, normal: 10, high: 20, urgent: 30, critical: 40 } as const;
 
-export const priorityName = (priority: number): string =>
-  priorityNames.find(([least]) => priority >= least)?.[1] ?? 'low';
+export function priorityName(priority: number): string {
+  let name = 'low';
+  for (const [word, least] of Object.entries(priorities)) if (priority >= least) name = word;
+  return name;
+}
 
 /** A trainer's config or dataloader: an object of the trainer's own making, carried and never interpreted. */
 export const TrainerConfig = z.record(z.string(), z.unknown());
@@ -60,28 +59,36 @@ export type TrainerConfig = Readonly<z.output<typeof TrainerConfig>>;
 export interface Requirements {
   readonly target: Target;
   readonly gpuCount: number;
+  /** GB of each GPU, as they are sold; 0 for any. */
+  readonly vramGb: number;
+  /** `cuda`, `rocm`, `mps`, ...; null for any. */
+  readonly accelerator: string | null;
+  /** A worker that stops its trainer when contact is lost: SimpleTuner's own does not. */
+  readonly guarded: boolean;
   readonly labels: LabelPatterns;
 }
 
 const Time = z.iso.datetime();
 
-export const AttemptView = z.object({
-  attempt: z.number(),
-  attempt_id: AttemptId,
-  worker_id: WorkerId,
-  worker_name: z.string().nullable(),
-  offered_at: Time,
-  started_at: Time.nullable(),
-  ended_at: Time.nullable(),
-  /** How it ended: a final status, `requeued`, `given_up` or `withdrawn`; null while it lives. */
-  outcome: z.string().nullable(),
-  cause: FailureCause.nullable(),
-  error_message: z.string().nullable(),
-  exit_code: z.number().nullable(),
-  signal: z.string().nullable(),
-  /** What its worker reported after another attempt had taken over: kept, and changing nothing. */
-  late_result: z.object({ at: Time, status: z.string(), exit_code: z.number().nullable() }).nullable(),
-});
+export const AttemptView = z
+  .object({
+    attempt: z.number(),
+    attempt_id: AttemptId,
+    worker_id: WorkerId,
+    worker_name: z.string().nullable(),
+    offered_at: Time,
+    started_at: Time.nullable(),
+    ended_at: Time.nullable(),
+    /** How it ended: a final status, `requeued`, `given_up` or `withdrawn`; null while it lives. */
+    outcome: z.string().nullable(),
+    cause: FailureCause.nullable(),
+    error_message: z.string().nullable(),
+    exit_code: z.number().nullable(),
+    signal: z.string().nullable(),
+    /** What its worker reported after another attempt had taken over: kept, and changing nothing. */
+    late_result: z.object({ at: Time, status: z.string(), exit_code: z.number().nullable() }).nullable(),
+  })
+  .meta({ id: 'AttemptView' });
 export type AttemptView = z.output<typeof AttemptView>;
 
 /** A job that waits for a word of its worker. */
@@ -97,39 +104,41 @@ const Hold = z.object({
 });
 export type Hold = z.output<typeof Hold>;
 
-export const JobView = z.object({
-  id: JobId,
-  job_id: JobId,
-  status: JobStatus,
-  config_name: z.string(),
-  target: Target,
-  worker_labels: LabelPatterns,
-  gpu_count: z.number(),
-  priority: z.number(),
-  priority_name: z.string(),
-  /** 1 for the job that is taken next; null unless pending. */
-  position: z.number().nullable(),
-  worker_id: WorkerId.nullable(),
-  worker_name: z.string().nullable(),
-  attempt: z.number(),
-  max_attempts: z.number(),
-  queued_at: Time,
-  started_at: Time.nullable(),
-  completed_at: Time.nullable(),
-  progress: Progress.nullable(),
-  error_message: z.string().nullable(),
-  cause: FailureCause.nullable(),
-  /** Why a pending job waits, in words. */
-  reason: z.string().nullable(),
-  /** The longest that an attempt may run, in seconds. */
-  timeout_s: z.number().nullable(),
-  /** Causes that are tried again beside those outside the trainer. */
-  retry_on: z.array(FailureCause),
-  on_lost_contact: OnLostContact,
-  /** What a recovering or cancelling job waits for; null for every other. */
-  hold: Hold.nullable(),
-});
+export const JobView = z
+  .object({
+    id: JobId,
+    job_id: JobId,
+    status: JobStatus,
+    config_name: z.string(),
+    target: Target,
+    worker_labels: LabelPatterns,
+    gpu_count: z.number(),
+    priority: z.number(),
+    priority_name: z.string(),
+    /** 1 for the job that is taken next; null unless pending. */
+    position: z.number().nullable(),
+    worker_id: WorkerId.nullable(),
+    worker_name: z.string().nullable(),
+    attempt: z.number(),
+    max_attempts: z.number(),
+    queued_at: Time,
+    started_at: Time.nullable(),
+    completed_at: Time.nullable(),
+    progress: Progress.nullable(),
+    error_message: z.string().nullable(),
+    cause: FailureCause.nullable(),
+    /** Why a pending job waits, in words. */
+    reason: z.string().nullable(),
+    /** The longest that an attempt may run, in seconds. */
+    timeout_s: z.number().nullable(),
+    /** Causes that are tried again beside those outside the trainer. */
+    retry_on: z.array(FailureCause),
+    on_lost_contact: OnLostContact,
+    /** What a recovering or cancelling job waits for; null for every other. */
+    hold: Hold.nullable(),
+  })
+  .meta({ id: 'JobView' });
 export type JobView = z.output<typeof JobView>;
 
-export const JobDetail = JobView.extend({ attempts: z.array(AttemptView) });
+export const JobDetail = JobView.extend({ attempts: z.array(AttemptView) }).meta({ id: 'JobDetail' });
 export type JobDetail = z.output<typeof JobDetail>;

@@ -5,10 +5,12 @@ const limits = { entries: 64, chars: 64, stars: 3 };
 const Key = z.string().min(1).max(limits.chars);
 
 /** zod drops `__proto__` from a record in silence, and a job without one of its labels would run anywhere. */
-const Raw = z.custom<Record<string, string | number | boolean>>(
-  labels => typeof labels !== 'object' || labels === null || !Object.hasOwn(labels, '__proto__'),
-  '"__proto__" is not a label name',
-);
+const Raw = z
+  .custom<Record<string, string | number | boolean>>(
+    labels => typeof labels !== 'object' || labels === null || !Object.hasOwn(labels, '__proto__'),
+    '"__proto__" is not a label name',
+  )
+  .meta({ type: 'object', additionalProperties: { type: ['string', 'number', 'boolean'] } });
 
 /** Numbers and booleans are taken as their text, because people write `{"rack": 4}`. */
 const Value = z

@@ -59,14 +59,16 @@ export const refuse = (
 });
 
 /** The body of every error answer, `application/problem+json` (RFC 9457). */
-export const Problem = z.object({
-  type: z.string(),
-  title: z.string(),
-  status: z.number(),
-  detail: z.string(),
-  code: z.string(),
-  action: z.literal('stop').optional(),
-  errors: z.array(z.object({ field: z.string(), message: z.string() })).optional(),
-  request_id: z.string().optional(),
-});
+export const Problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.number(),
+    detail: z.string(),
+    code: z.string(),
+    action: z.literal('stop').optional(),
+    errors: z.array(z.object({ field: z.string(), message: z.string() })).optional(),
+    request_id: z.string().optional(),
+  })
+  .meta({ id: 'Problem' });
 export type Problem = z.infer<typeof Problem>;

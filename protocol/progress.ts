@@ -6,21 +6,23 @@ const Count = z.number().min(0).max(1e12);
  * How far a trainer is. Every figure may be missing.
  * `percent` runs from 0 to 100, `eta_s` is in seconds, `metrics` holds whatever else the trainer counts.
  */
-export const Progress = z.object({
-  step: Count.optional(),
-  total_steps: Count.optional(),
-  epoch: Count.optional(),
-  loss: z.number().optional(),
-  learning_rate: z.number().optional(),
-  steps_per_second: Count.optional(),
-  percent: z.number().min(0).max(100).optional(),
-  eta_s: Count.optional(),
-  stage: z.string().max(200).optional(),
-  metrics: z
-    .record(z.string().max(64), z.number())
-    .refine(metrics => Object.keys(metrics).length <= 64, 'at most 64 metrics')
-    .optional(),
-});
+export const Progress = z
+  .object({
+    step: Count.optional(),
+    total_steps: Count.optional(),
+    epoch: Count.optional(),
+    loss: z.number().optional(),
+    learning_rate: z.number().optional(),
+    steps_per_second: Count.optional(),
+    percent: z.number().min(0).max(100).optional(),
+    eta_s: Count.optional(),
+    stage: z.string().max(200).optional(),
+    metrics: z
+      .record(z.string().max(64), z.number())
+      .refine(metrics => Object.keys(metrics).length <= 64, 'at most 64 metrics')
+      .optional(),
+  })
+  .meta({ id: 'Progress' });
 export type Progress = Readonly<z.output<typeof Progress>>;
 
 const spellings: ReadonlyMap<string, keyof typeof Progress.shape> = new Map([

@@ -67,54 +67,56 @@ export function capabilitiesFrom(body: CapabilityBody): Capabilities {
 const Time = z.iso.datetime();
 
 /** A worker as lists and pages show it; ids and GPU figures in both spellings. */
-export const WorkerView = z.object({
-  id: WorkerId,
-  worker_id: WorkerId,
-  name: z.string(),
-  status: WorkerStatus,
-  /** Why the status is what it is, where a word does not say it: `no_stream`, `silent`, `goodbye`, ... */
-  status_reason: z.string().nullable(),
-  worker_type: WorkerType,
-  gpu_count: z.number(),
-  gpu_name: z.string().nullable(),
-  gpu_vram_gb: z.number().nullable(),
-  accelerator_type: z.string().nullable(),
-  gpu_info: z.object({
-    name: z.string().nullable(),
-    vram_gb: z.number().nullable(),
-    count: z.number(),
-    driver: z.string().nullable(),
-    accelerator: z.string().nullable(),
-    gpus: z.array(Gpu),
-  }),
-  labels: Labels,
-  current_job_id: JobId.nullable(),
-  /** The last call of the worker that this orchestrator answered. */
-  last_heartbeat: Time.nullable(),
-  last_contact_age_s: z.number().nullable(),
-  /** As its last heartbeat said: percent over all its GPUs, and GiB; null when it did not say. */
-  gpu_utilization: z.number().nullable(),
-  vram_used_gb: z.number().nullable(),
-  created_at: Time,
-  registered_at: Time.nullable(),
-  /** The name that the agent gave: by default its host's. */
-  host: z.string().nullable(),
-  /** Whether the agent stays after a job, as it said; null before it ever registered. */
-  persistent: z.boolean().nullable(),
-  agent_version: z.string().nullable(),
-  protocol: z.number(),
-  drain: z
-    .object({
-      reason: z.string().nullable(),
-      by: z.string(),
-      since: Time,
-      /** When the job that still runs is stopped and given to another worker. */
-      deadline: Time.nullable(),
-    })
-    .nullable(),
-  /** Given no jobs, because several in a row could not start here; after `retry_at` one is tried again. */
-  quarantine: z.object({ reason: z.string(), since: Time, retry_at: Time }).nullable(),
-  /** Another machine that lately tried to join with the same token. */
-  duplicate: z.object({ at: Time, host: z.string().nullable(), address: z.string().nullable() }).nullable(),
-});
+export const WorkerView = z
+  .object({
+    id: WorkerId,
+    worker_id: WorkerId,
+    name: z.string(),
+    status: WorkerStatus,
+    /** Why the status is what it is, where a word does not say it: `no_stream`, `silent`, `goodbye`, ... */
+    status_reason: z.string().nullable(),
+    worker_type: WorkerType,
+    gpu_count: z.number(),
+    gpu_name: z.string().nullable(),
+    gpu_vram_gb: z.number().nullable(),
+    accelerator_type: z.string().nullable(),
+    gpu_info: z.object({
+      name: z.string().nullable(),
+      vram_gb: z.number().nullable(),
+      count: z.number(),
+      driver: z.string().nullable(),
+      accelerator: z.string().nullable(),
+      gpus: z.array(Gpu),
+    }),
+    labels: Labels,
+    current_job_id: JobId.nullable(),
+    /** The last call of the worker that this orchestrator answered. */
+    last_heartbeat: Time.nullable(),
+    last_contact_age_s: z.number().nullable(),
+    /** As its last heartbeat said: percent over all its GPUs, and GiB; null when it did not say. */
+    gpu_utilization: z.number().nullable(),
+    vram_used_gb: z.number().nullable(),
+    created_at: Time,
+    registered_at: Time.nullable(),
+    /** The name that the agent gave: by default its host's. */
+    host: z.string().nullable(),
+    /** Whether the agent stays after a job, as it said; null before it ever registered. */
+    persistent: z.boolean().nullable(),
+    agent_version: z.string().nullable(),
+    protocol: z.number(),
+    drain: z
+      .object({
+        reason: z.string().nullable(),
+        by: z.string(),
+        since: Time,
+        /** When the job that still runs is stopped and given to another worker. */
+        deadline: Time.nullable(),
+      })
+      .nullable(),
+    /** Given no jobs, because several in a row could not start here; after `retry_at` one is tried again. */
+    quarantine: z.object({ reason: z.string(), since: Time, retry_at: Time }).nullable(),
+    /** Another machine that lately tried to join with the same token. */
+    duplicate: z.object({ at: Time, host: z.string().nullable(), address: z.string().nullable() }).nullable(),
+  })
+  .meta({ id: 'WorkerView' });
 export type WorkerView = z.output<typeof WorkerView>;

@@ -7,6 +7,7 @@ import { protocolVersion } from '../../protocol/worker-api.ts';
 import type { IssuedToken, Orchestrator } from '../orchestrator/index.ts';
 import type { Actor, AuditFilter } from '../orchestrator/ports.ts';
 import { addressOf, type Caller } from './auth.ts';
+import { describeCalls } from './openapi.ts';
 import type { Router } from './route.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
@@ -102,6 +103,8 @@ export function mountSystemRoutes(
   streams: StreamRegistry,
   version: string,
 ): void {
+  // Whatever is mounted after this is described as well.
+  router.answer(systemApi.openapi, () => accept(describeCalls(router.calls(), version)));
   router.answer(systemApi.live, () => accept({ status: 'live' as const }));
   router.answer(systemApi.version, () =>
     accept({ name: 'trainyard' as const, version, protocol: protocolVersion }),

@@ -22,6 +22,8 @@ export type StreamHandler<C extends Call> = (input: Input<C>, response: Response
 export interface Router {
   answer<C extends Call>(row: C, handler: Handler<C>): void;
   stream<C extends Call>(row: C, handler: StreamHandler<C>): void;
+  /** What has been mounted so far. */
+  calls(): readonly Call[];
   /** Calls once after the last row: other methods on known paths, and unknown paths, get their problems. */
   seal(): void;
 }
@@ -29,7 +31,9 @@ export interface Router {
 /** Mounts rows of the contract: who may call, then what was sent, then the handler, then the answer. */
 export function createRouter(app: Express, authenticate: Authenticate): Router {
   const methods = new Map<string, string[]>();
+  const rows: Call[] = [];
   const mount = (row: Call, handle: (input: Input<Call>, response: Response) => Promise<void>): void => {
+    rows.push(row);
     methods.set(row.path, [...(methods.get(row.path) ?? []), row.method]);
     app[verbs[row.method]](row.path, async (request: Request, response: Response): Promise<void> => {
       const caller = authenticate(request, row.authority);
@@ -56,6 +60,7 @@ export function createRouter(app: Express, authenticate: Authenticate): Router {
         return Promise.resolve();
       });
     },
+    calls: () => rows,
     seal() {
       for (const [path, allowed] of methods) {
         app.all(path, (request, response) => {

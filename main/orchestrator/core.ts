@@ -1,23 +1,17 @@
 import type { JobEventType, WorkerEventType } from '../../protocol/events.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
-import type { Deadlines } from './deadlines.ts';
 import type { Feed } from './feed.ts';
+import type { Line } from './line.ts';
 import type { Actor, AuditType, Job, WallMs, Worker } from './model.ts';
-import type { Clock, Ids, Log, Read, Store, Tx } from './ports.ts';
-import type { PresenceBook } from './presence.ts';
-import type { Times } from './times.ts';
-import { type DerivedStatus, workerStatus } from './worker-status.ts';
+import type { Ids, Log, Store, Tx } from './ports.ts';
+import type { Standing } from './standing.ts';
 
 /** What every part of the shell works with. */
-export interface Core {
+export interface Core extends Standing {
   readonly store: Store;
-  /** Stands still while this process does. */
-  readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  readonly times: Times;
-  readonly presence: PresenceBook;
-  readonly deadlines: Deadlines;
+  readonly line: Line;
   readonly feed: Feed;
   /** Runs a command for its effects alone; a failure is logged. */
   readonly enqueue: (command: (tx: Tx) => void) => void;
@@ -27,30 +21,6 @@ export interface Core {
   readonly later: (ms: number, command?: (tx: Tx) => void) => void;
   /** Has the health loop look again within this time: a new deadline has come up. */
   readonly lookWithin: (ms: number) => void;
-}
-
-/** Quiet agents of protocol 1 may be granted more than T: they send nothing while their trainer prints nothing. */
-export function patienceOf(
-  { times }: Core,
-  worker: Worker,
-): { readonly offlineMs: number; readonly takeoverMs: number } {
-  const offlineMs =
-    worker.agent?.protocol === 1 ? Math.max(times.offlineAfterMs, times.v1SilenceMs) : times.offlineAfterMs;
-  return { offlineMs, takeoverMs: offlineMs + times.takeoverMs - times.offlineAfterMs };
-}
-
-export function statusOf(core: Core, read: Read, worker: Worker): DerivedStatus {
-  const now = core.clock.mono();
-  return workerStatus(
-    {
-      worker,
-      presence: core.presence.of(worker.id),
-      holdsAttempt: read.liveJobOf(worker.id) !== null,
-      awaited: (core.deadlines.firstContact.get(worker.id) ?? now) > now,
-      offlineAfterMs: patienceOf(core, worker).offlineMs,
-    },
-    now,
-  );
 }
 
 type Details = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import type { Core } from './core.ts';
-import { patienceOf } from './core.ts';
+import { patienceOf } from './standing.ts';
 import { dispatch } from './dispatch.ts';
 import { isLive, type LiveJob, type MonoMs, system, type Worker } from './model.ts';
 import type { Tx } from './ports.ts';

@@ -107,6 +107,9 @@ function newJob(core: Core, order: number, request: SubmitRequest): PendingJob {
       requirements: {
         target: request.target,
         gpuCount: request.gpu_count ?? 0,
+        vramGb: request.gpu_vram_gb,
+        accelerator: request.accelerator ?? null,
+        guarded: request.on_lost_contact === 'stop',
         labels: request.worker_labels,
       },
       priority: request.priority,

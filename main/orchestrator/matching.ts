@@ -5,12 +5,16 @@ import type { Labels } from '../../protocol/labels.ts';
 /** What matching looks at in a worker. */
 export interface Offering {
   readonly gpuCount: number;
+  /** GiB of each GPU; 0 where nothing is known of them. */
+  readonly vramGb: number;
+  readonly accelerator: string | null;
+  readonly guarded: boolean;
   readonly labels: Labels;
 }
 
 /** One reason why a worker can't take a job: what is wanted and what is there. */
 export interface Mismatch {
-  readonly code: 'gpu_count' | 'label';
+  readonly code: 'gpu_count' | 'vram' | 'accelerator' | 'guard' | 'label';
   readonly wanted: string;
   readonly there: string;
 }
@@ -37,8 +41,30 @@ export const shapeOf = (needs: Requirements): string =>
   JSON.stringify([
     needs.target,
     needs.gpuCount,
-    Object.entries(needs.labels).toSorted(([a], [b]) => (a < b ? -1 : 1)),
+    needs.vramGb,
+    needs.accelerator,
+    needs.guarded,
+    sorted(needs.labels),
   ]);
+
+/** Two workers of one class can take the same jobs. */
+export const classOf = (offering: Offering): string =>
+  JSON.stringify([
+    offering.gpuCount,
+    offering.vramGb,
+    offering.accelerator,
+    offering.guarded,
+    sorted(offering.labels),
+  ]);
+
+const sorted = (labels: Labels): readonly (readonly [string, string])[] =>
+  Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
+
+/**
+ * Of the memory that a card is sold with, its driver and its error correction keep up to so much: an L4 of 24 GB has
+ * 22.5 GiB, a T4 of 16 GB has 15.
+ */
+const kept = 0.07;
 
 /** Compiles the patterns once, for any number of workers. */
 export function compileMatcher(needs: Requirements): Matcher {
@@ -48,13 +74,25 @@ export function compileMatcher(needs: Requirements): Matcher {
     matches: globFor(pattern),
   }));
   return offering => [
-    ...(offering.gpuCount < needs.gpuCount
-      ? [{ code: 'gpu_count' as const, wanted: String(needs.gpuCount), there: String(offering.gpuCount) }]
-      : []),
+    ...figures(needs, offering),
     ...labels.flatMap(({ key, pattern, matches }) => {
       const value = Object.hasOwn(offering.labels, key) ? offering.labels[key] : undefined;
       if (value !== undefined && (value === pattern || matches(value))) return [];
       return [{ code: 'label' as const, wanted: `${key}=${pattern}`, there: value ?? 'none' }];
     }),
   ];
+}
+
+function figures(needs: Requirements, offering: Offering): readonly Mismatch[] {
+  const { gpuCount, vramGb, accelerator } = offering;
+  const reasons: Mismatch[] = [];
+  if (gpuCount < needs.gpuCount)
+    reasons.push({ code: 'gpu_count', wanted: String(needs.gpuCount), there: String(gpuCount) });
+  if (vramGb < needs.vramGb * (1 - kept))
+    reasons.push({ code: 'vram', wanted: `${needs.vramGb} GB`, there: `${Math.round(vramGb * 10) / 10} GB` });
+  if (needs.accelerator !== null && needs.accelerator !== accelerator)
+    reasons.push({ code: 'accelerator', wanted: needs.accelerator, there: accelerator ?? 'none' });
+  if (needs.guarded && !offering.guarded)
+    reasons.push({ code: 'guard', wanted: 'a worker that stops without contact', there: 'none' });
+  return reasons;
 }

@@ -10,6 +10,7 @@ import type {
 import type { JobEventType, WorkerEventType } from '../../protocol/events.ts';
 import type { Labels } from '../../protocol/labels.ts';
 import type { Progress } from '../../protocol/progress.ts';
+import type { Offering } from './matching.ts';
 import type { Capabilities, WorkerType } from '../../protocol/worker.ts';
 
 /** Milliseconds since 1970 by this machine's clock: for people to read, never for deadlines. */
@@ -39,6 +40,18 @@ export interface AgentFacts {
 
 /** The admin's labels win over those that the agent brings. */
 export const labelsOf = (worker: Worker): Labels => ({ ...worker.agent?.labels, ...worker.labels });
+
+/** What jobs are matched with. Of a worker that never came nothing is known. */
+export function offeringOf(worker: Worker): Offering {
+  const { gpuCount = 0, gpuVramGb = null, accelerator = null } = worker.agent?.capabilities ?? {};
+  return {
+    gpuCount,
+    vramGb: gpuVramGb ?? 0,
+    accelerator: accelerator?.toLowerCase() ?? null,
+    guarded: worker.agent?.protocol === 2,
+    labels: labelsOf(worker),
+  };
+}
 
 /** Whether the agent leaves after a job, as it said itself; an agent of unknown ways is not kept. */
 export const leavesAfterJob = (worker: Worker): boolean => worker.agent?.persistent !== true;

@@ -8,6 +8,7 @@ import { createHealthLoop, grantGrace } from './health.ts';
 import { createJobCalls } from './jobs.ts';
 import type { Clock, Configs, Ids, Log, Store, Tx } from './ports.ts';
 import { createPresenceBook } from './presence.ts';
+import { createLine } from './line.ts';
 import { createProgressBook } from './progress-book.ts';
 import { createReports } from './reports.ts';
 import { resumeDeadlines } from './resume.ts';
@@ -16,6 +17,7 @@ import { timesFrom } from './times.ts';
 import { eventView } from './views.ts';
 import { createWorkerAdmin } from './worker-admin.ts';
 import { createWorkerCalls, greet } from './worker-calls.ts';
+import { watchStore } from './watched-store.ts';
 
 export interface OrchestratorParts {
   readonly store: Store;
@@ -33,7 +35,9 @@ export type Orchestrator = ReturnType<typeof createOrchestrator>;
 
 /** Decides everything and does no I/O: what it needs comes in through its ports. */
 export function createOrchestrator(parts: OrchestratorParts) {
-  const { store, log } = parts;
+  const { log } = parts;
+  const line = createLine();
+  const store = watchStore(parts.store, line);
   const times = timesFrom(parts.heartbeatTimeoutMs, parts.v1SilenceMs);
   const clock = createSteadyClock(parts.clock, times);
   const timers = createTimers(clock);
@@ -46,7 +50,8 @@ export function createOrchestrator(parts: OrchestratorParts) {
     log,
     ids: parts.ids,
     times,
-    presence: createPresenceBook(),
+    presence: createPresenceBook(line.noteWorker),
+    line,
     feed: createFeed(store, log),
     deadlines: createDeadlines(),
     enqueue,
@@ -90,6 +95,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
       clock.start();
       grantGrace(core);
       resumeDeadlines(core);
+      for (const { id } of store.pendingJobs()) line.noteJob(id);
       store.onRecovery(() => catchUp(core));
       core.lookWithin(0);
     },

@@ -118,6 +118,8 @@ export interface Tx extends Read {
   appendAudit(fact: AuditFact): void;
   /** Runs once this transaction is on disk, in order; never when it is rolled back. */
   afterCommit(effect: () => void): void;
+  /** Runs when what this command has done is taken back, before another one sees it. */
+  afterRollback(effect: () => void): void;
 }
 
 /** A row of the audit trail as it is stored: `details` is JSON text, `hash` seals it and all rows before it. */

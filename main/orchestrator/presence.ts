@@ -88,7 +88,8 @@ export interface PresenceBook {
   forget(worker: WorkerId): void;
 }
 
-export function createPresenceBook(): PresenceBook {
+/** `onChange` hears of a worker whose stream has come or gone, or that is to settle. */
+export function createPresenceBook(onChange: (worker: WorkerId) => void): PresenceBook {
   const entries = new Map<WorkerId, Entry>();
   const entry = (worker: WorkerId, now: MonoMs): Entry => {
     const known = entries.get(worker);
@@ -116,6 +117,7 @@ export function createPresenceBook(): PresenceBook {
     if (known === undefined || known.stream === null) return false;
     known.stream.end();
     known.stream = null;
+    onChange(worker);
     return true;
   };
   return {
@@ -123,11 +125,6 @@ export function createPresenceBook(): PresenceBook {
       const known = entries.get(worker);
       if (known === undefined) return null;
       return { contactAt: known.contactAt, settledAt: known.settledAt, streaming: known.stream !== null };
-    },
-    loadOf: worker => entries.get(worker)?.load ?? unknownLoad,
-    noteLoad(worker, load) {
-      const known = entries.get(worker);
-      if (known !== undefined) known.load = load;
     },
     all: () => [...entries.keys()],
     streaming: () => [...entries].filter(([, { stream }]) => stream !== null).map(([worker]) => worker),
@@ -146,17 +143,21 @@ export function createPresenceBook(): PresenceBook {
     open(worker, stream, now) {
       hangUp(worker);
       entry(worker, now).stream = stream;
+      onChange(worker);
     },
     closed(worker, stream) {
       const known = entries.get(worker);
       if (known?.stream !== stream) return false;
       known.stream = null;
+      onChange(worker);
       return true;
     },
     hangUp,
     settle(worker, until) {
       const known = entries.get(worker);
-      if (known !== undefined) known.settledAt = Math.max(known.settledAt, until);
+      if (known === undefined) return;
+      known.settledAt = Math.max(known.settledAt, until);
+      onChange(worker);
     },
     send,
     ...offerCalls(entries, entry, send),
@@ -203,8 +204,13 @@ function offerCalls(
 function noteCalls(
   entries: ReadonlyMap<WorkerId, Entry>,
   entry: (worker: WorkerId, now: MonoMs) => Entry,
-): Pick<PresenceBook, 'noteAbsence' | 'clearAbsence' | 'noteRival' | 'rivalOf'> {
+): Pick<PresenceBook, 'loadOf' | 'noteLoad' | 'noteAbsence' | 'clearAbsence' | 'noteRival' | 'rivalOf'> {
   return {
+    loadOf: worker => entries.get(worker)?.load ?? unknownLoad,
+    noteLoad(worker, load) {
+      const known = entries.get(worker);
+      if (known !== undefined) known.load = load;
+    },
     noteAbsence(worker, now) {
       const known = entry(worker, now);
       known.absentSince ??= now;

@@ -2,13 +2,15 @@ import type { UiEvent } from '../../protocol/events.ts';
 import { type AttemptView, type JobView, priorityName } from '../../protocol/job.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
-import { type Core, lastContact, patienceOf, statusOf } from './core.ts';
+import { type Core, lastContact } from './core.ts';
+import { patienceOf, statusOf } from './standing.ts';
 import { shapeOf } from './matching.ts';
 import {
   type Attempt,
   isLive,
   type Job,
   labelsOf,
+  offeringOf,
   type PendingJob,
   type StoredEvent,
   type WallMs,
@@ -112,6 +114,8 @@ function dispatchStatus(core: Core, read: Read, worker: Worker): Candidate['stat
 
 const ageS = (ms: number): number => Math.round(ms / 100) / 10;
 
+const everything = { gpuCount: Number.POSITIVE_INFINITY, vramGb: Number.POSITIVE_INFINITY, guarded: true };
+
 /** Views of jobs that share what is costly: why a shape waits is worked out once. */
 export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
   const reasons = new Map<string, string>();
@@ -120,10 +124,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
       (worker): Candidate => ({
         status: dispatchStatus(core, read, worker),
         // What a worker that never came has is not known: it is not held against it.
-        offering: {
-          gpuCount: worker.agent?.capabilities.gpuCount ?? Number.POSITIVE_INFINITY,
-          labels: labelsOf(worker),
-        },
+        offering: worker.agent === null ? { ...offeringOf(worker), ...everything } : offeringOf(worker),
       }),
     ),
   );

@@ -33,12 +33,19 @@ function count(words: readonly string[]): readonly string[] {
 const tooFew = (wanted: string): string =>
   wanted === '1' ? 'without a GPU' : `with fewer than ${wanted} GPUs`;
 
+const headings: Readonly<Record<Mismatch['code'], (wanted: string) => string>> = {
+  gpu_count: tooFew,
+  vram: wanted => `with less than ${wanted} a GPU`,
+  accelerator: wanted => `without ${wanted}`,
+  guard: () => 'that train on without contact',
+  label: wanted => `label ${wanted}`,
+};
+
 function missing(mismatches: readonly Mismatch[]): readonly string[] {
-  const groups = Map.groupBy(mismatches, ({ code, wanted }) =>
-    code === 'gpu_count' ? tooFew(wanted) : `label ${wanted}`,
-  );
+  const groups = Map.groupBy(mismatches, ({ code, wanted }) => headings[code](wanted));
   return [...groups].map(([what, members]) => {
     const there = [...new Set(members.map(member => member.there))].toSorted().slice(0, 5);
-    return `${members.length} ${what} (have ${there.join(', ')})`;
+    const have = members.some(({ code }) => code === 'guard') ? '' : ` (have ${there.join(', ')})`;
+    return `${members.length} ${what}${have}`;
   });
 }

@@ -21,6 +21,8 @@ export interface Writer {
   /** Never answers when the disk has failed in a way that leaves open whether the change is stored. */
   write<T>(run: () => T): Promise<T>;
   afterCommit(effect: () => void): void;
+  /** Run when what the command under way has done is taken back. */
+  afterRollback(effect: () => void): void;
   /** Commits what is queued; afterwards every write is refused. */
   close(): void;
 }
@@ -50,7 +52,8 @@ export class StorageError extends Error {
 export function createWriter(parts: WriterParts): Writer {
   const { db, wal, disk, log } = parts;
   const effects = createEffects(log);
-  const commit = createCommit(parts, effects);
+  const regrets = createEffects(log);
+  const commit = createCommit(parts, effects, regrets);
   let queue: Queued[] = [];
   let closed = false;
 
@@ -90,6 +93,7 @@ export function createWriter(parts: WriterParts): Writer {
       });
     },
     afterCommit: effects.add,
+    afterRollback: regrets.add,
     close() {
       closed = true;
       flush();
@@ -100,26 +104,26 @@ export function createWriter(parts: WriterParts): Writer {
   };
 }
 
-/** What is to be done once the transaction is on disk, in order. */
+/** What is to be done once the transaction is on disk, or was taken back: in order. */
 interface Effects {
   add(effect: () => void): void;
   count(): number;
   /** Forgets those that were added after there were so many. */
   backTo(count: number): void;
-  run(): void;
+  /** Runs those that were added after there were so many, and forgets them. */
+  run(count?: number): void;
 }
 
 function createEffects(log: Log): Effects {
-  let effects: (() => void)[] = [];
+  const effects: (() => void)[] = [];
   return {
     add: effect => void effects.push(effect),
     count: () => effects.length,
     backTo(count) {
       effects.length = count;
     },
-    run() {
-      const due = effects;
-      effects = [];
+    run(count = 0) {
+      const due = effects.splice(count);
       for (const effect of due) {
         try {
           effect();
@@ -135,9 +139,10 @@ function createEffects(log: Log): Effects {
 function createCommit(
   { db, disk, log, checkPlace }: WriterParts,
   effects: Effects,
+  regrets: Effects,
 ): (batch: readonly Queued[]) => readonly Done[] | null {
   const runOne = (command: Queued): Done => {
-    const kept = effects.count();
+    const kept = [effects.count(), regrets.count()] as const;
     db.exec('SAVEPOINT command');
     try {
       const value = command.run();
@@ -148,7 +153,8 @@ function createCommit(
       if (!db.inTransaction || diskFault(cause) !== null) throw cause;
       db.exec('ROLLBACK TO command');
       db.exec('RELEASE command');
-      effects.backTo(kept);
+      effects.backTo(kept[0]);
+      regrets.run(kept[1]);
       return { command, result: { ok: false, cause } };
     }
   };
@@ -167,6 +173,7 @@ function createCommit(
       const done = batch.map(runOne);
       db.exec('COMMIT');
       checkPlace();
+      regrets.backTo(0);
       return done;
     } catch (cause) {
       effects.backTo(0);
@@ -175,6 +182,7 @@ function createCommit(
       if (fault === null) log.error('store.commit_failed', { cause });
       rollBack();
       if (disk.now() === 'dead') return null;
+      regrets.run();
       return failed(batch, new StorageError('the change could not be stored', { cause }));
     }
   };

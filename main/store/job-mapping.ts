@@ -106,6 +106,9 @@ export function attemptRow(attempt: Attempt): AttemptRow {
 }
 
 /** What these columns hold was written by `jobRow` and `attemptRow`, so their shape is known. */
+/** What jobs that were stored before these could be asked for did not ask for. */
+const anyGpu = { vramGb: 0, accelerator: null, guarded: false };
+
 export function toJob(row: JoinedRow): Job {
   const attempt = row.a_id === null ? null : toAttempt(newestAttempt(row));
   const base = {
@@ -113,7 +116,7 @@ export function toJob(row: JoinedRow): Job {
     order: row.ord,
     spec: {
       configName: row.config_name,
-      requirements: JSON.parse(row.requirements) as Job['spec']['requirements'],
+      requirements: { ...anyGpu, ...(JSON.parse(row.requirements) as Job['spec']['requirements']) },
       priority: row.priority,
       maxRetries: row.max_retries,
       retryOn: JSON.parse(row.retry_on) as Job['spec']['retryOn'],

@@ -49,7 +49,8 @@ export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
   const wal = createWriteAheadLog(db);
   const disk = createDiskState({ clock, log, onFatal, probe: wal.probe });
   const writer = createWriter({ db, wal, disk, log, checkPlace: createPlaceCheck(file) });
-  const tx: Tx = { ...rows, ...createAuditAppend(db, seal), afterCommit: writer.afterCommit };
+  const { afterCommit, afterRollback } = writer;
+  const tx: Tx = { ...rows, ...createAuditAppend(db, seal), afterCommit, afterRollback };
   return {
     ...watched(rows, disk),
     audit: watched(createAuditTrail(db), disk),

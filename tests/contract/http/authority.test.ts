@@ -44,6 +44,7 @@ const name = ({ method, path }: Call): string => `${method} ${path}`;
 describe('who may call what', () => {
   test('every row of the contract says it', () => {
     expect(rows.filter(({ authority }) => authority === 'open').map(name)).toEqual([
+      'GET /openapi.json',
       'GET /health/live',
       'GET /api/version',
     ]);

@@ -88,7 +88,7 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
     order,
     spec: {
       configName: 'inline',
-      requirements: { target: 'auto', gpuCount: 0, labels: {} },
+      requirements: { target: 'auto', gpuCount: 0, vramGb: 0, accelerator: null, guarded: false, labels: {} },
       priority: 10,
       maxRetries: 3,
       retryOn: [],

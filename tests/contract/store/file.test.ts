@@ -180,6 +180,7 @@ test('a commit that fails takes the whole group back, and says that nothing is s
   const { store, db } = openBench();
   await putWorkers(store, 'w_1');
   let effects = 0;
+  let regrets = 0;
   const job = makeJob(1);
   const results = await Promise.allSettled([
     store.write(tx => {
@@ -188,13 +189,14 @@ test('a commit that fails takes the whole group back, and says that nothing is s
       tx.insertJob(job, emptyPayload);
       tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId('w_none') }));
       tx.afterCommit(() => effects++);
+      tx.afterRollback(() => regrets++);
     }),
     put(store, makeJob(2)),
   ]);
   for (const result of results) {
     expect(result).toMatchObject({ reason: expect.any(StorageError) });
   }
-  expect([effects, store.pendingJobs(), store.liveJobs()]).toEqual([0, [], []]);
+  expect([effects, regrets, store.pendingJobs(), store.liveJobs()]).toEqual([0, 1, [], []]);
   await put(store, makeJob(3));
   expect(store.pendingJobs()).toEqual([makeJob(3)]);
 });

@@ -52,7 +52,14 @@ function describeShapes(open: OpenStore): void {
         {
           spec: {
             configName: 'größe 火 “x”',
-            requirements: { target: 'worker', gpuCount: 1024, labels: { größe: '*火\u2028', team: 'n?p' } },
+            requirements: {
+              target: 'worker',
+              gpuCount: 1024,
+              vramGb: 79.5,
+              accelerator: 'rocm',
+              guarded: true,
+              labels: { größe: '*火\u2028', team: 'n?p' },
+            },
             priority: 50,
             maxRetries: 0,
             retryOn: ['timeout', 'out_of_memory'],

@@ -87,6 +87,21 @@ export function describeWrites(open: OpenStore): void {
       expect(effects).toEqual(['first', 'third']);
     });
 
+    test('that fail say so before the next one begins, and those that do not, never', async () => {
+      const store = open();
+      const trace: string[] = [];
+      const command = (name: string, fails: boolean) =>
+        store.write(tx => {
+          trace.push(name);
+          tx.afterRollback(() => trace.push(`${name} is taken back, jobs: ${store.pendingJobs().length}`));
+          tx.insertJob(makeJob(trace.length), emptyPayload);
+          if (fails) throw new Error('no');
+        });
+      await Promise.allSettled([command('a', false), command('b', true), command('c', false)]);
+      await command('d', false);
+      expect(trace).toEqual(['a', 'b', 'b is taken back, jobs: 1', 'c', 'd']);
+    });
+
     test('may be given by an effect, for the next transaction', async () => {
       const store = open();
       const { promise, resolve } = Promise.withResolvers<number>();

@@ -12,6 +12,7 @@ import type {
   StoredEvent,
   Worker,
 } from '../../../main/orchestrator/model.ts';
+import type { Offering } from '../../../main/orchestrator/matching.ts';
 import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import {
   finalStatuses,
@@ -29,7 +30,19 @@ export const attemptId = (id: string): AttemptId => AttemptId.parse(id);
 export const NOW = 1_000_000;
 
 export function makeNeeds(changes: Partial<Requirements> = {}): Requirements {
-  return { target: Target.enum.auto, gpuCount: 0, labels: {}, ...changes };
+  return {
+    target: Target.enum.auto,
+    gpuCount: 0,
+    vramGb: 0,
+    accelerator: null,
+    guarded: false,
+    labels: {},
+    ...changes,
+  };
+}
+
+export function makeOffering(changes: Partial<Offering> = {}): Offering {
+  return { gpuCount: 0, vramGb: 0, accelerator: null, guarded: false, labels: {}, ...changes };
 }
 
 export function makeSpec(changes: Partial<JobSpec> = {}): JobSpec {

@@ -1,14 +1,14 @@
 /** Does this worker fit this job, and if not, why: SEMANTICS.md, sections 6 and 7. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compileMatcher, type Mismatch, shapeOf } from '../../../main/orchestrator/matching.ts';
+import { classOf, compileMatcher, type Mismatch, shapeOf } from '../../../main/orchestrator/matching.ts';
 import { LabelPatterns } from '../../../protocol/labels.ts';
-import { makeNeeds } from './builders.ts';
+import { makeNeeds, makeOffering } from './builders.ts';
 
 const misses = (
   needs: Parameters<typeof makeNeeds>[0],
-  offering: { gpuCount?: number; labels?: Record<string, string> } = {},
-): readonly Mismatch[] => compileMatcher(makeNeeds(needs))({ gpuCount: 0, labels: {}, ...offering });
+  offering: Parameters<typeof makeOffering>[0] = {},
+): readonly Mismatch[] => compileMatcher(makeNeeds(needs))(makeOffering(offering));
 
 const globs = (pattern: string, value: string): boolean =>
   misses({ labels: { x: pattern } }, { labels: { x: value } }).length === 0;
@@ -136,5 +136,49 @@ describe('a shape', () => {
     { ...needs, target: 'worker' as const },
   ])('differs from that of %o', other => {
     expect(shapeOf(other)).not.toBe(shapeOf(needs));
+  });
+});
+
+describe('the GPUs themselves', () => {
+  test.each([
+    [24, 23.99, true],
+    [24, 22.5, true],
+    [16, 15, true],
+    [80, 79.25, true],
+    [40, 39.4, true],
+    [24, 21.9, false],
+    [24, 16, false],
+    [0, 0, true],
+    [1, 0, false],
+  ])('%d GB as they are sold, against a card that shows %d GiB: %j', (vramGb, there, fits) => {
+    const expected = fits ? [] : [{ code: 'vram', wanted: `${vramGb} GB`, there: `${there} GB` }];
+    expect(misses({ vramGb }, { vramGb: there })).toEqual(expected);
+  });
+
+  test('are of the kind that is asked for, if any is', () => {
+    expect(misses({ accelerator: 'cuda' }, { accelerator: 'cuda' })).toEqual([]);
+    expect(misses({}, { accelerator: 'mps' })).toEqual([]);
+    expect(misses({ accelerator: 'cuda' }, { accelerator: 'rocm' })).toEqual([
+      { code: 'accelerator', wanted: 'cuda', there: 'rocm' },
+    ]);
+    expect(misses({ accelerator: 'cuda' })).toEqual([{ code: 'accelerator', wanted: 'cuda', there: 'none' }]);
+  });
+
+  test('are looked after by an agent that stops them, if the job has to be stopped without contact', () => {
+    expect(misses({ guarded: true }, { guarded: true })).toEqual([]);
+    expect(misses({ guarded: true }, { guarded: false })).toEqual([
+      { code: 'guard', wanted: 'a worker that stops without contact', there: 'none' },
+    ]);
+  });
+
+  test('make shapes and classes of their own', () => {
+    const shapes = [{}, { vramGb: 24 }, { accelerator: 'cuda' }].map(changes => shapeOf(makeNeeds(changes)));
+    const classes = [{}, { vramGb: 24 }, { accelerator: 'cuda' }].map(changes =>
+      classOf(makeOffering(changes)),
+    );
+    expect([new Set(shapes).size, new Set(classes).size]).toEqual([3, 3]);
+    expect(classOf(makeOffering({ labels: { a: '1', b: '2' } }))).toBe(
+      classOf(makeOffering({ labels: { b: '2', a: '1' } })),
+    );
   });
 });

@@ -32,7 +32,7 @@ function makeOffer(job: string, attempt: string): WorkerCommand & { type: 'job_s
 
 let book: PresenceBook;
 beforeEach(() => {
-  book = createPresenceBook();
+  book = createPresenceBook(() => {});
 });
 
 test('nothing is known of a worker that was never heard', () => {

@@ -1,13 +1,13 @@
 /** The one line that says why a job waits: SEMANTICS.md, section 6, in the guide's own words. */
 import { expect, test } from 'vitest';
 import { type Candidate, whyWaiting } from '../../../main/orchestrator/waiting.ts';
-import { makeNeeds } from './builders.ts';
+import { makeNeeds, makeOffering } from './builders.ts';
 
 const makeCandidate = (
   status: Candidate['status'],
   gpuCount = 1,
   labels: Candidate['offering']['labels'] = {},
-): Candidate => ({ status, offering: { gpuCount, labels } });
+): Candidate => ({ status, offering: makeOffering({ gpuCount, labels }) });
 
 const a100 = makeNeeds({ gpuCount: 1, labels: { gpu_type: 'a100*' } });
 
@@ -71,6 +71,17 @@ test.each<
   ],
 ])('%s', (_what, line, needs, candidates) => {
   expect(whyWaiting(needs, candidates)).toBe(line);
+});
+
+test.each([
+  [{ vramGb: 80 }, '1 with less than 80 GB a GPU (have 24 GB)'],
+  [{ accelerator: 'rocm' }, '1 without rocm (have cuda)'],
+  [{ guarded: true }, '1 that train on without contact'],
+])('what is wanted of the GPUs, and of the agent: %j', (changes, line) => {
+  const offering = makeOffering({ gpuCount: 1, vramGb: 24, accelerator: 'cuda' });
+  expect(whyWaiting(makeNeeds(changes), [{ status: 'idle', offering }])).toBe(
+    `No idle workers: 0 of 1 worker can take this job: ${line}`,
+  );
 });
 
 test('of many values that are there, five are named', () => {

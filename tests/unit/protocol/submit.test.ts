@@ -13,6 +13,7 @@ describe('a submit', () => {
   test('needs no more than the name of a config', () => {
     expect(SubmitRequest.parse({ config_name: 'demo' })).toEqual({
       config_name: 'demo',
+      gpu_vram_gb: 0,
       target: 'auto',
       worker_labels: {},
       priority: 10,
@@ -41,6 +42,8 @@ describe('a submit', () => {
       target: 'worker',
       worker_labels: { gpu_type: 'a100*' },
       gpu_count: 0,
+      gpu_vram_gb: 24,
+      accelerator: 'rocm',
       priority: 50,
       max_retries: 0,
       retry_on: ['timeout'],

@@ -50,6 +50,7 @@ describe('the calls', () => {
       'POST /api/queue/:id/cancel (queue.cancel)',
       'POST /api/queue/:id/release (queue.cancel)',
       'GET /api/events (queue.view, stream)',
+      'GET /openapi.json (open)',
       'GET /health/live (open)',
       'GET /api/version (open)',
     ]);

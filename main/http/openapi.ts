@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import type { Call } from '../../protocol/call.ts';
+import { Problem, problems } from '../../protocol/problem.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A schema in JSON; shapes that have an `id` go into the document's components and are referred to. */
+type Describe = (schema: z.ZodType, io: 'input' | 'output') => Json;
+
+/** The document that describes these calls, after OpenAPI 3.1. */
+export function describeCalls(calls: readonly Call[], version: string): Json {
+  const schemas: Record<string, Json> = {};
+  const describe = createDescribe(schemas);
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const call of calls) {
+    const path = call.path.replaceAll(/:(\w+)/g, '{$1}');
+    paths[path] = { ...paths[path], [call.method.toLowerCase()]: operationOf(call, describe) };
+  }
+  const description = `\`code\` says which problem it is: ${Object.keys(problems).join(', ')}.`;
+  const content = { 'application/problem+json': { schema: describe(Problem, 'output') } };
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Trainyard', version, description: 'What the orchestrator of a training fleet answers.' },
+    paths,
+    components: { schemas, responses: { Problem: { description, content } }, securitySchemes },
+  };
+}
+
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'People and scripts.' },
+  worker: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Worker-Token',
+    description: 'A worker, with its own token.',
+  },
+};
+
+function createDescribe(schemas: Record<string, Json>): Describe {
+  return (schema, io) => {
+    // In a list, so that a shape with a name of its own is referred to like any other.
+    const text = JSON.stringify(z.toJSONSchema(z.array(schema), { io, unrepresentable: 'any' }));
+    const { items, $defs = {} } = Described.parse(
+      JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/')),
+    );
+    for (const [id, { id: _, ...shape }] of Object.entries($defs)) schemas[id] = shape;
+    return items;
+  };
+}
+
+const Shape = z.record(z.string(), z.unknown());
+const Described = z.object({ items: Shape, $defs: z.record(z.string(), Shape).optional() });
+
+function operationOf(call: Call, describe: Describe): Json {
+  const verb = call.method.toLowerCase();
+  const words = call.path.split(/[^a-z]+/i).filter(word => word !== '');
+  const parameters = [
+    ...parametersOf(describe(call.params, 'input'), 'path'),
+    ...parametersOf(describe(call.query, 'input'), 'query'),
+  ];
+  const body = describe(call.body, 'input');
+  const type = call.stream ? 'text/event-stream' : 'application/json';
+  const content = { [type]: { schema: describe(call.reply, 'output') } };
+  return {
+    operationId: [verb, ...words].join('_'),
+    summary: call.summary,
+    ...securityOf(call),
+    ...(parameters.length > 0 && { parameters }),
+    ...(hasFields(body) && { requestBody: { content: { 'application/json': { schema: body } } } }),
+    responses: { 200: { description: 'Done', content }, default: { $ref: '#/components/responses/Problem' } },
+  };
+}
+
+function securityOf({ authority }: Call): Json {
+  if (authority === 'open') return { security: [] };
+  if (authority === 'worker') return { security: [{ worker: [] }] };
+  return { security: [{ bearer: [] }], description: `Needs the permission \`${authority}\`.` };
+}
+
+const hasFields = ({ properties = {}, $ref }: Json): boolean =>
+  $ref !== undefined || Object.keys(Shape.parse(properties)).length > 0;
+
+function parametersOf({ properties = {}, required = [] }: Json, place: 'path' | 'query'): readonly Json[] {
+  const needed = z.array(z.string()).parse(required);
+  return Object.entries(Shape.parse(properties)).map(([name, schema]) => ({
+    name,
+    in: place,
+    required: place === 'path' || needed.includes(name),
+    schema,
+  }));
+}

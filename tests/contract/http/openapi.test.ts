@@ -1,0 +1,95 @@
+/** The document and the routes say the same. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { z } from 'zod';
+import { auditApi, eventsApi, queueApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import type { Call } from '../../../protocol/call.ts';
+import { problems } from '../../../protocol/problem.ts';
+import { workerApi } from '../../../protocol/worker-api.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+
+const rows = [workerApi, workersApi, queueApi, auditApi, eventsApi, systemApi].flatMap(table =>
+  Object.values<Call>(table),
+);
+
+const Operation = z.object({
+  operationId: z.string(),
+  summary: z.string(),
+  security: z.array(z.record(z.string(), z.array(z.string()))),
+  parameters: z
+    .array(z.object({ name: z.string(), in: z.enum(['path', 'query']), required: z.boolean() }))
+    .default([]),
+  requestBody: z.object({ content: z.record(z.string(), z.unknown()) }).optional(),
+  responses: z.record(z.string(), z.unknown()),
+});
+const Document = z.object({
+  openapi: z.literal('3.1.0'),
+  info: z.object({ title: z.string(), version: z.string() }),
+  paths: z.record(z.string(), z.record(z.string(), Operation)),
+  components: z.object({
+    schemas: z.record(z.string(), z.unknown()),
+    responses: z.object({ Problem: z.object({ description: z.string() }) }),
+    securitySchemes: z.record(z.string(), z.unknown()),
+  }),
+});
+
+let server: TestServer;
+let text: string;
+let document: z.output<typeof Document>;
+beforeAll(async () => {
+  server = await startTestServer();
+  const response = await fetch(`${server.url}/openapi.json`, { signal: AbortSignal.timeout(5_000) });
+  text = await response.text();
+  document = Document.parse(JSON.parse(text));
+});
+afterAll(() => server.close());
+
+const operationOf = ({ method, path }: Call) =>
+  document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
+
+test('every call is in it, and nothing else is', () => {
+  const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map(method => `${method.toUpperCase()} ${path}`),
+  );
+  const mounted = rows.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+  expect(described.toSorted()).toEqual(mounted.toSorted());
+});
+
+test.each(rows.map(row => [`${row.method} ${row.path}`, row] as const))(
+  '%s says who may call it, and what is in its path',
+  (_name, row) => {
+    const operation = operationOf(row);
+    const schemes = { open: [], worker: [{ worker: [] }] };
+    const expected =
+      row.authority === 'open' || row.authority === 'worker' ? schemes[row.authority] : [{ bearer: [] }];
+    expect(operation?.security).toEqual(expected);
+    expect(operation?.summary).toBe(row.summary);
+    const inPath = operation?.parameters.filter(({ in: place }) => place === 'path') ?? [];
+    expect(inPath.map(({ name, required }) => [name, required])).toEqual(
+      [...row.path.matchAll(/:(\w+)/g)].map(([, name]) => [name, true]),
+    );
+    expect(Object.keys(operation?.responses ?? {})).toEqual(['200', 'default']);
+  },
+);
+
+test('operations have names of their own', () => {
+  const names = rows.map(row => operationOf(row)?.operationId);
+  expect(new Set(names).size).toBe(rows.length);
+});
+
+test('whatever is referred to is there', () => {
+  const references = [...text.matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g)];
+  expect(references.length).toBeGreaterThan(20);
+  expect(text.match(/"\$ref"/g)).toHaveLength(references.length);
+  const { schemas, responses } = document.components;
+  for (const [, kind, name = ''] of references)
+    expect(Object.keys(kind === 'schemas' ? schemas : responses)).toContain(name);
+});
+
+test('a submit is described with its limits and defaults, and problems with their codes', () => {
+  const submit = JSON.stringify(operationOf(queueApi.submit)?.requestBody);
+  expect(submit).toContain('"priority":{"default":10,"type":"integer","minimum":0,"maximum":50}');
+  expect(submit).toContain('"additionalProperties":false');
+  expect(operationOf(queueApi.list)?.requestBody).toBeUndefined();
+  for (const code of Object.keys(problems))
+    expect(document.components.responses.Problem.description).toContain(code);
+});
