@@ -232,9 +232,6 @@ const works = fc
   .map(({ index, word }) =>
     byWorker(index, `work, to "${word}"`, async (rig, _model, { fleet }) => {
       const held = fleet.store.liveJobOf(rig.id);
-      // What it has not heard of it can't do.
-      const hasHeard = rig.commandsOf('job_submit').some(({ attempt_id: id }) => id === held?.attempt.id);
-      if (!hasHeard) return;
       if (held?.status === 'dispatched') await rig.run(held.id);
       if (held !== null && word !== 'running') await rig.report(held.id, word);
     }),
