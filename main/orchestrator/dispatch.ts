@@ -1,10 +1,9 @@
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { Core } from './core.ts';
-import { statusOf } from './standing.ts';
+import { candidacyOf } from './standing.ts';
 import { type PendingJob, system } from './model.ts';
 import type { Tx } from './ports.ts';
 import { applyEvent } from './transitions.ts';
-import { isDispatchable } from './worker-status.ts';
 
 /**
  * Gives pending jobs to idle workers, in the caller's transaction, until no idle worker fits any. Called wherever a job or
@@ -24,9 +23,7 @@ export function dispatch(core: Core, tx: Tx): void {
 
 function isFree(core: Core, tx: Tx, id: WorkerId): boolean {
   const worker = tx.worker(id);
-  if (worker === null) return false;
-  const trialAt = core.deadlines.trial.get(id) ?? null;
-  return isDispatchable(statusOf(core, tx, worker), worker, trialAt, core.clock.mono());
+  return worker !== null && candidacyOf(core, tx, worker).isOpen;
 }
 
 function offer(core: Core, tx: Tx, job: PendingJob, workerId: WorkerId): void {

@@ -4,14 +4,15 @@ import { createAgenda } from './placement/agenda.ts';
 import type { WaitingJob } from './placement/candidates.ts';
 import { createPlacementIndex, type Placement, type PlacementIndex } from './placement/placement-index.ts';
 import type { Read } from './ports.ts';
-import { type Standing, statusOf } from './standing.ts';
-import { isDispatchable } from './worker-status.ts';
+import { candidacyOf, type Standing } from './standing.ts';
 
 /**
  * Who waits and who is idle, kept up as jobs and workers change, so that dispatch looks at those alone that have. What
  * has changed is only noted; it is judged, from the stored facts, when the next placement is asked for.
  */
 export interface Line {
+  /** One that is known to wait, as all do that are there at the start. */
+  takeJob(standing: Standing, job: PendingJob): void;
   noteJob(id: JobId): void;
   noteWorker(id: WorkerId): void;
   /** As far as this transaction sees; null when there is none. */
@@ -25,20 +26,23 @@ export function createLine(): Line {
   const index = createPlacementIndex();
   const jobs = createAgenda<JobId>();
   const workers = createAgenda<WorkerId>();
+  const takeJob = (standing: Standing, job: PendingJob): void => {
+    const readyAt = standing.deadlines.backoff.get(job.id) ?? 0;
+    if (readyAt <= standing.clock.mono()) return index.addJob(waiting(job));
+    index.removeJob(job.id);
+    jobs.addAt(job.id, readyAt);
+  };
   const judgeJob = (standing: Standing, read: Read, id: JobId): void => {
     const job = read.job(id);
-    const readyAt = standing.deadlines.backoff.get(id) ?? 0;
-    const isReady = readyAt <= standing.clock.mono();
-    if (job?.status !== 'pending' || !isReady) index.removeJob(id);
-    if (job?.status !== 'pending') return;
-    if (isReady) index.addJob(waiting(job));
-    else jobs.addAt(id, readyAt);
+    if (job?.status === 'pending') takeJob(standing, job);
+    else index.removeJob(id);
   };
   const judgeWorker = (standing: Standing, read: Read, id: WorkerId): void => {
     const againAt = placeWorker(standing, read, id, index);
     if (againAt !== null) workers.addAt(id, againAt);
   };
   return {
+    takeJob,
     noteJob: jobs.add,
     noteWorker: workers.add,
     next(standing, read) {
@@ -66,14 +70,12 @@ function placeWorker(standing: Standing, read: Read, id: WorkerId, index: Placem
   const worker = read.worker(id);
   index.removeWorker(id);
   if (worker === null) return null;
-  const now = standing.clock.mono();
-  const derived = statusOf(standing, read, worker);
-  const trialAt = standing.deadlines.trial.get(id) ?? null;
-  if (isDispatchable(derived, worker, trialAt, now)) {
+  const { status, reason, isOpen, trialAt } = candidacyOf(standing, read, worker);
+  if (isOpen) {
     index.addWorker({ id, offering: offeringOf(worker), order: worker.createdAt });
     return null;
   }
-  if (derived.status === 'idle') return trialAt;
-  if (derived.reason === 'settling') return standing.presence.of(id)?.settledAt ?? null;
-  return derived.reason === 'silent' ? now + lookAgainMs : null;
+  if (status === 'idle') return trialAt;
+  if (reason === 'settling') return standing.presence.of(id)?.settledAt ?? null;
+  return reason === 'silent' ? standing.clock.mono() + lookAgainMs : null;
 }

@@ -95,7 +95,6 @@ export function createOrchestrator(parts: OrchestratorParts) {
       clock.start();
       grantGrace(core);
       resumeDeadlines(core);
-      for (const { id } of store.pendingJobs()) line.noteJob(id);
       store.onRecovery(() => catchUp(core));
       core.lookWithin(0);
     },

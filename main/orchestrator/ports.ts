@@ -78,7 +78,6 @@ export interface Read {
   jobs(filter: JobFilter): readonly Job[];
   /** In the order in which they are taken: priority, then submission. */
   pendingJobs(): readonly PendingJob[];
-  hasPendingJobs(): boolean;
   liveJobs(): readonly LiveJob[];
   liveJobOf(worker: WorkerId): LiveJob | null;
   payload(job: JobId): JobPayload | null;

@@ -7,9 +7,12 @@ import { awaitFirst } from './worker-admin.ts';
 /** No job waits longer than the longest backoff, whatever the clock said when it was set. */
 const longestBackoffMs = 600_000;
 
-/** Takes up the deadlines that the last run of the orchestrator left. */
+/** Takes up the deadlines, and the line, that the last run of the orchestrator left. */
 export function resumeDeadlines(core: Core): void {
-  for (const job of core.store.pendingJobs()) resumeBackoff(core, job);
+  for (const job of core.store.pendingJobs()) {
+    resumeBackoff(core, job);
+    core.line.takeJob(core, job);
+  }
   for (const job of core.store.liveJobs()) resumeAttempt(core, job);
   for (const worker of core.store.workers()) resumeWorker(core, worker);
 }

@@ -1,9 +1,9 @@
 import type { Deadlines } from './deadlines.ts';
-import type { Worker } from './model.ts';
+import type { MonoMs, Worker } from './model.ts';
 import type { Clock, Read } from './ports.ts';
 import type { PresenceBook } from './presence.ts';
 import type { Times } from './times.ts';
-import { type DerivedStatus, workerStatus } from './worker-status.ts';
+import { type DerivedStatus, isDispatchable, workerStatus } from './worker-status.ts';
 
 /** What a worker's status follows from, besides what is stored. */
 export interface Standing {
@@ -36,4 +36,17 @@ export function statusOf(standing: Standing, read: Read, worker: Worker): Derive
     },
     now,
   );
+}
+
+interface Candidacy extends DerivedStatus {
+  /** Whether a job may be given to it now: not each that is idle gets one. */
+  readonly isOpen: boolean;
+  /** When a quarantined worker is tried again. */
+  readonly trialAt: MonoMs | null;
+}
+
+export function candidacyOf(standing: Standing, read: Read, worker: Worker): Candidacy {
+  const derived = statusOf(standing, read, worker);
+  const trialAt = standing.deadlines.trial.get(worker.id) ?? null;
+  return { ...derived, trialAt, isOpen: isDispatchable(derived, worker, trialAt, standing.clock.mono()) };
 }

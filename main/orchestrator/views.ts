@@ -3,7 +3,7 @@ import { type AttemptView, type JobView, priorityName } from '../../protocol/job
 import type { Progress } from '../../protocol/progress.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 import { type Core, lastContact } from './core.ts';
-import { patienceOf, statusOf } from './standing.ts';
+import { candidacyOf, patienceOf, statusOf } from './standing.ts';
 import { shapeOf } from './matching.ts';
 import {
   type Attempt,
@@ -18,7 +18,6 @@ import {
 } from './model.ts';
 import type { Read } from './ports.ts';
 import { type Candidate, whyWaiting } from './waiting.ts';
-import { isDispatchable } from './worker-status.ts';
 
 const isoOrNull = (core: Core, at: WallMs | null): string | null => (at === null ? null : core.clock.iso(at));
 
@@ -106,10 +105,8 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
 
 /** As dispatch sees it: one that is idle may get no job all the same. */
 function dispatchStatus(core: Core, read: Read, worker: Worker): Candidate['status'] {
-  const derived = statusOf(core, read, worker);
-  const trialAt = core.deadlines.trial.get(worker.id) ?? null;
-  const refused = derived.status === 'idle' && !isDispatchable(derived, worker, trialAt, core.clock.mono());
-  return refused ? 'quarantined' : derived.status;
+  const { status, isOpen } = candidacyOf(core, read, worker);
+  return status === 'idle' && !isOpen ? 'quarantined' : status;
 }
 
 const ageS = (ms: number): number => Math.round(ms / 100) / 10;

@@ -17,7 +17,6 @@ type JobStatements = Pick<
   | 'job'
   | 'jobs'
   | 'pendingJobs'
-  | 'hasPendingJobs'
   | 'liveJobs'
   | 'liveJobOf'
   | 'payload'
@@ -46,7 +45,6 @@ function jobReads(db: Database) {
   const pending = db.prepare<[], JoinedRow>(
     `${select} WHERE j.status = 'pending' ORDER BY j.priority DESC, j.ord`,
   );
-  const anyPending = db.prepare<[], number>("SELECT 1 FROM jobs WHERE status = 'pending' LIMIT 1").pluck();
   const alive = db.prepare<[], JoinedRow>(`${select} WHERE j.status IN (${live}) ORDER BY j.ord`);
   const ofWorker = db.prepare<[string], JoinedRow>(
     `${select} WHERE a.worker_id = ? AND a.ended_at IS NULL AND j.status IN (${live})`,
@@ -76,7 +74,6 @@ function jobReads(db: Database) {
     },
     jobs: ({ status, includeFinal, limit, offset }: JobFilter) =>
       listed.all({ status: status ?? null, all: includeFinal ? 1 : 0, limit, offset }).map(toJob),
-    hasPendingJobs: () => anyPending.get() !== undefined,
     pendingJobs: () => pending.all().map(row => toJob(row) as PendingJob),
     liveJobs: () => alive.all().map(row => toJob(row) as LiveJob),
     liveJobOf(worker: string) {

@@ -71,5 +71,6 @@ async function checkToken(flags: Flags, env: Env): Promise<Check> {
     workersApi.list,
   );
   if (!result.ok) return failed(what, failureOf(result.failure, url).message);
-  return passed(what, `It is accepted; ${result.value.total} workers are known`);
+  const { total } = result.value;
+  return passed(what, `It is accepted; ${total} ${total === 1 ? 'worker is' : 'workers are'} known`);
 }

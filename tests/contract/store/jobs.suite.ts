@@ -76,7 +76,6 @@ function describeShapes(open: OpenStore): void {
       await put(store, job);
       expect(store.job(job.id)).toEqual(job);
       expect(store.pendingJobs()).toEqual([job]);
-      expect(store.hasPendingJobs()).toBe(true);
     });
 
     test.each(liveStatuses)('that is %s comes back with its attempt', async status => {
@@ -179,7 +178,6 @@ function describeShapes(open: OpenStore): void {
       await put(store, job, live, ended);
       expect(store.job(job.id)).toEqual(ended);
       expect(store.attempts(job.id)).toEqual([ended.attempt]);
-      expect(store.hasPendingJobs()).toBe(false);
       expect([store.liveJobs(), store.pendingJobs(), store.liveJobOf(workerId('w_1'))]).toEqual([
         [],
         [],
