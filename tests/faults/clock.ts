@@ -23,6 +23,7 @@ export const clocks: readonly Scenario[] = [
       await bench.events.job(job.id, 'job.running');
       // One that waits, for whatever looks at how long.
       const waiting = await bench.submit({}, { worker_labels: { rig: 'no-such-rig' } });
+      await bench.events.job(waiting.id, 'job.submitted');
       const from = bench.events.events.length;
       for (const jump of jumps) {
         await Promise.all(

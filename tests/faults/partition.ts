@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { untilDead } from '../support/own-processes.ts';
+import type { EventLine } from '../support/stream-record.ts';
 import type { Bench } from './bench.ts';
 import type { Scenario } from './scenario.ts';
 import {
@@ -97,10 +98,14 @@ export const partitions: readonly Scenario[] = [
         // That the two don't overlap is judged by I12.
         await endsElsewhere(bench, job, other);
         await untilDead(pid);
+        const from = bench.events.events.length;
         if (fault === 'blackhole') await rig.proxy.heal();
         else rig.signal('SIGCONT');
         await beats(rig, 2);
-        assert.equal((await bench.admin.worker(rig.id)).status, 'idle');
+        // Its stream may break once more over what has piled up meanwhile.
+        const isIdle = (event: EventLine): boolean =>
+          event.worker_id === rig.id && event.worker?.status === 'idle';
+        await bench.events.event('the rig is idle again', isIdle, from);
       },
     }),
   ),

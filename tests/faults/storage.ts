@@ -92,6 +92,7 @@ export const storageFaults: readonly Scenario[] = [
       await server.start();
       const rig = await bench.rigWithoutAgent('rig-1');
       const job = await bench.submit({ run_ms: 50 }, somewhere);
+      await bench.events.job(job.id, 'job.submitted');
       await stopInOrder(bench);
       await server.start();
       await server.said(/"backup\.made"/);
