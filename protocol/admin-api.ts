@@ -1,23 +1,12 @@
 import { z } from 'zod';
 import { call } from './call.ts';
 import { UiEvent } from './events.ts';
-import { JobId, WorkerId } from './ids.ts';
-import {
-  FailureCause,
-  JobDetail,
-  JobStatus,
-  JobView,
-  OnLostContact,
-  Priority,
-  Target,
-  TrainerConfig,
-} from './job.ts';
-import { LabelPatterns, Labels } from './labels.ts';
+import { WorkerId } from './ids.ts';
+import { Labels } from './labels.ts';
 import { Line } from './line.ts';
 import { WorkerStatus, WorkerType, WorkerView } from './worker.ts';
 
 const byWorker = z.object({ id: WorkerId });
-const byJob = z.object({ id: JobId });
 
 const Name = Line.trim().min(1, 'a name is needed').max(100);
 
@@ -28,6 +17,15 @@ export const NewWorker = z.object({
   labels: Labels.default({}),
 });
 export type NewWorker = z.output<typeof NewWorker>;
+
+const WorkerChange = z
+  .strictObject({
+    name: Name.optional(),
+    /** All of them: what is left out is taken away. */
+    labels: Labels.optional(),
+  })
+  .refine(body => body.name !== undefined || body.labels !== undefined, 'a name, or labels, are needed');
+export type WorkerChange = z.output<typeof WorkerChange>;
 
 /** The guide prints the token only here: it can't be read again. */
 const Issued = z.object({
@@ -71,6 +69,15 @@ export const workersApi = {
     params: byWorker,
     reply: z.object({ success: z.literal(true), worker_id: WorkerId }),
   }),
+  update: call({
+    method: 'PATCH',
+    path: '/api/admin/workers/:id',
+    authority: 'admin.workers',
+    summary: 'Change the name of a worker, or the labels that were given to it here',
+    params: byWorker,
+    body: WorkerChange,
+    reply: WorkerView,
+  }),
   drain: call({
     method: 'POST',
     path: '/api/admin/workers/:id/drain',
@@ -112,102 +119,6 @@ export const workersApi = {
 };
 
 /**
- * Strict, unlike what agents send: a key that is misspelled, or that this version does not know, would
- * otherwise run the job where its owner did not want it.
- */
-export const SubmitRequest = z
-  .strictObject({
-    config_name: Line.min(1).max(200).optional(),
-    config: TrainerConfig.optional(),
-    target: Target.default('auto'),
-    worker_labels: LabelPatterns.default({}),
-    gpu_count: z.number().int().min(0).max(1024).optional(),
-    /** Of each GPU, as it is sold: `24` fits a card of 24 GB. */
-    gpu_vram_gb: z.number().min(0).max(10_000).default(0),
-    /** `cuda`, `rocm`, `mps`, ... as workers say it. */
-    accelerator: Line.trim().toLowerCase().min(1).max(40).optional(),
-    priority: Priority.default(10),
-    max_retries: z.number().int().min(0).max(100).default(3),
-    /** Beside lost workers and preemptions, which are always tried again. */
-    retry_on: z.array(FailureCause).max(FailureCause.options.length).default([]),
-    on_lost_contact: OnLostContact.default('continue'),
-    /** The longest that one attempt may run. */
-    timeout_s: z.number().min(1).max(31_536_000).optional(),
-  })
-  .refine(body => body.config_name !== undefined || body.config !== undefined, {
-    path: ['config_name'],
-    message: 'a config_name, or a config in line, is needed',
-  });
-export type SubmitRequest = z.output<typeof SubmitRequest>;
-
-/** `queued` and `training` are other names of pending and running (SEMANTICS.md, section 2). */
-const StatusName = z
-  .enum([...JobStatus.options, 'queued', 'training'])
-  .transform((word): JobStatus => (word === 'queued' ? 'pending' : word === 'training' ? 'running' : word));
-
-/** The queue: people and scripts, with `Authorization: Bearer`. */
-export const queueApi = {
-  submit: call({
-    method: 'POST',
-    path: '/api/queue/submit',
-    authority: 'queue.submit',
-    summary: 'Submit a job; once this is answered it survives anything but the loss of the disk',
-    body: SubmitRequest,
-    reply: z.object({
-      success: z.literal(true),
-      job_id: JobId,
-      status: z.enum(['running', 'queued']),
-      allocated_worker_id: WorkerId.nullable(),
-      allocated_gpus: z.number().nullable(),
-      queue_position: z.number().nullable(),
-      reason: z.string().nullable(),
-    }),
-  }),
-  list: call({
-    method: 'GET',
-    path: '/api/queue',
-    authority: 'queue.view',
-    summary: 'List jobs, newest first',
-    query: z.object({
-      status: StatusName.optional(),
-      limit: z.coerce.number().int().min(1).max(500).default(50),
-      offset: z.coerce.number().int().min(0).max(1e9).default(0),
-      include_completed: z.stringbool().default(true),
-    }),
-    reply: z.object({
-      entries: z.array(JobView),
-      total_pending: z.number(),
-      total_running: z.number(),
-      as_of_seq: z.number(),
-    }),
-  }),
-  get: call({
-    method: 'GET',
-    path: '/api/queue/:id',
-    authority: 'queue.view',
-    summary: 'Show one job and its attempts',
-    params: byJob,
-    reply: JobDetail,
-  }),
-  cancel: call({
-    method: 'POST',
-    path: '/api/queue/:id/cancel',
-    authority: 'queue.cancel',
-    summary: 'Cancel a job, a running one too',
-    params: byJob,
-    reply: JobView.extend({ success: z.literal(true) }),
-  }),
-  release: call({
-    method: 'POST',
-    path: '/api/queue/:id/release',
-    authority: 'queue.cancel',
-    summary: 'Wait no longer for a silent worker: the job goes to another one, or ends as cancelled',
-    params: byJob,
-    reply: JobView.extend({ success: z.literal(true) }),
-  }),
-};
-
-/**
  * One act or transition, as it was written down.
  *
  * @internal
@@ -221,7 +132,7 @@ export const AuditEntry = z
     actor_id: z.string().nullable(),
     /** The network address of who acted. */
     address: z.string().nullable(),
-    target_type: z.enum(['worker', 'job']),
+    target_type: z.enum(['worker', 'job', 'queue']),
     target_id: z.string(),
     details: z.record(z.string(), z.unknown()),
     /** Of every field above and of the row before, in lower-case hex. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { JobId, WorkerId } from './ids.ts';
 import { FailureCause, JobView } from './job.ts';
+import { QueueView } from './queue.ts';
 import { WorkerView } from './worker.ts';
 
 export const WorkerEventType = z.enum([
@@ -16,6 +17,7 @@ export const WorkerEventType = z.enum([
   'worker.quarantined',
   'worker.unquarantined',
   'worker.duplicate',
+  'worker.updated',
   'worker.deleted',
 ]);
 export type WorkerEventType = z.infer<typeof WorkerEventType>;
@@ -29,12 +31,25 @@ export const JobEventType = z.enum([
   'job.recovering',
   'job.requeued',
   'job.late_result',
+  'job.approved',
+  'job.priority_changed',
+  'job.moved_to_top',
+  'job.boosted',
   'job.cancelling',
   'job.completed',
   'job.failed',
   'job.cancelled',
+  'job.deleted',
 ]);
 export type JobEventType = z.infer<typeof JobEventType>;
+
+export const QueueEventType = z.enum([
+  'queue.paused',
+  'queue.resumed',
+  'queue.limits_changed',
+  'queue.cleaned',
+]);
+export type QueueEventType = z.infer<typeof QueueEventType>;
 
 const Envelope = z.object({
   /** Grows by one an event; also the SSE id, and kept across restarts. */
@@ -64,6 +79,7 @@ export const UiEvent = z
       cause: FailureCause.nullable(),
       job: JobView.nullable(),
     }),
+    Envelope.extend({ kind: z.literal('queue'), type: QueueEventType, queue: QueueView }),
     Envelope.extend({ kind: z.literal('reset') }),
   ])
   .meta({ id: 'UiEvent' });

@@ -40,10 +40,16 @@ export const Target = z.enum(['auto', 'worker', 'local']);
 export type Target = z.infer<typeof Target>;
 
 /** 0 to 50, higher first. */
-export const Priority = z.number().int().min(0).max(50);
+const Priority = z.number().int().min(0).max(50);
 
 /** By their names, lowest first. */
 export const priorities = { low: 0, normal: 10, high: 20, urgent: 30, critical: 40 } as const;
+
+/** A number, or one of the names. */
+export const PriorityWord = z.union([
+  Priority,
+  z.enum(['low', 'normal', 'high', 'urgent', 'critical']).transform(name => priorities[name]),
+]);
 
 export function priorityName(priority: number): string {
   let name = 'low';
@@ -104,6 +110,9 @@ const Hold = z.object({
 });
 export type Hold = z.output<typeof Hold>;
 
+export const Approval = z.enum(['wanted', 'given']);
+export type Approval = z.infer<typeof Approval>;
+
 export const JobView = z
   .object({
     id: JobId,
@@ -113,9 +122,24 @@ export const JobView = z
     target: Target,
     worker_labels: LabelPatterns,
     gpu_count: z.number(),
+    /** GB of each GPU, as they are sold; 0 for any. */
+    gpu_vram_gb: z.number(),
+    accelerator: z.string().nullable(),
+    /** The GPUs of its worker that a live job has, by their numbers there; null for every other. */
+    allocated_gpus: z.array(z.number()).nullable(),
+    /** Whose it is: the name of the token that it was submitted with. */
+    user: z.string(),
     priority: z.number(),
     priority_name: z.string(),
-    /** 1 for the job that is taken next; null unless pending. */
+    /** How often it was raised by one name of priority, because it had waited for long. */
+    boosts: z.number(),
+    /** Whether somebody has moved it to the top of the queue. */
+    is_top: z.boolean(),
+    /** `wanted`: it is held back until somebody has approved of it; null when nobody needs to. */
+    approval: Approval.nullable(),
+    /** The job that this one was submitted again for. */
+    retry_of: JobId.nullable(),
+    /** 1 for the job that is taken next; null unless pending, or while its approval is wanted. */
     position: z.number().nullable(),
     worker_id: WorkerId.nullable(),
     worker_name: z.string().nullable(),

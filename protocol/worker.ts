@@ -89,6 +89,8 @@ export const WorkerView = z
       gpus: z.array(Gpu),
     }),
     labels: Labels,
+    /** Whether it is the orchestrator's own machine. */
+    local: z.boolean(),
     current_job_id: JobId.nullable(),
     /** The last call of the worker that this orchestrator answered. */
     last_heartbeat: Time.nullable(),

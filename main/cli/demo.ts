@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { queueApi, workersApi } from '../../protocol/admin-api.ts';
+import { workersApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
 import { type CallFailure, type Client, createClient } from '../../protocol/client.ts';
 import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
@@ -141,7 +142,9 @@ const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 async function submit({ client }: Stage): Promise<JobId> {
   const body = { config_name: jobName, target: 'worker' as const };
-  return valueOf(await client.call(queueApi.submit, { body })).job_id;
+  const answer = valueOf(await client.call(queueApi.submit, { body }));
+  if (!answer.success) throw new Error(`the job was rejected: ${answer.reason}`);
+  return answer.job_id;
 }
 
 async function followJob(

@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { auditApi, eventsApi, queueApi, systemApi, workersApi } from '../../protocol/admin-api.ts';
+import { auditApi, eventsApi, systemApi, workersApi } from '../../protocol/admin-api.ts';
 import type { ReplyOf } from '../../protocol/call.ts';
 import type { UiEvent } from '../../protocol/events.ts';
 import { accept } from '../../protocol/problem.ts';
@@ -12,7 +12,7 @@ import type { Router } from './route.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 /** Behind a call that needs a permission stands somebody who has it. */
-function actorOf(caller: Caller, request: Request): Actor {
+export function actorOf(caller: Caller, request: Request): Actor {
   if (caller.kind !== 'bearer') throw new Error('an admin call came without a bearer');
   return { type: 'admin', id: caller.actor, address: addressOf(request) };
 }
@@ -36,6 +36,9 @@ export function mountWorkerAdminRoutes(router: Router, orchestrator: Orchestrato
     const outcome = await orchestrator.deleteWorker(params.id, actorOf(caller, request));
     return outcome.ok ? accept({ success: true as const, worker_id: outcome.value.workerId }) : outcome;
   });
+  router.answer(workersApi.update, ({ params, body, caller, request }) =>
+    orchestrator.updateWorker(params.id, body, actorOf(caller, request)),
+  );
   router.answer(workersApi.drain, ({ params, body, caller, request }) => {
     const { reason = null, deadline_s: deadlineS = null } = body;
     const wish = { reason, deadlineMs: deadlineS === null ? null : deadlineS * 1000 };
@@ -50,42 +53,6 @@ export function mountWorkerAdminRoutes(router: Router, orchestrator: Orchestrato
   router.answer(workersApi.rotateToken, async ({ params, body, caller, request }) => {
     const outcome = await orchestrator.rotateToken(params.id, body.mode, actorOf(caller, request));
     return outcome.ok ? accept(issuedReply(outcome.value, request)) : outcome;
-  });
-}
-
-export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): void {
-  router.answer(queueApi.submit, async ({ body, caller, request }) => {
-    const outcome = await orchestrator.submit(body, actorOf(caller, request));
-    if (!outcome.ok) return outcome;
-    const { jobId, workerId, gpus, position, reason } = outcome.value;
-    return accept({
-      success: true as const,
-      job_id: jobId,
-      status: workerId === null ? ('queued' as const) : ('running' as const),
-      allocated_worker_id: workerId,
-      allocated_gpus: gpus,
-      queue_position: position,
-      reason,
-    });
-  });
-  router.answer(queueApi.list, ({ query }) => {
-    const { status, limit, offset, include_completed: includeFinal } = query;
-    const { entries, pending, live } = orchestrator.listJobs({ status, limit, offset, includeFinal });
-    return accept({
-      entries: [...entries],
-      total_pending: pending,
-      total_running: live,
-      as_of_seq: orchestrator.lastSeq(),
-    });
-  });
-  router.answer(queueApi.get, ({ params }) => orchestrator.job(params.id));
-  router.answer(queueApi.cancel, async ({ params, caller, request }) => {
-    const outcome = await orchestrator.cancel(params.id, actorOf(caller, request));
-    return outcome.ok ? accept({ ...outcome.value, success: true as const }) : outcome;
-  });
-  router.answer(queueApi.release, async ({ params, caller, request }) => {
-    const outcome = await orchestrator.release(params.id, actorOf(caller, request));
-    return outcome.ok ? accept({ ...outcome.value, success: true as const }) : outcome;
   });
 }
 

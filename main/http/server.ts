@@ -7,12 +7,12 @@ import type { Log } from '../orchestrator/ports.ts';
 import {
   type AuditReader,
   mountAuditRoutes,
-  mountQueueRoutes,
   mountSystemRoutes,
   mountWorkerAdminRoutes,
 } from './admin-routes.ts';
 import { unexpected } from './answer.ts';
 import { createAuth } from './auth.ts';
+import { mountQueueRoutes } from './queue-routes.ts';
 import { createRouter } from './route.ts';
 import { createStreamRegistry } from './stream-registry.ts';
 import { mountWorkerRoutes } from './worker-routes.ts';

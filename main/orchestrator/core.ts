@@ -1,4 +1,4 @@
-import type { JobEventType, WorkerEventType } from '../../protocol/events.ts';
+import type { JobEventType, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import type { Feed } from './feed.ts';
 import type { Line } from './line.ts';
@@ -13,6 +13,8 @@ export interface Core extends Standing {
   readonly log: Log;
   readonly line: Line;
   readonly feed: Feed;
+  /** What waiting is measured by: near the wall clock, but not moved when that is set while the process runs. */
+  readonly queueTime: () => WallMs;
   /** Runs a command for its effects alone; a failure is logged. */
   readonly enqueue: (command: (tx: Tx) => void) => void;
   /** Like the clock's, but never after the orchestrator has stopped. */
@@ -56,6 +58,14 @@ export function tellJob(
   const event = tx.appendEvent({ kind: 'job', type, jobId: job.id, workerId, attempt, cause }, at);
   if (type !== 'job.progress')
     noteJob(core, tx, type, job.id, actor, { worker_id: workerId, attempt, cause, ...details });
+  tx.afterCommit(() => core.feed.publish(event));
+}
+
+/** As `tellWorker`, of the queue as a whole. */
+export function tellQueue(core: Core, tx: Tx, type: QueueEventType, actor: Actor, details: Details): void {
+  const at = core.clock.wall();
+  const event = tx.appendEvent({ kind: 'queue', type }, at);
+  tx.appendAudit({ at, type, actor, target: { type: 'queue', id: 'queue' }, details });
   tx.afterCommit(() => core.feed.publish(event));
 }
 

@@ -7,18 +7,22 @@ import { applyEvent } from './transitions.ts';
 
 /**
  * Gives pending jobs to idle workers, in the caller's transaction, until no idle worker fits any. Called wherever a job or
- * a worker may have become free.
+ * a worker may have become free. Answers with how many were given out.
  */
-export function dispatch(core: Core, tx: Tx): void {
+export function dispatch(core: Core, tx: Tx): number {
+  let given = 0;
   for (let next = core.line.next(core, tx); next !== null; next = core.line.next(core, tx)) {
     const job = tx.job(next.jobId);
     // Time has passed since they were judged.
-    if (job?.status === 'pending' && isFree(core, tx, next.workerId)) offer(core, tx, job, next.workerId);
-    else {
+    if (job?.status === 'pending' && isFree(core, tx, next.workerId)) {
+      offer(core, tx, job, next.workerId);
+      given += 1;
+    } else {
       core.line.noteJob(next.jobId);
       core.line.noteWorker(next.workerId);
     }
   }
+  return given;
 }
 
 function isFree(core: Core, tx: Tx, id: WorkerId): boolean {

@@ -3,6 +3,7 @@ import { patienceOf } from './standing.ts';
 import { dispatch } from './dispatch.ts';
 import { isLive, type LiveJob, type MonoMs, system, type Worker } from './model.ts';
 import type { Tx } from './ports.ts';
+import { boostStarving } from './turns.ts';
 import { planRecovery, type RecoveryAction, type WatchedAttempt, type WatchedWorker } from './recovery.ts';
 import { applyEvent, beginningOf, sendOffer } from './transitions.ts';
 import { removeWorker } from './worker-admin.ts';
@@ -38,6 +39,7 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
         dispatch(core, tx);
       });
     }
+    boostStarving(core);
     const nextInMs = plan.nextAt === null ? longestMs : plan.nextAt - core.clock.mono();
     setAlarm(Math.min(nextInMs, longestMs));
   };

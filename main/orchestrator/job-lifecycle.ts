@@ -65,7 +65,9 @@ export type JobEvent =
   /** A person does not want to wait for the worker any longer. */
   | { readonly type: 'release' }
   /** The offer was never acknowledged. */
-  | { readonly type: 'withdraw' };
+  | { readonly type: 'withdraw' }
+  /** Somebody does not approve of it. */
+  | { readonly type: 'reject'; readonly by: string; readonly reason: string | null };
 
 type JobIn<S extends JobStatus> = S extends 'pending'
   ? PendingJob
@@ -83,8 +85,19 @@ const final = (job: Job): Advance =>
   deny('job_final', `job ${job.id} has already ended as ${job.status}`, 'stop');
 const notPending = (job: Job): Advance =>
   deny('attempt_superseded', `job ${job.id} is ${job.status} and can not be offered`);
+const unapproved = (job: Job): Advance =>
+  deny('attempt_superseded', `job ${job.id} waits for approval and can not be offered`);
 const nothingToRelease = (job: Job): Advance =>
   deny('nothing_to_release', `job ${job.id} is ${job.status}: it does not wait for a silent worker`);
+
+const noApprovalWanted = (job: Job): Advance =>
+  deny('no_approval_wanted', `job ${job.id} is ${job.status} and does not wait for approval`);
+
+const rejected: Rule<PendingJob, EventOf<'reject'>> = (job, { by, reason }, now) => {
+  if (job.approval !== 'wanted') return noApprovalWanted(job);
+  const error = reason === null ? `rejected by ${by}` : `rejected by ${by}: ${reason}`;
+  return finish(job, now, 'failed', { ...noExit, cause: 'rejected', error });
+};
 
 const go =
   (status: HeldJob['status']): Rule<LiveJob, JobEvent> =>
@@ -175,6 +188,7 @@ const claimed = {
   lost,
   release: nothingToRelease,
   withdraw: stay,
+  reject: noApprovalWanted,
 } as const;
 
 const ended = {
@@ -187,12 +201,13 @@ const ended = {
   lost: stay,
   release: final,
   withdraw: stay,
+  reject: final,
 } as const;
 
 /** Every (status, event) pair, each decided; a missing one does not compile. */
 const table: { readonly [S in JobStatus]: Row<S> } = {
   pending: {
-    offer: (job, { attempt }) => dispatchTo(job, attempt),
+    offer: (job, { attempt }) => (job.approval === 'wanted' ? unapproved(job) : dispatchTo(job, attempt)),
     // Nothing has been spawned yet, so the offer that was taken back stays taken back.
     claim: job => deny('attempt_superseded', `the offer of job ${job.id} was taken back`, 'stop'),
     run: readopt,
@@ -207,6 +222,7 @@ const table: { readonly [S in JobStatus]: Row<S> } = {
     lost: stay,
     release: nothingToRelease,
     withdraw: stay,
+    reject: rejected,
   },
   dispatched: {
     ...claimed,

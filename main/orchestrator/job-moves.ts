@@ -13,6 +13,7 @@ import type {
   StoppingJob,
   WallMs,
 } from './model.ts';
+import { startWaiting } from './rank.ts';
 import { planRetry } from './retry.ts';
 
 /** How a trainer ended, as reported by its worker. */
@@ -38,14 +39,10 @@ export const deny = (code: Refusal['code'], detail: string, action?: 'stop'): Ad
 });
 
 /** What stays with a job whatever its status. */
-const baseOf = ({ id, order, spec, queuedAt, retriesUsed, progress }: Job) => ({
-  id,
-  order,
-  spec,
-  queuedAt,
-  retriesUsed,
-  progress,
-});
+const baseOf = (job: Job) => {
+  const { id, order, spec, user, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
+  return { id, order, spec, user, rank, approval, retryOf, queuedAt, retriesUsed, progress };
+};
 
 export function dispatchTo(job: PendingJob, attempt: Attempt): Advance {
   const live: HeldJob = { ...baseOf(job), attempt, status: 'dispatched' };
@@ -105,6 +102,8 @@ export function requeue(
 ): Advance {
   const pending: PendingJob = {
     ...baseOf(job),
+    // An offer that nobody took does not end its waiting.
+    rank: job.attempt.startedAt === null ? job.rank : startWaiting(job.rank, now),
     attempt: { ...job.attempt, end: { at: now, charged: retry !== null, ...end } },
     status: 'pending',
     notBefore: now + (retry?.delayMs ?? 0),

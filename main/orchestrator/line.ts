@@ -1,71 +1,99 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
-import { offeringOf, type PendingJob } from './model.ts';
+import { isLive, type Job, offeringOf, type PendingJob, type QueueSettings } from './model.ts';
 import { createAgenda } from './placement/agenda.ts';
 import type { WaitingJob } from './placement/candidates.ts';
 import { createPlacementIndex, type Placement, type PlacementIndex } from './placement/placement-index.ts';
+import { createTally } from './placement/tally.ts';
 import type { Read } from './ports.ts';
-import { candidacyOf, type Standing } from './standing.ts';
+import { candidacyOf, settingsOf, type Standing } from './standing.ts';
 
 /**
  * Who waits and who is idle, kept up as jobs and workers change, so that dispatch looks at those alone that have. What
  * has changed is only noted; it is judged, from the stored facts, when the next placement is asked for.
  */
 export interface Line {
-  /** One that is known to wait, as all do that are there at the start. */
-  takeJob(standing: Standing, job: PendingJob): void;
+  /** One that is known to wait or run, as all do that are there at the start. */
+  takeJob(standing: Standing, job: Job): void;
   noteJob(id: JobId): void;
   noteWorker(id: WorkerId): void;
-  /** As far as this transaction sees; null when there is none. */
+  /** The settings of the queue have changed. */
+  noteQueue(): void;
+  /** As far as this transaction sees; null when there is none, or the queue is paused or at its limit. */
   next(standing: Standing, read: Read): Placement | null;
+  /** Whether a job would get a worker at once if it joined the line now, behind those that have been placed. */
+  wouldTake(standing: Standing, read: Read, job: PendingJob): boolean;
 }
 
-/** A worker that should have been heard is looked at again this often, until it has been or is known to be gone. */
+/** How soon those are looked at again that will come back by themselves, and tell nobody when. */
 const lookAgainMs = 1_000;
 
 export function createLine(): Line {
   const index = createPlacementIndex();
   const jobs = createAgenda<JobId>();
   const workers = createAgenda<WorkerId>();
-  const takeJob = (standing: Standing, job: PendingJob): void => {
+  const running = createTally<JobId>();
+  let settings: QueueSettings | null = null;
+
+  const takeJob = (standing: Standing, job: Job): void => {
+    running.set(job.id, isLive(job) ? job.user : null);
+    const isInLine = job.status === 'pending' && job.approval !== 'wanted';
     const readyAt = standing.deadlines.backoff.get(job.id) ?? 0;
-    if (readyAt <= standing.clock.mono()) return index.addJob(waiting(job));
+    const isReady = readyAt <= standing.clock.mono();
+    if (isInLine && isReady) return index.addJob(waiting(job));
     index.removeJob(job.id);
-    jobs.addAt(job.id, readyAt);
+    if (isInLine) jobs.addAt(job.id, readyAt);
   };
   const judgeJob = (standing: Standing, read: Read, id: JobId): void => {
     const job = read.job(id);
-    if (job?.status === 'pending') takeJob(standing, job);
-    else index.removeJob(id);
+    if (job !== null) return takeJob(standing, job);
+    running.set(id, null);
+    index.removeJob(id);
   };
   const judgeWorker = (standing: Standing, read: Read, id: WorkerId): void => {
     const againAt = placeWorker(standing, read, id, index);
     if (againAt !== null) workers.addAt(id, againAt);
   };
+  const isHeld = (user: string): boolean => {
+    const most = settings?.maxRunningPerUser ?? null;
+    return most !== null && running.of(user) >= most;
+  };
+  /** False while nothing is given out. */
+  const lookAround = (standing: Standing, read: Read): boolean => {
+    const now = standing.clock.mono();
+    for (const id of jobs.take(now)) judgeJob(standing, read, id);
+    for (const id of workers.take(now)) judgeWorker(standing, read, id);
+    settings ??= settingsOf(read);
+    const { pause, maxRunning } = settings;
+    return pause === null && (maxRunning === null || running.total < maxRunning);
+  };
   return {
     takeJob,
     noteJob: jobs.add,
     noteWorker: workers.add,
-    next(standing, read) {
-      const now = standing.clock.mono();
-      for (const id of jobs.take(now)) judgeJob(standing, read, id);
-      for (const id of workers.take(now)) judgeWorker(standing, read, id);
-      return index.next(nobodyHeld);
+    noteQueue() {
+      settings = null;
+    },
+    next: (standing, read) => (lookAround(standing, read) ? index.next(isHeld) : null),
+    wouldTake(standing, read, job) {
+      if (job.approval === 'wanted' || !lookAround(standing, read)) return false;
+      index.addJob(waiting(job));
+      const next = index.next(isHeld);
+      index.removeJob(job.id);
+      return next?.jobId === job.id;
     },
   };
 }
 
-const nobodyHeld = (): boolean => false;
-
-const waiting = ({ id, order, spec, attempt }: PendingJob): WaitingJob => ({
-  id,
-  requirements: spec.requirements,
-  user: '',
-  level: spec.priority,
-  order,
-  avoid: attempt?.workerId ?? null,
+const waiting = (job: PendingJob): WaitingJob => ({
+  id: job.id,
+  requirements: job.spec.requirements,
+  user: job.user,
+  level: job.rank.level,
+  order: job.order,
+  avoid: job.attempt?.workerId ?? null,
 });
 
-/** Answers with the moment at which it may be dispatchable although nothing will have changed. */
+/** Answers with when it has to be judged again, though nothing about it changes; null for never. */
 function placeWorker(standing: Standing, read: Read, id: WorkerId, index: PlacementIndex): number | null {
   const worker = read.worker(id);
   index.removeWorker(id);

@@ -1,5 +1,6 @@
 import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type {
+  Approval,
   FailureCause,
   FinalStatus,
   LiveStatus,
@@ -7,7 +8,7 @@ import type {
   Requirements,
   TrainerConfig,
 } from '../../protocol/job.ts';
-import type { JobEventType, WorkerEventType } from '../../protocol/events.ts';
+import type { JobEventType, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
 import type { Labels } from '../../protocol/labels.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { Offering } from './matching.ts';
@@ -78,6 +79,9 @@ export type Actor =
 
 export const system: Actor = { type: 'system' };
 
+/** As whom people know them; jobs belong to whoever holds the token that they were submitted with. */
+export const nameOf = (actor: Actor): string => (actor.type === 'system' ? 'system' : actor.id);
+
 export const asWorker = (id: WorkerId): Actor => ({ type: 'worker', id, address: null });
 
 /** Stored facts about a worker. Its status is derived from them (worker-status.ts). */
@@ -85,6 +89,8 @@ export interface Worker {
   readonly id: WorkerId;
   readonly name: string;
   readonly type: WorkerType;
+  /** The orchestrator's own machine. */
+  readonly local: boolean;
   readonly labels: Labels;
   readonly createdAt: WallMs;
   readonly agent: AgentFacts | null;
@@ -108,13 +114,28 @@ export interface JobPayload {
 export interface JobSpec {
   readonly configName: string;
   readonly requirements: Requirements;
-  readonly priority: number;
+  /** The GPUs that the config names, by their numbers on the worker; null when any will do. */
+  readonly devices: readonly number[] | null;
   readonly maxRetries: number;
   /** Causes that are tried again beside those outside the trainer. */
   readonly retryOn: readonly FailureCause[];
   readonly onLostContact: OnLostContact;
   /** The longest that an attempt may run. */
   readonly timeoutMs: number | null;
+}
+
+/** What decides when a job has its turn. */
+export interface Rank {
+  /** 0 to 50, as somebody has set it. */
+  readonly priority: number;
+  /** How often it was raised because it had waited for long. */
+  readonly boosts: number;
+  /** When it is raised again, while it waits; null when it can be raised no more. */
+  readonly boostAt: WallMs | null;
+  /** 0, or higher the later it was moved to the top of the queue. */
+  readonly top: number;
+  /** Higher goes first, and within a level the order of submission decides: follows from the rest. */
+  readonly level: number;
 }
 
 /** One dispatch of a job: the unit of authority. Only the current one may change its job. */
@@ -157,6 +178,13 @@ interface JobBase {
   /** Order of submission, unique. */
   readonly order: number;
   readonly spec: JobSpec;
+  /** Whose it is: the name of the token that it was submitted with. */
+  readonly user: string;
+  readonly rank: Rank;
+  /** `wanted`: it gets no worker before somebody has approved of it. Null when nobody needs to. */
+  readonly approval: Approval | null;
+  /** The job that it was submitted again for. */
+  readonly retryOf: JobId | null;
   readonly queuedAt: WallMs;
   readonly retriesUsed: number;
   readonly progress: Progress | null;
@@ -198,6 +226,15 @@ export interface EndedJob extends JobBase {
 
 export type Job = PendingJob | LiveJob | EndedJob;
 
+/** How the queue is run, as people have set it. */
+export interface QueueSettings {
+  readonly pause: { readonly note: string | null; readonly by: string; readonly since: WallMs } | null;
+  /** The most jobs that run at once; null for any number. */
+  readonly maxRunning: number | null;
+  /** Of one user. */
+  readonly maxRunningPerUser: number | null;
+}
+
 export const isLive = (job: Job): job is LiveJob => job.status !== 'pending' && !('endedAt' in job);
 
 /** A row of the event log, as stored; its view is added when it is sent. */
@@ -210,7 +247,8 @@ export type EventFact =
       readonly workerId: WorkerId | null;
       readonly attempt: number;
       readonly cause: FailureCause | null;
-    };
+    }
+  | { readonly kind: 'queue'; readonly type: QueueEventType };
 
 /** A row of the audit trail, as it is written: one an act or transition, in the transaction that carries it out. */
 export interface AuditFact {
@@ -219,11 +257,16 @@ export interface AuditFact {
   readonly actor: Actor;
   readonly target:
     | { readonly type: 'worker'; readonly id: WorkerId }
-    | { readonly type: 'job'; readonly id: JobId };
+    | { readonly type: 'job'; readonly id: JobId }
+    | { readonly type: 'queue'; readonly id: 'queue' };
   /** What is worth knowing beside that; no secrets. */
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-export type AuditType = WorkerEventType | Exclude<JobEventType, 'job.progress'> | 'job.report_refused';
+export type AuditType =
+  | WorkerEventType
+  | QueueEventType
+  | Exclude<JobEventType, 'job.progress'>
+  | 'job.report_refused';
 
 export type StoredEvent = EventFact & { readonly seq: number; readonly at: WallMs };

@@ -6,6 +6,10 @@ import { createDeadlines } from './deadlines.ts';
 import { createFeed, type Pace } from './feed.ts';
 import { createHealthLoop, grantGrace } from './health.ts';
 import { createJobCalls } from './jobs.ts';
+import { createQueueFigures } from './queue-figures.ts';
+import { createQueueCalls } from './queue.ts';
+import { createTurnCalls } from './turns.ts';
+import { createSubmissions } from './submit.ts';
 import type { Clock, Configs, Ids, Log, Store, Tx } from './ports.ts';
 import { createPresenceBook } from './presence.ts';
 import { createLine } from './line.ts';
@@ -54,6 +58,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     line,
     feed: createFeed(store, log),
     deadlines: createDeadlines(),
+    queueTime: steadyWall(clock),
     enqueue,
     after: timers.after,
     later: (ms, command) =>
@@ -71,7 +76,11 @@ export function createOrchestrator(parts: OrchestratorParts) {
   return {
     ...createWorkerCalls(core, progress),
     ...createWorkerAdmin(core),
-    ...createJobCalls(core, parts.configs),
+    ...createSubmissions(core, parts.configs),
+    ...createJobCalls(core),
+    ...createTurnCalls(core),
+    ...createQueueCalls(core),
+    ...createQueueFigures(core),
     report: createReports(core, progress),
     times,
 
@@ -111,6 +120,12 @@ export function createOrchestrator(parts: OrchestratorParts) {
       for (const id of core.presence.all()) core.presence.forget(id);
     },
   };
+}
+
+/** The wall clock as it would be now if nobody had set it since. */
+function steadyWall(clock: Clock): () => number {
+  const begun = { wall: clock.wall(), mono: clock.mono() };
+  return () => begun.wall + clock.mono() - begun.mono;
 }
 
 /** Once the disk takes changes again: what was to be said and given out meanwhile. */

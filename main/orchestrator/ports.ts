@@ -13,6 +13,7 @@ import type {
   LiveJob,
   MonoMs,
   PendingJob,
+  QueueSettings,
   StoredEvent,
   WallMs,
   Worker,
@@ -28,6 +29,7 @@ export type {
   JobPayload,
   LiveJob,
   PendingJob,
+  QueueSettings,
   StoppingJob,
   StoredEvent,
   Worker,
@@ -62,10 +64,45 @@ export interface Log {
 }
 
 export interface JobFilter {
-  readonly status: JobStatus | undefined;
+  /** None for any. */
+  readonly statuses: readonly JobStatus[];
   readonly includeFinal: boolean;
+  readonly user: string | null;
+  /** Of the newest attempt. */
+  readonly workerId: WorkerId | null;
+  /** Part of the id or of the name of the config, in any case. */
+  readonly text: string | null;
+  /** Those alone that wait for approval. */
+  readonly blocked: boolean;
+  /** Those alone that were submitted before the one with this order. */
+  readonly before: number | null;
   readonly limit: number;
   readonly offset: number;
+}
+
+/** How many jobs there are of a user, and in a status. */
+export interface JobCount {
+  readonly user: string;
+  readonly status: JobStatus;
+  readonly count: number;
+}
+
+/** What the jobs took that ended within a time. */
+export interface JobTimes {
+  readonly completed: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  /** From submission to the start of the newest attempt, and from there to the end; null when none had started. */
+  readonly averageWaitMs: number | null;
+  readonly averageRunMs: number | null;
+}
+
+/** A submission that was made with a key: the same key means the same job. */
+export interface KeyedSubmission {
+  readonly jobId: JobId;
+  /** Of what was asked for. */
+  readonly fingerprint: string;
+  readonly at: WallMs;
 }
 
 /** Looking is synchronous and sees whole transactions only. */
@@ -76,16 +113,27 @@ export interface Read {
   job(id: JobId): Job | null;
   /** Newest first. */
   jobs(filter: JobFilter): readonly Job[];
-  /** In the order in which they are taken: priority, then submission. */
+  /** In the order in which they are taken: level, then submission; those that wait for approval included. */
   pendingJobs(): readonly PendingJob[];
   liveJobs(): readonly LiveJob[];
   liveJobOf(worker: WorkerId): LiveJob | null;
   payload(job: JobId): JobPayload | null;
   /** Oldest first. */
   attempts(job: JobId): readonly Attempt[];
-  /** 1 for the job that is taken next. */
+  /** 1 for the job that is taken next. Those that wait for approval are not counted. */
   position(job: PendingJob): number;
-  jobCounts(): { readonly pending: number; readonly live: number };
+  jobCounts(): { readonly pending: number; readonly blocked: number; readonly live: number };
+  countJobs(): readonly JobCount[];
+  jobTimes(since: WallMs): JobTimes;
+  /** Those whose waiting is to be made up for by now, the longest due first. */
+  starvingJobs(now: WallMs, limit: number): readonly PendingJob[];
+  /** Those that ended before then, the first ended first. */
+  endedJobs(before: WallMs, limit: number): readonly JobId[];
+  /** The highest that there is among those that wait; 0 when none was moved to the top. */
+  highestTop(): number;
+  /** As they were last set; null before that. */
+  queueSettings(): QueueSettings | null;
+  submissionOf(user: string, key: string): KeyedSubmission | null;
   /** Events after `seq`, oldest first. */
   eventsAfter(seq: number, limit: number): readonly StoredEvent[];
   /** The oldest event kept, or the next one when none is, and the newest that there was; both 0 before the first. */
@@ -113,6 +161,11 @@ export interface Tx extends Read {
   setProgress(job: JobId, progress: Progress): void;
   setLateResult(attempt: AttemptId, late: LateResult): void;
   nextJobOrder(): number;
+  /** With all that is kept of it but its events and audit rows. */
+  removeJob(job: JobId): void;
+  setQueueSettings(settings: QueueSettings): void;
+  /** Those from before `forgetBefore` are forgotten. */
+  rememberSubmission(user: string, key: string, submission: KeyedSubmission, forgetBefore: WallMs): void;
   appendEvent(fact: EventFact, at: WallMs): StoredEvent;
   appendAudit(fact: AuditFact): void;
   /** Runs once this transaction is on disk, in order; never when it is rolled back. */

@@ -13,7 +13,10 @@ export function resumeDeadlines(core: Core): void {
     resumeBackoff(core, job);
     core.line.takeJob(core, job);
   }
-  for (const job of core.store.liveJobs()) resumeAttempt(core, job);
+  for (const job of core.store.liveJobs()) {
+    resumeAttempt(core, job);
+    core.line.takeJob(core, job);
+  }
   for (const worker of core.store.workers()) resumeWorker(core, worker);
 }
 

@@ -1,5 +1,5 @@
 import type { Deadlines } from './deadlines.ts';
-import type { MonoMs, Worker } from './model.ts';
+import type { MonoMs, QueueSettings, Worker } from './model.ts';
 import type { Clock, Read } from './ports.ts';
 import type { PresenceBook } from './presence.ts';
 import type { Times } from './times.ts';
@@ -50,3 +50,7 @@ export function candidacyOf(standing: Standing, read: Read, worker: Worker): Can
   const trialAt = standing.deadlines.trial.get(worker.id) ?? null;
   return { ...derived, trialAt, isOpen: isDispatchable(derived, worker, trialAt, standing.clock.mono()) };
 }
+
+const openQueue: QueueSettings = { pause: null, maxRunning: null, maxRunningPerUser: null };
+
+export const settingsOf = (read: Read): QueueSettings => read.queueSettings() ?? openQueue;

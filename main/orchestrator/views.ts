@@ -1,9 +1,10 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import { type AttemptView, type JobView, priorityName } from '../../protocol/job.ts';
 import type { Progress } from '../../protocol/progress.ts';
+import type { QueueView } from '../../protocol/queue.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 import { type Core, lastContact } from './core.ts';
-import { candidacyOf, patienceOf, statusOf } from './standing.ts';
+import { candidacyOf, patienceOf, settingsOf, statusOf } from './standing.ts';
 import { shapeOf } from './matching.ts';
 import {
   type Attempt,
@@ -61,6 +62,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
     status,
     status_reason: reason,
     worker_type: worker.type,
+    local: worker.local,
     gpu_count: count,
     gpu_name: gpuName,
     gpu_vram_gb: vramGb,
@@ -113,6 +115,26 @@ const ageS = (ms: number): number => Math.round(ms / 100) / 10;
 
 const everything = { gpuCount: Number.POSITIVE_INFINITY, vramGb: Number.POSITIVE_INFINITY, guarded: true };
 
+/** The GPUs of its worker that a live job has: those that its config names, else the first ones. */
+export function gpusOf(job: Job): number[] | null {
+  if (!isLive(job)) return null;
+  const { devices, requirements } = job.spec;
+  return devices === null ? Array.from({ length: requirements.gpuCount }, (_, n) => n) : [...devices];
+}
+
+export function queueView(core: Core, read: Read): QueueView {
+  const { pause, maxRunning, maxRunningPerUser } = settingsOf(read);
+  const { pending, blocked, live } = read.jobCounts();
+  return {
+    paused: pause && { note: pause.note, by: pause.by, since: core.clock.iso(pause.since) },
+    max_concurrent: maxRunning,
+    user_max_concurrent: maxRunningPerUser,
+    total_pending: pending,
+    total_blocked: blocked,
+    total_running: live,
+  };
+}
+
 /** Views of jobs that share what is costly: why a shape waits is worked out once. */
 export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
   const reasons = new Map<string, string>();
@@ -143,9 +165,17 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     target: job.spec.requirements.target,
     worker_labels: job.spec.requirements.labels,
     gpu_count: job.spec.requirements.gpuCount,
-    priority: job.spec.priority,
-    priority_name: priorityName(job.spec.priority),
-    position: job.status === 'pending' ? read.position(job) : null,
+    gpu_vram_gb: job.spec.requirements.vramGb,
+    accelerator: job.spec.requirements.accelerator,
+    allocated_gpus: gpusOf(job),
+    user: job.user,
+    priority: job.rank.priority,
+    priority_name: priorityName(job.rank.priority),
+    boosts: job.rank.boosts,
+    is_top: job.rank.top > 0,
+    approval: job.approval,
+    retry_of: job.retryOf,
+    position: job.status === 'pending' && job.approval !== 'wanted' ? read.position(job) : null,
     worker_id: job.attempt?.workerId ?? null,
     worker_name: job.attempt ? (read.worker(job.attempt.workerId)?.name ?? null) : null,
     attempt: job.attempt?.n ?? 0,
@@ -215,6 +245,8 @@ export function eventView(core: Core, event: StoredEvent): UiEvent {
       worker: worker && workerView(core, read, worker),
     };
   }
+  if (event.kind === 'queue')
+    return { seq, at, kind: 'queue', type: event.type, queue: queueView(core, read) };
   const job = read.job(event.jobId);
   return {
     seq,

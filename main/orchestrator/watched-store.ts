@@ -5,6 +5,7 @@ import type { Store, Tx } from './ports.ts';
 export interface ChangeListener {
   noteJob(id: JobId): void;
   noteWorker(id: WorkerId): void;
+  noteQueue(): void;
 }
 
 /** The same store, with somebody who hears of its changes: at the one place that no change gets past. */
@@ -18,7 +19,7 @@ export function watchStore(store: Store, listener: ChangeListener): Store {
   return { ...store, write: command => store.write(tx => command(watched(tx))) };
 }
 
-function watchTx(tx: Tx, { noteJob, noteWorker }: ChangeListener): Tx {
+function watchTx(tx: Tx, { noteJob, noteWorker, noteQueue }: ChangeListener): Tx {
   const note = <K>(tell: (id: K) => void, id: K): void => {
     tell(id);
     tx.afterRollback(() => tell(id));
@@ -41,6 +42,10 @@ function watchTx(tx: Tx, { noteJob, noteWorker }: ChangeListener): Tx {
       note(noteJob, next.id);
       for (const { attempt } of [was, next]) if (attempt !== null) note(noteWorker, attempt.workerId);
       return tx.replaceJob(was, next);
+    },
+    setQueueSettings(settings) {
+      tx.setQueueSettings(settings);
+      note(noteQueue, undefined);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { NewWorker } from '../../protocol/admin-api.ts';
+import type { NewWorker, WorkerChange } from '../../protocol/admin-api.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
@@ -51,6 +51,7 @@ export function createWorkerAdmin(core: Core) {
         id: core.ids.worker(),
         name: wanted.name,
         type: wanted.worker_type,
+        local: false,
         labels: wanted.labels,
         createdAt: core.clock.wall(),
         agent: null,
@@ -85,6 +86,14 @@ export function createWorkerAdmin(core: Core) {
       change(id, (tx, worker) => {
         drain(core, tx, worker, wish, by);
         release(core, tx, id);
+      }),
+
+    /** Who waits for such labels gets the worker, if it is idle, before this is answered. */
+    updateWorker: (id: WorkerId, { name, labels }: WorkerChange, by: Actor) =>
+      change(id, (tx, worker) => {
+        const next = { ...worker, name: name ?? worker.name, labels: labels ?? worker.labels };
+        tx.updateWorker(next);
+        tellWorker(core, tx, 'worker.updated', id, by, { name: next.name, labels: next.labels });
       }),
 
     undrainWorker: (id: WorkerId, by: Actor) =>

@@ -1,4 +1,4 @@
-import type { FailureCause, FinalStatus, JobStatus } from '../../protocol/job.ts';
+import type { Approval, FailureCause, FinalStatus, JobStatus } from '../../protocol/job.ts';
 import { isFinal } from '../../protocol/job.ts';
 import type { Attempt, AttemptEnd, Job, StoppingJob } from '../orchestrator/ports.ts';
 
@@ -39,6 +39,14 @@ export interface JobRow {
   readonly on_lost_contact: Job['spec']['onLostContact'];
   readonly timeout_ms: number | null;
   readonly stop: string | null;
+  readonly devices: string | null;
+  readonly user: string;
+  readonly boosts: number;
+  readonly boost_at: number | null;
+  readonly top: number;
+  readonly level: number;
+  readonly approval: Approval | null;
+  readonly retry_of: Job['id'] | null;
 }
 
 /** A job with the columns of its newest attempt beside it, prefixed `a_` (null without one). */
@@ -117,12 +125,22 @@ export function toJob(row: JoinedRow): Job {
     spec: {
       configName: row.config_name,
       requirements: { ...anyGpu, ...(JSON.parse(row.requirements) as Job['spec']['requirements']) },
-      priority: row.priority,
+      devices: row.devices === null ? null : (JSON.parse(row.devices) as Job['spec']['devices']),
       maxRetries: row.max_retries,
       retryOn: JSON.parse(row.retry_on) as Job['spec']['retryOn'],
       onLostContact: row.on_lost_contact,
       timeoutMs: row.timeout_ms,
     },
+    user: row.user,
+    rank: {
+      priority: row.priority,
+      boosts: row.boosts,
+      boostAt: row.boost_at,
+      top: row.top,
+      level: row.level,
+    },
+    approval: row.approval,
+    retryOf: row.retry_of,
     queuedAt: row.queued_at,
     retriesUsed: row.retries_used,
     progress: row.progress === null ? null : (JSON.parse(row.progress) as Job['progress']),
@@ -159,7 +177,7 @@ export function jobRow(job: Job): JobRow {
     status: job.status,
     config_name: job.spec.configName,
     requirements: JSON.stringify(job.spec.requirements),
-    priority: job.spec.priority,
+    priority: job.rank.priority,
     max_retries: job.spec.maxRetries,
     queued_at: job.queuedAt,
     not_before: job.status === 'pending' ? job.notBefore : 0,
@@ -173,5 +191,13 @@ export function jobRow(job: Job): JobRow {
     on_lost_contact: job.spec.onLostContact,
     timeout_ms: job.spec.timeoutMs,
     stop: job.status === 'cancelling' ? JSON.stringify(job.stop) : null,
+    devices: job.spec.devices && JSON.stringify(job.spec.devices),
+    user: job.user,
+    boosts: job.rank.boosts,
+    boost_at: job.rank.boostAt,
+    top: job.rank.top,
+    level: job.rank.level,
+    approval: job.approval,
+    retry_of: job.retryOf,
   };
 }

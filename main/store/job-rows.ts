@@ -21,13 +21,13 @@ type JobStatements = Pick<
   | 'liveJobOf'
   | 'payload'
   | 'attempts'
-  | 'position'
-  | 'jobCounts'
   | 'insertJob'
   | 'replaceJob'
   | 'setProgress'
   | 'setLateResult'
   | 'nextJobOrder'
+  | 'starvingJobs'
+  | 'removeJob'
 >;
 
 const select = `
@@ -43,37 +43,47 @@ export function createJobRows(db: Database): JobStatements {
 function jobReads(db: Database) {
   const byId = db.prepare<[string], JoinedRow>(`${select} WHERE j.id = ?`);
   const pending = db.prepare<[], JoinedRow>(
-    `${select} WHERE j.status = 'pending' ORDER BY j.priority DESC, j.ord`,
+    `${select} WHERE j.status = 'pending' ORDER BY j.level DESC, j.ord`,
   );
   const alive = db.prepare<[], JoinedRow>(`${select} WHERE j.status IN (${live}) ORDER BY j.ord`);
   const ofWorker = db.prepare<[string], JoinedRow>(
     `${select} WHERE a.worker_id = ? AND a.ended_at IS NULL AND j.status IN (${live})`,
   );
   const listed = db.prepare<[Record<string, unknown>], JoinedRow>(`${select}
-    WHERE (@status IS NULL OR j.status = @status) AND (@all = 1 OR j.ended_at IS NULL)
+    WHERE (@statuses IS NULL OR j.status IN (SELECT value FROM json_each(@statuses)))
+      AND (@all = 1 OR j.ended_at IS NULL)
+      AND (@user IS NULL OR j.user = @user)
+      AND (@worker IS NULL OR a.worker_id = @worker)
+      AND (@text IS NULL OR instr(lower(j.id), @text) > 0 OR instr(lower(j.config_name), @text) > 0)
+      AND (@blocked = 0 OR (j.status = 'pending' AND j.approval = 'wanted'))
+      AND (@before IS NULL OR j.ord < @before)
     ORDER BY j.ord DESC LIMIT @limit OFFSET @offset`);
   const payloadOf = db.prepare<[string], { readonly config: string; readonly dataloader: string }>(
     'SELECT config, dataloader FROM payloads WHERE job_id = ?',
   );
   const attemptsOf = db.prepare<[string], AttemptRow>('SELECT * FROM attempts WHERE job_id = ? ORDER BY n');
-  const ahead = db
-    .prepare<[Record<string, unknown>], number>(
-      `SELECT count(*) FROM jobs WHERE status = 'pending'
-        AND (priority > @priority OR (priority = @priority AND ord < @order))`,
-    )
-    .pluck();
-  const counts = db.prepare<[], { readonly pending: number; readonly live: number }>(
-    `SELECT count(*) FILTER (WHERE status = 'pending') AS pending,
-            count(*) FILTER (WHERE status <> 'pending') AS live
-     FROM jobs WHERE status IN ('pending', ${live})`,
+  const starving = db.prepare<[number, number], JoinedRow>(
+    `${select} WHERE j.status = 'pending' AND j.approval IS NOT 'wanted' AND j.boost_at <= ?
+     ORDER BY j.boost_at, j.ord LIMIT ?`,
   );
   return {
+    starvingJobs: (now: number, limit: number) =>
+      starving.all(now, limit).map(row => toJob(row) as PendingJob),
     job(id: string) {
       const row = byId.get(id);
       return row === undefined ? null : toJob(row);
     },
-    jobs: ({ status, includeFinal, limit, offset }: JobFilter) =>
-      listed.all({ status: status ?? null, all: includeFinal ? 1 : 0, limit, offset }).map(toJob),
+    jobs: ({ statuses, includeFinal, workerId, text, blocked, ...filter }: JobFilter) =>
+      listed
+        .all({
+          ...filter,
+          statuses: statuses.length === 0 ? null : JSON.stringify(statuses),
+          all: includeFinal ? 1 : 0,
+          worker: workerId,
+          text: text?.toLowerCase() ?? null,
+          blocked: blocked ? 1 : 0,
+        })
+        .map(toJob),
     pendingJobs: () => pending.all().map(row => toJob(row) as PendingJob),
     liveJobs: () => alive.all().map(row => toJob(row) as LiveJob),
     liveJobOf(worker: string) {
@@ -89,8 +99,6 @@ function jobReads(db: Database) {
       };
     },
     attempts: (job: string) => attemptsOf.all(job).map(toAttempt),
-    position: (job: PendingJob) => (ahead.get({ priority: job.spec.priority, order: job.order }) ?? 0) + 1,
-    jobCounts: () => counts.get() ?? { pending: 0, live: 0 },
   };
 }
 
@@ -114,6 +122,14 @@ const jobColumns: readonly (keyof JobRow)[] = [
   'on_lost_contact',
   'timeout_ms',
   'stop',
+  'devices',
+  'user',
+  'boosts',
+  'boost_at',
+  'top',
+  'level',
+  'approval',
+  'retry_of',
 ];
 
 function jobWrites(db: Database) {
@@ -122,7 +138,7 @@ function jobWrites(db: Database) {
   const replace = db.prepare(`
     UPDATE jobs SET status = @status, priority = @priority, not_before = @not_before, retries_used = @retries_used,
       progress = @progress, attempt_n = @attempt_n, ended_at = @ended_at, cause = @cause, error = @error,
-      stop = @stop
+      stop = @stop, boosts = @boosts, boost_at = @boost_at, top = @top, level = @level, approval = @approval
     WHERE id = @id AND status = @was_status AND attempt_n = @was_attempt_n`);
   const upsertAttempt = db.prepare(`
     INSERT INTO attempts (${attemptColumns.join(', ')}) VALUES (${named(attemptColumns)})
@@ -131,7 +147,12 @@ function jobWrites(db: Database) {
   const late = db.prepare('UPDATE attempts SET late = ? WHERE id = ?');
   const progress = db.prepare('UPDATE jobs SET progress = ? WHERE id = ?');
   const nextOrder = db.prepare<[], number>('SELECT coalesce(max(ord), 0) + 1 FROM jobs').pluck();
-  const writes: Pick<Tx, 'insertJob' | 'replaceJob' | 'setProgress' | 'setLateResult' | 'nextJobOrder'> = {
+  const removals = ['payloads', 'attempts'].map(table => db.prepare(`DELETE FROM ${table} WHERE job_id = ?`));
+  const removeRow = db.prepare('DELETE FROM jobs WHERE id = ?');
+  const writes: Pick<
+    Tx,
+    'insertJob' | 'replaceJob' | 'setProgress' | 'setLateResult' | 'nextJobOrder' | 'removeJob'
+  > = {
     insertJob(job, payload) {
       insert.run(jobRow(job));
       insertPayload.run(job.id, JSON.stringify(payload.config), JSON.stringify(payload.dataloader ?? null));
@@ -145,6 +166,10 @@ function jobWrites(db: Database) {
     setLateResult: (attempt, result) => void late.run(JSON.stringify(result), attempt),
     setProgress: (job, value) => void progress.run(JSON.stringify(value), job),
     nextJobOrder: () => nextOrder.get() ?? 1,
+    removeJob(id) {
+      for (const removal of removals) removal.run(id);
+      removeRow.run(id);
+    },
   };
   return writes;
 }

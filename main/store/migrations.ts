@@ -114,6 +114,64 @@ const migrations: readonly string[] = [
   CREATE TRIGGER audit_rows_are_new BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)
   BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
   `,
+  `
+  ALTER TABLE workers ADD COLUMN local INTEGER NOT NULL DEFAULT 0;
+
+  ALTER TABLE jobs ADD COLUMN devices TEXT;
+  ALTER TABLE jobs ADD COLUMN user TEXT NOT NULL DEFAULT 'admin';
+  ALTER TABLE jobs ADD COLUMN boosts INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN boost_at INTEGER;
+  ALTER TABLE jobs ADD COLUMN top INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN level INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE jobs ADD COLUMN approval TEXT CHECK (approval IN ('wanted', 'given'));
+  ALTER TABLE jobs ADD COLUMN retry_of TEXT;
+  UPDATE jobs SET level = priority, boost_at = iif(priority < 40, queued_at + 3600000, NULL);
+  DROP INDEX jobs_pending;
+  CREATE INDEX jobs_pending ON jobs (level DESC, ord) WHERE status = 'pending' AND approval IS NOT 'wanted';
+  CREATE INDEX jobs_starving ON jobs (boost_at) WHERE status = 'pending' AND approval IS NOT 'wanted';
+  CREATE INDEX jobs_top ON jobs (top) WHERE status = 'pending';
+  CREATE INDEX jobs_user ON jobs (user, status, ord);
+  CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
+  CREATE INDEX attempts_worker ON attempts (worker_id);
+
+  CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+
+  CREATE TABLE submissions (
+    user TEXT NOT NULL,
+    key TEXT NOT NULL,
+    job_id TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (user, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX submissions_at ON submissions (at);
+
+  -- Rows may be about other things than workers and jobs now. Numbers go on where they were, whatever became of the rows.
+  CREATE TABLE audit_rows (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    at INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    actor_type TEXT NOT NULL CHECK (actor_type IN ('admin', 'worker', 'system')),
+    actor_id TEXT,
+    address TEXT,
+    target_type TEXT NOT NULL,
+    target_id TEXT NOT NULL,
+    details TEXT NOT NULL,
+    hash TEXT NOT NULL
+  ) STRICT;
+  INSERT INTO audit_rows SELECT seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash FROM audit;
+  DELETE FROM sqlite_sequence WHERE name = 'audit_rows';
+  UPDATE sqlite_sequence SET name = 'audit_rows' WHERE name = 'audit';
+  DROP TABLE audit;
+  ALTER TABLE audit_rows RENAME TO audit;
+  CREATE INDEX audit_target ON audit (target_id, seq);
+  CREATE TRIGGER audit_rows_stay BEFORE UPDATE ON audit
+  BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
+  CREATE TRIGGER audit_rows_are_kept BEFORE DELETE ON audit
+  BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
+  CREATE TRIGGER audit_rows_are_new BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)
+  BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
+  `,
 ];
 
 /**

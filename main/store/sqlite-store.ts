@@ -8,6 +8,7 @@ import { createDiskState, type DiskState } from './disk-state.ts';
 import { createEventRows, passOverEvents } from './event-rows.ts';
 import { createWriter } from './group-commit.ts';
 import { createJobRows } from './job-rows.ts';
+import { createQueueRows } from './queue-rows.ts';
 import { companions } from './file-check.ts';
 import { migrate, schemaOf } from './migrations.ts';
 import { createWorkerRows } from './worker-rows.ts';
@@ -45,7 +46,12 @@ const waitForLockMs = 1_000;
 export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
   const { log, clock, seal, onFatal } = parts;
   const { db, isNew } = openDatabase(file, parts);
-  const rows = { ...createWorkerRows(db), ...createJobRows(db), ...createEventRows(db) };
+  const rows = {
+    ...createWorkerRows(db),
+    ...createJobRows(db),
+    ...createQueueRows(db),
+    ...createEventRows(db),
+  };
   const wal = createWriteAheadLog(db);
   const disk = createDiskState({ clock, log, onFatal, probe: wal.probe });
   const writer = createWriter({ db, wal, disk, log, checkPlace: createPlaceCheck(file) });

@@ -22,6 +22,7 @@ interface Row {
   readonly id: Worker['id'];
   readonly name: string;
   readonly type: Worker['type'];
+  readonly local: 0 | 1;
   readonly labels: string;
   readonly created_at: number;
   readonly agent: string | null;
@@ -34,7 +35,7 @@ interface Row {
 }
 
 const columns =
-  'id, name, type, labels, created_at, agent, drain, last_contact_at, gone, served, strikes, quarantine';
+  'id, name, type, local, labels, created_at, agent, drain, last_contact_at, gone, served, strikes, quarantine';
 
 export function createWorkerRows(db: Database): WorkerStatements {
   const byId = db.prepare<[string], Row>(
@@ -48,7 +49,7 @@ export function createWorkerRows(db: Database): WorkerStatements {
   );
   const insert = db.prepare(`
     INSERT INTO workers (${columns}, token_hash)
-    VALUES (@id, @name, @type, @labels, @created_at, @agent, @drain, @last_contact_at, @gone, @served,
+    VALUES (@id, @name, @type, @local, @labels, @created_at, @agent, @drain, @last_contact_at, @gone, @served,
       @strikes, @quarantine, @token_hash)`);
   const update = db.prepare(`
     UPDATE workers SET name = @name, type = @type, labels = @labels, agent = @agent, drain = @drain,
@@ -83,6 +84,7 @@ function toWorker(row: Row): Worker {
     id: row.id,
     name: row.name,
     type: row.type,
+    local: row.local === 1,
     labels: JSON.parse(row.labels) as Worker['labels'],
     createdAt: row.created_at,
     agent:
@@ -111,6 +113,7 @@ function toRow(worker: Worker): Row {
     id: worker.id,
     name: worker.name,
     type: worker.type,
+    local: worker.local ? 1 : 0,
     labels: JSON.stringify(worker.labels),
     created_at: worker.createdAt,
     agent: worker.agent && JSON.stringify(worker.agent),

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { queueApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
 import { type ServerProgram, startServer, startWorker } from '../support/processes.ts';
 import { adminClient, conveniences, valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';

@@ -1,6 +1,6 @@
 /** The server stands still, or is stopped in order: what runs on workers is none the worse for it (FAULTS.md F6). */
 import { expect, onTestFinished, test } from 'vitest';
-import { queueApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
 import { createClient, urlOf } from '../../protocol/client.ts';
 import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';

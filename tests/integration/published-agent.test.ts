@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { queueApi, workersApi } from '../../protocol/admin-api.ts';
+import { workersApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { startV1Agent, type V1Agent } from '../support/v1-agent.ts';

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { queueApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
 import { JobId } from '../../protocol/ids.ts';
 import { schema1 } from '../contract/store/schema-1.ts';
 import { type Program, temporaryFolder } from '../support/processes.ts';

@@ -4,7 +4,7 @@ import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { setInterval } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { queueApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
 import { createClient } from '../../protocol/client.ts';
 import { type ServerProgram, startWorker } from '../support/processes.ts';

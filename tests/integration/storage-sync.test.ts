@@ -1,7 +1,7 @@
 /** A disk that fails to sync: nobody knows any more what it holds, so nobody is told that it holds anything. */
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { queueApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
 import { temporaryFolder, trainyard } from '../support/processes.ts';
 import { valueOf } from '../support/server.ts';
 import { adminOf, openServer, postJob } from './storage-bench.ts';

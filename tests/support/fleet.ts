@@ -4,7 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { NewWorker, SubmitRequest } from '../../protocol/admin-api.ts';
+import { NewWorker } from '../../protocol/admin-api.ts';
+import { SubmitRequest } from '../../protocol/queue-api.ts';
 import type { UiEvent } from '../../protocol/events.ts';
 import { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { JobDetail } from '../../protocol/job.ts';
@@ -35,6 +36,7 @@ export interface WorkerOptions {
 
 type JobOptions = z.input<typeof SubmitRequest>;
 type Submitted = Extract<Awaited<ReturnType<Orchestrator['submit']>>, { ok: true }>['value'];
+type Accepted = Exclude<Submitted, { readonly status: 'rejected' }>;
 
 export interface Fleet {
   /** The one that runs now. */
@@ -52,7 +54,7 @@ export interface Fleet {
   /** Creates a worker whose agent has registered and opened its stream. */
   addIdleWorker(options?: WorkerOptions & { readonly agent?: AgentOptions }): Promise<FleetWorker>;
   /** A job with a config in line and the defaults of the API. Throws when it is refused. */
-  submit(options?: JobOptions): Promise<Submitted>;
+  submit(options?: JobOptions): Promise<Accepted>;
   /** Submits a job of which the worker must be the taker, and has it run there. */
   runJob(worker: FleetWorker, options?: JobOptions): Promise<JobId>;
   cancel(id: JobId): ReturnType<Orchestrator['cancel']>;
@@ -133,9 +135,11 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     await clock.settle();
     return value;
   };
-  const submit = async (job: JobOptions = {}): Promise<Submitted> => {
+  const submit = async (job: JobOptions = {}): Promise<Accepted> => {
     const request = SubmitRequest.parse({ config: {}, ...job });
-    return valueOf(await settled(life.orchestrator.submit(request, ada)));
+    const submitted = valueOf(await settled(life.orchestrator.submit(request, ada)));
+    if (submitted.status === 'rejected') throw new Error(`the job was rejected: ${submitted.reason}`);
+    return submitted;
   };
 
   return {

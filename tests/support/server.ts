@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { compose } from '../../main/compose.ts';
 import { createLog } from '../../main/host/log.ts';
 import { systemClock, systemIds } from '../../main/host/system.ts';
-import { queueApi, workersApi } from '../../protocol/admin-api.ts';
+import { workersApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
 import { type CallInput, type CallResult, type Client, createClient } from '../../protocol/client.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { type Watch, watchEvents } from './watch.ts';
@@ -84,7 +85,9 @@ export const conveniences = (admin: Client): Pick<TestServer, 'createWorker' | '
     return { id: created.worker_id, token: created.token };
   },
   async submit(body) {
-    return valueOf(await admin.call(queueApi.submit, { body })).job_id;
+    const answer = valueOf(await admin.call(queueApi.submit, { body }));
+    if (!answer.success) throw new Error(`the job was rejected: ${answer.reason}`);
+    return answer.job_id;
   },
 });
 

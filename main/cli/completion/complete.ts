@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import { queueApi, workersApi } from '../../../protocol/admin-api.ts';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Flags } from '../../config.ts';
 import type { Invocation } from '../invocation.ts';
 import { openRemote } from '../remote.ts';

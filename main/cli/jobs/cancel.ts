@@ -1,4 +1,4 @@
-import { queueApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { findJob, showJob, takesJob } from './find.ts';
 

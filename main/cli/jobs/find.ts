@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { queueApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { choose } from '../choose.ts';

@@ -1,4 +1,4 @@
-import { queueApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import { isFinal, type JobDetail, type JobView } from '../../../protocol/job.ts';
 import { exitCodes, fail } from '../failure.ts';

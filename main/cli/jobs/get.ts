@@ -1,4 +1,4 @@
-import { queueApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { findJob, takesJob } from './find.ts';

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { queueApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import { JobStatus } from '../../../protocol/job.ts';
 import { isOn, numberOf, wholeNumber } from '../flags.ts';
 import { printRows } from '../output.ts';

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { queueApi, SubmitRequest } from '../../../protocol/admin-api.ts';
+import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
 import { FailureCause, OnLostContact, priorities, Target } from '../../../protocol/job.ts';
 import { CommandEnd, exitCodes, fail } from '../failure.ts';
 import { addLabel, decimal, isOn, timeSpan, wholeNumber, wordList } from '../flags.ts';
@@ -44,6 +44,12 @@ export const submit: RemoteSpec = {
       namesOfFields,
     );
     const answer = await remote.ask(queueApi.submit, { body }).catch(hintAtPaths);
+    if (!answer.success) {
+      return fail(
+        exitCodes.refused,
+        `The job was not queued: ${answer.reason ?? 'no worker takes it at once'}`,
+      );
+    }
     const id = answer.job_id;
     const isFollowed = isOn(flags, 'follow');
     if (isFollowed || isOn(flags, 'wait')) {

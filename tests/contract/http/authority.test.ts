@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { auditApi, eventsApi, queueApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { auditApi, eventsApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { urlOf } from '../../../protocol/client.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';

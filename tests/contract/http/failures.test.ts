@@ -1,6 +1,7 @@
 /** Calls for when machines fail, and the trail that they leave. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { auditApi, queueApi, workersApi } from '../../../protocol/admin-api.ts';
+import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
 let server: TestServer;

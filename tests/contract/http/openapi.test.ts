@@ -1,7 +1,8 @@
 /** The document and the routes say the same. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
-import { auditApi, eventsApi, queueApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { auditApi, eventsApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { problems } from '../../../protocol/problem.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';

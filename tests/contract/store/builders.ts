@@ -41,6 +41,7 @@ export function makeWorker(changes: Partial<Worker> = {}): Worker {
     id: workerId('w_1'),
     name: 'rig-1',
     type: 'persistent',
+    local: false,
     labels: {},
     createdAt: at(0),
     agent: null,
@@ -89,12 +90,16 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
     spec: {
       configName: 'inline',
       requirements: { target: 'auto', gpuCount: 0, vramGb: 0, accelerator: null, guarded: false, labels: {} },
-      priority: 10,
+      devices: null,
       maxRetries: 3,
       retryOn: [],
       onLostContact: 'continue',
       timeoutMs: null,
     },
+    user: 'ada',
+    rank: { priority: 10, boosts: 0, boostAt: null, top: 0, level: 10 },
+    approval: null,
+    retryOf: null,
     queuedAt: at(0),
     retriesUsed: 0,
     progress: null,
@@ -106,18 +111,18 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
 }
 
 export const withPriority = (order: number, priority: number): PendingJob =>
-  makeJob(order, { spec: { ...makeJob(order).spec, priority } });
+  makeJob(order, { rank: { ...makeJob(order).rank, priority, level: priority } });
+
+/** What stays with a job whatever its status. */
+const baseOf = (job: Job) => {
+  const { id, order, spec, user, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
+  return { id, order, spec, user, rank, approval, retryOf, queuedAt, retriesUsed, progress };
+};
 
 /** The job as it is while an attempt of it lives. */
 export function asLive(job: Job, status: LiveStatus, attempt: Partial<Attempt> = {}): LiveJob {
-  const { id, order, spec, queuedAt, retriesUsed, progress } = job;
   const base = {
-    id,
-    order,
-    spec,
-    queuedAt,
-    retriesUsed,
-    progress,
+    ...baseOf(job),
     attempt: { ...(job.attempt ?? makeAttempt(job.id)), ...attempt },
   };
   return status === 'cancelling'
@@ -126,15 +131,9 @@ export function asLive(job: Job, status: LiveStatus, attempt: Partial<Attempt> =
 }
 
 export function asEnded(job: Job, status: FinalStatus, changes: Partial<EndedJob> = {}): EndedJob {
-  const { id, order, spec, queuedAt, retriesUsed, progress } = job;
   const attempt = job.attempt && { ...job.attempt, end: makeEnd({ outcome: status }) };
   return {
-    id,
-    order,
-    spec,
-    queuedAt,
-    retriesUsed,
-    progress,
+    ...baseOf(job),
     attempt,
     status,
     endedAt: at(9),
@@ -146,16 +145,10 @@ export function asEnded(job: Job, status: FinalStatus, changes: Partial<EndedJob
 
 /** Back in the queue after an attempt. */
 export function asRequeued(job: LiveJob, changes: Partial<PendingJob> = {}): PendingJob {
-  const { id, order, spec, queuedAt, retriesUsed, progress, attempt } = job;
   const end = makeEnd({ outcome: 'requeued', cause: 'worker_lost' });
   return {
-    id,
-    order,
-    spec,
-    queuedAt,
-    retriesUsed,
-    progress,
-    attempt: { ...attempt, end },
+    ...baseOf(job),
+    attempt: { ...job.attempt, end },
     status: 'pending',
     notBefore: at(30),
     ...changes,

@@ -7,6 +7,7 @@ import { StorageError } from '../../../main/store/group-commit.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { newFile, openBench, scribble, sizeOf, type StoreBench } from './bench.ts';
 import { emptyPayload, jobId, makeJob, put, putWorkers, quietParts } from './builders.ts';
+import { everyJob } from '../../support/every-job.ts';
 
 const refusingCodes = [
   'SQLITE_FULL',
@@ -269,7 +270,7 @@ describe('a disk that nobody knows any more what it holds', () => {
     },
   );
 
-  const allJobs = { status: undefined, includeFinal: true, limit: 9, offset: 0 };
+  const allJobs = { ...everyJob, includeFinal: true, limit: 9, offset: 0 };
   const allRows = { type: null, targetId: null, limit: 9, offset: 0 };
   test.each([
     ['jobs', (store: Store) => store.jobs(allJobs)],

@@ -17,10 +17,11 @@ import {
   workerId,
   type OpenStore,
 } from './builders.ts';
+import { everyJob } from '../../support/every-job.ts';
 
 const filter = (changes: Partial<JobFilter> = {}): JobFilter => ({
-  status: undefined,
-  includeFinal: true,
+  ...everyJob,
+
   limit: 50,
   offset: 0,
   ...changes,
@@ -60,7 +61,7 @@ function describeShapes(open: OpenStore): void {
               guarded: true,
               labels: { größe: '*火\u2028', team: 'n?p' },
             },
-            priority: 50,
+            devices: [0, 3],
             maxRetries: 0,
             retryOn: ['timeout', 'out_of_memory'],
             onLostContact: 'stop',
@@ -281,7 +282,7 @@ function describeLists(open: OpenStore): void {
       const statuses = await putOneOfEach(store);
       expect(orders(store.jobs(filter()))).toEqual(statuses.map((_status, index) => index + 1).toReversed());
       for (const [index, status] of statuses.entries()) {
-        expect(orders(store.jobs(filter({ status })))).toEqual([index + 1]);
+        expect(orders(store.jobs(filter({ statuses: [status] })))).toEqual([index + 1]);
       }
       const alive = store.jobs(filter({ includeFinal: false }));
       expect(alive.map(({ status }) => status)).toEqual(['pending', ...liveStatuses].toReversed());
@@ -290,10 +291,10 @@ function describeLists(open: OpenStore): void {
 
   test('counts tell what waits and what lives', async () => {
     const store = open();
-    expect(store.jobCounts()).toEqual({ pending: 0, live: 0 });
+    expect(store.jobCounts()).toEqual({ pending: 0, blocked: 0, live: 0 });
     await putOneOfEach(store);
     await put(store, makeJob(20));
-    expect(store.jobCounts()).toEqual({ pending: 2, live: liveStatuses.length });
+    expect(store.jobCounts()).toEqual({ pending: 2, blocked: 0, live: liveStatuses.length });
   });
 
   test('live jobs are all that hold a worker, in the order of their submission', async () => {

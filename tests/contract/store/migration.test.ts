@@ -8,6 +8,7 @@ import { JobStatus } from '../../../protocol/job.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { at, jobId, makeWorker, quietParts, workerId } from './builders.ts';
 import { schema1 } from './schema-1.ts';
+import { everyJob } from '../../support/every-job.ts';
 
 const capabilities = {
   gpuCount: 1,
@@ -116,7 +117,7 @@ function open(file: string): Store {
 const spec = {
   configName: 'demo',
   requirements: { target: 'auto', gpuCount: 1, labels: { gpu: 'a100*' } },
-  priority: 20,
+  devices: null,
   maxRetries: 3,
   retryOn: [],
   onLostContact: 'continue',
@@ -192,7 +193,7 @@ describe('jobs', () => {
     expect(job?.attempt === null).toBe(status === 'pending');
     expect(job?.attempt?.end === null).toBe(status !== 'pending' && !isFinal);
     expect(store.payload(jobId('j_1'))).toEqual({ config: { lr: 1 }, dataloader: [{ id: 'x' }] });
-    const shown = store.jobs({ status, includeFinal: true, limit: 9, offset: 0 });
+    const shown = store.jobs({ ...everyJob, statuses: [status], limit: 9, offset: 0 });
     expect(shown).toEqual([job]);
   });
 

@@ -73,6 +73,7 @@ const notTransitions: ReadonlySet<string> = new Set([
   'job.submitted',
   'job.late_result',
   'job.report_refused',
+  'job.deleted',
 ]);
 
 function isWrittenDown({ violate }: Scene, { changes, audits }: Committed): void {

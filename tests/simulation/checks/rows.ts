@@ -15,6 +15,7 @@ const events = [
   'lost',
   'release',
   'withdraw',
+  'reject',
 ] as const;
 
 /**

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { SubmitRequest } from '../../../protocol/admin-api.ts';
+import type { SubmitRequest } from '../../../protocol/queue-api.ts';
 import type { CrashPoint } from '../world/disk.ts';
 import type { Condition } from '../world/link.ts';
 import type { Nature } from '../world/trainer.ts';

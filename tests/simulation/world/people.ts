@@ -1,4 +1,5 @@
-import { NewWorker, SubmitRequest } from '../../../protocol/admin-api.ts';
+import { NewWorker } from '../../../protocol/admin-api.ts';
+import { SubmitRequest } from '../../../protocol/queue-api.ts';
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { Orchestrator } from '../../../main/orchestrator/index.ts';
 import type { Actor } from '../../../main/orchestrator/ports.ts';

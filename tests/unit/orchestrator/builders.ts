@@ -49,7 +49,7 @@ export function makeSpec(changes: Partial<JobSpec> = {}): JobSpec {
   return {
     configName: 'demo',
     requirements: makeNeeds(),
-    priority: 10,
+    devices: null,
     maxRetries: 3,
     retryOn: [],
     onLostContact: 'continue',
@@ -85,7 +85,16 @@ export function makeAttempt(changes: Partial<Attempt> = {}): Attempt {
   };
 }
 
-const base = { id: jobId('j1'), order: 7, queuedAt: 400_000, progress: { step: 5 } } as const;
+const base = {
+  id: jobId('j1'),
+  order: 7,
+  user: 'ada',
+  rank: { priority: 10, boosts: 0, boostAt: null, top: 0, level: 10 },
+  approval: null,
+  retryOf: null,
+  queuedAt: 400_000,
+  progress: { step: 5 },
+} as const;
 
 /** Waits for its second attempt, the first having been lost, unless told. */
 export function makePending(changes: Partial<PendingJob> = {}): PendingJob {
@@ -163,6 +172,7 @@ export function makeWorker(changes: Partial<Worker> = {}): Worker {
     id: workerId('w1'),
     name: 'rig',
     type: 'persistent',
+    local: false,
     labels: {},
     createdAt: 0,
     agent: makeAgent(),

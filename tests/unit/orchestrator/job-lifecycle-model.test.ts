@@ -105,6 +105,7 @@ function commandsFor(reached: Reached): fc.Arbitrary<Happens>[] {
     fc
       .constantFrom('cancel' as const, 'timeout' as const, 'drain' as const)
       .map(why => happens({ type: 'stop', why })),
+    fc.constantFrom(null, 'too dear').map(reason => happens({ type: 'reject', by: 'ada', reason })),
     end.map(ended => happens({ type: 'fail', end: ended })),
     fc.option(end).map(ended => happens({ type: 'complete', end: ended })),
   ];
@@ -116,16 +117,19 @@ test('a job follows its model through every story, legal or not', () => {
     fc.property(
       fc.integer({ min: 0, max: 4 }),
       fc.subarray([...FailureCause.options]),
+      // Seldom: while nobody approves, little else happens.
+      fc.nat({ max: 9 }).map(n => n === 0),
       fc.commands(commandsFor(reached), { maxCommands: 60, size: 'max' }),
-      (maxRetries, retryOn, story) => {
+      (maxRetries, retryOn, blocked, story) => {
         const job = makePending({
           attempt: null,
+          approval: blocked ? 'wanted' : null,
           retriesUsed: 0,
           notBefore: 0,
           spec: makeSpec({ maxRetries, retryOn }),
         });
         const setup = () => ({
-          model: { job: fresh(maxRetries, retryOn) },
+          model: { job: fresh(maxRetries, retryOn, blocked) },
           real: { job: freezeDeep<Job>(job), now: 0 },
         });
         fc.modelRun(setup, story);

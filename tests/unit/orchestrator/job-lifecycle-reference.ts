@@ -3,6 +3,8 @@ import type { JobEvent } from '../../../main/orchestrator/job-lifecycle.ts';
 import type { FailureCause, JobStatus } from '../../../protocol/job.ts';
 
 export interface ReferenceJob {
+  /** It waits for approval. */
+  readonly blocked: boolean;
   readonly max: number;
   readonly retryOn: readonly FailureCause[];
   readonly status: JobStatus;
@@ -17,7 +19,8 @@ export interface ReferenceJob {
   readonly why: 'cancel' | 'timeout' | 'drain' | null;
 }
 
-export const fresh = (max: number, retryOn: readonly FailureCause[]): ReferenceJob => ({
+export const fresh = (max: number, retryOn: readonly FailureCause[], blocked: boolean): ReferenceJob => ({
+  blocked,
   max,
   retryOn,
   status: 'pending',
@@ -75,7 +78,8 @@ function ended(job: ReferenceJob, cause: FailureCause, revivable: boolean): Refe
 const givenBack = (job: ReferenceJob): ReferenceJob => ({ ...job, used: job.used - (job.charged ? 1 : 0) });
 
 function ofPending(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
-  if (event.type === 'offer') return { ...to(job, 'dispatched'), n: job.n + 1 };
+  if (event.type === 'reject') return job.blocked ? to(job, 'failed') : null;
+  if (event.type === 'offer') return job.blocked ? null : { ...to(job, 'dispatched'), n: job.n + 1 };
   // The end of its last attempt stays as it was.
   if (event.type === 'stop') return event.why === 'cancel' ? { ...job, status: 'cancelled' } : null;
   if (event.type === 'complete') return job.n === 0 ? null : to(givenBack(job), 'completed');
@@ -116,6 +120,7 @@ function ofHeld(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
     case 'release':
       return status === 'recovering' ? again(job, true) : null;
     case 'offer':
+    case 'reject':
       return null;
   }
 }
@@ -140,6 +145,7 @@ function ofCancelling(job: ReferenceJob, event: JobEvent): ReferenceJob | null {
     case 'run':
     case 'back':
     case 'silence':
+    case 'reject':
       return null;
   }
 }

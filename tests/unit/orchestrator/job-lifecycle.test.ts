@@ -34,6 +34,7 @@ const events = {
   lost: { type: 'lost' },
   release: { type: 'release' },
   withdraw: { type: 'withdraw' },
+  reject: { type: 'reject', by: 'ada', reason: 'too dear' },
 } as const satisfies Readonly<Record<string, JobEvent>>;
 /** All there are, or this does not compile. */
 const types: { readonly [T in JobEvent['type']]: true } = {
@@ -50,6 +51,7 @@ const types: { readonly [T in JobEvent['type']]: true } = {
   lost: true,
   release: true,
   withdraw: true,
+  reject: true,
 };
 
 /** Every status, in the order of the table; `cancelling` by each of the orders that lead there. */
@@ -57,26 +59,28 @@ const jobs: Readonly<Record<string, Job>> = {
   ...Object.fromEntries(JobStatus.options.map(status => [status, makeJob(status)])),
   'cancelling/timeout': makeLive('cancelling', { why: 'timeout' }),
   'cancelling/drain': makeLive('cancelling', { why: 'drain' }),
+  'pending/blocked': makePending({ approval: 'wanted', attempt: null, retriesUsed: 0 }),
 };
 
 /**
  * A status: the job moves there. `-`: nothing changes. `again`: nothing changes, and the sender is told that it had
- * said so. `old`: 409 attempt_superseded. `final`: 409 job_final. `none`: 409 nothing_to_release. With `!`: and the
- * sender has to stop its trainer. Pending is a job whose first attempt was given up, and retries are left.
+ * said so. `old`: 409 attempt_superseded. `final`: 409 job_final. `none`: 409 nothing_to_release. `unasked`: 409
+ * no_approval_wanted. With `!`: and the sender has to stop its trainer. Pending is a job whose first attempt was given up, and retries are left.
  */
 const table = `
-                     offer      claim    run     complete  fail      stopped   cancel     timeout    drain      silence    back     vanished  lost      release   withdraw
-  pending            dispatched old!     running completed failed    pending   cancelled  -          -          -          running  -         -         none      -
-  dispatched         old        starting running completed failed    pending   cancelling cancelling cancelling -          starting pending   pending   none      pending
-  starting           old        -        running completed failed    pending   cancelling cancelling cancelling recovering -        pending   pending   none      -
-  running            old        -        -       completed failed    pending   cancelling cancelling cancelling recovering -        pending   pending   none      -
-  recovering         old        running  running completed failed    pending   cancelling cancelling -          -          running  pending   pending   pending   -
-  cancelling         old        -        -       completed cancelled cancelled -          -          -          -          -        cancelled cancelled cancelled cancelled
-  completed          final!     final!   final!  again     final!    final!    final!     final!     final!     -          final!   -         -         final!    -
-  failed             final!     final!   final!  final!    again     final!    final!     final!     final!     -          final!   -         -         final!    -
-  cancelled          final!     final!   final!  final!    again     again     again      again      again      -          final!   -         -         final!    -
-  cancelling/timeout old        -        -       completed failed    failed    cancelling -          -          -          -        failed    failed    failed    failed
-  cancelling/drain   old        -        -       completed pending   pending   cancelling -          -          -          -        pending   pending   pending   pending
+                     offer      claim    run     complete  fail      stopped   cancel     timeout    drain      silence    back     vanished  lost      release   withdraw  reject
+  pending            dispatched old!     running completed failed    pending   cancelled  -          -          -          running  -         -         none      -  unasked
+  dispatched         old        starting running completed failed    pending   cancelling cancelling cancelling -          starting pending   pending   none      pending  unasked
+  starting           old        -        running completed failed    pending   cancelling cancelling cancelling recovering -        pending   pending   none      -  unasked
+  running            old        -        -       completed failed    pending   cancelling cancelling cancelling recovering -        pending   pending   none      -  unasked
+  recovering         old        running  running completed failed    pending   cancelling cancelling -          -          running  pending   pending   pending   -  unasked
+  cancelling         old        -        -       completed cancelled cancelled -          -          -          -          -        cancelled cancelled cancelled cancelled  unasked
+  completed          final!     final!   final!  again     final!    final!    final!     final!     final!     -          final!   -         -         final!    -  final!
+  failed             final!     final!   final!  final!    again     final!    final!     final!     final!     -          final!   -         -         final!    -  final!
+  cancelled          final!     final!   final!  final!    again     again     again      again      again      -          final!   -         -         final!    -  final!
+  cancelling/timeout old        -        -       completed failed    failed    cancelling -          -          -          -        failed    failed    failed    failed  unasked
+  cancelling/drain   old        -        -       completed pending   pending   cancelling -          -          -          -        pending   pending   pending   pending  unasked
+  pending/blocked    old        old!     old!    old!      again     again     cancelled  -          -          -          old!     -         -         none      -         failed
 `;
 
 const [columns = [], ...rows] = table
@@ -103,7 +107,12 @@ const advanced = (status: string, event: string): Advance => {
 function wordFor(step: Advance): string {
   if (step.kind === 'moved') return step.job.status;
   if (step.kind === 'same') return step.duplicate ? 'again' : '-';
-  const words = { attempt_superseded: 'old', job_final: 'final', nothing_to_release: 'none' };
+  const words = {
+    attempt_superseded: 'old',
+    job_final: 'final',
+    nothing_to_release: 'none',
+    no_approval_wanted: 'unasked',
+  };
   const word = new Map(Object.entries(words)).get(step.refusal.code);
   return `${word ?? step.refusal.code}${step.refusal.action === 'stop' ? '!' : ''}`;
 }
@@ -112,12 +121,12 @@ test('the table above has every status and every event', () => {
   expect(rows.map(([status]) => status)).toEqual(Object.keys(jobs));
   expect(columns).toEqual(Object.keys(events));
   expect(new Set(Object.values(events).map(({ type }) => type))).toEqual(new Set(Object.keys(types)));
-  expect(pairs).toHaveLength(11 * 15);
+  expect(pairs).toHaveLength(12 * 16);
 });
 
 const titled = '$status, $event -> $expected';
 const moving = pairs.filter(({ expected }) => JobStatus.safeParse(expected).success);
-const refused = pairs.filter(({ expected }) => /^(old|final|none)/.test(expected));
+const refused = pairs.filter(({ expected }) => /^(old|final|none|unasked)/.test(expected));
 
 test.each(pairs)(titled, ({ status, event, expected }) => {
   expect(wordFor(advanced(status, event))).toBe(expected);
@@ -128,8 +137,8 @@ test.each(moving)('keeps what the job is, and leaves its parts in order: ' + tit
   const step = advanced(status, event);
   if (step.kind !== 'moved') throw new Error(`not moved: ${wordFor(step)}`);
   const { job } = step;
-  const { id, order, spec, queuedAt, progress } = was;
-  expect(job).toMatchObject({ id, order, spec, queuedAt, progress });
+  const { id, order, spec, user, approval, retryOf, queuedAt, progress } = was;
+  expect(job).toMatchObject({ id, order, spec, user, approval, retryOf, queuedAt, progress });
   expect(step.event).toBe(job.status === 'pending' ? 'job.requeued' : `job.${job.status}`);
   expect(job.attempt?.end === null).toBe(isLive(job));
   expect('stop' in job).toBe(job.status === 'cancelling');

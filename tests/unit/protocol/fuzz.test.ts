@@ -7,9 +7,10 @@ import type { Call } from '../../../protocol/call.ts';
 import { LabelPatterns, Labels } from '../../../protocol/labels.ts';
 import { Problem } from '../../../protocol/problem.ts';
 import { AnyProgress, Progress } from '../../../protocol/progress.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import { StatusReport, WorkerCommand, workerApi } from '../../../protocol/worker-api.ts';
 
-const { workersApi, queueApi, eventsApi, systemApi } = adminApi;
+const { workersApi, eventsApi, systemApi } = adminApi;
 const rows: readonly (readonly [string, Call])[] = [
   workerApi,
   workersApi,

@@ -1,6 +1,7 @@
 /** What people and scripts ask of the queue: CONTRACT.md, section 1. */
 import { describe, expect, test } from 'vitest';
-import { queueApi, SubmitRequest, workersApi } from '../../../protocol/admin-api.ts';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
 import { isFinal, JobStatus, priorityName } from '../../../protocol/job.ts';
 
 /** `field: message` for each reason of a refusal; empty when it is accepted. */
@@ -20,6 +21,9 @@ describe('a submit', () => {
       max_retries: 3,
       retry_on: [],
       on_lost_contact: 'continue',
+      requires_approval: false,
+      no_wait: false,
+      any_gpu: false,
     });
   });
 
@@ -49,6 +53,10 @@ describe('a submit', () => {
       retry_on: ['timeout'],
       on_lost_contact: 'stop',
       timeout_s: 90,
+      requires_approval: false,
+      no_wait: true,
+      any_gpu: true,
+      idempotency_key: 'retry-7',
     };
     expect(SubmitRequest.parse(body)).toEqual(body);
   });
@@ -59,6 +67,8 @@ describe('a submit', () => {
     { config: {}, gpu_count: 1024 },
     { config: {}, priority: 0 },
     { config: {}, max_retries: 100 },
+    { config: {}, priority: 'critical' },
+    { config: {}, idempotency_key: 'x'.repeat(200) },
   ])('is let in at its limits: %o', body => {
     expect(complaints(body)).toEqual([]);
   });
@@ -99,7 +109,15 @@ describe('a submit', () => {
     ['gpu_count', { config: {}, gpu_count: 1025 }],
     ['priority', { config: {}, priority: 51 }],
     ['priority', { config: {}, priority: -1 }],
-    ['priority', { config: {}, priority: 'high' }],
+    ['priority', { config: {}, priority: 'asap' }],
+    ['priority', { config: {}, priority: '20' }],
+    ['no_wait', { config: {}, no_wait: true, requires_approval: true }],
+    ['no_wait', { config: {}, no_wait: 1 }],
+    ['any_gpu', { config: {}, any_gpu: 'yes' }],
+    ['idempotency_key', { config: {}, idempotency_key: '' }],
+    ['idempotency_key', { config: {}, idempotency_key: 'a b' }],
+    ['idempotency_key', { config: {}, idempotency_key: 'x'.repeat(201) }],
+    ['idempotency_key', { config: {}, idempotency_key: 'ключ' }],
     ['timeout_s', { config: {}, timeout_s: 0 }],
     ['timeout_s', { config: {}, timeout_s: Number.NaN }],
     ['timeout_s', { config: {}, timeout_s: '90' }],
@@ -127,11 +145,15 @@ describe('the list of jobs', () => {
 
   test('takes what a query string can carry', () => {
     expect(query({ status: 'running', limit: '500', offset: '10', include_completed: 'false' })).toEqual({
-      status: 'running',
+      status: ['running'],
       limit: 500,
       offset: 10,
       include_completed: false,
     });
+  });
+
+  test('can be of several statuses', () => {
+    expect(query({ status: 'queued,failed' })?.status).toEqual(['pending', 'failed']);
   });
 
   test('may begin anywhere and be as short as one', () => {
@@ -143,12 +165,17 @@ describe('the list of jobs', () => {
     ['training', 'running'],
     ...JobStatus.options.map(status => [status, status] as const),
   ])('knows the status %s as %s', (status, meant) => {
-    expect(query({ status })?.status).toBe(meant);
+    expect(query({ status })?.status).toEqual([meant]);
   });
 
   test.each([
     { status: 'asleep' },
     { status: '' },
+    { status: 'queued,asleep' },
+    { status: Array.from({ length: 12 }, () => 'failed').join(',') },
+    { cursor: 'x' },
+    { cursor: '-1' },
+    { blocked: 'perhaps' },
     { limit: '0' },
     { limit: '501' },
     { limit: '1.5' },

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { eventsApi, queueApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { eventsApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import { type Call, call, permissions } from '../../../protocol/call.ts';
 import { UiEvent } from '../../../protocol/events.ts';
 import { accept, Problem, problems, refuse } from '../../../protocol/problem.ts';
@@ -40,15 +41,32 @@ describe('the calls', () => {
       'POST /api/admin/workers (admin.workers)',
       'GET /api/admin/workers/:id (admin.workers)',
       'DELETE /api/admin/workers/:id (admin.workers)',
+      'PATCH /api/admin/workers/:id (admin.workers)',
       'POST /api/admin/workers/:id/drain (admin.workers)',
       'POST /api/admin/workers/:id/undrain (admin.workers)',
       'POST /api/admin/workers/:id/unquarantine (admin.workers)',
       'POST /api/admin/workers/:id/token (admin.workers)',
       'POST /api/queue/submit (queue.submit)',
       'GET /api/queue (queue.view)',
+      'GET /api/queue/status (queue.view)',
+      'GET /api/queue/stats (queue.view)',
+      'GET /api/queue/me (queue.view)',
+      'GET /api/queue/concurrency (queue.view)',
+      'POST /api/queue/concurrency (queue.manage)',
+      'POST /api/queue/pause (queue.manage)',
+      'POST /api/queue/resume (queue.manage)',
+      'POST /api/queue/process (queue.manage)',
+      'POST /api/queue/cleanup (queue.manage)',
+      'GET /api/queue/position/:id (queue.view)',
       'GET /api/queue/:id (queue.view)',
+      'DELETE /api/queue/:id (queue.manage)',
       'POST /api/queue/:id/cancel (queue.cancel)',
       'POST /api/queue/:id/release (queue.cancel)',
+      'POST /api/queue/:id/retry (queue.submit)',
+      'POST /api/queue/:id/priority (queue.manage)',
+      'POST /api/queue/:id/top (queue.manage)',
+      'POST /api/queue/:id/approve (queue.manage)',
+      'POST /api/queue/:id/reject (queue.manage)',
       'GET /api/events (queue.view, stream)',
       'GET /openapi.json (open)',
       'GET /health/live (open)',

@@ -1,6 +1,7 @@
 /** Ids, names and labels: what is let in, and what only looks like one. FAULTS.md S8, S9, S14, S15. */
 import { describe, expect, test } from 'vitest';
-import { NewWorker, queueApi, SubmitRequest, workersApi } from '../../../protocol/admin-api.ts';
+import { NewWorker, workersApi } from '../../../protocol/admin-api.ts';
+import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
 import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import { LabelPatterns, Labels } from '../../../protocol/labels.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';

@@ -10,6 +10,7 @@ import { JobEventType, WorkerEventType } from '../../../protocol/events.ts';
 import { createFleet } from '../../support/fleet.ts';
 import { testSeal } from '../../support/seal.ts';
 import { expectOnlyDiskErrors, play, type Script, scripts, seldom, type World } from './audit-scripts.ts';
+import { everyJob } from '../../support/every-job.ts';
 
 type Told = readonly [type: string, id: string, at: string];
 
@@ -18,7 +19,8 @@ const toldBy = ({ fleet }: World): readonly Told[] =>
   fleet.events.flatMap((event): readonly Told[] => {
     if (event.kind === 'reset') throw new Error('the reader missed events');
     if (event.type === 'job.progress') return [];
-    return [[event.type, event.kind === 'job' ? event.job_id : event.worker_id, event.at]];
+    const id = event.kind === 'queue' ? 'queue' : event.kind === 'job' ? event.job_id : event.worker_id;
+    return [[event.type, id, event.at]];
   });
 
 /** The trail in the same words, without what changed nothing: reports by those who had no right to make them. */
@@ -37,6 +39,16 @@ interface Replayed {
 const detailsOf = (row: AuditRow): Readonly<Record<string, unknown>> =>
   JSON.parse(row.details) as Readonly<Record<string, unknown>>;
 
+/** After which a job waits. */
+const pendingWords: ReadonlySet<string> = new Set([
+  'submitted',
+  'requeued',
+  'approved',
+  'priority_changed',
+  'moved_to_top',
+  'boosted',
+]);
+
 /** The jobs as the names of the rows alone tell of them; each row must go on from where the one before it ended. */
 function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
   const jobs = new Map<string, Replayed>();
@@ -45,7 +57,7 @@ function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
       continue;
     const { from, to, attempt, worker_id } = detailsOf(row);
     const word = row.type.slice('job.'.length);
-    const status = word === 'submitted' || word === 'requeued' ? 'pending' : word;
+    const status = pendingWords.has(word) ? 'pending' : word;
     const before = jobs.get(row.target_id);
     if (word === 'submitted') expect(before).toBeUndefined();
     else expect([from, to]).toEqual([before?.status, status]);
@@ -55,7 +67,7 @@ function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
 }
 
 function expectJobsAsReplayed({ fleet }: World): void {
-  const stored = fleet.store.jobs({ status: undefined, includeFinal: true, limit: 1_000, offset: 0 });
+  const stored = fleet.store.jobs({ ...everyJob, includeFinal: true, limit: 1_000, offset: 0 });
   const seen = stored.map((job): readonly [string, Replayed] => [
     job.id,
     { status: job.status, attempt: job.attempt?.n ?? 0, workerId: job.attempt?.workerId ?? null },

@@ -6,7 +6,14 @@ test('a job goes to an idle worker with its submit, which names the worker', asy
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker({ agent: { gpus: 4 } });
   const answer = await fleet.submit({ config: { lr: 1 }, gpu_count: 2 });
-  expect(answer).toEqual({ jobId: 'j_1', workerId: rig.id, gpus: 2, position: null, reason: null });
+  expect(answer).toEqual({
+    jobId: 'j_1',
+    workerId: rig.id,
+    gpus: [0, 1],
+    status: 'running',
+    position: null,
+    reason: null,
+  });
   expect(rig.commands).toEqual([
     {
       type: 'job_submit',
@@ -31,6 +38,7 @@ test('a job that has to wait is told its place and why', async () => {
   await fleet.runJob(rig);
   expect(await fleet.submit()).toEqual({
     jobId: 'j_2',
+    status: 'queued',
     workerId: null,
     gpus: null,
     position: 1,

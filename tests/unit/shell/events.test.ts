@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../protocol/events.ts';
 import { openFleet, openFolder } from '../../support/fleet-bench.ts';
 import type { Fleet } from '../../support/fleet.ts';
-import { SubmitRequest } from '../../../protocol/admin-api.ts';
+import { SubmitRequest } from '../../../protocol/queue-api.ts';
 import { ada } from '../../support/fleet.ts';
 
 /** A little of everything. */

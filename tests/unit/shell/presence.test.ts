@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf, valueOf } from '../../support/fleet-outcome.ts';
 import { ada, hashOf } from '../../support/fleet.ts';
+import { everyJob } from '../../support/every-job.ts';
 
 describe('a goodbye', () => {
   test('makes the worker offline at once and ends its stream', async () => {
@@ -146,7 +147,7 @@ describe('deleting', () => {
     expect([null, 'old-rig']).toContain(fleet.job(job).worker_name);
     expect(fleet.events.at(-1)).toMatchObject({ type: 'worker.deleted', worker_id: rig.id, worker: null });
     const { entries } = fleet.orchestrator.listJobs({
-      status: undefined,
+      ...everyJob,
       includeFinal: true,
       limit: 9,
       offset: 0,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openFleet, openFolder } from '../../support/fleet-bench.ts';
 import { valueOf } from '../../support/fleet-outcome.ts';
+import { everyJob } from '../../support/every-job.ts';
 
 const takeover = 160_000;
 
@@ -156,7 +157,7 @@ test('what was answered survives a crash, and what was only asked for is not the
   });
   await fleet.restart({ crash: true });
   const { entries } = fleet.orchestrator.listJobs({
-    status: undefined,
+    ...everyJob,
     includeFinal: true,
     limit: 9,
     offset: 0,

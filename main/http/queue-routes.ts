@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import type { Request } from 'express';
+import type { ReplyOf } from '../../protocol/call.ts';
+import type { JobView } from '../../protocol/job.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { IdempotencyKey, queueApi, type SubmitRequest } from '../../protocol/queue-api.ts';
+import { type Orchestrator, type Submitted, nameOf } from '../orchestrator/index.ts';
+import { actorOf } from './admin-routes.ts';
+import type { Router } from './route.ts';
+
+export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): void {
+  // Before what takes any word for the id of a job.
+  mountWholeQueue(router, orchestrator);
+  router.answer(queueApi.submit, async ({ body: { idempotency_key: inBody, ...body }, caller, request }) => {
+    const key = idempotencyKey(inBody, request);
+    if (!key.ok) return key;
+    const idempotency = key.value === null ? null : { key: key.value, fingerprint: fingerprintOf(body) };
+    const outcome = await orchestrator.submit(body, actorOf(caller, request), idempotency);
+    return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
+  });
+  router.answer(queueApi.retry, async ({ params, caller, request }) => {
+    const outcome = await orchestrator.retry(params.id, actorOf(caller, request));
+    return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
+  });
+  router.answer(queueApi.list, ({ query }) => {
+    const { status, user, worker_id, q, blocked, cursor, limit, offset, include_completed } = query;
+    const { entries, next } = orchestrator.listJobs({
+      statuses: status ?? [],
+      user: user ?? null,
+      workerId: worker_id ?? null,
+      text: q ?? null,
+      blocked: blocked ?? false,
+      before: cursor ?? null,
+      includeFinal: include_completed,
+      limit,
+      offset,
+    });
+    const { total_pending, total_running } = orchestrator.queue();
+    return accept({
+      entries: [...entries],
+      total_pending,
+      total_running,
+      next_cursor: next === null ? null : String(next),
+      as_of_seq: orchestrator.lastSeq(),
+    });
+  });
+  router.answer(queueApi.get, ({ params }) => orchestrator.job(params.id));
+  router.answer(queueApi.remove, async ({ params, caller, request }) => {
+    const outcome = await orchestrator.removeJob(params.id, actorOf(caller, request));
+    return outcome.ok ? accept({ success: true as const, job_id: outcome.value }) : outcome;
+  });
+  router.answer(queueApi.cancel, async ({ params, caller, request }) =>
+    done(await orchestrator.cancel(params.id, actorOf(caller, request))),
+  );
+  router.answer(queueApi.release, async ({ params, caller, request }) =>
+    done(await orchestrator.release(params.id, actorOf(caller, request))),
+  );
+  router.answer(queueApi.setPriority, async ({ params, body, caller, request }) =>
+    done(await orchestrator.setPriority(params.id, body.priority, actorOf(caller, request))),
+  );
+  router.answer(queueApi.moveToTop, async ({ params, caller, request }) =>
+    done(await orchestrator.moveToTop(params.id, actorOf(caller, request))),
+  );
+  router.answer(queueApi.approve, async ({ params, caller, request }) =>
+    done(await orchestrator.approve(params.id, actorOf(caller, request))),
+  );
+  router.answer(queueApi.reject, async ({ params, query, caller, request }) =>
+    done(await orchestrator.reject(params.id, query.reason ?? null, actorOf(caller, request))),
+  );
+}
+
+function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
+  router.answer(queueApi.status, () => accept(orchestrator.queue()));
+  router.answer(queueApi.stats, () => accept(statsReply(orchestrator)));
+  router.answer(queueApi.me, ({ caller, request }) => {
+    const user = nameOf(actorOf(caller, request));
+    const { entries, nextPosition } = orchestrator.jobsOf(user);
+    const pending = entries.filter(({ status }) => status === 'pending').length;
+    return accept({
+      user,
+      pending,
+      running: entries.length - pending,
+      user_max_concurrent: orchestrator.concurrency().user_max_concurrent,
+      next_position: nextPosition,
+      entries,
+    });
+  });
+  router.answer(queueApi.concurrency, () => accept(orchestrator.concurrency()));
+  router.answer(queueApi.limit, async ({ body, caller, request }) =>
+    accept(await orchestrator.limitQueue(body, actorOf(caller, request))),
+  );
+  router.answer(queueApi.pause, async ({ body, caller, request }) =>
+    accept(await orchestrator.pauseQueue(body.note ?? null, actorOf(caller, request))),
+  );
+  router.answer(queueApi.resume, async ({ caller, request }) =>
+    accept(await orchestrator.resumeQueue(actorOf(caller, request))),
+  );
+  router.answer(queueApi.process, async () =>
+    accept({ success: true as const, dispatched: await orchestrator.processQueue() }),
+  );
+  router.answer(queueApi.cleanup, async ({ query, caller, request }) =>
+    accept({
+      success: true as const,
+      deleted: await orchestrator.cleanUp(query.days, actorOf(caller, request)),
+    }),
+  );
+  router.answer(queueApi.position, ({ params }) => {
+    const outcome = orchestrator.position(params.id);
+    if (!outcome.ok) return outcome;
+    const { status, position, pending } = outcome.value;
+    return accept({ job_id: params.id, status, position, total_pending: pending });
+  });
+}
+
+const done = (outcome: Outcome<JobView>): Outcome<JobView & { readonly success: true }> =>
+  outcome.ok ? accept({ ...outcome.value, success: true }) : outcome;
+
+const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.submit> =>
+  submitted.status === 'rejected'
+    ? { ...unplaced, success: false, status: 'rejected', reason: submitted.reason }
+    : {
+        success: true,
+        job_id: submitted.jobId,
+        status: submitted.status,
+        allocated_worker_id: submitted.workerId,
+        allocated_gpus: submitted.gpus && [...submitted.gpus],
+        queue_position: submitted.position,
+        reason: submitted.reason,
+      };
+
+const unplaced = { job_id: null, allocated_worker_id: null, allocated_gpus: null, queue_position: null };
+
+function statsReply(orchestrator: Orchestrator): ReplyOf<typeof queueApi.stats> {
+  const queue = orchestrator.queue();
+  const { byStatus, byUser, ended, waitS, runS } = orchestrator.queueStats();
+  return {
+    ...queue,
+    queue_depth: queue.total_pending,
+    running: queue.total_running,
+    by_status: byStatus,
+    by_user: byUser,
+    avg_wait_seconds: waitS,
+    avg_run_seconds: runS,
+    ended_24h: ended,
+  };
+}
+
+/** In the body or in the header; both say the same, or one is wrong. */
+function idempotencyKey(inBody: string | undefined, request: Request): Outcome<string | null> {
+  const header = request.headers['idempotency-key'];
+  if (header === undefined) return accept(inBody ?? null);
+  const key = IdempotencyKey.safeParse(header);
+  if (!key.success)
+    return refuse('invalid_request', `Idempotency-Key: ${key.error.issues[0]?.message ?? ''}`);
+  if (inBody === undefined || inBody === key.data) return accept(key.data);
+  return refuse('invalid_request', 'Idempotency-Key: the header and the body name different keys');
+}
+
+/** Of all that was asked for, whatever the order in which it was written. */
+const fingerprintOf = (body: Omit<SubmitRequest, 'idempotency_key'>): string =>
+  createHash('sha256').update(JSON.stringify(body, sortedKeys)).digest('hex');
+
+const sortedKeys = (_key: string, value: unknown): unknown =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    : value;

@@ -1,0 +1,61 @@
+import type { JobId } from '../../protocol/ids.ts';
+import { isFinal, type JobStatus } from '../../protocol/job.ts';
+import { accept, refuse } from '../../protocol/problem.ts';
+import type { Core } from './core.ts';
+import { createJobViewer } from './views.ts';
+
+const dayMs = 86_400_000;
+/** Nobody looks at more. */
+const mostShown = 500;
+
+/** What the queue as a whole looks like. */
+export function createQueueFigures(core: Core) {
+  return {
+    position(id: JobId) {
+      const job = core.store.job(id);
+      if (job === null) return refuse('job_not_found', `There is no job ${id}`);
+      const { position } = createJobViewer(core, core.store)(job);
+      return accept({ status: job.status, position, pending: core.store.jobCounts().pending });
+    },
+
+    queueStats() {
+      const byStatus: Partial<Record<JobStatus, number>> = {};
+      const byUser = new Map<string, { readonly pending: number; readonly running: number }>();
+      for (const { user, status, count } of core.store.countJobs()) {
+        byStatus[status] = (byStatus[status] ?? 0) + count;
+        if (isFinal(status)) continue;
+        const { pending, running } = byUser.get(user) ?? { pending: 0, running: 0 };
+        const waits = status === 'pending';
+        byUser.set(user, { pending: pending + (waits ? count : 0), running: running + (waits ? 0 : count) });
+      }
+      const { averageWaitMs, averageRunMs, ...ended } = core.store.jobTimes(core.clock.wall() - dayMs);
+      return {
+        byStatus,
+        byUser: Object.fromEntries(byUser),
+        ended,
+        waitS: inSeconds(averageWaitMs),
+        runS: inSeconds(averageRunMs),
+      };
+    },
+
+    /** Jobs of this user that wait or run. */
+    jobsOf(user: string) {
+      const jobs = core.store.jobs({
+        statuses: [],
+        includeFinal: false,
+        user,
+        workerId: null,
+        text: null,
+        blocked: false,
+        before: null,
+        limit: mostShown,
+        offset: 0,
+      });
+      const entries = jobs.map(createJobViewer(core, core.store));
+      const positions = entries.flatMap(({ position }) => position ?? []);
+      return { entries, nextPosition: positions.length === 0 ? null : Math.min(...positions) };
+    },
+  };
+}
+
+const inSeconds = (ms: number | null): number | null => (ms === null ? null : Math.round(ms / 100) / 10);

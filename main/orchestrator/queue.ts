@@ -1,0 +1,82 @@
+import type { Concurrency, QueueView } from '../../protocol/queue.ts';
+import { type Core, tellQueue } from './core.ts';
+import { dispatch } from './dispatch.ts';
+import { type Actor, nameOf, type QueueSettings } from './model.ts';
+import { settingsOf } from './standing.ts';
+import { queueView } from './views.ts';
+
+const dayMs = 86_400_000;
+/** So many are deleted in one transaction: others get their turn in between. */
+const batch = 200;
+
+/** How people run the queue as a whole. */
+export function createQueueCalls(core: Core) {
+  const view = (): QueueView => queueView(core, core.store);
+  const concurrency = (): Concurrency => {
+    const { max_concurrent, user_max_concurrent } = view();
+    return { max_concurrent, user_max_concurrent };
+  };
+  const change = (
+    next: (settings: QueueSettings) => QueueSettings,
+    type: 'queue.paused' | 'queue.resumed' | 'queue.limits_changed',
+    by: Actor,
+  ): Promise<void> =>
+    core.store.write(tx => {
+      const was = settingsOf(tx);
+      const settings = next(was);
+      if (settings === was) return;
+      tx.setQueueSettings(settings);
+      const { pause, maxRunning, maxRunningPerUser } = settings;
+      const limits = { max_concurrent: maxRunning, user_max_concurrent: maxRunningPerUser };
+      tellQueue(core, tx, type, by, type === 'queue.limits_changed' ? limits : { note: pause?.note ?? null });
+      dispatch(core, tx);
+    });
+
+  return {
+    queue: view,
+    concurrency,
+
+    /** A second pause replaces the note of the first. */
+    async pauseQueue(note: string | null, by: Actor): Promise<QueueView> {
+      const pause = { note, by: nameOf(by), since: core.clock.wall() };
+      await change(settings => ({ ...settings, pause }), 'queue.paused', by);
+      return view();
+    },
+
+    async resumeQueue(by: Actor): Promise<QueueView> {
+      const resume = (settings: QueueSettings): QueueSettings =>
+        settings.pause === null ? settings : { ...settings, pause: null };
+      await change(resume, 'queue.resumed', by);
+      return view();
+    },
+
+    async limitQueue(wanted: Partial<Concurrency>, by: Actor): Promise<Concurrency> {
+      const { max_concurrent: all, user_max_concurrent: perUser } = wanted;
+      const limit = (settings: QueueSettings): QueueSettings => ({
+        ...settings,
+        maxRunning: all === undefined ? settings.maxRunning : all,
+        maxRunningPerUser: perUser === undefined ? settings.maxRunningPerUser : perUser,
+      });
+      await change(limit, 'queue.limits_changed', by);
+      return concurrency();
+    },
+
+    /** Answers with how many jobs were given out, which should be none: every change looks by itself. */
+    processQueue: (): Promise<number> => core.store.write(tx => dispatch(core, tx)),
+
+    /** Deletes what ended so long ago or earlier; answers with how many that were. */
+    async cleanUp(days: number, by: Actor): Promise<number> {
+      const before = core.clock.wall() - days * dayMs;
+      let deleted = 0;
+      for (let found = batch; found === batch; deleted += found) {
+        found = await core.store.write(tx => {
+          const ids = tx.endedJobs(before, batch);
+          for (const id of ids) tx.removeJob(id);
+          if (ids.length > 0) tellQueue(core, tx, 'queue.cleaned', by, { days, deleted: ids.length });
+          return ids.length;
+        });
+      }
+      return deleted;
+    },
+  };
+}

@@ -1,0 +1,115 @@
+import type { Database } from 'better-sqlite3';
+import { liveStatuses } from '../../protocol/job.ts';
+import type {
+  JobCount,
+  JobTimes,
+  KeyedSubmission,
+  PendingJob,
+  QueueSettings,
+  Tx,
+} from '../orchestrator/ports.ts';
+
+type QueueStatements = Pick<
+  Tx,
+  | 'position'
+  | 'highestTop'
+  | 'endedJobs'
+  | 'jobCounts'
+  | 'countJobs'
+  | 'jobTimes'
+  | 'queueSettings'
+  | 'setQueueSettings'
+  | 'submissionOf'
+  | 'rememberSubmission'
+>;
+
+interface SubmissionRow {
+  readonly job_id: KeyedSubmission['jobId'];
+  readonly fingerprint: string;
+  readonly at: number;
+}
+
+const live = liveStatuses.map(status => `'${status}'`).join(', ');
+/** What waits for a worker, and not for a person. */
+const inLine = "status = 'pending' AND approval IS NOT 'wanted'";
+
+/** What is kept, and known, of the queue as a whole. */
+export const createQueueRows = (db: Database): QueueStatements => ({
+  ...queueReads(db),
+  ...keptSettings(db),
+});
+
+function queueReads(db: Database) {
+  const ahead = db
+    .prepare<[Record<string, unknown>], number>(
+      `SELECT count(*) FROM jobs WHERE ${inLine} AND (level > @level OR (level = @level AND ord < @order))`,
+    )
+    .pluck();
+  const counts = db.prepare<[], ReturnType<Tx['jobCounts']>>(
+    `SELECT count(*) FILTER (WHERE status = 'pending') AS pending,
+            count(*) FILTER (WHERE status = 'pending' AND approval = 'wanted') AS blocked,
+            count(*) FILTER (WHERE status <> 'pending') AS live
+     FROM jobs WHERE status IN ('pending', ${live})`,
+  );
+  const ended = db
+    .prepare<[number, number], PendingJob['id']>(
+      'SELECT id FROM jobs WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at, ord LIMIT ?',
+    )
+    .pluck();
+  const top = db.prepare<[], number | null>("SELECT max(top) FROM jobs WHERE status = 'pending'").pluck();
+  const users = db.prepare<[], JobCount>(
+    'SELECT user, status, count(*) AS count FROM jobs GROUP BY user, status ORDER BY user, status',
+  );
+  const times = db.prepare<[number], JobTimes>(`
+    SELECT count(*) FILTER (WHERE j.status = 'completed') AS completed,
+           count(*) FILTER (WHERE j.status = 'failed') AS failed,
+           count(*) FILTER (WHERE j.status = 'cancelled') AS cancelled,
+           avg(max(0, a.started_at - j.queued_at)) AS averageWaitMs,
+           avg(max(0, a.ended_at - a.started_at)) AS averageRunMs
+    FROM jobs j LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n
+    WHERE j.ended_at >= ?`);
+  return {
+    position: (job: PendingJob) => (ahead.get({ level: job.rank.level, order: job.order }) ?? 0) + 1,
+    highestTop: () => top.get() ?? 0,
+    endedJobs: (before: number, limit: number) => ended.all(before, limit),
+    jobCounts: () => counts.get() ?? { pending: 0, blocked: 0, live: 0 },
+    countJobs: () => users.all(),
+    jobTimes: (since: number) => times.get(since) ?? noTimes,
+  };
+}
+
+const noTimes: JobTimes = { completed: 0, failed: 0, cancelled: 0, averageWaitMs: null, averageRunMs: null };
+
+function keptSettings(db: Database) {
+  const setting = db.prepare<[], string>("SELECT value FROM settings WHERE name = 'queue'").pluck();
+  const set = db.prepare<[string]>(
+    "INSERT INTO settings (name, value) VALUES ('queue', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+  );
+  const submission = db.prepare<[string, string], SubmissionRow>(
+    'SELECT job_id, fingerprint, at FROM submissions WHERE user = ? AND key = ?',
+  );
+  const forget = db.prepare<[number]>('DELETE FROM submissions WHERE at < ?');
+  const remember = db.prepare<[string, string, string, string, number]>(
+    'INSERT OR REPLACE INTO submissions (user, key, job_id, fingerprint, at) VALUES (?, ?, ?, ?, ?)',
+  );
+  return {
+    queueSettings() {
+      const value = setting.get();
+      return value === undefined ? null : (JSON.parse(value) as QueueSettings);
+    },
+    setQueueSettings: (settings: QueueSettings) => void set.run(JSON.stringify(settings)),
+    submissionOf(user: string, key: string) {
+      const row = submission.get(user, key);
+      return row === undefined ? null : { jobId: row.job_id, fingerprint: row.fingerprint, at: row.at };
+    },
+    rememberSubmission(
+      user: string,
+      key: string,
+      { jobId, fingerprint, at }: KeyedSubmission,
+      forgetBefore: number,
+    ) {
+      forget.run(forgetBefore);
+      remember.run(user, key, jobId, fingerprint, at);
+    },
+  };
+}

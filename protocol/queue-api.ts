@@ -1,0 +1,319 @@
+import { z } from 'zod';
+import { call } from './call.ts';
+import { JobId, WorkerId } from './ids.ts';
+import {
+  FailureCause,
+  JobDetail,
+  JobStatus,
+  JobView,
+  OnLostContact,
+  PriorityWord,
+  priorities,
+  Target,
+  TrainerConfig,
+} from './job.ts';
+import { LabelPatterns } from './labels.ts';
+import { Line } from './line.ts';
+import { Concurrency, QueueView } from './queue.ts';
+
+const byJob = z.object({ id: JobId });
+
+/** Printable, as a header can carry it. */
+export const IdempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,200}$/, '1 to 200 characters of printable ASCII, without spaces, are needed');
+
+/**
+ * Strict, unlike what agents send: a key that is misspelled, or that this version does not know, would
+ * otherwise run the job where its owner did not want it.
+ */
+export const SubmitRequest = z
+  .strictObject({
+    config_name: Line.min(1).max(200).optional(),
+    config: TrainerConfig.optional(),
+    target: Target.default('auto'),
+    worker_labels: LabelPatterns.default({}),
+    gpu_count: z.number().int().min(0).max(1024).optional(),
+    /** Of each GPU, as it is sold: `24` fits a card of 24 GB. */
+    gpu_vram_gb: z.number().min(0).max(10_000).default(0),
+    /** `cuda`, `rocm`, `mps`, ... as workers say it. */
+    accelerator: Line.trim().toLowerCase().min(1).max(40).optional(),
+    priority: PriorityWord.default(priorities.normal),
+    max_retries: z.number().int().min(0).max(100).default(3),
+    /** Beside lost workers and preemptions, which are always tried again. */
+    retry_on: z.array(FailureCause).max(FailureCause.options.length).default([]),
+    on_lost_contact: OnLostContact.default('continue'),
+    /** The longest that one attempt may run. */
+    timeout_s: z.number().min(1).max(31_536_000).optional(),
+    /** Held back until somebody who may has approved of it. */
+    requires_approval: z.boolean().default(false),
+    /** Refused, and not queued, unless a worker takes it at once. */
+    no_wait: z.boolean().default(false),
+    /** Any GPUs will do, whatever `accelerate_visible_devices` in the config says. */
+    any_gpu: z.boolean().default(false),
+    /** For 24 hours the same key is answered with the same job; the header `Idempotency-Key` says the same. */
+    idempotency_key: IdempotencyKey.optional(),
+  })
+  .refine(body => !(body.no_wait && body.requires_approval), {
+    path: ['no_wait'],
+    message: 'what waits for approval can not be taken at once',
+  })
+  .refine(body => body.config_name !== undefined || body.config !== undefined, {
+    path: ['config_name'],
+    message: 'a config_name, or a config in line, is needed',
+  });
+export type SubmitRequest = z.output<typeof SubmitRequest>;
+
+/** `queued` and `training` are other names of pending and running (SEMANTICS.md, section 2). */
+const StatusName = z
+  .enum([...JobStatus.options, 'queued', 'training'])
+  .transform((word): JobStatus => (word === 'queued' ? 'pending' : word === 'training' ? 'running' : word));
+
+/** One, or several with commas between them. */
+const StatusNames = z
+  .string()
+  .transform(text => text.split(','))
+  .pipe(
+    z
+      .array(StatusName)
+      .min(1)
+      .max(JobStatus.options.length + 2),
+  );
+
+const Accepted = z.object({
+  success: z.literal(true),
+  job_id: JobId,
+  /** `blocked`: it waits for approval. */
+  status: z.enum(['running', 'queued', 'blocked']),
+  allocated_worker_id: WorkerId.nullable(),
+  /** The GPUs of that worker that it has, by their numbers there. */
+  allocated_gpus: z.array(z.number()).nullable(),
+  queue_position: z.number().nullable(),
+  reason: z.string().nullable(),
+});
+
+/** `no_wait` was asked for, and no worker takes it at once: there is no job. */
+const Rejected = z.object({
+  success: z.literal(false),
+  job_id: z.null(),
+  status: z.literal('rejected'),
+  allocated_worker_id: z.null(),
+  allocated_gpus: z.null(),
+  queue_position: z.null(),
+  reason: z.string().nullable(),
+});
+
+const Submitted = z.discriminatedUnion('success', [Accepted, Rejected]);
+
+const Done = JobView.extend({ success: z.literal(true) });
+
+const JobCount = z.object({ pending: z.number(), running: z.number() });
+
+/** The queue: people and scripts, with `Authorization: Bearer`. */
+export const queueApi = {
+  submit: call({
+    method: 'POST',
+    path: '/api/queue/submit',
+    authority: 'queue.submit',
+    summary: 'Submit a job; once this is answered it survives anything but the loss of the disk',
+    body: SubmitRequest,
+    reply: Submitted,
+  }),
+  list: call({
+    method: 'GET',
+    path: '/api/queue',
+    authority: 'queue.view',
+    summary: 'List jobs, newest first',
+    query: z.object({
+      status: StatusNames.optional(),
+      user: z.string().max(200).optional(),
+      worker_id: WorkerId.optional(),
+      /** Part of the id or of the name of the config. */
+      q: z.string().max(200).optional(),
+      blocked: z.stringbool().optional(),
+      limit: z.coerce.number().int().min(1).max(500).default(50),
+      offset: z.coerce.number().int().min(0).max(1e9).default(0),
+      /** `next_cursor` of the page before: unlike an offset it is not moved by what is submitted meanwhile. */
+      cursor: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+      include_completed: z.stringbool().default(true),
+    }),
+    reply: z.object({
+      entries: z.array(JobView),
+      total_pending: z.number(),
+      total_running: z.number(),
+      /** For the page after this one; null after the last. */
+      next_cursor: z.string().nullable(),
+      as_of_seq: z.number(),
+    }),
+  }),
+  status: call({
+    method: 'GET',
+    path: '/api/queue/status',
+    authority: 'queue.view',
+    summary: 'Show the queue as a whole: paused or not, limits, how many wait and run',
+    reply: QueueView,
+  }),
+  stats: call({
+    method: 'GET',
+    path: '/api/queue/stats',
+    authority: 'queue.view',
+    summary: 'Count jobs by status and user, and say how long they wait and run',
+    reply: QueueView.extend({
+      queue_depth: z.number(),
+      running: z.number(),
+      /** Those alone that there are. */
+      by_status: z.partialRecord(JobStatus, z.number()),
+      by_user: z.record(z.string(), JobCount),
+      /** Of the jobs that ended within the last 24 hours; null when none did. */
+      avg_wait_seconds: z.number().nullable(),
+      avg_run_seconds: z.number().nullable(),
+      ended_24h: z.object({ completed: z.number(), failed: z.number(), cancelled: z.number() }),
+    }),
+  }),
+  me: call({
+    method: 'GET',
+    path: '/api/queue/me',
+    authority: 'queue.view',
+    summary: 'Show the jobs of whoever asks that wait or run',
+    reply: JobCount.extend({
+      user: z.string(),
+      user_max_concurrent: z.number().nullable(),
+      /** Of the one that is taken next; null when none waits. */
+      next_position: z.number().nullable(),
+      entries: z.array(JobView),
+    }),
+  }),
+  concurrency: call({
+    method: 'GET',
+    path: '/api/queue/concurrency',
+    authority: 'queue.view',
+    summary: 'Show the limits',
+    reply: Concurrency,
+  }),
+  limit: call({
+    method: 'POST',
+    path: '/api/queue/concurrency',
+    authority: 'queue.manage',
+    summary: 'Set limits; what is left out stays, null is for none, and what runs goes on',
+    body: Concurrency.partial(),
+    reply: Concurrency,
+  }),
+  pause: call({
+    method: 'POST',
+    path: '/api/queue/pause',
+    authority: 'queue.manage',
+    summary: 'Give nothing out until resumed; what runs goes on',
+    body: z.strictObject({ note: Line.max(500).nullish() }),
+    reply: QueueView,
+  }),
+  resume: call({
+    method: 'POST',
+    path: '/api/queue/resume',
+    authority: 'queue.manage',
+    summary: 'Give jobs out again',
+    reply: QueueView,
+  }),
+  process: call({
+    method: 'POST',
+    path: '/api/queue/process',
+    authority: 'queue.manage',
+    summary: 'Look at once whether a job can be given out; there is no need to: every change does so',
+    reply: z.object({ success: z.literal(true), dispatched: z.number() }),
+  }),
+  cleanup: call({
+    method: 'POST',
+    path: '/api/queue/cleanup',
+    authority: 'queue.manage',
+    summary: 'Delete the jobs that ended so many days ago or earlier; the audit trail keeps what was done',
+    query: z.object({ days: z.coerce.number().min(0).max(36_500).default(30) }),
+    reply: z.object({ success: z.literal(true), deleted: z.number() }),
+  }),
+  position: call({
+    method: 'GET',
+    path: '/api/queue/position/:id',
+    authority: 'queue.view',
+    summary: 'Say how many jobs are before this one',
+    params: byJob,
+    reply: z.object({
+      job_id: JobId,
+      status: JobStatus,
+      /** 1 for the job that is taken next; null when it does not wait, or waits for approval. */
+      position: z.number().nullable(),
+      total_pending: z.number(),
+    }),
+  }),
+  get: call({
+    method: 'GET',
+    path: '/api/queue/:id',
+    authority: 'queue.view',
+    summary: 'Show one job and its attempts',
+    params: byJob,
+    reply: JobDetail,
+  }),
+  remove: call({
+    method: 'DELETE',
+    path: '/api/queue/:id',
+    authority: 'queue.manage',
+    summary: 'Delete a job that has ended',
+    params: byJob,
+    reply: z.object({ success: z.literal(true), job_id: JobId }),
+  }),
+  cancel: call({
+    method: 'POST',
+    path: '/api/queue/:id/cancel',
+    authority: 'queue.cancel',
+    summary: 'Cancel a job, a running one too',
+    params: byJob,
+    reply: Done,
+  }),
+  release: call({
+    method: 'POST',
+    path: '/api/queue/:id/release',
+    authority: 'queue.cancel',
+    summary: 'Wait no longer for a silent worker: the job goes to another one, or ends as cancelled',
+    params: byJob,
+    reply: Done,
+  }),
+  retry: call({
+    method: 'POST',
+    path: '/api/queue/:id/retry',
+    authority: 'queue.submit',
+    summary: 'Submit a job that has ended once more, as a new job with the same config',
+    params: byJob,
+    reply: Submitted,
+  }),
+  setPriority: call({
+    method: 'POST',
+    path: '/api/queue/:id/priority',
+    authority: 'queue.manage',
+    summary: 'Change the priority of a job that waits',
+    params: byJob,
+    body: z.strictObject({ priority: PriorityWord }),
+    reply: Done,
+  }),
+  moveToTop: call({
+    method: 'POST',
+    path: '/api/queue/:id/top',
+    authority: 'queue.manage',
+    summary: 'Put a job that waits before all others, until another one is put there, or its priority is set',
+    params: byJob,
+    reply: Done,
+  }),
+  approve: call({
+    method: 'POST',
+    path: '/api/queue/:id/approve',
+    authority: 'queue.manage',
+    summary: 'Let a job run that was submitted with requires_approval',
+    params: byJob,
+    reply: Done,
+  }),
+  reject: call({
+    method: 'POST',
+    path: '/api/queue/:id/reject',
+    authority: 'queue.manage',
+    summary: 'End a job that was submitted with requires_approval: it fails with cause `rejected`',
+    params: byJob,
+    query: z.object({ reason: Line.max(500).optional() }),
+    reply: Done,
+  }),
+};
