@@ -8,7 +8,6 @@ import {
   JobView,
   OnLostContact,
   PriorityWord,
-  priorities,
   Target,
   TrainerConfig,
 } from './job.ts';
@@ -38,7 +37,7 @@ export const SubmitRequest = z
     gpu_vram_gb: z.number().min(0).max(10_000).default(0),
     /** `cuda`, `rocm`, `mps`, ... as workers say it. */
     accelerator: Line.trim().toLowerCase().min(1).max(40).optional(),
-    priority: PriorityWord.default(priorities.normal),
+    priority: PriorityWord.prefault('normal'),
     max_retries: z.number().int().min(0).max(100).default(3),
     /** Beside lost workers and preemptions, which are always tried again. */
     retry_on: z.array(FailureCause).max(FailureCause.options.length).default([]),

@@ -30,9 +30,10 @@ type JobStatements = Pick<
   | 'removeJob'
 >;
 
-const select = `
+const selectFrom = (jobs: string): string => `
   SELECT j.*, ${attemptColumns.map(name => `a.${name} AS a_${name}`).join(', ')}
-  FROM jobs j LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n`;
+  FROM ${jobs} LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n`;
+const select = selectFrom('jobs j');
 const live = liveStatuses.map(status => `'${status}'`).join(', ');
 const named = (columns: readonly string[]): string => columns.map(name => `@${name}`).join(', ');
 
@@ -63,7 +64,8 @@ function jobReads(db: Database) {
   );
   const attemptsOf = db.prepare<[string], AttemptRow>('SELECT * FROM attempts WHERE job_id = ? ORDER BY n');
   const starving = db.prepare<[number, number], JoinedRow>(
-    `${select} WHERE j.status = 'pending' AND j.approval IS NOT 'wanted' AND j.boost_at <= ?
+    `${selectFrom('jobs j INDEXED BY jobs_starving')}
+     WHERE j.status = 'pending' AND j.approval IS NOT 'wanted' AND j.boost_at <= ?
      ORDER BY j.boost_at, j.ord LIMIT ?`,
   );
   return {

@@ -127,8 +127,10 @@ const migrations: readonly string[] = [
   ALTER TABLE jobs ADD COLUMN retry_of TEXT;
   UPDATE jobs SET level = priority, boost_at = iif(priority < 40, queued_at + 3600000, NULL);
   DROP INDEX jobs_pending;
-  CREATE INDEX jobs_pending ON jobs (level DESC, ord) WHERE status = 'pending' AND approval IS NOT 'wanted';
-  CREATE INDEX jobs_starving ON jobs (boost_at) WHERE status = 'pending' AND approval IS NOT 'wanted';
+  -- With all that it is asked for, so that counting who is ahead reads no row.
+  CREATE INDEX jobs_pending ON jobs (level DESC, ord, status, approval)
+    WHERE status = 'pending' AND approval IS NOT 'wanted';
+  CREATE INDEX jobs_starving ON jobs (boost_at, ord) WHERE status = 'pending' AND approval IS NOT 'wanted';
   CREATE INDEX jobs_top ON jobs (top) WHERE status = 'pending';
   CREATE INDEX jobs_user ON jobs (user, status, ord);
   CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
