@@ -16,7 +16,7 @@ interface Room {
 /** The only files of a room that certain other rooms may see. */
 const faces: Readonly<Record<string, readonly string[]>> = {
   'main/orchestrator face': ['main/orchestrator/index.ts', 'main/orchestrator/ports.ts'],
-  'agent command': ['agent/command.ts'],
+  'agent face': ['agent/command.ts', 'agent/simulated-worker.ts'],
 };
 
 export const rooms: Readonly<Record<string, Room>> = {
@@ -70,7 +70,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   'main/cli': {
     files: ['main/cli.ts', 'main/cli/**'],
-    rooms: ['main/cli', 'main/compose', 'main/config', 'main/server', 'agent command', 'protocol'],
+    rooms: ['main/cli', 'main/compose', 'main/config', 'main/server', 'agent face', 'protocol'],
     packages: ['commander', 'string-width'],
     node: true,
   },

@@ -15,6 +15,7 @@ import type { StateFolder } from './state-folder.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { TokenHolder } from './token-holder.ts';
 import { createTroubleTeller } from './trouble-teller.ts';
+import { noteUnderWay } from './under-way.ts';
 
 export interface AgentParts {
   readonly clock: Clock;
@@ -54,6 +55,8 @@ export interface Agent {
 const exitCodes = { left: 0, refused: 2, rejected: 3 } as const;
 /** For the last report, when the agent is told to stop at once. */
 const lastWordMs = 5_000;
+/** For answers that interest nobody any more, before the goodbye. */
+const farewellMs = 2_000;
 
 /**
  * The loops of a worker, joined: register, follow the stream, again; beside it the heartbeat, which stops last; and the
@@ -69,7 +72,8 @@ export function createAgent(parts: AgentParts): Agent {
   /** Fires when the agent has ended: what still waits for its time does so no longer. */
   const ended = new AbortController();
   let isHandedOver = false;
-  const api = noteContacts(parts.api, parts.uptime, sentAt => slot.contact(sentAt));
+  const underWay = noteUnderWay(parts.api, clock);
+  const api = noteContacts(underWay.api, parts.uptime, sentAt => slot.contact(sentAt));
   const troubles = createTroubleTeller(clock, parts.url, say);
   const report = createReporter({ clock, api, random, onTrouble: troubles.tell });
   const slot: JobSlot = createJobSlot({
@@ -123,11 +127,13 @@ export function createAgent(parts: AgentParts): Agent {
       // Whatever still runs goes on under its guard.
       slot.release();
       beats.abort();
+      ended.abort();
       if (ending === 'left' && !isHandedOver) {
         await beating;
+        // The goodbye is the last word.
+        await underWay.settled(farewellMs);
         if (state.workerId !== null) await api.disconnect(state.workerId);
       }
-      ended.abort();
       return exitCodes[ending];
     },
   };

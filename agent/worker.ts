@@ -14,6 +14,7 @@ import {
   trainerGpuEnvironment,
 } from './gpu-probe.ts';
 import type { LaunchParts } from './guard-launch.ts';
+import { introductionOf } from './introduction.ts';
 import { machineUptime } from './machine-time.ts';
 import { ownProcesses } from './own-processes.ts';
 import { startRun } from './run.ts';
@@ -203,21 +204,3 @@ const identityOf = ({ instanceId }: StateFolder): RegistrationBody => ({
   instance_id: instanceId,
   start_id: randomBytes(12).toString('hex'),
 });
-
-function introductionOf(config: AgentConfig, version: string, report: GpuReport): RegistrationBody {
-  const gpus = report.gpus.map(({ index, name, vramGb }) => ({ index, name, vram_gb: vramGb ?? 0 }));
-  return {
-    name: config.name,
-    persistent: config.persistent,
-    labels: config.labels,
-    agent_version: version,
-    gpu_info: {
-      name: report.name ?? null,
-      vram_gb: report.vramGb ?? null,
-      count: report.count,
-      driver: report.driver ?? null,
-      accelerator: report.accelerator,
-      gpus,
-    },
-  };
-}

@@ -11,6 +11,8 @@ export const exitCodes = {
   unreachable: 6,
   refused: 7,
   jobUnsuccessful: 8,
+  /** As shells have it: 128 and the number of the signal. */
+  interrupted: 130,
 } as const;
 
 /** A command that can't go on: what happened, what to do, and the exit code for it. */

@@ -4,6 +4,7 @@ import { auditCommands } from './audit/index.ts';
 import { completeCommand } from './completion/complete.ts';
 import { completionCommand } from './completion/index.ts';
 import { demoCommand } from './demo.ts';
+import { demoFleetCommand } from './demo-fleet/index.ts';
 import { doctorCommand } from './doctor/index.ts';
 import { exitCodes } from './failure.ts';
 import type { Invocation } from './invocation.ts';
@@ -56,6 +57,7 @@ function createProgram(invocation: Invocation): Command {
     versionCommand(invocation),
     completionCommand(invocation),
     demoCommand(invocation),
+    demoFleetCommand(invocation),
   ];
   for (const command of commands) program.addCommand(command);
   program.addCommand(

@@ -27,7 +27,7 @@ export function commandGroup(
   return group;
 }
 
-function remoteCommand(invocation: Invocation, spec: RemoteSpec): Command {
+export function remoteCommand(invocation: Invocation, spec: RemoteSpec): Command {
   const { name, description, shape = command => command, act } = spec;
   return withConnection(withOutput(shape(new Command(name).description(description)))).action(
     async (...given: readonly unknown[]) => {

@@ -7,6 +7,7 @@ import { protocolVersion } from '../../protocol/worker-api.ts';
 import type { IssuedToken, Orchestrator } from '../orchestrator/index.ts';
 import type { Actor, AuditFilter } from '../orchestrator/ports.ts';
 import { addressOf, type Caller } from './auth.ts';
+import { createDocs } from './docs/index.ts';
 import { describeCalls } from './openapi.ts';
 import type { Router } from './route.ts';
 import type { StreamRegistry } from './stream-registry.ts';
@@ -71,7 +72,9 @@ export function mountSystemRoutes(
   version: string,
 ): void {
   // Whatever is mounted after this is described as well.
-  router.answer(systemApi.openapi, () => accept(describeCalls(router.calls(), version)));
+  const describe = () => describeCalls(router.calls(), version);
+  router.answer(systemApi.openapi, () => accept(describe()));
+  router.page('/docs', createDocs(describe));
   router.answer(systemApi.live, () => accept({ status: 'live' as const }));
   router.answer(systemApi.version, () =>
     accept({ name: 'trainyard' as const, version, protocol: protocolVersion }),

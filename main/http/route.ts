@@ -5,6 +5,7 @@ import type { BodyOf, Call, ParamsOf, QueryOf, ReplyOf } from '../../protocol/ca
 import { type Outcome, refuse } from '../../protocol/problem.ts';
 import { sendProblem } from './answer.ts';
 import { type Authenticate, bearerOf, type Caller } from './auth.ts';
+import type { Page } from './docs/index.ts';
 
 export interface Input<C extends Call> {
   readonly params: ParamsOf<C>;
@@ -22,6 +23,8 @@ export type StreamHandler<C extends Call> = (input: Input<C>, response: Response
 export interface Router {
   answer<C extends Call>(row: C, handler: Handler<C>): void;
   stream<C extends Call>(row: C, handler: StreamHandler<C>): void;
+  /** For people, and open to everybody: no call of the contract. */
+  page(path: `/${string}`, render: () => Page): void;
   /** What has been mounted so far. */
   calls(): readonly Call[];
   /** Calls once after the last row: other methods on known paths, and unknown paths, get their problems. */
@@ -58,6 +61,13 @@ export function createRouter(app: Express, authenticate: Authenticate): Router {
         const outcome = handler(input, response);
         if (!outcome.ok) sendProblem(response, outcome.refusal);
         return Promise.resolve();
+      });
+    },
+    page(path, render) {
+      methods.set(path, ['GET']);
+      app.get(path, (_request, response) => {
+        const { headers, text } = render();
+        response.set(headers).send(text);
       });
     },
     calls: () => rows,

@@ -148,6 +148,7 @@ function collectRoutes(routes: Mounted[]): Router {
         stream: handler,
       });
     },
+    page: () => {},
     calls: () => routes.map(({ row }) => row),
     seal: () => {},
   };

@@ -19,6 +19,7 @@ describe('completion knows', () => {
     ['choices behind a =', ['workers', 'create', '--type=e'], ['--type=ephemeral']],
     ['choices of arguments', ['completion', 'f'], ['fish']],
     ['options behind one with a value', ['jobs', 'submit', '--gpus', '2', 'x', '--pri'], ['--priority']],
+    ['options of a demo', ['demo-fleet', '--fl'], ['--flaky']],
     ['names of priorities', ['jobs', 'submit', 'x', '--priority', 'u'], ['urgent']],
     ['no option after --', ['workers', 'get', '--', '--j'], []],
     ['nothing where anything may stand', ['workers', 'create', ''], []],

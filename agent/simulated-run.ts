@@ -1,0 +1,66 @@
+import type { OnLostContact, TrainerConfig } from '../protocol/job.ts';
+import type { Progress } from '../protocol/progress.ts';
+import type { Clock } from './clock.ts';
+import type { ExitRecord, Order } from './guard-files.ts';
+import type { Run, RunOrigin } from './run.ts';
+import type { RunEars } from './run-follow.ts';
+
+/** What a simulated trainer is told of its job. */
+export interface SimulatedJob {
+  readonly configName: string;
+  readonly config: TrainerConfig;
+}
+
+/** A training that takes time and nothing else. */
+export interface SimulatedTraining {
+  /** `tail`: the last lines that it printed. */
+  readonly exited: Promise<Pick<ExitRecord, 'code' | 'signal' | 'tail'>>;
+  /** As SIGTERM. */
+  stop(): void;
+}
+
+export type SimulatedTrainer = (
+  job: SimulatedJob,
+  onProgress: (progress: Progress) => void,
+) => SimulatedTraining;
+
+interface SimulatedRunParts {
+  readonly trainer: SimulatedTrainer;
+  readonly job: SimulatedJob;
+  readonly clock: Clock;
+}
+
+/**
+ * Runs a simulated training as `startRun` runs a real one: the first order counts, and one that must not outlive its
+ * contact is stopped after T. There is no guard: what its agent leaves behind ends.
+ */
+export function simulateRun(origin: RunOrigin, ears: RunEars, parts: SimulatedRunParts): Run {
+  const { trainer, job, clock } = parts;
+  let { contact } = origin;
+  let stopped: Order | 'lost_contact' | null = null;
+  let takeBack = (): void => {};
+  const training = trainer(job, ears.onProgress);
+  const stop = (why: Order | 'lost_contact'): void => {
+    stopped ??= why;
+    training.stop();
+  };
+  const watchContact = (onLostContact: OnLostContact): void => {
+    if (onLostContact === 'continue') return;
+    const leftMs = contact.sentAt + contact.timeoutMs - clock.mono();
+    if (leftMs <= 0) stop('lost_contact');
+    else takeBack = clock.after(leftMs, () => watchContact(onLostContact));
+  };
+  watchContact(origin.onLostContact);
+  return {
+    pid: process.pid,
+    finished: training.exited.then(exit => {
+      takeBack();
+      return { ...exit, stopped, startError: null };
+    }),
+    stop: order => stop(order),
+    contact(newer) {
+      contact = newer;
+    },
+    leave: training.stop,
+  };
+}

@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import { version } from '../protocol/version.ts';
+import { createAgent } from './agent.ts';
+import { createApiClient } from './api-client.ts';
+import { breakable } from './breakable-network.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { followStream as followRealStream, type FollowStream } from './command-stream.ts';
+import { type Accelerator, type Gpu, makeReport } from './gpu-report.ts';
+import { introductionOf } from './introduction.ts';
+import type { RunOrigin } from './run.ts';
+import type { RunEars } from './run-follow.ts';
+import { type SimulatedTrainer, simulateRun } from './simulated-run.ts';
+import type { Telemetry } from './telemetry.ts';
+import type { JobOffer, PreparedJob } from './trainer.ts';
+
+export { type Clock, systemClock } from './clock.ts';
+export type { Accelerator } from './gpu-report.ts';
+export type { SimulatedTrainer, SimulatedTraining } from './simulated-run.ts';
+export type { Telemetry } from './telemetry.ts';
+
+export interface SimulatedWorkerParts {
+  readonly url: string;
+  readonly token: string;
+  readonly name: string;
+  /** Else it leaves after one job. */
+  readonly persistent: boolean;
+  readonly accelerator: Accelerator;
+  readonly gpus: readonly Gpu[];
+  readonly trainer: SimulatedTrainer;
+  readonly telemetry: () => Telemetry;
+  readonly random: () => number;
+  /** Its stream was opened, or has ended. */
+  readonly onConnection: (isOpen: boolean) => void;
+  /** One line for people. */
+  readonly say: (message: string) => void;
+  readonly clock?: Clock;
+}
+
+export interface SimulatedWorker {
+  /** Runs until the worker has left; answers with the exit code that an agent would have. */
+  run(): Promise<number>;
+  /** Stops its job, says so and goodbye. */
+  leaveNow(): void;
+  /** Is gone without a word; a training goes on. */
+  vanish(): void;
+  comeBack(): void;
+}
+
+/**
+ * The agent itself, in a process that it may share with others of its kind: only its GPUs, its trainer and its network
+ * are make-believe. It writes nothing to disk, so that its end ends its training.
+ */
+export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWorker {
+  const { url, token, name, persistent, clock = systemClock } = parts;
+  const over = new AbortController();
+  const network = breakable(
+    createApiClient({ url, token: () => token, signal: over.signal }),
+    noteConnection(followRealStream, parts.onConnection),
+  );
+  const report = makeReport(parts.accelerator, parts.gpus);
+  const agent = createAgent({
+    clock,
+    uptime: clock.mono,
+    api: network.api,
+    followStream: network.followStream,
+    url,
+    token: { current: () => token, reload: () => false, file: null },
+    persistent,
+    introduction: {
+      ...introductionOf({ name, persistent, labels: {} }, version, report),
+      instance_id: `simulated-${name}`,
+      start_id: randomBytes(12).toString('hex'),
+    },
+    state: { keepReport: () => {}, dropReport: () => {} },
+    found: null,
+    jobs: { ...trainingOf(parts.trainer, clock), onLine: () => {} },
+    telemetry: parts.telemetry,
+    random: parts.random,
+    say: parts.say,
+  });
+  return {
+    async run() {
+      const code = await agent.run();
+      over.abort();
+      return code;
+    },
+    leaveNow: agent.leaveNow,
+    vanish: network.cut,
+    comeBack: network.mend,
+  };
+}
+
+/** There is one slot: what was prepared last is what is started. */
+function trainingOf(trainer: SimulatedTrainer, clock: Clock) {
+  let prepared: JobOffer | null = null;
+  return {
+    prepare(offer: JobOffer) {
+      prepared = offer;
+      const job: PreparedJob = { folder: '', outputDir: '', logFile: '', argv: [], cwd: '', env: {} };
+      return { ok: true, job } as const;
+    },
+    async start(_job: PreparedJob, origin: RunOrigin, ears: RunEars) {
+      if (prepared?.attempt_id !== origin.attemptId) throw new Error('another job was prepared');
+      const { config_name: configName, config } = prepared;
+      return simulateRun(origin, ears, { trainer, clock, job: { configName, config } });
+    },
+  };
+}
+
+const noteConnection =
+  (followStream: FollowStream, note: (isOpen: boolean) => void): FollowStream =>
+  async parts => {
+    let isOpen = false;
+    const onOpen = (): void => {
+      isOpen = true;
+      note(true);
+      parts.onOpen();
+    };
+    const end = await followStream({ ...parts, onOpen });
+    if (isOpen) note(false);
+    return end;
+  };

@@ -1,0 +1,33 @@
+import type { ApiClient } from './api-client.ts';
+import { pause } from './backoff.ts';
+import type { Clock } from './clock.ts';
+
+export interface CallsUnderWay {
+  /** The same calls. */
+  readonly api: ApiClient;
+  /** Resolves when none waits for its answer any more, or after so long. */
+  settled(withinMs: number): Promise<void>;
+}
+
+/** Knows which calls are under way: one that comes after the goodbye would count as the worker's return. */
+export function noteUnderWay(api: ApiClient, clock: Clock): CallsUnderWay {
+  const underWay = new Set<Promise<unknown>>();
+  const noted = <R>(call: Promise<R>): Promise<R> => {
+    underWay.add(call);
+    void call.finally(() => underWay.delete(call)).catch(() => {});
+    return call;
+  };
+  return {
+    api: {
+      register: body => noted(api.register(body)),
+      beat: body => noted(api.beat(body)),
+      report: (jobId, attemptId, body) => noted(api.report(jobId, attemptId, body)),
+      disconnect: api.disconnect,
+    },
+    async settled(withinMs) {
+      const done = new AbortController();
+      void Promise.allSettled(underWay).then(() => done.abort());
+      await pause(clock, withinMs, done.signal);
+    },
+  };
+}

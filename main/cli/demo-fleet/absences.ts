@@ -1,0 +1,44 @@
+import type { Clock, SimulatedWorker } from '../../../agent/simulated-worker.ts';
+import type { Random } from './random.ts';
+import type { Tally } from './tally.ts';
+
+interface AbsenceParts {
+  readonly clock: Clock;
+  readonly tally: Pick<Tally, 'away'>;
+  readonly say: (message: string) => void;
+}
+
+/** Some absences are over before the orchestrator minds, others outlast the default silence of 120 s. */
+const absence = { everyMs: [30_000, 180_000], forMs: [10_000, 180_000] } as const;
+
+/** Lets a worker be gone without a word now and then; until the answer is called, and it is there for good. */
+export function vanishAtTimes(
+  worker: Pick<SimulatedWorker, 'vanish' | 'comeBack'>,
+  { clock, tally, say }: AbsenceParts,
+  random: Random,
+): () => void {
+  let isAway = false;
+  let takeBack = (): void => {};
+  const comeBack = (): void => {
+    if (!isAway) return;
+    isAway = false;
+    tally.away -= 1;
+    worker.comeBack();
+    say('Is back');
+  };
+  const stay = (): void => {
+    comeBack();
+    takeBack = clock.after(random.between(...absence.everyMs), () => {
+      isAway = true;
+      tally.away += 1;
+      worker.vanish();
+      say('Is gone without a word');
+      takeBack = clock.after(random.between(...absence.forMs), stay);
+    });
+  };
+  stay();
+  return () => {
+    takeBack();
+    comeBack();
+  };
+}

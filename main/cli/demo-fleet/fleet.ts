@@ -1,0 +1,150 @@
+import { systemClock } from '../../../agent/simulated-worker.ts';
+import { CommandEnd, exitCodes, fail } from '../failure.ts';
+import type { Remote } from '../remote.ts';
+import { createDisplay, type FleetDisplay } from './display.ts';
+import { planFleet, type WorkerPlan } from './hardware.ts';
+import type { FleetOptions } from './options.ts';
+import { createRandom, type Random } from './random.ts';
+import { clearLeftovers, type Enlisted, enlist, removeAll } from './roster.ts';
+import { type Submitting, submitSamples } from './sample-jobs.ts';
+import { newTally } from './tally.ts';
+import { type DemoWorker, startDemoWorker } from './worker.ts';
+
+interface Stage {
+  readonly remote: Remote;
+  readonly options: FleetOptions;
+  readonly random: Random;
+  readonly display: FleetDisplay;
+  /** Fires when somebody has had enough. */
+  readonly over: AbortSignal;
+}
+
+/** Runs a fleet until the signal fires, or all its workers have left, and takes it away again. */
+export async function runFleet(remote: Remote, options: FleetOptions, over: AbortSignal): Promise<void> {
+  const display = createDisplay(remote);
+  const random = createRandom(options.seed);
+  const stage = { remote, options, random, display, over };
+  const { cleared, kept, taken } = await clearLeftovers(remote);
+  if (cleared.length > 0) display.say(`Removed ${cleared.length} workers of an earlier demo`);
+  if (kept.length > 0)
+    display.say(
+      `Left ${kept.length} demo workers alone that are not offline: of a demo that runs, or ended a moment ago`,
+    );
+  const fleet = createFleet(stage, planFleet(options.shape, random, taken));
+  try {
+    await fleet.start();
+    await fleet.untilOver();
+  } catch (cause) {
+    await fleet.end().catch(sayOnly(display));
+    throw cause;
+  }
+  await fleet.end();
+}
+
+function createFleet(stage: Stage, plans: readonly WorkerPlan[]) {
+  const { remote, options, random, display, over } = stage;
+  const tally = newTally();
+  const enlisted: Enlisted[] = [];
+  const workers: DemoWorker[] = [];
+  let submitting: Submitting | null = null;
+  const show = (): void =>
+    display.status({ ...tally, workers: workers.length, submitted: submitting?.count() ?? null });
+
+  const join = (one: Enlisted): void => {
+    const { plan, id, token } = one;
+    const { machine, labels, name } = plan;
+    enlisted.push(one);
+    display.event(
+      { type: 'worker', id, name, gpu_name: machine.gpuName, gpu_count: machine.gpuCount, labels },
+      `${name}  ${id}  ${machine.gpuCount} x ${machine.gpuName}, ${machine.vramGb} GB` +
+        `${plan.isEphemeral ? ', ephemeral' : ''}${plan.isFlaky ? ', flaky' : ''}`,
+    );
+    const say = (message: string): void => {
+      if (options.verbose) display.say(`${name}: ${message}`);
+    };
+    const { url } = remote.connection();
+    const common = { url, habits: options.habits, random, clock: systemClock, tally };
+    workers.push(startDemoWorker({ ...common, plan, token, say }));
+  };
+
+  return {
+    async start() {
+      await enlist(remote, plans, join, () => over.aborted);
+      display.event(
+        { type: 'ready', workers: workers.length, url: remote.connection().url },
+        `${workers.length} workers are there; Ctrl-C takes them away again${options.keep ? ', and leaves them listed' : ''}`,
+      );
+      if (!over.aborted) submitting = startSubmitting(stage, plans);
+    },
+    async untilOver() {
+      const ticking = tick(show, remote.terminal.outScreen() === null ? 5_000 : 1_000);
+      const allLeft = Promise.all(workers.map(({ exited }) => exited));
+      await Promise.race([aborted(over), allLeft]);
+      ticking.stop();
+      display.say(over.aborted ? 'Leaving; a second signal ends this at once' : 'No worker is left');
+    },
+    async end() {
+      display.close();
+      await submitting?.stop().catch(sayOnly(display));
+      for (const worker of workers) worker.leaveNow();
+      await Promise.all(workers.map(({ exited }) => exited));
+      show();
+      display.close();
+      await (options.keep ? undefined : takeAway(stage, enlisted));
+    },
+  };
+}
+
+/** Null when none are wanted. */
+function startSubmitting(
+  { remote, options, random, display }: Stage,
+  plans: readonly WorkerPlan[],
+): Submitting | null {
+  const [first, ...others] = plans.map(({ machine }) => machine);
+  const { submitEveryMs: everyMs } = options;
+  if (everyMs === null || first === undefined) return null;
+  let trouble: string | null = null;
+  return submitSamples({
+    remote,
+    machines: [first, ...others],
+    everyMs,
+    random: random.fork('samples'),
+    clock: systemClock,
+    onTrouble: message => {
+      if (message !== null && message !== trouble) display.say(`No job could be submitted: ${message}`);
+      trouble = message;
+    },
+  });
+}
+
+async function takeAway({ remote, display }: Stage, enlisted: readonly Enlisted[]): Promise<void> {
+  const left = await removeAll(
+    remote,
+    enlisted.map(({ id }) => id),
+  );
+  const removed = enlisted.length - left.size;
+  display.event({ type: 'removed', workers: removed }, `Removed ${removed} workers`);
+  const [why] = left.values();
+  if (why !== undefined)
+    fail(exitCodes.failed, `${left.size} workers could not be removed; the next demo does that. ${why}`);
+}
+
+/** What went wrong besides. */
+const sayOnly =
+  (display: FleetDisplay) =>
+  (cause: unknown): void => {
+    if (!(cause instanceof CommandEnd)) throw cause;
+    display.say(cause.failure.message);
+  };
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+function tick(act: () => void, everyMs: number) {
+  act();
+  const timer = setInterval(act, everyMs);
+  return { stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,106 @@
+import type { Accelerator } from '../../../agent/simulated-worker.ts';
+import type { Labels } from '../../../protocol/labels.ts';
+import type { Random } from './random.ts';
+
+/** A machine as it is sold, with names as `nvidia-smi` and its kind give them. */
+export interface Machine {
+  readonly gpuType: string;
+  readonly gpuName: string;
+  readonly accelerator: Accelerator;
+  readonly driver?: string;
+  readonly gpuCount: number;
+  readonly vramGb: number;
+  /** Steps per second of a usual training, next to one RTX 4090. */
+  readonly speed: number;
+}
+
+const rtx4090 = {
+  gpuType: 'rtx4090',
+  gpuName: 'NVIDIA GeForce RTX 4090',
+  accelerator: 'cuda',
+  driver: '570.133.20',
+  vramGb: 24,
+} as const;
+const a100 = {
+  gpuType: 'a100-80gb',
+  gpuName: 'NVIDIA A100-SXM4-80GB',
+  accelerator: 'cuda',
+  driver: '550.144.03',
+  vramGb: 80,
+} as const;
+const h100 = {
+  gpuType: 'h100-80gb',
+  gpuName: 'NVIDIA H100 80GB HBM3',
+  accelerator: 'cuda',
+  driver: '550.144.03',
+  vramGb: 80,
+} as const;
+
+/** In turn, so that ten workers are a whole fleet already. */
+const machines: readonly [Machine, ...Machine[]] = [
+  { ...rtx4090, gpuCount: 1, speed: 1 },
+  { ...a100, gpuCount: 4, speed: 1.6 },
+  { ...rtx4090, gpuCount: 2, speed: 1 },
+  { ...h100, gpuCount: 8, speed: 3.1 },
+  {
+    gpuType: 'rx7900xtx',
+    gpuName: 'AMD Radeon RX 7900 XTX',
+    accelerator: 'rocm',
+    driver: '6.12.12',
+    gpuCount: 1,
+    vramGb: 24,
+    speed: 0.6,
+  },
+  { ...rtx4090, gpuCount: 1, speed: 1 },
+  { ...a100, gpuCount: 8, speed: 1.6 },
+  { gpuType: 'm2-ultra', gpuName: 'Apple M2 Ultra', accelerator: 'mps', gpuCount: 1, vramGb: 64, speed: 0.3 },
+  { ...rtx4090, gpuCount: 2, speed: 1 },
+  { ...rtx4090, gpuCount: 1, speed: 1 },
+];
+
+/** What tells a worker of a demo from a real one; its jobs ask for it, so that no real one takes them. */
+export const fleetLabel = { fleet: 'demo' } as const;
+
+const regions = ['eu-west', 'eu-north', 'us-east', 'us-west'] as const;
+
+export interface WorkerPlan {
+  readonly name: string;
+  readonly machine: Machine;
+  readonly labels: Labels;
+  readonly isEphemeral: boolean;
+  /** Now and then it is gone without a word. */
+  readonly isFlaky: boolean;
+}
+
+export interface FleetShape {
+  readonly workers: number;
+  readonly ephemeral: number;
+  readonly flaky: number;
+}
+
+/** The fleet that a seed stands for. `taken`: names that others have. */
+export function planFleet(shape: FleetShape, random: Random, taken: ReadonlySet<string>): WorkerPlan[] {
+  const plans: WorkerPlan[] = [];
+  for (let number = 1; plans.length < shape.workers; number++) {
+    const name = `demo-${String(number).padStart(2, '0')}`;
+    if (taken.has(name)) continue;
+    const at = plans.length;
+    const machine = machines[at % machines.length] ?? machines[0];
+    plans.push({
+      name,
+      machine,
+      labels: {
+        ...fleetLabel,
+        gpu_type: machine.gpuType,
+        region: random.pick(regions),
+      },
+      isEphemeral: at >= shape.workers - shape.ephemeral,
+      isFlaky: at < shape.flaky,
+    });
+  }
+  return plans;
+}
+
+/** Whether it is a worker that a demo has made. */
+export const isOfDemo = ({ name, labels }: { readonly name: string; readonly labels: Labels }): boolean =>
+  /^demo-\d{2,}$/.test(name) && labels['fleet'] === fleetLabel.fleet;

@@ -1,0 +1,26 @@
+import type { Command } from 'commander';
+import { exitCodes } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { remoteCommand } from '../remote-command.ts';
+import { runFleet } from './fleet.ts';
+import { addFleetOptions, readOptions } from './options.ts';
+
+/** `trainyard demo-fleet`: workers to look at, without a machine for each. */
+export const demoFleetCommand = (invocation: Invocation): Command =>
+  remoteCommand(invocation, {
+    name: 'demo-fleet',
+    description: 'Let simulated workers join an orchestrator, until Ctrl-C: no GPU, and nothing is trained',
+    shape: addFleetOptions,
+    act: remote => runFleet(remote, readOptions(remote.flags), untilSignal(invocation)),
+  });
+
+/** The second signal ends the program with what is left undone: the next demo clears it away. */
+function untilSignal({ onSignal }: Invocation): AbortSignal {
+  const over = new AbortController();
+  const stop = (): void => {
+    if (over.signal.aborted) process.exit(exitCodes.interrupted);
+    over.abort();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) onSignal(signal, stop);
+  return over.signal;
+}

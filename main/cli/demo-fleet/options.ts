@@ -1,0 +1,83 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Flags } from '../../config.ts';
+import { exitCodes, fail } from '../failure.ts';
+import { decimal, isOn, numberOf, textOf, timeSpan, wholeNumber } from '../flags.ts';
+import type { FleetShape } from './hardware.ts';
+import type { TrainingHabits } from './training-plan.ts';
+
+const mostWorkers = 500;
+
+export interface FleetOptions {
+  readonly shape: FleetShape;
+  readonly habits: TrainingHabits;
+  /** Null when no jobs are submitted. */
+  readonly submitEveryMs: number | null;
+  readonly seed: string;
+  readonly keep: boolean;
+  readonly verbose: boolean;
+}
+
+export const addFleetOptions = (command: Command): Command =>
+  command
+    .option('--workers <count>', `so many workers, up to ${mostWorkers}`, from(1, mostWorkers), 10)
+    .option('--ephemeral <count>', 'so many of them leave after one job', wholeNumber, 0)
+    .option('--flaky <count>', 'so many of them vanish now and then, and come back', wholeNumber, 0)
+    .option('--job-seconds <time>', 'how long a job takes, give or take a third', jobTime, 60)
+    .option('--fail-rate <share>', 'the share of jobs that fail, 0 to 1', share, 0.1)
+    .option('--submit-rate <rate>', 'submit sample jobs, such as 6/min or 100/h', submitRate)
+    .option('--seed <text>', 'another one makes another fleet', '1')
+    .option('--keep', 'leave the workers, as offline ones, at the end')
+    .option('-v, --verbose', 'show what each worker says');
+
+/** Ends the command when they do not go together. */
+export function readOptions(flags: Flags): FleetOptions {
+  const count = (name: string): number => numberOf(flags, name) ?? 0;
+  const shape = { workers: count('workers'), ephemeral: count('ephemeral'), flaky: count('flaky') };
+  for (const name of ['ephemeral', 'flaky'] as const) {
+    if (shape[name] > shape.workers)
+      fail(exitCodes.usage, `--${name} ${shape[name]}: there are ${shape.workers} workers only`);
+  }
+  return {
+    shape,
+    habits: { jobSeconds: count('job-seconds'), failRate: count('fail-rate') },
+    submitEveryMs: numberOf(flags, 'submit-rate'),
+    seed: textOf(flags, 'seed') ?? '',
+    keep: isOn(flags, 'keep'),
+    verbose: isOn(flags, 'verbose'),
+  };
+}
+
+const from =
+  (least: number, most: number) =>
+  (text: string): number => {
+    const value = wholeNumber(text);
+    if (value < least || value > most)
+      throw new InvalidArgumentError(`Give a number from ${least} to ${most}.`);
+    return value;
+  };
+
+function share(text: string): number {
+  const value = decimal(text);
+  if (value > 1) throw new InvalidArgumentError('Give a share from 0 to 1.');
+  return value;
+}
+
+const dayS = 86_400;
+
+function jobTime(text: string): number {
+  const seconds = timeSpan(text);
+  if (seconds < 0.1 || seconds > dayS)
+    throw new InvalidArgumentError('Give seconds, or a time such as 90s or 30m, up to a day.');
+  return seconds;
+}
+
+const unitMs: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };
+
+/** As ms from one submission to the next. */
+function submitRate(text: string): number {
+  const [, figure = '', unit = ''] = /^(\d{1,6}(?:\.\d+)?)\/(s|min|h)$/.exec(text) ?? [];
+  const everyMs = (unitMs[unit] ?? 0) / Number(figure);
+  if (!(everyMs >= 100 && everyMs <= 24 * 3_600_000))
+    throw new InvalidArgumentError('Give a rate such as 6/min, 100/h or 2/s, up to 10/s.');
+  return everyMs;
+}

@@ -1,0 +1,153 @@
+import type { Clock } from '../../../agent/simulated-worker.ts';
+import { queueApi, type SubmitRequest } from '../../../protocol/queue-api.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import { CommandEnd } from '../failure.ts';
+import type { Remote } from '../remote.ts';
+import { fleetLabel, type Machine } from './hardware.ts';
+import type { Random } from './random.ts';
+
+interface Sample {
+  readonly name: string;
+  readonly config: Readonly<Record<string, unknown>>;
+  /** GB that it needs on each GPU. */
+  readonly vramGb: number;
+}
+
+const samples: readonly [Sample, ...Sample[]] = [
+  {
+    name: 'sd15-lora-watercolour',
+    vramGb: 12,
+    config: { model_family: 'sd1x', model_type: 'lora', learning_rate: 1e-4 },
+  },
+  {
+    name: 'sdxl-lora-portraits',
+    vramGb: 20,
+    config: { model_family: 'sdxl', model_type: 'lora', lora_rank: 16 },
+  },
+  {
+    name: 'flux-lora-product',
+    vramGb: 24,
+    config: { model_family: 'flux', model_type: 'lora', base_model_precision: 'int8-quanto' },
+  },
+  {
+    name: 'flux-full-finetune',
+    vramGb: 80,
+    config: { model_family: 'flux', model_type: 'full', gradient_checkpointing: true },
+  },
+  {
+    name: 'ltxvideo-lora-motion',
+    vramGb: 64,
+    config: { model_family: 'ltxvideo', model_type: 'lora', framerate: 25 },
+  },
+];
+const priorities = [0, 10, 10, 10, 20, 30] as const;
+
+/**
+ * A job that fits the machine, and that no worker outside the demo takes.
+ * @internal
+ */
+export function sampleJob(
+  machine: Machine,
+  random: Random,
+): Pick<
+  SubmitRequest,
+  'config_name' | 'config' | 'worker_labels' | 'gpu_count' | 'gpu_vram_gb' | 'priority'
+> {
+  const [smallest] = samples;
+  const { name, config, vramGb } = random.pick([
+    smallest,
+    ...samples.filter(sample => sample.vramGb <= machine.vramGb),
+  ]);
+  const steps = 100 * Math.round(random.between(5, 40));
+  return {
+    config_name: name,
+    config: { ...config, max_train_steps: steps, train_batch_size: random.pick([1, 2, 4]) },
+    worker_labels: { ...fleetLabel, gpu_type: `${machine.gpuType.split('-', 1)[0]}*` },
+    gpu_count: Math.ceil(machine.gpuCount * random.pick([0.5, 1])),
+    gpu_vram_gb: vramGb,
+    priority: random.pick(priorities),
+  };
+}
+
+export interface SubmitParts {
+  readonly remote: Remote;
+  readonly machines: readonly [Machine, ...Machine[]];
+  readonly everyMs: number;
+  readonly random: Random;
+  readonly clock: Clock;
+  /** What went wrong, or null as soon as all is well again. */
+  readonly onTrouble: (message: string | null) => void;
+}
+
+export interface Submitting {
+  readonly count: () => number;
+  /** Submits no more, and cancels what has not ended. */
+  stop(): Promise<void>;
+}
+
+/** While so many wait, whoever submitted them, no more are added. */
+const longestQueue = 100;
+const mostActive = 500;
+
+const rank = ({ status }: Pick<JobView, 'status'>): number => (status === 'pending' ? 0 : 1);
+
+/** Submits jobs at random moments, at a rate. */
+export function submitSamples(parts: SubmitParts): Submitting {
+  const { remote, random, clock } = parts;
+  const ids = new Set<JobId>();
+  let count = 0;
+  let isOver = false;
+  let takeBack = (): void => {};
+  let last = Promise.resolve();
+
+  const submit = async (): Promise<void> => {
+    const queue = await remote.ask(queueApi.list, { query: { limit: 1 } });
+    if (queue.total_pending >= longestQueue) return;
+    const body = sampleJob(random.pick(parts.machines), random);
+    ids.add((await remote.ask(queueApi.submit, { body })).job_id);
+    count += 1;
+    if (ids.size > 2 * mostActive) await forgetEnded();
+  };
+  const activeOnes = async () => {
+    const query = { include_completed: 'false', limit: mostActive };
+    const { entries } = await remote.ask(queueApi.list, { query });
+    return entries.filter(({ id }) => ids.has(id));
+  };
+  const forgetEnded = async (): Promise<void> => {
+    const active = await activeOnes();
+    ids.clear();
+    for (const { id } of active) ids.add(id);
+  };
+  const turn = (): void => {
+    last = submit()
+      .then(() => parts.onTrouble(null), tell)
+      .then(plan);
+  };
+  const tell = (cause: unknown): void => {
+    if (!(cause instanceof CommandEnd)) throw cause;
+    parts.onTrouble(cause.failure.message);
+  };
+  const plan = (): void => {
+    // As people come: each at a moment that knows nothing of the one before.
+    const waitMs = Math.min(5, -Math.log(1 - random.next())) * parts.everyMs;
+    if (!isOver) takeBack = clock.after(waitMs, turn);
+  };
+  plan();
+  return {
+    count: () => count,
+    async stop() {
+      isOver = true;
+      takeBack();
+      await last;
+      // Those that wait first: else the place that one leaves would go to the next.
+      const active = (await activeOnes()).toSorted((one, other) => rank(one) - rank(other));
+      for (const { id } of active) {
+        await remote.ask(queueApi.cancel, { params: { id } }).catch((cause: unknown) => {
+          // It has ended just now.
+          if (!(cause instanceof CommandEnd)) throw cause;
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import type { Telemetry } from '../../../agent/simulated-worker.ts';
+import type { TrainerConfig } from '../../../protocol/job.ts';
+import type { Progress } from '../../../protocol/progress.ts';
+import type { Machine } from './hardware.ts';
+import type { Random } from './random.ts';
+
+/** How a training will go; all of it is known beforehand. */
+export interface TrainingPlan {
+  readonly totalSteps: number;
+  readonly stepsPerEpoch: number;
+  /** How long all steps would take. */
+  readonly durationMs: number;
+  readonly peakRate: number;
+  readonly curve: Curve;
+  /** Null when it completes. */
+  readonly failure: Failure | null;
+}
+
+/** A loss that falls from `start` towards `floor`, with noise. */
+interface Curve {
+  readonly start: number;
+  readonly floor: number;
+  /** How many times over the training e divides what is left. */
+  readonly folds: number;
+  readonly noise: number;
+}
+
+interface Failure {
+  readonly atStep: number;
+  readonly code: number;
+  readonly lines: readonly string[];
+}
+
+export interface TrainingHabits {
+  readonly jobSeconds: number;
+  /** The share of jobs that fail, 0 to 1. */
+  readonly failRate: number;
+}
+
+const warmUp = 0.05;
+
+export function planTraining(
+  config: TrainerConfig,
+  { gpuCount, accelerator, vramGb }: Machine,
+  { jobSeconds, failRate }: TrainingHabits,
+  random: Random,
+): TrainingPlan {
+  const totalSteps = stepsOf(config) ?? 50 * Math.round(random.between(8, 60));
+  const fails = random.next() < failRate;
+  const atStep = Math.max(1, Math.floor(totalSteps * random.between(0.02, 0.9)));
+  return {
+    totalSteps,
+    stepsPerEpoch: Math.max(1, Math.round(totalSteps / random.between(4, 12))),
+    durationMs: jobSeconds * 1000 * random.between(0.7, 1.3),
+    peakRate: random.pick([1e-4, 5e-5, 2e-4]) * Math.sqrt(gpuCount),
+    curve: {
+      start: random.between(0.35, 0.9),
+      floor: random.between(0.04, 0.09),
+      folds: random.between(3, 6),
+      noise: random.between(0.03, 0.1),
+    },
+    failure: fails ? { atStep, code: 1, lines: lastWords(accelerator, vramGb, atStep, random) } : null,
+  };
+}
+
+/** As SimpleTuner spells it; what is no use as a count is passed over. */
+function stepsOf(config: TrainerConfig): number | null {
+  const given = config['max_train_steps'] ?? config['--max_train_steps'];
+  return typeof given === 'number' && Number.isInteger(given) && given >= 1 && given <= 1e7 ? given : null;
+}
+
+function lastWords(
+  accelerator: Machine['accelerator'],
+  vramGb: number,
+  step: number,
+  random: Random,
+): readonly string[] {
+  const wantedGb = random.between(1.5, 6).toFixed(2);
+  const brand = accelerator === 'rocm' ? 'HIP' : 'CUDA';
+  const memory = [
+    'Traceback (most recent call last):',
+    '  File "simpletuner/train.py", line 41, in <module>',
+    `torch.OutOfMemoryError: ${brand} out of memory. Tried to allocate ${wantedGb} GiB. GPU 0 has a total capacity of ${vramGb}.00 GiB of which 0.41 GiB is free.`,
+  ];
+  const others = [
+    [
+      'Traceback (most recent call last):',
+      `ValueError: loss is nan at step ${step}: lower the learning rate`,
+    ],
+    [
+      'Traceback (most recent call last):',
+      "FileNotFoundError: [Errno 2] No such file or directory: '/data/train/metadata.parquet'",
+    ],
+    [
+      'Traceback (most recent call last):',
+      'RuntimeError: DataLoader worker (pid 4211) exited unexpectedly with exit code 1',
+    ],
+  ] as const;
+  return random.next() < 0.5 && accelerator !== 'mps' ? memory : random.pick<readonly string[]>(others);
+}
+
+/** What a trainer prints at a step. `jitter`: -1 to 1, new for each print. */
+export function progressAt(plan: TrainingPlan, step: number, jitter: number): Progress {
+  const { totalSteps, durationMs, stepsPerEpoch, curve } = plan;
+  const share = step / totalSteps;
+  const fall = Math.exp(-curve.folds * share);
+  const loss = curve.floor + (curve.start - curve.floor) * fall;
+  return {
+    step,
+    total_steps: totalSteps,
+    percent: round(100 * share, 1),
+    epoch: Math.floor(step / stepsPerEpoch) + 1,
+    loss: round(loss * (1 + curve.noise * jitter), 5),
+    learning_rate: rateAt(plan, share),
+    steps_per_second: round((totalSteps / (durationMs / 1000)) * (1 + 0.05 * jitter), 2),
+    metrics: { grad_norm: round(0.2 + fall + 0.1 * Math.abs(jitter), 3) },
+  };
+}
+
+/** A warm-up, and half a cosine. */
+function rateAt({ peakRate }: TrainingPlan, share: number): number {
+  const scale =
+    share < warmUp ? share / warmUp : (1 + Math.cos((Math.PI * (share - warmUp)) / (1 - warmUp))) / 2;
+  return Number((peakRate * scale).toPrecision(4));
+}
+
+/** Figures of the GPUs, as an agent sends them: real ones have them of NVIDIA's cards alone. */
+export function telemetryOf(
+  { accelerator, gpuCount, vramGb }: Machine,
+  isTraining: boolean,
+  random: Random,
+): Telemetry {
+  if (accelerator !== 'cuda') return {};
+  const share = isTraining ? random.between(0.78, 0.93) : random.between(0.01, 0.02);
+  return {
+    gpu_utilization: Math.round(isTraining ? random.between(88, 100) : random.between(0, 2)),
+    vram_used_gb: round(gpuCount * vramGb * share, 1),
+  };
+}
+
+const round = (value: number, digits: number): number => Number(value.toFixed(digits));

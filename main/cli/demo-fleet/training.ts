@@ -1,0 +1,45 @@
+import type { Clock, SimulatedTraining } from '../../../agent/simulated-worker.ts';
+import type { Progress } from '../../../protocol/progress.ts';
+import type { Random } from './random.ts';
+import { progressAt, type TrainingPlan } from './training-plan.ts';
+
+/** How often a trainer prints where it is. */
+const printEveryMs = 2_000;
+/** Between SIGTERM and the end. */
+const stopMs = 200;
+const signalled = { code: null, signal: 'SIGTERM', tail: '' } as const;
+
+/** Goes the way that is planned, and stops when it is told to. */
+export function train(
+  plan: TrainingPlan,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  onProgress: (progress: Progress) => void,
+): SimulatedTraining {
+  const exited = Promise.withResolvers<Awaited<SimulatedTraining['exited']>>();
+  const begun = clock.mono();
+  const lastStep = plan.failure?.atStep ?? plan.totalSteps;
+  const endsMs = (plan.durationMs * lastStep) / plan.totalSteps;
+  let takeBack = (): void => {};
+  const stepNow = (): number =>
+    Math.min(lastStep, Math.floor(((clock.mono() - begun) / plan.durationMs) * plan.totalSteps));
+  const print = (step: number): void => onProgress(progressAt(plan, step, 2 * random.next() - 1));
+  const end = (): void => {
+    print(lastStep);
+    const { failure } = plan;
+    exited.resolve({ code: failure?.code ?? 0, signal: null, tail: failure?.lines.join('\n') ?? '' });
+  };
+  const goOn = (): void => {
+    const leftMs = begun + endsMs - clock.mono();
+    if (leftMs <= 0) return end();
+    print(stepNow());
+    takeBack = clock.after(Math.min(leftMs, printEveryMs), goOn);
+  };
+  takeBack = clock.after(Math.min(endsMs, printEveryMs * random.next()), goOn);
+  return {
+    exited: exited.promise,
+    stop() {
+      takeBack();
+      takeBack = clock.after(stopMs, () => exited.resolve(signalled));
+    },
+  };
+}

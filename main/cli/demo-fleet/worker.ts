@@ -1,0 +1,101 @@
+import {
+  type Clock,
+  createSimulatedWorker,
+  type SimulatedTraining,
+} from '../../../agent/simulated-worker.ts';
+import { vanishAtTimes } from './absences.ts';
+import type { Connection } from '../connection.ts';
+import type { WorkerPlan } from './hardware.ts';
+import type { Random } from './random.ts';
+import { planTraining, telemetryOf, type TrainingHabits } from './training-plan.ts';
+import type { Tally } from './tally.ts';
+import { train } from './training.ts';
+
+export interface DemoWorkerParts {
+  readonly plan: WorkerPlan;
+  readonly url: Connection['url'];
+  /** The worker's own. */
+  readonly token: string;
+  readonly habits: TrainingHabits;
+  readonly random: Random;
+  readonly clock: Clock;
+  readonly tally: Tally;
+  readonly say: (message: string) => void;
+}
+
+export interface DemoWorker {
+  /** Its exit code, when it has left. */
+  readonly exited: Promise<number>;
+  leaveNow(): void;
+}
+
+/** Starts a worker of a demo: the agent, on hardware that is planned. */
+export function startDemoWorker(parts: DemoWorkerParts): DemoWorker {
+  const { plan, url, token, random, clock, tally, say } = parts;
+  const chance = random.fork(plan.name);
+  const figures = chance.fork('figures');
+  const trainings = createTrainings(parts, chance.fork('trainings'));
+  const { machine } = plan;
+  const worker = createSimulatedWorker({
+    url,
+    token,
+    name: plan.name,
+    persistent: !plan.isEphemeral,
+    accelerator: machine.accelerator,
+    gpus: Array.from({ length: machine.gpuCount }, (_, index) => ({
+      index,
+      name: machine.gpuName,
+      vramGb: machine.vramGb,
+      ...(machine.driver !== undefined && { driver: machine.driver }),
+    })),
+    trainer: trainings.start,
+    telemetry: () => telemetryOf(machine, trainings.isTraining(), figures),
+    random: chance.fork('agent').next,
+    clock,
+    onConnection: isOpen => {
+      tally.connected += isOpen ? 1 : -1;
+    },
+    say,
+  });
+  const stopVanishing = plan.isFlaky ? vanishAtTimes(worker, parts, chance.fork('absences')) : () => {};
+  const exited = worker.run().then(code => {
+    stopVanishing();
+    tally.left += 1;
+    return code;
+  });
+  return {
+    exited,
+    leaveNow() {
+      stopVanishing();
+      worker.leaveNow();
+    },
+  };
+}
+
+function createTrainings({ plan, habits, clock, tally }: DemoWorkerParts, random: Random) {
+  let count = 0;
+  let isTraining = false;
+  const note = ({ code }: Awaited<SimulatedTraining['exited']>): void => {
+    isTraining = false;
+    tally.training -= 1;
+    if (code === 0) tally.completed += 1;
+    else if (code === null) tally.stopped += 1;
+    else tally.failed += 1;
+  };
+  return {
+    isTraining: () => isTraining,
+    start(...[{ config }, onProgress]: Parameters<Parameters<typeof createSimulatedWorker>[0]['trainer']>) {
+      count += 1;
+      const chance = random.fork(String(count));
+      const training = train(
+        planTraining(config, plan.machine, habits, chance),
+        { clock, random: chance },
+        onProgress,
+      );
+      isTraining = true;
+      tally.training += 1;
+      void training.exited.then(note);
+      return training;
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+
+/** As much of JSON Schema as zod writes. */
+export const Schema = z.record(z.string(), z.unknown());
+export type Schema = z.output<typeof Schema>;
+
+const content = z.record(z.string(), z.object({ schema: Schema })).default({});
+
+const Operation = z.object({
+  operationId: z.string(),
+  summary: z.string().default(''),
+  description: z.string().optional(),
+  security: z.array(z.record(z.string(), z.unknown())).default([]),
+  parameters: z
+    .array(z.object({ name: z.string(), in: z.string(), required: z.boolean(), schema: Schema }))
+    .default([]),
+  requestBody: z.object({ content }).optional(),
+  responses: z.record(z.string(), z.object({ $ref: z.string() }).or(z.object({ content }))).default({}),
+});
+export type Operation = z.output<typeof Operation>;
+
+/** A document after OpenAPI 3.1, as far as its page shows it. */
+export const ApiDocument = z.object({
+  info: z.object({ title: z.string(), version: z.string(), description: z.string().default('') }),
+  paths: z.record(z.string(), z.record(z.string(), Operation)),
+  components: z.object({
+    schemas: z.record(z.string(), Schema).default({}),
+    responses: z.record(z.string(), z.object({ description: z.string(), content })).default({}),
+    securitySchemes: z
+      .record(
+        z.string(),
+        z.object({ type: z.string(), name: z.string().optional(), description: z.string() }),
+      )
+      .default({}),
+  }),
+});
+export type ApiDocument = z.output<typeof ApiDocument>;
+
+/** The schema of a body or an answer, whatever its media type; null for none. */
+export function schemaIn(
+  of: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> } | undefined,
+): { readonly type: string; readonly schema: Schema } | null {
+  const [first] = Object.entries(of?.content ?? {});
+  return first === undefined ? null : { type: first[0], schema: first[1].schema };
+}

@@ -1,0 +1,145 @@
+import { ApiDocument, type Operation, schemaIn } from './document.ts';
+import { type Html, html, prose } from './html.ts';
+import { anchorOf, exampleOf, fieldView, schemaView } from './schema-view.ts';
+import { style } from './style.ts';
+
+interface Endpoint extends Operation {
+  readonly method: string;
+  readonly path: string;
+}
+
+interface Group {
+  readonly title: string;
+  readonly endpoints: readonly Endpoint[];
+}
+
+/**
+ * A document after OpenAPI 3.1 as a page for people: whole without scripts, and with nothing from elsewhere. All of the
+ * document's texts are escaped.
+ */
+export function docsPage(json: unknown): string {
+  const document = ApiDocument.parse(json);
+  const { title, version, description } = document.info;
+  const groups = groupsOf(document);
+  const page = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} ${version}: the API</title><style>${{ markup: style }}</style></head>
+<body><nav aria-label="Calls"><a class="skip" href="#calls">To the calls</a>${groups.map(indexView)}
+<h2>Shapes</h2><ul>${Object.keys(document.components.schemas)
+    .toSorted()
+    .map(name => html`<li><a href="#${anchorOf(name)}">${name}</a></li>`)}</ul></nav>
+<main id="calls"><h1>${title} ${version}: the API</h1><p>${prose(description)} The same for programs:
+<a href="openapi.json">openapi.json</a>.</p>${introduction(document)}
+${groups.map(({ title: name, endpoints }) => html`<h2>${name}</h2>${endpoints.map(one => endpointView(one, document))}`)}
+<h2 id="problems">Problems</h2>${problemsView(document)}<h2>Shapes</h2>${shapesView(document)}</main></body></html>
+`;
+  return page.markup;
+}
+
+/** By the beginning of their paths, in the order of the document; what stands alone stands last. */
+function groupsOf({ paths }: ApiDocument): readonly Group[] {
+  const groups = new Map<string, Endpoint[]>();
+  for (const [path, operations] of Object.entries(paths)) {
+    const title = /^\/api\/(?:admin\/)?[^/]+/.exec(path)?.[0] ?? path;
+    const endpoints = Object.entries(operations).map(([verb, one]) => ({
+      ...one,
+      path,
+      method: verb.toUpperCase(),
+    }));
+    groups.set(title, [...(groups.get(title) ?? []), ...endpoints]);
+  }
+  const all = [...groups].map(([title, endpoints]) => ({ title, endpoints }));
+  const others = all.filter(({ endpoints }) => endpoints.length === 1);
+  return [
+    ...all.filter(({ endpoints }) => endpoints.length > 1),
+    ...(others.length === 0
+      ? []
+      : [{ title: 'Others', endpoints: others.flatMap(({ endpoints }) => endpoints) }]),
+  ];
+}
+
+const indexView = ({ title, endpoints }: Group): Html =>
+  html`<h2>${title}</h2><ul>${endpoints.map(
+    ({ operationId, method, path, summary }) =>
+      html`<li><a href="#${operationId}" title="${summary}">${method} ${path}</a></li>`,
+  )}</ul>`;
+
+const introduction = ({ components }: ApiDocument): Html =>
+  html`<h2>Who calls</h2><ul>${Object.entries(components.securitySchemes).map(
+    ([name, { description, name: header }]) =>
+      html`<li><code>${header ?? 'Authorization: Bearer'}</code> (${name}): ${description}</li>`,
+  )}</ul><p>The lines for <code>curl</code> expect the address in <code>$URL</code> and the token in <code>$TOKEN</code>.</p>`;
+
+function endpointView(endpoint: Endpoint, document: ApiDocument): Html {
+  const { operationId, method, path, summary, parameters } = endpoint;
+  const body = schemaIn(endpoint.requestBody);
+  return html`<section aria-labelledby="${operationId}"><h3 id="${operationId}"><a href="#${operationId}"><code>${method} ${path}</code></a></h3>
+<p>${summary}</p><p class="who">${prose(authorityOf(endpoint))}</p>
+<pre><code>${curlLine(endpoint, document)}</code></pre>${
+    parameters.length === 0
+      ? null
+      : html`<h4>Parameters</h4><ul>${parameters.map(({ name, in: place, required, schema }) =>
+          fieldView(`${name} (${place})`, schema, required),
+        )}</ul>`
+  }${body === null ? null : html`<h4>Body</h4>${schemaView(body.schema)}`}${replyView(endpoint)}</section>
+`;
+}
+
+const authorityOf = ({ security, description }: Endpoint): string =>
+  description ??
+  (security.length === 0
+    ? 'Open to everybody.'
+    : `For a ${security.flatMap(Object.keys).join(' or a ')} token.`);
+
+const replyView = ({ responses }: Endpoint): Html =>
+  html`${Object.entries(responses).map(([status, response]) => {
+    if ('$ref' in response) return html`<p>Else a <a href="#problems">problem</a>.</p>`;
+    const found = schemaIn(response);
+    return html`<h4>Answer ${status}${found && ` (${found.type})`}</h4>${found && schemaView(found.schema)}`;
+  })}`;
+
+/** One that can be pasted into a POSIX shell; names in capitals are to be filled in. */
+function curlLine(endpoint: Endpoint, document: ApiDocument): string {
+  const { method, security, requestBody, responses } = endpoint;
+  const schemes = security.flatMap(Object.keys).map(name => document.components.securitySchemes[name]);
+  const header = schemes.map(one => one?.name ?? 'Authorization')[0];
+  const body = schemaIn(requestBody);
+  const isStream = Object.values(responses).some(
+    one => 'content' in one && 'text/event-stream' in one.content,
+  );
+  return [
+    'curl',
+    isStream ? '-N' : null,
+    method === 'GET' ? null : `-X ${method}`,
+    header === undefined ? null : `-H "${header}: ${header === 'Authorization' ? 'Bearer ' : ''}$TOKEN"`,
+    body === null
+      ? null
+      : `-H 'Content-Type: application/json' -d '${JSON.stringify(exampleOf(body.schema)).replaceAll("'", String.raw`'\''`)}'`,
+    `"$URL${filledPath(endpoint)}"`,
+  ]
+    .filter(part => part !== null)
+    .join(' ');
+}
+
+function filledPath({ path, parameters }: Endpoint): string {
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
+  const query = parameters
+    .filter(({ in: place, required }) => place === 'query' && required)
+    .map(({ name }) => `${name}=$${name.toUpperCase()}`);
+  return query.length === 0 ? filled : `${filled}?${query.join('&')}`;
+}
+
+const problemsView = ({ components }: ApiDocument): Html =>
+  html`${Object.values(components.responses).map(response => {
+    const found = schemaIn(response);
+    return html`<p>${prose(response.description)}</p>${found && html`<h4>${found.type}</h4>${schemaView(found.schema)}`}`;
+  })}`;
+
+const shapesView = ({ components }: ApiDocument): Html =>
+  html`${Object.entries(components.schemas)
+    .toSorted(([one], [other]) => one.localeCompare(other))
+    .map(
+      ([name, schema]) =>
+        html`<section aria-labelledby="${anchorOf(name)}"><h3 id="${anchorOf(name)}"><a href="#${anchorOf(name)}">${name}</a></h3>${schemaView(schema)}</section>
+`,
+    )}`;

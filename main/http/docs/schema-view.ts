@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { Schema } from './document.ts';
+import { type Html, html } from './html.ts';
+
+const schemas = z.array(Schema).catch([]);
+const names = z.array(z.string()).catch([]);
+const asSchema = (value: unknown): Schema | null => Schema.safeParse(value).data ?? null;
+
+export const anchorOf = (name: string): string => `schema-${name}`;
+
+/** A shape: its fields one below the other, those of fields among them; a shape with a name of its own is linked to. */
+export function schemaView(schema: Schema): Html {
+  const fields = fieldsOf(schema);
+  if (fields.length === 0) return html`<p>${typeView(schema)}${limitsView(schema)}</p>${nestedView(schema)}`;
+  const required = names.parse(schema['required']);
+  return html`<ul>${fields.map(([name, field]) => fieldView(name, field, required.includes(name)))}</ul>`;
+}
+
+export const fieldView = (name: string, schema: Schema, isRequired: boolean): Html =>
+  html`<li><code>${name}</code>${isRequired ? html` <em>required</em>` : null} ${typeView(schema)}${limitsView(schema)}${nestedView(schema)}</li>`;
+
+const fieldsOf = (schema: Schema): readonly (readonly [string, Schema])[] =>
+  Object.entries(asSchema(schema['properties']) ?? {}).map(([name, field]) => [name, asSchema(field) ?? {}]);
+
+/** The fields of what is in it, however deep: in a list, or in one of several shapes. */
+function nestedView(schema: Schema): Html | null {
+  if (fieldsOf(schema).length > 0) return schemaView(schema);
+  const inner = [...schemas.parse(schema['anyOf']), ...schemas.parse(schema['oneOf'])];
+  const items = asSchema(schema['items']);
+  const views = [...inner, ...(items === null ? [] : [items])].map(nestedView);
+  const shown = views.filter(view => view !== null);
+  return shown.length === 0 ? null : html`${shown}`;
+}
+
+function typeView(schema: Schema): Html {
+  const { $ref: reference, enum: words, const: constant, type, items } = schema;
+  if (typeof reference === 'string') {
+    const name = reference.split('/').at(-1) ?? '';
+    return html`<a href="#${anchorOf(name)}">${name}</a>`;
+  }
+  if (constant !== undefined) return html`<code>${JSON.stringify(constant)}</code>`;
+  if (Array.isArray(words)) return joined(words.map(word => html`<code>${JSON.stringify(word)}</code>`));
+  const choices = [...schemas.parse(schema['anyOf']), ...schemas.parse(schema['oneOf'])];
+  if (choices.length > 0)
+    return joined(choices.map(choice => html`${typeView(choice)}${limitsView(choice)}`));
+  const item = asSchema(items);
+  if (item !== null) return html`list of ${typeView(item)}`;
+  const values = asSchema(schema['additionalProperties']);
+  if (type === 'object' && values !== null && Object.keys(values).length > 0)
+    return html`map of ${typeView(values)}`;
+  if (Array.isArray(type)) return joined(type.map(one => html`${String(one)}`));
+  return html`${typeof type === 'string' ? type : 'anything'}`;
+}
+
+const joined = (parts: readonly Html[]): Html =>
+  html`${parts.map((part, at) => (at === 0 ? part : html` or ${part}`))}`;
+
+const count = (value: string, thing: string): string => `${value} ${thing}${value === '1' ? '' : 's'}`;
+
+const limits: Readonly<Record<string, (value: string) => string>> = {
+  minimum: value => `at least ${value}`,
+  maximum: value => `at most ${value}`,
+  minLength: value => `at least ${count(value, 'character')}`,
+  maxLength: value => `at most ${count(value, 'character')}`,
+  minItems: value => `at least ${count(value, 'item')}`,
+  maxItems: value => `at most ${count(value, 'item')}`,
+  format: value => `as ${value}`,
+  pattern: value => `matches ${value}`,
+  default: value => `${value} unless given`,
+};
+
+function limitsView(schema: Schema): Html | null {
+  // What has a format needs no pattern to be understood.
+  const { pattern, ...rest } = schema;
+  const told: Schema = schema['format'] === undefined ? { ...rest, pattern } : rest;
+  const texts = Object.entries(limits)
+    .filter(([key]) => isWorthSaying(told[key]))
+    .map(([key, say]) => say(wordOf(told[key])));
+  return texts.length === 0 ? null : html` <small>(${texts.join(', ')})</small>`;
+}
+
+const wordOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+/** Bounds that only say what a number in JSON can be are left out. */
+const isWorthSaying = (value: unknown): boolean =>
+  value !== undefined && (typeof value !== 'number' || Math.abs(value) < Number.MAX_SAFE_INTEGER);
+
+/** The least that such a value can be, to begin an own one with. */
+export function exampleOf(schema: Schema): unknown {
+  const { enum: words, const: constant, type, minimum } = schema;
+  if (constant !== undefined) return constant;
+  if (schema['default'] !== undefined) return schema['default'];
+  if (Array.isArray(words)) return words[0] as unknown;
+  const [choice] = [...schemas.parse(schema['anyOf']), ...schemas.parse(schema['oneOf'])];
+  if (choice !== undefined) return exampleOf(choice);
+  if (type === 'array') return [];
+  if (type === 'boolean') return false;
+  if (type === 'integer' || type === 'number') return typeof minimum === 'number' ? minimum : 0;
+  if (type !== 'object') return '...';
+  const fields = fieldsOf(schema);
+  const required = names.parse(schema['required']);
+  // Where none is required by itself, at least one of them often is.
+  const shown = required.length > 0 ? fields.filter(([name]) => required.includes(name)) : fields.slice(0, 1);
+  return Object.fromEntries(shown.map(([name, field]) => [name, exampleOf(field)]));
+}

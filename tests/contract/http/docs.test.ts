@@ -1,0 +1,161 @@
+/** The page of the API: served as it should be, whole, and harmless whatever the document says. */
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { docsPage } from '../../../main/http/docs/page.ts';
+import { auditApi, eventsApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import type { Call } from '../../../protocol/call.ts';
+import { problems } from '../../../protocol/problem.ts';
+import { workerApi } from '../../../protocol/worker-api.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+
+const rows = [workerApi, workersApi, queueApi, auditApi, eventsApi, systemApi].flatMap(table =>
+  Object.values<Call>(table),
+);
+
+let server: TestServer;
+let response: Response;
+let page: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  response = await fetch(`${server.url}/docs`, { signal: AbortSignal.timeout(5_000) });
+  page = await response.text();
+});
+afterAll(() => server.close());
+
+/** As a reader sees it. */
+const textOf = (markup: string): string =>
+  markup
+    .replaceAll(/<style>.*?<\/style>/gs, '')
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/&(lt|gt|quot|#39|amp);/g, (_, name: string) => entities[name] ?? '');
+const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' };
+
+const ids = (markup: string) => [...markup.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
+
+describe('it is served', () => {
+  test('to everybody, as a page that may load, run and frame nothing', () => {
+    expect(response.status).toBe(200);
+    const { headers } = response;
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    const [style = ''] = /(?<=<style>).*?(?=<\/style>)/s.exec(page) ?? [];
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(headers.get('content-security-policy')).toBe(
+      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    );
+  });
+
+  test('and has nothing in it that the policy would stop', () => {
+    expect(page.match(/<style>/g)).toHaveLength(1);
+    expect(page).not.toMatch(/<(script|link|img|iframe|object|embed|form|base)\b/i);
+    expect(page).not.toMatch(/<[^>]* (style|on\w+|src)=/i);
+    expect(page).not.toMatch(/<[^>]*https?:/i);
+    expect(page).not.toMatch(/url\(|@import/);
+    expect(page).toContain('color-scheme: light dark');
+  });
+
+  test('by GET and HEAD alone', async () => {
+    const head = await fetch(`${server.url}/docs`, { method: 'HEAD' });
+    expect([head.status, await head.text()]).toEqual([200, '']);
+    const post = await fetch(`${server.url}/docs`, { method: 'POST' });
+    expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET']);
+    expect(await post.json()).toMatchObject({ code: 'method_not_allowed' });
+  });
+});
+
+describe('it shows', () => {
+  test.each(rows.map(row => [`${row.method} ${row.path.replaceAll(/:(\w+)/g, '{$1}')}`, row] as const))(
+    '%s, and who may call it',
+    (name, { summary, authority }) => {
+      const [section = ''] =
+        page.split('<section').filter(part => part.includes(`<code>${name}</code></a></h3>`)) ?? [];
+      expect(textOf(`<section${section}`)).toContain(summary);
+      const who = { open: 'Open to everybody.', worker: 'For a worker token.' };
+      expect(textOf(section)).toContain(
+        authority === 'open' || authority === 'worker'
+          ? who[authority]
+          : `Needs the permission ${authority}.`,
+      );
+      expect(textOf(section)).toMatch(/\ncurl .*"\$URL\/.*"/);
+    },
+  );
+
+  test('each call and shape under an address of its own, and leads nowhere that is not there', () => {
+    const known = ids(page);
+    expect(new Set(known).size).toBe(known.length);
+    const links = [...page.matchAll(/href="#([^"]*)"/g)].map(([, id]) => id);
+    expect(links.length).toBeGreaterThan(2 * rows.length);
+    expect(links.filter(id => !known.includes(id))).toEqual([]);
+    const levels = [...page.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level));
+    expect(levels.filter(level => level === 1)).toHaveLength(1);
+  });
+
+  test('how a call can fail, and every shape of an event', () => {
+    expect(page.match(/<p>Else a <a href="#problems">problem<\/a>.<\/p>/g)).toHaveLength(rows.length);
+    const events = textOf(page.slice(page.indexOf('id="schema-UiEvent"')));
+    expect(events).toMatch(/kind required "worker".*kind required "job".*kind required "reset"/s);
+  });
+
+  test('what a submit takes: fields, limits, defaults', () => {
+    const text = textOf(page);
+    expect(text).toContain('priority integer (at least 0, at most 50, 10 unless given)');
+    expect(text).toContain('driver string (at most 200 characters) or null');
+    expect(text).toContain('created_at required string (as date-time)');
+    expect(text).toContain('"continue" or "stop"');
+    expect(text).toContain(
+      `curl -X POST -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"config_name":"..."}' "$URL/api/queue/submit"`,
+    );
+    expect(text).toContain(
+      'curl -N -H "X-Worker-Token: $TOKEN" "$URL/api/workers/stream?worker_id=$WORKER_ID"',
+    );
+    for (const code of Object.keys(problems)) expect(text).toContain(code);
+  });
+});
+
+describe('hostile text', () => {
+  const evil = `<script>alert('1')</script>"&`;
+  const shape = { type: 'object', properties: { [evil]: { enum: [evil], default: evil } }, required: [evil] };
+  const content = { [evil]: { schema: shape } };
+  const hostile = {
+    info: { title: evil, version: evil, description: evil },
+    paths: {
+      [`/${evil}/{${evil}}`]: {
+        [evil]: {
+          operationId: evil,
+          summary: evil,
+          description: evil,
+          security: [{ [evil]: [] }],
+          parameters: [{ name: evil, in: evil, required: true, schema: { $ref: `#/x/${evil}` } }],
+          requestBody: { content },
+          responses: { [evil]: { content }, other: { $ref: evil } },
+        },
+      },
+    },
+    components: {
+      schemas: {
+        [evil]: { type: evil, pattern: evil, format: evil },
+        list: { type: [evil] },
+        one: { const: evil },
+      },
+      responses: { [evil]: { description: evil, content } },
+      securitySchemes: { [evil]: { type: evil, name: evil, description: evil } },
+    },
+  };
+
+  test('is shown as it is, and nothing of it counts', () => {
+    const markup = docsPage(hostile);
+    expect(markup).not.toMatch(/<script/i);
+    expect(markup.match(/<style>/g)).toHaveLength(1);
+    // No attribute is left by a quotation mark.
+    const tags = [...markup.matchAll(/<[^>]*>/g)].map(([tag]) => tag);
+    expect(tags.filter(tag => !/^<[/!]?[a-z][a-z0-9]*( [a-z-]+="[^"]*")*( html)?>$/.test(tag))).toEqual([]);
+    expect(textOf(markup).split(evil).length).toBeGreaterThan(15);
+  });
+});
+
+test('a document without anything in it makes a page, too', () => {
+  const empty = { info: { title: 'x', version: '1' }, paths: {}, components: {} };
+  expect(textOf(docsPage(empty))).toContain('x 1: the API');
+});

@@ -1,0 +1,169 @@
+/** `trainyard demo-fleet` as a process of its own, against a real orchestrator. */
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { workersApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import type { JobView } from '../../protocol/job.ts';
+import { runTrainyard } from '../support/cli.ts';
+import { type Program, trainyard } from '../support/processes.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+
+let server: TestServer;
+beforeEach(async () => {
+  server = await startTestServer();
+});
+afterEach(() => server.close());
+
+/** Its words, when all its workers can be given jobs. */
+async function startFleet(workers: number, ...args: readonly string[]): Promise<Program> {
+  const argv = ['demo-fleet', '--data-dir', server.dataDir, '--workers', String(workers), ...args];
+  const fleet = trainyard(argv, { env: { XDG_CONFIG_HOME: server.dataDir } });
+  onTestFinished(async () => {
+    fleet.kill('SIGKILL');
+    await fleet.exited;
+  });
+  await fleet.said(/workers are there|"ready"/);
+  const ids = new Set(fleet.lines.flatMap(line => /\bw_\w+/.exec(line) ?? []));
+  expect(ids.size).toBe(workers);
+  for (const id of ids) await server.watch.worker(id, 'idle');
+  return fleet;
+}
+
+const listed = async () => valueOf(await server.admin.call(workersApi.list)).workers;
+
+const jobWhere = (fits: (job: JobView) => boolean): Promise<JobView> =>
+  server.watch.until('a job like that', event =>
+    event.kind === 'job' && event.job !== null && fits(event.job) ? event.job : null,
+  );
+
+describe('ten workers', () => {
+  test('join with their hardware, train, and are gone after Ctrl-C', async () => {
+    const fleet = await startFleet(10, '--job-seconds', '4', '--fail-rate', '0');
+    const workers = await listed();
+    expect(workers.map(({ name }) => name).toSorted()).toEqual([
+      ...Array.from({ length: 9 }, (_, at) => `demo-0${at + 1}`),
+      'demo-10',
+    ]);
+    expect(workers.find(({ name }) => name === 'demo-04')).toMatchObject({
+      status: 'idle',
+      protocol: 2,
+      gpu_count: 8,
+      gpu_name: 'NVIDIA H100 80GB HBM3',
+      gpu_vram_gb: 80,
+      accelerator_type: 'cuda',
+      labels: { fleet: 'demo', gpu_type: 'h100-80gb' },
+      gpu_info: {
+        driver: '550.144.03',
+        gpus: Array.from({ length: 8 }, (_, index) => ({
+          index,
+          name: 'NVIDIA H100 80GB HBM3',
+          vram_gb: 80,
+        })),
+      },
+    });
+
+    const id = await server.submit({ config: { a: 1 }, worker_labels: { gpu_type: 'a100*' }, gpu_count: 4 });
+    const done = await server.watch.jobEnd(id);
+    expect(done).toMatchObject({ status: 'completed', attempt: 1, progress: { percent: 100 } });
+    expect(workers.find(({ name }) => name === done.worker_name)?.labels['gpu_type']).toBe('a100-80gb');
+    const progress = server.watch.seen.flatMap(event =>
+      event.kind === 'job' && event.job_id === id && event.type === 'job.progress'
+        ? [event.job?.progress]
+        : [],
+    );
+    expect(progress.find(one => (one?.percent ?? 100) < 100)).toMatchObject({
+      loss: expect.any(Number),
+      learning_rate: expect.any(Number),
+      epoch: expect.any(Number),
+    });
+
+    fleet.kill('SIGINT');
+    expect(await fleet.exited).toEqual({ code: 0, signal: null });
+    expect(fleet.lines.at(-1)).toBe('Removed 10 workers');
+    expect(await listed()).toEqual([]);
+  });
+});
+
+test('a cancel stops what runs', async () => {
+  await startFleet(1, '--job-seconds', '1h');
+  const id = await server.submit({ config: { a: 1 } });
+  await server.watch.job(id, 'running');
+  valueOf(await server.admin.call(queueApi.cancel, { params: { id } }));
+  const job = await server.watch.jobEnd(id);
+  expect(job).toMatchObject({ status: 'cancelled' });
+});
+
+test('a job that fails says why; the next one is taken all the same', async () => {
+  await startFleet(1, '--job-seconds', '0.5', '--fail-rate', '1');
+  for (const config of [{ a: 1 }, { a: 2 }]) {
+    const id = await server.submit({ config });
+    const job = await server.watch.jobEnd(id);
+    expect(job.status).toBe('failed');
+    expect(['out_of_memory', 'trainer_exit']).toContain(job.cause);
+    expect(job.error_message).toMatch(/Error: /);
+  }
+});
+
+test('sample jobs are trained by the demo alone, and those that are left are cancelled at its end', async () => {
+  await server.createWorker({ name: 'demo-01', labels: { team: 'real' } });
+  const fleet = await startFleet(1, '--submit-rate', '10/s', '--job-seconds', '1h', '--json');
+  const first = await jobWhere(job => job.status === 'running');
+  expect(first).toMatchObject({ worker_name: 'demo-02', worker_labels: { fleet: 'demo' } });
+  await jobWhere(job => job.status === 'pending' && job.id !== first.id);
+  fleet.kill('SIGTERM');
+  expect((await fleet.exited).code).toBe(0);
+  const { entries } = valueOf(await server.admin.call(queueApi.list, { query: { limit: 500 } }));
+  expect(new Set(entries.map(({ status }) => status))).toEqual(new Set(['cancelled']));
+  // Somebody else's worker of that name is still there.
+  expect((await listed()).map(({ name }) => name)).toEqual(['demo-01']);
+  const rows = fleet.lines.flatMap(line =>
+    line.startsWith('{') ? [JSON.parse(line) as { type: string }] : [],
+  );
+  expect(rows.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(['worker', 'ready', 'status', 'removed']),
+  );
+});
+
+test('what an earlier demo has left is cleared away, and --keep leaves something', async () => {
+  const kept = await startFleet(2, '--keep');
+  kept.kill('SIGINT');
+  expect(await kept.exited).toEqual({ code: 0, signal: null });
+  expect((await listed()).map(({ name, status }) => [name, status])).toEqual([
+    ['demo-01', 'offline'],
+    ['demo-02', 'offline'],
+  ]);
+  const running = await startFleet(1);
+  await running.said(/^Removed 2 workers of an earlier demo$/);
+  // Beside one that runs there is room for another.
+  const beside = await startFleet(1);
+  await beside.said(/^Left 1 demo workers alone/);
+  expect((await listed()).map(({ name }) => name).toSorted()).toEqual(['demo-01', 'demo-02']);
+});
+
+test('ephemeral workers leave after one job, and the demo ends when nobody is left', async () => {
+  const fleet = await startFleet(1, '--ephemeral', '1', '--job-seconds', '0.5', '--fail-rate', '0');
+  expect(await listed()).toMatchObject([{ worker_type: 'ephemeral', persistent: false }]);
+  const id = await server.submit({ config: { a: 1 } });
+  expect(await fleet.exited).toEqual({ code: 0, signal: null });
+  expect(valueOf(await server.admin.call(queueApi.get, { params: { id } })).status).toBe('completed');
+  expect(await listed()).toEqual([]);
+});
+
+describe('what can’t be done is said, with an exit code of its kind', () => {
+  test.each<[string, number, readonly string[], RegExp]>([
+    ['no workers', 2, ['--workers', '0'], /Give a number from 1 to 500/],
+    ['too many', 2, ['--workers', '501'], /Give a number from 1 to 500/],
+    ['half a worker', 2, ['--workers', '1.5'], /Give a whole number/],
+    ['more than all jobs fail', 2, ['--fail-rate', '2'], /Give a share from 0 to 1/],
+    ['no time for a job', 2, ['--job-seconds', '0'], /up to a day/],
+    ['a rate without a unit', 2, ['--submit-rate', '6'], /such as 6\/min/],
+    ['no rate at all', 2, ['--submit-rate', '0/min'], /such as 6\/min/],
+    ['more flaky workers than workers', 2, ['--workers', '2', '--flaky', '3'], /there are 2 workers only/],
+    ['a token that is none', 3, ['--token', 'ta_wrong'], /Invalid token/],
+    ['no orchestrator', 6, ['--data-dir', '/nonexistent'], /No orchestrator runs on \/nonexistent/],
+  ])('%s', async (_what, code, args, message) => {
+    const run = await runTrainyard(['demo-fleet', '--data-dir', server.dataDir, ...args]);
+    expect(run).toMatchObject({ code, out: '' });
+    expect(run.err).toMatch(message);
+    expect(await listed()).toEqual([]);
+  });
+});
