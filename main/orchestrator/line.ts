@@ -33,9 +33,19 @@ export function createLine(): Line {
   const workers = createAgenda<WorkerId>();
   const running = createTally<JobId>();
   let settings: QueueSettings | null = null;
+  /** The most that one user may have; null for any number. */
+  let perUser: number | null = null;
 
+  const hold = (user: string): void => index.setHeld(user, perUser !== null && running.of(user) >= perUser);
+  const load = (read: Read): QueueSettings => {
+    const loaded = settingsOf(read);
+    perUser = loaded.maxRunningPerUser;
+    for (const user of running.owners()) hold(user);
+    return loaded;
+  };
   const takeJob = (standing: Standing, job: Job): void => {
     running.set(job.id, isLive(job) ? job.user : null);
+    if (perUser !== null) hold(job.user);
     const isInLine = job.status === 'pending' && job.approval !== 'wanted';
     const readyAt = standing.deadlines.backoff.get(job.id) ?? 0;
     const isReady = readyAt <= standing.clock.mono();
@@ -53,18 +63,14 @@ export function createLine(): Line {
     const againAt = placeWorker(standing, read, id, index);
     if (againAt !== null) workers.addAt(id, againAt);
   };
-  const isHeld = (user: string): boolean => {
-    const most = settings?.maxRunningPerUser ?? null;
-    return most !== null && running.of(user) >= most;
-  };
   /** False while nothing is given out. */
   const lookAround = (standing: Standing, read: Read): boolean => {
     const now = standing.clock.mono();
     for (const id of jobs.take(now)) judgeJob(standing, read, id);
     for (const id of workers.take(now)) judgeWorker(standing, read, id);
-    settings ??= settingsOf(read);
+    settings ??= load(read);
     const { pause, maxRunning } = settings;
-    return pause === null && (maxRunning === null || running.total < maxRunning);
+    return pause === null && perUser !== 0 && (maxRunning === null || running.total < maxRunning);
   };
   return {
     takeJob,
@@ -73,13 +79,10 @@ export function createLine(): Line {
     noteQueue() {
       settings = null;
     },
-    next: (standing, read) => (lookAround(standing, read) ? index.next(isHeld) : null),
+    next: (standing, read) => (lookAround(standing, read) ? index.next() : null),
     wouldTake(standing, read, job) {
       if (job.approval === 'wanted' || !lookAround(standing, read)) return false;
-      index.addJob(waiting(job));
-      const next = index.next(isHeld);
-      index.removeJob(job.id);
-      return next?.jobId === job.id;
+      return index.wouldPlace(waiting(job)) !== null;
     },
   };
 }

@@ -4,6 +4,8 @@ import type { Labels } from '../../protocol/labels.ts';
 
 /** What matching looks at in a worker. */
 export interface Offering {
+  /** The orchestrator's own machine; all others are remote. */
+  readonly local: boolean;
   readonly gpuCount: number;
   /** GiB of each GPU; 0 where nothing is known of them. */
   readonly vramGb: number;
@@ -14,7 +16,7 @@ export interface Offering {
 
 /** One reason why a worker can't take a job: what is wanted and what is there. */
 export interface Mismatch {
-  readonly code: 'gpu_count' | 'vram' | 'accelerator' | 'guard' | 'label';
+  readonly code: 'target' | 'gpu_count' | 'vram' | 'accelerator' | 'guard' | 'label';
   readonly wanted: string;
   readonly there: string;
 }
@@ -50,6 +52,7 @@ export const shapeOf = (needs: Requirements): string =>
 /** Two workers of one class can take the same jobs. */
 export const classOf = (offering: Offering): string =>
   JSON.stringify([
+    offering.local,
     offering.gpuCount,
     offering.vramGb,
     offering.accelerator,
@@ -74,6 +77,7 @@ export function compileMatcher(needs: Requirements): Matcher {
     matches: globFor(pattern),
   }));
   return offering => [
+    ...place(needs.target, offering.local),
     ...figures(needs, offering),
     ...labels.flatMap(({ key, pattern, matches }) => {
       const value = Object.hasOwn(offering.labels, key) ? offering.labels[key] : undefined;
@@ -81,6 +85,14 @@ export function compileMatcher(needs: Requirements): Matcher {
       return [{ code: 'label' as const, wanted: `${key}=${pattern}`, there: value ?? 'none' }];
     }),
   ];
+}
+
+const placeNames = { local: 'this machine', worker: 'a remote worker' } as const;
+
+function place(target: Requirements['target'], isLocal: boolean): readonly Mismatch[] {
+  const there = isLocal ? 'local' : 'worker';
+  if (target === 'auto' || target === there) return [];
+  return [{ code: 'target', wanted: placeNames[target], there: placeNames[there] }];
 }
 
 function figures(needs: Requirements, offering: Offering): readonly Mismatch[] {

@@ -46,6 +46,7 @@ export const labelsOf = (worker: Worker): Labels => ({ ...worker.agent?.labels, 
 export function offeringOf(worker: Worker): Offering {
   const { gpuCount = 0, gpuVramGb = null, accelerator = null } = worker.agent?.capabilities ?? {};
   return {
+    local: worker.local,
     gpuCount,
     vramGb: gpuVramGb ?? 0,
     accelerator: accelerator?.toLowerCase() ?? null,

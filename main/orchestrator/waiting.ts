@@ -34,6 +34,7 @@ const tooFew = (wanted: string): string =>
   wanted === '1' ? 'without a GPU' : `with fewer than ${wanted} GPUs`;
 
 const headings: Readonly<Record<Mismatch['code'], (wanted: string) => string>> = {
+  target: wanted => (wanted === 'this machine' ? 'not on this machine' : 'on this machine'),
   gpu_count: tooFew,
   vram: wanted => `with less than ${wanted} a GPU`,
   accelerator: wanted => `without ${wanted}`,
@@ -45,7 +46,9 @@ function missing(mismatches: readonly Mismatch[]): readonly string[] {
   const groups = Map.groupBy(mismatches, ({ code, wanted }) => headings[code](wanted));
   return [...groups].map(([what, members]) => {
     const there = [...new Set(members.map(member => member.there))].toSorted().slice(0, 5);
-    const have = members.some(({ code }) => code === 'guard') ? '' : ` (have ${there.join(', ')})`;
+    const have = members.some(({ code }) => code === 'guard' || code === 'target')
+      ? ''
+      : ` (have ${there.join(', ')})`;
     return `${members.length} ${what}${have}`;
   });
 }

@@ -105,7 +105,8 @@ export function submitSamples(parts: SubmitParts): Submitting {
     const queue = await remote.ask(queueApi.list, { query: { limit: 1 } });
     if (queue.total_pending >= longestQueue) return;
     const body = sampleJob(random.pick(parts.machines), random);
-    ids.add((await remote.ask(queueApi.submit, { body })).job_id);
+    const answer = await remote.ask(queueApi.submit, { body });
+    if (answer.success) ids.add(answer.job_id);
     count += 1;
     if (ids.size > 2 * mostActive) await forgetEnded();
   };

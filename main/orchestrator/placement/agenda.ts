@@ -1,5 +1,5 @@
 import type { MonoMs } from '../model.ts';
-import { createRanking } from './ranking.ts';
+import { createRanking, type Rankable } from './ranking.ts';
 
 /** What is to be looked at again: at once, or at a moment. */
 export interface Agenda<K> {
@@ -12,13 +12,25 @@ export interface Agenda<K> {
 
 export function createAgenda<K>(): Agenda<K> {
   let changed = new Set<K>();
-  const later = createRanking<K, { readonly key: K; readonly at: MonoMs }>((a, b) => a.at - b.at);
+  const later = createRanking<Moment<K>>((a, b) => a.at - b.at);
+  const moments = new Map<K, Moment<K>>();
+  const cancel = (key: K): void => {
+    const moment = moments.get(key);
+    if (moment === undefined) return;
+    later.drop(moment);
+    moments.delete(key);
+  };
   return {
     add: key => void changed.add(key),
-    addAt: (key, at) => later.set(key, { key, at }),
+    addAt(key, at) {
+      cancel(key);
+      const moment = { key, at, isLive: true };
+      moments.set(key, moment);
+      later.add(moment);
+    },
     take(now) {
       for (let next = later.first(); next !== undefined && next.at <= now; next = later.first()) {
-        later.delete(next.key);
+        cancel(next.key);
         changed.add(next.key);
       }
       const due = changed;
@@ -26,4 +38,9 @@ export function createAgenda<K>(): Agenda<K> {
       return due;
     },
   };
+}
+
+interface Moment<K> extends Rankable {
+  readonly key: K;
+  readonly at: MonoMs;
 }

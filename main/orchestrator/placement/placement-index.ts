@@ -1,7 +1,9 @@
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { IdleWorker, WaitingJob } from './candidates.ts';
-import { createPairs, type Shape, type WorkerClass } from './pairs.ts';
-import { createRanking } from './ranking.ts';
+import { createHolds } from './holds.ts';
+import { joinLine, leaveLine } from './lines.ts';
+import { createPairs } from './pairs.ts';
+import { byTurn, type Idle, type Shape, type Waiting } from './shape.ts';
 
 export interface Placement {
   readonly jobId: JobId;
@@ -19,93 +21,94 @@ export interface PlacementIndex {
   /** Replaces what was known of this worker. */
   addWorker(worker: IdleWorker): void;
   removeWorker(id: WorkerId): void;
+  /** A user at their limit is held: until told otherwise, their jobs, those to come too, are passed over. */
+  setHeld(user: string, isHeld: boolean): void;
   /**
    * The first job in line that an idle worker fits, with the worker that has least to spare, so that a big machine
-   * stays free for a job that needs it. Null when there is none. `isHeld` passes over users at their limit.
+   * stays free for a job that needs it; one on this machine comes after all others, and the one to avoid after those.
+   * Null when there is none.
    */
-  next(isHeld: (user: string) => boolean): Placement | null;
+  next(): Placement | null;
+  /**
+   * Who would get this job, which does not wait yet, if it joined the line now: null when it would not be the next, be
+   * it that nobody is there for it or that another goes first. Exact when all that could be placed has been.
+   */
+  wouldPlace(job: WaitingJob): WorkerId | null;
 }
-
-const byTurn = (a: WaitingJob, b: WaitingJob): number => b.level - a.level || a.order - b.order;
 
 export function createPlacementIndex(): PlacementIndex {
   const pairs = createPairs();
-  const jobs = new Map<JobId, Placed>();
-  const workers = new Map<WorkerId, WorkerClass>();
+  const jobs = new Map<JobId, Waiting>();
+  const workers = new Map<WorkerId, Idle>();
+  const holds = createHolds();
 
-  const removeJob = (id: JobId): void => {
-    const known = jobs.get(id);
-    if (known === undefined) return;
-    const { shape, job } = known;
-    const line = shape.lines.get(job.user);
-    jobs.delete(id);
-    line?.delete(id);
-    if (line?.size === 0) shape.lines.delete(job.user);
-    if (shape.lines.size === 0) pairs.leaveShape(shape);
+  const dropJob = (id: JobId): void => {
+    const job = jobs.get(id);
+    if (job === undefined) return;
+    leaveLine(job);
+    pairs.leaveShape(job.line.shape);
   };
 
-  const removeWorker = (id: WorkerId): void => {
-    const group = workers.get(id);
-    if (group === undefined) return;
-    workers.delete(id);
-    group.idle.delete(id);
-    if (group.idle.size > 0) return;
-    for (const shape of group.fits) shape.open.delete(group.key);
-    pairs.leaveClass(group);
+  const dropWorker = (id: WorkerId): void => {
+    const worker = workers.get(id);
+    if (worker === undefined) return;
+    worker.group.idle.drop(worker);
+    pairs.leaveClass(worker.group);
+  };
+
+  const firstInLine = (): Waiting | undefined => {
+    let found: Waiting | undefined;
+    for (const shape of pairs.shapes()) {
+      const head = shape.open.size > 0 ? holds.firstFree(shape) : undefined;
+      if (head !== undefined && (found === undefined || byTurn(head, found) < 0)) found = head;
+    }
+    return found;
+  };
+
+  const bestFor = ({ open }: Shape, avoid: WorkerId | null): WorkerId | undefined => {
+    const place = open.first();
+    const avoided = avoid === null ? undefined : workers.get(avoid);
+    // Only the avoided one is there: anybody else's class will do, and without any, it.
+    return (
+      place?.group.idle.first(avoided) ??
+      open.first(place)?.group.idle.first() ??
+      place?.group.idle.first()
+    )?.id;
   };
 
   return {
     addJob(job) {
-      removeJob(job.id);
+      dropJob(job.id);
+      jobs.set(job.id, joinLine(pairs.shapeFor(job.requirements), job));
+    },
+    removeJob(id) {
+      dropJob(id);
+      jobs.delete(id);
+    },
+    addWorker({ id, offering, order }) {
+      dropWorker(id);
+      const group = pairs.classFor(offering);
+      const worker = { id, order, group, isLive: true };
+      group.idle.add(worker);
+      workers.set(id, worker);
+    },
+    removeWorker(id) {
+      dropWorker(id);
+      workers.delete(id);
+    },
+    setHeld: holds.set,
+    next() {
+      const job = firstInLine();
+      const workerId = job && bestFor(job.line.shape, job.avoid);
+      return job && workerId !== undefined ? { jobId: job.id, workerId } : null;
+    },
+    wouldPlace(job) {
+      const ahead = firstInLine();
+      if (holds.has(job.user) || (ahead !== undefined && byTurn(ahead, job) < 0)) return null;
       const shape = pairs.shapeFor(job.requirements);
-      const line = shape.lines.get(job.user) ?? createRanking(byTurn);
-      shape.lines.set(job.user, line);
-      line.set(job.id, job);
-      jobs.set(job.id, { job, shape });
-    },
-    removeJob,
-    addWorker(worker) {
-      removeWorker(worker.id);
-      const group = pairs.classFor(worker.offering);
-      group.idle.set(worker.id, worker);
-      workers.set(worker.id, group);
-      if (group.idle.size === 1) for (const shape of group.fits) shape.open.set(group.key, group);
-    },
-    removeWorker,
-    next(isHeld) {
-      const found = firstInLine(pairs.shapes(), isHeld);
-      const worker = found && bestFor(found);
-      return found && worker ? { jobId: found.job.id, workerId: worker.id } : null;
+      const workerId = bestFor(shape, job.avoid);
+      pairs.leaveShape(shape);
+      return workerId ?? null;
     },
   };
-}
-
-interface Placed {
-  readonly job: WaitingJob;
-  readonly shape: Shape;
-}
-
-interface Found extends Placed {
-  /** The one with least to spare of those that fit. */
-  readonly group: WorkerClass;
-}
-
-function firstInLine(shapes: Iterable<Shape>, isHeld: (user: string) => boolean): Found | null {
-  let found: Found | null = null;
-  for (const shape of shapes) {
-    const group = shape.open.first();
-    if (group === undefined) continue;
-    for (const [user, line] of shape.lines) {
-      const job = line.first();
-      if (job === undefined || isHeld(user)) continue;
-      if (found === null || byTurn(job, found.job) < 0) found = { job, shape, group };
-    }
-  }
-  return found;
-}
-
-function bestFor({ job: { avoid }, shape, group }: Found): IdleWorker | undefined {
-  const other = avoid === null ? group.idle.first() : group.idle.first(avoid);
-  // Only the avoided one is there: anybody else's class will do, and without any, it.
-  return other ?? shape.open.first(group.key)?.idle.first() ?? group.idle.first();
 }

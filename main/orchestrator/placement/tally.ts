@@ -4,6 +4,8 @@ export interface Tally<K> {
   /** Whose it is now; null when it is not counted any more. */
   set(key: K, owner: string | null): void;
   of(owner: string): number;
+  /** All of whom there is at least one. */
+  owners(): Iterable<string>;
 }
 
 export function createTally<K>(): Tally<K> {
@@ -28,5 +30,6 @@ export function createTally<K>(): Tally<K> {
       }
     },
     of: owner => counts.get(owner) ?? 0,
+    owners: () => counts.keys(),
   };
 }

@@ -42,7 +42,7 @@ export function makeNeeds(changes: Partial<Requirements> = {}): Requirements {
 }
 
 export function makeOffering(changes: Partial<Offering> = {}): Offering {
-  return { gpuCount: 0, vramGb: 0, accelerator: null, guarded: false, labels: {}, ...changes };
+  return { local: false, gpuCount: 0, vramGb: 0, accelerator: null, guarded: false, labels: {}, ...changes };
 }
 
 export function makeSpec(changes: Partial<JobSpec> = {}): JobSpec {

@@ -121,6 +121,28 @@ describe('a worker', () => {
   );
 });
 
+describe('a target', () => {
+  test.each([
+    ['auto', true, []],
+    ['auto', false, []],
+    ['local', true, []],
+    ['worker', false, []],
+    ['local', false, [{ code: 'target', wanted: 'this machine', there: 'a remote worker' }]],
+    ['worker', true, [{ code: 'target', wanted: 'a remote worker', there: 'this machine' }]],
+  ] as const)('%s, where a worker is local: %j', (target, local, expected) => {
+    expect(misses({ target }, { local })).toEqual(expected);
+  });
+
+  test('is the first reason of several', () => {
+    const codes = misses({ target: 'local', gpuCount: 2 }).map(({ code }) => code);
+    expect(codes).toEqual(['target', 'gpu_count']);
+  });
+
+  test('keeps workers of the same make apart', () => {
+    expect(classOf(makeOffering({ local: true }))).not.toBe(classOf(makeOffering()));
+  });
+});
+
 describe('a shape', () => {
   const needs = makeNeeds({ gpuCount: 2, labels: { a: '1', b: '2' } });
 

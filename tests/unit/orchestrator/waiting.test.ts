@@ -84,6 +84,17 @@ test.each([
   );
 });
 
+test.each([
+  ['local', '1 offline, 2 not on this machine'],
+  ['worker', '2 busy, 1 on this machine'],
+] as const)('where it has to run: %s', (target, reasons) => {
+  const remote: Candidate = { status: 'busy', offering: makeOffering() };
+  const own: Candidate = { status: 'offline', offering: makeOffering({ local: true }) };
+  expect(whyWaiting(makeNeeds({ target }), [remote, remote, own])).toBe(
+    `No idle workers: 0 of 3 workers can take this job: ${reasons}`,
+  );
+});
+
 test('of many values that are there, five are named', () => {
   const candidates = Array.from({ length: 9 }, (_, index) =>
     makeCandidate('idle', 1, { gpu_type: `t${index}` }),
