@@ -36,7 +36,11 @@ export function createLine(): Line {
   /** The most that one user may have; null for any number. */
   let perUser: number | null = null;
 
-  const hold = (user: string): void => index.setHeld(user, perUser !== null && running.of(user) >= perUser);
+  /** Those of whom nothing runs are never held: a look at the others is enough when the limit becomes another one. */
+  const hold = (user: string): void => {
+    const isHeld = perUser !== null && running.of(user) >= Math.max(1, perUser);
+    index.setHeld(user, isHeld);
+  };
   const load = (read: Read): QueueSettings => {
     const loaded = settingsOf(read);
     perUser = loaded.maxRunningPerUser;
