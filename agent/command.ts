@@ -6,7 +6,7 @@ import { runGuardCommand } from './guard-command.ts';
 import { runSelftest } from './selftest.ts';
 import { type Host, runWorker } from './worker.ts';
 
-export interface WorkerInvocation extends Omit<Host, 'say'> {
+export interface WorkerInvocation extends Omit<Host, 'say' | 'onInputEnd'> {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   readonly exit: (code: number) => void;
@@ -29,10 +29,12 @@ export function workerCommand(invocation: WorkerInvocation): Command {
     .option('--label <key=value>', 'a label for this worker; may be repeated', collect)
     .option('--gpus <list>', 'use only these GPUs, such as 0,1')
     .option('--work-dir <folder>', 'where jobs and their outputs are kept')
+    .option('--state-dir <folder>', 'where the worker keeps what it must remember, its training included')
     .option(
       '--trainer <trainer>',
       'simpletuner, or a command with {config_path}, {output_dir} and {resume_from}; no shell',
     )
+    .option('--leave-with-parent', 'leave when stdin ends, and let the training go on, as with SIGUSR2')
     .option('--no-selftest', 'refuse jobs that only test the fleet')
     .option('--ca-file <file>', "trust this certificate authority, besides the system's own")
     .option('--ssl-no-verify', 'do not check TLS certificates: for tests only')
@@ -50,7 +52,8 @@ export function workerCommand(invocation: WorkerInvocation): Command {
           'The token in the arguments can be seen by every user of this machine: --worker-token-file hides it\n',
         );
       }
-      exit(await runWorker(config.value, { ...invocation, say: message => err(`${message}\n`) }));
+      const say = (message: string): void => err(`${message}\n`);
+      exit(await runWorker(config.value, { ...invocation, say, onInputEnd }));
     });
   worker
     .command('selftest')
@@ -74,6 +77,15 @@ const selftestPorts = (out: (text: string) => void) => ({
   wait: (ms: number) => pause(systemClock, ms, never),
   random: Math.random,
 });
+
+/** However it ends; and listening to it keeps no process. */
+function onInputEnd(act: () => void): void {
+  const { stdin } = process;
+  stdin.once('end', act);
+  stdin.once('error', act);
+  stdin.resume();
+  stdin.unref();
+}
 
 const collect = (pair: string, earlier: readonly string[] = []): readonly string[] => [...earlier, pair];
 

@@ -15,6 +15,8 @@ export interface AgentConfig {
   readonly token: TokenSource;
   readonly name: string;
   readonly persistent: boolean;
+  /** Leaves, and lets its training go on, when whoever has started it is gone. */
+  readonly leavesWithParent: boolean;
   readonly verbose: boolean;
   readonly labels: Readonly<Record<string, string>>;
   /** Indices of the GPUs to use; null for all. */
@@ -72,7 +74,7 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
   const trainer = parseTrainer(text('trainer'));
   if (!trainer.ok) return trainer;
   const name = text('name') ?? hostname();
-  const stateDir = join(stateHome(env), folderName(name));
+  const stateDir = resolve(text('state-dir') ?? join(stateHome(env), folderName(name)));
   return {
     ok: true,
     value: Object.freeze({
@@ -80,6 +82,7 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
       token: token.value,
       name,
       persistent: isTrue(setting('persistent')),
+      leavesWithParent: isTrue(setting('leave-with-parent')),
       verbose: isTrue(setting('verbose')),
       labels: labels.value,
       gpus: gpus.value,

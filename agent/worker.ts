@@ -34,6 +34,8 @@ export interface Host {
   /** One line for people. */
   readonly say: (message: string) => void;
   readonly onSignal: (signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGUSR2', act: () => void) => void;
+  /** Acts when nobody can write to stdin any more: a parent that is killed says so no other way. */
+  readonly onInputEnd: (act: () => void) => void;
 }
 
 /** The last as in sysexits.h: can't create. */
@@ -110,7 +112,7 @@ async function serve({ config, host, state, rig, report, token }: Serving): Prom
     random: Math.random,
     say,
   });
-  listen({ host, agent, token, network });
+  listen({ host, agent, token, network, leavesWithParent: config.leavesWithParent });
   const code = await agent.run();
   // What is still on its way interests nobody, and would keep the process.
   network.abort();
@@ -122,10 +124,12 @@ interface Listening {
   readonly agent: Agent;
   readonly token: TokenHolder;
   readonly network: AbortController;
+  readonly leavesWithParent: boolean;
 }
 
-/** The first signal lets the job end, the second one does not; SIGUSR2 leaves it to its guard. */
-function listen({ host: { onSignal, say }, agent, token, network }: Listening): void {
+/** The first signal lets the job end, the second one does not; SIGUSR2 and the parent's end leave it to its guard. */
+function listen({ host, agent, token, network, leavesWithParent }: Listening): void {
+  const { onSignal, onInputEnd, say } = host;
   let asked = false;
   const stop = (): void => {
     say(asked ? 'Stopping now' : 'Leaving when the job is done; a second signal stops it now');
@@ -138,11 +142,13 @@ function listen({ host: { onSignal, say }, agent, token, network }: Listening): 
   onSignal('SIGHUP', () => {
     if (token.reload()) say(`Took the new token from ${token.file}`);
   });
-  onSignal('SIGUSR2', () => {
+  const handOver = (): void => {
     if (!agent.handOver()) return agent.leave();
     say('Leaving now: the training goes on, and the next start of this worker takes it up again');
     network.abort();
-  });
+  };
+  onSignal('SIGUSR2', handOver);
+  if (leavesWithParent) onInputEnd(handOver);
 }
 
 function rigOf(config: AgentConfig, host: Host, report: GpuReport): Rig {
@@ -184,7 +190,9 @@ async function openState(
     }
     return { ...openStateFolder(dir), release: locked.release };
   } catch (cause) {
-    say(`The worker's state can't be kept: ${reasonOf(cause)}. Make ${dir} writable, or set XDG_STATE_HOME`);
+    say(
+      `The worker's state can't be kept: ${reasonOf(cause)}. Make ${dir} writable, or choose another --state-dir`,
+    );
     return exitCodes.unusable;
   }
 }

@@ -1,7 +1,11 @@
+import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { createAuditBook } from './audit/book.ts';
 import { createSeal } from './audit/chain.ts';
 import type { ServerConfig } from './config.ts';
 import { announce, makeFolder, openDataFolder } from './host/data-folder.ts';
+import { type AgentProgram, startLocalWorker } from './host/local-worker.ts';
+import { workerNameOf } from './host/local-worker-plan.ts';
 import { createHttpServer } from './http/server.ts';
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
 import type { Clock, Ids, Log } from './orchestrator/ports.ts';
@@ -20,7 +24,7 @@ export interface Composed {
   readonly adminToken: string;
   /** Not null when the database was damaged and a backup has taken its place: people must be told. */
   readonly restored: DataStore['restored'];
-  /** Ends streams and calls, then closes the store. What workers run goes on. */
+  /** Ends the local worker, streams and calls, then closes the store. What workers run goes on, here, too. */
   close(): Promise<void>;
 }
 
@@ -28,6 +32,8 @@ export interface Surroundings {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  /** What the worker on this machine is started with, if there is to be one. */
+  readonly agent: AgentProgram;
   /** The disk has failed: ends the process at once, because nobody may be answered any more. */
   readonly onFatal: () => void;
 }
@@ -71,13 +77,25 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
   const seal = createSeal(folder.auditKey);
   const { store, restored } = openDataStore(folder.databaseFile, { ...parts, seal });
   const configs = createConfigFiles(config.configsDir);
-  const orchestrator = createOrchestrator({ ...parts, ...config, store, configs });
+  const { localWorker } = config;
+  const runsLocally = localWorker !== null;
+  const orchestrator = createOrchestrator({ ...parts, ...config, store, configs, runsLocally });
   const audit = createAuditBook(store.audit, seal);
   const http = createHttpServer({ orchestrator, audit, adminToken: folder.adminToken, log, version });
   try {
     orchestrator.start();
     const url = await http.listen(config.host, config.port);
     const withdraw = announceOrWarn(config.dataDir, url, log);
+    const local =
+      localWorker &&
+      startLocalWorker({
+        ...parts,
+        program: parts.agent,
+        settings: localWorker,
+        folder: join(config.dataDir, 'local-worker'),
+        url,
+        issue: () => orchestrator.localWorker(workerNameOf(hostname())),
+      });
     return {
       orchestrator,
       url,
@@ -86,6 +104,8 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
       restored,
       async close() {
         withdraw();
+        // First, so that it can still say goodbye.
+        await local?.stop();
         orchestrator.stop();
         await http.close();
         await store.close();

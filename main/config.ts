@@ -15,6 +15,15 @@ export interface ServerConfig {
   readonly heartbeatTimeoutMs: number;
   /** What agents that fall silent while their trainer prints nothing are granted instead, if it is more. */
   readonly v1SilenceMs: number;
+  /** The worker on the orchestrator's own machine; null for none. */
+  readonly localWorker: {
+    /** Numbers with commas between them; null for all. */
+    readonly gpus: string | null;
+    /** What runs a job, as `trainyard worker` is told it; null for its default. */
+    readonly trainer: string | null;
+    /** Null for a place in the data folder. */
+    readonly workDir: string | null;
+  } | null;
 }
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -43,12 +52,22 @@ const Settings = z.object({
   'configs-dir': z.string().min(1).optional(),
   'heartbeat-timeout': number.pipe(z.number().min(1).max(86_400)).default(120),
   'v1-silence': number.pipe(z.number().min(0).max(86_400)).default(0),
+  'local-worker': z.boolean({ error: 'expected true or false' }).default(false),
+  'local-worker-gpus': z
+    .string()
+    .regex(/^\s*\d{1,4}\s*(,\s*\d{1,4}\s*)*$/, 'expected the numbers of GPUs, such as "0,1"')
+    .optional(),
+  'local-worker-trainer': z.string().trim().min(1).optional(),
+  'local-worker-work-dir': z.string().trim().min(1).optional(),
 });
 
 /** Names of settings, and the environment variables that the guide gives to some of them. */
 const variables: Readonly<Partial<Record<keyof typeof Settings.shape, string>>> = {
   'heartbeat-timeout': 'SIMPLETUNER_HEARTBEAT_TIMEOUT',
 };
+
+/** On the command line they would be given in vain without `--local-worker`; in a file they may wait for it. */
+const localFlags = ['local-worker-gpus', 'local-worker-trainer', 'local-worker-work-dir'] as const;
 
 /** Each value on its own: flag, then environment, then file, then default. */
 export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> {
@@ -67,6 +86,12 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
     return refuse('invalid_request', `${issue?.path.join('.')}: ${issue?.message}`);
   }
   const settings = parsed.data;
+  const idle = settings['local-worker'] ? undefined : localFlags.find(name => flags[name] !== undefined);
+  if (idle !== undefined)
+    return refuse(
+      'invalid_request',
+      `--${idle} is for the worker that --local-worker starts: give that, too`,
+    );
   const dataDir = settings['data-dir'] ?? defaultDataDir(env);
   return accept(
     Object.freeze({
@@ -76,6 +101,13 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       configsDir: settings['configs-dir'] ?? join(dataDir, 'configs'),
       heartbeatTimeoutMs: settings['heartbeat-timeout'] * 1000,
       v1SilenceMs: settings['v1-silence'] * 1000,
+      localWorker: settings['local-worker']
+        ? {
+            gpus: settings['local-worker-gpus'] ?? null,
+            trainer: settings['local-worker-trainer'] ?? null,
+            workDir: settings['local-worker-work-dir'] ?? null,
+          }
+        : null,
     }),
   );
 }

@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import { type Composed, compose, FolderInUse } from './compose.ts';
+import { type Composed, compose, FolderInUse, type Surroundings } from './compose.ts';
 import type { ServerConfig } from './config.ts';
 import { createLog } from './host/log.ts';
 import { systemClock, systemIds } from './host/system.ts';
@@ -19,13 +19,19 @@ const exitCodes = { failed: 1, folderInUse: 73, diskFailed: 75 } as const;
  * Runs the orchestrator without a display until SIGTERM or SIGINT; answers with the exit code. With `json`, stdout
  * carries one line when the server is ready, and stderr logs as JSON.
  */
-export async function runServer(config: ServerConfig, json: boolean, terminal: Terminal): Promise<number> {
+export async function runServer(
+  config: ServerConfig,
+  json: boolean,
+  terminal: Terminal,
+  agent: Surroundings['agent'],
+): Promise<number> {
   const log = createLog(terminal.err, json);
   try {
     const composed = await compose(config, {
       clock: systemClock,
       ids: systemIds,
       log,
+      agent,
       onFatal: () => process.exit(exitCodes.diskFailed),
     });
     const stopped = untilSignal();

@@ -3,7 +3,7 @@ import { loadServerConfig } from '../config.ts';
 import { flagsOf } from './flags.ts';
 import type { Invocation } from './invocation.ts';
 
-export function serverCommand({ env, terminal, exit }: Invocation): Command {
+export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): Command {
   return new Command('server')
     .description('Run the orchestrator without a display')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
@@ -18,6 +18,19 @@ export function serverCommand({ env, terminal, exit }: Invocation): Command {
       '--v1-silence <seconds>',
       "more silence for SimpleTuner's own agents, which send no heartbeat while their trainer prints nothing",
     )
+    .option(
+      '--local-worker',
+      'run jobs on this machine, too: with a worker that comes and goes with the server',
+    )
+    .option('--local-worker-gpus <list>', 'it uses only these GPUs, such as 0,1 (default: all)')
+    .option(
+      '--local-worker-trainer <trainer>',
+      'what runs its jobs: simpletuner, or a command as for "trainyard worker" (default: simpletuner)',
+    )
+    .option(
+      '--local-worker-work-dir <folder>',
+      'where its jobs and their outputs are kept (default: DATA-DIR/local-worker/jobs)',
+    )
     .option('--config <file>', 'settings by the names of these flags, as JSON')
     .option('--json', 'print one line of JSON when ready, and log as JSON')
     .action(async (_options: unknown, command: Command) => {
@@ -26,7 +39,8 @@ export function serverCommand({ env, terminal, exit }: Invocation): Command {
       if (config.ok) {
         // Express and SQLite take longer to load than most other commands take in all.
         const { runServer } = await import('../server.ts');
-        return exit(await runServer(config.value, flags['json'] === true, terminal));
+        const agent = { command: [...ownCommand, 'worker'], env };
+        return exit(await runServer(config.value, flags['json'] === true, terminal, agent));
       }
       terminal.err(`${config.refusal.detail}\n`);
       exit(2);

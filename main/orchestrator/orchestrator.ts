@@ -33,6 +33,8 @@ export interface OrchestratorParts {
   readonly heartbeatTimeoutMs: number;
   /** What agents of protocol 1 are granted instead, if it is more. */
   readonly v1SilenceMs?: number;
+  /** Whether an agent is kept on the orchestrator's own machine; else jobs of target `local` are refused. */
+  readonly runsLocally?: boolean;
 }
 
 export type Orchestrator = ReturnType<typeof createOrchestrator>;
@@ -57,6 +59,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     presence: createPresenceBook(line.noteWorker),
     line,
     feed: createFeed(store, log),
+    runsLocally: parts.runsLocally ?? false,
     deadlines: createDeadlines(),
     queueTime: steadyWall(clock),
     enqueue,

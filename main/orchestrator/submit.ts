@@ -52,6 +52,12 @@ interface Draft {
 
 const keyLastsMs = 24 * 3_600_000;
 
+/** Its row may be there from an earlier run: without the agent a job would wait for it for ever. */
+const noLocalRuns = refuse(
+  'target_unavailable',
+  'This orchestrator runs no jobs on its own machine: use target "worker", or start it with --local-worker',
+);
+
 /** How jobs come in. */
 export function createSubmissions(core: Core, configs: Configs) {
   const insert = (tx: Tx, draft: Draft, by: Actor): PendingJob => {
@@ -78,6 +84,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       const known = idempotency && tx.submissionOf(nameOf(by), idempotency.key);
       const now = core.clock.wall();
       if (known && now - known.at < keyLastsMs) return sameAgain(known, idempotency);
+      if (draft.spec.requirements.target === 'local' && !core.runsLocally) return noLocalRuns;
       if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;
       const { id: jobId } = insert(tx, draft, by);
       if (idempotency !== null) {
@@ -100,12 +107,6 @@ export function createSubmissions(core: Core, configs: Configs) {
       by: Actor,
       idempotency: IdempotencyKey | null = null,
     ): Promise<Outcome<Submitted>> {
-      if (request.target === 'local' && !core.store.workers().some(({ local }) => local)) {
-        return refuse(
-          'target_unavailable',
-          'This orchestrator runs no jobs on its own machine: use target "worker", or start it with --local-worker',
-        );
-      }
       const payload: Outcome<JobPayload> =
         request.config === undefined
           ? await configs.load(request.config_name ?? '')

@@ -152,6 +152,8 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     const waitMs = (core.deadlines.backoff.get(job.id) ?? 0) - core.clock.mono();
     if (waitMs > 0)
       return `Waits until ${core.clock.iso(core.clock.wall() + waitMs)} before the next attempt`;
+    if (job.spec.requirements.target === 'local' && !core.runsLocally)
+      return 'Waits until the orchestrator is started with --local-worker';
     const shape = shapeOf(job.spec.requirements);
     const reason = reasons.get(shape) ?? whyWaiting(job.spec.requirements, candidates());
     reasons.set(shape, reason);

@@ -5,7 +5,7 @@ import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
 import { type Core, tellWorker } from './core.ts';
 import { statusOf } from './standing.ts';
 import { dispatch } from './dispatch.ts';
-import type { Actor, Worker } from './model.ts';
+import { type Actor, system, type Worker } from './model.ts';
 import type { Tx } from './ports.ts';
 import { release } from './transitions.ts';
 import { workerView } from './views.ts';
@@ -17,6 +17,13 @@ export interface IssuedToken {
   /** In the clear: given once, and kept nowhere. */
   readonly token: string;
 }
+
+const issued = ({ id, name, type }: Worker, token: string): IssuedToken => ({
+  workerId: id,
+  name,
+  persistent: type === 'persistent',
+  token,
+});
 
 const unknown = (id: string) => refuse('worker_not_found', `There is no worker ${id}`);
 
@@ -47,28 +54,30 @@ export function createWorkerAdmin(core: Core) {
   return {
     async createWorker(wanted: NewWorker, by: Actor): Promise<IssuedToken> {
       const { token, hash } = core.ids.workerToken();
-      const worker: Worker = {
-        id: core.ids.worker(),
-        name: wanted.name,
-        type: wanted.worker_type,
-        local: false,
-        labels: wanted.labels,
-        createdAt: core.clock.wall(),
-        agent: null,
-        drain: null,
-        lastContactAt: null,
-        gone: null,
-        served: false,
-        strikes: [],
-        quarantine: null,
-      };
-      await core.store.write(tx => {
-        tx.insertWorker(worker, hash);
-        tx.afterCommit(() => awaitFirst(core, worker, 0));
-        const { name, worker_type: type, labels } = wanted;
-        tellWorker(core, tx, 'worker.created', worker.id, by, { name, type, labels });
+      const worker = newWorker(core, wanted, false);
+      await core.store.write(tx => enrol(core, tx, worker, hash, by));
+      return issued(worker, token);
+    },
+
+    /**
+     * The orchestrator's own machine as a worker: made when there is none, and called like its host or, if somebody
+     * else is called so, nearly so; later it keeps the name that people gave it. Each call gives it a new token.
+     */
+    async localWorker(host: string): Promise<IssuedToken> {
+      const { token, hash } = core.ids.workerToken();
+      const worker = await core.store.write(tx => {
+        const workers = tx.workers();
+        const known = workers.find(({ local }) => local);
+        if (known !== undefined) {
+          replaceToken(core, tx, known.id, hash, 'now', system);
+          return known;
+        }
+        const name = freeName(host, new Set(workers.map(each => each.name)));
+        const made = newWorker(core, { name, worker_type: 'persistent', labels: {} }, true);
+        enrol(core, tx, made, hash, system);
+        return made;
       });
-      return { workerId: worker.id, name: worker.name, persistent: worker.type === 'persistent', token };
+      return issued(worker, token);
     },
 
     listWorkers(status: WorkerStatus | undefined): readonly WorkerView[] {
@@ -116,6 +125,37 @@ export function createWorkerAdmin(core: Core) {
   };
 }
 
+const newWorker = (core: Core, { name, worker_type: type, labels }: NewWorker, local: boolean): Worker => ({
+  id: core.ids.worker(),
+  name,
+  type,
+  local,
+  labels,
+  createdAt: core.clock.wall(),
+  agent: null,
+  drain: null,
+  lastContactAt: null,
+  gone: null,
+  served: false,
+  strikes: [],
+  quarantine: null,
+});
+
+function enrol(core: Core, tx: Tx, worker: Worker, tokenHash: string, by: Actor): void {
+  tx.insertWorker(worker, tokenHash);
+  tx.afterCommit(() => awaitFirst(core, worker, 0));
+  const { name, type, labels, local } = worker;
+  tellWorker(core, tx, 'worker.created', worker.id, by, { name, type, labels, ...(local && { local }) });
+}
+
+/** Of the host's own name, `HOST-local`, `HOST-local-2`, ... the first that nobody has. */
+function freeName(host: string, taken: ReadonlySet<string>): string {
+  for (let n = 0; ; n += 1) {
+    const name = n === 0 ? host : n === 1 ? `${host}-local` : `${host}-local-${n}`;
+    if (!taken.has(name)) return name;
+  }
+}
+
 /** A second drain may set another deadline, which counts from then; else it changes nothing. */
 function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: DrainWish, by: Actor): void {
   const before = worker.drain;
@@ -150,15 +190,24 @@ async function rotateToken(
   const { token, hash } = core.ids.workerToken();
   const worker = await core.store.write(tx => {
     const known = tx.worker(id);
-    if (known === null) return null;
-    const keepOld = mode === 'after_job' && tx.liveJobOf(id) !== null;
-    tx.setTokenHash(id, hash, keepOld);
-    tellWorker(core, tx, 'worker.token_rotated', id, by, { mode });
-    if (!keepOld) tx.afterCommit(() => core.presence.hangUp(id));
+    if (known !== null) replaceToken(core, tx, id, hash, mode, by);
     return known;
   });
-  if (worker === null) return unknown(id);
-  return accept({ workerId: id, name: worker.name, persistent: worker.type === 'persistent', token });
+  return worker === null ? unknown(id) : accept(issued(worker, token));
+}
+
+function replaceToken(
+  core: Core,
+  tx: Tx,
+  id: WorkerId,
+  hash: string,
+  mode: 'now' | 'after_job',
+  by: Actor,
+): void {
+  const keepOld = mode === 'after_job' && tx.liveJobOf(id) !== null;
+  tx.setTokenHash(id, hash, keepOld);
+  tellWorker(core, tx, 'worker.token_rotated', id, by, { mode });
+  if (!keepOld) tx.afterCommit(() => core.presence.hangUp(id));
 }
 
 function deleteWorker(

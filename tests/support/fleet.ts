@@ -23,6 +23,8 @@ export interface FleetOptions {
   readonly heartbeatTimeoutMs?: number;
   /** What agents of protocol 1 are granted instead, if it is more. */
   readonly v1SilenceMs?: number;
+  /** Whether the orchestrator's own machine runs jobs. */
+  readonly runsLocally?: boolean;
   /** A file outlives the orchestrator as in real life; the store is in memory unless told. */
   readonly storeFile?: string;
 }
@@ -76,13 +78,13 @@ export interface Fleet {
    * The same store and time, a new orchestrator. With `crash` as after kill -9: what was queued is never done, timers
    * are lost, and streams are not ended but just cut.
    */
-  restart(options?: { readonly crash?: boolean }): Promise<void>;
+  restart(options?: { readonly crash?: boolean; readonly runsLocally?: boolean }): Promise<void>;
   /** Throws when something went wrong behind the scenes. */
   close(): Promise<void>;
 }
 
 export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
-  const { heartbeatTimeoutMs = 120_000, v1SilenceMs = 0, storeFile = ':memory:' } = options;
+  const { heartbeatTimeoutMs = 120_000, v1SilenceMs = 0, runsLocally, storeFile = ':memory:' } = options;
   const errors: string[] = [];
   const log = errorLog(errors);
   const clock = createVirtualClock(() => database.isBusy());
@@ -90,10 +92,10 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
   const database = openFleetStore(storeFile, { log, clock, onFatal, seal: testSeal });
   const ids = countedIds();
   const events: UiEvent[] = [];
-  let life = begin();
+  let life = begin(runsLocally);
   await clock.settle();
 
-  function begin() {
+  function begin(runs: boolean | undefined) {
     const timers = mortalClock(clock);
     const orchestrator = createOrchestrator({
       store: database.store,
@@ -103,6 +105,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       log,
       heartbeatTimeoutMs,
       v1SilenceMs,
+      runsLocally: runs,
     });
     orchestrator.start();
     const stopFollowing = orchestrator.follow(events.at(-1)?.seq ?? 0, event => events.push(event));
@@ -187,12 +190,12 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
           ? [event.type]
           : [],
       ),
-    async restart({ crash = false } = {}) {
+    async restart({ crash = false, runsLocally: runs = runsLocally } = {}) {
       life.stopFollowing();
       if (crash) life.kill();
       else life.orchestrator.stop();
       await database.restart(crash);
-      life = begin();
+      life = begin(runs);
       await clock.settle();
     },
     async close() {

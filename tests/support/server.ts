@@ -45,11 +45,13 @@ export async function startTestServer(
       configsDir,
       heartbeatTimeoutMs: options.heartbeatTimeoutMs ?? defaultTimeoutMs,
       v1SilenceMs: 0,
+      localWorker: null,
     },
     {
       clock: systemClock,
       ids: systemIds,
       log: createLog(line => log.push(line), false),
+      agent: { command: [], env: {} },
       onFatal: () => log.push('the disk has failed'),
     },
   );

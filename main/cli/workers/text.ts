@@ -17,6 +17,7 @@ export const workerFacts = (worker: WorkerView): readonly Fact[] => [
   ['Id', worker.id],
   ['Status', workerStatus(worker)],
   ['Type', worker.worker_type],
+  ['Place', worker.local ? "the orchestrator's own machine" : null],
   ['GPUs', gpusOf(worker)],
   ['Job', worker.current_job_id],
   ['Seen', seen(worker)],

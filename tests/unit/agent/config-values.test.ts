@@ -140,6 +140,12 @@ describe('--trainer', () => {
 });
 
 describe('places', () => {
+  it('the state is kept where --state-dir says, with the jobs below it', () => {
+    const config = loaded(withFlag('state-dir', 'some/state'), { XDG_STATE_HOME: '/elsewhere' });
+    expect(config.stateDir).toBe(resolve('some/state'));
+    expect(config.workDir).toBe(resolve('some/state/jobs'));
+  });
+
   it('the state is kept below XDG_STATE_HOME', () => {
     const home = tempFolder();
     const config = loaded(withFlag('name', 'rig-3'), { XDG_STATE_HOME: home });

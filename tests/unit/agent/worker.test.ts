@@ -2,7 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Flags } from '../../../agent/config.ts';
+import { readExit } from '../../../agent/guard-files.ts';
 import { type Host, runWorker } from '../../../agent/worker.ts';
+import { endTraining } from '../../support/trainings.ts';
 import { launching } from './guard-bench.ts';
 import { loaded, minimalFlags, nobodyThere, offerOf, tempFolder, writeFile } from './builders.ts';
 import { refused, startOrchestrator } from './scripted-orchestrator.ts';
@@ -16,6 +18,8 @@ interface WorkerBench {
   /** Resolves when a line with these words has been said. */
   says(words: string): Promise<string>;
   signal(name: SignalName): void;
+  /** Its parent is gone, or has let go of it. */
+  endInput(): void;
   readonly home: string;
 }
 
@@ -32,6 +36,7 @@ function startWorker(flags: Flags, gpuRows = ''): WorkerBench {
   const said: string[] = [];
   const lookers = new Set<() => void>();
   const acts = new Map<SignalName, () => void>();
+  const inputEnds = new Set<() => void>();
   const exit = runWorker(loaded({ ...minimalFlags, name: 'rig-3', ...flags }, env), {
     env,
     ownCommand: launching.ownCommand,
@@ -41,6 +46,7 @@ function startWorker(flags: Flags, gpuRows = ''): WorkerBench {
       for (const look of lookers) look();
     },
     onSignal: (name, act) => void acts.set(name, act),
+    onInputEnd: act => void inputEnds.add(act),
   });
   const signal = (name: SignalName): void => acts.get(name)?.();
   onTestFinished(() => {
@@ -52,6 +58,7 @@ function startWorker(flags: Flags, gpuRows = ''): WorkerBench {
     said,
     home,
     signal,
+    endInput: () => inputEnds.forEach(act => act()),
     says: words =>
       new Promise(resolve => {
         const look = (): void => {
@@ -104,10 +111,11 @@ describe('what makes a worker end before it begins', () => {
       ownCommand: [],
       version: '1',
       onSignal: () => {},
+      onInputEnd: () => {},
       say: (line: string) => said.push(line),
     };
     expect(await runWorker(config, host)).toBe(1);
-    expect(said.at(-1)).toMatch(/^The worker's state can't be kept: ENOTDIR.*XDG_STATE_HOME$/);
+    expect(said.at(-1)).toMatch(/^The worker's state can't be kept: ENOTDIR.*--state-dir$/);
   });
 
   it('a token that nobody knows', async () => {
@@ -201,6 +209,47 @@ describe('a real job', () => {
       cause: 'preempted',
       signal: 'SIGTERM',
     });
+  });
+});
+
+describe('a worker whose parent is gone', () => {
+  it('leaves its training to the guard', async () => {
+    const orchestrator = await startOrchestrator();
+    const flags = { 'orchestrator-url': orchestrator.url, trainer: waiting, verbose: true, persistent: true };
+    const { exit, says, said, endInput, home } = startWorker({ ...flags, 'leave-with-parent': true });
+    await says('Connected to');
+    orchestrator.push(offerOf('j1', 'a1'));
+    await says('| ready');
+    const run = { path: join(home, 'trainyard/rig-3/runs/a1') };
+    onTestFinished(() => endTraining(run));
+    endInput();
+    expect(await exit).toBe(0);
+    expect(said.at(-1)).toMatch(/^Leaving now: the training goes on/);
+    expect(existsSync(run.path)).toBe(true);
+    expect(readExit(run)).toBeNull();
+  });
+
+  it('says goodbye when it has none', async () => {
+    const orchestrator = await startOrchestrator();
+    const { exit, says, endInput } = startWorker({
+      'orchestrator-url': orchestrator.url,
+      persistent: true,
+      'leave-with-parent': true,
+    });
+    await says('Connected to');
+    endInput();
+    expect(await exit).toBe(0);
+    await orchestrator.nth('disconnect');
+  });
+
+  it('does not mind when it was not told to', async () => {
+    const orchestrator = await startOrchestrator();
+    const flags = { 'orchestrator-url': orchestrator.url, trainer: waiting, verbose: true, persistent: true };
+    const { says, endInput } = startWorker(flags);
+    await says('Connected to');
+    endInput();
+    orchestrator.push(offerOf('j1', 'a1'));
+    expect(await says('| ready')).toMatch(/ready/);
   });
 });
 

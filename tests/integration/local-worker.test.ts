@@ -1,0 +1,385 @@
+/** `trainyard server --local-worker`: the orchestrator's own machine as a worker, in real processes. */
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { workersApi } from '../../protocol/admin-api.ts';
+import type { JobId } from '../../protocol/ids.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import type { WorkerView } from '../../protocol/worker.ts';
+import { eventually } from '../support/notices.ts';
+import {
+  argvOf,
+  isAlive,
+  killProcessesOf,
+  ownerVariable,
+  processesOf,
+  signal,
+  untilDead,
+} from '../support/own-processes.ts';
+import { digitsTrainer, type Program, root, temporaryFolder, trainyard } from '../support/processes.ts';
+import { reapAtEnd } from '../support/reaping.ts';
+import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { createTrainerRecord } from '../support/trainer-record.ts';
+import { watchEvents } from '../support/watch.ts';
+
+const testLimitMs = 60_000;
+
+interface LogEntry {
+  readonly event: string;
+  readonly [field: string]: unknown;
+}
+
+/** A machine with a data folder, on which servers are started one after the other. Nothing of it outlives the test. */
+function openMachine() {
+  const folder = temporaryFolder();
+  const endReaper = reapAtEnd(folder);
+  onTestFinished(() => {
+    killProcessesOf(folder);
+    endReaper();
+  });
+  const dataDir = join(folder, 'data');
+  const trainers = createTrainerRecord(join(folder, 'trainers.jsonl'));
+  const stub = `'${process.execPath}' '${join(root, 'tests/support/stub-trainer.ts')}'`;
+  const stubTrainer = `${stub} --config {config_path} --record '${trainers.file}'`;
+  const env = {
+    [ownerVariable]: folder,
+    XDG_CONFIG_HOME: folder,
+    XDG_STATE_HOME: join(folder, 'state'),
+    ADMIN_TOKEN: undefined,
+  };
+  return {
+    folder,
+    dataDir,
+    env,
+    trainers,
+    /** With a file of this name a stub trainer ends. */
+    gate: join(folder, 'enough'),
+    localWorker: ['--local-worker', '--local-worker-trainer', stubTrainer],
+    stubTrainer,
+    start: (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
+      startServer(dataDir, args, { ...env, ...more }),
+    /** Agents that run now, guards not counted. */
+    agents: (): readonly number[] =>
+      processesOf(folder).filter(pid => / worker --config /.test(` ${argvOf(pid)} `)),
+    processes: () => processesOf(folder),
+  };
+}
+
+type Machine = ReturnType<typeof openMachine>;
+
+async function startServer(
+  dataDir: string,
+  args: readonly string[],
+  env: Record<string, string | undefined>,
+) {
+  const program = trainyard(['server', '--port', '0', '--data-dir', dataDir, '--json', ...args], { env });
+  const [line] = await program.said(/^\{"ready":true.*/);
+  const { url } = JSON.parse(line) as { readonly url: string };
+  const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
+  const admin = adminClient(url, token);
+  const watch = await watchEvents(url, token);
+  onTestFinished(() => watch.close());
+  const workers = async (): Promise<readonly WorkerView[]> =>
+    valueOf(await admin.call(workersApi.list, { query: {} })).workers;
+  return {
+    ...program,
+    url,
+    admin,
+    watch,
+    workers,
+    ...conveniences(admin),
+    /** The worker of this machine, in contact with this server and without a job. */
+    async localWorker(): Promise<WorkerView> {
+      const isIt = (worker: WorkerView | null): worker is WorkerView =>
+        worker?.local === true && worker.status === 'idle';
+      // It may have come before anybody watched.
+      const there = (await workers()).find(isIt);
+      if (there !== undefined) return there;
+      return watch.until('the local worker, idle', event =>
+        event.kind === 'worker' && isIt(event.worker) ? event.worker : null,
+      );
+    },
+    job: async (id: JobId) => valueOf(await admin.call(queueApi.get, { params: { id } })),
+    async end(how: NodeJS.Signals) {
+      watch.close();
+      program.kill(how);
+      return program.exited;
+    },
+  };
+}
+
+/** The number of the agent that is started for this time. */
+async function agentOf({ lines }: Program, n = 1): Promise<number> {
+  const entry = await eventually(
+    `start ${n} of the agent`,
+    () => entriesOf(lines).filter(({ event }) => event === 'local_worker.started')[n - 1],
+  );
+  return Number(entry['pid']);
+}
+
+const entriesOf = (lines: readonly string[]): readonly LogEntry[] =>
+  lines.filter(line => line.startsWith('{"time"')).map(line => JSON.parse(line) as LogEntry);
+
+/** Started once in all, whatever happened meanwhile. */
+const onlyRun = ({ trainers }: Machine, id: JobId) => {
+  const runs = trainers.runs(id);
+  expect(runs).toHaveLength(1);
+  return runs[0]!;
+};
+
+const startedTrainer = (machine: Machine, id: JobId): Promise<number> =>
+  machine.trainers.waitFor(`a trainer of ${id}`, record => record.runs(id)[0]?.pid);
+
+test(
+  'it is there, idle and local, and takes the jobs that are for this machine',
+  async () => {
+    const machine = openMachine();
+    const server = await machine.start(machine.localWorker);
+    const worker = await server.localWorker();
+    expect(worker).toMatchObject({
+      name: hostname(),
+      worker_type: 'persistent',
+      persistent: true,
+      labels: {},
+    });
+    expect(await server.workers()).toHaveLength(1);
+
+    const id = await server.submit({ config: { run_ms: 300 }, target: 'local' });
+    expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', worker_id: worker.id });
+    // The trainer knows no token, and its agent's is in no argument and no line of the log.
+    expect(onlyRun(machine, id).lines[0]).toMatchObject({ leaks: [] });
+    const secret = /\b(?:wt|ta)_[\w-]{20,}/;
+    expect(machine.processes().map(argvOf).join('\n')).not.toMatch(secret);
+    expect(server.lines.join('\n')).not.toMatch(secret);
+    expect(readFileSync(join(machine.dataDir, 'local-worker/worker.json'), 'utf8')).not.toMatch(secret);
+  },
+  testLimitMs,
+);
+
+test(
+  'it learns the digits',
+  async () => {
+    const machine = openMachine();
+    const server = await machine.start(['--local-worker', '--local-worker-trainer', digitsTrainer]);
+    const config: object = JSON.parse(
+      readFileSync(join(root, 'examples/digits/configs/digits-quick.json'), 'utf8'),
+    );
+    const id = await server.submit({ config: { ...config, epochs: 1 }, target: 'local' });
+    const job = await server.watch.jobEnd(id);
+    expect(job).toMatchObject({ status: 'completed' });
+    expect(job.progress?.metrics?.['accuracy']).toBeGreaterThan(0.9);
+  },
+  testLimitMs,
+);
+
+test(
+  'a job for other machines waits, also when nobody else is there',
+  async () => {
+    const machine = openMachine();
+    const server = await machine.start(machine.localWorker);
+    const worker = await server.localWorker();
+    const remote = await server.submit({ config: { run_ms: 50 }, target: 'worker' });
+    const here = await server.submit({ config: { run_ms: 50 }, target: 'local' });
+    expect(await server.watch.jobEnd(here)).toMatchObject({ status: 'completed', worker_id: worker.id });
+    expect(await server.job(remote)).toMatchObject({ status: 'pending', attempt: 0, worker_id: null });
+  },
+  testLimitMs,
+);
+
+describe('a server that ends while its own worker trains', () => {
+  test.each(['SIGKILL', 'SIGTERM'] as const)(
+    'by %s: the training goes on, and ends once',
+    async how => {
+      const machine = openMachine();
+      const first = await machine.start(machine.localWorker);
+      const worker = await first.localWorker();
+      const id = await first.submit({ config: { until: machine.gate }, target: 'local' });
+      const trainer = await startedTrainer(machine, id);
+      await first.watch.job(id, 'running');
+      const agent = await agentOf(first);
+      await first.end(how);
+      // Nothing but the pipe tells the agent that its server was killed.
+      await untilDead(agent);
+      expect(machine.agents()).toEqual([]);
+      expect(isAlive(trainer)).toBe(true);
+
+      const second = await machine.start(machine.localWorker);
+      await second.said(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
+      writeFileSync(machine.gate, '');
+      expect(await second.watch.jobEnd(id)).toMatchObject({
+        status: 'completed',
+        attempt: 1,
+        worker_id: worker.id,
+      });
+      expect((await second.job(id)).attempts).toMatchObject([
+        { attempt: 1, outcome: 'completed', exit_code: 0 },
+      ]);
+      expect(onlyRun(machine, id).pid).toBe(trainer);
+      expect(machine.agents()).toEqual([await agentOf(second)]);
+      expect(await second.workers()).toMatchObject([{ id: worker.id, local: true }]);
+
+      expect(await second.end('SIGTERM')).toEqual({ code: 0, signal: null });
+      await eventually('the end of all processes', () => machine.processes().length === 0);
+    },
+    testLimitMs,
+  );
+});
+
+test(
+  'a server that is killed while its worker is idle leaves nobody behind',
+  async () => {
+    const machine = openMachine();
+    const server = await machine.start(machine.localWorker);
+    await server.localWorker();
+    expect(machine.agents()).toHaveLength(1);
+    await server.end('SIGKILL');
+    await eventually('the end of all processes', () => machine.processes().length === 0);
+  },
+  testLimitMs,
+);
+
+test(
+  'an agent that dies is started again, and takes its training up',
+  async () => {
+    const machine = openMachine();
+    const server = await machine.start(machine.localWorker);
+    const id = await server.submit({ config: { until: machine.gate }, target: 'local' });
+    const trainer = await startedTrainer(machine, id);
+    await server.watch.job(id, 'running');
+    signal(await agentOf(server), 'SIGKILL');
+    const next = await agentOf(server, 2);
+    await server.said(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
+    expect(machine.agents()).toEqual([next]);
+    writeFileSync(machine.gate, '');
+    expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', attempt: 1 });
+    expect(onlyRun(machine, id).pid).toBe(trainer);
+    expect(entriesOf(server.lines).find(({ event }) => event === 'local_worker.ended')).toMatchObject({
+      level: 'warn',
+      signal: 'SIGKILL',
+    });
+  },
+  testLimitMs,
+);
+
+test(
+  'an agent whose token somebody has rotated comes back with a new one',
+  async () => {
+    const machine = openMachine();
+    const server = await machine.start(machine.localWorker);
+    const worker = await server.localWorker();
+    valueOf(await server.admin.call(workersApi.rotateToken, { params: { id: worker.id }, body: {} }));
+    await agentOf(server, 2);
+    const id = await server.submit({ config: { run_ms: 50 }, target: 'local' });
+    expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', worker_id: worker.id });
+    expect(entriesOf(server.lines).find(({ event }) => event === 'local_worker.ended')).toMatchObject({
+      exit_code: 3,
+    });
+  },
+  testLimitMs,
+);
+
+test(
+  'a server without the flag refuses jobs for this machine, and says why the others wait',
+  async () => {
+    const machine = openMachine();
+    const before = await machine.start(machine.localWorker);
+    const worker = await before.localWorker();
+    const blocking = await before.submit({ config: { until: machine.gate }, target: 'local' });
+    await startedTrainer(machine, blocking);
+    const waiting = await before.submit({ config: { run_ms: 50 }, target: 'local' });
+    const remove = { params: { id: worker.id } };
+    const inUse = { failure: { problem: { code: 'worker_not_offline' } } };
+    expect(await before.admin.call(workersApi.remove, remove)).toMatchObject(inUse);
+    await before.admin.call(queueApi.cancel, { params: { id: blocking } });
+    await before.admin.call(workersApi.drain, { params: { id: worker.id }, body: {} });
+    expect(await before.watch.jobEnd(blocking)).toMatchObject({ status: 'cancelled' });
+    await before.end('SIGTERM');
+
+    const after = await machine.start([]);
+    expect(await after.workers()).toMatchObject([{ id: worker.id, local: true, status: 'offline' }]);
+    const body = { config: {}, target: 'local' } as const;
+    expect(await after.admin.call(queueApi.submit, { body })).toMatchObject({
+      ok: false,
+      failure: {
+        status: 409,
+        problem: { code: 'target_unavailable', detail: expect.stringContaining('--local-worker') },
+      },
+    });
+    expect(await after.job(waiting)).toMatchObject({
+      status: 'pending',
+      reason: 'Waits until the orchestrator is started with --local-worker',
+    });
+    valueOf(await after.admin.call(workersApi.remove, remove));
+    expect(await after.workers()).toEqual([]);
+    expect(machine.agents()).toEqual([]);
+  },
+  testLimitMs,
+);
+
+test(
+  'the GPUs of a job are shown here and elsewhere, and its trainer sees those of its worker',
+  async () => {
+    const machine = openMachine();
+    const bin = join(machine.folder, 'bin');
+    mkdirSync(bin);
+    const rows = '0, RTX 4090, 24564, 550.1, GPU-aa\\n1, RTX 3090, 24576, 550.1, GPU-bb\\n';
+    writeFileSync(join(bin, 'nvidia-smi'), `#!/bin/sh\nprintf '${rows}'\n`);
+    chmodSync(join(bin, 'nvidia-smi'), 0o755);
+    const PATH = `${bin}:${process.env['PATH']}`;
+    const shown = (of: string): string => join(machine.folder, `visible-${of}`);
+    const trainer = (of: string): string => {
+      const script = join(machine.folder, `trainer-${of}.cjs`);
+      const told = `require('node:fs').existsSync(${JSON.stringify(machine.gate)}) && process.exit(0)`;
+      writeFileSync(
+        script,
+        `require('node:fs').writeFileSync(${JSON.stringify(shown(of))}, String(process.env.CUDA_VISIBLE_DEVICES)); setInterval(() => ${told}, 20)`,
+      );
+      return `'${process.execPath}' '${script}'`;
+    };
+    const local = ['--local-worker', '--local-worker-gpus', '1', '--local-worker-trainer', trainer('here')];
+    const server = await machine.start(local, { PATH });
+    expect(await server.localWorker()).toMatchObject({ gpu_count: 1, gpu_name: 'RTX 3090' });
+    const rig = await server.createWorker({ name: 'rig-1', labels: { rig: 'yes' } });
+    const there = ['worker', '--orchestrator-url', server.url, '--name', 'rig-1', '--persistent'];
+    trainyard([...there, '--trainer', trainer('there')], {
+      env: { ...machine.env, PATH, SIMPLETUNER_WORKER_TOKEN: rig.token },
+    });
+    await server.watch.worker(rig.id, 'idle');
+
+    const onLocal = await server.submit({ config: {}, target: 'local', gpu_count: 1 });
+    const onRig = await server.submit({
+      config: { accelerate_visible_devices: [1] },
+      worker_labels: { rig: 'yes' },
+    });
+    for (const id of [onLocal, onRig]) await server.watch.job(id, 'running');
+    expect(await server.job(onLocal)).toMatchObject({ allocated_gpus: [0], worker_name: hostname() });
+    expect(await server.job(onRig)).toMatchObject({ allocated_gpus: [1], worker_id: rig.id });
+    const visible = (of: string): Promise<string> =>
+      eventually(`what the trainer ${of} sees`, () => {
+        try {
+          return readFileSync(shown(of), 'utf8');
+        } catch {
+          return null;
+        }
+      });
+    expect([await visible('here'), await visible('there')]).toEqual(['1', '0,1']);
+    writeFileSync(machine.gate, '');
+    for (const id of [onLocal, onRig]) await server.watch.jobEnd(id);
+    expect(await server.job(onLocal)).toMatchObject({ allocated_gpus: null });
+  },
+  testLimitMs,
+);
+
+test.each([
+  [
+    '--local-worker-gpus without --local-worker',
+    ['--local-worker-gpus', '0'],
+    /--local-worker starts: give that/,
+  ],
+  ['GPUs that are no numbers', ['--local-worker', '--local-worker-gpus', 'all'], /numbers of GPUs/],
+])('%s is refused before anything starts', async (_what, args, message) => {
+  const server = trainyard(['server', '--port', '0', '--data-dir', temporaryFolder(), ...args]);
+  expect(await server.exited).toEqual({ code: 2, signal: null });
+  expect(server.lines.join('\n')).toMatch(message);
+});
