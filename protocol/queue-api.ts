@@ -8,6 +8,7 @@ import {
   JobView,
   OnLostContact,
   PriorityWord,
+  priorities,
   Target,
   TrainerConfig,
 } from './job.ts';
@@ -37,7 +38,7 @@ export const SubmitRequest = z
     gpu_vram_gb: z.number().min(0).max(10_000).default(0),
     /** `cuda`, `rocm`, `mps`, ... as workers say it. */
     accelerator: Line.trim().toLowerCase().min(1).max(40).optional(),
-    priority: PriorityWord.prefault('normal'),
+    priority: PriorityWord.prefault(priorities.normal),
     max_retries: z.number().int().min(0).max(100).default(3),
     /** Beside lost workers and preemptions, which are always tried again. */
     retry_on: z.array(FailureCause).max(FailureCause.options.length).default([]),
@@ -105,6 +106,11 @@ const Rejected = z.object({
 const Submitted = z.discriminatedUnion('success', [Accepted, Rejected]);
 
 const Done = JobView.extend({ success: z.literal(true) });
+
+/** Not merely what can be made a number: an empty `days=` would be 0, and delete all that has ended. */
+const Days = z
+  .union([z.number(), z.string().regex(/\S/, 'a number of days is needed').transform(Number)])
+  .pipe(z.number().min(0).max(36_500));
 
 const JobCount = z.object({ pending: z.number(), running: z.number() });
 
@@ -224,7 +230,7 @@ export const queueApi = {
     path: '/api/queue/cleanup',
     authority: 'queue.manage',
     summary: 'Delete the jobs that ended so many days ago or earlier; the audit trail keeps what was done',
-    query: z.object({ days: z.coerce.number().min(0).max(36_500).default(30) }),
+    query: z.object({ days: Days.default(30) }),
     reply: z.object({ success: z.literal(true), deleted: z.number() }),
   }),
   position: call({

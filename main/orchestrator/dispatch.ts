@@ -1,6 +1,6 @@
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { Core } from './core.ts';
-import { candidacyOf } from './standing.ts';
+import { isFree } from './standing.ts';
 import { type PendingJob, system } from './model.ts';
 import type { Tx } from './ports.ts';
 import { applyEvent } from './transitions.ts';
@@ -23,11 +23,6 @@ export function dispatch(core: Core, tx: Tx): number {
     }
   }
   return given;
-}
-
-function isFree(core: Core, tx: Tx, id: WorkerId): boolean {
-  const worker = tx.worker(id);
-  return worker !== null && candidacyOf(core, tx, worker).isOpen;
 }
 
 function offer(core: Core, tx: Tx, job: PendingJob, workerId: WorkerId): void {

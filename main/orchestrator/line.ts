@@ -5,7 +5,7 @@ import type { WaitingJob } from './placement/candidates.ts';
 import { createPlacementIndex, type Placement, type PlacementIndex } from './placement/placement-index.ts';
 import { createTally } from './placement/tally.ts';
 import type { Read } from './ports.ts';
-import { candidacyOf, settingsOf, type Standing } from './standing.ts';
+import { candidacyOf, isFree, settingsOf, type Standing } from './standing.ts';
 
 /**
  * Who waits and who is idle, kept up as jobs and workers change, so that dispatch looks at those alone that have. What
@@ -86,7 +86,11 @@ export function createLine(): Line {
     next: (standing, read) => (lookAround(standing, read) ? index.next() : null),
     wouldTake(standing, read, job) {
       if (job.approval === 'wanted' || !lookAround(standing, read)) return false;
-      return index.wouldPlace(waiting(job)) !== null;
+      let worker = index.wouldPlace(waiting(job));
+      // As in dispatch: time has passed since the workers were judged.
+      for (; worker !== null && !isFree(standing, read, worker); worker = index.wouldPlace(waiting(job)))
+        judgeWorker(standing, read, worker);
+      return worker !== null;
     },
   };
 }

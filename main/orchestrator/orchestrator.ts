@@ -125,10 +125,10 @@ export function createOrchestrator(parts: OrchestratorParts) {
   };
 }
 
-/** The wall clock as it would be now if nobody had set it since. */
+/** The wall clock as it would be now if nobody had set it since: in whole milliseconds, too. */
 function steadyWall(clock: Clock): () => number {
   const begun = { wall: clock.wall(), mono: clock.mono() };
-  return () => begun.wall + clock.mono() - begun.mono;
+  return () => begun.wall + Math.floor(clock.mono() - begun.mono);
 }
 
 /** Once the disk takes changes again: what was to be said and given out meanwhile. */

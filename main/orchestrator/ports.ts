@@ -129,7 +129,7 @@ export interface Read {
   starvingJobs(now: WallMs, limit: number): readonly PendingJob[];
   /** Those that ended before then, the first ended first. */
   endedJobs(before: WallMs, limit: number): readonly JobId[];
-  /** The highest that there is among those that wait; 0 when none was moved to the top. */
+  /** The highest that there is among those that wait or run; 0 when none was moved to the top. */
   highestTop(): number;
   /** As they were last set; null before that. */
   queueSettings(): QueueSettings | null;

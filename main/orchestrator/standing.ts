@@ -1,3 +1,4 @@
+import type { WorkerId } from '../../protocol/ids.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { MonoMs, QueueSettings, Worker } from './model.ts';
 import type { Clock, Read } from './ports.ts';
@@ -49,6 +50,11 @@ export function candidacyOf(standing: Standing, read: Read, worker: Worker): Can
   const derived = statusOf(standing, read, worker);
   const trialAt = standing.deadlines.trial.get(worker.id) ?? null;
   return { ...derived, trialAt, isOpen: isDispatchable(derived, worker, trialAt, standing.clock.mono()) };
+}
+
+export function isFree(standing: Standing, read: Read, id: WorkerId): boolean {
+  const worker = read.worker(id);
+  return worker !== null && candidacyOf(standing, read, worker).isOpen;
 }
 
 const openQueue: QueueSettings = { pause: null, maxRunning: null, maxRunningPerUser: null };

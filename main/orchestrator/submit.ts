@@ -13,7 +13,7 @@ import {
   nameOf,
   type PendingJob,
 } from './model.ts';
-import type { Configs, Tx } from './ports.ts';
+import type { Configs, Read, Tx } from './ports.ts';
 import { freshRank } from './rank.ts';
 import { createJobViewer, gpusOf } from './views.ts';
 
@@ -81,9 +81,9 @@ export function createSubmissions(core: Core, configs: Configs) {
     idempotency: IdempotencyKey | null,
   ): Promise<Outcome<Submitted>> => {
     const entered = await core.store.write((tx): Outcome<JobId> | Draft => {
-      const known = idempotency && tx.submissionOf(nameOf(by), idempotency.key);
+      const earlier = earlierOne(tx, by, idempotency);
+      if (earlier !== null) return earlier;
       const now = core.clock.wall();
-      if (known && now - known.at < keyLastsMs) return sameAgain(known, idempotency);
       if (draft.spec.requirements.target === 'local' && !core.runsLocally) return noLocalRuns;
       if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;
       const { id: jobId } = insert(tx, draft, by);
@@ -93,7 +93,15 @@ export function createSubmissions(core: Core, configs: Configs) {
       }
       return accept(jobId);
     });
-    if (!('ok' in entered)) return accept(rejected(core, entered, nameOf(by)));
+    return 'ok' in entered ? asItIs(entered) : accept(rejected(core, entered, nameOf(by)));
+  };
+
+  const earlierOne = (read: Read, by: Actor, idempotency: IdempotencyKey | null): Outcome<JobId> | null => {
+    const known = idempotency && read.submissionOf(nameOf(by), idempotency.key);
+    return known && core.clock.wall() - known.at < keyLastsMs ? sameAgain(known, idempotency) : null;
+  };
+
+  const asItIs = (entered: Outcome<JobId>): Outcome<Submitted> => {
     if (!entered.ok) return entered;
     const job = core.store.job(entered.value);
     if (job !== null) return accept(submitted(core, job));
@@ -107,6 +115,9 @@ export function createSubmissions(core: Core, configs: Configs) {
       by: Actor,
       idempotency: IdempotencyKey | null = null,
     ): Promise<Outcome<Submitted>> {
+      // Before its config is looked for, which may be another one by now, or none.
+      const earlier = earlierOne(core.store, by, idempotency);
+      if (earlier !== null) return asItIs(earlier);
       const payload: Outcome<JobPayload> =
         request.config === undefined
           ? await configs.load(request.config_name ?? '')
@@ -164,7 +175,7 @@ function newJob(core: Core, order: number, draft: Draft, user: string): PendingJ
     status: 'pending',
     spec: draft.spec,
     user,
-    rank: freshRank(draft.priority, now),
+    rank: freshRank(draft.priority, core.queueTime()),
     approval: draft.requiresApproval ? 'wanted' : null,
     retryOf: draft.retryOf,
     queuedAt: now,

@@ -15,6 +15,7 @@ import {
 } from './model.ts';
 import type { Tx } from './ports.ts';
 import { planQuarantine } from './quarantine.ts';
+import { startWaiting } from './rank.ts';
 
 /**
  * Lets one event happen to a job: decision, guarded write, event and audit row in the caller's transaction, commands to
@@ -23,7 +24,9 @@ import { planQuarantine } from './quarantine.ts';
 export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor: Actor): Advance {
   const step = advance(job, event, core.clock.wall());
   if (step.kind !== 'moved') return step;
-  const next = step.job;
+  // Whoever begins to wait anew does so by the clock that nobody sets.
+  const waitsAnew = step.job.rank !== job.rank;
+  const next = waitsAnew ? { ...step.job, rank: startWaiting(job.rank, core.queueTime()) } : step.job;
   if (!tx.replaceJob(job, next)) {
     throw new Error(`job ${job.id} changed under its own transaction`);
   }
@@ -33,7 +36,7 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
   else if (next.status === 'dispatched') sendOffer(core, tx, next);
   else if (next.status === 'cancelling') sendCancel(core, tx, next);
   else if (isLive(next) && next.status !== 'recovering') acknowledge(core, tx, next);
-  return step;
+  return { ...step, job: next };
 }
 
 /** When the attempt of a job began, as far as is known; null when it has not. */

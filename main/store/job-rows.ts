@@ -41,7 +41,11 @@ export function createJobRows(db: Database): JobStatements {
   return { ...jobReads(db), ...jobWrites(db) };
 }
 
+/** SQLite's own `lower` knows nothing but ASCII. */
+const inOneCase = (text: unknown): string => String(text).toLowerCase();
+
 function jobReads(db: Database) {
+  db.function('in_one_case', { deterministic: true }, inOneCase);
   const byId = db.prepare<[string], JoinedRow>(`${select} WHERE j.id = ?`);
   const pending = db.prepare<[], JoinedRow>(
     `${select} WHERE j.status = 'pending' ORDER BY j.level DESC, j.ord`,
@@ -55,7 +59,7 @@ function jobReads(db: Database) {
       AND (@all = 1 OR j.ended_at IS NULL)
       AND (@user IS NULL OR j.user = @user)
       AND (@worker IS NULL OR a.worker_id = @worker)
-      AND (@text IS NULL OR instr(lower(j.id), @text) > 0 OR instr(lower(j.config_name), @text) > 0)
+      AND (@text IS NULL OR instr(in_one_case(j.id), @text) > 0 OR instr(in_one_case(j.config_name), @text) > 0)
       AND (@blocked = 0 OR (j.status = 'pending' AND j.approval = 'wanted'))
       AND (@before IS NULL OR j.ord < @before)
     ORDER BY j.ord DESC LIMIT @limit OFFSET @offset`);
@@ -82,7 +86,7 @@ function jobReads(db: Database) {
           statuses: statuses.length === 0 ? null : JSON.stringify(statuses),
           all: includeFinal ? 1 : 0,
           worker: workerId,
-          text: text?.toLowerCase() ?? null,
+          text: text === null ? null : inOneCase(text),
           blocked: blocked ? 1 : 0,
         })
         .map(toJob),

@@ -131,7 +131,7 @@ const migrations: readonly string[] = [
   CREATE INDEX jobs_pending ON jobs (level DESC, ord, status, approval)
     WHERE status = 'pending' AND approval IS NOT 'wanted';
   CREATE INDEX jobs_starving ON jobs (boost_at, ord) WHERE status = 'pending' AND approval IS NOT 'wanted';
-  CREATE INDEX jobs_top ON jobs (top) WHERE status = 'pending';
+  CREATE INDEX jobs_top ON jobs (top) WHERE ended_at IS NULL;
   CREATE INDEX jobs_user ON jobs (user, status, ord);
   CREATE INDEX jobs_ended ON jobs (ended_at) WHERE ended_at IS NOT NULL;
   CREATE INDEX attempts_worker ON attempts (worker_id);

@@ -56,8 +56,9 @@ function queueReads(db: Database) {
       'SELECT id FROM jobs WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at, ord LIMIT ?',
     )
     .pluck();
+  // Those that run may come back to the line, and then not before whoever was put there meanwhile.
   const top = db
-    .prepare<[], number | null>("SELECT max(top) FROM jobs INDEXED BY jobs_top WHERE status = 'pending'")
+    .prepare<[], number | null>('SELECT max(top) FROM jobs INDEXED BY jobs_top WHERE ended_at IS NULL')
     .pluck();
   const users = db.prepare<[], JobCount>(
     'SELECT user, status, count(*) AS count FROM jobs GROUP BY user, status ORDER BY user, status',

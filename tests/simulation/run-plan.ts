@@ -6,6 +6,7 @@ import { watchOffers, watchSettling } from './checks/offers.ts';
 import { watchPanel } from './checks/panel.ts';
 import { watchPatience } from './checks/patience.ts';
 import { watchDrains, watchFrames, watchSubmits, watchTokens } from './checks/promises.ts';
+import { watchDeletions, watchQueue, watchSubmissions } from './checks/queue.ts';
 import { watchStreams } from './checks/streams.ts';
 import { watchTables } from './checks/tables.ts';
 import { watchTrainers } from './checks/trainers.ts';
@@ -52,6 +53,9 @@ const checks: readonly Check[] = [
   watchTokens,
   watchPanel,
   watchAudit,
+  watchQueue,
+  watchDeletions,
+  watchSubmissions,
   watchStatuses,
 ];
 
@@ -100,6 +104,7 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
   await passes(plan.healAtMs);
   const healedAt = clock.mono();
   world.calmDown();
+  void world.people.openQueue();
   for (const rig of freshRigs(plan)) void world.hire(rig);
   await until(() => haveAllEnded(scene) || clock.mono() > deadline.after(healedAt));
   if (found.length === 0 && !haveAllEnded(scene)) tellWhoWaits(scene);

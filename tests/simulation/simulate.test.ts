@@ -24,7 +24,7 @@ async function simulate(
 
 const hashIn = (said: string): string | undefined => /leaves the trace ([0-9a-f]{64})/.exec(said)?.[1];
 
-/** Of the tables' 116 rows; the few that these seeds miss, `npm run simulate` reaches. */
+/** Of the tables' 126 rows; the few that these seeds miss, `npm run simulate` reaches. */
 const rowsReachedByFew = 75;
 
 test('a few dozen worlds keep every promise', async () => {

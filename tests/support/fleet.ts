@@ -11,7 +11,7 @@ import { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { JobDetail } from '../../protocol/job.ts';
 import type { WorkerType, WorkerView } from '../../protocol/worker.ts';
 import { createOrchestrator, type Orchestrator } from '../../main/orchestrator/index.ts';
-import type { Actor, AuditRow, Clock, Ids, Log, Store } from '../../main/orchestrator/ports.ts';
+import type { Actor, AuditRow, Clock, Configs, Ids, Log, Store } from '../../main/orchestrator/ports.ts';
 import { valueOf } from './fleet-outcome.ts';
 import { openFleetStore } from './fleet-store.ts';
 import { type AgentOptions, createFleetWorker, type FleetWorker } from './fleet-worker.ts';
@@ -27,6 +27,8 @@ export interface FleetOptions {
   readonly runsLocally?: boolean;
   /** A file outlives the orchestrator as in real life; the store is in memory unless told. */
   readonly storeFile?: string;
+  /** Where jobs that are submitted by name have their configs from; there are none unless told. */
+  readonly configs?: Configs;
 }
 
 /** How the admin creates a worker. */
@@ -37,6 +39,7 @@ export interface WorkerOptions {
 }
 
 type JobOptions = z.input<typeof SubmitRequest>;
+type IdempotencyKey = NonNullable<Parameters<Orchestrator['submit']>[2]>;
 type Submitted = Extract<Awaited<ReturnType<Orchestrator['submit']>>, { ok: true }>['value'];
 type Accepted = Exclude<Submitted, { readonly status: 'rejected' }>;
 
@@ -55,8 +58,10 @@ export interface Fleet {
   addWorker(options?: WorkerOptions): Promise<FleetWorker>;
   /** Creates a worker whose agent has registered and opened its stream. */
   addIdleWorker(options?: WorkerOptions & { readonly agent?: AgentOptions }): Promise<FleetWorker>;
-  /** A job with a config in line and the defaults of the API. Throws when it is refused. */
-  submit(options?: JobOptions): Promise<Accepted>;
+  /** A job with a config in line and the defaults of the API, of ada unless told. Throws when it is refused. */
+  submit(options?: JobOptions, by?: Actor): Promise<Accepted>;
+  /** `submit`, when it may be refused or rejected. */
+  trySubmit(options?: JobOptions, by?: Actor, key?: IdempotencyKey): ReturnType<Orchestrator['submit']>;
   /** Submits a job of which the worker must be the taker, and has it run there. */
   runJob(worker: FleetWorker, options?: JobOptions): Promise<JobId>;
   cancel(id: JobId): ReturnType<Orchestrator['cancel']>;
@@ -84,7 +89,13 @@ export interface Fleet {
 }
 
 export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
-  const { heartbeatTimeoutMs = 120_000, v1SilenceMs = 0, runsLocally, storeFile = ':memory:' } = options;
+  const {
+    heartbeatTimeoutMs = 120_000,
+    v1SilenceMs = 0,
+    runsLocally,
+    storeFile = ':memory:',
+    configs = noConfigs,
+  } = options;
   const errors: string[] = [];
   const log = errorLog(errors);
   const clock = createVirtualClock(() => database.isBusy());
@@ -99,7 +110,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     const timers = mortalClock(clock);
     const orchestrator = createOrchestrator({
       store: database.store,
-      configs: { load: name => Promise.reject(new Error(`the fleet has no config ${name}`)) },
+      configs,
       clock: timers.clock,
       ids,
       log,
@@ -138,9 +149,13 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     await clock.settle();
     return value;
   };
-  const submit = async (job: JobOptions = {}): Promise<Accepted> => {
-    const request = SubmitRequest.parse({ config: {}, ...job });
-    const submitted = valueOf(await settled(life.orchestrator.submit(request, ada)));
+  const trySubmit: Fleet['trySubmit'] = (job = {}, by = ada, key?) => {
+    const inLine = job.config_name === undefined ? { config: {} } : {};
+    const request = SubmitRequest.parse({ ...inLine, ...job });
+    return settled(life.orchestrator.submit(request, by, key));
+  };
+  const submit = async (job?: JobOptions, by?: Actor): Promise<Accepted> => {
+    const submitted = valueOf(await trySubmit(job, by));
     if (submitted.status === 'rejected') throw new Error(`the job was rejected: ${submitted.reason}`);
     return submitted;
   };
@@ -165,6 +180,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
       return worker;
     },
     submit,
+    trySubmit,
     async runJob(worker, job) {
       const { jobId, workerId } = await submit(job);
       if (workerId !== worker.id)
@@ -210,6 +226,10 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
 
 /** Who asks for everything that people ask for. */
 export const ada: Actor = { type: 'admin', id: 'ada', address: '10.0.0.1' };
+/** Somebody else, where it matters whose a job is. */
+export const bob: Actor = { type: 'admin', id: 'bob', address: '10.0.0.2' };
+
+const noConfigs: Configs = { load: name => Promise.reject(new Error(`the fleet has no config ${name}`)) };
 
 /** A clock whose timers never fire once the process that set them is dead. */
 function mortalClock(clock: Clock): { readonly clock: Clock; kill(): void } {

@@ -3,6 +3,7 @@ import { describeAudit } from './audit.suite.ts';
 import type { OpenStore } from './builders.ts';
 import { describeEvents } from './events.suite.ts';
 import { describeJobs } from './jobs.suite.ts';
+import { describeQueue } from './queue.suite.ts';
 import { describeWorkers } from './workers.suite.ts';
 import { describeWrites } from './writes.suite.ts';
 
@@ -11,6 +12,7 @@ export function describeStore(name: string, open: OpenStore): void {
   describe(name, () => {
     describeWorkers(open);
     describeJobs(open);
+    describeQueue(open);
     describeEvents(open);
     describeWrites(open);
     describeAudit(open);

@@ -40,23 +40,32 @@ export const watchAuthority: Check = scene => ({
   },
 });
 
-/** The event that is written down for a change; empty when there is none. */
+/** The event that is written down for a change, or the act where none happens to the job; empty when there is none. */
 export function whyOf(audits: Committed['audits'], { was, next }: JobChange): string {
   const row = audits.find(
     ({ target, details }) =>
       target.id === was.id && details['from'] === was.status && details['to'] === next.status,
   );
-  return row === undefined ? '' : String(row.details['on']);
+  if (row === undefined) return '';
+  return 'on' in row.details ? String(row.details['on']) : row.type;
 }
 
 const ofReports: ReadonlySet<string> = new Set(['claim', 'run', 'complete', 'fail', 'stopped']);
-const ofTime: ReadonlySet<string> = new Set(['lost', 'silence', 'withdraw', 'stop']);
+const ofTime: ReadonlySet<string> = new Set(['lost', 'silence', 'withdraw', 'stop', 'job.boosted']);
+const ofPeople: ReadonlySet<string> = new Set([
+  'stop',
+  'release',
+  'reject',
+  'job.approved',
+  'job.priority_changed',
+  'job.moved_to_top',
+]);
 
 /** Null when it is right that this call, or the passing of time, brought this event. */
 function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string): string | null {
   if (on === 'offer') return null;
   if (cause === null) return ofTime.has(on) ? null : 'came by itself';
-  if (cause.kind !== 'worker') return on === 'stop' || on === 'release' ? null : 'came from a person';
+  if (cause.kind !== 'worker') return ofPeople.has(on) ? null : 'came from a person';
   const worker = scene.workerOf(cause.token);
   const holder = was.attempt?.workerId;
   if (worker === null || worker !== holder)

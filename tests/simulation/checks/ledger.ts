@@ -37,8 +37,9 @@ export function createLedger(): Ledger {
     jobs: () => [...jobs.values()],
     liveOf: worker =>
       [...jobs.values()].filter(isLive).find(({ attempt }) => attempt.workerId === worker) ?? null,
-    note({ inserted, changes }) {
+    note({ inserted, changes, removed }) {
       for (const job of [...inserted, ...changes.map(({ next }) => next)]) jobs.set(job.id, job);
+      for (const id of removed) jobs.delete(id);
     },
   };
 }

@@ -7,12 +7,17 @@ import { isLive } from './ledger.ts';
 /** I1: a submit that was answered stays; where else it is lost, the ledger sees it. */
 export const watchSubmits: Check = scene => {
   const promised = new Set<JobId>();
+  const removed = new Set<JobId>();
   const look = (): void => {
     for (const id of promised) {
-      if (scene.disk.store.job(id) === null) scene.violate('I1 what was answered exists', `${id} is gone`);
+      if (!removed.has(id) && scene.disk.store.job(id) === null)
+        scene.violate('I1 what was answered exists', `${id} is gone`);
     }
   };
   return {
+    onCommit(command) {
+      for (const id of command.removed) removed.add(id);
+    },
     onAnswer(request, answer) {
       if (request.kind !== 'person' || answer.kind === 'failed' || answer.status !== 200) return;
       const { body } = answer;

@@ -76,6 +76,7 @@ const reportRows = [
   'the same word about an ended job -> 200, duplicate',
   'another word about an ended job -> 409 job_final',
   'a job of somebody else -> 403',
+  'a job that was deleted -> 404, stop',
 ] as const;
 export type ReportRow = (typeof reportRows)[number];
 

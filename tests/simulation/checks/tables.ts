@@ -102,7 +102,14 @@ const idIn = (value: unknown): string | null =>
 
 function ofReport(worker: WorkerId, said: Said, read: Read): Expected | null {
   const job = jobOf(read, said);
-  if (job === null) return null;
+  if (job === null)
+    return {
+      row: 'report: a job that was deleted -> 404, stop',
+      judge: (status, body) =>
+        status === 401 || (body['code'] === 'job_not_found' && body['action'] === 'stop')
+          ? null
+          : `${said.word ?? ''} was answered ${status} ${String(body['code'])}`,
+    };
   const [row, wanted] = reportRow(worker, said, job, read);
   return {
     row: `report: ${row}`,

@@ -194,6 +194,57 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
+    name: 'a limit is forgotten over a restart',
+    changes: [
+      orchestrator(
+        'line',
+        'let settings: QueueSettings | null = null;',
+        'let settings: QueueSettings | null = { pause: null, maxRunning: null, maxRunningPerUser: null };',
+      ),
+    ],
+  },
+  {
+    name: 'a job that is silent does not count as one of its user',
+    changes: [
+      orchestrator(
+        'line',
+        'isLive(job) ? job.user : null',
+        "isLive(job) && job.status !== 'recovering' ? job.user : null",
+      ),
+    ],
+  },
+  {
+    name: 'a paused queue goes on',
+    changes: [orchestrator('line', 'return pause === null && (', 'return (pause === null || true) && (')],
+  },
+  {
+    name: 'a job that comes up for its turn needs no approval',
+    changes: [
+      orchestrator(
+        'line',
+        "const isInLine = job.status === 'pending' && job.approval !== 'wanted';",
+        "const isInLine = job.status === 'pending';",
+      ),
+      orchestrator(
+        'job-lifecycle',
+        "job.approval === 'wanted' ? unapproved(job) : dispatchTo(job, attempt)",
+        'job.id === "" ? unapproved(job) : dispatchTo(job, attempt)',
+      ),
+    ],
+  },
+  {
+    name: 'a key is forgotten too soon',
+    changes: [orchestrator('submit', 'known.at < keyLastsMs', 'known.at < 5_000')],
+  },
+  {
+    name: 'who is not to wait is put in line',
+    changes: [orchestrator('submit', 'if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;', '')],
+  },
+  {
+    name: 'a job is deleted while it lives',
+    changes: [orchestrator('jobs', "if (!('endedAt' in job)) {", "if (job.status === 'dispatched') {")],
+  },
+  {
     name: 'an agent trains on what is given away',
     changes: [agent('job-slot', "if (current?.jobId === jobId) giveOrder(current, 'abandon', parts);", '')],
   },

@@ -2,6 +2,7 @@ import type { Random } from '../world/random.ts';
 import { createRandom } from '../world/random.ts';
 import type { Exit, Nature } from '../world/trainer.ts';
 import { drawFaults } from './draw-faults.ts';
+import { drawManners, drawQueueActs } from './draw-queue.ts';
 import type { Act, JobPlan, Plan, Play, RigPlan, Span } from './plan.ts';
 
 /** The plan of a seed. Each part has draws of its own, so that a change of one leaves the others as they were. */
@@ -21,7 +22,10 @@ export function drawPlan(seed: number): Plan {
     rate: drawRate(scale),
     rigs,
     jobs,
-    acts: drawActs(random.fork('acts'), span, rigs, jobs),
+    acts: [
+      ...drawActs(random.fork('acts'), span, rigs, jobs),
+      ...drawQueueActs(random.fork('queue'), span, jobs),
+    ].toSorted((a, b) => a.atMs - b.atMs),
     faults: drawFaults(random.fork('faults'), span, rigs, jobs),
   };
 }
@@ -72,6 +76,7 @@ function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {
         }),
       },
       stopsWithoutContact: own.chance(0.4),
+      manners: drawManners(own.fork('manners')),
       plays: [plays[0] ?? 'rejected', ...plays.slice(1)],
     };
   });
@@ -128,5 +133,5 @@ function drawActs(
   const others = random.chance(0.3)
     ? [{ kind: random.pick(['delete', 'unquarantine'] as const), rig: rig(), atMs: before() } satisfies Act]
     : [];
-  return [...cancels, ...releases, ...drains, ...rotations, ...others].toSorted((a, b) => a.atMs - b.atMs);
+  return [...cancels, ...releases, ...drains, ...rotations, ...others];
 }

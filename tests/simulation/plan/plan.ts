@@ -56,13 +56,38 @@ export interface JobPlan {
   readonly request: z.input<typeof SubmitRequest>;
   /** `on_lost_contact: stop`. */
   readonly stopsWithoutContact: boolean;
+  readonly manners: JobManners;
   /** For its first start, its second, ...; the last one from then on. */
   readonly plays: readonly [Play, ...Play[]];
 }
 
-/** What a person does. Rigs and jobs are named by their index. */
+/** How its owner submits it. */
+export interface JobManners {
+  readonly user: 'ada' | 'bob';
+  readonly needsApproval: boolean;
+  /** At once, or not at all. */
+  readonly isNow: boolean;
+  /** With a key: so its owner may ask again. */
+  readonly hasKey: boolean;
+}
+
+/** About a job, by its index. */
+export type JobAct =
+  | {
+      readonly kind: 'cancel' | 'release' | 'approve' | 'reject' | 'move to top' | 'retry' | 'remove';
+      readonly job: number;
+    }
+  | { readonly kind: 'priority'; readonly job: number; readonly priority: number };
+
+/** About the queue as a whole. */
+export type QueueAct =
+  | { readonly kind: 'pause' | 'resume' | 'clean up' }
+  | { readonly kind: 'limit'; readonly all: number | null; readonly perUser: number | null };
+
+/** What a person does. Rigs are named by their index, too. */
 export type Act = { readonly atMs: number } & (
-  | { readonly kind: 'cancel' | 'release'; readonly job: number }
+  | JobAct
+  | QueueAct
   | { readonly kind: 'drain'; readonly rig: number; readonly deadlineMs: number | null }
   | { readonly kind: 'undrain' | 'delete' | 'unquarantine'; readonly rig: number }
   | { readonly kind: 'rotate'; readonly rig: number; readonly mode: 'now' | 'after_job' }

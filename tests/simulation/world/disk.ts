@@ -11,7 +11,7 @@ import type {
 } from '../../../main/orchestrator/ports.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { testSeal } from '../../support/seal.ts';
-import type { WorkerId } from '../../../protocol/ids.ts';
+import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { WireRequest } from './wire.ts';
 
 export interface JobChange {
@@ -33,6 +33,7 @@ export interface Committed {
   readonly cause: WireRequest | null;
   readonly inserted: readonly Job[];
   readonly changes: readonly JobChange[];
+  readonly removed: readonly JobId[];
   readonly audits: readonly AuditFact[];
   readonly events: readonly StoredEvent[];
   readonly tokens: readonly TokenChange[];
@@ -193,6 +194,7 @@ export function openDisk(world: Clock, ears: DiskEars): Disk {
 function watch(tx: Tx, isCrashed: () => boolean) {
   const inserted: Job[] = [];
   const changes: JobChange[] = [];
+  const removed: JobId[] = [];
   const audits: AuditFact[] = [];
   const events: StoredEvent[] = [];
   const tokens: TokenChange[] = [];
@@ -219,6 +221,10 @@ function watch(tx: Tx, isCrashed: () => boolean) {
       if (isDone) changes.push({ was, next });
       return isDone;
     },
+    removeJob(id) {
+      removed.push(id);
+      tx.removeJob(id);
+    },
     appendAudit(fact) {
       audits.push(fact);
       tx.appendAudit(fact);
@@ -230,7 +236,7 @@ function watch(tx: Tx, isCrashed: () => boolean) {
     },
     afterCommit: effect => tx.afterCommit(() => isCrashed() || effect()),
   };
-  return { watched, inserted, changes, audits, events, tokens };
+  return { watched, inserted, changes, removed, audits, events, tokens };
 }
 
 function storageError(): Error {

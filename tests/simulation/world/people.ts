@@ -4,17 +4,20 @@ import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { Orchestrator } from '../../../main/orchestrator/index.ts';
 import type { Actor } from '../../../main/orchestrator/ports.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
-import type { Act, JobPlan, RigPlan } from '../plan/plan.ts';
+import type { Act, JobAct, JobManners, JobPlan, QueueAct, RigPlan } from '../plan/plan.ts';
 import type { Link } from './link.ts';
+import { createQueuePeople } from './queue-people.ts';
 import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
 import type { Rig } from './rig.ts';
-import type { WireAnswer } from './wire.ts';
+import type { WireAnswer, WireRequest } from './wire.ts';
 
 /** The people who own rigs and jobs: they ask over a network of their own, and ask again where asking twice is safe. */
 export interface People {
   submit(job: JobPlan): Promise<void>;
   carryOut(act: Act): Promise<void>;
+  /** Leaves nothing behind that would keep a job from its worker for ever. */
+  openQueue(): Promise<void>;
   /** A worker and its token; asked until it is answered. */
   hire(plan: RigPlan): Promise<{ readonly workerId: WorkerId; readonly token: string }>;
   /** Jobs whose submit was answered. */
@@ -28,13 +31,25 @@ interface PeopleParts {
   readonly rigOf: (index: number) => Rig | null;
 }
 
-const ada: Actor = { type: 'admin', id: 'ada', address: null };
+const personCalled = (name: JobManners['user']): Actor => ({ type: 'admin', id: name, address: null });
+const ada = personCalled('ada');
 const patienceMs = 10_000;
 /** After this many tries in vain they turn to something else. */
 const mostTries = 100;
 
-const requestOf = ({ request, stopsWithoutContact }: JobPlan): SubmitRequest =>
-  SubmitRequest.parse({ ...request, on_lost_contact: stopsWithoutContact ? 'stop' : 'continue' });
+const requestOf = ({ request, stopsWithoutContact, manners }: JobPlan): SubmitRequest =>
+  SubmitRequest.parse({
+    ...request,
+    on_lost_contact: stopsWithoutContact ? 'stop' : 'continue',
+    requires_approval: manners.needsApproval,
+    no_wait: manners.isNow,
+  });
+
+const submissionOf = ({ index }: JobPlan): string => `submit job ${index}`;
+
+/** The job that this call submits; null for every other call. */
+export const submittedIn = (request: WireRequest, jobs: readonly JobPlan[]): JobPlan | null =>
+  request.kind === 'person' ? (jobs.find(job => submissionOf(job) === request.what) ?? null) : null;
 
 type Ask = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
 
@@ -64,12 +79,12 @@ export function createPeople({ process, link, random, rigOf }: PeopleParts): Peo
     await later(random.int(1_000, 40_000));
     rig.giveToken(token);
   };
-  const onJob = async (act: Extract<Act, { kind: 'cancel' | 'release' }>): Promise<void> => {
+  const queue = createQueuePeople({ insist, ask, later }, ada);
+  const onJob = async (act: JobAct): Promise<void> => {
     const id = jobs.get(act.job);
-    if (id === undefined) return;
-    await insist(`${act.kind} ${id}`, orchestrator => orchestrator[act.kind](id, ada));
+    if (id !== undefined) await queue.onJob(act, id);
   };
-  const onRig = async (act: Exclude<Act, { kind: 'cancel' | 'release' }>): Promise<void> => {
+  const onRig = async (act: Exclude<Act, JobAct | QueueAct>): Promise<void> => {
     const rig = rigOf(act.rig);
     if (rig === null) return;
     const id = rig.workerId;
@@ -96,14 +111,17 @@ export function createPeople({ process, link, random, rigOf }: PeopleParts): Peo
 
   return {
     async submit(job) {
-      // Once only: who asks again without an answer may have two.
-      const answer = await ask(`submit job ${job.index}`, orchestrator =>
-        orchestrator.submit(requestOf(job), ada),
+      const { user, hasKey } = job.manners;
+      const key = { key: `job ${job.index}`, fingerprint: 'the same' };
+      // Without a key once only: who asks again without an answer may have two.
+      const answer = await (hasKey ? insist : ask)(submissionOf(job), orchestrator =>
+        orchestrator.submit(requestOf(job), personCalled(user), hasKey ? key : null),
       );
       const id = fieldOf(answer, 'jobId');
       if (id !== null) jobs.set(job.index, id as JobId);
     },
-    carryOut: act => ('job' in act ? onJob(act) : onRig(act)),
+    carryOut: act => ('job' in act ? onJob(act) : 'rig' in act ? onRig(act) : queue.onQueue(act)),
+    openQueue: () => queue.openQueue(),
     async hire(plan) {
       const wanted = NewWorker.parse({
         name: plan.name,

@@ -6,8 +6,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAuditBook } from '../../../main/audit/book.ts';
 import type { AuditRow } from '../../../main/orchestrator/ports.ts';
-import { JobEventType, WorkerEventType } from '../../../protocol/events.ts';
+import { JobEventType, QueueEventType, WorkerEventType } from '../../../protocol/events.ts';
+import { JobId } from '../../../protocol/ids.ts';
+import { finalStatuses } from '../../../protocol/job.ts';
 import { createFleet } from '../../support/fleet.ts';
+import { brokenQueueRules } from '../../support/queue-rules.ts';
 import { testSeal } from '../../support/seal.ts';
 import { expectOnlyDiskErrors, play, type Script, scripts, seldom, type World } from './audit-scripts.ts';
 import { everyJob } from '../../support/every-job.ts';
@@ -36,6 +39,9 @@ interface Replayed {
   readonly workerId: unknown;
 }
 
+const dayMs = 86_400_000;
+const isFinal = (status: string): boolean => finalStatuses.some(word => word === status);
+
 const detailsOf = (row: AuditRow): Readonly<Record<string, unknown>> =>
   JSON.parse(row.details) as Readonly<Record<string, unknown>>;
 
@@ -52,13 +58,30 @@ const pendingWords: ReadonlySet<string> = new Set([
 /** The jobs as the names of the rows alone tell of them; each row must go on from where the one before it ended. */
 function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
   const jobs = new Map<string, Replayed>();
+  const endedAt = new Map<string, number>();
+  const forget = (id: string): void => {
+    jobs.delete(id);
+    endedAt.delete(id);
+  };
   for (const row of rows) {
+    if (row.type === 'queue.cleaned') {
+      const { days, deleted } = detailsOf(row);
+      const old = [...endedAt].filter(([, at]) => at < row.at - Number(days) * dayMs);
+      expect(deleted).toBe(old.length);
+      for (const [id] of old) forget(id);
+    }
     if (row.target_type !== 'job' || row.type === 'job.report_refused' || row.type === 'job.late_result')
       continue;
     const { from, to, attempt, worker_id } = detailsOf(row);
     const word = row.type.slice('job.'.length);
     const status = pendingWords.has(word) ? 'pending' : word;
     const before = jobs.get(row.target_id);
+    if (word === 'deleted') {
+      expect(before?.status).toSatisfy(isFinal);
+      forget(row.target_id);
+      continue;
+    }
+    if (isFinal(status)) endedAt.set(row.target_id, row.at);
     if (word === 'submitted') expect(before).toBeUndefined();
     else expect([from, to]).toEqual([before?.status, status]);
     jobs.set(row.target_id, { status, attempt: Number(attempt), workerId: worker_id });
@@ -95,6 +118,17 @@ function expectWorkersAsReplayed({ fleet }: World): void {
   }
 }
 
+/** How the queue is run, as the rows about it say. */
+function expectQueueAsReplayed({ fleet }: World): void {
+  const rows = fleet.audit().filter(row => row.target_type === 'queue');
+  const turned = rows.findLast(({ type }) => type === 'queue.paused' || type === 'queue.resumed');
+  const limited = rows.findLast(({ type }) => type === 'queue.limits_changed');
+  const { paused, ...queue } = fleet.orchestrator.queue();
+  expect(paused !== null).toBe(turned?.type === 'queue.paused');
+  const limits = limited ? detailsOf(limited) : { max_concurrent: null, user_max_concurrent: null };
+  expect(queue).toMatchObject(limits);
+}
+
 async function expectWholeTrail(world: World): Promise<void> {
   const { fleet } = world;
   expect(writtenIn(world)).toEqual(toldBy(world));
@@ -102,6 +136,10 @@ async function expectWholeTrail(world: World): Promise<void> {
   expect(verdict).toEqual({ valid: true, checked: fleet.audit().length, first_bad: null });
   expectJobsAsReplayed(world);
   expectWorkersAsReplayed(world);
+  expectQueueAsReplayed(world);
+  const neededApproval = (id: string): boolean =>
+    (fleet.store.job(JobId.parse(id))?.approval ?? null) !== null;
+  expect(brokenQueueRules(fleet.audit(), neededApproval)).toEqual([]);
   expect(JSON.stringify(fleet.audit())).not.toContain('wt_');
 }
 
@@ -124,6 +162,7 @@ test('the trail has a row for each thing that was told, verifies, and tells how 
     { numRuns: 120, examples: seldom.map(script => [script]) },
   );
   // Else the scripts would be too tame to say anything.
-  const all = [...JobEventType.options, ...WorkerEventType.options, 'job.report_refused'];
+  const types = [...JobEventType.options, ...WorkerEventType.options, ...QueueEventType.options];
+  const all = [...types, 'job.report_refused'];
   expect(all.filter(type => !reached.has(type))).toEqual(['job.progress']);
 }, 60_000);

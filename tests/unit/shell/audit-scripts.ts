@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { AttemptId, type JobId } from '../../../protocol/ids.ts';
-import { ada, type Fleet } from '../../support/fleet.ts';
+import { ada, bob, type Fleet } from '../../support/fleet.ts';
 import type { FleetWorker } from '../../support/fleet-worker.ts';
 
 export interface World {
@@ -55,10 +55,15 @@ const reports = (
   });
 
 const submits =
-  (job: Parameters<Fleet['submit']>[0]): Does =>
+  (...job: Parameters<Fleet['submit']>): Does =>
   async ({ fleet, jobs }) => {
-    jobs.push((await fleet.submit(job)).jobId);
+    jobs.push((await fleet.submit(...job)).jobId);
   };
+
+const queue =
+  (act: (orchestrator: Fleet['orchestrator']) => Promise<unknown>): Does =>
+  ({ fleet }) =>
+    act(fleet.orchestrator);
 
 const adds =
   (type: 'persistent' | 'ephemeral', protocol: 1 | 2): Does =>
@@ -94,6 +99,21 @@ const failToStart = toWorker(async (worker, { fleet, jobs }) => {
   }
 });
 const cancel = toJob((job, { fleet }) => fleet.cancel(job));
+const retry = toJob(async (job, { fleet, jobs }) => {
+  const again = await fleet.orchestrator.retry(job, ada);
+  if (again.ok && again.value.status !== 'rejected') jobs.push(again.value.jobId);
+});
+const submitAgain: Does = async ({ fleet, jobs }, { job }) => {
+  const key = { key: `key-${job % 3}`, fingerprint: `f-${job % 4}` };
+  const answer = await fleet.trySubmit({}, job % 2 === 0 ? ada : bob, key);
+  if (answer.ok && answer.value.status !== 'rejected') jobs.push(answer.value.jobId);
+};
+const endAll: Does = async ({ fleet, jobs }) => {
+  for (const job of jobs) await fleet.cancel(job);
+};
+const pauseQueue = queue(orchestrator => orchestrator.pauseQueue('mains', bob));
+const submitBlocked = submits({ requires_approval: true });
+const approve = toJob((job, { fleet }) => fleet.orchestrator.approve(job, bob));
 const isRunning = reports('running');
 
 const acts = {
@@ -129,9 +149,31 @@ const acts = {
   }),
   submit,
   submitShort: submits({ timeout_s: 2, retry_on: ['timeout'] }),
+  submitOther: submits({ max_retries: 1 }, bob),
+  submitBlocked,
+  submitOrLeave: submits({ no_wait: true }),
+  submitAgain,
   run,
   failToStart,
   cancel,
+  approve,
+  reject: toJob((job, { fleet }) => fleet.orchestrator.reject(job, 'too dear', bob)),
+  setPriority: toJob((job, { fleet }) => fleet.orchestrator.setPriority(job, 20, bob)),
+  moveToTop: toJob((job, { fleet }) => fleet.orchestrator.moveToTop(job, bob)),
+  retry,
+  deleteJob: toJob((job, { fleet }) => fleet.orchestrator.removeJob(job, bob)),
+  cleanUp: queue(orchestrator => orchestrator.cleanUp(0, bob)),
+  pauseQueue,
+  resumeQueue: queue(orchestrator => orchestrator.resumeQueue(bob)),
+  limitOne: queue(orchestrator => orchestrator.limitQueue({ max_concurrent: 1 }, bob)),
+  limitUsers: queue(orchestrator => orchestrator.limitQueue({ user_max_concurrent: 1 }, bob)),
+  limitNone: queue(orchestrator =>
+    orchestrator.limitQueue({ max_concurrent: null, user_max_concurrent: null }, bob),
+  ),
+  processQueue: queue(orchestrator => orchestrator.processQueue()),
+  rename: toWorker((worker, { fleet }, { job }) =>
+    fleet.orchestrator.updateWorker(worker.id, { name: `rig ${job}`, labels: { team: `t${job}` } }, bob),
+  ),
   release: toJob((job, { fleet }) => fleet.release(job)),
   drain: toWorker((worker, { fleet }) => fleet.drain(worker, { reason: 'dust' })),
   drainSoon: toWorker((worker, { fleet }) => fleet.drain(worker, { deadlineMs: 1_000 })),
@@ -140,7 +182,9 @@ const acts = {
   rotate: toWorker((worker, { fleet }) => fleet.orchestrator.rotateToken(worker.id, 'now', ada)),
   rotateLater: toWorker((worker, { fleet }) => fleet.orchestrator.rotateToken(worker.id, 'after_job', ada)),
   remove: toWorker((worker, { fleet }) => fleet.orchestrator.deleteWorker(worker.id, ada)),
+  endAll,
   second: ({ fleet }) => fleet.clock.advance(1_000),
+  hour: ({ fleet }) => fleet.clock.advance(hourMs),
   silence: ({ fleet }) => fleet.clock.advance(6_500),
   takeover: ({ fleet }) => fleet.clock.advance(8_500),
   pause: ({ fleet }) => fleet.clock.pause(10_000),
@@ -150,6 +194,9 @@ const acts = {
   crash: ({ fleet }) => fleet.restart({ crash: true }),
   crashInSubmit: cutOff(submit),
   crashInCancel: cutOff(cancel),
+  crashInPause: cutOff(pauseQueue),
+  crashInApproval: cutOff(approve),
+  crashInRetry: cutOff(retry),
   crashInReport: cutOff(isRunning),
   full: ({ fleet }) => fleet.setDiskFull(true),
   room: ({ fleet }) => fleet.setDiskFull(false),
@@ -158,11 +205,23 @@ const acts = {
 type Act = keyof typeof acts;
 
 /** What a script does often, so that it gets anywhere. */
-const often: readonly Act[] = ['add', 'submit', 'run', 'running', 'completed', 'room', 'beatHolding'];
+const often: readonly Act[] = [
+  'add',
+  'submit',
+  'run',
+  'running',
+  'completed',
+  'room',
+  'resumeQueue',
+  'limitNone',
+  'beatHolding',
+];
+/** An hour is long: it takes hundreds of looks of the health loop. */
+const anyAct = (Object.keys(acts) as Act[]).filter(act => act !== 'hour');
 
 const anyStep: fc.Arbitrary<Step> = fc.record({
   act: fc.oneof(
-    { weight: 3, arbitrary: fc.constantFrom(...(Object.keys(acts) as Act[])) },
+    { weight: 3, arbitrary: fc.constantFrom(...anyAct) },
     { weight: 1, arbitrary: fc.constantFrom(...often) },
   ),
   worker: fc.nat(3),
@@ -182,10 +241,13 @@ export const seldom: readonly Script[] = [
   script(['add', 0], ['failToStart', 0], ['unquarantine', 0], ['drain', 0], ['undrain', 0]),
   script(['add', 0], ['goodbye', 0], ['remove', 0]),
   script(['add', 0], ['run', 0], ['takeover', 0], ['add', 1], ['completed', 0]),
+  script(['submitBlocked', 0], ['submitBlocked', 0], ['setPriority', 0], ['approve', 0], ['rename', 0]),
+  script(['pauseQueue', 0], ['submit', 0], ['submit', 0], ['moveToTop', 0], ['hour', 0], ['resumeQueue', 0]),
+  script(['submit', 0], ['submit', 0], ['endAll', 0], ['deleteJob', 0], ['second', 0], ['cleanUp', 0]),
 ];
 
 /** What a call may end with that is allowed to fail: a refusal, or a disk that is full. */
-const allowed = /^(refused: |database or disk is full$|the worker has had no )/;
+const allowed = /^(refused: |the job was rejected: |database or disk is full$|the worker has had no )/;
 
 export async function play(world: World, step: Step): Promise<void> {
   try {

@@ -4,7 +4,9 @@ import { expect, test } from 'vitest';
 import type { JobDetail } from '../../../protocol/job.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { compileMatcher } from '../../../main/orchestrator/matching.ts';
-import { createFleet, type Fleet } from '../../support/fleet.ts';
+import { JobId } from '../../../protocol/ids.ts';
+import { ada, bob, createFleet, type Fleet } from '../../support/fleet.ts';
+import { brokenQueueRules } from '../../support/queue-rules.ts';
 import { makeNeeds, makeOffering } from '../orchestrator/builders.ts';
 import type { FleetWorker } from '../../support/fleet-worker.ts';
 
@@ -12,6 +14,8 @@ interface Scene {
   readonly fleet: Fleet;
   readonly rigs: FleetWorker[];
   readonly jobs: JobDetail['id'][];
+  /** Those whose turn somebody has changed. */
+  readonly moved: Set<JobDetail['id']>;
 }
 
 type Act = (scene: Scene) => Promise<unknown>;
@@ -21,12 +25,35 @@ const submit = fc
     gpu_count: fc.integer({ min: 0, max: 3 }),
     priority: fc.constantFrom(0, 10, 40),
     worker_labels: fc.constantFrom<Readonly<Record<string, string>>>({}, { kind: 'a*' }, { kind: 'h100' }),
+    requires_approval: fc.nat({ max: 5 }).map(n => n === 0),
+    user: fc.constantFrom(ada, ada, bob),
   })
   .map(
-    (job): Act =>
+    ({ user, ...job }): Act =>
       async ({ fleet, jobs }) =>
-        void jobs.push((await fleet.submit(job)).jobId),
+        void jobs.push((await fleet.submit(job, user)).jobId),
   );
+
+const onQueue = (act: (orchestrator: Fleet['orchestrator']) => Promise<unknown>): fc.Arbitrary<Act> =>
+  fc.constant<Act>(async ({ fleet }) => {
+    await act(fleet.orchestrator);
+    await fleet.clock.settle();
+  });
+
+const onJob = (act: (id: JobDetail['id'], scene: Scene) => Promise<unknown>): fc.Arbitrary<Act> =>
+  fc.nat(20).map(
+    (n): Act =>
+      async scene => {
+        const id = scene.jobs[n % Math.max(1, scene.jobs.length)];
+        if (id !== undefined) await act(id, scene);
+        await scene.fleet.clock.settle();
+      },
+  );
+
+const anyLimit = fc.constantFrom(undefined, null, 0, 1, 3);
+const limit = fc
+  .record({ max_concurrent: anyLimit, user_max_concurrent: anyLimit })
+  .chain(limits => onQueue(orchestrator => orchestrator.limitQueue(limits, ada)));
 
 const join = fc
   .record({
@@ -67,12 +94,22 @@ const acts = fc.array(
     onRig(rig => rig.disconnect()),
     onRig((rig, fleet) => fleet.drain(rig)),
     onRig((rig, fleet) => fleet.undrain(rig)),
-    fc.nat(20).map(
-      (n): Act =>
-        async ({ fleet, jobs }) => {
-          const job = jobs[n % Math.max(1, jobs.length)];
-          if (job !== undefined) await fleet.cancel(job);
-        },
+    onJob((id, { fleet }) => fleet.cancel(id)),
+    { weight: 2, arbitrary: onJob((id, { fleet }) => fleet.orchestrator.approve(id, ada)) },
+    onJob((id, { fleet }) => fleet.orchestrator.reject(id, null, ada)),
+    onJob(async (id, { fleet, moved }) => {
+      moved.add(id);
+      await fleet.orchestrator.setPriority(id, 20, ada);
+    }),
+    onJob(async (id, { fleet, moved }) => {
+      moved.add(id);
+      await fleet.orchestrator.moveToTop(id, ada);
+    }),
+    onQueue(orchestrator => orchestrator.pauseQueue(null, ada)),
+    { weight: 2, arbitrary: onQueue(orchestrator => orchestrator.resumeQueue(ada)) },
+    { weight: 2, arbitrary: limit },
+    onQueue(orchestrator =>
+      orchestrator.limitQueue({ max_concurrent: null, user_max_concurrent: null }, ada),
     ),
     fc.constantFrom(1, 20, 50, 170, 700).map(
       (seconds): Act =>
@@ -81,19 +118,34 @@ const acts = fc.array(
     ),
     fc.constant<Act>(({ fleet }) => fleet.restart({ crash: true })),
   ),
-  { maxLength: 40 },
+  { maxLength: 40, size: 'max' },
 );
 
 const matchOf = (job: JobDetail) =>
   compileMatcher(makeNeeds({ target: job.target, gpuCount: job.gpu_count, labels: job.worker_labels }));
 const offeringOf = ({ gpu_count: gpuCount, labels }: WorkerView) => makeOffering({ gpuCount, labels });
-const shapeOf = (job: JobDetail): string => JSON.stringify([job.gpu_count, job.worker_labels, job.priority]);
+const shapeOf = (job: JobDetail): string =>
+  JSON.stringify([job.gpu_count, job.worker_labels, job.priority, job.user]);
 
-function check({ fleet, jobs }: Scene): void {
+/** What keeps a job from an idle worker, as long as people will have it so. */
+function isHeld({ fleet }: Scene, { user, approval }: JobDetail): boolean {
+  const { paused, max_concurrent: most, user_max_concurrent: mostOfUser } = fleet.orchestrator.queue();
+  const live = fleet.store.liveJobs();
+  const ofUser = live.filter(job => job.user === user);
+  return (
+    paused !== null ||
+    approval === 'wanted' ||
+    (most !== null && live.length >= most) ||
+    (mostOfUser !== null && ofUser.length >= mostOfUser)
+  );
+}
+
+function check(scene: Scene): void {
+  const { fleet, jobs, moved } = scene;
   const all = jobs.map(id => fleet.job(id));
   // One that waits for its next attempt says until when.
   const ready = all.filter(
-    ({ status, reason }) => status === 'pending' && reason?.startsWith('Waits until') !== true,
+    job => job.status === 'pending' && job.reason?.startsWith('Waits until') !== true && !isHeld(scene, job),
   );
   const workers = fleet.orchestrator.listWorkers(undefined);
   const idle = workers.filter(({ status, quarantine }) => status === 'idle' && quarantine === null);
@@ -105,7 +157,7 @@ function check({ fleet, jobs }: Scene): void {
   const holders = live.map(({ worker_id: id }) => id);
   expect(new Set(holders).size).toBe(holders.length);
   for (const [, kind] of Map.groupBy(
-    all.filter(({ attempt }) => attempt <= 1),
+    all.filter(({ id, attempt, approval }) => attempt <= 1 && approval === null && !moved.has(id)),
     shapeOf,
   )) {
     const firstWaiting = kind.findIndex(job => job.status === 'pending' && job.attempt === 0);
@@ -118,16 +170,19 @@ test('nobody waits for an idle worker, and nobody is overtaken', { timeout: 60_0
   await fc.assert(
     fc.asyncProperty(acts, async script => {
       const fleet = await createFleet();
-      const scene = { fleet, rigs: [], jobs: [] };
+      const scene: Scene = { fleet, rigs: [], jobs: [], moved: new Set() };
       try {
         for (const perform of script) {
           await perform(scene);
           check(scene);
         }
+        const neededApproval = (id: string): boolean =>
+          (fleet.store.job(JobId.parse(id))?.approval ?? null) !== null;
+        expect(brokenQueueRules(fleet.audit(), neededApproval)).toEqual([]);
       } finally {
         await fleet.close();
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 100 },
   );
 });

@@ -1,14 +1,19 @@
 /** What people and workers can ask of a fleet, legal or not, as commands of fast-check. */
 import fc from 'fast-check';
 import type { JobId } from '../../../protocol/ids.ts';
-import { finalStatuses } from '../../../protocol/job.ts';
+import { finalStatuses, type JobDetail } from '../../../protocol/job.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
-import { ada, type Fleet, hashOf } from '../../support/fleet.ts';
+import { ada, bob, type Fleet, hashOf } from '../../support/fleet.ts';
 import type { FleetStream, FleetWorker } from '../../support/fleet-worker.ts';
 
 /** What is known of the fleet without asking it. */
 export interface FleetModel {
   jobs: number;
+  isPaused: boolean;
+  readonly limits: { max_concurrent: number | null; user_max_concurrent: number | null };
+  /** Submissions by their keys, as they were answered first. */
+  readonly keyed: Map<string, { readonly job: JobId; readonly fingerprint: string }>;
+  readonly deletedJobs: Set<JobId>;
   readonly draining: Set<number>;
   readonly deleted: Set<number>;
   /** Tokens that nobody may come in with. */
@@ -77,13 +82,144 @@ const submits = fc
     max_retries: fc.nat({ max: 3 }),
     priority: fc.constantFrom(0, 10, 40),
     timeout_s: fc.constantFrom(undefined, 60),
+    // Seldom: who waits for approval does little else.
+    requires_approval: fc.nat({ max: 5 }).map(n => n === 0),
+    user: fc.constantFrom(ada, bob),
   })
-  .map(wish =>
+  .map(({ user, ...wish }) =>
     command(`submit ${JSON.stringify(wish)}`, async (model, real) => {
-      real.jobs.push((await real.fleet.submit(wish)).jobId);
-      model.jobs += 1;
+      const { jobId, status } = await real.fleet.submit(wish, user);
+      expectThat((status === 'blocked') === wish.requires_approval, `${jobId} is ${status}`);
+      enter(model, real, jobId);
     }),
   );
+
+function enter(model: FleetModel, { jobs }: RealFleet, id: JobId): void {
+  jobs.push(id);
+  model.jobs += 1;
+}
+
+/** Taken at once, or as if it had never been asked for. */
+const unqueued = fc.constantFrom(ada, bob).map(user =>
+  command('submit or leave it', async (model, real) => {
+    const { fleet } = real;
+    const before = fleet.events.length;
+    const waiting = fleet.store.pendingJobs().length;
+    const answer = await fleet.trySubmit({ no_wait: true }, user);
+    if (!answer.ok) throw new Error(answer.refusal.detail);
+    if (answer.value.status === 'rejected') {
+      expectThat(fleet.events.length === before, 'a job that was rejected is told of');
+      expectThat(fleet.store.pendingJobs().length === waiting, 'a job that was rejected waits');
+      return;
+    }
+    expectThat(answer.value.status === 'running', 'a job that was not to wait has to');
+    enter(model, real, answer.value.jobId);
+  }),
+);
+
+const keyed = fc
+  .record({ key: fc.constantFrom('k1', 'k2'), fingerprint: fc.constantFrom('f1', 'f1', 'f2') })
+  .map(({ key, fingerprint }) =>
+    command(`submit ${fingerprint} as ${key}`, async (model, real) => {
+      const known = model.keyed.get(key);
+      const answer = await real.fleet.trySubmit({}, ada, { key, fingerprint });
+      const code = answer.ok ? null : answer.refusal.code;
+      if (known === undefined) {
+        if (!answer.ok || answer.value.status === 'rejected') throw new Error(`${key} is refused: ${code}`);
+        model.keyed.set(key, { job: answer.value.jobId, fingerprint });
+        enter(model, real, answer.value.jobId);
+      } else if (known.fingerprint !== fingerprint) {
+        expectThat(code === 'idempotency_key_reused', `${key} means two things: ${code}`);
+      } else if (model.deletedJobs.has(known.job)) {
+        expectThat(code === 'job_not_found', `${key} stands for a job that is gone: ${code}`);
+      } else {
+        const isSame = answer.ok && answer.value.status !== 'rejected' && answer.value.jobId === known.job;
+        expectThat(isSame, `${key} is another job when it comes again`);
+      }
+    }),
+  );
+
+/** A person's word about one job: whether it may be said, by how the job was before. */
+const aboutJob = <T>(
+  name: string,
+  call: (id: JobId, fleet: Fleet) => Promise<Outcome<T>>,
+  mayBe: (before: JobDetail) => boolean,
+  then: (id: JobId, model: FleetModel, real: RealFleet, answer: T) => void = () => {},
+): fc.Arbitrary<Command> =>
+  job.map(index =>
+    command(`${name} job ${index}`, async (model, real) => {
+      const id = jobAt(real, index);
+      if (id === null) return;
+      const before = real.fleet.job(id);
+      const answer = await call(id, real.fleet);
+      const said = answer.ok ? 'is not refused' : answer.refusal.code;
+      expectThat(answer.ok === mayBe(before), `${name} of ${id}, which is ${before.status}, ${said}`);
+      if (answer.ok) then(id, model, real, answer.value);
+    }),
+  );
+
+const isPending = ({ status }: JobDetail): boolean => status === 'pending';
+const isBlocked = (view: JobDetail): boolean => isPending(view) && view.approval === 'wanted';
+const hasEnded = ({ status }: JobDetail): boolean => finalStatuses.some(word => word === status);
+
+const approvals = aboutJob('approval', (id, { orchestrator }) => orchestrator.approve(id, bob), isBlocked);
+const rejections = aboutJob(
+  'rejection',
+  (id, { orchestrator }) => orchestrator.reject(id, 'too dear', bob),
+  isBlocked,
+  (id, _model, { fleet }) => expectThat(fleet.job(id).cause === 'rejected', `${id} says not why it failed`),
+);
+const priorityChanges = aboutJob(
+  'priority',
+  (id, { orchestrator }) => orchestrator.setPriority(id, 30, bob),
+  isPending,
+);
+const movesToTop = aboutJob(
+  'move to the top',
+  (id, { orchestrator }) => orchestrator.moveToTop(id, bob),
+  isPending,
+  (id, _model, { fleet }) => {
+    const { status, approval, position } = fleet.job(id);
+    const isFirst = status !== 'pending' || approval === 'wanted' || position === 1;
+    expectThat(isFirst, `${id} was moved to the top, and is number ${position}`);
+  },
+);
+const retries = aboutJob(
+  'retry',
+  (id, { orchestrator }) => orchestrator.retry(id, bob),
+  hasEnded,
+  (id, model, real, again) => {
+    if (again.status === 'rejected') throw new Error(`the retry of ${id} was rejected`);
+    expectThat(real.fleet.job(again.jobId).retry_of === id, `${again.jobId} does not say what it retries`);
+    enter(model, real, again.jobId);
+  },
+);
+const jobDeletions = aboutJob(
+  'deletion',
+  (id, { orchestrator }) => orchestrator.removeJob(id, bob),
+  hasEnded,
+  (id, model, { jobs }) => {
+    jobs.splice(jobs.indexOf(id), 1);
+    model.jobs -= 1;
+    model.deletedJobs.add(id);
+  },
+);
+
+const pauses = fc.boolean().map(isPause =>
+  command(isPause ? 'pause' : 'resume', async (model, { fleet: { orchestrator } }) => {
+    await (isPause ? orchestrator.pauseQueue('mains', bob) : orchestrator.resumeQueue(bob));
+    model.isPaused = isPause;
+  }),
+);
+
+const anyLimit = fc.constantFrom(undefined, null, null, 0, 1, 2);
+const limits = fc.record({ max_concurrent: anyLimit, user_max_concurrent: anyLimit }).map(wish =>
+  command(`limits ${JSON.stringify(wish)}`, async (model, { fleet: { orchestrator } }) => {
+    await orchestrator.limitQueue(wish, bob);
+    if (wish.max_concurrent !== undefined) model.limits.max_concurrent = wish.max_concurrent;
+    if (wish.user_max_concurrent !== undefined) model.limits.user_max_concurrent = wish.user_max_concurrent;
+  }),
+);
 
 const isEnded = ({ fleet }: RealFleet, id: JobId): boolean =>
   finalStatuses.some(status => status === fleet.job(id).status);
@@ -296,6 +432,16 @@ const weighed: readonly (readonly [fc.Arbitrary<Command>, number])[] = [
   [registrations, 2],
   [beats, 3],
   [restarts, 1],
+  [unqueued, 1],
+  [keyed, 2],
+  [approvals, 2],
+  [rejections, 1],
+  [priorityChanges, 1],
+  [movesToTop, 1],
+  [retries, 1],
+  [jobDeletions, 1],
+  [pauses, 2],
+  [limits, 2],
   [cancels, 1],
   [releases, 1],
   [drains, 1],

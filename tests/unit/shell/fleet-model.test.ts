@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createAuditBook } from '../../../main/audit/book.ts';
 import { finalStatuses, type JobStatus } from '../../../protocol/job.ts';
-import type { JobId } from '../../../protocol/ids.ts';
-import { createFleet } from '../../support/fleet.ts';
+import { JobId } from '../../../protocol/ids.ts';
+import { ada, createFleet } from '../../support/fleet.ts';
+import { createQueueRules } from '../../support/queue-rules.ts';
 import { testSeal } from '../../support/seal.ts';
 import { type FleetModel, fleetCommands, isKnown, type RealFleet } from './fleet-commands.ts';
 
@@ -27,7 +28,17 @@ async function setUp(): Promise<{ readonly model: FleetModel; readonly real: Rea
     look: watch(() => real),
   };
   return {
-    model: { jobs: 0, draining: new Set(), deleted: new Set(), deadTokens: [], isDiskFull: false },
+    model: {
+      jobs: 0,
+      isPaused: false,
+      limits: { max_concurrent: null, user_max_concurrent: null },
+      keyed: new Map(),
+      deletedJobs: new Set(),
+      draining: new Set(),
+      deleted: new Set(),
+      deadTokens: [],
+      isDiskFull: false,
+    },
     real,
   };
 }
@@ -38,8 +49,21 @@ function watch(real: () => RealFleet): RealFleet['look'] {
   let offersSeen: readonly number[] = [];
   let shutdownsSeen: readonly number[] = [];
   let drainedBefore: ReadonlySet<number> = new Set();
+  let rowsSeen = 0;
+  const rules = createQueueRules(id => {
+    const job = real().fleet.store.job(JobId.parse(id));
+    return (job?.approval ?? null) !== null;
+  });
   return model => {
     const { fleet, workers, jobs } = real();
+    const rows = fleet.store.audit.after(rowsSeen, 10_000);
+    rowsSeen += rows.length;
+    expect(rows.flatMap(row => rules.take(row))).toEqual([]);
+    const { paused, max_concurrent, user_max_concurrent } = fleet.orchestrator.queue();
+    expect(paused !== null).toBe(model.isPaused);
+    expect({ max_concurrent, user_max_concurrent }).toEqual(model.limits);
+    for (const id of model.deletedJobs) expect(fleet.store.job(id)).toBe(null);
+    expectPlaces(real());
     for (const id of jobs) {
       lookAt(real(), id);
       const { status } = fleet.job(id);
@@ -70,6 +94,21 @@ function watch(real: () => RealFleet): RealFleet['look'] {
   };
 }
 
+/** Who waits in line has a place, 1 to the last, each once; who waits for a person has none. */
+function expectPlaces({ fleet, jobs }: RealFleet): void {
+  const waiting = jobs.map(id => fleet.job(id)).filter(({ status }) => status === 'pending');
+  const [blocked, inLine] = [true, false].map(is =>
+    waiting.filter(({ approval }) => (approval === 'wanted') === is),
+  );
+  expect(blocked?.map(({ position }) => position)).toEqual(blocked?.map(() => null));
+  const places = inLine?.map(({ position }) => position ?? 0).toSorted((a, b) => a - b);
+  expect(places).toEqual(inLine?.map((_, index) => index + 1));
+  expect(fleet.orchestrator.queue()).toMatchObject({
+    total_pending: waiting.length,
+    total_blocked: blocked?.length,
+  });
+}
+
 function lookAt({ fleet }: RealFleet, id: JobId): void {
   const attempts = fleet.store.attempts(id);
   const stored = fleet.store.job(id);
@@ -92,6 +131,9 @@ async function expectAllEnd({
 }: Awaited<ReturnType<typeof setUp>>): Promise<void> {
   model.isDiskFull = false;
   await fleet.setDiskFull(false);
+  await fleet.orchestrator.resumeQueue(ada);
+  await fleet.orchestrator.limitQueue({ max_concurrent: null, user_max_concurrent: null }, ada);
+  for (const id of jobs) if (fleet.job(id).approval === 'wanted') await fleet.orchestrator.approve(id, ada);
   const fresh = await fleet.addIdleWorker();
   const areEnded = (): boolean => jobs.every(id => isFinal(fleet.job(id).status));
   for (let round = 0; round < mostRounds && !areEnded(); round += 1) {

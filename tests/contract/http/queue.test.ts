@@ -1,0 +1,214 @@
+/** The calls of the queue as a client sees them: what they take, what they refuse, and with which code. */
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+const Reply = z.looseObject({
+  code: z.string().optional(),
+  detail: z.string().optional(),
+  job_id: z.string().nullish(),
+  success: z.boolean().optional(),
+});
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly to?: TestServer;
+}
+
+async function send(path: string, { method = 'POST', headers = {}, body, to = server }: Sent = {}) {
+  const response = await fetch(to.url + path, {
+    method,
+    headers: {
+      authorization: `Bearer ${to.adminToken}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { ...Reply.parse(await response.json()), status: response.status };
+}
+
+const submit = (body: object = {}, headers: Readonly<Record<string, string>> = {}) =>
+  send('/api/queue/submit', { headers, body: { config: {}, ...body } });
+
+const events = async (): Promise<number> => (await list({ limit: 1 })).as_of_seq;
+const list = async (query: object) => valueOf(await server.admin.call(queueApi.list, { query }));
+
+describe('bad input gets a code, a field, and changes nothing', () => {
+  test.each<readonly [what: string, path: string, sent: Sent, says: RegExp]>([
+    ['a negative limit', '/api/queue/concurrency', { body: { max_concurrent: -1 } }, /max_concurrent/],
+    ['half a job', '/api/queue/concurrency', { body: { max_concurrent: 1.5 } }, /max_concurrent/],
+    [
+      'a limit in words',
+      '/api/queue/concurrency',
+      { body: { user_max_concurrent: '3' } },
+      /user_max_concurrent/,
+    ],
+    ['a limit of nothing known', '/api/queue/concurrency', { body: { max: 3 } }, /max/],
+    ['an endless limit', '/api/queue/concurrency', { body: { max_concurrent: 1e9 } }, /max_concurrent/],
+    ['a note of many lines', '/api/queue/pause', { body: { note: 'a\nb' } }, /note/],
+    ['a note of 501 characters', '/api/queue/pause', { body: { note: 'x'.repeat(501) } }, /note/],
+    ['a note that is a number', '/api/queue/pause', { body: { note: 3 } }, /note/],
+    ['a pause with more than a note', '/api/queue/pause', { body: { note: 'a', until: 1 } }, /until/],
+    ['no days', '/api/queue/cleanup?days=', {}, /days/],
+    ['blank days', '/api/queue/cleanup?days=%20', {}, /days/],
+    ['negative days', '/api/queue/cleanup?days=-1', {}, /days/],
+    ['days in words', '/api/queue/cleanup?days=all', {}, /days/],
+    ['endless days', '/api/queue/cleanup?days=Infinity', {}, /days/],
+    ['no priority', '/api/queue/j_1/priority', { body: {} }, /priority/],
+    ['a priority of 51', '/api/queue/j_1/priority', { body: { priority: 51 } }, /priority/],
+    ['an unknown priority', '/api/queue/j_1/priority', { body: { priority: 'asap' } }, /priority/],
+    ['more than a priority', '/api/queue/j_1/priority', { body: { priority: 1, top: true } }, /top/],
+    ['a reason of many lines', '/api/queue/j_1/reject?reason=a%0Ab', {}, /reason/],
+    ['a reason of 501 characters', `/api/queue/j_1/reject?reason=${'x'.repeat(501)}`, {}, /reason/],
+    ['an unknown status', '/api/queue?status=done', { method: 'GET' }, /status/],
+    ['one unknown status of two', '/api/queue?status=running,done', { method: 'GET' }, /status/],
+    ['no status', '/api/queue?status=', { method: 'GET' }, /status/],
+    ['a cursor in words', '/api/queue?cursor=next', { method: 'GET' }, /cursor/],
+    ['a negative cursor', '/api/queue?cursor=-1', { method: 'GET' }, /cursor/],
+    ['pages of 501', '/api/queue?limit=501', { method: 'GET' }, /limit/],
+    ['pages of 0', '/api/queue?limit=0', { method: 'GET' }, /limit/],
+    ['a strange "blocked"', '/api/queue?blocked=perhaps', { method: 'GET' }, /blocked/],
+    ['a text of 201 characters', `/api/queue?q=${'x'.repeat(201)}`, { method: 'GET' }, /q/],
+    ['a worker with a path in it', '/api/queue?worker_id=..%2f', { method: 'GET' }, /worker_id/],
+  ])('%s', async (_what, path, sent, says) => {
+    const before = await events();
+    const { status, code, detail } = await send(path, sent);
+    expect([status, code]).toEqual([400, 'invalid_request']);
+    expect(detail).toMatch(says);
+    expect(await events()).toBe(before);
+  });
+
+  test.each([
+    ['DELETE', ''],
+    ['POST', '/retry'],
+    ['POST', '/top'],
+    ['POST', '/approve'],
+    ['POST', '/reject'],
+  ])('%s of a job that nobody knows, %s', async (method, what) => {
+    expect(await send(`/api/queue/j_nothere${what}`, { method })).toMatchObject({
+      status: 404,
+      code: 'job_not_found',
+    });
+  });
+
+  test('words of the queue as a whole are no ids of jobs', async () => {
+    for (const word of ['status', 'stats', 'me', 'concurrency'])
+      expect(await send(`/api/queue/${word}`, { method: 'GET' })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('the header Idempotency-Key', () => {
+  test('makes the same job of the same, whatever the order of its keys', async () => {
+    const key = { 'idempotency-key': 'nightly-1' };
+    const first = await submit({ config: { a: 1, b: { c: 2, d: [1, 2] } }, priority: 'high' }, key);
+    const again = await submit({ priority: 20, config: { b: { d: [1, 2], c: 2 }, a: 1 } }, key);
+    expect(first.success).toBe(true);
+    expect(again).toEqual(first);
+  });
+
+  test.each<readonly [string, object]>([
+    ['another config', { config: { a: 2 } }],
+    ['lists in another order', { config: { a: [2, 1] } }],
+    ['another priority', { config: { a: [1, 2] }, priority: 11 }],
+  ])('is refused with %s', async (what, body) => {
+    const key = { 'idempotency-key': `other-${what.replaceAll(' ', '-')}` };
+    expect((await submit({ config: { a: [1, 2] } }, key)).status).toBe(200);
+    const before = await events();
+    expect(await submit(body, key)).toMatchObject({ status: 422, code: 'idempotency_key_reused' });
+    expect(await events()).toBe(before);
+  });
+
+  test('says the same as the key in the body', async () => {
+    const first = await submit({ idempotency_key: 'both' });
+    expect(await submit({}, { 'idempotency-key': 'both' })).toEqual(first);
+    expect(await submit({ idempotency_key: 'both' }, { 'idempotency-key': 'both' })).toEqual(first);
+  });
+
+  test.each([
+    ['empty', ''],
+    ['with a space', 'a b'],
+    ['with an umlaut', 'gr\u00f6\u00dfe'],
+    ['of 201 characters', 'x'.repeat(201)],
+    ['that differs from the one in the body', 'header-key'],
+  ])('%s is refused', async (_what, key) => {
+    const before = await events();
+    const answer = await submit({ idempotency_key: 'body-key' }, { 'idempotency-key': key });
+    expect(answer).toMatchObject({ status: 400, code: 'invalid_request' });
+    expect(answer.detail).toMatch(/Idempotency-Key/);
+    expect(await events()).toBe(before);
+  });
+
+  test('of 200 printable characters is taken', async () => {
+    const key = { 'idempotency-key': '!~'.repeat(100) };
+    expect(await submit({}, key)).toEqual(await submit({}, key));
+  });
+});
+
+test('a job that runs is not deleted, one that has ended is, and is gone then', async () => {
+  const to = await startTestServer();
+  onTestFinished(() => to.close());
+  const { id, token } = await to.createWorker({ name: 'rig' });
+  const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
+  const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 1 });
+  await fetch(`${to.url}/api/workers/register`, { method: 'POST', headers, body });
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  await fetch(`${to.url}/api/workers/stream?worker_id=${id}`, { headers, signal: over.signal });
+  await to.watch.worker(id, 'idle');
+  const running = await to.submit({ config: {} });
+  const waiting = await to.submit({ config: {} });
+  for (const job of [running, waiting]) {
+    expect(await send(`/api/queue/${job}`, { method: 'DELETE', to })).toMatchObject({
+      status: 409,
+      code: 'job_not_final',
+    });
+    expect(await send(`/api/queue/${job}/retry`, { to })).toMatchObject({
+      status: 409,
+      code: 'job_not_final',
+    });
+  }
+  expect(await send(`/api/queue/${running}/top`, { to })).toMatchObject({
+    status: 409,
+    code: 'job_not_pending',
+  });
+  expect(await send(`/api/queue/${waiting}/approve`, { to })).toMatchObject({
+    status: 409,
+    code: 'no_approval_wanted',
+  });
+  await send(`/api/queue/${waiting}/cancel`, { to });
+  expect(await send(`/api/queue/${waiting}`, { method: 'DELETE', to })).toEqual({
+    status: 200,
+    success: true,
+    job_id: waiting,
+  });
+  expect(await send(`/api/queue/${waiting}`, { method: 'GET', to })).toMatchObject({ status: 404 });
+});
+
+test('a walk by cursor over 120 jobs meets each once, while more come and others go', async () => {
+  const add = (config_name: string) => server.submit({ config: {}, config_name, gpu_count: 777 });
+  const jobs = await Promise.all(Array.from({ length: 120 }, () => add('walk')));
+  const seen: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await list({ q: 'WALK', limit: 17, ...(cursor !== null && { cursor: Number(cursor) }) });
+    seen.push(...page.entries.map(({ id }) => id));
+    cursor = page.next_cursor;
+    await add('walk-on');
+    // One that was shown goes: an offset would now leave one out.
+    const gone = seen.at(-2) ?? '';
+    await send(`/api/queue/${gone}/cancel`);
+    expect(await send(`/api/queue/${gone}`, { method: 'DELETE' })).toMatchObject({ status: 200 });
+  } while (cursor !== null);
+  expect(seen).toHaveLength(120);
+  expect(new Set(seen)).toEqual(new Set(jobs));
+});

@@ -1,0 +1,360 @@
+import { describe, expect, test } from 'vitest';
+import type { Job, JobFilter, PendingJob, QueueSettings, Store } from '../../../main/orchestrator/ports.ts';
+import { everyJob } from '../../support/every-job.ts';
+import {
+  asEnded,
+  asLive,
+  asRequeued,
+  at,
+  emptyPayload,
+  jobId,
+  makeAttempt,
+  makeEnd,
+  makeJob,
+  type OpenStore,
+  put,
+  putWorkers,
+  workerId,
+} from './builders.ts';
+
+const filter = (changes: Partial<JobFilter> = {}): JobFilter => ({
+  ...everyJob,
+  limit: 50,
+  offset: 0,
+  ...changes,
+});
+const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order);
+
+const ranked = (order: number, rank: Partial<PendingJob['rank']>, more: Partial<PendingJob> = {}) =>
+  makeJob(order, { rank: { ...makeJob(order).rank, ...rank }, ...more });
+const named = (order: number, configName: string): PendingJob =>
+  makeJob(order, { spec: { ...makeJob(order).spec, configName } });
+
+async function putEnded(store: Store, order: number, endedAt: number, more: Partial<PendingJob> = {}) {
+  const job = makeJob(order, more);
+  await put(store, job, asEnded(job, 'cancelled', { endedAt }));
+}
+
+export function describeQueue(open: OpenStore): void {
+  describeFilters(open);
+  describeRanks(open);
+  describeEnds(open);
+  describeSettings(open);
+}
+
+function describeFilters(open: OpenStore): void {
+  describe('the list of jobs can be cut down', () => {
+    test('to several statuses at once', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      await put(store, makeJob(1));
+      await put(store, makeJob(2), asLive(makeJob(2), 'running'));
+      await putEnded(store, 3, at(9));
+      expect(orders(store.jobs(filter({ statuses: ['pending', 'cancelled'] })))).toEqual([3, 1]);
+      expect(orders(store.jobs(filter({ statuses: ['pending', 'cancelled'], includeFinal: false })))).toEqual(
+        [1],
+      );
+      expect(orders(store.jobs(filter({ statuses: ['running', 'failed'] })))).toEqual([2]);
+    });
+
+    test('to one user, spelled as the token is', async () => {
+      const store = open();
+      for (const [index, user] of ['ada', 'bob', 'Ada', 'ada'].entries())
+        await put(store, makeJob(index + 1, { user }));
+      expect(orders(store.jobs(filter({ user: 'ada' })))).toEqual([4, 1]);
+      expect(store.jobs(filter({ user: 'a%' }))).toEqual([]);
+    });
+
+    test('to one worker: that of the newest attempt', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      const job = makeJob(1);
+      const first = asLive(job, 'running');
+      const back = asRequeued(first);
+      await put(store, job, first, back);
+      expect(orders(store.jobs(filter({ workerId: workerId('w_1') })))).toEqual([1]);
+      const second = { ...makeAttempt(job.id, { n: 2 }), workerId: workerId('w_2') };
+      await store.write(tx => tx.replaceJob(back, asLive(back, 'running', second)));
+      expect(store.jobs(filter({ workerId: workerId('w_1') }))).toEqual([]);
+      expect(orders(store.jobs(filter({ workerId: workerId('w_2') })))).toEqual([1]);
+    });
+
+    test.each([
+      ['portrait', [1, 2]],
+      ['PORTRAIT', [1, 2]],
+      ['j_3', [3]],
+      ['J_3', [3]],
+      ['100%', [3]],
+      ['%', [3]],
+      ['_', [1, 2, 3, 4, 5]],
+      ['a_b', [4]],
+      ['\\', []],
+      ["'", []],
+      ['übung', [5]],
+      ['Übung', [5]],
+      ['ÜBUNG', [5]],
+      ['', [1, 2, 3, 4, 5]],
+    ])('to those that have %j in their id or config, wherever, in any case', async (text, found) => {
+      const store = open();
+      const names = ['portrait-v2', 'my-Portrait', '100% wool', 'a_b', 'Übung 1'];
+      for (const [index, name] of names.entries()) await put(store, named(index + 1, name));
+      expect(orders(store.jobs(filter({ text }))).toReversed()).toEqual(found);
+    });
+
+    test('to those that wait for approval', async () => {
+      const store = open();
+      await put(store, makeJob(1));
+      await put(store, makeJob(2, { approval: 'wanted' }));
+      await put(store, makeJob(3, { approval: 'given' }));
+      await putEnded(store, 4, at(9), { approval: 'wanted' });
+      expect(orders(store.jobs(filter({ blocked: true })))).toEqual([2]);
+      expect(orders(store.jobs(filter()))).toEqual([4, 3, 2, 1]);
+    });
+
+    test('by all of that together', async () => {
+      const store = open();
+      await put(store, makeJob(1, { user: 'bob', approval: 'wanted' }));
+      await put(store, makeJob(2, { user: 'ada', approval: 'wanted' }));
+      await put(store, makeJob(3, { user: 'bob' }));
+      const wanted = { user: 'bob', blocked: true, statuses: ['pending'], text: 'inline' } as const;
+      expect(orders(store.jobs(filter(wanted)))).toEqual([1]);
+    });
+  });
+
+  test('pages by cursor neither repeat nor miss a job, whatever comes meanwhile', async () => {
+    const store = open();
+    let newest = 0;
+    const add = async (count: number): Promise<void> => {
+      for (let n = 0; n < count; n++) await put(store, makeJob((newest += 1)));
+    };
+    await add(25);
+    const seen: number[] = [];
+    for (let before: number | null = null; ; ) {
+      const page = orders(store.jobs(filter({ before, limit: 10 })));
+      seen.push(...page);
+      if (page.length < 10) break;
+      before = page.at(-1) ?? null;
+      await add(3);
+    }
+    expect(seen).toEqual(Array.from({ length: 25 }, (_, index) => 25 - index));
+  });
+}
+
+function describeRanks(open: OpenStore): void {
+  describe('the rank of a job', () => {
+    test('comes back as it was put in, and as it was replaced', async () => {
+      const store = open();
+      const rank = { priority: 7, boosts: 2, boostAt: at(3_600), top: 3, level: 103 };
+      const job = makeJob(1, { rank, user: 'größe', approval: 'wanted', retryOf: jobId('j_0') });
+      await put(store, job);
+      expect(store.job(job.id)).toEqual(job);
+      const next: PendingJob = {
+        ...job,
+        approval: 'given',
+        rank: { priority: 50, boosts: 0, boostAt: null, top: 0, level: 50 },
+      };
+      await store.write(tx => tx.replaceJob(job, next));
+      expect(store.job(job.id)).toEqual(next);
+    });
+
+    test('decides its place by its level, and not by its priority', async () => {
+      const store = open();
+      const jobs = [
+        ranked(1, { priority: 50, level: 50 }),
+        ranked(2, { priority: 0, top: 1, level: 101 }),
+        ranked(3, { priority: 10, boosts: 3, level: 40 }),
+        ranked(4, { priority: 40, level: 40 }),
+        ranked(5, { priority: 50, level: 50 }, { approval: 'wanted' }),
+      ];
+      for (const job of jobs) await put(store, job);
+      expect(orders(store.pendingJobs())).toEqual([2, 1, 5, 3, 4]);
+      expect(jobs.slice(0, 4).map(job => store.position(job))).toEqual([2, 1, 3, 4]);
+      expect(store.jobCounts()).toEqual({ pending: 5, blocked: 1, live: 0 });
+    });
+  });
+
+  describe('the highest top', () => {
+    test('is 0 while there is none', async () => {
+      const store = open();
+      expect(store.highestTop()).toBe(0);
+      await put(store, makeJob(1));
+      expect(store.highestTop()).toBe(0);
+    });
+
+    test('is that of all that wait or run, and not of those that have ended', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      await put(store, ranked(1, { top: 2, level: 102 }));
+      expect(store.highestTop()).toBe(2);
+      const running = ranked(2, { top: 5, level: 105 });
+      await put(store, running, asLive(running, 'running'));
+      expect(store.highestTop()).toBe(5);
+      const ended = ranked(3, { top: 9, level: 109 });
+      await put(store, ended, asEnded(ended, 'cancelled'));
+      expect(store.highestTop()).toBe(5);
+    });
+  });
+
+  test('those starve whose raise is due, the longest due first, and none that needs approval or runs', async () => {
+    const store = open();
+    await putWorkers(store, 'w_1');
+    await put(store, ranked(1, { boostAt: at(20) }));
+    await put(store, ranked(2, { boostAt: at(10) }));
+    await put(store, ranked(3, { boostAt: at(10) }, { approval: 'given' }));
+    await put(store, ranked(4, { boostAt: at(5) }, { approval: 'wanted' }));
+    await put(store, ranked(5, { boostAt: null }));
+    const running = ranked(6, { boostAt: at(1) });
+    await put(store, running, asLive(running, 'running'));
+    expect(orders(store.starvingJobs(at(20), 9))).toEqual([2, 3, 1]);
+    expect(orders(store.starvingJobs(at(20), 1))).toEqual([2]);
+    expect(orders(store.starvingJobs(at(10), 9))).toEqual([2, 3]);
+    expect(store.starvingJobs(at(10) - 1, 9)).toEqual([]);
+    expect(store.starvingJobs(at(20), 9)[0]).toEqual(store.job(jobId('j_2')));
+  });
+}
+
+function describeEnds(open: OpenStore): void {
+  describe('jobs that have ended', () => {
+    test('before a moment are found, the first ended first', async () => {
+      const store = open();
+      await putEnded(store, 1, at(30));
+      await putEnded(store, 2, at(10));
+      await putEnded(store, 3, at(20));
+      await put(store, makeJob(4));
+      expect(store.endedJobs(at(30), 9)).toEqual(['j_2', 'j_3']);
+      expect(store.endedJobs(at(31), 9)).toEqual(['j_2', 'j_3', 'j_1']);
+      expect(store.endedJobs(at(31), 1)).toEqual(['j_2']);
+      expect(store.endedJobs(at(10), 9)).toEqual([]);
+    });
+
+    test('go with their attempts and their config, and nothing else does', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      const [gone, stays] = [makeJob(1), makeJob(2)];
+      await put(store, gone, asLive(gone, 'running'), asEnded(asLive(gone, 'running'), 'completed'));
+      await put(store, stays, asLive(stays, 'running', { workerId: workerId('w_2') }));
+      await store.write(tx => tx.removeJob(gone.id));
+      expect(store.job(gone.id)).toBeNull();
+      expect(store.payload(gone.id)).toBeNull();
+      expect(store.attempts(gone.id)).toEqual([]);
+      expect(orders(store.jobs(filter()))).toEqual([2]);
+      expect(store.payload(stays.id)).toEqual(emptyPayload);
+      expect(store.attempts(stays.id)).toHaveLength(1);
+      expect(store.worker(workerId('w_1'))).not.toBeNull();
+    });
+  });
+
+  test('jobs are counted by user and status', async () => {
+    const store = open();
+    expect(store.countJobs()).toEqual([]);
+    await putWorkers(store, 'w_1');
+    await put(store, makeJob(1, { user: 'bob' }));
+    await put(store, makeJob(2));
+    await put(store, makeJob(3));
+    await put(store, makeJob(4), asLive(makeJob(4), 'recovering'));
+    expect(store.countJobs()).toEqual([
+      { user: 'ada', status: 'pending', count: 2 },
+      { user: 'ada', status: 'recovering', count: 1 },
+      { user: 'bob', status: 'pending', count: 1 },
+    ]);
+  });
+
+  test('what jobs took is known of those that ended within the time, by their newest attempts', async () => {
+    const store = open();
+    const none = { completed: 0, failed: 0, cancelled: 0, averageWaitMs: null, averageRunMs: null };
+    expect(store.jobTimes(0)).toEqual(none);
+    await putWorkers(store, 'w_1');
+    const ran = async (order: number, started: number, ended: number, status: 'completed' | 'failed') => {
+      const job = makeJob(order, { queuedAt: at(0) });
+      const live = asLive(job, 'running', { startedAt: at(started) });
+      const end = makeEnd({ at: at(ended), outcome: status });
+      await put(store, job, live, {
+        ...asEnded(live, status, { endedAt: at(ended) }),
+        attempt: { ...live.attempt, end },
+      });
+    };
+    await ran(1, 10, 20, 'completed');
+    await ran(2, 20, 50, 'failed');
+    await putEnded(store, 3, at(60));
+    expect(store.jobTimes(at(20))).toEqual({
+      completed: 1,
+      failed: 1,
+      cancelled: 1,
+      averageWaitMs: 15_000,
+      averageRunMs: 20_000,
+    });
+    expect(store.jobTimes(at(21))).toMatchObject({ completed: 0, failed: 1, averageWaitMs: 20_000 });
+    // It never started.
+    expect(store.jobTimes(at(60))).toEqual({ ...none, cancelled: 1 });
+    expect(store.jobTimes(at(61))).toEqual(none);
+  });
+}
+
+function describeSettings(open: OpenStore): void {
+  describe('the settings of the queue', () => {
+    test('are none at first, and then as they were set last', async () => {
+      const store = open();
+      expect(store.queueSettings()).toBeNull();
+      const first: QueueSettings = {
+        pause: { note: 'größe “x”\u2028', by: 'ada', since: at(1) },
+        maxRunning: 0,
+        maxRunningPerUser: null,
+      };
+      await store.write(tx => tx.setQueueSettings(first));
+      expect(store.queueSettings()).toEqual(first);
+      const second: QueueSettings = { pause: null, maxRunning: null, maxRunningPerUser: 3 };
+      await store.write(tx => tx.setQueueSettings(second));
+      expect(store.queueSettings()).toEqual(second);
+    });
+
+    test('are as before when their command is taken back', async () => {
+      const store = open();
+      const before: QueueSettings = { pause: null, maxRunning: 2, maxRunningPerUser: null };
+      await store.write(tx => tx.setQueueSettings(before));
+      const failed = store.write(tx => {
+        tx.setQueueSettings({ ...before, maxRunning: 9 });
+        throw new Error('no');
+      });
+      await expect(failed).rejects.toThrow('no');
+      expect(store.queueSettings()).toEqual(before);
+    });
+  });
+
+  describe('a submission with a key', () => {
+    const submission = (n: number, seconds: number) => ({
+      jobId: jobId(`j_${n}`),
+      fingerprint: `f${n}`,
+      at: at(seconds),
+    });
+
+    test('is known by user and key, as it was remembered last', async () => {
+      const store = open();
+      await store.write(tx => {
+        tx.rememberSubmission('ada', 'k', submission(1, 1), 0);
+        tx.rememberSubmission('bob', 'k', submission(2, 2), 0);
+        tx.rememberSubmission('ada', 'K', submission(3, 3), 0);
+      });
+      expect(store.submissionOf('ada', 'k')).toEqual(submission(1, 1));
+      expect(store.submissionOf('bob', 'k')).toEqual(submission(2, 2));
+      expect(store.submissionOf('ada', 'K')).toEqual(submission(3, 3));
+      expect(store.submissionOf('eve', 'k')).toBeNull();
+      expect(store.submissionOf('ada', 'k2')).toBeNull();
+      await store.write(tx => tx.rememberSubmission('ada', 'k', submission(4, 4), 0));
+      expect(store.submissionOf('ada', 'k')).toEqual(submission(4, 4));
+    });
+
+    test('is forgotten when a later one says so, and when its job is gone it is not', async () => {
+      const store = open();
+      await putEnded(store, 1, at(9));
+      await store.write(tx => {
+        tx.rememberSubmission('ada', 'old', submission(1, 10), 0);
+        tx.rememberSubmission('ada', 'new', submission(1, 20), 0);
+        tx.removeJob(jobId('j_1'));
+      });
+      expect(store.submissionOf('ada', 'old')).toEqual(submission(1, 10));
+      await store.write(tx => tx.rememberSubmission('bob', 'k', submission(2, 30), at(20)));
+      expect(store.submissionOf('ada', 'old')).toBeNull();
+      expect(store.submissionOf('ada', 'new')).toEqual(submission(1, 20));
+    });
+  });
+}

@@ -1,0 +1,76 @@
+import type { AuditFact, Job } from '../../../main/orchestrator/ports.ts';
+import { nameOf } from '../../../main/orchestrator/index.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import { createQueueRules } from '../../support/queue-rules.ts';
+import type { Committed } from '../world/disk.ts';
+import { submittedIn } from '../world/people.ts';
+import type { Check } from '../world/scene.ts';
+import { isFinal } from './ledger.ts';
+
+/** As people have decided: limits, pauses and approvals hold at every dispatch, over every restart. */
+export const watchQueue: Check = scene => {
+  const needed = new Set<string>();
+  const rules = createQueueRules(id => needed.has(id));
+  return {
+    onCommit({ inserted, audits }) {
+      for (const { id, approval } of inserted) if (approval !== null) needed.add(id);
+      for (const fact of audits) {
+        for (const breach of rules.take(rowOf(fact)))
+          scene.violate('the queue runs as it was told to', breach);
+      }
+    },
+  };
+};
+
+const rowOf = ({ type, target, actor, details }: AuditFact) => ({
+  type,
+  target_type: target.type,
+  target_id: target.id,
+  actor_id: nameOf(actor),
+  details: JSON.stringify(details),
+});
+
+/** One that was deleted had ended, and never comes back. */
+export const watchDeletions: Check = scene => {
+  const gone = new Set<JobId>();
+  return {
+    onCommit({ inserted, changes, removed }) {
+      for (const { id } of [...inserted, ...changes.map(({ next }) => next)])
+        if (gone.has(id)) scene.violate('what is deleted stays so', `${id} is back`);
+      for (const id of removed) {
+        const known = scene.ledger.job(id);
+        // Within one command it may have ended and gone; nothing in the orchestrator does that.
+        if (known === null || !isFinal(known))
+          scene.violate('only what has ended is deleted', `${id} was ${known?.status ?? 'not there'}`);
+        gone.add(id);
+      }
+    },
+    atEnd() {
+      for (const id of gone)
+        if (scene.disk.store.job(id) !== null) scene.violate('what is deleted stays so', `${id} is back`);
+    },
+  };
+};
+
+/** What was asked for with a key is one job, however often it was asked; who is not to wait is taken at once. */
+export const watchSubmissions: Check = scene => {
+  const keyed = new Map<number, JobId>();
+  return {
+    onCommit(command) {
+      const plan = command.cause && submittedIn(command.cause, scene.plan.jobs);
+      const [job] = command.inserted;
+      if (plan === null || job === undefined) return;
+      const { isNow, hasKey } = plan.manners;
+      if (isNow && !isTaken(command, job))
+        scene.violate('who is not to wait is taken at once', `${job.id} waits`);
+      if (!hasKey) return;
+      const first = keyed.get(plan.index);
+      if (first !== undefined)
+        scene.violate('a key means one job', `job ${plan.index} is ${first}, and ${job.id}, too`);
+      keyed.set(plan.index, job.id);
+    },
+  };
+};
+
+const isTaken = ({ changes }: Committed, { id }: Job): boolean =>
+  changes.some(({ next }) => next.id === id && next.status === 'dispatched');

@@ -1,0 +1,62 @@
+import type { Random } from '../world/random.ts';
+import type { Act, JobManners, JobPlan, Span } from './plan.ts';
+
+/** How a job is submitted. Draws of its own: what the job does is not moved by it. */
+export function drawManners(random: Random): JobManners {
+  const needsApproval = random.chance(0.15);
+  return {
+    user: random.pick(['ada', 'ada', 'bob']),
+    needsApproval,
+    isNow: !needsApproval && random.chance(0.08),
+    hasKey: random.chance(0.3),
+  };
+}
+
+/** What people who run the queue do with it: seldom enough that it still runs. */
+export function drawQueueActs(random: Random, { healAtMs }: Span, jobs: readonly JobPlan[]): readonly Act[] {
+  const before = (): number => Math.floor(random.next() * healAtMs * 0.95);
+  const soonAfter = (atMs: number, share: number): number =>
+    atMs + Math.floor(random.next() * healAtMs * share);
+  const decisions = jobs
+    .filter(({ manners }) => manners.needsApproval)
+    .map(({ index, atMs }): Act => {
+      const kind = random.chance(0.7) ? 'approve' : 'reject';
+      return { kind, job: index, atMs: soonAfter(atMs, 0.3) };
+    });
+  const aboutJobs = (['approve', 'reject', 'reject', 'move to top', 'retry', 'remove'] as const).flatMap(
+    kind =>
+      random
+        .some(jobs, 0.12)
+        .map(({ index, atMs }): Act => ({ kind, job: index, atMs: soonAfter(atMs, 0.6) })),
+  );
+  const priorities = random.some(jobs, 0.1).map(
+    ({ index, atMs }): Act => ({
+      kind: 'priority',
+      job: index,
+      priority: random.pick([0, 10, 30, 50]),
+      atMs: soonAfter(atMs, 0.2),
+    }),
+  );
+  return [...decisions, ...aboutJobs, ...priorities, ...drawOrders(random, before, soonAfter)];
+}
+
+function drawOrders(
+  random: Random,
+  before: () => number,
+  soonAfter: (atMs: number, share: number) => number,
+): readonly Act[] {
+  const pauses = random.chance(0.25) ? [before()] : [];
+  const limits = random.chance(0.5) ? [before(), before()] : [];
+  const cleanUps = random.chance(0.15) ? [before()] : [];
+  return [
+    ...pauses.flatMap((atMs): readonly Act[] => [
+      { kind: 'pause', atMs },
+      { kind: 'resume', atMs: soonAfter(atMs, 0.2) },
+    ]),
+    ...limits.flatMap((atMs): readonly Act[] => [
+      { kind: 'limit', all: random.pick([null, 1, 1, 2]), perUser: random.pick([null, 1, 1, 2]), atMs },
+      { kind: 'limit', all: null, perUser: null, atMs: soonAfter(atMs, 0.5) },
+    ]),
+    ...cleanUps.map((atMs): Act => ({ kind: 'clean up', atMs })),
+  ];
+}

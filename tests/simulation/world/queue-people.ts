@@ -1,0 +1,105 @@
+import type { Concurrency } from '../../../protocol/queue.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import type { Orchestrator } from '../../../main/orchestrator/index.ts';
+import type { Actor } from '../../../main/orchestrator/ports.ts';
+import type { Outcome } from '../../../protocol/problem.ts';
+import { everyJob } from '../../support/every-job.ts';
+import type { JobAct, QueueAct } from '../plan/plan.ts';
+import type { WireAnswer } from './wire.ts';
+
+type Ask = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
+
+/** Asks until there is an answer. */
+type Insist = (what: string, act: Ask) => Promise<WireAnswer>;
+
+interface Manners {
+  readonly insist: Insist;
+  /** Once. */
+  readonly ask: Insist;
+  readonly later: (ms: number) => Promise<void>;
+}
+
+const rounds = 5;
+const roundMs = 30_000;
+
+const answered = async (answer: Promise<unknown>): Promise<Outcome<unknown>> => ({
+  ok: true,
+  value: await answer,
+});
+
+const none: Concurrency = { max_concurrent: null, user_max_concurrent: null };
+
+/** What people do who run the queue: each act may be asked for twice, but a retry, which would make two jobs. */
+export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
+  const limit = (limits: Concurrency): Promise<WireAnswer> =>
+    insist(`limits ${JSON.stringify(limits)}`, orchestrator => answered(orchestrator.limitQueue(limits, by)));
+  const resume = (): Promise<WireAnswer> =>
+    insist('resume', orchestrator => answered(orchestrator.resumeQueue(by)));
+
+  return {
+    async onQueue(act: QueueAct): Promise<void> {
+      switch (act.kind) {
+        case 'pause':
+          await insist('pause', orchestrator => answered(orchestrator.pauseQueue('mains', by)));
+          return;
+        case 'resume':
+          await resume();
+          return;
+        case 'limit':
+          await limit({ max_concurrent: act.all, user_max_concurrent: act.perUser });
+          return;
+        case 'clean up':
+          await insist('clean up', orchestrator => answered(orchestrator.cleanUp(0, by)));
+      }
+    },
+
+    async onJob(act: JobAct, id: JobId): Promise<void> {
+      const what = `${act.kind} ${id}`;
+      switch (act.kind) {
+        case 'cancel':
+          await insist(what, orchestrator => orchestrator.cancel(id, by));
+          return;
+        case 'release':
+          await insist(what, orchestrator => orchestrator.release(id, by));
+          return;
+        case 'approve':
+          await insist(what, orchestrator => orchestrator.approve(id, by));
+          return;
+        case 'reject':
+          await insist(what, orchestrator => orchestrator.reject(id, 'too dear', by));
+          return;
+        case 'priority':
+          await insist(what, orchestrator => orchestrator.setPriority(id, act.priority, by));
+          return;
+        case 'move to top':
+          await insist(what, orchestrator => orchestrator.moveToTop(id, by));
+          return;
+        case 'remove':
+          await insist(what, orchestrator => orchestrator.removeJob(id, by));
+          return;
+        case 'retry':
+          await ask(what, orchestrator => orchestrator.retry(id, by));
+      }
+    },
+
+    /** Leaves nothing behind that would keep a job from its worker for ever: what was still being asked for, neither. */
+    async openQueue(): Promise<void> {
+      for (let round = 0; round < rounds; round += 1) {
+        await openOnce();
+        await later(roundMs);
+      }
+    },
+  };
+
+  async function openOnce(): Promise<void> {
+    await resume();
+    await limit(none);
+    const blocked: JobId[] = [];
+    await insist('list the blocked', orchestrator => {
+      const { entries } = orchestrator.listJobs({ ...everyJob, blocked: true, limit: 100, offset: 0 });
+      blocked.splice(0, blocked.length, ...entries.map(({ id }) => id));
+      return answered(Promise.resolve(entries.length));
+    });
+    for (const id of blocked) await insist(`approve ${id}`, orchestrator => orchestrator.approve(id, by));
+  }
+}

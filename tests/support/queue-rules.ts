@@ -1,0 +1,78 @@
+/** What people have decided about the queue, and whether each dispatch kept to it: from the audit trail alone. */
+import type { AuditRow } from '../../main/orchestrator/ports.ts';
+import { liveStatuses } from '../../protocol/job.ts';
+
+export interface QueueRules {
+  /** Goes on with the next row of the trail; answers with what it breaks. */
+  take(row: Row): readonly string[];
+}
+
+type Row = Pick<AuditRow, 'type' | 'target_type' | 'target_id' | 'actor_id' | 'details'>;
+
+interface Details {
+  readonly to?: string;
+  readonly max_concurrent?: number | null;
+  readonly user_max_concurrent?: number | null;
+}
+
+const isLive = (status: string): boolean => liveStatuses.some(word => word === status);
+
+/** `neededApproval` says of a job whether it was submitted with `requires_approval`. */
+export function createQueueRules(neededApproval: (id: string) => boolean): QueueRules {
+  const owners = new Map<string, string>();
+  const live = new Set<string>();
+  const approved = new Set<string>();
+  const deleted = new Set<string>();
+  let isPaused = false;
+  let most: number | null = null;
+  let mostOfUser: number | null = null;
+
+  const ofUser = (user: string): number => [...live].filter(id => owners.get(id) === user).length;
+
+  const breachesOf = (id: string): readonly string[] => {
+    const user = owners.get(id) ?? '';
+    const breaches: (readonly [boolean, string])[] = [
+      [isPaused, 'while the queue is paused'],
+      [most !== null && live.size > most, `as number ${live.size} of at most ${most}`],
+      [
+        mostOfUser !== null && ofUser(user) > mostOfUser,
+        `as number ${ofUser(user)} of ${user}, who may have ${mostOfUser}`,
+      ],
+      [neededApproval(id) && !approved.has(id), 'without approval'],
+    ];
+    return breaches.flatMap(([isSo, how]) => (isSo ? [`${id} was given out ${how}`] : []));
+  };
+
+  return {
+    take({ type, target_type: kind, target_id: id, actor_id: actor, details: text }) {
+      const details = JSON.parse(text) as Details;
+      if (kind === 'queue') {
+        if (type === 'queue.paused') isPaused = true;
+        if (type === 'queue.resumed') isPaused = false;
+        if (type === 'queue.limits_changed') {
+          most = details.max_concurrent ?? null;
+          mostOfUser = details.user_max_concurrent ?? null;
+        }
+        return [];
+      }
+      if (kind !== 'job') return [];
+      // A report about it may still come, and is refused.
+      const isBack = deleted.has(id) && type !== 'job.report_refused';
+      if (type === 'job.submitted') owners.set(id, actor ?? 'system');
+      if (type === 'job.approved') approved.add(id);
+      if (type === 'job.deleted') deleted.add(id);
+      if (details.to !== undefined) live[isLive(details.to) ? 'add' : 'delete'](id);
+      const back = isBack ? [`${id} was deleted, and has a row of type ${type}`] : [];
+      return type === 'job.dispatched' ? [...back, ...breachesOf(id)] : back;
+    },
+  };
+}
+
+/** Of a whole trail. */
+export function brokenQueueRules(
+  rows: readonly Row[],
+  neededApproval: (id: string) => boolean,
+): readonly string[] {
+  const rules = createQueueRules(neededApproval);
+  return rows.flatMap(row => rules.take(row));
+}
