@@ -100,7 +100,8 @@ describe('it shows', () => {
 
   test('what a submit takes: fields, limits, defaults', () => {
     const text = textOf(page);
-    expect(text).toContain('priority integer (at least 0, at most 50, 10 unless given)');
+    expect(text).toContain('priority integer (at least 0, at most 50) or "low" or "normal"');
+    expect(text).toContain('or "critical" (10 unless given)');
     expect(text).toContain('driver string (at most 200 characters) or null');
     expect(text).toContain('created_at required string (as date-time)');
     expect(text).toContain('"continue" or "stop"');
