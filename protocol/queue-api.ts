@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { call } from './call.ts';
+import { Explanation } from './explain.ts';
 import { JobId, WorkerId } from './ids.ts';
 import {
   FailureCause,
+  finalStatuses,
   JobDetail,
   JobStatus,
   JobView,
@@ -51,6 +53,8 @@ export const SubmitRequest = z
     no_wait: z.boolean().default(false),
     /** Any GPUs will do, whatever `accelerate_visible_devices` in the config says. */
     any_gpu: z.boolean().default(false),
+    /** Nothing is stored: the answer says what would become of the job. Any key is left unused. */
+    dry_run: z.boolean().default(false),
     /** For 24 hours the same key is answered with the same job; the header `Idempotency-Key` says the same. */
     idempotency_key: IdempotencyKey.optional(),
   })
@@ -83,8 +87,8 @@ const StatusNames = z
 const Accepted = z.object({
   success: z.literal(true),
   job_id: JobId,
-  /** `blocked`: it waits for approval. */
-  status: z.enum(['running', 'queued', 'blocked']),
+  /** `blocked`: it waits for approval. One that its key stood for already may have ended. */
+  status: z.enum(['running', 'queued', 'blocked', ...finalStatuses]),
   allocated_worker_id: WorkerId.nullable(),
   /** The GPUs of that worker that it has, by their numbers there. */
   allocated_gpus: z.array(z.number()).nullable(),
@@ -105,6 +109,20 @@ const Rejected = z.object({
 
 const Submitted = z.discriminatedUnion('success', [Accepted, Rejected]);
 
+/** `dry_run` was asked for: what would be answered now, and why. `rejected`: there would be no job. */
+const TriedOut = z.object({
+  success: z.literal(true),
+  dry_run: z.literal(true),
+  job_id: z.null(),
+  status: z.enum(['running', 'queued', 'blocked', 'rejected']),
+  /** Who would get it. */
+  allocated_worker_id: WorkerId.nullable(),
+  allocated_gpus: z.array(z.number()).nullable(),
+  queue_position: z.number().nullable(),
+  reason: z.string().nullable(),
+  explanation: Explanation,
+});
+
 const Done = JobView.extend({ success: z.literal(true) });
 
 /** Not merely what can be made a number: an empty `days=` would be 0, and delete all that has ended. */
@@ -122,7 +140,7 @@ export const queueApi = {
     authority: 'queue.submit',
     summary: 'Submit a job; once this is answered it survives anything but the loss of the disk',
     body: SubmitRequest,
-    reply: Submitted,
+    reply: z.union([TriedOut, Submitted]),
   }),
   list: call({
     method: 'GET',
@@ -254,6 +272,15 @@ export const queueApi = {
     summary: 'Show one job and its attempts',
     params: byJob,
     reply: JobDetail,
+  }),
+  explain: call({
+    method: 'GET',
+    path: '/api/queue/:id/explain',
+    authority: 'queue.view',
+    summary:
+      'Say why a job waits: what holds it back, every check that each worker fails, and when it may start',
+    params: byJob,
+    reply: Explanation,
   }),
   remove: call({
     method: 'DELETE',

@@ -88,7 +88,10 @@ export const WorkerView = z
       accelerator: z.string().nullable(),
       gpus: z.array(Gpu),
     }),
+    /** What jobs are matched with: the agent's own, and over them those that were given to it here. */
     labels: Labels,
+    /** Those alone that were given to it here: what a PATCH of `labels` replaces. */
+    admin_labels: Labels,
     /** Whether it is the orchestrator's own machine. */
     local: z.boolean(),
     current_job_id: JobId.nullable(),

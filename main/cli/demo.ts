@@ -143,7 +143,7 @@ const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 async function submit({ client }: Stage): Promise<JobId> {
   const body = { config_name: jobName, target: 'worker' as const };
   const answer = valueOf(await client.call(queueApi.submit, { body }));
-  if (!answer.success) throw new Error(`the job was rejected: ${answer.reason}`);
+  if (answer.job_id === null) throw new Error(`the job was rejected: ${answer.reason}`);
   return answer.job_id;
 }
 

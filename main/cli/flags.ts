@@ -39,6 +39,16 @@ export function wordList(text: string): readonly string[] {
   return names;
 }
 
+/** The same of a list of known ones; `what` is what each is called. */
+export function wordsAmong(what: string, known: readonly string[]): (text: string) => readonly string[] {
+  return text => {
+    const words = wordList(text);
+    const unknown = words.find(word => !known.includes(word));
+    if (unknown === undefined) return words;
+    throw new InvalidArgumentError(`There is no ${what} "${unknown}": give some of ${known.join(', ')}.`);
+  };
+}
+
 export function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give a whole number.');
   return Number(text);

@@ -9,6 +9,7 @@ import { doctorCommand } from './doctor/index.ts';
 import { exitCodes } from './failure.ts';
 import type { Invocation } from './invocation.ts';
 import { jobCommands } from './jobs/index.ts';
+import { queueCommands } from './queue/index.ts';
 import { commandGroup } from './remote-command.ts';
 import { serverCommand } from './server.ts';
 import { localWorkerCommand } from './worker.ts';
@@ -52,6 +53,7 @@ function createProgram(invocation: Invocation): Command {
     localWorkerCommand(invocation),
     commandGroup(invocation, 'workers', 'See and steer the workers', workerCommands),
     commandGroup(invocation, 'jobs', 'Submit, see and steer jobs', jobCommands),
+    commandGroup(invocation, 'queue', 'See and steer the queue as a whole', queueCommands),
     commandGroup(invocation, 'audit', 'See what was done, and by whom', auditCommands),
     doctorCommand(invocation),
     versionCommand(invocation),

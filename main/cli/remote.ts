@@ -43,7 +43,8 @@ export function openRemote(
       const result = await createClient({ baseUrl: url, headers: () => headers, timeoutMs }).call(row, input);
       if (result.ok) return result.value;
       const { code, message } = failureOf(result.failure, url);
-      return fail(code, message + (row.method === 'GET' ? '' : doubtAfter(result.failure)));
+      const doubt = row.method === 'GET' || !isInDoubt(result.failure) ? '' : doubtText(isKeyed(input?.body));
+      return fail(code, message + doubt);
     },
     async confirm(question) {
       if (isOn(flags, 'yes') || terminal.ask === null) return;
@@ -54,11 +55,21 @@ export function openRemote(
 }
 
 /** Of a change without an answer nobody knows whether it was made. */
-function doubtAfter(failure: CallFailure): string {
-  if (failure.kind !== 'unreachable') return '';
+function isInDoubt(failure: CallFailure): boolean {
+  if (failure.kind !== 'unreachable') return false;
   for (let error = failure.cause; error instanceof Error; error = error.cause) {
     if ('code' in error && /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH)$/.test(String(error.code)))
-      return '';
+      return false;
   }
-  return '.\nWhat was asked for may have been done all the same: look before you ask again';
+  return true;
 }
+
+/** What has a key is done once, however often it is asked for. */
+const isKeyed = (body: unknown): boolean =>
+  typeof body === 'object' &&
+  body !== null &&
+  'idempotency_key' in body &&
+  body.idempotency_key !== undefined;
+
+const doubtText = (hasKey: boolean): string =>
+  `.\nWhat was asked for may have been done all the same: ${hasKey ? 'ask again with the same key' : 'look before you ask again'}`;

@@ -9,8 +9,8 @@ import type { Remote } from './remote.ts';
 export interface Watched {
   /** The lines of a table as it is now, for a screen with room for so many. */
   readonly table: (size: Screen) => Promise<readonly string[]>;
-  readonly kind: 'worker' | 'job';
-  /** What to tell people of an event; null when it is not worth a line. Programs get all of that kind. */
+  readonly kinds: readonly UiEvent['kind'][];
+  /** What to tell people of an event; null when it is not worth a line. Programs get all of those kinds. */
   readonly line: (event: UiEvent) => string | null;
   /** The number of the last event that happened before the watch. */
   readonly after: number;
@@ -25,13 +25,13 @@ export async function watch(remote: Remote, watched: Watched): Promise<void> {
   return watchLines(remote, watched, isForPeople);
 }
 
-function watchLines(remote: Remote, { kind, line, after }: Watched, isForPeople: boolean): Promise<never> {
+function watchLines(remote: Remote, { kinds, line, after }: Watched, isForPeople: boolean): Promise<never> {
   return live<never>(
     remote,
     async events => {
       for await (const event of events) {
         if (event.kind === 'reset') remote.terminal.err('Some events were missed\n');
-        if (event.kind !== kind) continue;
+        if (!kinds.includes(event.kind)) continue;
         const text = line(event);
         if (text !== null || !isForPeople) printEvent(remote, event, text ?? '');
       }

@@ -4,7 +4,7 @@ import type { ReplyOf } from '../../protocol/call.ts';
 import type { JobView } from '../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { IdempotencyKey, queueApi, type SubmitRequest } from '../../protocol/queue-api.ts';
-import { type Orchestrator, type Submitted, nameOf } from '../orchestrator/index.ts';
+import { type DryRun, type Orchestrator, type Submitted, nameOf } from '../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
 import type { Router } from './route.ts';
 
@@ -15,6 +15,10 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
     const key = idempotencyKey(inBody, request);
     if (!key.ok) return key;
     const idempotency = key.value === null ? null : { key: key.value, fingerprint: fingerprintOf(body) };
+    if (body.dry_run) {
+      const tried = await orchestrator.dryRun(body, actorOf(caller, request));
+      return tried.ok ? accept(triedOutReply(tried.value)) : tried;
+    }
     const outcome = await orchestrator.submit(body, actorOf(caller, request), idempotency);
     return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
   });
@@ -45,6 +49,7 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
     });
   });
   router.answer(queueApi.get, ({ params }) => orchestrator.job(params.id));
+  router.answer(queueApi.explain, ({ params }) => orchestrator.explainJob(params.id));
   router.answer(queueApi.remove, async ({ params, caller, request }) => {
     const outcome = await orchestrator.removeJob(params.id, actorOf(caller, request));
     return outcome.ok ? accept({ success: true as const, job_id: outcome.value }) : outcome;
@@ -115,7 +120,19 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
 const done = (outcome: Outcome<JobView>): Outcome<JobView & { readonly success: true }> =>
   outcome.ok ? accept({ ...outcome.value, success: true }) : outcome;
 
-const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.submit> =>
+const triedOutReply = (tried: DryRun): ReplyOf<typeof queueApi.submit> => ({
+  success: true,
+  dry_run: true,
+  job_id: null,
+  status: tried.status,
+  allocated_worker_id: tried.workerId,
+  allocated_gpus: tried.gpus && [...tried.gpus],
+  queue_position: tried.position,
+  reason: tried.reason,
+  explanation: tried.explanation,
+});
+
+const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.retry> =>
   submitted.status === 'rejected'
     ? { ...unplaced, success: false, status: 'rejected', reason: submitted.reason }
     : {
@@ -158,7 +175,9 @@ function idempotencyKey(inBody: string | undefined, request: Request): Outcome<s
 
 /** Of all that was asked for, whatever the order in which it was written. */
 const fingerprintOf = (body: Omit<SubmitRequest, 'idempotency_key'>): string =>
-  createHash('sha256').update(JSON.stringify(body, sortedKeys)).digest('hex');
+  createHash('sha256')
+    .update(JSON.stringify({ ...body, dry_run: undefined }, sortedKeys))
+    .digest('hex');
 
 const sortedKeys = (_key: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

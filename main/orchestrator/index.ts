@@ -1,4 +1,5 @@
 /** The face of the deep module: everything outside goes through here (and gives it what ports.ts asks for). */
+export type { DryRun } from './dry-run.ts';
 export type { IssuedToken } from './worker-admin.ts';
 export { nameOf } from './model.ts';
 export type { Submitted } from './submit.ts';

@@ -1,8 +1,10 @@
+import type { Explanation } from '../../protocol/explain.ts';
 import type { JobId } from '../../protocol/ids.ts';
 import type { JobDetail, JobView } from '../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { type Core, tellJob } from './core.ts';
 import { dispatch } from './dispatch.ts';
+import { createExplainer } from './explain.ts';
 import type { JobEvent } from './job-lifecycle.ts';
 import { type Actor, type Job, nameOf } from './model.ts';
 import type { JobFilter, Tx } from './ports.ts';
@@ -56,6 +58,11 @@ export function createJobCalls(core: Core) {
       if (job === null) return unknown(id);
       const attempts = core.store.attempts(id).map(attempt => attemptView(core, core.store, attempt));
       return accept({ ...createJobViewer(core, core.store)(job), attempts });
+    },
+
+    explainJob(id: JobId): Outcome<Explanation> {
+      const job = core.store.job(id);
+      return job === null ? unknown(id) : accept(createExplainer(core, core.store).explain(job));
     },
 
     cancel: (id: JobId, by: Actor) => happen(id, { type: 'stop', why: 'cancel' }, by),

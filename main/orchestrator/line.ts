@@ -1,4 +1,5 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import { hindrancesOf, hindrancesOfAll, hindrancesOfUser } from './hindrances.ts';
 import { isLive, type Job, offeringOf, type PendingJob, type QueueSettings } from './model.ts';
 import { createAgenda } from './placement/agenda.ts';
 import type { WaitingJob } from './placement/candidates.ts';
@@ -20,8 +21,8 @@ export interface Line {
   noteQueue(): void;
   /** As far as this transaction sees; null when there is none, or the queue is paused or at its limit. */
   next(standing: Standing, read: Read): Placement | null;
-  /** Whether a job would get a worker at once if it joined the line now, behind those that have been placed. */
-  wouldTake(standing: Standing, read: Read, job: PendingJob): boolean;
+  /** Who would get a job at once if it joined the line now, behind those that have been placed; null for nobody. */
+  takerFor(standing: Standing, read: Read, job: PendingJob): WorkerId | null;
 }
 
 /** How soon those are looked at again that will come back by themselves, and tell nobody when. */
@@ -33,29 +34,28 @@ export function createLine(): Line {
   const workers = createAgenda<WorkerId>();
   const running = createTally<JobId>();
   let settings: QueueSettings | null = null;
-  /** The most that one user may have; null for any number. */
-  let perUser: number | null = null;
 
   /** Those of whom nothing runs are never held: a look at the others is enough when the limit becomes another one. */
   const hold = (user: string): void => {
-    const isHeld = perUser !== null && running.of(user) >= Math.max(1, perUser);
-    index.setHeld(user, isHeld);
+    const count = running.of(user);
+    const isAtLimit = settings !== null && hindrancesOfUser(settings, user, count).length > 0;
+    index.setHeld(user, count > 0 && isAtLimit);
   };
   const load = (read: Read): QueueSettings => {
-    const loaded = settingsOf(read);
-    perUser = loaded.maxRunningPerUser;
+    settings = settingsOf(read);
     for (const user of running.owners()) hold(user);
-    return loaded;
+    return settings;
   };
   const takeJob = (standing: Standing, job: Job): void => {
     running.set(job.id, isLive(job) ? job.user : null);
-    if (perUser !== null) hold(job.user);
-    const isInLine = job.status === 'pending' && job.approval !== 'wanted';
-    const readyAt = standing.deadlines.backoff.get(job.id) ?? 0;
-    const isReady = readyAt <= standing.clock.mono();
-    if (isInLine && isReady) return index.addJob(waiting(job));
+    hold(job.user);
+    if (job.status === 'pending') {
+      const readyAt = standing.deadlines.backoff.get(job.id) ?? 0;
+      const hindrances = hindrancesOf(job, readyAt, standing.clock.mono());
+      if (hindrances.length === 0) return index.addJob(waiting(job));
+      if (job.approval !== 'wanted') jobs.addAt(job.id, readyAt);
+    }
     index.removeJob(job.id);
-    if (isInLine) jobs.addAt(job.id, readyAt);
   };
   const judgeJob = (standing: Standing, read: Read, id: JobId): void => {
     const job = read.job(id);
@@ -73,8 +73,7 @@ export function createLine(): Line {
     for (const id of jobs.take(now)) judgeJob(standing, read, id);
     for (const id of workers.take(now)) judgeWorker(standing, read, id);
     settings ??= load(read);
-    const { pause, maxRunning } = settings;
-    return pause === null && perUser !== 0 && (maxRunning === null || running.total < maxRunning);
+    return hindrancesOfAll(settings, running.total).length === 0 && settings.maxRunningPerUser !== 0;
   };
   return {
     takeJob,
@@ -84,13 +83,15 @@ export function createLine(): Line {
       settings = null;
     },
     next: (standing, read) => (lookAround(standing, read) ? index.next() : null),
-    wouldTake(standing, read, job) {
-      if (job.approval === 'wanted' || !lookAround(standing, read)) return false;
-      let worker = index.wouldPlace(waiting(job));
-      // As in dispatch: time has passed since the workers were judged.
-      for (; worker !== null && !isFree(standing, read, worker); worker = index.wouldPlace(waiting(job)))
-        judgeWorker(standing, read, worker);
-      return worker !== null;
+    takerFor(standing, read, job) {
+      if (job.approval === 'wanted') return null;
+      while (lookAround(standing, read)) {
+        const worker = index.wouldPlace(waiting(job));
+        if (worker === null || isFree(standing, read, worker)) return worker;
+        // Time has passed since it was judged.
+        workers.add(worker);
+      }
+      return null;
     },
   };
 }
@@ -109,8 +110,8 @@ function placeWorker(standing: Standing, read: Read, id: WorkerId, index: Placem
   const worker = read.worker(id);
   index.removeWorker(id);
   if (worker === null) return null;
-  const { status, reason, isOpen, trialAt } = candidacyOf(standing, read, worker);
-  if (isOpen) {
+  const { status, reason, obstacles, trialAt } = candidacyOf(standing, read, worker);
+  if (obstacles.length === 0) {
     index.addWorker({ id, offering: offeringOf(worker), order: worker.createdAt });
     return null;
   }

@@ -115,6 +115,8 @@ export interface Read {
   jobs(filter: JobFilter): readonly Job[];
   /** In the order in which they are taken: level, then submission; those that wait for approval included. */
   pendingJobs(): readonly PendingJob[];
+  /** The first ones of those that are taken before this job, in that order; without those that wait for approval. */
+  pendingAhead(job: PendingJob, limit: number): readonly PendingJob[];
   liveJobs(): readonly LiveJob[];
   liveJobOf(worker: WorkerId): LiveJob | null;
   payload(job: JobId): JobPayload | null;
@@ -215,6 +217,8 @@ export interface Store extends Read {
    * in the order of the calls. One that throws is undone alone, and its promise is rejected.
    */
   write<T>(command: (tx: Tx) => T): Promise<T>;
+  /** False while the disk refuses changes: whatever were written would be rejected. */
+  takesChanges(): boolean;
   /**
    * Has it run whenever the disk takes changes again after it has refused them (full, or failing): whatever was to be
    * written in between was rejected. Reading goes on all the time.

@@ -24,11 +24,16 @@ export function createReports(core: Core, progress: ProgressBook) {
       if (worker === null) return refuse('token_invalid', 'Invalid token: the worker was deleted');
       welcome(core, tx, worker);
       const job = tx.job(jobId);
-      if (job === null) return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
+      if (job === null) {
+        // Whatever its report is worth, the worker is there again.
+        dispatch(core, tx);
+        return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
+      }
       if (isFinal(report.status)) noteEnd(core, tx, worker, jobId, report);
       const refusal = authority(tx, worker, job, report);
       if (refusal !== null) {
         noteRefused(core, tx, worker, job, report, refusal.refusal.code);
+        dispatch(core, tx);
         return refusal;
       }
       if (isLive(job)) core.presence.clearAbsence(id);

@@ -4,7 +4,13 @@ import type { MonoMs, QueueSettings, Worker } from './model.ts';
 import type { Clock, Read } from './ports.ts';
 import type { PresenceBook } from './presence.ts';
 import type { Times } from './times.ts';
-import { type DerivedStatus, isDispatchable, workerStatus } from './worker-status.ts';
+import {
+  type DerivedStatus,
+  type Obstacle,
+  obstaclesOf,
+  type WorkerFacts,
+  workerStatus,
+} from './worker-status.ts';
 
 /** What a worker's status follows from, besides what is stored. */
 export interface Standing {
@@ -25,36 +31,41 @@ export function patienceOf(
   return { offlineMs, takeoverMs: offlineMs + times.takeoverMs - times.offlineAfterMs };
 }
 
+function factsOf(standing: Standing, read: Read, worker: Worker, now: MonoMs): WorkerFacts {
+  return {
+    worker,
+    presence: standing.presence.of(worker.id),
+    jobId: read.liveJobOf(worker.id)?.id ?? null,
+    awaited: (standing.deadlines.firstContact.get(worker.id) ?? now) > now,
+    offlineAfterMs: patienceOf(standing, worker).offlineMs,
+    trialAt: standing.deadlines.trial.get(worker.id) ?? null,
+  };
+}
+
 export function statusOf(standing: Standing, read: Read, worker: Worker): DerivedStatus {
   const now = standing.clock.mono();
-  return workerStatus(
-    {
-      worker,
-      presence: standing.presence.of(worker.id),
-      holdsAttempt: read.liveJobOf(worker.id) !== null,
-      awaited: (standing.deadlines.firstContact.get(worker.id) ?? now) > now,
-      offlineAfterMs: patienceOf(standing, worker).offlineMs,
-    },
-    now,
-  );
+  return workerStatus(factsOf(standing, read, worker, now), now);
 }
 
 interface Candidacy extends DerivedStatus {
-  /** Whether a job may be given to it now: not each that is idle gets one. */
-  readonly isOpen: boolean;
+  /** A job may be given to it now only while there is none: not each that is idle gets one. */
+  readonly obstacles: readonly Obstacle[];
   /** When a quarantined worker is tried again. */
   readonly trialAt: MonoMs | null;
 }
 
 export function candidacyOf(standing: Standing, read: Read, worker: Worker): Candidacy {
-  const derived = statusOf(standing, read, worker);
-  const trialAt = standing.deadlines.trial.get(worker.id) ?? null;
-  return { ...derived, trialAt, isOpen: isDispatchable(derived, worker, trialAt, standing.clock.mono()) };
+  const now = standing.clock.mono();
+  const facts = factsOf(standing, read, worker, now);
+  return { ...workerStatus(facts, now), obstacles: obstaclesOf(facts, now), trialAt: facts.trialAt };
 }
+
+const isOpen = (standing: Standing, read: Read, worker: Worker): boolean =>
+  candidacyOf(standing, read, worker).obstacles.length === 0;
 
 export function isFree(standing: Standing, read: Read, id: WorkerId): boolean {
   const worker = read.worker(id);
-  return worker !== null && candidacyOf(standing, read, worker).isOpen;
+  return worker !== null && isOpen(standing, read, worker);
 }
 
 const openQueue: QueueSettings = { pause: null, maxRunning: null, maxRunningPerUser: null };

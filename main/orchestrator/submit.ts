@@ -1,24 +1,19 @@
 import type { SubmitRequest } from '../../protocol/queue-api.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
-import type { TrainerConfig } from '../../protocol/job.ts';
+import type { FinalStatus } from '../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { type Core, tellJob } from './core.ts';
 import { dispatch } from './dispatch.ts';
-import {
-  type Actor,
-  isLive,
-  type Job,
-  type JobPayload,
-  type JobSpec,
-  nameOf,
-  type PendingJob,
-} from './model.ts';
+import { type DryRun, tryOut } from './dry-run.ts';
+import { type Actor, isLive, type Job, nameOf, type PendingJob } from './model.ts';
 import type { Configs, Read, Tx } from './ports.ts';
+import { type Draft, prepare } from './drafts.ts';
 import { freshRank } from './rank.ts';
 import { createJobViewer, gpusOf } from './views.ts';
 
 export interface Accepted {
-  readonly status: 'running' | 'queued' | 'blocked';
+  /** A job that its key stood for already may have ended. */
+  readonly status: 'running' | 'queued' | 'blocked' | FinalStatus;
   readonly jobId: JobId;
   readonly workerId: WorkerId | null;
   readonly gpus: readonly number[] | null;
@@ -40,16 +35,8 @@ export interface IdempotencyKey {
   readonly fingerprint: string;
 }
 
-/** What becomes a job. */
-interface Draft {
-  readonly spec: JobSpec;
-  readonly payload: JobPayload;
-  readonly priority: number;
-  readonly requiresApproval: boolean;
-  readonly noWait: boolean;
-  readonly retryOf: JobId | null;
-}
-
+/** Behind every job that there is. */
+const lastOrder = Number.MAX_SAFE_INTEGER;
 const keyLastsMs = 24 * 3_600_000;
 
 /** Its row may be there from an earlier run: without the agent a job would wait for it for ever. */
@@ -72,7 +59,7 @@ export function createSubmissions(core: Core, configs: Configs) {
   const isTakenAtOnce = (tx: Tx, draft: Draft, by: Actor): boolean => {
     // Whoever waits already goes first.
     dispatch(core, tx);
-    return core.line.wouldTake(core, tx, newJob(core, tx.nextJobOrder(), draft, nameOf(by)));
+    return core.line.takerFor(core, tx, newJob(core, tx.nextJobOrder(), draft, nameOf(by))) !== null;
   };
 
   const enter = async (
@@ -118,13 +105,18 @@ export function createSubmissions(core: Core, configs: Configs) {
       // Before its config is looked for, which may be another one by now, or none.
       const earlier = earlierOne(core.store, by, idempotency);
       if (earlier !== null) return asItIs(earlier);
-      const payload: Outcome<JobPayload> =
-        request.config === undefined
-          ? await configs.load(request.config_name ?? '')
-          : accept({ config: request.config, dataloader: null });
-      if (!payload.ok) return payload;
-      const draft = draftOf(request, payload.value);
+      const prepared = prepare(configs, request);
+      const draft = prepared instanceof Promise ? await prepared : prepared;
       return draft.ok ? enter(draft.value, by, idempotency) : draft;
+    },
+
+    /** What would become of it, without a job: what is refused of a submit is refused here. */
+    async dryRun(request: SubmitRequest, by: Actor): Promise<Outcome<DryRun>> {
+      const draft = await prepare(configs, request);
+      if (!draft.ok) return draft;
+      if (request.target === 'local' && !core.runsLocally) return noLocalRuns;
+      const job = newJob(core, lastOrder, draft.value, nameOf(by));
+      return accept(tryOut(core, job, draft.value.noWait));
     },
 
     /** A new job like one that has ended, with the config that that one had. */
@@ -158,8 +150,12 @@ function submitted(core: Core, job: Job): Accepted {
   // Why it waits is worked out when the writer is done with it: nobody else has to wait for that.
   const { position, reason } = createJobViewer(core, core.store)(job);
   const workerId = isLive(job) ? job.attempt.workerId : null;
-  const status = workerId !== null ? 'running' : job.approval === 'wanted' ? 'blocked' : 'queued';
-  return { jobId: job.id, status, workerId, gpus: gpusOf(job), position, reason };
+  return { jobId: job.id, status: statusOf(job), workerId, gpus: gpusOf(job), position, reason };
+}
+
+function statusOf(job: Job): Accepted['status'] {
+  if (job.status === 'pending') return job.approval === 'wanted' ? 'blocked' : 'queued';
+  return isLive(job) ? 'running' : job.status;
 }
 
 function rejected(core: Core, draft: Draft, user: string): Rejected {
@@ -185,80 +181,3 @@ function newJob(core: Core, order: number, draft: Draft, user: string): PendingJ
     attempt: null,
   };
 }
-
-function draftOf(request: SubmitRequest, { config, dataloader }: JobPayload): Outcome<Draft> {
-  const wanted = gpusWanted(request, config);
-  if (!wanted.ok) return wanted;
-  const spec: JobSpec = {
-    configName: request.config_name ?? 'inline',
-    requirements: {
-      target: request.target,
-      gpuCount: wanted.value.count,
-      vramGb: request.gpu_vram_gb,
-      accelerator: request.accelerator ?? null,
-      guarded: request.on_lost_contact === 'stop',
-      labels: request.worker_labels,
-    },
-    devices: wanted.value.devices,
-    maxRetries: request.max_retries,
-    retryOn: request.retry_on,
-    onLostContact: request.on_lost_contact,
-    timeoutMs: request.timeout_s === undefined ? null : Math.round(request.timeout_s * 1000),
-  };
-  return accept({
-    spec,
-    payload: { config: request.any_gpu ? withoutDevices(config) : config, dataloader },
-    priority: request.priority,
-    requiresApproval: request.requires_approval,
-    noWait: request.no_wait,
-    retryOf: null,
-  });
-}
-
-/** In either spelling, as SimpleTuner's own configs have them. */
-const read = (config: TrainerConfig, name: string): unknown => config[name] ?? config[`--${name}`];
-
-const devicesKey = 'accelerate_visible_devices';
-const mostGpus = 1024;
-
-interface GpusWanted {
-  readonly count: number;
-  readonly devices: readonly number[] | null;
-}
-
-/**
- * The submit's own word, else `num_processes` in the config, else none: a job that asks for nothing runs anywhere. One
- * whose config names its GPUs needs a worker that has those, unless any will do.
- */
-function gpusWanted(request: SubmitRequest, config: TrainerConfig): Outcome<GpusWanted> {
-  const count = request.gpu_count ?? wholeNumber(read(config, 'num_processes') ?? 0);
-  if (count === null) {
-    return refuse(
-      'config_invalid',
-      `num_processes in the config must be a whole number from 0 to ${mostGpus}`,
-    );
-  }
-  const named = request.any_gpu ? null : (read(config, devicesKey) ?? null);
-  if (named === null) return accept({ count, devices: null });
-  const devices = Array.isArray(named) ? named : [named];
-  const known = devices.map(wholeNumber).filter(device => device !== null);
-  if (known.length < devices.length || known.length === 0) {
-    return refuse(
-      'config_invalid',
-      `${devicesKey} in the config must be a list of GPU numbers, such as [0, 1]`,
-    );
-  }
-  return accept({ count: Math.max(count, ...known.map(device => device + 1)), devices: known });
-}
-
-function wholeNumber(stated: unknown): number | null {
-  const count = typeof stated === 'string' && stated.trim() !== '' ? Number(stated) : stated;
-  return typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= mostGpus
-    ? count
-    : null;
-}
-
-const withoutDevices = (config: TrainerConfig): TrainerConfig =>
-  Object.fromEntries(
-    Object.entries(config).filter(([key]) => key !== devicesKey && key !== `--${devicesKey}`),
-  );

@@ -4,21 +4,19 @@ import type { Progress } from '../../protocol/progress.ts';
 import type { QueueView } from '../../protocol/queue.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 import { type Core, lastContact } from './core.ts';
-import { candidacyOf, patienceOf, settingsOf, statusOf } from './standing.ts';
-import { shapeOf } from './matching.ts';
+import { patienceOf, settingsOf, statusOf } from './standing.ts';
+import { createExplainer } from './explain.ts';
 import {
   type Attempt,
   isLive,
   type Job,
+  type JobSpec,
   labelsOf,
-  offeringOf,
-  type PendingJob,
   type StoredEvent,
   type WallMs,
   type Worker,
 } from './model.ts';
 import type { Read } from './ports.ts';
-import { type Candidate, whyWaiting } from './waiting.ts';
 
 const isoOrNull = (core: Core, at: WallMs | null): string | null => (at === null ? null : core.clock.iso(at));
 
@@ -76,6 +74,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
       gpus: [...(able?.gpus ?? [])],
     },
     labels: labelsOf(worker),
+    admin_labels: worker.labels,
     current_job_id: read.liveJobOf(worker.id)?.id ?? null,
     last_heartbeat: isoOrNull(core, contactAt),
     last_contact_age_s: contactAt === null ? null : ageS(core.clock.wall() - contactAt),
@@ -105,22 +104,14 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
   };
 }
 
-/** As dispatch sees it: one that is idle may get no job all the same. */
-function dispatchStatus(core: Core, read: Read, worker: Worker): Candidate['status'] {
-  const { status, isOpen } = candidacyOf(core, read, worker);
-  return status === 'idle' && !isOpen ? 'quarantined' : status;
-}
-
 const ageS = (ms: number): number => Math.round(ms / 100) / 10;
 
-const everything = { gpuCount: Number.POSITIVE_INFINITY, vramGb: Number.POSITIVE_INFINITY, guarded: true };
+/** The GPUs of its worker that a job gets: those that its config names, else the first ones. */
+export const gpusFor = ({ devices, requirements }: JobSpec): number[] =>
+  devices === null ? Array.from({ length: requirements.gpuCount }, (_, n) => n) : [...devices];
 
-/** The GPUs of its worker that a live job has: those that its config names, else the first ones. */
-export function gpusOf(job: Job): number[] | null {
-  if (!isLive(job)) return null;
-  const { devices, requirements } = job.spec;
-  return devices === null ? Array.from({ length: requirements.gpuCount }, (_, n) => n) : [...devices];
-}
+/** Those that a live job has. */
+export const gpusOf = (job: Job): number[] | null => (isLive(job) ? gpusFor(job.spec) : null);
 
 export function queueView(core: Core, read: Read): QueueView {
   const { pause, maxRunning, maxRunningPerUser } = settingsOf(read);
@@ -137,28 +128,7 @@ export function queueView(core: Core, read: Read): QueueView {
 
 /** Views of jobs that share what is costly: why a shape waits is worked out once. */
 export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
-  const reasons = new Map<string, string>();
-  const candidates = lazily(() =>
-    read.workers().map(
-      (worker): Candidate => ({
-        status: dispatchStatus(core, read, worker),
-        // What a worker that never came has is not known: it is not held against it.
-        offering: worker.agent === null ? { ...offeringOf(worker), ...everything } : offeringOf(worker),
-      }),
-    ),
-  );
-  const reasonOf = (job: PendingJob): string => {
-    // As dispatch sees it: the wall clock may have been set since.
-    const waitMs = (core.deadlines.backoff.get(job.id) ?? 0) - core.clock.mono();
-    if (waitMs > 0)
-      return `Waits until ${core.clock.iso(core.clock.wall() + waitMs)} before the next attempt`;
-    if (job.spec.requirements.target === 'local' && !core.runsLocally)
-      return 'Waits until the orchestrator is started with --local-worker';
-    const shape = shapeOf(job.spec.requirements);
-    const reason = reasons.get(shape) ?? whyWaiting(job.spec.requirements, candidates());
-    reasons.set(shape, reason);
-    return reason;
-  };
+  const explainer = createExplainer(core, read);
   return job => ({
     id: job.id,
     job_id: job.id,
@@ -188,17 +158,12 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     progress: job.progress && completeProgress(job.progress, isLive(job)),
     error_message: 'error' in job ? job.error : (job.attempt?.end?.error ?? null),
     cause: 'cause' in job ? job.cause : (job.attempt?.end?.cause ?? null),
-    reason: job.status === 'pending' ? reasonOf(job) : null,
+    reason: job.status === 'pending' ? explainer.reason(job) : null,
     timeout_s: job.spec.timeoutMs === null ? null : job.spec.timeoutMs / 1000,
     retry_on: [...job.spec.retryOn],
     on_lost_contact: job.spec.onLostContact,
     hold: holdOf(core, read, job),
   });
-}
-
-function lazily<T>(make: () => T): () => T {
-  let made: { readonly value: T } | null = null;
-  return () => (made ??= { value: make() }).value;
 }
 
 /** Adds what follows from the other figures, where the trainer did not say it. */

@@ -1,28 +1,139 @@
+import type { WaitReason, WorkerReason } from '../../protocol/explain.ts';
+import type { WorkerId } from '../../protocol/ids.ts';
 import type { Requirements } from '../../protocol/job.ts';
-import type { WorkerStatus } from '../../protocol/worker.ts';
+import type { Hindrance } from './hindrances.ts';
 import { compileMatcher, type Mismatch, type Offering } from './matching.ts';
+import type { Obstacle } from './worker-status.ts';
 
 export interface Candidate {
-  readonly status: WorkerStatus | 'quarantined';
+  readonly id: WorkerId;
+  readonly name: string;
+  /** The orchestrator's own machine. */
+  readonly local: boolean;
+  /** Of one that never came only that is known which the admin has said. */
+  readonly isKnown: boolean;
   readonly offering: Offering;
+  readonly obstacles: readonly Obstacle[];
 }
 
-/** Why nobody takes a job, in one line that begins with the guide's words for it. */
-export function whyWaiting(needs: Requirements, candidates: readonly Candidate[]): string {
-  if (candidates.length === 0) return 'No idle workers: no worker has been created yet';
+/** A worker as one job sees it. */
+export interface Judged {
+  readonly candidate: Candidate;
+  readonly mismatches: readonly Mismatch[];
+  /** Nothing is against it: it would take the job now. */
+  readonly fits: boolean;
+}
+
+export function judge(needs: Requirements, candidates: readonly Candidate[]): readonly Judged[] {
   const matcher = compileMatcher(needs);
-  const judged = candidates.map(({ status, offering }) => ({ status, mismatches: matcher(offering) }));
+  return candidates.map(candidate => {
+    const all = matcher(candidate.offering);
+    // What a worker that never came has is not held against it.
+    const mismatches = candidate.isKnown ? all : all.filter(({ code }) => words[code].isSaidByAdmin);
+    return { candidate, mismatches, fits: mismatches.length + candidate.obstacles.length === 0 };
+  });
+}
+
+/** No worker that ever came could take the job, idle or not. */
+export const isUnsatisfiable = (judged: readonly Judged[]): boolean =>
+  !judged.some(({ candidate, mismatches }) => candidate.isKnown && mismatches.length === 0);
+
+/** Why no worker takes a job, in one line that begins with the guide's words for it. Each worker is counted once. */
+export function whyNobody(judged: readonly Judged[]): string {
+  if (judged.length === 0) return 'No idle workers: no worker has been created yet';
   const total = judged.length;
-  const fitting = judged.filter(({ mismatches }) => mismatches.length === 0);
-  if (fitting.some(({ status }) => status === 'idle')) return 'An idle worker fits: the job is next';
-  const reasons = [
-    ...count(fitting.map(({ status }) => (status === 'connecting' ? 'still connecting' : status))),
-    ...missing(judged.flatMap(({ mismatches }) => mismatches.slice(0, 1))),
-  ];
-  const onlyGpus =
-    fitting.length === 0 && judged.every(({ mismatches }) => mismatches[0]?.code === 'gpu_count');
+  const matching = judged.filter(({ mismatches }) => mismatches.length === 0);
+  const first = judged.flatMap(({ mismatches }) => mismatches.slice(0, 1));
+  const obstacles = matching.flatMap(({ candidate }) => candidate.obstacles.slice(0, 1));
+  const reasons = [...count(obstacles.map(wordFor)), ...missing(first)];
+  const onlyGpus = first.length === total && first.every(({ code }) => code === 'gpu_count');
   const headline = onlyGpus ? 'GPU requirements not met' : 'No idle workers';
   return `${headline}: 0 of ${total} ${total === 1 ? 'worker' : 'workers'} can take this job: ${reasons.join(', ')}`;
+}
+
+/** Everything against a worker, and that it had the job last, if it had: then another one is tried first. */
+export function reasonsOf({ candidate, mismatches }: Judged, avoid: WorkerId | null): WorkerReason[] {
+  return [
+    ...candidate.obstacles.map(obstacle => ({
+      code: obstacle.code,
+      wanted: null,
+      ...tellObstacle(obstacle),
+    })),
+    ...mismatches.map(mismatch => ({
+      ...mismatch,
+      detail: words[mismatch.code].detail(mismatch.wanted, mismatch.there),
+    })),
+    ...(candidate.id === avoid ? [avoided] : []),
+  ];
+}
+
+const avoided: WorkerReason = {
+  code: 'avoid_previous',
+  wanted: null,
+  there: null,
+  detail: 'It had this job last: it gets it again only when no other worker takes it',
+};
+
+/** What holds the job itself back; `isoAt` puts a moment into words. */
+export function tellHindrance(hindrance: Hindrance, isoAt: (at: number) => string): WaitReason {
+  const { code } = hindrance;
+  switch (code) {
+    case 'approval':
+      return { code, detail: 'Waits for approval by somebody who may manage the queue' };
+    case 'backoff':
+      return { code, detail: `Waits until ${isoAt(hindrance.until)} before the next attempt` };
+    case 'paused': {
+      const note = hindrance.note === null ? '' : `: ${hindrance.note}`;
+      return { code, detail: `The queue is paused by ${hindrance.by}${note}` };
+    }
+    case 'limit': {
+      const { user, running, most } = hindrance;
+      return user === null
+        ? { code, detail: `${running} of ${most} jobs run: the limit of the queue` }
+        : { code, detail: `${running} of ${most} jobs of ${user} run: the limit of each user` };
+    }
+  }
+}
+
+function wordFor(obstacle: Obstacle): string {
+  switch (obstacle.code) {
+    case 'never_registered':
+      return obstacle.awaited ? 'still connecting' : 'never registered';
+    case 'no_stream':
+      return 'still connecting';
+    case 'offline':
+    case 'draining':
+    case 'busy':
+    case 'settling':
+    case 'leaving':
+    case 'quarantined':
+      return obstacle.code;
+  }
+}
+
+type Told = Pick<WorkerReason, 'there' | 'detail'>;
+
+function tellObstacle(obstacle: Obstacle): Told {
+  switch (obstacle.code) {
+    case 'never_registered':
+      return { there: null, detail: 'It has not registered yet: what it has is not known' };
+    case 'offline':
+      return obstacle.why === 'silent'
+        ? { there: 'silent', detail: 'It is out of contact' }
+        : { there: 'goodbye', detail: 'Its agent has said goodbye' };
+    case 'draining':
+      return { there: obstacle.reason, detail: 'It is drained: it gets no other job until it is undrained' };
+    case 'busy':
+      return { there: obstacle.jobId, detail: `It has job ${obstacle.jobId}` };
+    case 'settling':
+      return { there: null, detail: 'Its last job has just ended: its agent would miss what comes at once' };
+    case 'no_stream':
+      return { there: null, detail: 'It has no stream open on which the job could be sent' };
+    case 'leaving':
+      return { there: null, detail: 'It has had its job, and leaves' };
+    case 'quarantined':
+      return { there: obstacle.reason, detail: `It is in quarantine: ${obstacle.reason}` };
+  }
 }
 
 function count(words: readonly string[]): readonly string[] {
@@ -30,25 +141,65 @@ function count(words: readonly string[]): readonly string[] {
   return [...groups].map(([word, members]) => `${members.length} ${word}`);
 }
 
-const tooFew = (wanted: string): string =>
-  wanted === '1' ? 'without a GPU' : `with fewer than ${wanted} GPUs`;
+interface Words {
+  /** For several workers, in the line. */
+  readonly heading: (wanted: string, there: string) => string;
+  /** For one. */
+  readonly detail: (wanted: string, there: string) => string;
+  /** Whether it says more when what is there is named. */
+  readonly isListed: boolean;
+  /** Known before the worker comes. */
+  readonly isSaidByAdmin: boolean;
+}
 
-const headings: Readonly<Record<Mismatch['code'], (wanted: string) => string>> = {
-  target: wanted => (wanted === 'this machine' ? 'not on this machine' : 'on this machine'),
-  gpu_count: tooFew,
-  vram: wanted => `with less than ${wanted} a GPU`,
-  accelerator: wanted => `without ${wanted}`,
-  guard: () => 'that train on without contact',
-  label: wanted => `label ${wanted}`,
+const words: Readonly<Record<Mismatch['code'], Words>> = {
+  target: {
+    heading: wanted => (wanted === 'this machine' ? 'not on this machine' : 'on this machine'),
+    detail: wanted =>
+      wanted === 'this machine'
+        ? "The job is to run on the orchestrator's own machine, and this is another one"
+        : "The job is to run on another machine than the orchestrator's own, and this is that one",
+    isListed: false,
+    isSaidByAdmin: true,
+  },
+  gpu_count: {
+    heading: wanted => (wanted === '1' ? 'without a GPU' : `with fewer than ${wanted} GPUs`),
+    detail: (wanted, there) => `GPUs: the job needs ${wanted}, it has ${there}`,
+    isListed: true,
+    isSaidByAdmin: false,
+  },
+  vram: {
+    heading: wanted => `with less than ${wanted} a GPU`,
+    detail: (wanted, there) => `Memory of each GPU: the job needs ${wanted}, it has ${there}`,
+    isListed: true,
+    isSaidByAdmin: false,
+  },
+  accelerator: {
+    heading: wanted => `without ${wanted}`,
+    detail: (wanted, there) => `Kind of GPU: the job needs ${wanted}, it has ${there}`,
+    isListed: true,
+    isSaidByAdmin: false,
+  },
+  guard: {
+    heading: () => 'that train on without contact',
+    detail: () => 'The job is to be stopped when contact is lost, and its agent can not do that',
+    isListed: false,
+    isSaidByAdmin: false,
+  },
+  label: {
+    heading: wanted => `label ${wanted}`,
+    detail: (wanted, there) => `Label: the job needs ${wanted}, it has ${there}`,
+    isListed: true,
+    isSaidByAdmin: true,
+  },
 };
 
 function missing(mismatches: readonly Mismatch[]): readonly string[] {
-  const groups = Map.groupBy(mismatches, ({ code, wanted }) => headings[code](wanted));
+  const groups = Map.groupBy(mismatches, ({ code, wanted, there }) => words[code].heading(wanted, there));
   return [...groups].map(([what, members]) => {
-    const there = [...new Set(members.map(member => member.there))].toSorted().slice(0, 5);
-    const have = members.some(({ code }) => code === 'guard' || code === 'target')
-      ? ''
-      : ` (have ${there.join(', ')})`;
+    const listed = members.filter(({ code }) => words[code].isListed);
+    const there = [...new Set(listed.map(member => member.there))].toSorted().slice(0, 5);
+    const have = there.length === 0 ? '' : ` (have ${there.join(', ')})`;
     return `${members.length} ${what}${have}`;
   });
 }

@@ -1,3 +1,4 @@
+import type { JobId } from '../../protocol/ids.ts';
 import type { WorkerStatus } from '../../protocol/worker.ts';
 import { leavesAfterJob, type MonoMs, type Worker } from './model.ts';
 
@@ -14,11 +15,14 @@ export interface Presence {
 export interface WorkerFacts {
   readonly worker: Worker;
   readonly presence: Presence | null;
-  readonly holdsAttempt: boolean;
+  /** What it holds a live attempt of. */
+  readonly jobId: JobId | null;
   /** It never came, and may still be on its way. */
   readonly awaited: boolean;
   /** Silence after which it is offline. */
   readonly offlineAfterMs: number;
+  /** When it is tried again, if it is in quarantine. */
+  readonly trialAt: MonoMs | null;
 }
 
 export interface DerivedStatus {
@@ -26,28 +30,60 @@ export interface DerivedStatus {
   readonly reason: string | null;
 }
 
-/** SEMANTICS.md, section 1: the first rule that matches. */
-export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
-  const { worker, presence } = facts;
-  if (worker.agent === null) {
-    return { status: facts.awaited ? 'connecting' : 'offline', reason: 'never_registered' };
-  }
-  if (worker.gone !== null) return { status: 'offline', reason: worker.gone };
-  if (presence === null || now - presence.contactAt >= facts.offlineAfterMs) {
-    return { status: 'offline', reason: 'silent' };
-  }
-  if (worker.drain !== null) return { status: 'draining', reason: worker.drain.reason };
-  if (facts.holdsAttempt) return { status: 'busy', reason: null };
-  if (now < presence.settledAt) return { status: 'busy', reason: 'settling' };
-  if (!presence.streaming) return { status: 'connecting', reason: 'no_stream' };
-  if (worker.served && leavesAfterJob(worker)) return { status: 'busy', reason: 'leaving' };
-  return { status: 'idle', reason: worker.quarantine === null ? null : 'quarantined' };
+/** What keeps every job from a worker. */
+export type Obstacle =
+  | { readonly code: 'never_registered'; readonly awaited: boolean }
+  | { readonly code: 'offline'; readonly why: 'goodbye' | 'silent' }
+  | { readonly code: 'draining'; readonly reason: string | null }
+  | { readonly code: 'busy'; readonly jobId: JobId }
+  | { readonly code: 'settling' | 'no_stream' | 'leaving' }
+  | { readonly code: 'quarantined'; readonly reason: string };
+
+/** All of them, in the order of the rules of SEMANTICS.md, section 1. A job may be given to a worker that has none. */
+export function obstaclesOf(facts: WorkerFacts, now: MonoMs): readonly Obstacle[] {
+  const { worker, presence, jobId } = facts;
+  const { agent, drain, quarantine } = worker;
+  const obstacles: Obstacle[] = [];
+  const offline = absenceOf(facts, now);
+  if (offline !== null) obstacles.push(offline);
+  if (drain !== null) obstacles.push({ code: 'draining', reason: drain.reason });
+  // Nothing else is known of one that never came.
+  if (agent === null) return obstacles;
+  if (jobId !== null) obstacles.push({ code: 'busy', jobId });
+  if (presence !== null && now < presence.settledAt) obstacles.push({ code: 'settling' });
+  if (presence?.streaming !== true) obstacles.push({ code: 'no_stream' });
+  if (worker.served && leavesAfterJob(worker)) obstacles.push({ code: 'leaving' });
+  if (quarantine !== null && (facts.trialAt === null || facts.trialAt > now))
+    obstacles.push({ code: 'quarantined', reason: quarantine.reason });
+  return obstacles;
 }
 
-/** Whether a job may be given to it now; `trialAt` is when a quarantined worker is tried again. */
-export const isDispatchable = (
-  { status }: DerivedStatus,
-  worker: Worker,
-  trialAt: MonoMs | null,
-  now: MonoMs,
-): boolean => status === 'idle' && (worker.quarantine === null || (trialAt !== null && trialAt <= now));
+function absenceOf({ worker, presence, awaited, offlineAfterMs }: WorkerFacts, now: MonoMs): Obstacle | null {
+  if (worker.agent === null) return { code: 'never_registered', awaited };
+  if (worker.gone !== null) return { code: 'offline', why: worker.gone };
+  const isSilent = presence === null || now - presence.contactAt >= offlineAfterMs;
+  return isSilent ? { code: 'offline', why: 'silent' } : null;
+}
+
+/** SEMANTICS.md, section 1: the first rule that matches. */
+export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
+  const [first] = obstaclesOf(facts, now);
+  switch (first?.code) {
+    case 'never_registered':
+      return { status: first.awaited ? 'connecting' : 'offline', reason: first.code };
+    case 'offline':
+      return { status: 'offline', reason: first.why };
+    case 'draining':
+      return { status: 'draining', reason: first.reason };
+    case 'busy':
+      return { status: 'busy', reason: null };
+    case 'settling':
+    case 'leaving':
+      return { status: 'busy', reason: first.code };
+    case 'no_stream':
+      return { status: 'connecting', reason: first.code };
+    case 'quarantined':
+    case undefined:
+      return { status: 'idle', reason: facts.worker.quarantine === null ? null : 'quarantined' };
+  }
+}

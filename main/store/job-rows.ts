@@ -17,6 +17,7 @@ type JobStatements = Pick<
   | 'job'
   | 'jobs'
   | 'pendingJobs'
+  | 'pendingAhead'
   | 'liveJobs'
   | 'liveJobOf'
   | 'payload'
@@ -49,6 +50,12 @@ function jobReads(db: Database) {
   const byId = db.prepare<[string], JoinedRow>(`${select} WHERE j.id = ?`);
   const pending = db.prepare<[], JoinedRow>(
     `${select} WHERE j.status = 'pending' ORDER BY j.level DESC, j.ord`,
+  );
+  // Two ranges of the index: one condition for both would walk over all that is behind, too.
+  const ahead = ['j.level > @level', 'j.level = @level AND j.ord < @order'].map(range =>
+    db.prepare<[Record<string, unknown>], JoinedRow>(`${select}
+      WHERE j.status = 'pending' AND j.approval IS NOT 'wanted' AND ${range}
+      ORDER BY j.level DESC, j.ord LIMIT @limit`),
   );
   const alive = db.prepare<[], JoinedRow>(`${select} WHERE j.status IN (${live}) ORDER BY j.ord`);
   const ofWorker = db.prepare<[string], JoinedRow>(
@@ -91,6 +98,11 @@ function jobReads(db: Database) {
         })
         .map(toJob),
     pendingJobs: () => pending.all().map(row => toJob(row) as PendingJob),
+    pendingAhead: ({ rank: { level }, order }: PendingJob, limit: number) =>
+      ahead
+        .flatMap(range => range.all({ level, order, limit }))
+        .slice(0, limit)
+        .map(row => toJob(row) as PendingJob),
     liveJobs: () => alive.all().map(row => toJob(row) as LiveJob),
     liveJobOf(worker: string) {
       const row = ofWorker.get(worker);

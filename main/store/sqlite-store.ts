@@ -62,6 +62,7 @@ export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
     audit: watched(createAuditTrail(db), disk),
     isNew,
     write: command => writer.write(() => command(tx)),
+    takesChanges: () => disk.now() === 'working',
     onRecovery: disk.onRecovery,
     async copyTo(target, signal) {
       const progress = (): number => {

@@ -4,6 +4,8 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { runTrainyard } from '../support/cli.ts';
 import { root, temporaryFolder } from '../support/processes.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -39,6 +41,49 @@ const typed = (...words: readonly string[]): string =>
 /** What stands in brackets, in the order of the alphabet. */
 const words = (line: string): readonly string[] =>
   line.startsWith('[') ? line.slice(1, -1).split('][').toSorted() : [line];
+
+describe('whatever the shell', () => {
+  /** The words that fit at the end, where the orchestrator's own are asked for. */
+  const completed = async (...line: readonly string[]): Promise<readonly string[]> => {
+    const [typedLast = '', ...before] = line.toReversed();
+    const argv = [...before.toReversed(), '--data-dir', server.dataDir, typedLast];
+    const { code, out } = await runTrainyard(['__complete', 'zsh', ...argv]);
+    expect(code).toBe(0);
+    return out
+      .split('\n')
+      .slice(0, -2)
+      .map(found => found.split('\t')[0] ?? '');
+  };
+
+  test('ids are completed of those jobs that the command is for', async () => {
+    const waiting = await server.submit({ config: {} });
+    const blocked = await server.submit({ config: {}, requires_approval: true });
+    const ended = await server.submit({ config: {} });
+    await server.admin.call(queueApi.cancel, { params: { id: ended } });
+    const expected: Readonly<Record<string, readonly string[]>> = {
+      get: [ended, blocked, waiting],
+      cancel: [blocked, waiting],
+      watch: [blocked, waiting],
+      priority: [blocked, waiting],
+      top: [blocked, waiting],
+      approve: [blocked],
+      reject: [blocked],
+      retry: [ended],
+      delete: [ended],
+    };
+    for (const [command, ids] of Object.entries(expected))
+      expect([command, await completed('jobs', command, '')]).toEqual([command, ids]);
+    expect(await completed('jobs', 'priority', waiting, 'u')).toEqual(['urgent']);
+  });
+
+  test('names of workers are completed, also as values of options', async () => {
+    for (const command of ['label', 'rename', 'drain'])
+      expect(await completed('workers', command, 'rig')).toEqual(['rig-1']);
+    const before = ['jobs', 'list', '--data-dir', server.dataDir, '--worker'];
+    const { out } = await runTrainyard(['__complete', 'zsh', ...before, 'big']);
+    expect(out).toMatch(/^big rig\t/);
+  });
+});
 
 describe.skipIf(!isThere('bash'))('bash', () => {
   test('completes commands, names of workers, choices and files', async () => {

@@ -1,10 +1,12 @@
 /** `trainyard workers ...` against an orchestrator: what it does, what it prints, and what it ends with. */
 import { readFileSync, statSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { WorkerView } from '../../protocol/worker.ts';
 import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
+import { createLightWorker } from '../support/light-worker.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 let server: TestServer;
@@ -97,6 +99,20 @@ describe('what can not be done has its exit code, says why, and leaves stdout em
     ['a label too long', 2, ['create', 'x', '--label', `k=${'v'.repeat(65)}`], /^--label: /],
     ['a type that is none', 2, ['create', 'x', '--type', 'loyal'], /persistent, ephemeral/],
     ['a deadline that is none', 2, ['drain', 'x', '--deadline', 'soon'], /30m/],
+    ['no change', 2, ['label', 'rig-x'], /missing required argument 'change'/],
+    ['a change that is none', 2, ['label', 'rig-x', 'gpu'], /KEY=VALUE to set a label, and KEY-/],
+    ['a label without a name', 2, ['label', 'rig-x', '=a'], /KEY=VALUE/],
+    ['both', 2, ['label', 'rig-x', 'gpu=a', 'gpu-'], /either set or taken away: gpu/],
+    [
+      'a label that JavaScript has plans for',
+      2,
+      ['label', 'rig-x', '__proto__=a'],
+      /^KEY=VALUE: "__proto__"/,
+    ],
+    ['a new label too long', 2, ['label', 'rig-x', `k=${'v'.repeat(65)}`], /^KEY=VALUE: /],
+    ['labels of no such worker', 4, ['label', 'nobody', 'a=b'], /no worker "nobody"/],
+    ['no name any more', 2, ['rename', 'rig-x', ' '], /^NAME: a name is needed/],
+    ['a new name for nobody', 4, ['rename', 'nobody', 'x'], /no worker "nobody"/],
     ['no argument', 2, ['get'], /missing required argument 'worker'\n.*--help/],
     ['an option that there is not', 2, ['list', '--jsn'], /--json/],
     ['a wrong token', 3, ['list', '--token', 'ta_wrong'], /Invalid token/],
@@ -131,7 +147,12 @@ test('of a change without an answer it says that it may have been made; of a que
     ADMIN_TOKEN: 'ta_x',
   };
   const created = await runTrainyard(['workers', 'create', 'rig-1'], { env });
-  expect(created).toMatchObject({ code: 6, err: expect.stringContaining('may have been done all the same') });
+  expect(created).toMatchObject({
+    code: 6,
+    err: expect.stringContaining('may have been done all the same: look'),
+  });
+  const keyed = await runTrainyard(['jobs', 'submit', 'digits', '--idempotency-key', 'k'], { env });
+  expect(keyed).toMatchObject({ code: 6, err: expect.stringContaining('ask again with the same key') });
   const listed = await runTrainyard(['workers', 'list'], { env });
   expect(listed).toMatchObject({ code: 6, err: expect.not.stringContaining('may have been done') });
 });
@@ -151,4 +172,60 @@ test('a token in the arguments works, and is warned of once', async () => {
   expect(run.err).toBe(
     'The token in the arguments can be seen by every user of this machine: use --token-file\n',
   );
+});
+
+describe('labels', () => {
+  const given = async (name: string): Promise<unknown> => {
+    const { labels, admin_labels } = JSON.parse((await workers(['get', name, '--json'])).out) as WorkerView;
+    return [labels, admin_labels];
+  };
+
+  test('are set and taken away one by one, and the agent’s stay the agent’s', async () => {
+    const { id, token } = await server.createWorker({ name: 'labelled', labels: { team: 'nlp', rack: '4' } });
+    const agent = new Agent();
+    onTestFinished(() => agent.destroy());
+    const light = createLightWorker({ url: server.url, id, token, agent });
+    await light.register({ labels: { zone: 'eu', host: 'h1' } });
+    const { out } = await workers(['label', 'labelled', 'gpu=a100=80', 'team=', 'rack-', 'none-']);
+    expect(out).toMatch(/^Labels +zone=eu \(its own\)\n +host=h1 \(its own\)\n +team=\n +gpu=a100=80\n$/m);
+    expect(await given('labelled')).toEqual([
+      { zone: 'eu', host: 'h1', team: '', gpu: 'a100=80' },
+      { team: '', gpu: 'a100=80' },
+    ]);
+
+    const refused = await workers(['label', 'labelled', 'new=1', 'zone-']);
+    expect(refused).toMatchObject({ code: 5, out: '' });
+    expect(refused.err).toMatch(/^labelled brings the label zone itself: /);
+    // What stands over the agent's can be taken away: then the agent's is seen again.
+    await workers(['label', 'labelled', 'zone=us', 'team-', 'gpu-']);
+    expect(await given('labelled')).toEqual([{ zone: 'us', host: 'h1' }, { zone: 'us' }]);
+    await workers(['label', 'labelled', 'zone-']);
+    expect(await given('labelled')).toEqual([{ zone: 'eu', host: 'h1' }, {}]);
+    // As the agent is started with others, those that it brought before are gone.
+    await light.register({ labels: { host: 'h2' } });
+    expect(await given('labelled')).toEqual([{ host: 'h2' }, {}]);
+  });
+
+  test('a job that waits for such a label is next when a worker gets it', async () => {
+    const { id, token } = await server.createWorker({ name: 'bare' });
+    const agent = new Agent();
+    const light = createLightWorker({ url: server.url, id, token, agent });
+    onTestFinished(() => {
+      light.cut();
+      agent.destroy();
+    });
+    await light.register();
+    await light.openStream();
+    const job = await server.submit({ config: {}, worker_labels: { gpu: 'h100*' } });
+    expect((await workers(['label', 'bare', 'gpu=h100-80gb', '-o', 'current_job_id'])).out).toBe(`${job}\n`);
+  });
+});
+
+test('a worker is called by another name, and keeps its id', async () => {
+  const { id } = await server.createWorker({ name: 'rig-old', labels: { rack: '7' } });
+  expect((await workers(['rename', 'rig-old', ' rig new ', '-o', 'id,name,labels.rack'])).out).toBe(
+    `${id}\trig new\t7\n`,
+  );
+  expect((await workers(['get', 'rig-old'])).code).toBe(4);
+  await workers(['delete', 'rig new']);
 });

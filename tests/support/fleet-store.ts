@@ -46,7 +46,12 @@ export function openFleetStore(file: string, parts: StoreParts): FleetStore {
       if (result.status === 'rejected') throw result.reason;
       return result.value;
     };
-    const store: Store = { ...opened, write, onRecovery: run => void onRoom.push(run) };
+    const store: Store = {
+      ...opened,
+      write,
+      takesChanges: () => !isFull,
+      onRecovery: run => void onRoom.push(run),
+    };
     const end = async (crash: boolean): Promise<void> => {
       crashed = crash;
       if (file !== ':memory:') await opened.close();

@@ -88,7 +88,7 @@ export const conveniences = (admin: Client): Pick<TestServer, 'createWorker' | '
   },
   async submit(body) {
     const answer = valueOf(await admin.call(queueApi.submit, { body }));
-    if (!answer.success) throw new Error(`the job was rejected: ${answer.reason}`);
+    if (answer.job_id === null) throw new Error(`the job was rejected: ${answer.reason}`);
     return answer.job_id;
   },
 });

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
-import type { Flags } from '../../config.ts';
 import type { Invocation } from '../invocation.ts';
 import { openRemote } from '../remote.ts';
 import { plain } from '../table.ts';
@@ -52,7 +51,7 @@ async function candidatesOf(wanted: Wanted, invocation: Invocation): Promise<rea
     case 'worker':
     case 'job':
       try {
-        return await thingsOf(wanted.kind, wanted.flags, invocation);
+        return await thingsOf(wanted, invocation);
       } catch {
         // Nobody asked for an orchestrator here: one that can't be had is no failure.
         return [];
@@ -65,15 +64,14 @@ async function candidatesOf(wanted: Wanted, invocation: Invocation): Promise<rea
 }
 
 async function thingsOf(
-  kind: 'worker' | 'job',
-  flags: Flags,
+  wanted: Extract<Wanted, { readonly kind: 'worker' | 'job' }>,
   invocation: Invocation,
 ): Promise<readonly Candidate[]> {
-  const { ask } = openRemote(flags, invocation, patienceMs);
-  if (kind === 'worker') {
+  const { ask } = openRemote(wanted.flags, invocation, patienceMs);
+  if (wanted.kind === 'worker') {
     const { workers } = await ask(workersApi.list);
     return workers.map(worker => ({ word: worker.name, about: `${worker.id}  ${workerStatus(worker)}` }));
   }
-  const { entries } = await ask(queueApi.list, { query: { limit: mostJobs } });
+  const { entries } = await ask(queueApi.list, { query: { ...wanted.which, limit: mostJobs } });
   return entries.map(job => ({ word: job.id, about: `${job.config_name}  ${job.status}` }));
 }

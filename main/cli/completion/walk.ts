@@ -1,5 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
 import type { Flags } from '../../config.ts';
+import { JobArgument } from '../jobs/argument.ts';
+import type { JobQuery } from '../jobs/pages.ts';
 
 export interface Candidate {
   readonly word: string;
@@ -10,7 +12,8 @@ export interface Candidate {
 export type Wanted =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
   /** Something of the orchestrator that the options given so far lead to. */
-  | { readonly kind: 'worker' | 'job'; readonly flags: Flags }
+  | { readonly kind: 'worker'; readonly flags: Flags }
+  | { readonly kind: 'job'; readonly flags: Flags; readonly which: JobQuery }
   | { readonly kind: 'file' | 'folder' | 'nothing' };
 
 export interface Typed {
@@ -77,9 +80,8 @@ const optionOf = (command: Command, name: string): Option | undefined =>
 const takesValue = (option: Option): boolean => option.required || option.optional;
 
 /** Names in angle brackets, and what is meant by them. */
-const meanings: Readonly<Record<string, 'worker' | 'job' | 'file' | 'folder'>> = {
+const meanings: Readonly<Record<string, 'worker' | 'file' | 'folder'>> = {
   worker: 'worker',
-  job: 'job',
   file: 'file',
   folder: 'folder',
   config: 'file',
@@ -88,8 +90,9 @@ const meanings: Readonly<Record<string, 'worker' | 'job' | 'file' | 'folder'>> =
 function ofValue(taker: Option | Argument, flags: Flags): Wanted {
   if (taker.argChoices !== undefined)
     return { kind: 'words', candidates: taker.argChoices.map(word => ({ word, about: '' })) };
+  if (taker instanceof JobArgument) return { kind: 'job', flags, which: taker.which };
   const kind = meanings[placeholder(taker)] ?? 'nothing';
-  return kind === 'worker' || kind === 'job' ? { kind, flags } : { kind };
+  return kind === 'worker' ? { kind, flags } : { kind };
 }
 
 const placeholder = (taker: Option | Argument): string =>

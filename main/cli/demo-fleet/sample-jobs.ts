@@ -106,7 +106,7 @@ export function submitSamples(parts: SubmitParts): Submitting {
     if (queue.total_pending >= longestQueue) return;
     const body = sampleJob(random.pick(parts.machines), random);
     const answer = await remote.ask(queueApi.submit, { body });
-    if (answer.success) ids.add(answer.job_id);
+    if (answer.job_id !== null) ids.add(answer.job_id);
     count += 1;
     if (ids.size > 2 * mostActive) await forgetEnded();
   };

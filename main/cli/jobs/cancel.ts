@@ -1,20 +1,14 @@
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { RemoteSpec } from '../remote-command.ts';
-import { findJob, showJob, takesJob } from './find.ts';
+import { among, takesJob } from './argument.ts';
+import { findJob, showJob } from './find.ts';
 
 export const cancel: RemoteSpec = {
   name: 'cancel',
   description: 'Cancel a job, a running one too',
-  shape: command => takesJob(command).option('--yes', 'do not ask'),
+  shape: command => takesJob(command, among.unended).option('--yes', 'do not ask'),
   async act(remote, [word]) {
-    const {
-      id,
-      status,
-      config_name: name,
-      worker_name: worker,
-    } = await findJob(remote, word, {
-      includeEnded: false,
-    });
+    const { id, status, config_name: name, worker_name: worker } = await findJob(remote, word, among.unended);
     if (status !== 'pending')
       await remote.confirm(`Stop the job ${id} (${name}), which is ${status} on ${worker ?? 'its worker'}?`);
     showJob(remote, await remote.ask(queueApi.cancel, { params: { id } }));
@@ -24,9 +18,9 @@ export const cancel: RemoteSpec = {
 export const release: RemoteSpec = {
   name: 'release',
   description: 'Wait no longer for a silent worker: the job goes to another one, or ends as cancelled',
-  shape: command => takesJob(command).option('--yes', 'do not ask'),
+  shape: command => takesJob(command, among.unended).option('--yes', 'do not ask'),
   async act(remote, [word]) {
-    const { id, status, worker_name: worker } = await findJob(remote, word, { includeEnded: false });
+    const { id, status, worker_name: worker } = await findJob(remote, word, among.unended);
     const next = status === 'cancelling' ? 'ends as cancelled' : 'goes to another worker';
     await remote.confirm(
       `The job ${id} ${next}, and ${worker ?? 'its worker'} may still train it for now. Go on?`,

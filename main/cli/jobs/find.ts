@@ -1,4 +1,3 @@
-import type { Command } from 'commander';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
@@ -6,37 +5,23 @@ import { choose } from '../choose.ts';
 import { CommandEnd, exitCodes } from '../failure.ts';
 import { printOne } from '../output.ts';
 import type { Remote } from '../remote.ts';
+import { among } from './argument.ts';
+import { everyPage, type JobQuery } from './pages.ts';
 import { jobFacts } from './text.ts';
 
-/** Takes one job. Completion knows it by the name of the argument. */
-export const takesJob = (command: Command): Command =>
-  command.argument('<job>', 'its id, the beginning of its id, or the name of its config');
+/** The orchestrator takes no longer text to look for. */
+const longestText = 200;
 
-const pageSize = 500;
-
-/**
- * The job that a person means: by its id any, by the beginning of an id or the name of a config one of those that
- * `isMeant` lets through.
- */
-export async function findJob(
-  { ask }: Remote,
-  word = '',
-  which: { readonly includeEnded: boolean } = { includeEnded: true },
-): Promise<JobView> {
+/** The job that a person means: by its id any, by the beginning of an id or the name of a config one of `which`. */
+export async function findJob(remote: Remote, word = '', which: JobQuery = among.all): Promise<JobView> {
   const id = JobId.safeParse(word);
   if (id.success) {
-    const job = await unlessMissing(ask(queueApi.get, { params: { id: id.data } }));
+    const job = await unlessMissing(remote.ask(queueApi.get, { params: { id: id.data } }));
     if (job !== null) return job;
   }
-  const jobs: JobView[] = [];
-  for (;;) {
-    const query = { limit: pageSize, offset: jobs.length, include_completed: String(which.includeEnded) };
-    const { entries } = await ask(queueApi.list, { query });
-    jobs.push(...entries);
-    if (entries.length < pageSize) break;
-  }
-  const what = 'job';
-  const choice = choose(word, jobs, { what, called: job => ({ id: job.id, name: job.config_name }) });
+  const { entries } = await everyPage(remote, { ...which, q: word.slice(0, longestText) });
+  const called = (job: JobView) => ({ id: job.id, name: job.config_name });
+  const choice = choose(word, entries, { what: 'job', called });
   if (choice.ok) return choice.value;
   throw new CommandEnd(choice.failure);
 }

@@ -1,13 +1,14 @@
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
-import { findJob, takesJob } from './find.ts';
+import { among, takesJob } from './argument.ts';
+import { findJob } from './find.ts';
 import { detailFacts } from './text.ts';
 
 export const get: RemoteSpec = {
   name: 'get',
   description: 'Show one job, with its attempts and why it waits',
-  shape: takesJob,
+  shape: command => takesJob(command, among.all),
   async act(remote, [word]) {
     const { id } = await findJob(remote, word);
     const job = await remote.ask(queueApi.get, { params: { id } });

@@ -1,9 +1,28 @@
 import type { RemoteSpec } from '../remote-command.ts';
+import { approve, reject } from './approval.ts';
 import { cancel, release } from './cancel.ts';
+import { remove } from './delete.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
+import { priority, top } from './priority.ts';
+import { retry } from './retry.ts';
 import { submit } from './submit.ts';
 import { watch } from './watch.ts';
+import { why } from './why.ts';
 
 /** `trainyard jobs ...`, in the order of the help. */
-export const jobCommands: readonly RemoteSpec[] = [submit, list, get, cancel, release, watch];
+export const jobCommands: readonly RemoteSpec[] = [
+  submit,
+  list,
+  get,
+  why,
+  priority,
+  top,
+  approve,
+  reject,
+  cancel,
+  release,
+  retry,
+  remove,
+  watch,
+];

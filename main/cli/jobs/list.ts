@@ -1,33 +1,84 @@
-import { Option } from 'commander';
-import { queueApi } from '../../../protocol/queue-api.ts';
+import { type Command, Option } from 'commander';
+import { WorkerId } from '../../../protocol/ids.ts';
 import { JobStatus } from '../../../protocol/job.ts';
-import { isOn, numberOf, wholeNumber } from '../flags.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { CommandEnd, exitCodes } from '../failure.ts';
+import { isOn, numberOf, textOf, wholeNumber, wordsAmong } from '../flags.ts';
 import { printRows } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
+import type { Remote } from '../remote.ts';
+import { findWorker } from '../workers/find.ts';
+import { everyPage, type JobQuery } from './pages.ts';
 import { jobColumns } from './text.ts';
 
 export const list: RemoteSpec = {
   name: 'list',
   description: 'List jobs, newest first',
-  shape: command =>
-    command
-      .addOption(new Option('--status <status>', 'only these').choices(JobStatus.options))
-      .option('--active', 'only those that have not ended')
-      .option('--limit <count>', 'at most so many, up to 500 (default: 50)', wholeNumber)
-      .option('--offset <count>', 'leave out so many of the newest', wholeNumber),
+  shape: addOptions,
   async act(remote) {
-    const { flags } = remote;
+    const { flags, terminal } = remote;
+    const filter = await filterOf(remote);
     const query = {
-      status: JobStatus.optional().parse(flags['status']),
+      ...filter,
       limit: numberOf(flags, 'limit') ?? undefined,
       offset: numberOf(flags, 'offset') ?? undefined,
-      include_completed: isOn(flags, 'active') ? 'false' : undefined,
     };
-    const answer = await remote.ask(queueApi.list, { query });
-    const isAll = query.status === undefined && query.include_completed === undefined && !query.offset;
-    const none = isAll
+    const answer = isOn(flags, 'all')
+      ? await everyPage(remote, filter)
+      : await remote.ask(queueApi.list, { query });
+    const isWhole = Object.values(filter).every(value => value === undefined) && !query.offset;
+    const none = isWhole
       ? 'There is no job yet: "trainyard jobs submit CONFIG" makes one'
       : 'There is no such job';
     printRows(remote, { answer, rows: answer.entries, columns: jobColumns, none });
+    if (answer.next_cursor !== null) terminal.err('There are more: --all lists them\n');
   },
 };
+
+function addOptions(command: Command): Command {
+  const names = [...JobStatus.options, 'queued', 'training'];
+  return command
+    .addOption(
+      new Option('--status <status>', 'only these; with commas')
+        .choices(JobStatus.options)
+        .argParser(wordsAmong('status', names)),
+    )
+    .option('--active', 'only those that have not ended')
+    .option('--blocked', 'only those that wait for approval')
+    .option('--user <name>', 'only those of this user')
+    .addOption(new Option('--mine', 'only your own').conflicts('user'))
+    .option('--worker <worker>', 'only those of this worker')
+    .option('--search <text>', 'only those with this in their id or the name of their config')
+    .option('--limit <count>', 'at most so many, up to 500 (default: 50)', wholeNumber)
+    .option('--offset <count>', 'leave out so many of the newest', wholeNumber)
+    .addOption(new Option('--all', 'all of them, however many').conflicts(['limit', 'offset']));
+}
+
+async function filterOf(remote: Remote): Promise<JobQuery> {
+  const { flags } = remote;
+  const { status } = flags;
+  const worker = textOf(flags, 'worker');
+  const user = isOn(flags, 'mine') ? (await remote.ask(queueApi.me)).user : textOf(flags, 'user');
+  return {
+    status: Array.isArray(status) ? status.join(',') : undefined,
+    include_completed: isOn(flags, 'active') ? 'false' : undefined,
+    blocked: isOn(flags, 'blocked') ? 'true' : undefined,
+    user: user ?? undefined,
+    worker_id: worker === null ? undefined : await workerIdOf(remote, worker),
+    q: textOf(flags, 'search') ?? undefined,
+  };
+}
+
+/** Also of a worker that was deleted: its jobs are still there. */
+async function workerIdOf(remote: Remote, word: string): Promise<string> {
+  try {
+    return (await findWorker(remote, word)).id;
+  } catch (cause) {
+    const id = WorkerId.safeParse(word);
+    const isMissing = cause instanceof CommandEnd && cause.failure.code === exitCodes.notFound;
+    if (!isMissing || !id.success) throw cause;
+    const { entries } = await remote.ask(queueApi.list, { query: { worker_id: id.data, limit: 1 } });
+    if (entries.length === 0) throw cause;
+    return id.data;
+  }
+}

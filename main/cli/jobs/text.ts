@@ -7,9 +7,10 @@ export const jobColumns: readonly Column<JobView>[] = [
   { title: 'ID', text: ({ id }) => id },
   { title: 'STATUS', text: ({ status }) => status },
   { title: 'CONFIG', text: ({ config_name: name }) => name },
+  { title: 'USER', text: ({ user }) => user },
   { title: 'WORKER', text: ({ worker_name: name, worker_id: id }) => name ?? id ?? '-' },
   { title: 'TRY', text: ({ attempt, max_attempts: most }) => `${attempt}/${most}` },
-  { title: 'PRIORITY', text: ({ priority }) => String(priority) },
+  { title: 'PRIORITY', text: job => rankText(job) },
   { title: 'SUBMITTED', text: ({ queued_at: at }) => `${at.slice(0, 16)}Z` },
   { title: 'WHAT', text: job => situation(job) },
 ];
@@ -62,9 +63,16 @@ export const jobFacts = (job: JobView): readonly Fact[] => [
   ['Now', situation(job) === '' || job.status === 'failed' ? null : situation(job)],
   ['Cause', job.cause],
   ['Message', job.status === 'completed' ? null : job.error_message],
+  ['User', job.user],
   ['Worker', job.worker_id === null ? null : `${job.worker_name ?? ''} (${job.worker_id})`.trim()],
+  [
+    'GPUs',
+    job.allocated_gpus === null || job.allocated_gpus.length === 0 ? null : job.allocated_gpus.join(', '),
+  ],
   ['Attempt', `${job.attempt} of ${job.max_attempts}`],
-  ['Priority', `${job.priority} (${job.priority_name})`],
+  ['Priority', priorityText(job)],
+  ['Approval', job.approval],
+  ['Retry of', job.retry_of],
   ['Position', job.position === null ? null : String(job.position)],
   ['Wants', wants(job)],
   ['Submitted', job.queued_at],
@@ -77,10 +85,29 @@ export const detailFacts = (job: JobDetail): readonly Fact[] => [
   ['Attempts', job.attempts.map(attemptText).join('\n') || null],
 ];
 
-function wants({ target, gpu_count: gpus, worker_labels: labels, timeout_s: limit }: JobView): string | null {
+/** Short, for a column. */
+function rankText({ priority, boosts, is_top: isTop }: JobView): string {
+  if (isTop) return `${priority} top`;
+  return boosts === 0 ? String(priority) : `${priority} +${boosts}`;
+}
+
+function priorityText({ priority, priority_name: name, boosts, is_top: isTop }: JobView): string {
+  const times = boosts === 1 ? 'once' : `${boosts} times`;
+  const parts = [
+    `${priority} (${name})`,
+    boosts === 0 ? null : `raised ${times}, because it has waited for long`,
+    isTop ? 'moved to the top' : null,
+  ];
+  return parts.filter(part => part !== null).join(', ');
+}
+
+function wants(job: JobView): string | null {
+  const { target, gpu_count: gpus, gpu_vram_gb: vram, worker_labels: labels, timeout_s: limit } = job;
   const parts = [
     target === 'auto' ? null : `target ${target}`,
     gpus === 0 ? null : `${gpus} GPU${gpus === 1 ? '' : 's'}`,
+    vram === 0 ? null : `${vram} GB on each`,
+    job.accelerator,
     ...Object.entries(labels).map(([key, pattern]) => `${key}=${pattern}`),
     limit === null ? null : `at most ${duration(limit)}`,
   ];

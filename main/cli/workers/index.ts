@@ -3,7 +3,9 @@ import { create } from './create.ts';
 import { remove } from './delete.ts';
 import { drain, undrain, unquarantine } from './drain.ts';
 import { get } from './get.ts';
+import { label } from './label.ts';
 import { list } from './list.ts';
+import { rename } from './rename.ts';
 import { rotate } from './rotate.ts';
 import { watch } from './watch.ts';
 
@@ -12,6 +14,8 @@ export const workerCommands: readonly RemoteSpec[] = [
   list,
   get,
   create,
+  label,
+  rename,
   drain,
   undrain,
   unquarantine,

@@ -30,7 +30,7 @@ export const workerFacts = (worker: WorkerView): readonly Fact[] => [
     'Duplicate',
     worker.duplicate && `${worker.duplicate.host ?? 'another machine'} tried at ${worker.duplicate.at}`,
   ],
-  ['Labels', labelPairs(worker.labels).join('\n') || null],
+  ['Labels', labelLines(worker).join('\n') || null],
 ];
 
 /** With the reason where the word does not say it. */
@@ -51,3 +51,8 @@ const because = (reason: string | null): string => (reason === null ? '' : `: ${
 
 const labelPairs = (labels: WorkerView['labels']): readonly string[] =>
   Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+
+const labelLines = ({ labels, admin_labels: given }: WorkerView): readonly string[] =>
+  Object.entries(labels).map(
+    ([key, value]) => `${key}=${value}${Object.hasOwn(given, key) ? '' : ' (its own)'}`,
+  );

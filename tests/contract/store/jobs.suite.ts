@@ -287,6 +287,19 @@ function describeLists(open: OpenStore): void {
       const alive = store.jobs(filter({ includeFinal: false }));
       expect(alive.map(({ status }) => status)).toEqual(['pending', ...liveStatuses].toReversed());
     });
+
+    test('can be cut down to a part of an id or of a name, letters of the alphabet in whatever case', async () => {
+      const store = open();
+      for (const [index, configName] of ['École Nord', 'lora_50%', 'LORAx50'].entries()) {
+        const job = makeJob(index + 1);
+        await put(store, { ...job, spec: { ...job.spec, configName } });
+      }
+      const found = (text: string) => orders(store.jobs(filter({ text })));
+      expect([found('École'), found('ÉCOLE')]).toEqual([[1], [1]]);
+      expect(found('lora')).toEqual([3, 2]);
+      expect(found('a_50%')).toEqual([2]);
+      expect(found('J_2')).toEqual([2]);
+    });
   });
 
   test('counts tell what waits and what lives', async () => {
@@ -312,6 +325,21 @@ function describeLists(open: OpenStore): void {
     const pending = store.pendingJobs();
     expect(orders(pending)).toEqual([2, 5, 1, 3, 4]);
     expect(pending.map(job => store.position(job))).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test('those ahead of a job are told in that order, the first ones alone', async () => {
+    const store = open();
+    await putOneOfEach(store);
+    const priorities = [10, 50, 10, 0, 50];
+    for (const [index, priority] of priorities.entries())
+      await put(store, withPriority(index + 21, priority));
+    await put(store, { ...withPriority(30, 50), approval: 'wanted' });
+    const ahead = (job: PendingJob, limit: number): number[] => orders(store.pendingAhead(job, limit));
+    expect(ahead(withPriority(23, 10), 9)).toEqual([22, 25, 1, 21]);
+    expect(ahead(withPriority(23, 10), 3)).toEqual([22, 25, 1]);
+    expect(ahead(withPriority(23, 10), 1)).toEqual([22]);
+    expect(ahead(withPriority(22, 50), 9)).toEqual([]);
+    expect(ahead(withPriority(Number.MAX_SAFE_INTEGER, 0), 9)).toEqual([22, 25, 1, 21, 23, 24]);
   });
 
   test('a place counts only those that wait', async () => {

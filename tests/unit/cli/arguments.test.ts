@@ -2,8 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CommandEnd } from '../../../main/cli/failure.ts';
-import { addLabel, decimal, timeSpan, wholeNumber, wordList } from '../../../main/cli/flags.ts';
+import { addLabel, decimal, timeSpan, wholeNumber, wordList, wordsAmong } from '../../../main/cli/flags.ts';
 import { readConfigArgument } from '../../../main/cli/jobs/config-argument.ts';
+import { priorityOf } from '../../../main/cli/jobs/priority.ts';
+import { addChange } from '../../../main/cli/workers/label.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 
 describe('a time', () => {
@@ -44,6 +46,55 @@ describe('labels', () => {
   test.each(['gpu', '=a100', ''])('are not "%s"', text => {
     expect(() => addLabel(text)).toThrow('KEY=VALUE');
   });
+});
+
+describe('changes of labels', () => {
+  const changes = (...words: readonly string[]) =>
+    words.reduce<ReturnType<typeof addChange> | undefined>(
+      (before, word) => addChange(word, before),
+      undefined,
+    );
+
+  test('gather', () => {
+    expect(changes('gpu=a100', 'rack-', 'team=', 'zone-')).toEqual({
+      set: { gpu: 'a100', team: '' },
+      removed: ['rack', 'zone'],
+    });
+  });
+
+  test('are told by the = first: values may end with a dash, and names, too', () => {
+    expect(changes('a=b-', 'c-=d', 'e--')).toEqual({ set: { a: 'b-', 'c-': 'd' }, removed: ['e-'] });
+  });
+
+  test.each(['gpu', '', '-', '=a', '=-'])('are not "%s"', word => {
+    expect(() => changes(word)).toThrow('KEY=VALUE to set a label, and KEY-');
+  });
+
+  test.each([
+    ['a=b', 'a-'],
+    ['a-', 'a=b'],
+  ])('are not both: %s %s', (...words) => {
+    expect(() => changes(...words)).toThrow('either set or taken away: a');
+  });
+});
+
+test('a list of known words has no others', () => {
+  const read = wordsAmong('fruit', ['apple', 'pear']);
+  expect(read('pear, apple')).toEqual(['pear', 'apple']);
+  expect(() => read('pear,plum')).toThrow('no fruit "plum": give some of apple, pear');
+});
+
+test.each([
+  ['low', 0],
+  ['CRITICAL', 40],
+  ['0', 0],
+  ['50', 50],
+])('a priority: %s', (text, priority) => {
+  expect(priorityOf(text)).toBe(priority);
+});
+
+test.each(['51', '-1', '1.5', '', 'asap', '007'])('no priority: "%s"', text => {
+  expect(() => priorityOf(text)).toThrow('0 to 50, or one of low, normal');
 });
 
 test('a list of words has no holes', () => {

@@ -13,7 +13,9 @@ async function complete(words: readonly string[], shell = 'zsh') {
 describe('completion knows', () => {
   test.each<[string, readonly string[], readonly string[]]>([
     ['commands', ['work'], ['worker', 'workers']],
-    ['commands of commands', ['jobs', 're'], ['release']],
+    ['commands of commands', ['jobs', 're'], ['reject', 'release', 'retry']],
+    ['the queue', ['queue', ''], ['status', 'pause', 'resume', 'limits', 'cleanup', 'stats', 'help']],
+    ['what the queue takes', ['queue', 'limits', '--ma'], ['--max']],
     ['options', ['workers', 'drain', '--dea'], ['--deadline']],
     ['choices of options', ['workers', 'create', '--type', ''], ['persistent', 'ephemeral']],
     ['choices behind a =', ['workers', 'create', '--type=e'], ['--type=ephemeral']],
@@ -21,6 +23,9 @@ describe('completion knows', () => {
     ['options behind one with a value', ['jobs', 'submit', '--gpus', '2', 'x', '--pri'], ['--priority']],
     ['options of a demo', ['demo-fleet', '--fl'], ['--flaky']],
     ['names of priorities', ['jobs', 'submit', 'x', '--priority', 'u'], ['urgent']],
+    ['names of priorities as arguments', ['jobs', 'priority', 'j_1', 'c'], ['critical']],
+    ['statuses', ['jobs', 'list', '--status', 'ca'], ['cancelling', 'cancelled']],
+    ['options that begin with no', ['jobs', 'submit', 'x', '--no'], ['--no-wait']],
     ['no option after --', ['workers', 'get', '--', '--j'], []],
     ['nothing where anything may stand', ['workers', 'create', ''], []],
     ['nothing of an argument that has gone by', ['completion', 'bash', ''], []],
@@ -68,6 +73,7 @@ describe('completion knows', () => {
 
   test('no orchestrator: no names, no noise', async () => {
     expect(await complete(['workers', 'get', ''])).toEqual({ found: [], own: ':' });
+    expect(await complete(['jobs', 'list', '--worker', ''])).toEqual({ found: [], own: ':' });
     expect(await complete(['jobs', 'get', '--url', 'http://127.0.0.1:1', '--token', 'x', ''])).toEqual({
       found: [],
       own: ':',

@@ -1,9 +1,8 @@
 /** A worker's status is derived, and the first rule that matches wins: SEMANTICS.md, section 1. */
 import { describe, expect, test } from 'vitest';
 import { labelsOf, leavesAfterJob } from '../../../main/orchestrator/model.ts';
-import { isDispatchable, type WorkerFacts, workerStatus } from '../../../main/orchestrator/worker-status.ts';
-import { WorkerStatus } from '../../../protocol/worker.ts';
-import { makeAgent, makeWorker } from './builders.ts';
+import { obstaclesOf, type WorkerFacts, workerStatus } from '../../../main/orchestrator/worker-status.ts';
+import { jobId, makeAgent, makeWorker } from './builders.ts';
 
 const offlineAfterMs = 120_000;
 const now = 900_000;
@@ -22,11 +21,12 @@ interface Told {
   readonly served?: boolean;
   readonly persistent?: boolean | null;
   readonly quarantined?: boolean;
+  readonly trialInMs?: number;
 }
 
 const quarantine = { reason: 'three jobs in a row could not start', since: 0 };
 
-function statusFrom(told: Told): string {
+function factsFrom(told: Told): WorkerFacts {
   const agent = makeAgent({ persistent: told.persistent === undefined ? true : told.persistent });
   const worker = makeWorker({
     agent: told.registered === false ? null : agent,
@@ -40,14 +40,21 @@ function statusFrom(told: Told): string {
     streaming: told.streaming ?? true,
     settledAt: now + (told.settlingMs ?? 0),
   };
-  const facts: WorkerFacts = {
+  return {
     worker,
     presence: told.heard === false ? null : presence,
-    holdsAttempt: told.holdsAttempt ?? false,
+    jobId: told.holdsAttempt === true ? jobId('j1') : null,
     awaited: told.awaited ?? false,
     offlineAfterMs,
+    trialAt: told.trialInMs === undefined ? null : now + told.trialInMs,
   };
-  const { status, reason } = workerStatus(facts, now);
+}
+
+const codesFrom = (told: Told): readonly string[] =>
+  obstaclesOf(factsFrom(told), now).map(({ code }) => code);
+
+function statusFrom(told: Told): string {
+  const { status, reason } = workerStatus(factsFrom(told), now);
   return reason === null ? status : `${status}: ${reason}`;
 }
 
@@ -127,24 +134,62 @@ test('the labels of the admin win over those that the agent brings', () => {
   expect(labelsOf(makeWorker({ agent: null, labels: { team: 'nlp' } }))).toEqual({ team: 'nlp' });
 });
 
-describe('a job may be given', () => {
-  const idle = { status: 'idle', reason: null } as const;
-  const suspect = makeWorker({ quarantine });
-
-  test.each(WorkerStatus.options)('to a worker that is idle, and to no other: %s', status => {
-    expect(isDispatchable({ status, reason: null }, makeWorker(), null, now)).toBe(status === 'idle');
+describe('what keeps every job from a worker', () => {
+  test('is nothing when it is there, with a stream and nothing to do', () => {
+    expect(codesFrom({})).toEqual([]);
   });
 
-  test.each([
-    ['that nobody has set a trial for', null, false],
-    ['before its trial', now + 1, false],
-    ['at its trial', now, true],
-    ['after it', now - 1, true],
-  ])('to one in quarantine only when it is tried again: %s', (_when, trialAt, expected) => {
-    expect(isDispatchable(idle, suspect, trialAt, now)).toBe(expected);
+  test('is all of it, in the order of the rules', () => {
+    const all = rules.slice(1).reduce<Told>((told, [other]) => ({ ...told, ...other }), {});
+    const codes = ['offline', 'draining', 'busy', 'settling', 'no_stream', 'leaving', 'quarantined'];
+    expect(codesFrom(all)).toEqual(codes);
   });
 
-  test('to one that is out of quarantine, whatever is left of its trial', () => {
-    expect(isDispatchable(idle, makeWorker(), now + 1, now)).toBe(true);
+  test('of one that never came is only what the admin has said', () => {
+    const all = rules.reduce<Told>((told, [other]) => ({ ...told, ...other }), { heard: false });
+    expect(codesFrom(all)).toEqual(['never_registered', 'draining']);
+    expect(codesFrom({ registered: false, awaited: true })).toEqual(['never_registered']);
+  });
+
+  test('carries what is known of it', () => {
+    const told = { gone: 'goodbye', draining: true, holdsAttempt: true, quarantined: true } as const;
+    expect(obstaclesOf(factsFrom(told), now)).toEqual([
+      { code: 'offline', why: 'goodbye' },
+      { code: 'draining', reason: 'new GPU' },
+      { code: 'busy', jobId: 'j1' },
+      { code: 'quarantined', reason: quarantine.reason },
+    ]);
+    expect(obstaclesOf(factsFrom({ heard: false }), now)).toEqual([
+      { code: 'offline', why: 'silent' },
+      { code: 'no_stream' },
+    ]);
+    expect(obstaclesOf(factsFrom({ registered: false, awaited: true }), now)).toEqual([
+      { code: 'never_registered', awaited: true },
+    ]);
+  });
+
+  const flags = [{}, ...rules.map(([told]) => told)];
+
+  test.each(flags.flatMap(one => flags.map(other => ({ ...one, ...other }))))(
+    'is there unless the status is idle, and of idle ones in quarantine: %o',
+    told => {
+      const isIdle = statusFrom(told).startsWith('idle');
+      expect(codesFrom(told).filter(code => code !== 'quarantined').length === 0).toBe(isIdle);
+      expect(codesFrom(told).length === 0).toBe(isIdle && told.quarantined !== true);
+    },
+  );
+
+  test.each<readonly [when: string, told: Told, codes: readonly string[]]>([
+    ['that nobody has set a trial for', {}, ['quarantined']],
+    ['before its trial', { trialInMs: 1 }, ['quarantined']],
+    ['at its trial', { trialInMs: 0 }, []],
+    ['after it', { trialInMs: -1 }, []],
+  ])('is a quarantine until the worker is tried again: one %s', (_when, told, codes) => {
+    expect(codesFrom({ ...told, quarantined: true })).toEqual(codes);
+    expect(statusFrom({ ...told, quarantined: true })).toBe('idle: quarantined');
+  });
+
+  test('is not what is left of a trial, out of quarantine', () => {
+    expect(codesFrom({ trialInMs: 1 })).toEqual([]);
   });
 });

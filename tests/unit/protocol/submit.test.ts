@@ -24,6 +24,7 @@ describe('a submit', () => {
       requires_approval: false,
       no_wait: false,
       any_gpu: false,
+      dry_run: false,
     });
   });
 
@@ -56,6 +57,7 @@ describe('a submit', () => {
       requires_approval: false,
       no_wait: true,
       any_gpu: true,
+      dry_run: true,
       idempotency_key: 'retry-7',
     };
     expect(SubmitRequest.parse(body)).toEqual(body);

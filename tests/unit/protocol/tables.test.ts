@@ -59,6 +59,7 @@ describe('the calls', () => {
       'POST /api/queue/cleanup (queue.manage)',
       'GET /api/queue/position/:id (queue.view)',
       'GET /api/queue/:id (queue.view)',
+      'GET /api/queue/:id/explain (queue.view)',
       'DELETE /api/queue/:id (queue.manage)',
       'POST /api/queue/:id/cancel (queue.cancel)',
       'POST /api/queue/:id/release (queue.cancel)',
@@ -94,6 +95,35 @@ describe('the calls', () => {
   ])('say that they did what was asked: %s', (_what, reply, rest) => {
     expect(reply.parse({ success: true, ...rest })).toEqual({ success: true, ...rest });
     expect(reply.safeParse({ success: false, ...rest }).success).toBe(false);
+  });
+
+  test('say what would become of a job that was tried out, and that there is none', () => {
+    const explanation = {
+      job_id: null,
+      status: 'pending',
+      summary: 'An idle worker fits: the job is next',
+      unsatisfiable: false,
+      position: 1,
+      reasons: [],
+      workers: [],
+      predicted_start: { at: '2026-01-02T03:04:05.678Z', in_s: 0, guess: true, basis: 'an idle worker fits' },
+      no_prediction: null,
+    };
+    const tried = {
+      success: true,
+      dry_run: true,
+      job_id: null,
+      status: 'running',
+      allocated_worker_id: 'w_1',
+      allocated_gpus: [0],
+      queue_position: null,
+      reason: null,
+      explanation,
+    };
+    expect(queueApi.submit.reply.parse(tried)).toEqual(tried);
+    for (const changes of [{ job_id: 'j_1' }, { dry_run: false }, { explanation: undefined }])
+      expect(queueApi.submit.reply.safeParse({ ...tried, ...changes })).not.toMatchObject({ data: tried });
+    expect(queueApi.retry.reply.safeParse(tried).success).toBe(false);
   });
 
   test('say who answers, to whoever asks', () => {

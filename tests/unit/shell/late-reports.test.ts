@@ -1,6 +1,6 @@
 /** Reports of those who may no longer speak, and of those who say it twice: SEMANTICS.md, section 5. */
 import { expect, test } from 'vitest';
-import type { JobId } from '../../../protocol/ids.ts';
+import { JobId } from '../../../protocol/ids.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
 import type { FleetWorker } from '../../support/fleet-worker.ts';
 import { openFleet } from '../../support/fleet-bench.ts';
@@ -180,3 +180,20 @@ test('a claim that is replayed after the job runs does not set it back', async (
   expect((await rig.report(job, 'starting')).ok).toBe(true);
   expect(stateOf(fleet, job)).toEqual(before);
 });
+
+test.each(['the report of a job that has moved on', 'the report of a job that is not there'])(
+  'a silent worker is back with %s, and gets the job that waits',
+  async what => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    const job = await fleet.runJob(rig);
+    await fleet.clock.advance(200_000);
+    const other = await fleet.addIdleWorker();
+    expect(other.lastOffer().job_id).toBe(job);
+    const { jobId: waiting } = await fleet.submit();
+    expect(fleet.job(waiting).status).toBe('pending');
+    const late = await rig.report(what.includes('moved on') ? job : JobId.parse('j_nobody'), 'completed');
+    expect(late.ok).toBe(false);
+    expect(fleet.job(waiting)).toMatchObject({ status: 'dispatched', worker_id: rig.id });
+  },
+);

@@ -55,7 +55,7 @@ test('a submit while the agent settles neither reaches it early nor waits longer
   await fleet.clock.advance(20);
   const { jobId: second, workerId, reason } = await fleet.submit();
   expect(workerId).toBeNull();
-  expect(reason).toBe('No idle workers: 0 of 1 worker can take this job: 1 busy');
+  expect(reason).toBe('No idle workers: 0 of 1 worker can take this job: 1 settling');
   await fleet.clock.advance(30);
   expect(rig.lastOffer().job_id).toBe(second);
 });

@@ -150,6 +150,13 @@ describe('a key', () => {
       status: 'running',
       workerId: rig.id,
     });
+    await rig.run(first.jobId);
+    await rig.report(first.jobId, 'completed');
+    expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({
+      jobId: first.jobId,
+      status: 'completed',
+      workerId: null,
+    });
   });
 
   test('that comes twice at once makes one job', async () => {

@@ -1,0 +1,17 @@
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { printOne } from '../output.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import { among, takesJob } from './argument.ts';
+import { findJob } from './find.ts';
+
+export const remove: RemoteSpec = {
+  name: 'delete',
+  description: 'Delete a job that has ended',
+  shape: command => takesJob(command, among.ended).option('--yes', 'do not ask'),
+  async act(remote, [word]) {
+    const { id, config_name: name } = await findJob(remote, word, among.ended);
+    await remote.confirm(`Delete the job ${id} (${name})? What it was and how it ended goes with it.`);
+    const answer = await remote.ask(queueApi.remove, { params: { id } });
+    printOne(remote, { answer, facts: [['Deleted', `${id} (${name})`]] });
+  },
+};

@@ -1,0 +1,36 @@
+import type { Explanation } from '../../../protocol/explain.ts';
+import { duration } from '../progress-bar.ts';
+import type { Fact } from '../table.ts';
+
+type Judged = Explanation['workers'][number];
+
+/** Why a job waits: in one line, what holds it back, what each worker lacks, and when it may start. */
+export function explanationFacts(explanation: Explanation): readonly Fact[] {
+  const { status, summary, unsatisfiable, position, reasons, workers } = explanation;
+  return [
+    ['Job', explanation.job_id],
+    ['Status', status],
+    ['Why', summary ?? 'It does not wait'],
+    ['Hopeless', unsatisfiable ? 'No worker that ever registered could take it, idle or not' : null],
+    ['Position', position === null ? null : String(position)],
+    // What is alone is in the line above.
+    ['Held back', reasons.length < 2 ? null : lines(reasons.map(({ detail }) => detail))],
+    ['Workers', lines(workers.map(workerText))],
+    ['Start', startText(explanation)],
+  ];
+}
+
+function workerText({ name, local, fits, reasons }: Judged): string {
+  const where = local ? ' (the orchestrator’s own machine)' : '';
+  const details = reasons.map(({ detail }) => detail);
+  return `${name}${where}: ${[...(fits ? ['It fits'] : []), ...details].join('; ')}`;
+}
+
+function startText({ summary, predicted_start: start, no_prediction: none }: Explanation): string | null {
+  if (summary === null) return null;
+  // What holds it back may also be why nothing can be said of its start.
+  if (start === null) return none === summary ? null : none;
+  return `${start.at}, in ${duration(start.in_s)}: a guess. ${start.basis}`;
+}
+
+const lines = (all: readonly string[]): string | null => all.join('\n') || null;

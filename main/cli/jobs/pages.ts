@@ -1,0 +1,25 @@
+import type { CallInput, ValueOf } from '../../../protocol/client.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import type { Remote } from '../remote.ts';
+
+export type JobQuery = NonNullable<CallInput<typeof queueApi.list>['query']>;
+type JobPage = ValueOf<typeof queueApi.list>;
+
+/** As many as the orchestrator gives at once. */
+const largestPage = 500;
+
+/** All jobs that fit, as one page; what is submitted meanwhile is not among them. */
+export async function everyPage(
+  { ask }: Pick<Remote, 'ask'>,
+  query: JobQuery,
+  limit = largestPage,
+): Promise<JobPage> {
+  const first = await ask(queueApi.list, { query: { ...query, limit } });
+  const entries = [...first.entries];
+  for (let cursor = first.next_cursor; cursor !== null; ) {
+    const page = await ask(queueApi.list, { query: { ...query, limit, cursor } });
+    entries.push(...page.entries);
+    cursor = page.next_cursor;
+  }
+  return { ...first, entries, next_cursor: null };
+}

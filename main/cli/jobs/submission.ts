@@ -1,0 +1,86 @@
+import type { Command } from 'commander';
+import type { ValueOf } from '../../../protocol/client.ts';
+import type { queueApi } from '../../../protocol/queue-api.ts';
+import { exitCodes, fail } from '../failure.ts';
+import { isOn } from '../flags.ts';
+import { printOne } from '../output.ts';
+import type { Remote } from '../remote.ts';
+import type { Fact } from '../table.ts';
+import { explanationFacts } from './explanation.ts';
+import { concludeJob, createJobDisplay, followJob } from './follow.ts';
+
+type Submitted = ValueOf<typeof queueApi.retry>;
+type Accepted = Extract<Submitted, { readonly success: true }>;
+type TriedOut = Extract<ValueOf<typeof queueApi.submit>, { readonly dry_run: true }>;
+
+/** For commands that make a job. */
+export const mayWait = (command: Command): Command =>
+  command
+    .option('--wait', 'wait for its end; exit code 8 when it does not complete')
+    .option('--follow', 'the same, with its progress');
+
+/** Prints what became of a submission, or waits for the end of the job; ends the command when there is none. */
+export async function concludeSubmission(remote: Remote, answer: Submitted): Promise<void> {
+  const { flags, terminal } = remote;
+  if (!answer.success) {
+    // For programs alone: people are told why on stderr.
+    printOne(remote, { answer, facts: [] });
+    return fail(exitCodes.refused, `The job was not queued: ${answer.reason ?? noWorker}`);
+  }
+  const isFollowed = isOn(flags, 'follow');
+  if (!isFollowed && !isOn(flags, 'wait')) return printOne(remote, { answer, facts: submittedFacts(answer) });
+  const blocked = answer.status === 'blocked' ? `. ${blockedText(answer)}` : '';
+  terminal.err(`Job ${answer.job_id} is submitted; Ctrl-C leaves it running${blocked}\n`);
+  const show = isFollowed ? createJobDisplay(terminal) : () => undefined;
+  concludeJob(remote, await followJob(remote, answer.job_id, show));
+}
+
+/** Prints what would have become of a submission, and ends the command as that would have ended. */
+export function concludeTrial(remote: Remote, answer: TriedOut): void {
+  printOne(remote, { answer, facts: trialFacts(answer) });
+  if (answer.status === 'rejected')
+    fail(exitCodes.refused, `The job would not be queued: ${answer.reason ?? noWorker}`);
+  remote.terminal.err('Nothing was submitted\n');
+}
+
+const noWorker = 'no worker takes it at once';
+
+/** @internal */
+export function submittedFacts(answer: Accepted): readonly Fact[] {
+  const { job_id: id, queue_position: position, reason } = answer;
+  const place = position === null ? null : `${position} in the queue`;
+  return [
+    ['Job', id],
+    ...placeFacts(answer),
+    ['Blocked', answer.status === 'blocked' ? blockedText(answer) : null],
+    ['Waits', place && [place, reason].filter(part => part !== null).join(': ')],
+  ];
+}
+
+const endings: Readonly<Record<TriedOut['status'], string>> = {
+  running: 'run at once',
+  queued: 'wait',
+  blocked: 'wait for approval',
+  rejected: 'be refused',
+};
+
+/** @internal */
+export const trialFacts = (answer: TriedOut): readonly Fact[] => [
+  ['It would', endings[answer.status]],
+  ...placeFacts(answer),
+  // Of a job that would run at once there is nothing to explain.
+  ...(answer.status === 'running' ? [] : explanationFacts(answer.explanation)).filter(
+    ([name]) => name !== 'Status',
+  ),
+];
+
+const placeFacts = ({
+  allocated_worker_id: worker,
+  allocated_gpus: gpus,
+}: Pick<Accepted, 'allocated_worker_id' | 'allocated_gpus'>): readonly Fact[] => [
+  ['Worker', worker],
+  ['GPUs', gpus === null || gpus.length === 0 ? null : gpus.join(', ')],
+];
+
+const blockedText = ({ job_id: id }: Accepted): string =>
+  `It waits for approval: "trainyard jobs approve ${id}" lets it run`;

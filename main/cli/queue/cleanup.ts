@@ -1,0 +1,38 @@
+import { InvalidArgumentError } from 'commander';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { numberOf, timeSpan } from '../flags.ts';
+import { printOne } from '../output.ts';
+import { duration } from '../progress-bar.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+
+const dayS = 86_400;
+
+/** In seconds. A bare number means seconds elsewhere: whoever thinks of days here would lose nearly all. */
+function age(text: string): number {
+  if (/^\d+$/.test(text)) throw new InvalidArgumentError('Give a time with its unit, such as 30d or 12h.');
+  return timeSpan(text);
+}
+
+export const cleanup: RemoteSpec = {
+  name: 'cleanup',
+  description: 'Delete the jobs that ended long ago; the audit trail keeps what was done',
+  shape: command =>
+    command
+      .requiredOption('--older-than <time>', 'those that ended so long ago or earlier, such as 30d', age)
+      .option('--yes', 'do not ask'),
+  async act(remote) {
+    const seconds = numberOf(remote.flags, 'older-than') ?? Number.NaN;
+    await remote.confirm(`Delete all jobs that ended ${daysText(seconds)} ago or earlier?`);
+    const answer = await remote.ask(queueApi.cleanup, { query: { days: seconds / dayS } });
+    printOne(remote, {
+      answer,
+      facts: [['Deleted', `${answer.deleted} ${answer.deleted === 1 ? 'job' : 'jobs'}`]],
+    });
+  },
+};
+
+function daysText(seconds: number): string {
+  const days = seconds / dayS;
+  if (!Number.isInteger(days)) return duration(seconds);
+  return days === 1 ? '1 day' : `${days} days`;
+}

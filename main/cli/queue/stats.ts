@@ -1,0 +1,40 @@
+import type { ValueOf } from '../../../protocol/client.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { printOne } from '../output.ts';
+import { duration } from '../progress-bar.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import type { Fact } from '../table.ts';
+import { queueFacts } from './text.ts';
+
+type Stats = ValueOf<typeof queueApi.stats>;
+
+export const stats: RemoteSpec = {
+  name: 'stats',
+  description: 'Count jobs by status and user, and show how long they wait and run',
+  async act(remote) {
+    const answer = await remote.ask(queueApi.stats);
+    printOne(remote, { answer, facts: statsFacts(answer) });
+  },
+};
+
+/** @internal */
+export const statsFacts = (figures: Stats): readonly Fact[] => [
+  ...queueFacts(figures),
+  ['Jobs', lines(Object.entries(figures.by_status).map(([word, count]) => `${count} ${word}`))],
+  [
+    'Users',
+    lines(
+      Object.entries(figures.by_user).map(
+        ([user, { pending, running }]) => `${user}: ${pending} waiting, ${running} on workers`,
+      ),
+    ),
+  ],
+  ['Ended in 24 h', endedText(figures.ended_24h)],
+  ['Waited', figures.avg_wait_seconds === null ? null : `${duration(figures.avg_wait_seconds)} on average`],
+  ['Ran', figures.avg_run_seconds === null ? null : `${duration(figures.avg_run_seconds)} on average`],
+];
+
+const endedText = ({ completed, failed, cancelled }: Stats['ended_24h']): string =>
+  `${completed} completed, ${failed} failed, ${cancelled} cancelled`;
+
+const lines = (all: readonly string[]): string | null => all.join('\n') || null;

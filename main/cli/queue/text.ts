@@ -1,0 +1,42 @@
+import type { Concurrency, QueueView } from '../../../protocol/queue.ts';
+import type { UiEvent } from '../../../protocol/events.ts';
+import type { Fact } from '../table.ts';
+
+type QueueEvent = Extract<UiEvent, { readonly kind: 'queue' }>;
+
+export const queueFacts = (queue: QueueView): readonly Fact[] => [
+  ['Queue', queue.paused === null ? 'open' : `${pauseText(queue.paused)}, since ${queue.paused.since}`],
+  ['Waiting', `${queue.total_pending}${forApproval(queue.total_blocked)}`],
+  ['On workers', String(queue.total_running)],
+  ...limitFacts(queue),
+];
+
+export const limitFacts = (limits: Concurrency): readonly Fact[] => [
+  ['At once', limitText(limits.max_concurrent)],
+  ['Of one user', limitText(limits.user_max_concurrent)],
+];
+
+/** Above a table; null while there is nothing to say. */
+export const pausedLine = ({ paused }: QueueView): string | null =>
+  paused === null ? null : `Queue ${pauseText(paused)}`;
+
+/** What happened to the queue. An event shows the queue as it is by now: it may be otherwise again. */
+export function queueEventText({ type, queue }: QueueEvent): string {
+  switch (type) {
+    case 'queue.paused':
+      return queue.paused === null ? 'queue paused' : `queue ${pauseText(queue.paused)}`;
+    case 'queue.resumed':
+      return 'queue resumed';
+    case 'queue.limits_changed':
+      return `queue limits: ${limitText(queue.max_concurrent)} at once, ${limitText(queue.user_max_concurrent)} of one user`;
+    case 'queue.cleaned':
+      return 'queue cleaned: old jobs were deleted';
+  }
+}
+
+const pauseText = ({ by, note }: NonNullable<QueueView['paused']>): string =>
+  `paused by ${by}${note === null ? '' : `: ${note}`}`;
+
+const limitText = (most: number | null): string => (most === null ? 'any number' : `at most ${most}`);
+
+const forApproval = (blocked: number): string => (blocked === 0 ? '' : `, ${blocked} of them for approval`);

@@ -1,0 +1,65 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { exitCodes, fail } from '../failure.ts';
+import { addLabel } from '../flags.ts';
+import { readInput } from '../input.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import { findWorker, showWorker, takesWorker } from './find.ts';
+
+type Labels = WorkerView['admin_labels'];
+
+export interface LabelChanges {
+  readonly set: Labels;
+  readonly removed: readonly string[];
+}
+
+/**
+ * Gathers `KEY=VALUE` and `KEY-`, as kubectl has them.
+ *
+ * @internal
+ */
+export function addChange(text: string, before: LabelChanges = { set: {}, removed: [] }): LabelChanges {
+  const [, key] = /^([^=]+)-$/s.exec(text) ?? [];
+  if (key === undefined && !/^[^=]+=/s.test(text))
+    throw new InvalidArgumentError('Give KEY=VALUE to set a label, and KEY- to take it away.');
+  const changes =
+    key === undefined
+      ? { ...before, set: addLabel(text, before.set) }
+      : { ...before, removed: [...before.removed, key] };
+  const both = changes.removed.find(name => Object.hasOwn(changes.set, name));
+  if (both === undefined) return changes;
+  throw new InvalidArgumentError(`It is either set or taken away: ${both}.`);
+}
+
+export const label: RemoteSpec = {
+  name: 'label',
+  description: 'Set labels of a worker, or take them away; the others stay',
+  shape: (command: Command) =>
+    takesWorker(command).argument('<change...>', 'KEY=VALUE to set a label, KEY- to take it away', addChange),
+  async act(remote, [word, ...words]) {
+    const changes = words.reduce<LabelChanges | undefined>(
+      (before, text) => addChange(text, before),
+      undefined,
+    );
+    const worker = await findWorker(remote, word);
+    const labels = changedLabels(worker, changes ?? { set: {}, removed: [] });
+    const body = readInput(workersApi.update.body, { labels }, { labels: 'KEY=VALUE' });
+    showWorker(remote, await remote.ask(workersApi.update, { params: { id: worker.id }, body }));
+  },
+};
+
+/** All that a worker is to have from here; its agent's own are not ours to write. */
+function changedLabels(
+  { name, labels, admin_labels: given }: WorkerView,
+  { set, removed }: LabelChanges,
+): Labels {
+  const foreign = removed.find(key => Object.hasOwn(labels, key) && !Object.hasOwn(given, key));
+  if (foreign !== undefined)
+    return fail(
+      exitCodes.conflict,
+      `${name} brings the label ${foreign} itself: take it away where its agent is started, or set another value here`,
+    );
+  const kept = Object.entries(given).filter(([key]) => !removed.includes(key));
+  return { ...Object.fromEntries(kept), ...set };
+}

@@ -1,0 +1,101 @@
+import type { JobId } from '../../protocol/ids.ts';
+import type { TrainerConfig } from '../../protocol/job.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import type { SubmitRequest } from '../../protocol/queue-api.ts';
+import type { JobPayload, JobSpec } from './model.ts';
+import type { Configs } from './ports.ts';
+
+/** What becomes a job. */
+export interface Draft {
+  readonly spec: JobSpec;
+  readonly payload: JobPayload;
+  readonly priority: number;
+  readonly requiresApproval: boolean;
+  readonly noWait: boolean;
+  readonly retryOf: JobId | null;
+}
+
+/** What the request asks for, with its config: at once when it brings that along. */
+export function prepare(configs: Configs, request: SubmitRequest): Outcome<Draft> | Promise<Outcome<Draft>> {
+  if (request.config !== undefined) return draftOf(request, { config: request.config, dataloader: null });
+  return configs
+    .load(request.config_name ?? '')
+    .then(payload => (payload.ok ? draftOf(request, payload.value) : payload));
+}
+
+function draftOf(request: SubmitRequest, { config, dataloader }: JobPayload): Outcome<Draft> {
+  const wanted = gpusWanted(request, config);
+  if (!wanted.ok) return wanted;
+  const spec: JobSpec = {
+    configName: request.config_name ?? 'inline',
+    requirements: {
+      target: request.target,
+      gpuCount: wanted.value.count,
+      vramGb: request.gpu_vram_gb,
+      accelerator: request.accelerator ?? null,
+      guarded: request.on_lost_contact === 'stop',
+      labels: request.worker_labels,
+    },
+    devices: wanted.value.devices,
+    maxRetries: request.max_retries,
+    retryOn: request.retry_on,
+    onLostContact: request.on_lost_contact,
+    timeoutMs: request.timeout_s === undefined ? null : Math.round(request.timeout_s * 1000),
+  };
+  return accept({
+    spec,
+    payload: { config: request.any_gpu ? withoutDevices(config) : config, dataloader },
+    priority: request.priority,
+    requiresApproval: request.requires_approval,
+    noWait: request.no_wait,
+    retryOf: null,
+  });
+}
+
+/** In either spelling, as SimpleTuner's own configs have them. */
+const read = (config: TrainerConfig, name: string): unknown => config[name] ?? config[`--${name}`];
+
+const devicesKey = 'accelerate_visible_devices';
+const mostGpus = 1024;
+
+interface GpusWanted {
+  readonly count: number;
+  readonly devices: readonly number[] | null;
+}
+
+/**
+ * The submit's own word, else `num_processes` in the config, else none: a job that asks for nothing runs anywhere. One
+ * whose config names its GPUs needs a worker that has those, unless any will do.
+ */
+function gpusWanted(request: SubmitRequest, config: TrainerConfig): Outcome<GpusWanted> {
+  const count = request.gpu_count ?? wholeNumber(read(config, 'num_processes') ?? 0);
+  if (count === null) {
+    return refuse(
+      'config_invalid',
+      `num_processes in the config must be a whole number from 0 to ${mostGpus}`,
+    );
+  }
+  const named = request.any_gpu ? null : (read(config, devicesKey) ?? null);
+  if (named === null) return accept({ count, devices: null });
+  const devices = Array.isArray(named) ? named : [named];
+  const known = devices.map(wholeNumber).filter(device => device !== null);
+  if (known.length < devices.length || known.length === 0) {
+    return refuse(
+      'config_invalid',
+      `${devicesKey} in the config must be a list of GPU numbers, such as [0, 1]`,
+    );
+  }
+  return accept({ count: Math.max(count, ...known.map(device => device + 1)), devices: known });
+}
+
+function wholeNumber(stated: unknown): number | null {
+  const count = typeof stated === 'string' && stated.trim() !== '' ? Number(stated) : stated;
+  return typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= mostGpus
+    ? count
+    : null;
+}
+
+const withoutDevices = (config: TrainerConfig): TrainerConfig =>
+  Object.fromEntries(
+    Object.entries(config).filter(([key]) => key !== devicesKey && key !== `--${devicesKey}`),
+  );

@@ -1,0 +1,171 @@
+import { type Explanation, WaitCode, type WaitReason } from '../../protocol/explain.ts';
+import type { Requirements } from '../../protocol/job.ts';
+import type { Core } from './core.ts';
+import { forecast } from './forecast.ts';
+import { type Hindrance, hindrancesOf, hindrancesOfAll, hindrancesOfUser } from './hindrances.ts';
+import { shapeOf } from './matching.ts';
+import { type Job, offeringOf, type PendingJob, type Worker } from './model.ts';
+import type { Read } from './ports.ts';
+import { candidacyOf, settingsOf } from './standing.ts';
+import {
+  type Candidate,
+  isUnsatisfiable,
+  judge,
+  type Judged,
+  reasonsOf,
+  tellHindrance,
+  whyNobody,
+} from './waiting.ts';
+
+/** Of the jobs that go first, so many are looked at. */
+const mostAhead = 300;
+
+/** Says why jobs wait, as of one moment: those that are explained together share what is costly. */
+export interface Explainer {
+  /** In one line. */
+  reason(job: PendingJob): string;
+  /** In full; of a job that is not stored too. */
+  explain(job: Job): Explanation;
+}
+
+/** Looks at what dispatch looks at, with the functions that it uses, and touches nothing of it (SEMANTICS.md, section 6). */
+export function createExplainer(core: Core, read: Read): Explainer {
+  const now = core.clock.mono();
+  const isoAt = (at: number): string => core.clock.iso(core.clock.wall() + at - now);
+  const hindrancesFor = createHindrances(core, read);
+  const candidates = lazily(() => read.workers().map(worker => candidateOf(core, read, worker)));
+  const verdictOf = remembered(shapeOf, (needs: Requirements): Verdict => {
+    const judged = judge(needs, candidates());
+    return { judged, someFit: judged.some(({ fits }) => fits), whyNobody: lazily(() => whyNobody(judged)) };
+  });
+
+  /** Those that go first and could go now, or null when there are too many to say. */
+  const rivalsOf = (job: PendingJob): readonly PendingJob[] | null => {
+    const ahead = read.pendingAhead(job, mostAhead + 1);
+    return ahead.length > mostAhead ? null : ahead.filter(other => hindrancesFor(other).length === 0);
+  };
+
+  const aheadOf = (job: PendingJob, { judged }: Verdict): readonly WaitReason[] => {
+    const takes = ({ spec }: PendingJob): boolean =>
+      verdictOf(spec.requirements).judged.some(({ fits }, index) => fits && judged[index]?.fits === true);
+    const rivals = rivalsOf(job)?.filter(takes).length ?? Number.POSITIVE_INFINITY;
+    return rivals === 0 ? [] : [{ code: 'ahead', detail: tellRivals(rivals) }];
+  };
+
+  const reasonsFor = (job: PendingJob): readonly WaitReason[] => {
+    const told = hindrancesFor(job).map(hindrance => tellHindrance(hindrance, isoAt));
+    const isUnmanned = job.spec.requirements.target === 'local' && !core.runsLocally;
+    const reasons = [
+      ...(core.store.takesChanges() ? [] : [noStorage]),
+      ...(isUnmanned ? [noLocalWorker] : []),
+      ...told,
+    ];
+    if (reasons.length > 0) return reasons.toSorted((a, b) => orderOf(a) - orderOf(b));
+    const verdict = verdictOf(job.spec.requirements);
+    return verdict.someFit ? aheadOf(job, verdict) : [];
+  };
+
+  const summaryOf = (job: PendingJob, [first]: readonly WaitReason[]): string => {
+    if (first !== undefined) return first.detail;
+    const verdict = verdictOf(job.spec.requirements);
+    return verdict.someFit ? 'An idle worker fits: the job is next' : verdict.whyNobody();
+  };
+
+  return {
+    reason: job => summaryOf(job, reasonsFor(job)),
+    explain(job) {
+      if (job.status !== 'pending') return { ...notWaiting, job_id: job.id, status: job.status };
+      const verdict = verdictOf(job.spec.requirements).judged;
+      const reasons = reasonsFor(job);
+      const rivals = rivalsOf(job);
+      const ahead = rivals?.map(({ spec }) => verdictOf(spec.requirements).judged) ?? null;
+      return {
+        job_id: job.id,
+        status: job.status,
+        summary: summaryOf(job, reasons),
+        unsatisfiable: isUnsatisfiable(verdict),
+        position: job.approval === 'wanted' ? null : read.position(job),
+        reasons: [...reasons],
+        workers: verdict.map(judged => ({
+          worker_id: judged.candidate.id,
+          name: judged.candidate.name,
+          local: judged.candidate.local,
+          fits: judged.fits,
+          reasons: reasonsOf(judged, job.attempt?.workerId ?? null),
+        })),
+        ...forecast(core, read, { job, verdict, reasons, ahead }),
+      };
+    },
+  };
+}
+
+/** How all workers are judged for one shape. */
+interface Verdict {
+  readonly judged: readonly Judged[];
+  readonly someFit: boolean;
+  readonly whyNobody: () => string;
+}
+
+function tellRivals(count: number): string {
+  if (count > mostAhead) return 'An idle worker fits, and hundreds of jobs go first';
+  return `An idle worker fits, and ${count} ${count === 1 ? 'job that it fits goes' : 'jobs that it fits go'} first`;
+}
+
+const notWaiting = {
+  summary: null,
+  unsatisfiable: false,
+  position: null,
+  reasons: [],
+  workers: [],
+  predicted_start: null,
+  no_prediction: 'It does not wait',
+};
+
+const noStorage: WaitReason = {
+  code: 'storage',
+  detail: 'The disk of the orchestrator takes no changes at present: nothing is given out until it does',
+};
+
+const noLocalWorker: WaitReason = {
+  code: 'target',
+  detail: 'Waits until the orchestrator is started with --local-worker',
+};
+
+const orderOf = ({ code }: WaitReason): number => WaitCode.options.indexOf(code);
+
+function createHindrances(core: Core, read: Read): (job: PendingJob) => readonly Hindrance[] {
+  const settings = lazily(() => settingsOf(read));
+  const live = lazily(() => read.liveJobs());
+  return job => {
+    const readyAt = core.deadlines.backoff.get(job.id) ?? 0;
+    const { maxRunning, maxRunningPerUser } = settings();
+    const running = maxRunning === null ? 0 : live().length;
+    const ofUser = maxRunningPerUser === null ? 0 : live().filter(({ user }) => user === job.user).length;
+    return [
+      ...hindrancesOf(job, readyAt, core.clock.mono()),
+      ...hindrancesOfAll(settings(), running),
+      ...hindrancesOfUser(settings(), job.user, ofUser),
+    ];
+  };
+}
+
+function candidateOf(core: Core, read: Read, worker: Worker): Candidate {
+  const { id, name, local, agent } = worker;
+  const { obstacles } = candidacyOf(core, read, worker);
+  return { id, name, local, isKnown: agent !== null, offering: offeringOf(worker), obstacles };
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
+}
+
+function remembered<I, T>(keyOf: (input: I) => string, make: (input: I) => T): (input: I) => T {
+  const known = new Map<string, { readonly value: T }>();
+  return input => {
+    const key = keyOf(input);
+    const made = known.get(key) ?? { value: make(input) };
+    known.set(key, made);
+    return made.value;
+  };
+}

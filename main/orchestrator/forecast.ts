@@ -1,0 +1,114 @@
+import type { Explanation, WaitReason } from '../../protocol/explain.ts';
+import type { Core } from './core.ts';
+import { isLive, leavesAfterJob, type PendingJob } from './model.ts';
+import type { Read } from './ports.ts';
+import { predictStart, remainingMs, type Taker } from './predict.ts';
+import { isUnsatisfiable, type Judged } from './waiting.ts';
+import type { Obstacle } from './worker-status.ts';
+
+/** What is known of a job that waits. */
+interface Known {
+  readonly job: PendingJob;
+  /** How each worker is judged for it; in the same order for every job. */
+  readonly verdict: readonly Judged[];
+  readonly reasons: readonly WaitReason[];
+  /** The same for each of those that go first; null when they are too many. */
+  readonly ahead: readonly (readonly Judged[])[] | null;
+}
+
+type Forecast = Pick<Explanation, 'predicted_start' | 'no_prediction'>;
+
+interface KnownTaker extends Taker {
+  /** Its place in every verdict. */
+  readonly index: number;
+  readonly source: 'idle' | 'measured' | 'usual';
+}
+
+const dayMs = 86_400_000;
+
+/** When a job will start, guessed from what is known of those before it; or why nobody can say. */
+export function forecast(core: Core, read: Read, known: Known): Forecast {
+  const { job, verdict, reasons, ahead } = known;
+  const barred = reasons.find(({ code }) => code !== 'backoff' && code !== 'ahead');
+  if (barred !== undefined) return unknown(barred.detail);
+  if (isUnsatisfiable(verdict)) return unknown('No worker that ever registered could take it');
+  if (ahead === null) return unknown('Too many jobs are before it');
+  const runMs = read.jobTimes(core.clock.wall() - dayMs).averageRunMs;
+  const takers = verdict.flatMap(
+    ({ candidate }, index) => takerOf(core, read, candidate, index, runMs) ?? [],
+  );
+  const fitsWith =
+    (judged: readonly Judged[]) =>
+    ({ index }: KnownTaker): boolean =>
+      judged[index]?.mismatches.length === 0;
+  const fits = fitsWith(verdict);
+  const rivals = ahead.map(fitsWith).filter(fitsOther => takers.some(fitsOther));
+  const freeMs = predictStart({ workers: takers, fits, ahead: rivals, runMs });
+  if (freeMs === null) return unknown(whyUnknown(verdict));
+  const backoffMs = (core.deadlines.backoff.get(job.id) ?? 0) - core.clock.mono();
+  const inMs = Math.max(freeMs, backoffMs, 0);
+  const basis = basisOf(takers.filter(fits), rivals.length, freeMs);
+  const at = core.clock.iso(core.clock.wall() + inMs);
+  return {
+    predicted_start: { at, in_s: Math.round(inMs / 1000), guess: true, basis },
+    no_prediction: null,
+  };
+}
+
+const unknown = (why: string): Forecast => ({ predicted_start: null, no_prediction: why });
+
+function takerOf(
+  core: Core,
+  read: Read,
+  { id, obstacles }: Judged['candidate'],
+  index: number,
+  runMs: number | null,
+): KnownTaker | null {
+  const worker = read.worker(id);
+  // Who is away, or drained, may come back; nobody knows when.
+  if (worker === null || !obstacles.every(isPassing)) return null;
+  const takesOne = leavesAfterJob(worker);
+  const busy = obstacles.find(({ code }) => code === 'busy');
+  if (busy?.code !== 'busy') return { index, freeInMs: 0, takesOne, source: 'idle' };
+  const left = takesOne ? null : timeLeft(core, read, busy.jobId, runMs);
+  return left && { index, takesOne, ...left };
+}
+
+const isPassing = ({ code }: Obstacle): boolean => code === 'busy' || code === 'settling';
+
+function timeLeft(
+  core: Core,
+  read: Read,
+  jobId: PendingJob['id'],
+  runMs: number | null,
+): Pick<KnownTaker, 'freeInMs' | 'source'> | null {
+  const job = read.job(jobId);
+  if (job === null || !isLive(job)) return null;
+  if (job.status === 'cancelling') return { freeInMs: core.times.stopGraceMs, source: 'measured' };
+  const begun = core.deadlines.begun.get(jobId);
+  const elapsedMs = begun === undefined ? null : core.clock.mono() - begun;
+  const measured = job.status === 'running' ? remainingMs(job.progress, elapsedMs) : null;
+  if (measured !== null) return { freeInMs: measured, source: 'measured' };
+  return runMs === null ? null : { freeInMs: Math.max(0, runMs - (elapsedMs ?? 0)), source: 'usual' };
+}
+
+function whyUnknown(verdict: readonly Judged[]): string {
+  const matching = verdict.filter(({ mismatches }) => mismatches.length === 0);
+  return matching.some(({ candidate }) => candidate.obstacles.every(isPassing))
+    ? 'Nothing is known of how long the jobs before it run'
+    : 'Every worker that fits is away, and nobody knows for how long';
+}
+
+function basisOf(takers: readonly KnownTaker[], ahead: number, freeMs: number): string {
+  if (ahead === 0 && freeMs === 0) return 'an idle worker fits';
+  const measured = takers.filter(({ source }) => source === 'measured').length;
+  const usual = ahead > 0 || takers.some(({ source }) => source === 'usual');
+  return [
+    counted(ahead, 'job', 'ahead'),
+    ...(measured > 0 ? [`speed of ${counted(measured, 'running job')}`] : []),
+    ...(usual ? ['average run of the last 24 hours'] : []),
+  ].join('; ');
+}
+
+const counted = (count: number, noun: string, rest = ''): string =>
+  `${count} ${noun}${count === 1 ? '' : 's'} ${rest}`.trimEnd();

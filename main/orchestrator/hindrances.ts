@@ -1,0 +1,39 @@
+import type { MonoMs, PendingJob, QueueSettings } from './model.ts';
+
+/** What keeps a job from every worker. */
+export type Hindrance =
+  | { readonly code: 'approval' }
+  | { readonly code: 'backoff'; readonly until: MonoMs }
+  | { readonly code: 'paused'; readonly by: string; readonly note: string | null }
+  /** Of each user, or of the queue as a whole. */
+  | { readonly code: 'limit'; readonly user: string | null; readonly running: number; readonly most: number };
+
+/** Of the job itself: with one it is not in line. */
+export function hindrancesOf(
+  { approval }: Pick<PendingJob, 'approval'>,
+  readyAt: MonoMs,
+  now: MonoMs,
+): readonly Hindrance[] {
+  const hindrances: Hindrance[] = [];
+  if (approval === 'wanted') hindrances.push({ code: 'approval' });
+  if (readyAt > now) hindrances.push({ code: 'backoff', until: readyAt });
+  return hindrances;
+}
+
+/** Of every job, while so many run. */
+export function hindrancesOfAll(settings: QueueSettings, running: number): readonly Hindrance[] {
+  const { pause, maxRunning: most } = settings;
+  const hindrances: Hindrance[] = [];
+  if (pause !== null) hindrances.push({ code: 'paused', by: pause.by, note: pause.note });
+  if (most !== null && running >= most) hindrances.push({ code: 'limit', user: null, running, most });
+  return hindrances;
+}
+
+/** Of every job of this user, while so many of theirs run. */
+export function hindrancesOfUser(
+  { maxRunningPerUser: most }: QueueSettings,
+  user: string,
+  running: number,
+): readonly Hindrance[] {
+  return most !== null && running >= most ? [{ code: 'limit', user, running, most }] : [];
+}

@@ -1,0 +1,454 @@
+/** `trainyard queue ...`, and what `trainyard jobs ...` does with the order of jobs: against an orchestrator. */
+import { Agent, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { everyPage } from '../../main/cli/jobs/pages.ts';
+import { openRemote } from '../../main/cli/remote.ts';
+import { createClient } from '../../protocol/client.ts';
+import type { JobDetail } from '../../protocol/job.ts';
+import type { QueueView } from '../../protocol/queue.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { workerApi } from '../../protocol/worker-api.ts';
+import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
+import { createLightWorker } from '../support/light-worker.ts';
+import { startServer, trainyard } from '../support/processes.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+  server.config('digits', { steps: 3 });
+});
+afterAll(() => server.close());
+
+const ignore = () => undefined;
+
+type Run = (args: readonly string[], options?: CliOptions) => Promise<CliRun>;
+const group =
+  (name: string): Run =>
+  (args, options) =>
+    runTrainyard([name, ...args, '--data-dir', server.dataDir], options);
+const queue = group('queue');
+const jobs = group('jobs');
+
+const shown = async (id: string): Promise<JobDetail> =>
+  JSON.parse((await jobs(['get', id, '--json'])).out) as JobDetail;
+/** One that no worker of these tests takes. */
+const waiting = (more: object = {}) =>
+  server.submit({ config_name: 'digits', worker_labels: { gpu: 'none' }, ...more });
+
+/** No job is left to the next test. */
+beforeEach(() => async () => {
+  const { entries } = valueOf(
+    await server.admin.call(queueApi.list, { query: { limit: 500, include_completed: 'false' } }),
+  );
+  for (const { id } of entries) await server.admin.call(queueApi.cancel, { params: { id } });
+});
+
+/** A worker that takes jobs and does nothing. */
+async function startWorker(name: string, labels: Readonly<Record<string, string>>, gpus = 2) {
+  const { id, token } = await server.createWorker({ name, labels });
+  const agent = new Agent();
+  const worker = createLightWorker({ url: server.url, id, token, agent });
+  onTestFinished(() => {
+    worker.cut();
+    agent.destroy();
+  });
+  await worker.register({ gpu_count: gpus });
+  await worker.openStream();
+  /** The last that it was offered; null when that is `before`. */
+  const offer = (before: string | undefined) => {
+    const { job_id: job, attempt_id: attempt } =
+      worker.commands.findLast(({ type }) => type === 'job_submit') ?? {};
+    return job === undefined || attempt === undefined || job === before ? null : { job, attempt };
+  };
+  let last: string | undefined;
+  return {
+    id,
+    async leave() {
+      const headers = () => ({ 'x-worker-token': token });
+      const client = createClient({ baseUrl: server.url, headers, timeoutMs: 10_000 });
+      valueOf(await client.call(workerApi.disconnect, { body: { worker_id: id } }));
+      worker.cut();
+    },
+    /** Waits for a job, and completes it. */
+    async complete() {
+      const { job, attempt } = await worker.waitFor('an offer', () => offer(last));
+      last = job;
+      await worker.report(job, attempt, 'starting');
+      await worker.report(job, attempt, 'completed', { exit_code: 0 });
+    },
+  };
+}
+
+describe('the queue as a whole', () => {
+  test('is paused with a note, shown, and resumed', async () => {
+    expect((await queue(['status'])).out).toBe(
+      'Queue        open\nWaiting      0\nOn workers   0\nAt once      any number\nOf one user  any number\n',
+    );
+    const paused = await queue(['pause', '--note', 'new fans']);
+    expect(paused).toMatchObject({ code: 0, err: '' });
+    expect(paused.out).toMatch(/^Queue +paused by admin: new fans, since 20\S+Z\n/);
+    await waiting({ requires_approval: true });
+    await waiting();
+    const status = await queue(['status']);
+    expect(status.out).toMatch(/^Queue +paused by admin: new fans.*\nWaiting +2, 1 of them for approval\n/);
+    const { paused: pause } = JSON.parse((await queue(['status', '--json'])).out) as QueueView;
+    expect(pause).toMatchObject({ by: 'admin', note: 'new fans' });
+    expect((await queue(['resume', '-o', 'paused,total_pending'])).out).toBe('\t2\n');
+    expect((await queue(['pause'])).out).toMatch(/^Queue +paused by admin, since/);
+    await queue(['resume']);
+  });
+
+  test('has limits, each set, kept and lifted on its own', async () => {
+    expect((await queue(['limits'])).out).toBe('At once      any number\nOf one user  any number\n');
+    expect((await queue(['limits', '--max', '8', '--user-max', '2'])).out).toBe(
+      'At once      at most 8\nOf one user  at most 2\n',
+    );
+    expect((await queue(['limits', '--max', 'none', '-o', 'max_concurrent,user_max_concurrent'])).out).toBe(
+      '\t2\n',
+    );
+    expect((await queue(['limits', '--max', '0', '-o', 'max_concurrent'])).out).toBe('0\n');
+    expect((await queue(['status', '-o', 'max_concurrent,user_max_concurrent'])).out).toBe('0\t2\n');
+    await queue(['limits', '--max', 'none', '--user-max', 'none']);
+  });
+
+  test('is cleaned of what ended long ago, after a question', async () => {
+    const id = await waiting();
+    await jobs(['cancel', id]);
+    const refused = await queue(['cleanup', '--older-than', '30d'], { answer: 'n' });
+    expect(refused).toMatchObject({ code: 1, out: '', err: 'Nothing was changed\n' });
+    expect(refused.questions).toEqual(['Delete all jobs that ended 30 days ago or earlier? [y/N] ']);
+    // It ended just now.
+    expect((await queue(['cleanup', '--older-than', '1d'])).out).toBe('Deleted  0 jobs\n');
+    const asked = await queue(['cleanup', '--older-than', '0s', '--yes'], { answer: 'n' });
+    expect(asked).toMatchObject({ code: 0, questions: [], out: expect.stringMatching(/^Deleted +[1-9]/) });
+    expect((await jobs(['get', id])).code).toBe(4);
+  });
+
+  test('is counted', async () => {
+    await waiting();
+    const ended = await waiting();
+    await jobs(['cancel', ended]);
+    const { out } = await queue(['stats']);
+    expect(out).toMatch(/^Queue +open\nWaiting +1\n/);
+    expect(out).toMatch(/^Jobs +\d+ \w+\n/m);
+    expect(out).toMatch(/^Users +admin: 1 waiting, 0 on workers$/m);
+    expect(out).toMatch(/^Ended in 24 h +\d+ completed, \d+ failed, [1-9]\d* cancelled$/m);
+    const figures = await queue(['stats', '-o', 'queue_depth,by_status.pending,by_user.admin.pending']);
+    expect(figures.out).toBe('1\t1\t1\n');
+  });
+
+  test('tells of itself in both watches, where lines are printed and where a table is drawn', async () => {
+    const other = await startServer();
+    onTestFinished(() => other.kill('SIGKILL'));
+    const flags = ['--data-dir', other.dataDir];
+    const watches = ['jobs', 'workers'].map(name => trainyard([name, 'watch', ...flags]));
+    onTestFinished(() => {
+      for (const watch of watches) watch.kill('SIGKILL');
+    });
+    const json = trainyard(['jobs', 'watch', '--json', ...flags]);
+    onTestFinished(() => json.kill('SIGKILL'));
+    for (const watch of [...watches, json]) await watch.said(/^Watching http/);
+    await runTrainyard(['queue', 'pause', '--note', 'new fans', ...flags]);
+    for (const watch of watches) await watch.said(/^20\S+Z {2}queue paused by admin: new fans$/);
+    const told = await json.said(/^\{.*"kind":"queue","type":"queue\.paused","queue":\{/);
+    expect(JSON.parse(told.input)).toMatchObject({ queue: { paused: { by: 'admin', note: 'new fans' } } });
+
+    for (const name of ['jobs', 'workers']) {
+      let screen = '';
+      await new Promise<void>(resolve => {
+        void runTrainyard([name, 'watch', ...flags], {
+          screen: { columns: 60, rows: 10 },
+          onText(text) {
+            screen += text;
+            if (/Queue paused by admin: new fans\n(ID|NAME)/.test(screen)) resolve();
+          },
+        });
+      });
+    }
+    await runTrainyard(['queue', 'limits', '--max', '4', ...flags]);
+    await runTrainyard(['queue', 'resume', ...flags]);
+    for (const watch of watches) {
+      await watch.said(/^20\S+Z {2}queue limits: at most 4 at once, any number of one user$/);
+      await watch.said(/^20\S+Z {2}queue resumed$/);
+    }
+  });
+});
+
+describe('the order of jobs', () => {
+  test('is changed by priorities and by moving to the top, and shown', async () => {
+    const [first, second, third] = [await waiting(), await waiting(), await waiting()];
+    const { out } = await jobs(['priority', third.slice(0, 9), 'Urgent']);
+    expect(out).toMatch(/^Priority +30 \(urgent\)\nPosition +1$/m);
+    expect((await jobs(['priority', second, '12', '-o', 'priority,position'])).out).toBe('12\t2\n');
+    const moved = await jobs(['top', first]);
+    expect(moved.out).toMatch(/^Priority +10 \(normal\), moved to the top\nPosition +1$/m);
+    const { out: table } = await jobs(['list', '--active']);
+    expect(table).toMatch(new RegExp(`^${first} +pending +digits +admin +- +0/4 +10 top `, 'm'));
+    expect((await jobs(['priority', first, 'low', '-o', 'is_top,position'])).out).toBe('false\t3\n');
+  });
+
+  test('is not that of jobs that wait for approval, until they have it', async () => {
+    const submitted = await jobs(['submit', 'digits', '--requires-approval', '--label', 'gpu=none']);
+    const [, id = ''] = /^Job +(j_\w+)\n/.exec(submitted.out) ?? [];
+    expect(submitted.out).toBe(
+      `Job      ${id}\nBlocked  It waits for approval: "trainyard jobs approve ${id}" lets it run\n`,
+    );
+    const other = await waiting();
+    expect((await jobs(['list', '--blocked', '-o', 'id,approval,position'])).out).toBe(`${id}\twanted\t\n`);
+    expect((await jobs(['list', '--blocked'])).out).toMatch(/ Waits for approval .*\n$/);
+    const got = await jobs(['get', id]);
+    expect(got.out).toMatch(/^Now +Waits for approval .*^Approval +wanted$/ms);
+    // By its name alone, although there is another job of that config.
+    expect((await jobs(['approve', 'digits', '-o', 'id,approval'])).out).toBe(`${id}\tgiven\n`);
+    expect(await jobs(['approve', id])).toMatchObject({ code: 5, out: '' });
+    expect(await jobs(['reject', other])).toMatchObject({ code: 5, out: '' });
+
+    const doomed = await waiting({ requires_approval: true });
+    const rejected = await jobs(['reject', doomed, '--reason', 'too many steps']);
+    expect(rejected).toMatchObject({ code: 0, err: '' });
+    expect(rejected.out).toMatch(/^Status +failed$.*^Cause +rejected\nMessage +.*too many steps$/ms);
+  });
+});
+
+describe('a job', () => {
+  test('that has ended is tried again, and deleted after a question', async () => {
+    const id = await waiting({ priority: 20 });
+    expect(await jobs(['retry', id])).toMatchObject({ code: 5, out: '' });
+    expect(await jobs(['delete', id, '--yes'])).toMatchObject({ code: 5, out: '' });
+    await jobs(['cancel', id]);
+    const again = await jobs(['retry', id, '-o', 'job_id,status']);
+    const [next = '', status] = again.out.trimEnd().split('\t');
+    expect([again.code, status]).toEqual([0, 'queued']);
+    expect(await shown(next)).toMatchObject({ retry_of: id, priority: 20, worker_labels: { gpu: 'none' } });
+    expect((await jobs(['get', next])).out).toMatch(new RegExp(`^Retry of +${id}$`, 'm'));
+
+    const refused = await jobs(['delete', id], { answer: '' });
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.questions).toEqual([expect.stringContaining(`Delete the job ${id} (digits)?`)]);
+    expect((await jobs(['delete', id])).out).toBe(`Deleted  ${id} (digits)\n`);
+    expect((await jobs(['get', id])).code).toBe(4);
+  });
+
+  test('that is not to wait is taken at once, or refused with the reason', async () => {
+    const none = await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*']);
+    expect(none).toMatchObject({ code: 7, out: '' });
+    expect(none.err).toMatch(/^The job was not queued: No idle workers: /);
+    const json = await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*', '--json']);
+    expect(json.code).toBe(7);
+    expect(JSON.parse(json.out)).toMatchObject({ success: false, status: 'rejected', job_id: null });
+    expect((await jobs(['list', '--active'])).out).toBe('');
+
+    const worker = await startWorker('quick', { gpu: 'a100-80gb' });
+    const taken = await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*', '--gpus', '2']);
+    const [, id = ''] = /^Job +(j_\w+)\n/.exec(taken.out) ?? [];
+    expect(taken).toMatchObject({ code: 0, out: `Job     ${id}\nWorker  ${worker.id}\nGPUs    0, 1\n` });
+    expect((await jobs(['get', id])).out).toMatch(/^User +admin\nWorker +quick .*\nGPUs +0, 1$/m);
+    // The worker is busy now.
+    expect((await jobs(['submit', 'digits', '--no-wait', '--label', 'gpu=a100*'])).code).toBe(7);
+    await worker.complete();
+  });
+
+  test('that is not to wait can be followed to its end: --no-wait does not undo --wait', async () => {
+    const worker = await startWorker('steady', { gpu: 'h100' });
+    const args = ['submit', 'digits', '--label', 'gpu=h100', '-o', 'status'];
+    for (const both of [
+      ['--wait', '--no-wait'],
+      ['--no-wait', '--wait'],
+    ]) {
+      const run = jobs([...args, ...both]);
+      await worker.complete();
+      expect(await run).toMatchObject({ code: 0, out: 'completed\n' });
+    }
+  });
+
+  test('is one, however often it is submitted with one key', async () => {
+    const args = ['submit', 'digits', '--label', 'gpu=none', '--idempotency-key', 'night-7', '-o', 'job_id'];
+    const first = await jobs(args);
+    expect(first.code).toBe(0);
+    expect((await jobs(args)).out).toBe(first.out);
+    const otherwise = await jobs([...args, '--priority', 'high']);
+    expect(otherwise).toMatchObject({ code: 7, out: '' });
+    expect(otherwise.err).toContain(first.out.trim());
+  });
+
+  test('may run on any GPUs, whatever its config names', async () => {
+    server.config('picky', { accelerate_visible_devices: [3] });
+    const args = ['submit', 'picky', '--label', 'gpu=none', '-o', 'job_id'];
+    const named = await shown((await jobs(args)).out.trim());
+    const free = await shown((await jobs([...args, '--any-gpu'])).out.trim());
+    expect([named.gpu_count, free.gpu_count]).toEqual([4, 0]);
+  });
+});
+
+describe('why a job waits', () => {
+  test('is said, with what each worker lacks', async () => {
+    const worker = await startWorker('small', { gpu: 'none' }, 1);
+    await queue(['pause', '--note', 'new fans']);
+    const id = await server.submit({ config_name: 'digits', worker_labels: { gpu: 'none' }, gpu_count: 4 });
+    const { code, out } = await jobs(['why', 'digits']);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      new RegExp(`^Job +${id}\\nStatus +pending\\nWhy +The queue is paused by admin: new fans`),
+    );
+    expect(out).toMatch(/^Hopeless +No worker/m);
+    expect(out).toMatch(/^ *(Workers +)?small: \S.*4/m);
+    const fields = await jobs(['why', id, '-o', 'job_id,unsatisfiable,reasons.0.code']);
+    expect(fields.out).toBe(`${id}\ttrue\tpaused\n`);
+    await queue(['resume']);
+
+    const running = await server.submit({ config: {}, worker_labels: { gpu: 'none' } });
+    expect((await jobs(['why', running])).out).toMatch(
+      /^Job .*\nStatus +dispatched\nWhy +It does not wait\n$/,
+    );
+    await worker.complete();
+    expect(await jobs(['why', 'j_none'])).toMatchObject({ code: 4, out: '' });
+  });
+
+  test('is said of a job that is only tried out, too', async () => {
+    const before = (await jobs(['list', '--all', '-o', 'id'])).out;
+    const waits = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=none', '--gpus', '9']);
+    expect(waits).toMatchObject({ code: 0, err: 'Nothing was submitted\n' });
+    expect(waits.out).toMatch(/^It would +wait\nWhy +\S/);
+    const blocked = await jobs(['submit', 'digits', '--dry-run', '--requires-approval', '--json']);
+    expect(JSON.parse(blocked.out)).toMatchObject({ dry_run: true, status: 'blocked', job_id: null });
+    const refused = await jobs(['submit', 'digits', '--dry-run', '--no-wait', '--label', 'gpu=no-such']);
+    expect(refused).toMatchObject({ code: 7, out: expect.stringMatching(/^It would +be refused\n/) });
+    expect(refused.err).toMatch(/^The job would not be queued: No idle workers/);
+    const worker = await startWorker('tried', { gpu: 'tried' });
+    const runs = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=tried', '--gpus', '1']);
+    expect(runs.out).toBe(`It would  run at once\nWorker    ${worker.id}\nGPUs      0\n`);
+    expect((await jobs(['list', '--all', '-o', 'id'])).out).toBe(before);
+  });
+});
+
+describe('the list of jobs', () => {
+  test('is cut down by status, user, worker and text', async () => {
+    const worker = await startWorker('lister', { gpu: 'l40' });
+    const live = await server.submit({ config: {}, config_name: 'École', worker_labels: { gpu: 'l40' } });
+    const [one, two] = [await waiting(), await waiting()];
+    await jobs(['cancel', two]);
+    const ids = async (...args: readonly string[]) => {
+      const run = await jobs(['list', '-o', 'id', ...args]);
+      expect(run.code).toBe(0);
+      return run.out.split('\n').slice(0, -1);
+    };
+    expect(await ids('--status', 'queued,dispatched')).toEqual([one, live]);
+    expect(await ids('--active', '--mine')).toEqual([one, live]);
+    expect(await ids('--user', 'nobody')).toEqual([]);
+    for (const word of ['lister', worker.id, worker.id.slice(0, 7)])
+      expect(await ids('--worker', word)).toEqual([live]);
+    expect(await ids('--search', 'École')).toEqual([live]);
+    expect(await ids('--search', two.slice(2).toUpperCase())).toEqual([two]);
+    expect((await shown('École')).id).toBe(live);
+
+    await worker.complete();
+    await worker.leave();
+    expect((await runTrainyard(['workers', 'delete', 'lister', '--data-dir', server.dataDir])).code).toBe(0);
+    // It is gone, and its jobs are not.
+    expect(await ids('--worker', worker.id)).toEqual([live]);
+    expect(await jobs(['list', '--worker', 'lister'])).toMatchObject({ code: 4, out: '' });
+  });
+
+  test('is that of whoever asks with --mine', async () => {
+    const asked: (string | undefined)[] = [];
+    const totals = { total_pending: 0, total_running: 0, as_of_seq: 0, next_cursor: null };
+    const me = { user: 'ada', user_max_concurrent: null, next_position: null, pending: 0, running: 0 };
+    const stub = createServer(({ url }, response) => {
+      asked.push(url);
+      const answer = url === '/api/queue/me' ? me : totals;
+      response.end(JSON.stringify({ entries: [], ...answer }));
+    });
+    await new Promise<void>(resolve => {
+      stub.listen(0, '127.0.0.1', resolve);
+    });
+    onTestFinished(() => void stub.close());
+    const url = `http://127.0.0.1:${(stub.address() as AddressInfo).port}`;
+    const run = await runTrainyard(['jobs', 'list', '--mine', '--url', url], {
+      env: { ADMIN_TOKEN: 'ta_x' },
+    });
+    expect(run).toMatchObject({ code: 0, err: 'There is no such job\n' });
+    expect(asked).toEqual(['/api/queue/me', '/api/queue?user=ada']);
+  });
+
+  test('is cut short at the limit, says so, and is whole with --all', async () => {
+    const ids: string[] = [];
+    for (let at = 0; at < 5; at += 1) ids.unshift(await waiting());
+    const page = await jobs(['list', '--active', '--limit', '2', '-o', 'id']);
+    expect(page).toMatchObject({
+      code: 0,
+      out: `${ids[0]}\n${ids[1]}\n`,
+      err: 'There are more: --all lists them\n',
+    });
+    const all = await jobs(['list', '--active', '--all', '--json']);
+    expect(all).toMatchObject({ code: 0, err: '' });
+    expect(JSON.parse(all.out)).toMatchObject({ entries: ids.map(id => ({ id })), next_cursor: null });
+  });
+
+  test('is whole over many pages, although jobs are submitted between them', async () => {
+    const ids: string[] = [];
+    for (let at = 0; at < 5; at += 1) ids.unshift(await waiting());
+    const flags = { 'data-dir': server.dataDir };
+    const terminal = { out: ignore, err: ignore, outScreen: () => null, errScreen: () => null, ask: null };
+    const remote = openRemote(flags, { env: {}, terminal });
+    let pages = 0;
+    const busy: Pick<typeof remote, 'ask'> = {
+      async ask(row, input) {
+        pages += 1;
+        const answer = await remote.ask(row, input);
+        await waiting();
+        return answer;
+      },
+    };
+    const { entries } = await everyPage(busy, { include_completed: 'false' }, 2);
+    expect([pages, entries.map(({ id }) => id)]).toEqual([3, ids]);
+  });
+});
+
+describe('what can not be done has its exit code, says why, and leaves stdout empty:', () => {
+  test.each<[string, number, Run, readonly string[], RegExp]>([
+    ['a limit that is none', 2, queue, ['limits', '--max', 'many'], /whole number/],
+    ['a limit too high', 2, queue, ['limits', '--user-max', '100001'], /^--user-max: /],
+    ['a negative limit', 2, queue, ['limits', '--max', '-1'], /whole number/],
+    ['a note of two lines', 2, queue, ['pause', '--note', 'a\nb'], /^--note: no line breaks/],
+    ['no age', 2, queue, ['cleanup'], /--older-than/],
+    ['an age without a unit', 2, queue, ['cleanup', '--older-than', '30'], /with its unit, such as 30d/],
+    ['an age that is none', 2, queue, ['cleanup', '--older-than', 'old'], /30m, 12h or 2d/],
+    ['no such command', 2, queue, ['stop'], /unknown command 'stop'/],
+    ['a wrong token', 3, queue, ['pause', '--token', 'ta_wrong'], /Invalid token/],
+    ['no such status', 2, jobs, ['list', '--status', 'pending,lost'], /no status "lost".*recovering/],
+    ['two users', 2, jobs, ['list', '--mine', '--user', 'x'], /'--mine' cannot be used with option '--user/],
+    ['all, but not all', 2, jobs, ['list', '--all', '--limit', '5'], /cannot be used with option '--limit/],
+    ['jobs of no such worker', 4, jobs, ['list', '--worker', 'nobody'], /no worker "nobody"/],
+    ['a priority that there is not', 2, jobs, ['priority', 'x', 'asap'], /low, normal, high/],
+    ['no priority', 2, jobs, ['priority', 'x'], /missing required argument 'priority'/],
+    ['no such job', 4, jobs, ['top', 'j_none'], /no job "j_none"/],
+    ['a reason of two lines', 2, jobs, ['reject', 'x', '--reason', 'a\nb'], /^--reason: no line breaks/],
+    ['a trial to wait for', 2, jobs, ['submit', 'digits', '--dry-run', '--wait'], /cannot be used with/],
+    ['a key with a space', 2, jobs, ['submit', 'digits', '--idempotency-key', 'a b'], /^--idempotency-key: /],
+    [
+      'approval at once',
+      2,
+      jobs,
+      ['submit', 'digits', '--no-wait', '--requires-approval'],
+      /^--no-wait: what waits for approval/,
+    ],
+  ])('%s', async (_what, code, run, args, message) => {
+    const outcome = await run(args);
+    expect(outcome).toMatchObject({ code, out: '' });
+    expect(outcome.err).toMatch(message);
+  });
+
+  test('a job that has ended is not given another place: exit code 5', async () => {
+    const id = await waiting();
+    await jobs(['cancel', id]);
+    for (const args of [
+      ['top', id],
+      ['priority', id, 'high'],
+      ['approve', id],
+      ['reject', id],
+    ])
+      expect(await jobs(args)).toMatchObject({ code: 5, out: '' });
+  });
+});

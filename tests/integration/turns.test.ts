@@ -1,0 +1,16 @@
+/** What decides whose turn it is, on the clocks of a real machine: theirs count fractions of a millisecond. */
+import { expect, onTestFinished, test } from 'vitest';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { startTestServer, valueOf } from '../support/server.ts';
+
+test('priorities and approvals are stored', async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const submitted = { config: {}, requires_approval: true };
+  const params = { id: await server.submit(submitted) };
+  const body = { priority: 'high' } as const;
+  const raised = valueOf(await server.admin.call(queueApi.setPriority, { params, body }));
+  expect(raised).toMatchObject({ priority: 20, approval: 'wanted' });
+  const approved = valueOf(await server.admin.call(queueApi.approve, { params }));
+  expect(approved).toMatchObject({ priority: 20, approval: 'given', position: 1 });
+});

@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import { explanationFacts } from '../../../main/cli/jobs/explanation.ts';
+import { submittedFacts, trialFacts } from '../../../main/cli/jobs/submission.ts';
+import { jobColumns, jobFacts } from '../../../main/cli/jobs/text.ts';
+import { factLines, tableLines } from '../../../main/cli/table.ts';
+import { Explanation } from '../../../protocol/explain.ts';
+import { jobView } from './builders.ts';
+
+const facts = (given: Parameters<typeof jobView>[0]): Readonly<Record<string, string | null>> =>
+  Object.fromEntries(jobFacts(jobView(given)));
+
+describe('a job', () => {
+  test.each([
+    [{}, '10', '10 (normal)'],
+    [{ boosts: 1 }, '10 +1', '10 (normal), raised once, because it has waited for long'],
+    [{ boosts: 3 }, '10 +3', '10 (normal), raised 3 times, because it has waited for long'],
+    [{ is_top: true }, '10 top', '10 (normal), moved to the top'],
+    [
+      { boosts: 2, is_top: true },
+      '10 top',
+      '10 (normal), raised 2 times, because it has waited for long, moved to the top',
+    ],
+  ])('with %j shows its place in the line', (given, inColumn, inFull) => {
+    const column = jobColumns.find(({ title }) => title === 'PRIORITY');
+    expect(column?.text(jobView(given))).toBe(inColumn);
+    expect(facts(given)['Priority']).toBe(inFull);
+  });
+
+  test('shows whose it is, its GPUs, its approval and what it was tried again for, if there is such', () => {
+    expect(facts({ user: 'ada' })).toMatchObject({
+      User: 'ada',
+      GPUs: null,
+      Approval: null,
+      'Retry of': null,
+    });
+    const given = { user: 'ada', allocated_gpus: [0, 3], approval: 'given', retry_of: 'j_0' };
+    expect(facts(given)).toMatchObject({ GPUs: '0, 3', Approval: 'given', 'Retry of': 'j_0' });
+    expect(facts({ allocated_gpus: [] })['GPUs']).toBeNull();
+    expect(tableLines([jobView({ user: 'ada' })], jobColumns, null)[1]).toMatch(
+      /^j_1 +pending +digits +ada /,
+    );
+  });
+
+  test('shows all that it wants', () => {
+    const given = { gpu_count: 2, gpu_vram_gb: 24, accelerator: 'cuda', worker_labels: { gpu: 'a*' } };
+    expect(facts(given)['Wants']).toBe('2 GPUs, 24 GB on each, cuda, gpu=a*');
+    expect(facts({})['Wants']).toBeNull();
+  });
+});
+
+describe('a submission', () => {
+  const accepted = {
+    success: true,
+    job_id: jobView({}).id,
+    status: 'queued',
+    allocated_worker_id: null,
+    allocated_gpus: null,
+    queue_position: null,
+    reason: null,
+  } as const;
+
+  test('that waits says where and why', () => {
+    const answer = { ...accepted, queue_position: 2, reason: 'No idle workers' };
+    expect(factLines(submittedFacts(answer))).toEqual([
+      'Job    j_1',
+      'Waits  2 in the queue: No idle workers',
+    ]);
+    expect(factLines(submittedFacts(accepted))).toEqual(['Job  j_1']);
+  });
+
+  test('that is blocked says so, and what to do', () => {
+    expect(factLines(submittedFacts({ ...accepted, status: 'blocked', reason: 'No idle workers' }))).toEqual([
+      'Job      j_1',
+      'Blocked  It waits for approval: "trainyard jobs approve j_1" lets it run',
+    ]);
+  });
+});
+
+const explanation = (given: Readonly<Record<string, unknown>>): Explanation =>
+  Explanation.parse({
+    job_id: 'j_1',
+    status: 'pending',
+    summary: 'No idle workers',
+    unsatisfiable: false,
+    position: 3,
+    reasons: [],
+    workers: [],
+    predicted_start: null,
+    no_prediction: null,
+    ...given,
+  });
+
+describe('why a job waits', () => {
+  const reason = (detail: string) => ({ code: 'busy', wanted: null, there: null, detail });
+  const workers = [
+    { worker_id: 'w_1', name: 'rig-1', local: false, fits: false, reasons: [reason('busy'), reason('old')] },
+    { worker_id: 'w_2', name: 'here', local: true, fits: true, reasons: [reason('It had it last')] },
+    { worker_id: 'w_3', name: 'rig-3', local: false, fits: true, reasons: [] },
+  ];
+
+  test('is told of every worker and every hindrance, with a guess of its start', () => {
+    const reasons = [
+      { code: 'paused', detail: 'It is paused' },
+      { code: 'limit', detail: '4 of 4 run' },
+    ];
+    const start = { at: '2026-01-02T03:04:05Z', in_s: 75, guess: true, basis: 'By the speed of 2 jobs' };
+    expect(
+      factLines(
+        explanationFacts(explanation({ reasons, workers, predicted_start: start, unsatisfiable: true })),
+      ),
+    ).toEqual([
+      'Job        j_1',
+      'Status     pending',
+      'Why        No idle workers',
+      'Hopeless   No worker that ever registered could take it, idle or not',
+      'Position   3',
+      'Held back  It is paused',
+      '           4 of 4 run',
+      'Workers    rig-1: busy; old',
+      '           here (the orchestrator’s own machine): It fits; It had it last',
+      '           rig-3: It fits',
+      'Start      2026-01-02T03:04:05Z, in 1 min 15 s: a guess. By the speed of 2 jobs',
+    ]);
+  });
+
+  test('is short when there is little to say', () => {
+    const reasons = [{ code: 'paused', detail: 'It is paused' }];
+    const waits = explanation({
+      summary: 'It is paused',
+      position: null,
+      reasons,
+      no_prediction: 'Nobody knows',
+    });
+    expect(factLines(explanationFacts(waits)).slice(2)).toEqual([
+      'Why     It is paused',
+      'Start   Nobody knows',
+    ]);
+    expect(factLines(explanationFacts({ ...waits, no_prediction: waits.summary })).slice(2)).toEqual([
+      'Why     It is paused',
+    ]);
+    const runs = explanation({ status: 'running', summary: null, position: null, no_prediction: 'It runs' });
+    expect(factLines(explanationFacts(runs))).toEqual([
+      'Job     j_1',
+      'Status  running',
+      'Why     It does not wait',
+    ]);
+  });
+
+  test('is told of a job that was only tried out; of one that would run there is nothing to tell', () => {
+    const answer = {
+      success: true,
+      dry_run: true,
+      job_id: null,
+      allocated_worker_id: null,
+      allocated_gpus: null,
+      queue_position: 3,
+      reason: 'No idle workers',
+      explanation: explanation({ job_id: null }),
+    } as const;
+    expect(factLines(trialFacts({ ...answer, status: 'queued' }))).toEqual([
+      'It would  wait',
+      'Why       No idle workers',
+      'Position  3',
+    ]);
+    expect(factLines(trialFacts({ ...answer, status: 'running', allocated_gpus: [0, 1] }))).toEqual([
+      'It would  run at once',
+      'GPUs      0, 1',
+    ]);
+  });
+});

@@ -1,0 +1,62 @@
+/** What keeps a job from every worker: the job's own, that of the whole queue, that of its user. */
+import { describe, expect, test } from 'vitest';
+import { hindrancesOf, hindrancesOfAll, hindrancesOfUser } from '../../../main/orchestrator/hindrances.ts';
+import type { QueueSettings } from '../../../main/orchestrator/model.ts';
+
+const open: QueueSettings = { pause: null, maxRunning: null, maxRunningPerUser: null };
+const pause = { note: 'new disks', by: 'ada', since: 0 };
+
+describe('of the job itself', () => {
+  test.each<readonly [approval: 'wanted' | 'given' | null, readyAt: number, codes: readonly string[]]>([
+    [null, 0, []],
+    [null, 1000, []],
+    [null, 1001, ['backoff']],
+    ['given', 1000, []],
+    ['wanted', 1000, ['approval']],
+    ['wanted', 1001, ['approval', 'backoff']],
+  ])('approval %s, ready at %i, at 1000: %j', (approval, readyAt, codes) => {
+    expect(hindrancesOf({ approval }, readyAt, 1000).map(({ code }) => code)).toEqual(codes);
+  });
+
+  test('a backoff says until when', () => {
+    expect(hindrancesOf({ approval: null }, 1001, 1000)).toEqual([{ code: 'backoff', until: 1001 }]);
+  });
+});
+
+describe('of all jobs', () => {
+  test('there is none while the queue is open', () => {
+    expect(hindrancesOfAll(open, 1_000_000)).toEqual([]);
+  });
+
+  test('a pause says who and why', () => {
+    expect(hindrancesOfAll({ ...open, pause }, 0)).toEqual([
+      { code: 'paused', by: 'ada', note: 'new disks' },
+    ]);
+  });
+
+  test.each([
+    [1, []],
+    [2, [{ code: 'limit', user: null, running: 2, most: 2 }]],
+    [3, [{ code: 'limit', user: null, running: 3, most: 2 }]],
+  ])('of a limit of two, %i run', (running, expected) => {
+    expect(hindrancesOfAll({ ...open, maxRunning: 2 }, running)).toEqual(expected);
+  });
+
+  test('both are told', () => {
+    const codes = hindrancesOfAll({ ...open, pause, maxRunning: 0 }, 0).map(({ code }) => code);
+    expect(codes).toEqual(['paused', 'limit']);
+  });
+
+  test('a limit of each user is none of them', () => {
+    expect(hindrancesOfAll({ ...open, maxRunningPerUser: 0 }, 9)).toEqual([]);
+  });
+});
+
+test.each([
+  [null, 9, []],
+  [2, 1, []],
+  [2, 2, [{ code: 'limit', user: 'ci', running: 2, most: 2 }]],
+  [0, 0, [{ code: 'limit', user: 'ci', running: 0, most: 0 }]],
+])('of a user with a limit of %s of whom %i run', (maxRunningPerUser, running, expected) => {
+  expect(hindrancesOfUser({ ...open, maxRunningPerUser, maxRunning: 0 }, 'ci', running)).toEqual(expected);
+});
