@@ -123,7 +123,7 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'worker-status',
-        "if (worker.drain !== null) return { status: 'draining', reason: worker.drain.reason };",
+        "if (drain !== null) obstacles.push({ code: 'draining', reason: drain.reason });",
         '',
       ),
     ],
@@ -141,7 +141,7 @@ export const plants: readonly Plant[] = [
   {
     name: 'a busy worker is given a second job',
     changes: [
-      orchestrator('worker-status', "if (facts.holdsAttempt) return { status: 'busy', reason: null };", ''),
+      orchestrator('worker-status', "if (jobId !== null) obstacles.push({ code: 'busy', jobId });", ''),
       schema('CREATE UNIQUE INDEX one_live_attempt_per_worker', 'CREATE INDEX one_live_attempt_per_worker'),
     ],
   },
@@ -215,16 +215,18 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a paused queue goes on',
-    changes: [orchestrator('line', 'return pause === null && (', 'return (pause === null || true) && (')],
+    changes: [
+      orchestrator(
+        'hindrances',
+        "if (pause !== null) hindrances.push({ code: 'paused', by: pause.by, note: pause.note });",
+        '',
+      ),
+    ],
   },
   {
     name: 'a job that comes up for its turn needs no approval',
     changes: [
-      orchestrator(
-        'line',
-        "const isInLine = job.status === 'pending' && job.approval !== 'wanted';",
-        "const isInLine = job.status === 'pending';",
-      ),
+      orchestrator('hindrances', "if (approval === 'wanted') hindrances.push({ code: 'approval' });", ''),
       orchestrator(
         'job-lifecycle',
         "job.approval === 'wanted' ? unapproved(job) : dispatchTo(job, attempt)",
