@@ -1,3 +1,4 @@
+import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
 /** Programs for Node: `bundled` into one file with everything in it, or with their packages beside them. */
@@ -15,6 +16,16 @@ const program = (entry: string, outDir: string, fileName: string, bundled: boole
     },
   },
 });
+
+/** The page lies in a folder here, and at the top of what is served. */
+const pageAtTop = {
+  name: 'page-at-top',
+  enforce: 'post' as const,
+  generateBundle(_options: unknown, bundle: Readonly<Record<string, { fileName: string }>>) {
+    const page = bundle['renderer/index.html'];
+    if (page !== undefined) page.fileName = 'index.html';
+  },
+};
 
 const suite = (name: string, testTimeout: number) => ({
   test: {
@@ -34,16 +45,24 @@ const pureCore = [
 ];
 
 export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [react(), pageAtTop],
   builder: {
-    // There is no page to build here: only the programs below.
     buildApp: async ({ build, environments }) => {
-      for (const name of ['main', 'agent']) {
+      for (const name of ['client', 'main', 'agent']) {
         const environment = environments[name];
         if (environment !== undefined) await build(environment);
       }
     },
   },
   environments: {
+    client: {
+      build: {
+        outDir: 'dist/renderer',
+        emptyOutDir: true,
+        rolldownOptions: { input: 'renderer/index.html' },
+      },
+    },
     main: program('main/cli.ts', 'dist/main', 'cli.js', false),
     agent: program('agent/main.ts', 'dist/agent', 'trainyard-worker.mjs', true),
   },

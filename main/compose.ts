@@ -4,6 +4,7 @@ import { createAuditBook } from './audit/book.ts';
 import { createSeal } from './audit/chain.ts';
 import type { ServerConfig } from './config.ts';
 import { announce, makeFolder, openDataFolder } from './host/data-folder.ts';
+import { findPanel } from './host/panel-folder.ts';
 import { type AgentProgram, startLocalWorker } from './host/local-worker.ts';
 import { workerNameOf } from './host/local-worker-plan.ts';
 import { createHttpServer } from './http/server.ts';
@@ -20,6 +21,8 @@ export { FolderInUse, holderOf } from './store/folder-lock.ts';
 export interface Composed {
   readonly orchestrator: Orchestrator;
   readonly url: string;
+  /** What signs a browser in on the panel, once; null without a panel. */
+  readonly signInPath: (() => string) | null;
   readonly adminTokenFile: string;
   readonly adminToken: string;
   /** Not null when the database was damaged and a backup has taken its place: people must be told. */
@@ -81,7 +84,15 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
   const runsLocally = localWorker !== null;
   const orchestrator = createOrchestrator({ ...parts, ...config, store, configs, runsLocally });
   const audit = createAuditBook(store.audit, seal);
-  const http = createHttpServer({ orchestrator, audit, adminToken: folder.adminToken, log, version });
+  const http = createHttpServer({
+    orchestrator,
+    audit,
+    adminToken: folder.adminToken,
+    log,
+    version,
+    panelDir: findPanel(),
+    mono: parts.clock.mono,
+  });
   try {
     orchestrator.start();
     const url = await http.listen(config.host, config.port);
@@ -99,6 +110,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
     return {
       orchestrator,
       url,
+      signInPath: findPanel() === null ? null : http.signInPath,
       adminTokenFile: folder.adminTokenFile,
       adminToken: folder.adminToken,
       restored,

@@ -80,11 +80,15 @@ function restoredNotice({ damage, setAside, backup, backupAt }: Restored): strin
   );
 }
 
-function greeting({ url, adminTokenFile }: Composed, config: ServerConfig): string {
+function greeting({ url, adminTokenFile, signInPath }: Composed, config: ServerConfig): string {
   const { port } = new URL(url);
   const elsewhere = isWildcard(config.host) ? addresses().map(address => `http://${address}:${port}`) : [];
   const workers = elsewhere.length > 0 ? `Other machines reach it at ${elsewhere.join(', ')}\n` : '';
-  return `Trainyard listens on ${url}\n${workers}Admin token: ${adminTokenFile}\nConfigs: ${config.configsDir}\n`;
+  const panel =
+    signInPath === null
+      ? 'The panel is not built: npm run build\n'
+      : `Open the panel, once and within 10 minutes: ${url}${signInPath()}\n`;
+  return `Trainyard listens on ${url}\n${panel}${workers}Admin token: ${adminTokenFile}\nConfigs: ${config.configsDir}\n`;
 }
 
 const isWildcard = (host: string): boolean => host === '0.0.0.0' || host === '::';

@@ -9,6 +9,8 @@ export const problems = {
   malformed_json: { status: 400, title: 'The body is not JSON' },
   token_missing: { status: 401, title: 'A token is needed' },
   token_invalid: { status: 401, title: 'Invalid token' },
+  code_invalid: { status: 401, title: 'The link is used up or too old' },
+  cross_site: { status: 403, title: 'The call comes from another site' },
   wrong_token_kind: { status: 403, title: 'The token is not one for this call' },
   not_your_worker: { status: 403, title: 'The token belongs to another worker' },
   not_your_job: { status: 403, title: 'The job belongs to another worker' },

@@ -21,13 +21,16 @@ const alphabet = 'abcdefghjkmnpqrstuvwxyz023456789';
 const randomName = (prefix: string, length: number): string =>
   prefix + Array.from(randomBytes(length), byte => alphabet[byte % alphabet.length]).join('');
 
+function newToken(prefix: string) {
+  const token = prefix + randomBytes(32).toString('base64url');
+  return { token, hash: createHash('sha256').update(token).digest('hex') };
+}
+
 /** Worker tokens begin with `wt_`, so that none can be taken for an option of a command line. */
 export const systemIds: Ids = {
   worker: () => WorkerId.parse(randomName('w_', 10)),
   job: () => JobId.parse(randomName('j_', 12)),
   attempt: () => AttemptId.parse(randomName('a_', 20)),
-  workerToken() {
-    const token = `wt_${randomBytes(32).toString('base64url')}`;
-    return { token, hash: createHash('sha256').update(token).digest('hex') };
-  },
+  workerToken: () => newToken('wt_'),
+  sessionToken: () => newToken('ts_'),
 };

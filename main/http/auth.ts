@@ -10,9 +10,20 @@ export type Caller =
   | { readonly kind: 'worker'; readonly id: WorkerId }
   | { readonly kind: 'bearer'; readonly actor: string };
 
+/** Where a browser keeps what it has signed in with. */
+export const sessionCookie = 'trainyard_session';
+
 export interface AuthParts {
+  /** The user of the session whose token has this hash; null for none. */
+  readonly userOfSession: (hash: string) => string | null;
   readonly adminToken: string;
   readonly workerByTokenHash: (hash: string) => WorkerId | null;
+}
+
+export interface Auth {
+  readonly authenticate: Authenticate;
+  /** The user of a bearer token; null when it is none. */
+  userOfToken(token: string): string | null;
 }
 
 export type Authenticate = (request: IncomingMessage, authority: Authority) => Outcome<Caller>;
@@ -24,8 +35,10 @@ const longestToken = 512;
  * Workers carry `X-Worker-Token`, people and scripts `Authorization: Bearer`. Tokens are compared by their SHA-256:
  * what is compared is of one length and tells nothing, and the worker's is looked up by it.
  */
-export function createAuth({ adminToken, workerByTokenHash }: AuthParts): Authenticate {
+export function createAuth({ adminToken, workerByTokenHash, userOfSession }: AuthParts): Auth {
   const adminHash = hashOf(adminToken);
+  const userOfToken = (token: string): string | null =>
+    wellFormed(token) && timingSafeEqual(hashOf(token), adminHash) ? 'admin' : null;
 
   const asWorker = (request: IncomingMessage): Outcome<Caller> => {
     const token = request.headers['x-worker-token'];
@@ -50,6 +63,10 @@ export function createAuth({ adminToken, workerByTokenHash }: AuthParts): Authen
 
   const asBearer = (request: IncomingMessage): Outcome<Caller> => {
     const token = bearerOf(request);
+    if (token === null && request.headers['x-worker-token'] === undefined) {
+      const session = sessionOf(request);
+      if (session !== null) return asBrowser(request, session);
+    }
     if (token === null) {
       return request.headers['x-worker-token'] === undefined
         ? refuse('token_missing', 'Send a token in the header Authorization: Bearer')
@@ -58,8 +75,8 @@ export function createAuth({ adminToken, workerByTokenHash }: AuthParts): Authen
             'This call is for people: send Authorization: Bearer, not a worker token',
           );
     }
-    if (wellFormed(token) && timingSafeEqual(hashOf(token), adminHash))
-      return accept({ kind: 'bearer', actor: 'admin' });
+    const user = userOfToken(token);
+    if (user !== null) return accept({ kind: 'bearer', actor: user });
     if (wellFormed(token) && workerByTokenHash(hashOf(token).toString('hex')) !== null) {
       return refuse('wrong_token_kind', 'This call is for people: a worker token does not open it');
     }
@@ -69,15 +86,46 @@ export function createAuth({ adminToken, workerByTokenHash }: AuthParts): Authen
     );
   };
 
-  return (request, authority) => {
-    if (authority === 'open') return accept({ kind: 'anybody' });
-    return authority === 'worker' ? asWorker(request) : asBearer(request);
+  const asBrowser = (request: IncomingMessage, token: string): Outcome<Caller> => {
+    if (!isOwnPage(request))
+      return refuse('cross_site', 'This call comes from a page of another site: open the panel itself');
+    const user = userOfSession(hashOf(token).toString('hex'));
+    return user === null
+      ? refuse('token_invalid', 'You are signed out: sign in again')
+      : accept({ kind: 'bearer', actor: user });
+  };
+
+  return {
+    userOfToken,
+    authenticate(request, authority) {
+      if (authority === 'open') return accept({ kind: 'anybody' });
+      return authority === 'worker' ? asWorker(request) : asBearer(request);
+    },
   };
 }
 
-const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+export const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 const wellFormed = (token: string): boolean => token.length <= longestToken && /^[\x21-\x7e]+$/.test(token);
+
+/** The session's token in the cookie; null when there is none. */
+export function sessionOf(request: IncomingMessage): string | null {
+  const cookies = (request.headers.cookie ?? '').split(';').map(part => part.trim());
+  const token = cookies.find(part => part.startsWith(`${sessionCookie}=`))?.slice(sessionCookie.length + 1);
+  return token !== undefined && wellFormed(token) ? token : null;
+}
+
+/**
+ * A cookie is sent with whatever a page asks for, whoever wrote the page: what changes something has to come from a page
+ * of this very address. Browsers say so in `Origin` with all such calls, and in `Sec-Fetch-Site` with every call.
+ */
+export function isOwnPage(request: IncomingMessage): boolean {
+  const { origin, host } = request.headers;
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
+  if (origin === undefined) return request.method === 'GET' || site !== undefined;
+  return URL.canParse(origin) && new URL(origin).host === host;
+}
 
 /** Where a call comes from, as the socket says. */
 export const addressOf = (request: IncomingMessage): string | null => request.socket.remoteAddress ?? null;

@@ -13,7 +13,10 @@ import {
 import { unexpected } from './answer.ts';
 import { createAuth } from './auth.ts';
 import { mountQueueRoutes } from './queue-routes.ts';
+import { createOneTimeCodes } from './one-time-codes.ts';
+import { servePanel } from './panel.ts';
 import { createRouter } from './route.ts';
+import { mountSessionRoutes, signInPath } from './session-routes.ts';
 import { createStreamRegistry } from './stream-registry.ts';
 import { mountWorkerRoutes } from './worker-routes.ts';
 
@@ -23,9 +26,14 @@ export interface HttpParts {
   readonly adminToken: string;
   readonly log: Log;
   readonly version: string;
+  /** Where the panel was built; null for none. */
+  readonly panelDir: string | null;
+  readonly mono: () => number;
 }
 
 export interface HttpServer {
+  /** What signs a browser in, once: to be put behind the address. */
+  signInPath(): string;
   /** Begins to take calls; answers with the address. Fails as `listen` does: EADDRINUSE, EACCES, ... */
   listen(host: string, port: number): Promise<string>;
   /** Takes no more calls, ends streams, lets calls in progress finish for a moment. */
@@ -34,7 +42,8 @@ export interface HttpServer {
 
 const closeWithinMs = 1_000;
 
-export function createHttpServer({ orchestrator, audit, adminToken, log, version }: HttpParts): HttpServer {
+export function createHttpServer(parts: HttpParts): HttpServer {
+  const { orchestrator, audit, adminToken, log, version, panelDir, mono } = parts;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -43,18 +52,27 @@ export function createHttpServer({ orchestrator, audit, adminToken, log, version
     response.setHeader('X-Content-Type-Options', 'nosniff');
     next();
   });
-  const { workerByTokenHash } = orchestrator;
-  const router = createRouter(app, createAuth({ adminToken, workerByTokenHash }));
+  const { workerByTokenHash, sessionByHash } = orchestrator;
+  const auth = createAuth({
+    adminToken,
+    workerByTokenHash,
+    userOfSession: hash => sessionByHash(hash)?.user ?? null,
+  });
+  const router = createRouter(app, auth.authenticate);
+  const codes = createOneTimeCodes(mono);
   const streams = createStreamRegistry();
   mountWorkerRoutes(router, orchestrator, streams);
   mountWorkerAdminRoutes(router, orchestrator);
   mountQueueRoutes(router, orchestrator);
   mountAuditRoutes(router, audit);
+  mountSessionRoutes(router, { orchestrator, codes, userOfToken: auth.userOfToken });
   mountSystemRoutes(router, orchestrator, streams, version);
+  if (panelDir !== null) servePanel(app, panelDir);
   router.seal();
   app.use(unexpected(log));
   const server = createServer(app);
   return {
+    signInPath: () => signInPath(codes.make('admin')),
     listen: (host, port) => listen(server, host, port),
     async close() {
       streams.endAll();

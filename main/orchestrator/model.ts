@@ -227,6 +227,13 @@ export interface EndedJob extends JobBase {
 
 export type Job = PendingJob | LiveJob | EndedJob;
 
+/** A browser that somebody has signed in with. */
+export interface Session {
+  readonly user: string;
+  readonly since: WallMs;
+  readonly until: WallMs;
+}
+
 /** How the queue is run, as people have set it. */
 export interface QueueSettings {
   readonly pause: { readonly note: string | null; readonly by: string; readonly since: WallMs } | null;
@@ -259,7 +266,8 @@ export interface AuditFact {
   readonly target:
     | { readonly type: 'worker'; readonly id: WorkerId }
     | { readonly type: 'job'; readonly id: JobId }
-    | { readonly type: 'queue'; readonly id: 'queue' };
+    | { readonly type: 'queue'; readonly id: 'queue' }
+    | { readonly type: 'user'; readonly id: string };
   /** What is worth knowing beside that; no secrets. */
   readonly details: Readonly<Record<string, unknown>>;
 }
@@ -268,6 +276,8 @@ export type AuditType =
   | WorkerEventType
   | QueueEventType
   | Exclude<JobEventType, 'job.progress'>
-  | 'job.report_refused';
+  | 'job.report_refused'
+  | 'auth.signed_in'
+  | 'auth.signed_out';
 
 export type StoredEvent = EventFact & { readonly seq: number; readonly at: WallMs };

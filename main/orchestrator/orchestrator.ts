@@ -9,6 +9,7 @@ import { createJobCalls } from './jobs.ts';
 import { createQueueFigures } from './queue-figures.ts';
 import { createQueueCalls } from './queue.ts';
 import { createTurnCalls } from './turns.ts';
+import { createSessionCalls } from './sessions.ts';
 import { createSubmissions } from './submit.ts';
 import type { Clock, Configs, Ids, Log, Store, Tx } from './ports.ts';
 import { createPresenceBook } from './presence.ts';
@@ -84,6 +85,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createTurnCalls(core),
     ...createQueueCalls(core),
     ...createQueueFigures(core),
+    ...createSessionCalls(core),
     report: createReports(core, progress),
     times,
 

@@ -14,6 +14,7 @@ import type {
   MonoMs,
   PendingJob,
   QueueSettings,
+  Session,
   StoredEvent,
   WallMs,
   Worker,
@@ -55,6 +56,7 @@ export interface Ids {
   job(): JobId;
   attempt(): AttemptId;
   workerToken(): NewToken;
+  sessionToken(): NewToken;
 }
 
 export interface Log {
@@ -136,6 +138,8 @@ export interface Read {
   /** As they were last set; null before that. */
   queueSettings(): QueueSettings | null;
   submissionOf(user: string, key: string): KeyedSubmission | null;
+  /** By the SHA-256 of its token. */
+  session(hash: string): Session | null;
   /** Events after `seq`, oldest first. */
   eventsAfter(seq: number, limit: number): readonly StoredEvent[];
   /** The oldest event kept, or the next one when none is, and the newest that there was; both 0 before the first. */
@@ -166,6 +170,9 @@ export interface Tx extends Read {
   /** With all that is kept of it but its events and audit rows. */
   removeJob(job: JobId): void;
   setQueueSettings(settings: QueueSettings): void;
+  /** Those that were over by `forgetBefore` are forgotten. */
+  insertSession(hash: string, session: Session, forgetBefore: WallMs): void;
+  removeSession(hash: string): void;
   /** Those from before `forgetBefore` are forgotten. */
   rememberSubmission(user: string, key: string, submission: KeyedSubmission, forgetBefore: WallMs): void;
   appendEvent(fact: EventFact, at: WallMs): StoredEvent;

@@ -174,6 +174,9 @@ const migrations: readonly string[] = [
   CREATE TRIGGER audit_rows_are_new BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE seq = NEW.seq)
   BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
   `,
+  `
+  CREATE TABLE sessions (hash TEXT PRIMARY KEY, user TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL) STRICT;
+  `,
 ];
 
 /**

@@ -11,6 +11,7 @@ import { createJobRows } from './job-rows.ts';
 import { createQueueRows } from './queue-rows.ts';
 import { companions } from './file-check.ts';
 import { migrate, schemaOf } from './migrations.ts';
+import { createSessionRows } from './session-rows.ts';
 import { createWorkerRows } from './worker-rows.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 
@@ -50,6 +51,7 @@ export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
     ...createWorkerRows(db),
     ...createJobRows(db),
     ...createQueueRows(db),
+    ...createSessionRows(db),
     ...createEventRows(db),
   };
   const wal = createWriteAheadLog(db);

@@ -254,15 +254,17 @@ function countedIds(): Ids & { counted(prefix: string): number } {
     counts.set(prefix, counted(prefix) + 1);
     return `${prefix}_${counted(prefix)}`;
   };
+  const token = (prefix: string) => {
+    const made = next(prefix);
+    return { token: made, hash: hashOf(made) };
+  };
   return {
     counted,
     worker: () => WorkerId.parse(next('w')),
     job: () => JobId.parse(next('j')),
     attempt: () => AttemptId.parse(next('a')),
-    workerToken() {
-      const token = next('wt');
-      return { token, hash: hashOf(token) };
-    },
+    workerToken: () => token('wt'),
+    sessionToken: () => token('ts'),
   };
 }
 

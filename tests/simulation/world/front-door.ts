@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { createAuth } from '../../../main/http/auth.ts';
+import { type Authenticate, createAuth } from '../../../main/http/auth.ts';
 import type { Handler, Router, StreamHandler } from '../../../main/http/route.ts';
 import { mountWorkerRoutes } from '../../../main/http/worker-routes.ts';
 import type { Orchestrator } from '../../../main/orchestrator/index.ts';
@@ -40,9 +40,10 @@ interface DoorParts {
 /** The product's own routes and its own check of tokens, without sockets: `main/http/server.ts` for a simulated network. */
 export function createFrontDoor({ orchestrator, process, ears }: DoorParts): FrontDoor {
   const routes: Mounted[] = [];
-  const authenticate = createAuth({
+  const { authenticate } = createAuth({
     adminToken: 'nobody has this one',
     workerByTokenHash: orchestrator.workerByTokenHash,
+    userOfSession: () => null,
   });
   mountWorkerRoutes(collectRoutes(routes), orchestrator, {
     open: (response, { pingMs, ping }) => {
@@ -160,7 +161,7 @@ type WorkerRequest = Extract<WireRequest, { kind: 'worker' }>;
 function readRequest(
   routes: readonly Mounted[],
   { method, path, token, body, address }: WorkerRequest,
-  authenticate: ReturnType<typeof createAuth>,
+  authenticate: Authenticate,
 ): Outcome<{ readonly mounted: Mounted; readonly value: Parameters<Handler<Call>>[0] }> {
   const url = new URL(path, 'http://orchestrator.sim');
   const mounted = routes.find(({ row, pattern }) => row.method === method && pattern.test(url.pathname));

@@ -183,13 +183,15 @@ function countedIds(): Ids {
     counts.set(prefix, count);
     return `${prefix}${count}`;
   };
+  const token = (prefix: string) => {
+    const made = next(prefix);
+    return { token: made, hash: createHash('sha256').update(made).digest('hex') };
+  };
   return {
     worker: () => WorkerId.parse(next('w')),
     job: () => JobId.parse(next('j')),
     attempt: () => AttemptId.parse(next('a')),
-    workerToken() {
-      const token = next('wt_');
-      return { token, hash: createHash('sha256').update(token).digest('hex') };
-    },
+    workerToken: () => token('wt_'),
+    sessionToken: () => token('ts_'),
   };
 }

@@ -1,0 +1,43 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import express, { type Express } from 'express';
+
+/** What a page of the panel may load: its own files, and the calls of its own address. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  // Components set the place of a menu, and the length of a bar, on the element itself.
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** What the build gives a name by its contents never changes under that name. */
+const forEver = 'public, max-age=31536000, immutable';
+
+/** Serves the panel, as it was built; without a build there is none. */
+export function servePanel(app: Express, folder: string): void {
+  const page = join(folder, 'index.html');
+  if (!existsSync(page)) return;
+  app.use(
+    '/assets',
+    express.static(join(folder, 'assets'), {
+      index: false,
+      redirect: false,
+      fallthrough: false,
+      setHeaders: response => response.setHeader('Cache-Control', forEver),
+    }),
+  );
+  // Every address of a page is answered with the one page, which shows what the address says.
+  app.get(/^\/(?:|(?:workers|jobs|queue|audit|settings|help)(?:\/.*)?)$/, (_request, response) => {
+    response.setHeader('Content-Security-Policy', policy);
+    response.setHeader('Referrer-Policy', 'no-referrer');
+    response.setHeader('Cache-Control', 'no-cache');
+    response.sendFile(page);
+  });
+}

@@ -1,0 +1,22 @@
+import type { Call } from '../../protocol/call.ts';
+import { type CallFailure, type Client, createClient, urlOf } from '../../protocol/client.ts';
+
+/** Calls the orchestrator that this page came from; who calls is in a cookie that no script can see. */
+export const createPanelClient = (baseUrl: string): Client =>
+  createClient({ baseUrl, headers: () => ({}), timeoutMs: 15_000 });
+
+/** What a person is told of a failed call; null when there was no answer at all. */
+export function detailOf(failure: CallFailure): string | null {
+  if (failure.kind === 'problem') return failure.problem.detail;
+  return failure.kind === 'unexpected' ? failure.detail : null;
+}
+
+export const isSignedOut = (failure: CallFailure): boolean =>
+  failure.kind === 'problem' && failure.status === 401;
+
+/** A call of a page that goes away: it is sent all the same, and nobody reads the answer. */
+export function sendLeaving(baseUrl: string, row: Call, params: object): void {
+  const headers = { 'content-type': 'application/json' };
+  const init = { method: row.method, keepalive: true, headers, body: '{}', redirect: 'error' } as const;
+  void fetch(urlOf(baseUrl, row.path, params), init).catch(() => undefined);
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { workersApi } from '../../protocol/admin-api.ts';
+import type { Client } from '../../protocol/client.ts';
+import { WorkerView } from '../../protocol/worker.ts';
+import { refreshed, type WorkersRead } from '../state/fleet.ts';
+import { clockLead, sampled } from '../state/loads.ts';
+import type { FleetStore } from '../state/store.ts';
+
+const everyMs = 10_000;
+/** After something happened: time for what belongs together. */
+const soonMs = 300;
+/** The pause after a list grows with the list: 2 ms a worker, so that 5,000 of them are read every 10 seconds at most. */
+const restMs = (workers: number): number => Math.max(1_000, workers * 2);
+
+/**
+ * Reads the workers again every ten seconds, and soon after something happened, as long as somebody looks: beats, and the
+ * status that follows from a job, come with no event. The answer ends it.
+ */
+export function refreshWorkers(client: Client, store: FleetStore): () => void {
+  const over = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | null = null;
+  let dueAt = Number.POSITIVE_INFINITY;
+  let restUntil = 0;
+
+  const plan = (at: number): void => {
+    const next = Math.max(at, restUntil);
+    if (over.signal.aborted || next >= dueAt) return;
+    if (timer !== null) clearTimeout(timer);
+    dueAt = next;
+    timer = setTimeout(() => void read(), Math.max(0, next - Date.now()));
+  };
+  const read = async (): Promise<void> => {
+    const isWatched = document.visibilityState === 'visible' && store.getState().fleet.seq >= 0;
+    const list = isWatched ? await readWorkers(client, over.signal) : null;
+    if (over.signal.aborted) return;
+    const now = Date.now();
+    if (list !== null) {
+      const { workers } = list;
+      store.setState(({ fleet, loads, clockLeadMs }) => ({
+        fleet: refreshed(fleet, list),
+        loads: sampled(loads, workers, now),
+        clockLeadMs: clockLead(workers, now) ?? clockLeadMs,
+      }));
+      restUntil = now + restMs(workers.length);
+    }
+    dueAt = Number.POSITIVE_INFINITY;
+    plan(now + everyMs);
+  };
+  const soon = (): void => plan(Date.now() + soonMs);
+  const stopListening = store.subscribe((state, before) => {
+    if (state.fleet.recent !== before.fleet.recent) soon();
+  });
+  document.addEventListener('visibilitychange', soon);
+  soon();
+  return () => {
+    over.abort();
+    stopListening();
+    document.removeEventListener('visibilitychange', soon);
+    if (timer !== null) clearTimeout(timer);
+  };
+}
+
+/** The list, whose workers are yet to be checked: 5,000 at once would hold up whoever scrolls for a fifth of a second. */
+const uncheckedList = {
+  ...workersApi.list,
+  reply: z.object({ workers: z.array(z.unknown()), as_of_seq: z.number() }),
+};
+const checkedAtOnce = 250;
+
+/** Null when it could not be had. */
+async function readWorkers(client: Client, signal: AbortSignal): Promise<WorkersRead | null> {
+  const answer = await client.call(uncheckedList, { signal });
+  if (!answer.ok) return null;
+  const workers: WorkerView[] = [];
+  for (const [at, unchecked] of answer.value.workers.entries()) {
+    const view = WorkerView.safeParse(unchecked);
+    if (view.success) workers.push(view.data);
+    if (at % checkedAtOnce === checkedAtOnce - 1) await new Promise(resolve => setTimeout(resolve));
+  }
+  return { workers, seq: answer.value.as_of_seq };
+}

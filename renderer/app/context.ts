@@ -1,0 +1,25 @@
+import { createContext, useContext } from 'react';
+import type { Client } from '../../protocol/client.ts';
+import { type FleetState, type FleetStore, useFleet as useFleetOf } from '../state/store.ts';
+import type { PreferencesStore } from '../state/preferences.ts';
+
+/** What every page works with. */
+export interface Panel {
+  readonly client: Client;
+  readonly fleet: FleetStore;
+  readonly preferences: PreferencesStore;
+  readonly baseUrl: string;
+  readonly signOut: () => void;
+}
+
+const PanelContext = createContext<Panel | null>(null);
+export const PanelProvider = PanelContext.Provider;
+
+export function usePanel(): Panel {
+  const panel = useContext(PanelContext);
+  if (panel === null) throw new Error('there is no panel around this component');
+  return panel;
+}
+
+/** Renders again only when what is selected has changed. */
+export const useFleet = <T>(select: (state: FleetState) => T): T => useFleetOf(usePanel().fleet, select);

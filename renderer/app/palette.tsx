@@ -1,0 +1,63 @@
+import { Command } from 'cmdk';
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { useT } from '../i18n/index.ts';
+import { Icon } from '../ui/icon.tsx';
+import { useFleet } from './context.ts';
+import { pages } from './pages.ts';
+
+/** Of each kind; whoever looks for another one writes more of its name. */
+const mostFound = 8;
+
+/** Goes to any page, worker or job by a part of its name. */
+export function Palette({ onClose }: { readonly onClose: () => void }) {
+  const t = useT();
+  const [, go] = useLocation();
+  const [text, setText] = useState('');
+  const fleet = useFleet(state => state.fleet);
+  const wanted = text.trim().toLowerCase();
+  const isWanted = (...names: readonly string[]): boolean =>
+    wanted !== '' && names.some(name => name.toLowerCase().includes(wanted));
+  const workers = [...fleet.workers.values()]
+    .filter(({ id, name }) => isWanted(id, name))
+    .slice(0, mostFound);
+  const jobs = [...fleet.jobs.values()]
+    .filter(({ id, config_name: config }) => isWanted(id, config))
+    .slice(0, mostFound);
+  const open = (path: string) => () => {
+    onClose();
+    go(path);
+  };
+  return (
+    <Command.Dialog
+      open
+      onOpenChange={isOpen => !isOpen && onClose()}
+      label={t('palette.label')}
+      overlayClassName="overlay"
+      contentClassName="dialog palette"
+      shouldFilter={false}
+    >
+      <Command.Input value={text} onValueChange={setText} placeholder={t('palette.hint')} />
+      <Command.List>
+        <Command.Empty>{t('palette.nothing')}</Command.Empty>
+        {pages
+          .filter(({ name }) => wanted === '' || t(name).toLowerCase().includes(wanted))
+          .map(({ path, name, icon }) => (
+            <Command.Item key={path} value={path} onSelect={open(path)}>
+              <Icon name={icon} /> {t(name)}
+            </Command.Item>
+          ))}
+        {workers.map(({ id, name }) => (
+          <Command.Item key={id} value={id} onSelect={open(`/workers/${id}`)}>
+            <Icon name="workers" /> {name}
+          </Command.Item>
+        ))}
+        {jobs.map(({ id, config_name: config }) => (
+          <Command.Item key={id} value={id} onSelect={open(`/jobs/${id}`)}>
+            <Icon name="jobs" /> {config} <span className="muted">{id}</span>
+          </Command.Item>
+        ))}
+      </Command.List>
+    </Command.Dialog>
+  );
+}

@@ -1,0 +1,24 @@
+import { useT } from '../i18n/index.ts';
+import { Icon } from '../ui/icon.tsx';
+import { useFleet } from './context.ts';
+
+/** Whether what is shown is what is. */
+export function StreamBadge() {
+  const t = useT();
+  const stream = useFleet(state => state.stream);
+  const time =
+    stream.kind === 'stale'
+      ? new Intl.DateTimeFormat(t.language, { timeStyle: 'medium' }).format(stream.since)
+      : '';
+  const words = {
+    connecting: t('stream.connecting'),
+    live: t('stream.live'),
+    stale: t('stream.stale', { time }),
+  };
+  return (
+    <div className="stream-badge" data-stream={stream.kind} role="status">
+      <Icon name={stream.kind === 'live' ? 'live' : 'stale'} />
+      <span>{words[stream.kind]}</span>
+    </div>
+  );
+}

@@ -1,0 +1,16 @@
+export const audit = {
+  'audit.type': 'What',
+  'audit.target': 'About',
+  'audit.actor': 'Who',
+  'audit.at': 'When',
+  'audit.seq': 'No.',
+  'audit.details': 'Details',
+  'audit.count': '{count, plural, one {# row} other {# rows}}',
+  'audit.none': 'Nothing was done yet.',
+  'audit.noMatch': 'No row is like that. What and About are compared whole.',
+  'audit.more': 'Show older rows',
+  'audit.verify': 'Verify now',
+  'audit.verifying': 'Reading the whole trail',
+  'audit.whole': '{count, plural, one {# row, as it was written} other {# rows, all as they were written}}',
+  'audit.broken': 'Row {seq, number}: {problem}',
+} as const;

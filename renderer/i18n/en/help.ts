@@ -1,0 +1,15 @@
+export const help = {
+  'help.keys': 'Keys',
+  'help.keyPalette': 'To any page, worker or job',
+  'help.keyGo': 'To overview, workers, jobs, queue, audit, settings or this page',
+  'help.keyFilter': 'To the filter of the page',
+  'help.keyTab': 'To the next link, button or row',
+  'help.keyRows': 'To the next or the previous row of a table',
+  'help.keyOpen': 'Opens the row',
+  'help.keyClose': 'Closes a dialog or a menu',
+  'help.terminal': 'In a terminal',
+  'help.doctor': 'Looks for what is wrong on this machine, on the way to the orchestrator, and there:',
+  'help.api': 'Every call of the API, for scripts',
+  'help.diagnostics': 'For a report',
+  'help.diagnosticsNote': 'What helps to understand a fault. It names no worker, no job and no token.',
+} as const;

@@ -1,0 +1,23 @@
+import { frame } from './frame.ts';
+import { overview } from './overview.ts';
+import { workers } from './workers.ts';
+import { jobs } from './jobs.ts';
+import { queue } from './queue.ts';
+import { audit } from './audit.ts';
+import { settings } from './settings.ts';
+import { help } from './help.ts';
+
+/** Every text of the panel, as ICU messages: the other languages have the same keys, or do not compile. */
+export const en = {
+  ...frame,
+  ...overview,
+  ...workers,
+  ...jobs,
+  ...queue,
+  ...audit,
+  ...settings,
+  ...help,
+} as const satisfies Readonly<Record<string, string>>;
+
+export type MessageKey = keyof typeof en;
+export type Messages = Readonly<Record<MessageKey, string>>;

@@ -1,0 +1,53 @@
+import type { queue as source } from '../en/queue.ts';
+
+export const queue: Readonly<Record<keyof typeof source, string>> = {
+  'queue.order': 'Trabajos en el orden en que se toman',
+  'queue.explain':
+    'Se toma el primero para el que sirve un worker libre. Las prioridades más altas van primero; a igual prioridad, quien llegó antes.',
+  'queue.column.position': 'Puesto',
+  'queue.column.job': 'Configuración, usuario',
+  'queue.column.why': 'Por qué espera',
+  'queue.column.priority': 'Prioridad',
+  'queue.column.waits': 'Espera desde',
+  'queue.rowName': 'Puesto {position}: trabajo {config}',
+  'queue.none': 'Nada espera.',
+  'queue.top': 'Al principio',
+  'queue.topOf': 'Mover el trabajo {config} al principio',
+  'queue.figures': 'La cola ahora',
+  'queue.waiting': '{count, plural, one {# trabajo espera} other {# trabajos esperan}}',
+  'queue.running': '{count, plural, one {# trabajo en ejecución} other {# trabajos en ejecución}}',
+  'queue.pause': 'Pausar la cola',
+  'queue.pause.explain': 'No empieza nada más hasta que se reanude. Lo que se ejecuta continúa.',
+  'queue.pause.note': 'Nota para los demás (puede quedar vacía)',
+  'queue.pause.act': 'Pausar',
+  'queue.resume': 'Reanudar',
+  'queue.paused': 'En pausa por {by}',
+  'queue.paused.nothing': 'No empieza nada; lo que se ejecuta continúa.',
+  'queue.approval':
+    '{count, plural, one {# trabajo espera aprobación} other {# trabajos esperan aprobación}}',
+  'queue.approve': 'Aprobar',
+  'queue.approveOf': 'Aprobar el trabajo {config}',
+  'queue.reject': 'Rechazar',
+  'queue.rejectOf': 'Rechazar el trabajo {config}',
+  'queue.submittedBy': 'enviado por {user}',
+  'queue.limits': 'Límites',
+  'queue.limits.explain': 'Vacío: ninguno. Un límite más bajo no detiene nada de lo que se ejecuta.',
+  'queue.limits.all': 'Trabajos que se ejecutan a la vez',
+  'queue.limits.user': 'De ellos, de un mismo usuario',
+  'queue.limits.save': 'Fijar los límites',
+  'queue.limits.whole': 'Hace falta un número entero a partir de 0.',
+  'queue.cleanup': 'Limpiar',
+  'queue.cleanup.explain':
+    'Elimina trabajos que han terminado, con sus intentos. El registro de auditoría conserva lo que se hizo.',
+  'queue.cleanup.days': 'Terminados hace tantos días, o antes',
+  'queue.cleanup.count': 'Contarlos',
+  'queue.cleanup.counting': 'Contando…',
+  'queue.cleanup.none': 'Ningún trabajo terminó hace tanto tiempo.',
+  'queue.cleanup.title': '{count, plural, one {¿Eliminar # trabajo?} other {¿Eliminar # trabajos?}}',
+  'queue.cleanup.atLeast': '¿Eliminar {count, number} trabajos o más?',
+  'queue.cleanup.consequence':
+    '{days, plural, =0 {Todos los trabajos que han terminado} one {Los que terminaron hace un día, o antes,} other {Los que terminaron hace # días, o antes,}} se pierden para siempre, con sus intentos.',
+  'queue.cleanup.act': 'Eliminar',
+  'queue.cleanup.done':
+    '{count, plural, =0 {No se eliminó nada.} one {Se eliminó # trabajo.} other {Se eliminaron # trabajos.}}',
+};

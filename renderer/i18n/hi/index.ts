@@ -1,0 +1,20 @@
+import type { Messages } from '../en/index.ts';
+import { frame } from './frame.ts';
+import { overview } from './overview.ts';
+import { workers } from './workers.ts';
+import { jobs } from './jobs.ts';
+import { queue } from './queue.ts';
+import { audit } from './audit.ts';
+import { settings } from './settings.ts';
+import { help } from './help.ts';
+
+export const hi: Messages = {
+  ...frame,
+  ...overview,
+  ...workers,
+  ...jobs,
+  ...queue,
+  ...audit,
+  ...settings,
+  ...help,
+};

@@ -1,0 +1,58 @@
+import { type I18n, setupI18n } from '@lingui/core';
+import { compileMessage } from '@lingui/message-utils/compileMessage';
+import { createContext, useContext } from 'react';
+import { en, type MessageKey, type Messages } from './en/index.ts';
+
+export type { MessageKey } from './en/index.ts';
+
+/** By their names in themselves: whoever looks for a language reads that one. */
+export const languages = { en: 'English', es: 'Español', zh: '中文', hi: 'हिन्दी', ja: '日本語' } as const;
+export type Language = keyof typeof languages;
+
+/** For tests: every text longer, with marks on its letters, so that what was forgotten, or does not fit, shows. */
+export const pseudo = 'pseudo';
+
+const catalogs: Readonly<Record<Exclude<Language, 'en'> | typeof pseudo, () => Promise<Messages>>> = {
+  es: async () => (await import('./es/index.ts')).es,
+  zh: async () => (await import('./zh/index.ts')).zh,
+  hi: async () => (await import('./hi/index.ts')).hi,
+  ja: async () => (await import('./ja/index.ts')).ja,
+  pseudo: async () => (await import('./pseudo.ts')).pseudoOf(en),
+};
+
+export const isLanguage = (word: string): word is Language => Object.hasOwn(languages, word);
+
+/** The first of those that a browser asks for and that there is. */
+export function preferredLanguage(wanted: readonly string[]): Language {
+  for (const tag of wanted) {
+    const [word = ''] = tag.toLowerCase().split('-');
+    if (isLanguage(word)) return word;
+  }
+  return 'en';
+}
+
+/** Texts of one language. Numbers and times follow it, too. */
+export interface Translator {
+  readonly language: string;
+  (key: MessageKey, values?: Readonly<Record<string, string | number>>): string;
+}
+
+export async function loadLanguage(language: Language | typeof pseudo): Promise<Translator> {
+  const messages = language === 'en' ? en : await catalogs[language]();
+  const locale = language === pseudo ? 'en' : language;
+  const texts: I18n = setupI18n().setMessagesCompiler(compileMessage);
+  texts.load(locale, { ...messages });
+  texts.activate(locale);
+  const translate = (key: MessageKey, values?: Readonly<Record<string, string | number>>): string =>
+    texts._(key, { ...values });
+  return Object.assign(translate, { language: locale });
+}
+
+const TranslatorContext = createContext<Translator | null>(null);
+export const TranslatorProvider = TranslatorContext.Provider;
+
+export function useT(): Translator {
+  const t = useContext(TranslatorContext);
+  if (t === null) throw new Error('there is no translator above this component');
+  return t;
+}

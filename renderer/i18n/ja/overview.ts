@@ -1,0 +1,30 @@
+import type { overview as source } from '../en/overview.ts';
+
+export const overview: Readonly<Record<keyof typeof source, string>> = {
+  'overview.workers': 'ワーカー',
+  'overview.workersOnline': '{all, number} 台中 {online, number} 台がオンライン',
+  'overview.workersStates': '待機中 {idle, number}、稼働中 {busy, number}、オフライン {offline, number}',
+  'overview.gpus': 'GPU',
+  'overview.gpusInUse': '{all, number} 基中 {busy, number} 基を使用中',
+  'overview.gpusNote': 'オンラインのワーカー上',
+  'overview.queue': 'キュー',
+  'overview.waiting': '{count, plural, =0 {待機なし} other {# 件のジョブが待機中}}',
+  'overview.nothingWaits': 'すべてのジョブにワーカーがあります',
+  'overview.oldest': '最も古いジョブの到着:',
+  'overview.lastDay': '過去 24 時間',
+  'overview.completed': '{count, plural, other {完了 # 件}}',
+  'overview.failed': '{count, plural, =0 {失敗なし} other {失敗 # 件}}',
+  'overview.noWorkers':
+    'まだどのマシンも参加していません。ワーカーを作成し、GPU のあるマシンでエージェントを起動してください。',
+  'overview.addWorker': '最初のワーカーを追加',
+  'overview.needsYou': '要対応',
+  'overview.silentJob': '{worker} から応答がありません。{job} の学習が続いている可能性があります',
+  'overview.wantsApproval': '{user} の {job} が承認を待っています',
+  'overview.quarantined': '{worker} は隔離中です: ジョブを開始できません',
+  'overview.duplicate': '別のマシンが {worker} として参加しようとしました',
+  'overview.running': '実行中',
+  'overview.nothingRuns': '現在実行中のものはありません。',
+  'overview.more': '{count, plural, other {ほか # 件}}',
+  'overview.recent': '最近の出来事',
+  'overview.nothingYet': 'このページを開いてから、まだ何も起きていません。',
+};

@@ -1,0 +1,21 @@
+import type { Messages } from './en/index.ts';
+
+const plain = 'aeiouyAEIOUYcnsz';
+const marks = 'áéíóúýÁÉÍÓÚÝçñšž';
+const marked = new Map(Array.from(plain, (letter, at) => [letter, marks[at] ?? letter]));
+
+/** Half as long again, as German or Finnish would be; what stands in braces is left alone. */
+export function pseudoOf(messages: Messages): Messages {
+  const entries = Object.entries(messages).map(([key, text]) => [key, `[${pad(text)}]`] as const);
+  return { ...messages, ...Object.fromEntries(entries) };
+}
+
+function pad(text: string): string {
+  let depth = 0;
+  const letters = Array.from(text, letter => {
+    if (letter === '{') depth += 1;
+    if (letter === '}') depth -= 1;
+    return depth > 0 ? letter : (marked.get(letter) ?? letter);
+  });
+  return letters.join('') + '~'.repeat(Math.ceil(text.replace(/\{.*\}/g, '').length / 2));
+}

@@ -1,0 +1,11 @@
+import { createRoot } from 'react-dom/client';
+import { App } from './app/app.tsx';
+import { createPanelClient } from './api/client.ts';
+import { createPreferences } from './state/preferences.ts';
+import './ui/theme.css';
+
+const root = document.getElementById('root');
+if (root === null) throw new Error('the page has no place for the panel');
+const preferences = createPreferences(localStorage, navigator.languages);
+const client = createPanelClient(location.origin);
+createRoot(root).render(<App client={client} baseUrl={location.origin} preferences={preferences} />);

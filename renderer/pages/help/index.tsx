@@ -1,0 +1,77 @@
+import { useT } from '../../i18n/index.ts';
+import { useFleet, usePanel } from '../../app/context.ts';
+import { Button } from '../../ui/button.tsx';
+import { tell } from '../../ui/toast.tsx';
+
+const keys = [
+  ['Ctrl K, ⌘ K', 'help.keyPalette'],
+  ['g o w j q a s h', 'help.keyGo'],
+  ['/', 'help.keyFilter'],
+  ['Tab', 'help.keyTab'],
+  ['j k ↓ ↑', 'help.keyRows'],
+  ['Enter', 'help.keyOpen'],
+  ['Esc', 'help.keyClose'],
+] as const;
+
+export function HelpPage() {
+  const t = useT();
+  const { baseUrl } = usePanel();
+  const diagnostics = useDiagnostics();
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(diagnostics);
+    tell(t('action.copied'));
+  };
+  return (
+    <div className="page">
+      <h1>{t('nav.help')}</h1>
+      <section className="card" aria-labelledby="help-keys">
+        <h2 id="help-keys">{t('help.keys')}</h2>
+        <dl className="keys">
+          {keys.map(([key, text]) => (
+            <div key={key}>
+              <dt>
+                <kbd>{key}</kbd>
+              </dt>
+              <dd>{t(text)}</dd>
+            </div>
+          ))}
+        </dl>
+      </section>
+      <section className="card" aria-labelledby="help-terminal">
+        <h2 id="help-terminal">{t('help.terminal')}</h2>
+        <p>{t('help.doctor')}</p>
+        <pre className="mono">trainyard doctor --url {baseUrl}</pre>
+        <p>
+          <a href="/docs">{t('help.api')}</a>
+        </p>
+      </section>
+      <section className="card" aria-labelledby="help-diagnostics">
+        <h2 id="help-diagnostics">{t('help.diagnostics')}</h2>
+        <p className="muted">{t('help.diagnosticsNote')}</p>
+        <pre className="mono">{diagnostics}</pre>
+        <div>
+          <Button onClick={() => void copy()}>{t('action.copy')}</Button>
+        </div>
+      </section>
+    </div>
+  );
+}
+
+/** Counts and states alone: no names, no tokens, no configs. */
+function useDiagnostics(): string {
+  const { fleet, stream } = useFleet(state => state);
+  const count = (states: Iterable<{ readonly status: string }>): Readonly<Record<string, number>> => {
+    const counts: Record<string, number> = {};
+    for (const { status } of states) counts[status] = (counts[status] ?? 0) + 1;
+    return counts;
+  };
+  const facts = {
+    stream: stream.kind,
+    seq: fleet.seq,
+    workers: count(fleet.workers.values()),
+    jobs: count(fleet.jobs.values()),
+    browser: navigator.userAgent,
+    language: document.documentElement.lang,
+  };
+  return JSON.stringify(facts, null, 2);
+}

@@ -1,0 +1,135 @@
+import { type SubmitEvent, useState } from 'react';
+import { type JobView, priorities } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { usePanel } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { tellFailure } from '../../ui/toast.tsx';
+import { priorityText } from './figures.ts';
+
+/** What is done only after a question. */
+export interface Asked {
+  readonly act: 'cancel' | 'release' | 'priority' | 'reject' | 'delete';
+  readonly job: JobView;
+}
+
+interface AskedProps {
+  readonly asked: Asked;
+  readonly onClose: () => void;
+}
+
+interface JobDialogProps {
+  readonly job: JobView;
+  readonly onClose: () => void;
+}
+
+export function AskedDialog({ asked: { act, job }, onClose }: AskedProps) {
+  switch (act) {
+    case 'priority':
+      return <PriorityDialog job={job} onClose={onClose} />;
+    case 'reject':
+      return <RejectDialog job={job} onClose={onClose} />;
+    case 'cancel':
+    case 'release':
+    case 'delete':
+      return <EndDialog act={act} job={job} onClose={onClose} />;
+  }
+}
+
+const ends = {
+  cancel: { row: queueApi.cancel, words: 'jobs.cancel', button: 'jobs.act.cancel' },
+  release: { row: queueApi.release, words: 'jobs.release', button: 'jobs.act.release' },
+  giveUp: { row: queueApi.release, words: 'jobs.giveUp', button: 'jobs.act.giveUp' },
+  delete: { row: queueApi.remove, words: 'jobs.delete', button: 'jobs.act.delete' },
+} as const;
+
+function EndDialog({
+  act,
+  job,
+  onClose,
+}: JobDialogProps & { readonly act: 'cancel' | 'release' | 'delete' }) {
+  const t = useT();
+  const { client } = usePanel();
+  const { row, words, button } = ends[act === 'release' && job.status === 'cancelling' ? 'giveUp' : act];
+  const worker = job.worker_name ?? job.worker_id ?? t('jobs.cancel.nowhere');
+  const values = { config: job.config_name, id: job.id, worker };
+  const confirm = async (): Promise<void> => {
+    const answer = await client.call(row, { params: { id: job.id } });
+    if (!answer.ok) tellFailure(t, answer.failure);
+  };
+  return (
+    <Confirm
+      title={t(`${words}.title`, values)}
+      consequence={t(`${words}.consequence`, values)}
+      act={t(button)}
+      back={t(act === 'release' ? 'jobs.keepWaiting' : 'jobs.keep')}
+      onConfirm={() => void confirm()}
+      onClose={onClose}
+    />
+  );
+}
+
+function RejectDialog({ job, onClose }: JobDialogProps) {
+  const t = useT();
+  const { client } = usePanel();
+  const [reason, setReason] = useState('');
+  const reject = async (): Promise<void> => {
+    const query = reason.trim() === '' ? {} : { reason: reason.trim() };
+    const answer = await client.call(queueApi.reject, { params: { id: job.id }, query });
+    if (!answer.ok) tellFailure(t, answer.failure);
+  };
+  return (
+    <Confirm
+      title={t('jobs.reject.title', { config: job.config_name })}
+      consequence={t('jobs.reject.consequence', { user: job.user })}
+      act={t('jobs.act.reject')}
+      onConfirm={() => void reject()}
+      onClose={onClose}
+    >
+      <label>
+        {t('jobs.reject.reason')}
+        <input maxLength={500} value={reason} onChange={({ target }) => setReason(target.value)} />
+      </label>
+    </Confirm>
+  );
+}
+
+function PriorityDialog({ job, onClose }: JobDialogProps) {
+  const t = useT();
+  const { client } = usePanel();
+  const [priority, setPriority] = useState(job.priority);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    onClose();
+    void client
+      .call(queueApi.setPriority, { params: { id: job.id }, body: { priority } })
+      .then(answer => !answer.ok && tellFailure(t, answer.failure));
+  };
+  return (
+    <Dialog title={t('jobs.priority.title', { config: job.config_name })} onClose={onClose}>
+      <form className="dialog-form" onSubmit={submit}>
+        <p className="muted">{t('jobs.priority.explain')}</p>
+        <label>
+          {t('jobs.column.priority')}
+          <select value={priority} onChange={({ target }) => setPriority(Number(target.value))}>
+            {priorityChoices(job.priority).map(number => (
+              <option key={number} value={number}>
+                {priorityText(number, t)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <footer className="dialog-foot">
+          <Button kind="primary" type="submit">
+            {t('jobs.priority.set')}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+/** The names, and what the job has now, where that is between two of them. */
+const priorityChoices = (now: number): readonly number[] =>
+  [...new Set([...Object.values(priorities), now])].toSorted((a, b) => b - a);

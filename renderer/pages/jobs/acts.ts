@@ -1,0 +1,37 @@
+import { type JobView, isFinal } from '../../../protocol/job.ts';
+import type { MessageKey } from '../../i18n/index.ts';
+
+export const jobActs = [
+  'cancel',
+  'retry',
+  'duplicate',
+  'priority',
+  'top',
+  'approve',
+  'reject',
+  'delete',
+] as const;
+export type JobAct = (typeof jobActs)[number];
+
+/** Approving is offered of those alone that wait for it: of all others it would only be noise. */
+export const isOffered = (act: JobAct, job: JobView): boolean =>
+  (act !== 'approve' && act !== 'reject') || (job.status === 'pending' && job.approval === 'wanted');
+
+/** Why an act can not be done to a job now; null when it can. The server has the last word. */
+export function whyNot(act: JobAct, job: JobView): MessageKey | null {
+  switch (act) {
+    case 'cancel':
+      if (isFinal(job.status)) return 'jobs.not.ended';
+      return job.status === 'cancelling' ? 'jobs.not.cancelling' : null;
+    case 'retry':
+    case 'delete':
+      return isFinal(job.status) ? null : 'jobs.not.goesOn';
+    case 'priority':
+    case 'top':
+      return job.status === 'pending' ? null : 'jobs.not.waits';
+    case 'duplicate':
+    case 'approve':
+    case 'reject':
+      return null;
+  }
+}

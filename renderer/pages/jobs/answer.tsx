@@ -1,0 +1,49 @@
+import { Link } from 'wouter';
+import type { ValueOf } from '../../../protocol/client.ts';
+import type { queueApi } from '../../../protocol/queue-api.ts';
+import { useFleet } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { WaitingExplained } from './explanation.tsx';
+
+export type Answer = ValueOf<typeof queueApi.submit>;
+
+interface AnswerProps {
+  readonly answer: Answer;
+  readonly onAgain: () => void;
+}
+
+/** What became of a job that was submitted. */
+export function SubmitAnswer({ answer, onAgain }: AnswerProps) {
+  const t = useT();
+  const { status, job_id: id, reason, allocated_worker_id: worker, queue_position: place } = answer;
+  const name = useFleet(({ fleet }) =>
+    worker === null ? null : (fleet.workers.get(worker)?.name ?? worker),
+  );
+  const words = {
+    running: t('jobs.answer.running', { worker: name ?? '' }),
+    queued: t('jobs.answer.queued', { position: place ?? '' }),
+    blocked: t('jobs.answer.blocked'),
+    rejected: t('jobs.answer.rejected'),
+    completed: t('jobs.answer.ended', { state: t('state.completed') }),
+    failed: t('jobs.answer.ended', { state: t('state.failed') }),
+    cancelled: t('jobs.answer.ended', { state: t('state.cancelled') }),
+  };
+  const isTried = 'explanation' in answer;
+  return (
+    <section className="card" role="status">
+      {isTried && <p className="muted">{t('jobs.answer.tried')}</p>}
+      <h2>{words[status]}</h2>
+      {reason !== null && <p>{reason}</p>}
+      {isTried && <WaitingExplained explanation={answer.explanation} />}
+      <div className="answer-foot">
+        {id !== null && (
+          <Link href={`/jobs/${id}`} className="button button-primary">
+            {t('jobs.answer.open')}
+          </Link>
+        )}
+        <Button onClick={onAgain}>{t(isTried ? 'jobs.submit.back' : 'jobs.submit.again')}</Button>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,180 @@
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import { type Hold, type JobView, isFinal } from '../../../protocol/job.ts';
+import { useFleet } from '../../app/context.ts';
+import { type MessageKey, type Translator, useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import { Progress } from '../../ui/progress.tsx';
+import { Time, useNow } from '../../ui/time.tsx';
+import { clock, duration, figure, priorityText, progressText, runTime, speed } from './figures.ts';
+import { shownState } from './filter.ts';
+import { useActs } from './job-acts.tsx';
+
+interface JobProps {
+  readonly job: JobView;
+}
+
+const Lines = ({ first, second }: { readonly first: ReactNode; readonly second: ReactNode }) => (
+  <span className="two-lines">
+    <span>{first}</span>
+    <span className="muted">{second}</span>
+  </span>
+);
+
+export const ConfigCell = ({ job }: JobProps) => (
+  <Lines
+    first={
+      <Link href={`/jobs/${job.id}`} title={`${job.config_name} (${job.id})`}>
+        {job.config_name}
+      </Link>
+    }
+    second={job.user}
+  />
+);
+
+/** How far it is, or why it is not. */
+export function ProgressCell({ job }: JobProps) {
+  const t = useT();
+  const { status, progress, config_name: config, hold } = job;
+  if (status === 'pending') return <WhyWaiting job={job} />;
+  if (hold !== null) return <Held job={job} hold={hold} />;
+  const failure = status === 'failed' || status === 'cancelled' ? failureText(job, t) : '';
+  if (failure !== '') {
+    return (
+      <span className="clamped over-2" title={failure}>
+        {failure}
+      </span>
+    );
+  }
+  if (progress === null && isFinal(status)) return null;
+  return (
+    <Progress
+      percent={status === 'completed' ? 100 : (progress?.percent ?? null)}
+      label={t('jobs.progress.label', { config })}
+      text={progressText(progress, t)}
+    />
+  );
+}
+
+/** The one place that says why a job waits. */
+export function WhyWaiting({ job }: JobProps) {
+  const t = useT();
+  const pausedBy = useFleet(({ fleet }) => fleet.queue?.paused?.by ?? null);
+  const text = whyText(job, pausedBy, t);
+  return (
+    <span className="clamped over-3 muted" title={text}>
+      {text}
+    </span>
+  );
+}
+
+/** What stands before all of the fleet counts first. */
+function whyText(job: JobView, pausedBy: string | null, t: Translator): string {
+  if (shownState(job) === 'blocked') return t('jobs.why.approval');
+  return pausedBy === null ? (job.reason ?? '') : t('jobs.why.paused', { by: pausedBy });
+}
+
+export function failureText({ cause, error_message: error }: JobView, t: Translator): string {
+  if (cause === null) return error ?? '';
+  const words = t(`jobs.cause.${cause}`);
+  if (error === null) return words;
+  return saysTheSame(words, error) ? error : t('jobs.why.failed', { cause: words, error });
+}
+
+/** The server's own words begin with the cause now and then. */
+export const saysTheSame = (cause: string, error: string): boolean =>
+  error.toLowerCase().startsWith(cause.toLowerCase());
+
+function Held({ job, hold }: JobProps & { readonly hold: Hold }) {
+  const t = useT();
+  const { perform } = useActs();
+  const text = holdText(hold, t);
+  return (
+    <span className="held over-2">
+      <span className="clamped" title={text}>
+        {text}
+      </span>
+      {hold.releasable && (
+        <Button onClick={() => perform('release', job)}>
+          {t(job.status === 'cancelling' ? 'jobs.act.giveUp' : 'jobs.act.release')}
+        </Button>
+      )}
+    </span>
+  );
+}
+
+function holdText({ kind, since, until }: Hold, t: Translator): string {
+  const words = { silent: 'jobs.why.silent', unconfirmed: 'jobs.why.unconfirmed' } as const;
+  const key: MessageKey = until === null ? `${words[kind]}Open` : words[kind];
+  return t(key, { since: clock(since, t.language), until: until === null ? '' : clock(until, t.language) });
+}
+
+export function EtaCell({ job: { progress, status } }: JobProps) {
+  const t = useT();
+  if (status !== 'running' || progress === null) return null;
+  const { eta_s: eta, steps_per_second: rate } = progress;
+  return (
+    <Lines
+      first={eta === undefined ? t('time.none') : duration(eta, t.language)}
+      second={rate === undefined ? '' : speed(rate, t)}
+    />
+  );
+}
+
+export function LossCell({ job: { progress, status } }: JobProps) {
+  const t = useT();
+  return status === 'pending' || progress?.loss === undefined ? null : figure(progress.loss, t.language);
+}
+
+export function WorkerCell({ job }: JobProps) {
+  const t = useT();
+  if (job.attempt === 0) return null;
+  const { worker_id: id, worker_name: name, attempt, max_attempts: most } = job;
+  return (
+    <Lines
+      first={
+        id !== null && (
+          <Link href={`/workers/${id}`} title={name ?? id}>
+            {name ?? id}
+          </Link>
+        )
+      }
+      second={t('jobs.attempt', { attempt, most })}
+    />
+  );
+}
+
+export function PriorityCell({ job }: JobProps) {
+  const t = useT();
+  const waits = job.status === 'pending';
+  const raised = t('jobs.boosted', { boosts: job.boosts });
+  return (
+    <span className="priority">
+      {priorityText(job.priority, t)}
+      {waits && job.is_top && <Mark icon="top" text={t('jobs.top')} />}
+      {waits && job.boosts > 0 && <Mark icon="up" text={raised} />}
+    </span>
+  );
+}
+
+const Mark = ({ icon, text }: { readonly icon: 'top' | 'up'; readonly text: string }) => (
+  <span className="mark" title={text}>
+    <Icon name={icon} />
+    <span className="unseen">{text}</span>
+  </span>
+);
+
+export function SubmittedCell({ job }: JobProps) {
+  const t = useT();
+  const now = useNow();
+  const ran = runTime(job, now);
+  return <Lines first={<Time at={job.queued_at} />} second={ran === null ? '' : duration(ran, t.language)} />;
+}
+
+export function MenuCell({ job }: JobProps) {
+  const t = useT();
+  const { menuOf } = useActs();
+  return <Menu label={t('jobs.act.menu', { config: job.config_name })} items={menuOf(job)} />;
+}

@@ -1,0 +1,103 @@
+import { useMemo } from 'react';
+import type { JobId } from '../../../protocol/ids.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import { type Translator, useT } from '../../i18n/index.ts';
+import { State } from '../../ui/state.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { absolute } from '../../ui/time.tsx';
+import * as cells from './cells.tsx';
+import { phaseOf, phases, shownState } from './filter.ts';
+
+export type Toggle = (id: JobId) => void;
+
+export function useJobColumns(chosen: ReadonlySet<JobId>, toggle: Toggle): readonly Column<JobView>[] {
+  const t = useT();
+  const plain = useMemo(() => plainColumns(t), [t]);
+  return useMemo(() => [chooser(t, chosen, toggle), ...plain], [t, chosen, toggle, plain]);
+}
+
+const chooser = (t: Translator, chosen: ReadonlySet<JobId>, toggle: Toggle): Column<JobView> => ({
+  id: 'select',
+  title: t('jobs.column.select'),
+  isTitleUnseen: true,
+  width: '20px',
+  cell: job => (
+    <input
+      type="checkbox"
+      aria-label={t('jobs.select', {
+        config: job.config_name,
+        time: absolute(Date.parse(job.queued_at), t.language),
+      })}
+      checked={chosen.has(job.id)}
+      onChange={() => toggle(job.id)}
+    />
+  ),
+});
+
+const plainColumns = (t: Translator): readonly Column<JobView>[] => [
+  {
+    id: 'state',
+    title: t('jobs.column.state'),
+    width: '104px',
+    cell: job => <State name={shownState(job)} />,
+    sortBy: job => phases.indexOf(phaseOf(job)),
+  },
+  {
+    id: 'config',
+    title: t('jobs.column.config'),
+    width: 'minmax(134px, 1.2fr)',
+    cell: job => <cells.ConfigCell job={job} />,
+    sortBy: job => job.config_name,
+  },
+  {
+    id: 'progress',
+    title: t('jobs.column.progress'),
+    width: 'minmax(214px, 2fr)',
+    cell: job => <cells.ProgressCell job={job} />,
+    sortBy: job => job.progress?.percent ?? -1,
+  },
+  {
+    id: 'eta',
+    title: t('jobs.column.eta'),
+    width: '72px',
+    cell: job => <cells.EtaCell job={job} />,
+    sortBy: job => job.progress?.eta_s ?? Number.POSITIVE_INFINITY,
+  },
+  {
+    id: 'loss',
+    title: t('jobs.column.loss'),
+    width: '56px',
+    align: 'end',
+    cell: job => <cells.LossCell job={job} />,
+    sortBy: job => job.progress?.loss ?? Number.POSITIVE_INFINITY,
+  },
+  {
+    id: 'worker',
+    title: t('jobs.column.worker'),
+    width: 'minmax(102px, 0.6fr)',
+    cell: job => <cells.WorkerCell job={job} />,
+    sortBy: job => job.worker_name ?? '',
+  },
+  {
+    id: 'priority',
+    title: t('jobs.column.priority'),
+    width: '76px',
+    cell: job => <cells.PriorityCell job={job} />,
+    sortBy: job => job.priority,
+  },
+  {
+    id: 'submitted',
+    title: t('jobs.column.submitted'),
+    width: '92px',
+    cell: job => <cells.SubmittedCell job={job} />,
+    sortBy: job => job.queued_at,
+  },
+  {
+    id: 'menu',
+    title: t('jobs.column.menu'),
+    isTitleUnseen: true,
+    width: '44px',
+    align: 'end',
+    cell: job => <cells.MenuCell job={job} />,
+  },
+];

@@ -1,0 +1,86 @@
+import { useCallback, useEffect, useState } from 'react';
+import type { z } from 'zod';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import { usePanel } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Time } from '../../ui/time.tsx';
+import { tellFailure } from '../../ui/toast.tsx';
+import { useLastEvent } from './use-job.ts';
+
+type Entry = z.output<typeof auditApi.list.reply>['entries'][number];
+
+const step = 100;
+
+/** What is written down about a job, the newest first. */
+export function JobEvents({ id }: { readonly id: JobId }) {
+  const t = useT();
+  const { entries, total, more } = useEntries(id);
+  if (entries === null) return <div aria-busy="true" />;
+  if (entries.length === 0) return <Empty why={t('jobs.events.none')} />;
+  return (
+    <div className="card event-card">
+      <table className="events" aria-label={t('jobs.events.table')}>
+        <thead>
+          <tr>
+            <th scope="col">{t('jobs.events.time')}</th>
+            <th scope="col">{t('jobs.events.what')}</th>
+            <th scope="col">{t('jobs.events.who')}</th>
+            <th scope="col">{t('jobs.events.details')}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map(entry => (
+            <tr key={entry.seq}>
+              <td>
+                <Time at={entry.at} style="absolute" />
+              </td>
+              <td className="mono">{entry.event_type}</td>
+              <td>{entry.actor_id ?? entry.actor_type}</td>
+              <td className="mono">
+                <Details details={entry.details} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {entries.length < total && <Button onClick={more}>{t('jobs.events.more')}</Button>}
+    </div>
+  );
+}
+
+const Details = ({ details }: { readonly details: Entry['details'] }) => (
+  <ul className="details">
+    {Object.entries(details)
+      .filter(([, value]) => value !== null)
+      .map(([name, value]) => (
+        <li key={name}>
+          <span className="muted">{name}</span> {typeof value === 'string' ? value : JSON.stringify(value)}
+        </li>
+      ))}
+  </ul>
+);
+
+function useEntries(id: JobId) {
+  const t = useT();
+  const { client } = usePanel();
+  const happened = useLastEvent(id);
+  const [wanted, setWanted] = useState(step);
+  const [read, setRead] = useState<{ readonly entries: readonly Entry[]; readonly total: number } | null>(
+    null,
+  );
+  useEffect(() => {
+    const over = new AbortController();
+    const query = { target_id: id, limit: Math.min(wanted, 500) };
+    void client.call(auditApi.list, { query, signal: over.signal }).then(answer => {
+      if (over.signal.aborted) return;
+      if (answer.ok) setRead(answer.value);
+      else tellFailure(t, answer.failure);
+    });
+    return () => over.abort();
+  }, [client, id, wanted, happened, t]);
+  const more = useCallback(() => setWanted(was => was + step), []);
+  return { entries: read?.entries ?? null, total: Math.min(read?.total ?? 0, 500), more };
+}

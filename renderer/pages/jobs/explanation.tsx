@@ -1,0 +1,66 @@
+import { useEffect, useState } from 'react';
+import { Link } from 'wouter';
+import type { Explanation } from '../../../protocol/explain.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { usePanel } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Time } from '../../ui/time.tsx';
+
+/** Of a large fleet those come first that have least against them. */
+const mostWorkers = 50;
+
+/** Why a job waits, worker by worker: in the server's own words, which are those of the command line, too. */
+export function WaitingExplained({ explanation }: { readonly explanation: Explanation }) {
+  const t = useT();
+  const { reasons, workers, unsatisfiable, predicted_start: start } = explanation;
+  const shown = workers.toSorted((a, b) => a.reasons.length - b.reasons.length).slice(0, mostWorkers);
+  return (
+    <div className="explained">
+      {unsatisfiable && <p className="trouble">{t('jobs.explain.unsatisfiable')}</p>}
+      {start !== null && (
+        <p>
+          {t('jobs.explain.start')} <Time at={start.at} /> <span className="muted">({start.basis})</span>
+        </p>
+      )}
+      {reasons.length > 1 && (
+        <ul>
+          {reasons.map(({ code, detail }) => (
+            <li key={code}>{detail}</li>
+          ))}
+        </ul>
+      )}
+      {workers.length > 0 && (
+        <details>
+          <summary>{t('jobs.explain.workers', { count: workers.length })}</summary>
+          <ul className="explained-workers">
+            {shown.map(({ worker_id: id, name, fits, reasons: against }) => (
+              <li key={id}>
+                <Link href={`/workers/${id}`}>{name}</Link>{' '}
+                {fits ? t('jobs.explain.fits') : against.map(({ detail }) => detail).join('; ')}
+              </li>
+            ))}
+          </ul>
+          {workers.length > shown.length && (
+            <p className="muted">{t('jobs.explain.more', { count: workers.length - shown.length })}</p>
+          )}
+        </details>
+      )}
+    </div>
+  );
+}
+
+/** Asked anew whenever the job has changed. */
+export function ExplainJob({ job }: { readonly job: JobView }) {
+  const { client } = usePanel();
+  const [explanation, setExplanation] = useState<Explanation | null>(null);
+  useEffect(() => {
+    const asking = new AbortController();
+    void client.call(queueApi.explain, { params: { id: job.id }, signal: asking.signal }).then(answer => {
+      // Without an answer the reason, which stands above, has to do.
+      if (answer.ok && !asking.signal.aborted) setExplanation(answer.value);
+    });
+    return () => asking.abort();
+  }, [client, job]);
+  return explanation === null ? null : <WaitingExplained explanation={explanation} />;
+}

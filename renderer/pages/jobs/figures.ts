@@ -1,0 +1,73 @@
+import { type JobView, priorities } from '../../../protocol/job.ts';
+import type { Translator } from '../../i18n/index.ts';
+
+const units = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const;
+
+/** In its two greatest units: "2d 3h", "4m 12s". */
+export function duration(seconds: number, language: string): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const first = units.findIndex(([, size]) => whole >= size);
+  const at = first === -1 ? units.length - 1 : first;
+  const parts = units.slice(at, at + 2).flatMap(([unit, size], place) => {
+    const count = Math.floor(place === 0 ? whole / size : (whole % (units[at]?.[1] ?? 1)) / size);
+    if (count === 0 && place > 0) return [];
+    return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'narrow' }).format(count);
+  });
+  return new Intl.ListFormat(language, { type: 'unit', style: 'narrow' }).format(parts);
+}
+
+/** How long an attempt runs, or ran, in seconds; null before it began. `now` in milliseconds since 1970. */
+export function ranFor(job: Pick<JobView, 'started_at' | 'completed_at'>, now: number): number | null {
+  if (job.started_at === null) return null;
+  const end = job.completed_at === null ? now : Date.parse(job.completed_at);
+  return Math.max(0, (end - Date.parse(job.started_at)) / 1000);
+}
+
+/** The same of a job: one that waits again does not run, though it has begun once. */
+export const runTime = (job: JobView, now: number): number | null =>
+  job.status === 'pending' ? null : ranFor(job, now);
+
+/** Of a loss, or whatever else is looked at for its size: three digits, and the tiny ones by their power of ten. */
+export function figure(value: number, language: string): string {
+  const size = Math.abs(value);
+  const notation = size !== 0 && (size < 0.001 || size >= 1e6) ? 'scientific' : 'standard';
+  return new Intl.NumberFormat(language, { maximumSignificantDigits: 3, notation }).format(value);
+}
+
+/** Slow ones by the minute: "0.02 a second" tells nobody anything. */
+export function speed(stepsPerSecond: number, t: Translator): string {
+  return stepsPerSecond >= 0.5 || stepsPerSecond === 0
+    ? t('jobs.speed.second', { rate: figure(stepsPerSecond, t.language) })
+    : t('jobs.speed.minute', { rate: figure(stepsPerSecond * 60, t.language) });
+}
+
+/** "538 / 2,814", "19 %", or what the trainer says it does. */
+export function progressText(progress: JobView['progress'], t: Translator): string {
+  if (progress === null) return '';
+  const { step, total_steps: total, percent, stage } = progress;
+  const number = new Intl.NumberFormat(t.language);
+  if (step !== undefined && total !== undefined)
+    return t('jobs.progress.of', { step: number.format(step), total: number.format(total) });
+  if (step !== undefined) return t('jobs.progress.step', { step: number.format(step) });
+  if (percent !== undefined)
+    return new Intl.NumberFormat(t.language, { style: 'percent' }).format(percent / 100);
+  return stage ?? '';
+}
+
+export const clock = (at: string, language: string): string =>
+  new Intl.DateTimeFormat(language, { timeStyle: 'short' }).format(Date.parse(at));
+
+/** By its name; with the number where that lies between two names. */
+export function priorityText(priority: number, t: Translator): string {
+  const known = priorityNames.find(name => priorities[name] === priority);
+  if (known !== undefined) return t(`jobs.priority.${known}`);
+  const below = priorityNames.findLast(name => priorities[name] <= priority) ?? 'low';
+  return t('jobs.priority.between', { name: t(`jobs.priority.${below}`), number: priority });
+}
+
+const priorityNames = ['low', 'normal', 'high', 'urgent', 'critical'] as const;

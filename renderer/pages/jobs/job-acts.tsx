@@ -1,0 +1,106 @@
+import { createContext, type ReactNode, useContext, useMemo, useRef, useState } from 'react';
+import { useLocation } from 'wouter';
+import type { CallFailure } from '../../../protocol/client.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { sendLeaving } from '../../api/client.ts';
+import { type Panel, usePanel } from '../../app/context.ts';
+import { type Translator, useT } from '../../i18n/index.ts';
+import type { MenuItem } from '../../ui/menu.tsx';
+import { tell, tellFailure, tellUndoable } from '../../ui/toast.tsx';
+import { isOffered, type JobAct, jobActs, whyNot } from './acts.ts';
+import { type Asked, AskedDialog } from './act-dialogs.tsx';
+
+/** What can be done with a job, wherever it is shown. */
+export interface Acts {
+  readonly menuOf: (job: JobView) => readonly MenuItem[];
+  readonly perform: (act: JobAct | 'release', job: JobView) => void;
+}
+
+const ActsContext = createContext<Acts | null>(null);
+
+export function useActs(): Acts {
+  const acts = useContext(ActsContext);
+  if (acts === null) throw new Error('there are no acts around this component');
+  return acts;
+}
+
+const undoMs = 5_000;
+
+export function ActsProvider({ children }: { readonly children: ReactNode }) {
+  const t = useT();
+  const panel = usePanel();
+  const [, go] = useLocation();
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const leaving = useRef(new Set<JobId>());
+  const acts = useMemo((): Acts => {
+    const perform = performer({ t, panel, go, ask: setAsked, leaving: leaving.current });
+    const menuOf = (job: JobView): readonly MenuItem[] =>
+      jobActs
+        .filter(act => isOffered(act, job))
+        .map(act => {
+          const reason = whyNot(act, job);
+          return {
+            id: act,
+            text: t(`jobs.act.${act}`),
+            reason: reason === null ? null : t(reason),
+            isDanger: act === 'cancel' || act === 'delete' || act === 'reject',
+            onSelect: () => perform(act, job),
+          };
+        });
+    return { menuOf, perform };
+  }, [t, panel, go]);
+  return (
+    <ActsContext value={acts}>
+      {children}
+      {asked !== null && <AskedDialog asked={asked} onClose={() => setAsked(null)} />}
+    </ActsContext>
+  );
+}
+
+interface Parts {
+  readonly t: Translator;
+  readonly panel: Panel;
+  readonly go: (path: string) => void;
+  readonly ask: (asked: Asked) => void;
+  /** Those that are cancelled in a moment: one note for each is enough. */
+  readonly leaving: Set<JobId>;
+}
+
+function performer({ t, panel: { client, baseUrl }, go, ask, leaving }: Parts): Acts['perform'] {
+  const failed = (failure: CallFailure): void => tellFailure(t, failure);
+  const cancelLater = ({ id, config_name: config }: JobView): void => {
+    if (leaving.has(id)) return;
+    leaving.add(id);
+    tellUndoable({
+      text: t('jobs.cancel.later', { config, seconds: undoMs / 1000 }),
+      undo: t('jobs.cancel.undo'),
+      afterMs: undoMs,
+      onOver: () => leaving.delete(id),
+      act: isLeaving => {
+        if (isLeaving) return sendLeaving(baseUrl, queueApi.cancel, { id });
+        return void client
+          .call(queueApi.cancel, { params: { id } })
+          .then(answer => !answer.ok && failed(answer.failure));
+      },
+    });
+  };
+  const retry = async ({ id }: JobView): Promise<void> => {
+    const answer = await client.call(queueApi.retry, { params: { id } });
+    if (!answer.ok) failed(answer.failure);
+    else if (answer.value.job_id !== null) tell(t('jobs.retried', { id: answer.value.job_id }));
+  };
+  const simply = async (row: typeof queueApi.moveToTop, { id }: JobView): Promise<void> => {
+    const answer = await client.call(row, { params: { id } });
+    if (!answer.ok) failed(answer.failure);
+  };
+  return (act, job) => {
+    if (act === 'duplicate') return go(`/jobs/new?from=${job.id}`);
+    if (act === 'retry') return void retry(job);
+    if (act === 'top') return void simply(queueApi.moveToTop, job);
+    if (act === 'approve') return void simply(queueApi.approve, job);
+    if (act === 'cancel' && job.status === 'pending') return cancelLater(job);
+    return ask({ act, job });
+  };
+}

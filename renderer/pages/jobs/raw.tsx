@@ -1,0 +1,26 @@
+import { useState } from 'react';
+import type { JobDetail } from '../../../protocol/job.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+
+/** The job as the server says it. */
+export function JobRaw({ job }: { readonly job: JobDetail }) {
+  const t = useT();
+  const [isCopied, setCopied] = useState(false);
+  const text = JSON.stringify(job, null, 2);
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+  };
+  return (
+    <div className="card">
+      {/* There is no clipboard for a page that came over a plain connection from another machine. */}
+      {'clipboard' in navigator && (
+        <div>
+          <Button onClick={() => void copy()}>{t(isCopied ? 'action.copied' : 'action.copy')}</Button>
+        </div>
+      )}
+      <pre className="raw">{text}</pre>
+    </div>
+  );
+}

@@ -1,0 +1,147 @@
+import { type SubmitEvent, useEffect, useRef, useState } from 'react';
+import { Link, useSearchParams } from 'wouter';
+import { JobId } from '../../../protocol/ids.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { detailOf } from '../../api/client.ts';
+import { usePanel } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { tellFailure } from '../../ui/toast.tsx';
+import { type Answer, SubmitAnswer } from './answer.tsx';
+import {
+  checkDraft,
+  type Draft,
+  draftOf,
+  emptyDraft,
+  type FieldErrors,
+  fieldErrorsOf,
+  type SubmitBody,
+} from './draft.ts';
+import { WhatFields, WhenFields, WhereFields } from './submit-fields.tsx';
+
+/** `/jobs/new`, or `/jobs/new?from=JOB` to begin with what another job had. */
+export function SubmitPage() {
+  const t = useT();
+  const [params] = useSearchParams();
+  const like = useModel(params.get('from'));
+  if (like === 'loading') return <div className="page" aria-busy="true" />;
+  return (
+    <div className="page jobs-page">
+      <nav className="crumb" aria-label={t('jobs.detail.back')}>
+        <Link href="/jobs">{t('jobs.detail.back')}</Link>
+      </nav>
+      <h1>
+        {like === null ? t('jobs.submit.title') : t('jobs.submit.duplicate', { config: like.config_name })}
+      </h1>
+      <SubmitForm start={like === null ? emptyDraft : draftOf(like)} isLike={like !== null} />
+    </div>
+  );
+}
+
+/** The job to be like; null for none. */
+function useModel(id: string | null): JobView | null | 'loading' {
+  const t = useT();
+  const { client, fleet } = usePanel();
+  const jobId = JobId.safeParse(id).data;
+  const [model, setModel] = useState<JobView | null | 'loading'>(() => {
+    if (jobId === undefined) return null;
+    return fleet.getState().fleet.jobs.get(jobId) ?? 'loading';
+  });
+  const isWanted = model === 'loading';
+  useEffect(() => {
+    if (!isWanted || jobId === undefined) return undefined;
+    const over = new AbortController();
+    void client.call(queueApi.get, { params: { id: jobId }, signal: over.signal }).then(answer => {
+      if (over.signal.aborted) return;
+      setModel(answer.ok ? answer.value : null);
+      if (!answer.ok) tellFailure(t, answer.failure);
+    });
+    return () => over.abort();
+  }, [client, isWanted, jobId, t]);
+  return model;
+}
+
+function SubmitForm({ start, isLike }: { readonly start: Draft; readonly isLike: boolean }) {
+  const t = useT();
+  const [draft, setDraft] = useState(start);
+  const change = (part: Partial<Draft>): void => setDraft(was => ({ ...was, ...part }));
+  const { send, isSending, errors, trouble, answer, again } = useSubmit();
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void send(draft);
+  };
+  if (answer !== null) return <SubmitAnswer answer={answer} onAgain={again} />;
+  return (
+    <form className="submit-form" onSubmit={submit} noValidate>
+      {isLike && start.source === 'inline' && <p className="note">{t('jobs.submit.inlineLost')}</p>}
+      <WhatFields draft={draft} errors={errors} change={change} />
+      <WhereFields draft={draft} errors={errors} change={change} />
+      <WhenFields draft={draft} errors={errors} change={change} />
+      {trouble !== null && (
+        <p className="trouble" role="alert">
+          {trouble}
+        </p>
+      )}
+      <div>
+        <Button kind="primary" type="submit" disabled={isSending}>
+          {t(isSending ? 'jobs.submit.sending' : 'jobs.submit.send')}
+        </Button>{' '}
+        <Button disabled={isSending} onClick={() => void send(draft, true)}>
+          {t('jobs.submit.try')}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+const noErrors: FieldErrors = {};
+
+function useSubmit() {
+  const t = useT();
+  const { client } = usePanel();
+  const [isSending, setSending] = useState(false);
+  const [errors, setErrors] = useState(noErrors);
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const [answer, setAnswer] = useState<Answer | null>(null);
+  const keyOf = useKey();
+  const send = async (draft: Draft, dryRun = false): Promise<void> => {
+    const checked = checkDraft(draft, t);
+    setErrors(checked.ok ? noErrors : checked.errors);
+    setTrouble(null);
+    if (!checked.ok) return;
+    setSending(true);
+    const body = dryRun
+      ? { ...checked.body, dry_run: true }
+      : { ...checked.body, idempotency_key: keyOf(checked.body) };
+    const result = await client.call(queueApi.submit, { body });
+    setSending(false);
+    if (result.ok) return setAnswer(result.value);
+    const found = fieldErrorsOf(result.failure);
+    setErrors(found ?? noErrors);
+    if (found === null) setTrouble(detailOf(result.failure) ?? t('error.unreachable'));
+  };
+  const again = (): void => {
+    keyOf.forget();
+    setAnswer(null);
+  };
+  return { send, isSending, errors, trouble, answer, again };
+}
+
+/** The same request has the same key until it was answered: one whose answer was lost makes no second job. */
+function useKey() {
+  const last = useRef<{ readonly body: string; readonly key: string } | null>(null);
+  const keyOf = (body: SubmitBody): string => {
+    const text = JSON.stringify(body);
+    if (last.current?.body !== text) last.current = { body: text, key: randomKey() };
+    return last.current.key;
+  };
+  const forget = (): void => {
+    last.current = null;
+  };
+  return Object.assign(keyOf, { forget });
+}
+
+/** `randomUUID` is missing where the page came over a plain connection. */
+const randomKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('');

@@ -1,0 +1,38 @@
+import { useEffect, useMemo, useState } from 'react';
+import { JobId } from '../../../protocol/ids.ts';
+import type { JobDetail } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { useFleet, usePanel } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { tellFailure } from '../../ui/toast.tsx';
+
+/** Its attempts are read whenever something has happened to it; everything else is as the stream says. */
+export function useJob(id: string): { readonly job: JobDetail | null; readonly isGone: boolean } {
+  const t = useT();
+  const { client } = usePanel();
+  const [read, setRead] = useState<JobDetail | null>(null);
+  const [isGone, setGone] = useState(false);
+  const live = useFleet(({ fleet }) => fleet.jobs.get(JobId.safeParse(id).data ?? noId));
+  const happened = useLastEvent(id);
+  useEffect(() => {
+    const over = new AbortController();
+    const jobId = JobId.safeParse(id);
+    if (!jobId.success) return setGone(true);
+    void client.call(queueApi.get, { params: { id: jobId.data }, signal: over.signal }).then(answer => {
+      if (over.signal.aborted) return;
+      if (answer.ok) setRead(answer.value);
+      else if (answer.failure.kind === 'problem' && answer.failure.problem.code === 'job_not_found')
+        setGone(true);
+      else tellFailure(t, answer.failure);
+    });
+    return () => over.abort();
+  }, [client, id, happened, t]);
+  const job = useMemo(() => read && (live === undefined ? read : { ...read, ...live }), [read, live]);
+  return { job, isGone };
+}
+
+const noId = JobId.parse('-');
+
+/** The number of the last event of this job that is at hand: it changes when something happens to it. */
+export const useLastEvent = (id: string): number | undefined =>
+  useFleet(({ fleet }) => fleet.recent.find(event => event.kind === 'job' && event.job_id === id)?.seq);

@@ -1,0 +1,134 @@
+import { useMemo } from 'react';
+import { Link } from 'wouter';
+import type { JobView } from '../../../protocol/job.ts';
+import { useFleet } from '../../app/context.ts';
+import { useFreshWorkers } from '../../app/fresh.ts';
+import { useT } from '../../i18n/index.ts';
+import { Empty } from '../../ui/empty.tsx';
+import { Progress } from '../../ui/progress.tsx';
+import { Time, useNow } from '../../ui/time.tsx';
+import { figuresOf, needsOf } from './figures.ts';
+import { Needs } from './needs.tsx';
+import { Recent } from './recent.tsx';
+import './overview.css';
+
+export function OverviewPage() {
+  useFreshWorkers();
+  const t = useT();
+  const workers = useFleet(({ fleet }) => fleet.workers);
+  const jobs = useFleet(({ fleet }) => fleet.jobs);
+  const isLoaded = useFleet(({ fleet }) => fleet.seq >= 0);
+  const now = useNow(60_000);
+  const figures = useMemo(() => figuresOf(workers.values(), jobs.values(), now), [workers, jobs, now]);
+  const needs = useMemo(() => needsOf(workers.values(), jobs.values()), [workers, jobs]);
+  const running = useMemo(() => [...jobs.values()].filter(({ status }) => status === 'running'), [jobs]);
+  if (!isLoaded) return <div className="page" aria-busy="true" />;
+  return (
+    <div className="page">
+      <h1>{t('nav.overview')}</h1>
+      <div className="tiles">
+        <Tile
+          href="/workers"
+          title={t('overview.workers')}
+          figure={t('overview.workersOnline', {
+            online: figures.workers - figures.offline,
+            all: figures.workers,
+          })}
+          note={t('overview.workersStates', {
+            idle: figures.idle,
+            busy: figures.busy,
+            offline: figures.offline,
+          })}
+        />
+        <Tile
+          href="/workers"
+          title={t('overview.gpus')}
+          figure={t('overview.gpusInUse', { busy: figures.gpusBusy, all: figures.gpus })}
+          note={t('overview.gpusNote')}
+        />
+        <Tile
+          href="/queue"
+          title={t('overview.queue')}
+          figure={t('overview.waiting', { count: figures.waiting })}
+          note={
+            figures.oldestAt === null ? (
+              t('overview.nothingWaits')
+            ) : (
+              <>
+                {t('overview.oldest')} <Time at={figures.oldestAt} />
+              </>
+            )
+          }
+        />
+        <Tile
+          href="/jobs"
+          title={t('overview.lastDay')}
+          figure={t('overview.completed', { count: figures.completed })}
+          note={t('overview.failed', { count: figures.failed })}
+        />
+      </div>
+      {workers.size === 0 && (
+        <section className="card">
+          <Empty why={t('overview.noWorkers')}>
+            <Link href="/workers">{t('overview.addWorker')}</Link>
+          </Empty>
+        </section>
+      )}
+      <Needs needs={needs} />
+      <section className="card" aria-labelledby="overview-running">
+        <h2 id="overview-running">{t('overview.running')}</h2>
+        {running.length === 0 ? (
+          <p className="muted">{t('overview.nothingRuns')}</p>
+        ) : (
+          <Running jobs={running} />
+        )}
+      </section>
+      <Recent />
+    </div>
+  );
+}
+
+interface TileProps {
+  readonly href: string;
+  readonly title: string;
+  readonly figure: string;
+  readonly note: React.ReactNode;
+}
+
+const Tile = ({ href, title, figure, note }: TileProps) => (
+  <Link href={href} className="tile">
+    <span className="muted">{title}</span>
+    <strong>{figure}</strong>
+    <span className="muted">{note}</span>
+  </Link>
+);
+
+const mostShown = 10;
+
+function Running({ jobs }: { readonly jobs: readonly JobView[] }) {
+  const t = useT();
+  return (
+    <ul className="plain-list">
+      {jobs.slice(0, mostShown).map(job => {
+        const { step, total_steps: total, percent } = job.progress ?? {};
+        const number = new Intl.NumberFormat(t.language);
+        const text =
+          step === undefined || total === undefined
+            ? t('state.running')
+            : `${number.format(step)} / ${number.format(total)}`;
+        return (
+          <li key={job.id} className="running">
+            <Link href={`/jobs/${job.id}`}>{job.config_name}</Link>
+            <span className="muted">{job.worker_name}</span>
+            <Progress percent={percent ?? null} label={job.config_name} text={text} />
+          </li>
+        );
+      })}
+      {jobs.length > mostShown && (
+        <li>
+          <Link href="/jobs">{t('overview.more', { count: jobs.length - mostShown })}</Link>
+        </li>
+      )}
+    </ul>
+  );
+}

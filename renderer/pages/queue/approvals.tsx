@@ -1,0 +1,57 @@
+import { useMemo } from 'react';
+import { Link } from 'wouter';
+import { useFleet } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Time } from '../../ui/time.tsx';
+import { useActs } from '../jobs/job-acts.tsx';
+import { waitsForApproval } from './order.ts';
+
+/** The page of jobs has them all. */
+const mostShown = 20;
+
+/** What somebody has to decide, the oldest first; nothing when there is nothing. */
+export function Approvals() {
+  const t = useT();
+  const { perform } = useActs();
+  const jobs = useFleet(({ fleet }) => fleet.jobs);
+  const wanted = useMemo(
+    () =>
+      [...jobs.values()].filter(waitsForApproval).toSorted((a, b) => (a.queued_at < b.queued_at ? -1 : 1)),
+    [jobs],
+  );
+  if (wanted.length === 0) return null;
+  const title = t('queue.approval', { count: wanted.length });
+  return (
+    <section className="card" aria-labelledby="queue-approval">
+      <h2 id="queue-approval">
+        {wanted.length > mostShown ? <Link href="/jobs?q=state:blocked">{title}</Link> : title}
+      </h2>
+      <ul className="approvals">
+        {wanted.slice(0, mostShown).map(job => (
+          <li key={job.id}>
+            <span className="approval-job">
+              <Link href={`/jobs/${job.id}`}>{job.config_name}</Link>
+              <span className="muted">
+                {t('queue.submittedBy', { user: job.user })} <Time at={job.queued_at} />
+              </span>
+            </span>
+            <Button
+              aria-label={t('queue.approveOf', { config: job.config_name })}
+              onClick={() => perform('approve', job)}
+            >
+              {t('queue.approve')}
+            </Button>
+            <Button
+              kind="danger"
+              aria-label={t('queue.rejectOf', { config: job.config_name })}
+              onClick={() => perform('reject', job)}
+            >
+              {t('queue.reject')}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

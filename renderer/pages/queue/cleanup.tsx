@@ -1,0 +1,94 @@
+import { type SubmitEvent, useState } from 'react';
+import type { CallFailure, CallResult, Client } from '../../../protocol/client.ts';
+import { finalStatuses } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { usePanel } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { tell, tellFailure } from '../../ui/toast.tsx';
+import { TextField } from '../jobs/field.tsx';
+import { isOld, limitOf } from './order.ts';
+
+interface Found {
+  readonly days: number;
+  readonly count: number;
+  /** There are more jobs than are looked at for a question. */
+  readonly isMore: boolean;
+}
+
+export function Cleanup() {
+  const t = useT();
+  const { client } = usePanel();
+  const [text, setText] = useState('30');
+  const [isCounting, setCounting] = useState(false);
+  const [found, setFound] = useState<Found | null>(null);
+  const days = limitOf(text) ?? undefined;
+  const count = async (): Promise<void> => {
+    if (days === undefined) return;
+    setCounting(true);
+    const counted = await countOld(client, days);
+    setCounting(false);
+    if ('kind' in counted) tellFailure(t, counted);
+    else if (counted.count === 0 && !counted.isMore) tell(t('queue.cleanup.none'));
+    else setFound(counted);
+  };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void count();
+  };
+  const clean = async ({ days: wanted }: Found): Promise<void> => {
+    const answer = await client.call(queueApi.cleanup, { query: { days: wanted } });
+    if (answer.ok) tell(t('queue.cleanup.done', { count: answer.value.deleted }));
+    else tellFailure(t, answer.failure);
+  };
+  return (
+    <form className="card" aria-labelledby="queue-cleanup" onSubmit={submit}>
+      <h2 id="queue-cleanup">{t('queue.cleanup')}</h2>
+      <p className="muted">{t('queue.cleanup.explain')}</p>
+      <TextField
+        isNumber
+        label={t('queue.cleanup.days')}
+        error={days === undefined ? t('queue.limits.whole') : undefined}
+        value={text}
+        onChange={setText}
+      />
+      <div>
+        <Button type="submit" disabled={isCounting || days === undefined}>
+          {t(isCounting ? 'queue.cleanup.counting' : 'queue.cleanup.count')}
+        </Button>
+      </div>
+      {found !== null && (
+        <Confirm
+          title={t(found.isMore ? 'queue.cleanup.atLeast' : 'queue.cleanup.title', { count: found.count })}
+          consequence={t('queue.cleanup.consequence', { days: found.days })}
+          act={t('queue.cleanup.act')}
+          onConfirm={() => void clean(found)}
+          onClose={() => setFound(null)}
+        />
+      )}
+    </form>
+  );
+}
+
+const mostPages = 20;
+
+/** There is no call that counts them: they are read, up to 10,000. */
+async function countOld(client: Client, days: number): Promise<Found | CallFailure> {
+  const now = Date.now();
+  let count = 0;
+  let cursor: string | null = null;
+  for (let pages = 0; pages < mostPages; pages += 1) {
+    const page = await endedPage(client, cursor);
+    if (!page.ok) return page.failure;
+    count += page.value.entries.filter(job => isOld(job, days, now)).length;
+    cursor = page.value.next_cursor;
+    if (cursor === null) return { days, count, isMore: false };
+  }
+  return { days, count, isMore: true };
+}
+
+const endedPage = (client: Client, cursor: string | null): Promise<CallResult<typeof queueApi.list>> =>
+  client.call(queueApi.list, {
+    query: { status: finalStatuses.join(','), limit: 500, ...(cursor === null ? {} : { cursor }) },
+  });

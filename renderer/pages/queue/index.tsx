@@ -1,0 +1,62 @@
+import { useMemo } from 'react';
+import { Link } from 'wouter';
+import { useFleet } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { countPhases } from '../jobs/filter.ts';
+import { ActsProvider } from '../jobs/job-acts.tsx';
+import '../jobs/jobs.css';
+import { Approvals } from './approvals.tsx';
+import { Cleanup } from './cleanup.tsx';
+import { LimitsForm } from './limits.tsx';
+import { Line } from './line.tsx';
+import { PauseButton, PausedBanner } from './pause.tsx';
+import './queue.css';
+
+export function QueuePage() {
+  const t = useT();
+  const queue = useFleet(({ fleet }) => fleet.queue);
+  if (queue === null) return <div className="page" aria-busy="true" />;
+  const { max_concurrent: all, user_max_concurrent: user, paused } = queue;
+  return (
+    <ActsProvider>
+      <div className="page queue-page">
+        <div className="page-head">
+          <div className="queue-title">
+            <h1>{t('nav.queue')}</h1>
+            <Figures />
+          </div>
+          {paused === null && <PauseButton />}
+        </div>
+        {paused !== null && <PausedBanner paused={paused} />}
+        <Approvals />
+        <Line />
+        <div className="queue-forms">
+          <LimitsForm key={`${all}/${user}`} limits={{ max_concurrent: all, user_max_concurrent: user }} />
+          <Cleanup />
+        </div>
+      </div>
+    </ActsProvider>
+  );
+}
+
+/** How many wait, and how many run, as links to them. */
+function Figures() {
+  const t = useT();
+  const jobs = useFleet(({ fleet }) => fleet.jobs);
+  const { pending, starting, running, recovering, cancelling } = useMemo(
+    () => countPhases(jobs.values()),
+    [jobs],
+  );
+  return (
+    <ul className="queue-figures" aria-label={t('queue.figures')}>
+      <li>
+        <Link href="/jobs?q=state:pending">{t('queue.waiting', { count: pending })}</Link>
+      </li>
+      <li>
+        <Link href="/jobs?q=state:starting,running,recovering,cancelling">
+          {t('queue.running', { count: starting + running + recovering + cancelling })}
+        </Link>
+      </li>
+    </ul>
+  );
+}

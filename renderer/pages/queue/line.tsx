@@ -1,0 +1,102 @@
+import { useMemo } from 'react';
+import { useLocation } from 'wouter';
+import { useFleet } from '../../app/context.ts';
+import { type Translator, useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { ConfigCell, MenuCell, PriorityCell, WhyWaiting } from '../jobs/cells.tsx';
+import { useActs } from '../jobs/job-acts.tsx';
+import { inLine, type Placed } from './order.ts';
+import { usePlaces } from './use-places.ts';
+
+/** Who waits, in the order in which they are taken. */
+export function Line() {
+  const t = useT();
+  const [, go] = useLocation();
+  const jobs = useFleet(({ fleet }) => fleet.jobs);
+  const places = usePlaces();
+  const rows = useMemo(() => inLine(jobs.values(), places), [jobs, places]);
+  const columns = useMemo(() => lineColumns(t), [t]);
+  return (
+    <section className="line" aria-labelledby="queue-order">
+      <h2 id="queue-order">{t('queue.order')}</h2>
+      <p className="muted">{t('queue.explain')}</p>
+      <Table
+        label={t('queue.order')}
+        columns={columns}
+        rows={rows}
+        idOf={({ job }) => job.id}
+        nameOf={({ job, place }) =>
+          t('queue.rowName', { position: place ?? t('time.none'), config: job.config_name })
+        }
+        onOpen={({ job }) => go(`/jobs/${job.id}`)}
+        empty={<Empty why={t('queue.none')} />}
+      />
+    </section>
+  );
+}
+
+const lineColumns = (t: Translator): readonly Column<Placed>[] => [
+  {
+    id: 'place',
+    title: t('queue.column.position'),
+    width: '52px',
+    align: 'end',
+    cell: ({ place }) => place ?? t('time.none'),
+  },
+  {
+    id: 'job',
+    title: t('queue.column.job'),
+    width: 'minmax(110px, 1fr)',
+    cell: ({ job }) => <ConfigCell job={job} />,
+  },
+  {
+    id: 'why',
+    title: t('queue.column.why'),
+    width: 'minmax(220px, 2fr)',
+    cell: ({ job }) => <WhyWaiting job={job} />,
+  },
+  {
+    id: 'priority',
+    title: t('queue.column.priority'),
+    width: '96px',
+    cell: ({ job }) => <PriorityCell job={job} />,
+  },
+  {
+    id: 'waits',
+    title: t('queue.column.waits'),
+    width: '110px',
+    cell: ({ job }) => <Time at={job.queued_at} />,
+  },
+  {
+    id: 'menu',
+    title: t('jobs.column.menu'),
+    isTitleUnseen: true,
+    width: '150px',
+    align: 'end',
+    cell: row => <LineActs row={row} />,
+  },
+];
+
+function LineActs({ row: { job, place } }: { readonly row: Placed }) {
+  const t = useT();
+  const { perform } = useActs();
+  return (
+    <span className="line-acts">
+      {place !== 1 && (
+        <Button
+          kind="quiet"
+          aria-label={t('queue.topOf', { config: job.config_name })}
+          onClick={() => perform('top', job)}
+        >
+          <Icon name="top" />
+          {t('queue.top')}
+        </Button>
+      )}
+      <MenuCell job={job} />
+    </span>
+  );
+}

@@ -1,0 +1,207 @@
+import { Link } from 'wouter';
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { useFleet } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { keptMs, type LoadSample } from '../../state/loads.ts';
+import { LabelChips } from '../../ui/chips.tsx';
+import { Icon } from '../../ui/icon.tsx';
+import { Progress } from '../../ui/progress.tsx';
+import { Sparkline } from '../../ui/sparkline.tsx';
+import { State } from '../../ui/state.tsx';
+import { absolute, relative, Time, useNow } from '../../ui/time.tsx';
+import { contactLevel, shownState, vramTotal } from './facts.ts';
+import { textOfLabels } from './labels-text.ts';
+import { useSelection } from './selection.ts';
+import { figure, gpusText, reasonText } from './texts.ts';
+
+interface CellProps {
+  readonly worker: WorkerView;
+}
+
+export function SelectCell({ worker }: CellProps) {
+  const t = useT();
+  const { chosen, toggle } = useSelection();
+  return (
+    <input
+      type="checkbox"
+      className="worker-select"
+      aria-label={t('workers.select', { name: worker.name })}
+      checked={chosen.has(worker.id)}
+      onChange={() => toggle(worker.id)}
+    />
+  );
+}
+
+export function StateCell({ worker }: CellProps) {
+  const t = useT();
+  const reason = reasonText(t, worker);
+  // That of a drain whose job still runs: for any other nothing is due.
+  const deadline = worker.current_job_id === null ? null : (worker.drain?.deadline ?? null);
+  return (
+    <span className="worker-two-lines">
+      <State name={shownState(worker)} />
+      <span className="muted worker-small worker-tags">
+        {worker.duplicate !== null && (
+          <span className="worker-tag worker-tag-warn">
+            <Icon name="recovering" />
+            {t('workers.duplicate')}
+          </span>
+        )}
+        {deadline !== null && (
+          <span className="worker-deadline" title={t('workers.drain.deadline')}>
+            <Time at={deadline} />
+          </span>
+        )}
+        {reason !== null && <span title={reason}>{reason}</span>}
+      </span>
+    </span>
+  );
+}
+
+export function NameCell({ worker }: CellProps) {
+  const t = useT();
+  return (
+    <span className="worker-two-lines">
+      <Link className="worker-name" href={`/workers/${worker.id}`} title={worker.name}>
+        {worker.name}
+      </Link>
+      <span className="muted worker-small worker-tags">
+        {worker.local && <span className="worker-tag">{t('workers.here')}</span>}
+        <span>{t(`workers.type.${worker.worker_type}`)}</span>
+      </span>
+    </span>
+  );
+}
+
+export function GpusCell({ worker }: CellProps) {
+  const t = useT();
+  const text = gpusText(t, worker);
+  return (
+    <span className="worker-two-lines">
+      <span title={text}>{text}</span>
+      <Vram worker={worker} />
+    </span>
+  );
+}
+
+/** Nothing when the worker has told of no memory. */
+export function Vram({ worker }: CellProps) {
+  const t = useT();
+  const total = vramTotal(worker);
+  if (total === null) return null;
+  const used = worker.status === 'offline' ? null : worker.vram_used_gb;
+  if (used === null)
+    return (
+      <span className="worker-small muted">{t('workers.vram.unknown', { total: figure(t, total) })}</span>
+    );
+  return (
+    <span className="worker-small muted">
+      <Progress
+        label={t('workers.vram.label', { name: worker.name })}
+        percent={Math.min(100, (100 * used) / total)}
+        text={t('workers.vram', { used: figure(t, used), total: figure(t, total) })}
+      />
+    </span>
+  );
+}
+
+const noSamples: readonly LoadSample[] = [];
+
+export function LoadCell({ worker }: CellProps) {
+  const t = useT();
+  const samples = useFleet(state => state.loads.get(worker.id)) ?? noSamples;
+  const now = worker.status === 'offline' ? null : worker.gpu_utilization;
+  if (now === null) return <span className="muted">{t('time.none')}</span>;
+  const percents = [...samples.map(({ percent }) => percent), now].map(Math.round);
+  const label = t('workers.load.label', {
+    last: Math.round(now),
+    least: Math.min(...percents),
+    most: Math.max(...percents),
+  });
+  return (
+    <span className="worker-load" title={label}>
+      <Sparkline
+        label={label}
+        spanMs={keptMs}
+        points={samples.map(({ at, percent }) => ({ at, value: percent }))}
+      />
+      <span className="worker-figure">{t('workers.percent', { value: Math.round(now) })}</span>
+    </span>
+  );
+}
+
+/** Rendered again with every step of the job, and nothing else of its row. */
+export function JobCell({ worker }: CellProps) {
+  const t = useT();
+  const id = worker.current_job_id;
+  const job = useFleet(state => (id === null ? undefined : state.fleet.jobs.get(id)));
+  if (id === null) return <span className="muted">{t('time.none')}</span>;
+  const name = job?.config_name ?? id;
+  const { step, total_steps: total, percent } = job?.progress ?? {};
+  const done = percent ?? (step === undefined || !total ? null : (100 * step) / total);
+  const steps =
+    step === undefined || total === undefined
+      ? t(`state.${job?.status ?? 'running'}`)
+      : t('workers.job.steps', { step: figure(t, step), total: figure(t, total) });
+  return (
+    <span className="worker-two-lines">
+      <Link href={`/jobs/${id}`} title={name}>
+        {name}
+      </Link>
+      <span className="worker-small muted">
+        <Progress label={t('workers.job.of', { name })} percent={done} text={steps} />
+      </span>
+    </span>
+  );
+}
+
+/** So many fit in a row; the others are counted. */
+const shownLabels = 2;
+
+export function LabelsCell({ worker }: CellProps) {
+  const t = useT();
+  const all = Object.entries(worker.labels);
+  const left = all.length - shownLabels;
+  return (
+    <span className="worker-labels" title={textOfLabels(worker.labels)}>
+      <LabelChips labels={Object.fromEntries(all.slice(0, shownLabels))} />
+      {left > 0 && <span className="muted worker-small">{t('workers.labels.more', { count: left })}</span>}
+    </span>
+  );
+}
+
+export function ContactCell({ worker }: CellProps) {
+  const t = useT();
+  return (
+    <span className="worker-two-lines">
+      <Contact worker={worker} />
+      {worker.agent_version !== null && (
+        <span className="muted worker-small" title={t('workers.agent', { version: worker.agent_version })}>
+          {t('workers.agent', { version: worker.agent_version })}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** By the clock of the server: that of this machine may be wrong. */
+export function Contact({ worker }: CellProps) {
+  const t = useT();
+  const lead = useFleet(state => state.clockLeadMs);
+  const now = useNow();
+  const level = contactLevel(worker);
+  if (worker.last_heartbeat === null) return <span className="muted">{t('workers.contact.never')}</span>;
+  const at = Date.parse(worker.last_heartbeat);
+  const exact = absolute(at, t.language);
+  return (
+    <span className="worker-contact" data-level={level}>
+      {level !== 'good' && <Icon name="recovering" />}
+      <time
+        dateTime={worker.last_heartbeat}
+        title={level === 'good' ? exact : `${exact}\n${t('workers.contact.late')}`}
+      >
+        {relative(Math.min(at, now + lead), now + lead, t.language)}
+      </time>
+    </span>
+  );
+}

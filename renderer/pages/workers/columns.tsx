@@ -1,0 +1,86 @@
+import { useMemo } from 'react';
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { useT } from '../../i18n/index.ts';
+import type { Column } from '../../ui/table.tsx';
+import {
+  ContactCell,
+  GpusCell,
+  JobCell,
+  LabelsCell,
+  LoadCell,
+  NameCell,
+  SelectCell,
+  StateCell,
+} from './cells.tsx';
+import { shownState, shownStates } from './facts.ts';
+import { WorkerMenu } from './worker-menu.tsx';
+
+/** Made once a language. What changes oftener than a worker is looked up by the cells themselves. */
+export function useColumns(): readonly Column<WorkerView>[] {
+  const t = useT();
+  return useMemo(
+    (): readonly Column<WorkerView>[] => [
+      {
+        id: 'select',
+        title: t('workers.column.select'),
+        width: '20px',
+        cell: worker => <SelectCell worker={worker} />,
+      },
+      {
+        id: 'state',
+        title: t('workers.column.state'),
+        width: 'minmax(108px, 1fr)',
+        cell: worker => <StateCell worker={worker} />,
+        sortBy: worker => shownStates.indexOf(shownState(worker)),
+      },
+      {
+        id: 'name',
+        title: t('workers.column.name'),
+        width: 'minmax(112px, 1.3fr)',
+        cell: worker => <NameCell worker={worker} />,
+        sortBy: worker => worker.name,
+      },
+      {
+        id: 'gpus',
+        title: t('workers.column.gpus'),
+        width: 'minmax(160px, 1.4fr)',
+        cell: worker => <GpusCell worker={worker} />,
+        sortBy: worker => worker.gpu_count,
+      },
+      {
+        id: 'load',
+        title: t('workers.column.load'),
+        width: '94px',
+        cell: worker => <LoadCell worker={worker} />,
+        sortBy: worker => worker.gpu_utilization ?? -1,
+      },
+      {
+        id: 'job',
+        title: t('workers.column.job'),
+        width: 'minmax(146px, 1.6fr)',
+        cell: worker => <JobCell worker={worker} />,
+        sortBy: worker => worker.current_job_id ?? '',
+      },
+      {
+        id: 'labels',
+        title: t('workers.column.labels'),
+        width: 'minmax(150px, 1.8fr)',
+        cell: worker => <LabelsCell worker={worker} />,
+      },
+      {
+        id: 'contact',
+        title: t('workers.column.contact'),
+        width: '88px',
+        cell: worker => <ContactCell worker={worker} />,
+        sortBy: worker => worker.last_heartbeat ?? '',
+      },
+      {
+        id: 'acts',
+        title: t('workers.column.acts'),
+        width: '40px',
+        cell: worker => <WorkerMenu worker={worker} />,
+      },
+    ],
+    [t],
+  );
+}

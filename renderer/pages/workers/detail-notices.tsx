@@ -1,0 +1,55 @@
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { useT } from '../../i18n/index.ts';
+import { Time } from '../../ui/time.tsx';
+
+/** What somebody should know of this worker before anything else. */
+export function Notices({ worker }: { readonly worker: WorkerView }) {
+  const t = useT();
+  const { drain, quarantine, duplicate } = worker;
+  return (
+    <>
+      {drain !== null && (
+        <p className="worker-notice" role="note">
+          <span>
+            {drain.reason === null
+              ? t('workers.drain.says', { by: drain.by })
+              : t('workers.drain.saysWhy', { by: drain.by, reason: drain.reason })}
+          </span>
+          <Since at={drain.since} />
+          {drain.deadline !== null && (
+            <span className="worker-notice-more">
+              {t('workers.drain.deadline')} <Time at={drain.deadline} />
+            </span>
+          )}
+        </p>
+      )}
+      {quarantine !== null && (
+        <p className="worker-notice" role="note">
+          <span>{t('workers.quarantine.says', { reason: quarantine.reason })}</span>
+          <Since at={quarantine.since} />
+          <span className="worker-notice-more">
+            {t('workers.quarantine.retry')} <Time at={quarantine.retry_at} />
+          </span>
+        </p>
+      )}
+      {duplicate !== null && (
+        <p className="worker-notice" role="note">
+          <span>
+            {t('workers.duplicate.says', {
+              from:
+                [duplicate.host, duplicate.address].filter(Boolean).join(', ') ||
+                t('workers.duplicate.unnamed'),
+            })}
+          </span>
+          <Since at={duplicate.at} />
+        </p>
+      )}
+    </>
+  );
+}
+
+const Since = ({ at }: { readonly at: string }) => (
+  <span className="muted worker-notice-since">
+    <Time at={at} />
+  </span>
+);

@@ -1,0 +1,81 @@
+import { Link, useSearch } from 'wouter';
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { useFleet } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { State } from '../../ui/state.tsx';
+import { useStart } from './acts.ts';
+import { ConnectionCard, RawCard } from './detail-connection.tsx';
+import { EventsCard } from './detail-events.tsx';
+import { GpusCard } from './detail-gpus.tsx';
+import { JobsCard } from './detail-jobs.tsx';
+import { Notices } from './detail-notices.tsx';
+import { shownState } from './facts.ts';
+import { reasonText } from './texts.ts';
+import { useTakeBack, WorkerMenu } from './worker-menu.tsx';
+
+export function WorkerDetail({ id }: { readonly id: string }) {
+  const t = useT();
+  const search = useSearch();
+  const worker = useFleet(state => state.fleet.workers.values().find(each => each.id === id));
+  const isRead = useFleet(state => state.fleet.seq >= 0);
+  return (
+    <div className="page workers" aria-busy={!isRead}>
+      <Link href={`/workers${search === '' ? '' : `?${search}`}`}>{t('workers.back')}</Link>
+      {worker === undefined ? (
+        <>
+          <h1>{t('workers.title')}</h1>
+          {isRead && <Empty why={t('workers.notFound')} />}
+        </>
+      ) : (
+        <>
+          <Head worker={worker} />
+          <Notices worker={worker} />
+          <div className="worker-cards">
+            <div>
+              <GpusCard worker={worker} />
+              <JobsCard worker={worker} />
+            </div>
+            <div>
+              <ConnectionCard worker={worker} />
+              <EventsCard worker={worker} />
+            </div>
+          </div>
+          <RawCard worker={worker} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function Head({ worker }: { readonly worker: WorkerView }) {
+  const t = useT();
+  const start = useStart();
+  const takeBack = useTakeBack();
+  // Who drained it, or why it is quarantined, stands in a notice below.
+  const reason = worker.drain === null && worker.quarantine === null ? reasonText(t, worker) : null;
+  return (
+    <header className="page-head">
+      <div className="worker-title">
+        <h1>{worker.name}</h1>
+        <State name={shownState(worker)} />
+        {reason !== null && <span className="muted">{reason}</span>}
+        {worker.local && <span className="worker-tag">{t('workers.here')}</span>}
+      </div>
+      <div className="worker-acts">
+        {worker.quarantine !== null && (
+          <Button onClick={() => takeBack('unquarantine', worker)}>{t('workers.act.unquarantine')}</Button>
+        )}
+        {worker.drain === null ? (
+          <Button onClick={() => start({ kind: 'drain', workers: [worker] })}>
+            {t('workers.act.drain')}
+          </Button>
+        ) : (
+          <Button onClick={() => takeBack('undrain', worker)}>{t('workers.act.undrain')}</Button>
+        )}
+        <WorkerMenu worker={worker} />
+      </div>
+    </header>
+  );
+}

@@ -1,0 +1,27 @@
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Empty } from '../../ui/empty.tsx';
+import { useStart } from './acts.ts';
+
+export function EmptyFleet() {
+  const t = useT();
+  const start = useStart();
+  return (
+    <Empty why={t('workers.empty')}>
+      <Button kind="primary" onClick={() => start({ kind: 'join' })}>
+        {t('workers.join')}
+      </Button>
+      <p>{t('workers.empty.demo')}</p>
+      <code className="mono">trainyard demo-fleet</code>
+    </Empty>
+  );
+}
+
+export function NoneFits({ onClear }: { readonly onClear: () => void }) {
+  const t = useT();
+  return (
+    <Empty why={t('workers.empty.filter')}>
+      <Button onClick={onClear}>{t('workers.filter.clear')}</Button>
+    </Empty>
+  );
+}

@@ -1,0 +1,78 @@
+import type { WorkerType } from '../../../protocol/worker.ts';
+
+/** All that a worker needs to join. */
+export interface Joining {
+  /** Of the orchestrator. */
+  readonly url: string;
+  readonly token: string;
+  readonly name: string;
+  readonly type: WorkerType;
+}
+
+/** A shell, and systemd, read the next line as part of this one. */
+const goesOn = ' \\\n  ';
+
+/** What is pasted into a terminal. The token stands before the command: arguments can be read by every user of a machine. */
+export const shellCommand = ({ url, token, name, type }: Joining): string =>
+  [
+    `SIMPLETUNER_WORKER_TOKEN=${token}`,
+    `trainyard worker --orchestrator-url ${shellWord(url)}`,
+    `--name ${shellWord(name)}${stay(type)}`,
+  ].join(goesOn);
+
+export const environmentCommands = ({ url, token, name, type }: Joining): string =>
+  [
+    `export SIMPLETUNER_ORCHESTRATOR_URL=${shellWord(url)}`,
+    `export SIMPLETUNER_WORKER_TOKEN=${token}`,
+    `export SIMPLETUNER_WORKER_NAME=${shellWord(name)}`,
+    ...(type === 'persistent' ? ['export SIMPLETUNER_WORKER_PERSISTENT=true'] : []),
+    'trainyard worker',
+  ].join('\n');
+
+const tokenFile = '/etc/trainyard/worker.token';
+
+/** Puts the token where the unit below looks for it, for root's eyes only. */
+export const tokenCommand = ({ token }: Joining): string =>
+  `printf %s ${token} | sudo install -D -m 600 /dev/stdin ${tokenFile}`;
+
+/** Stopping the service leaves the training alone; docs/workers.md says why each line is there. */
+export const systemdUnit = ({ url, name, type }: Joining): string =>
+  `[Unit]
+Description=Trainyard worker ${unitText(name)}
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+ExecStart=/usr/bin/env trainyard worker${goesOn}--orchestrator-url ${unitWord(url)}${goesOn}--worker-token-file ${tokenFile}${goesOn}--name ${unitWord(name)}${stay(type)}
+KillMode=process
+KillSignal=SIGUSR2
+OOMPolicy=continue
+Restart=on-failure
+RestartPreventExitStatus=2 3 73
+
+[Install]
+WantedBy=multi-user.target
+`;
+
+const stay = (type: WorkerType): string => (type === 'persistent' ? ' --persistent' : '');
+
+const shellWord = (text: string): string =>
+  /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+/** systemd replaces what stands behind a percent sign. */
+const unitText = (text: string): string => text.replaceAll('%', '%%');
+
+const unitWord = (text: string): string =>
+  /^[\w./:@-]+$/.test(text)
+    ? text
+    : `"${unitText(text)
+        .replaceAll('\\', String.raw`\\`)
+        .replaceAll('"', String.raw`\"`)
+        .replaceAll('$', '$$$$')}"`;
+
+/** The same text, with dots for the token. */
+export const masked = (text: string, token: string): string => text.replaceAll(token, '•'.repeat(16));
+
+/** Whether an address is one that no other machine can reach. */
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host);

@@ -1,0 +1,87 @@
+import { type SubmitEvent, useState } from 'react';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import type { WorkerType } from '../../../protocol/worker.ts';
+import { detailOf } from '../../api/client.ts';
+import { usePanel } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { useStart } from './acts.ts';
+import { readLabels } from './labels-text.ts';
+
+const types = ['persistent', 'ephemeral'] as const satisfies readonly WorkerType[];
+
+/** First what it is to be; the command comes when the server has made it. */
+export function JoinDialog({ onClose }: { readonly onClose: () => void }) {
+  const t = useT();
+  const start = useStart();
+  const { client, baseUrl } = usePanel();
+  const [name, setName] = useState('');
+  const [type, setType] = useState<WorkerType>('persistent');
+  const [labels, setLabels] = useState('');
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const [isAsking, setAsking] = useState(false);
+  const create = async (): Promise<void> => {
+    const read = readLabels(labels);
+    if (!read.ok) return setTrouble(t('workers.edit.badLabel', { line: read.line }));
+    setAsking(true);
+    const body = { name: name.trim(), worker_type: type, labels: read.labels };
+    const answer = await client.call(workersApi.create, { body });
+    setAsking(false);
+    if (!answer.ok) return setTrouble(detailOf(answer.failure) ?? t('error.unreachable'));
+    const { worker_id: id, token, name: given } = answer.value;
+    start({ kind: 'issued', id, joining: { url: baseUrl, token, name: given, type }, isNew: true });
+  };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void create();
+  };
+  return (
+    <Dialog title={t('workers.new.title')} onClose={onClose}>
+      <form className="worker-form" onSubmit={submit}>
+        <label>
+          {t('workers.new.name')}
+          <input
+            required
+            maxLength={100}
+            placeholder="rig-3"
+            autoComplete="off"
+            value={name}
+            onChange={event => setName(event.target.value)}
+          />
+        </label>
+        <fieldset className="worker-choice">
+          <legend>{t('workers.new.type')}</legend>
+          {types.map(each => (
+            <label key={each} className="worker-inline-label">
+              <input type="radio" name="type" checked={each === type} onChange={() => setType(each)} />
+              {t(`workers.new.${each}`)}
+            </label>
+          ))}
+        </fieldset>
+        <label>
+          {t('workers.new.labels')}
+          <textarea
+            className="mono"
+            rows={3}
+            spellCheck={false}
+            placeholder="team=nlp"
+            value={labels}
+            onChange={event => setLabels(event.target.value)}
+          />
+        </label>
+        {trouble !== null && (
+          <p role="alert" className="trouble">
+            {trouble}
+          </p>
+        )}
+        <footer className="dialog-foot">
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+          <Button kind="primary" type="submit" disabled={isAsking}>
+            {t('workers.new.create')}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,88 @@
+import { useMemo, useState } from 'react';
+import { useLocation, useSearch } from 'wouter';
+import type { WorkerId } from '../../../protocol/ids.ts';
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { useFleet } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Table } from '../../ui/table.tsx';
+import { useStart } from './acts.ts';
+import { BulkBar } from './bulk-bar.tsx';
+import { useColumns } from './columns.tsx';
+import { EmptyFleet, NoneFits } from './empty-list.tsx';
+import { FilterBar } from './filter-bar.tsx';
+import { parseQuery } from './query.ts';
+import { SelectionProvider } from './selection.ts';
+import { rowName } from './texts.ts';
+import { useFilter } from './use-filter.ts';
+
+const idOf = ({ id }: WorkerView): string => id;
+
+export function WorkerList() {
+  const t = useT();
+  const start = useStart();
+  const [, navigate] = useLocation();
+  const search = useSearch();
+  const byId = useFleet(state => state.fleet.workers);
+  const isRead = useFleet(state => state.fleet.seq >= 0);
+  const [filter, setFilter] = useFilter();
+  const query = useMemo(() => parseQuery(filter), [filter]);
+  const rows = useMemo(() => [...byId.values()].filter(query.fits), [byId, query]);
+  const { selection, chosen, choose } = useChosen(byId);
+  const columns = useColumns();
+  if (!isRead)
+    return (
+      <div className="page workers" aria-busy="true">
+        <h1>{t('workers.title')}</h1>
+        <p className="muted">{t('workers.loading')}</p>
+      </div>
+    );
+  if (byId.size === 0)
+    return (
+      <div className="page workers">
+        <h1>{t('workers.title')}</h1>
+        <section className="card">
+          <EmptyFleet />
+        </section>
+      </div>
+    );
+  return (
+    <div className="page workers workers-list">
+      <header className="page-head">
+        <h1>{t('workers.title')}</h1>
+        <Button kind="primary" onClick={() => start({ kind: 'join' })}>
+          {t('workers.join')}
+        </Button>
+      </header>
+      <FilterBar text={filter} query={query} onChange={setFilter} shown={rows.length} />
+      {chosen.length > 0 && <BulkBar chosen={chosen} shown={rows} onChoose={choose} />}
+      <SelectionProvider value={selection}>
+        <Table
+          label={t('workers.title')}
+          columns={columns}
+          rows={rows}
+          idOf={idOf}
+          nameOf={worker => rowName(t, worker)}
+          onOpen={({ id }) => navigate(`/workers/${id}${search === '' ? '' : `?${search}`}`)}
+          empty={<NoneFits onClear={() => setFilter('')} />}
+        />
+      </SelectionProvider>
+    </div>
+  );
+}
+
+/** What is ticked, without those that are gone meanwhile. */
+function useChosen(byId: ReadonlyMap<WorkerId, WorkerView>) {
+  const [ids, setIds] = useState<ReadonlySet<WorkerId>>(new Set());
+  const selection = useMemo(
+    () => ({
+      chosen: ids,
+      toggle: (id: WorkerId) =>
+        setIds(was => (was.has(id) ? new Set([...was].filter(each => each !== id)) : new Set([...was, id]))),
+    }),
+    [ids],
+  );
+  const chosen = useMemo(() => [...ids].flatMap(id => byId.get(id) ?? []), [ids, byId]);
+  const choose = (workers: readonly WorkerView[]): void => setIds(new Set(workers.map(({ id }) => id)));
+  return { selection, chosen, choose };
+}

@@ -1,0 +1,94 @@
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { isShownState, type ShownState, shownState } from './facts.ts';
+
+/** What a person typed: words, and `state:busy label:team=nlp gpu:>=4 vram:>=24 type:ephemeral`. All of it must fit. */
+export interface WorkerQuery {
+  readonly fits: (worker: WorkerView) => boolean;
+  /** The states that are asked for; empty for any. */
+  readonly states: readonly ShownState[];
+  /** Parts that nobody understands: they fit no worker. */
+  readonly unknown: readonly string[];
+}
+
+type Test = (worker: WorkerView) => boolean;
+
+export function parseQuery(text: string): WorkerQuery {
+  const tests: Test[] = [];
+  const unknown: string[] = [];
+  const states: ShownState[] = [];
+  for (const part of text.split(/\s+/).filter(word => word !== '')) {
+    const [, key, value] = /^(state|label|gpu|vram|type):(.*)$/i.exec(part) ?? [];
+    if (key === undefined || value === undefined) {
+      tests.push(hasWord(part.toLowerCase()));
+      continue;
+    }
+    // Somebody is still typing.
+    if (value === '') continue;
+    const test = byKey(key.toLowerCase(), value.toLowerCase());
+    if (test === null) unknown.push(part);
+    else tests.push(test);
+    if (key.toLowerCase() === 'state') states.push(...value.toLowerCase().split(',').filter(isShownState));
+  }
+  const fits: Test = unknown.length > 0 ? () => false : worker => tests.every(test => test(worker));
+  return { fits, states, unknown };
+}
+
+/** The same text with this state, or with none, in the place of those that it has. */
+export function withState(text: string, state: ShownState | null): string {
+  const others = text.split(/\s+/).filter(part => part !== '' && !/^state:/i.test(part));
+  return [...(state === null ? [] : [`state:${state}`]), ...others].join(' ');
+}
+
+const hasWord = (word: string): Test => {
+  return worker =>
+    [worker.name, worker.id, worker.host, worker.gpu_name].some(
+      text => text?.toLowerCase().includes(word) === true,
+    );
+};
+
+/** Null for a value that makes no sense. */
+function byKey(key: string, value: string): Test | null {
+  if (key === 'state') return byState(value.split(',').filter(word => word !== ''));
+  if (key === 'label') return byLabel(value);
+  if (key === 'type')
+    return /^(persistent|ephemeral)$/.test(value) ? worker => worker.worker_type === value : null;
+  const holds = comparison(value);
+  if (holds === null) return null;
+  return key === 'gpu' ? worker => holds(worker.gpu_count) : worker => holds(worker.gpu_vram_gb ?? 0);
+}
+
+function byState(words: readonly string[]): Test | null {
+  if (!words.every(word => isShownState(word) || word === 'duplicate')) return null;
+  return worker =>
+    words.includes(shownState(worker)) || (words.includes('duplicate') && worker.duplicate !== null);
+}
+
+/** `team`, `team=nlp` or `team=nl*`. */
+function byLabel(value: string): Test {
+  const [key = '', ...rest] = value.split('=');
+  const wanted = rest.length === 0 ? null : globOf(rest.join('='));
+  return ({ labels }) =>
+    Object.entries(labels).some(
+      ([name, text]) => name.toLowerCase() === key && (wanted === null || wanted.test(text.toLowerCase())),
+    );
+}
+
+const globOf = (pattern: string): RegExp =>
+  new RegExp(`^${pattern.split(/\*+/).map(RegExp.escape).join('.*')}$`, 's');
+
+const comparisons: Readonly<Record<string, (a: number, b: number) => boolean>> = {
+  '': (a, b) => a === b,
+  '=': (a, b) => a === b,
+  '>': (a, b) => a > b,
+  '>=': (a, b) => a >= b,
+  '<': (a, b) => a < b,
+  '<=': (a, b) => a <= b,
+};
+
+function comparison(text: string): ((figure: number) => boolean) | null {
+  const [, sign = '', figure] = /^(|=|>=?|<=?)(\d{1,6}(?:\.\d+)?)$/.exec(text) ?? [];
+  const compare = comparisons[sign];
+  if (figure === undefined || compare === undefined) return null;
+  const limit = Number(figure);
+  return value => compare(value, limit);
+}

@@ -1,0 +1,45 @@
+import type { MessageKey, Translator } from '../../i18n/index.ts';
+import { en } from '../../i18n/en/index.ts';
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { gpuModel, shownState } from './facts.ts';
+
+/** "2 × RTX 4090 24 GB". */
+export function gpusText(t: Translator, worker: WorkerView): string {
+  const { gpu_count: count, gpu_name: name, gpu_vram_gb: vram } = worker;
+  if (count === 0) return t('workers.gpus.none');
+  const model = name === null ? t('workers.gpus.unnamed') : gpuModel(name);
+  return vram === null
+    ? t('workers.gpus', { count, model })
+    : t('workers.gpus.memory', { count, model, vram: figure(t, vram) });
+}
+
+export const figure = (t: Translator, value: number): string =>
+  new Intl.NumberFormat(t.language, { maximumFractionDigits: 1 }).format(value);
+
+/** How a row is called when it is read aloud. */
+export const rowName = (t: Translator, worker: WorkerView): string =>
+  t('workers.row', {
+    name: worker.name,
+    state: t(`state.${shownState(worker)}`),
+    count: worker.gpu_count,
+  });
+
+/** Why the state is what it is, in a few words; null where the word says it all. */
+export function reasonText(t: Translator, worker: WorkerView): string | null {
+  const { status, status_reason: reason, drain, quarantine } = worker;
+  if (drain !== null && status !== 'offline') {
+    if (drain.reason === null) return t('workers.drain.short', { by: drain.by });
+    return t('workers.drain.shortWhy', { by: drain.by, reason: drain.reason });
+  }
+  if (quarantine !== null && shownState(worker) === 'quarantined') return quarantine.reason;
+  const key = `workers.reason.${reason}`;
+  return isKey(key) ? t(key) : null;
+}
+
+/** What the audit trail calls `worker.draining`, in words; as it is, where there are none. */
+export function eventText(t: Translator, type: string): string {
+  const key = `workers.event.${type.replace(/^worker\./, '')}`;
+  return type.startsWith('worker.') && isKey(key) ? t(key) : type;
+}
+
+const isKey = (key: string): key is MessageKey => Object.hasOwn(en, key);

@@ -1,0 +1,14 @@
+import type { CallFailure } from '../../../protocol/client.ts';
+import { detailOf } from '../../api/client.ts';
+import { useT } from '../../i18n/index.ts';
+
+/** Why there is nothing to see here; nothing when all went well. */
+export function Trouble({ failure }: { readonly failure: CallFailure | null }) {
+  const t = useT();
+  if (failure === null) return null;
+  return (
+    <p role="alert" className="trouble">
+      {detailOf(failure) ?? t('error.unreachable')}
+    </p>
+  );
+}

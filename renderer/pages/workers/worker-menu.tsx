@@ -1,0 +1,51 @@
+import type { WorkerView } from '../../../protocol/worker.ts';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { usePanel } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Menu, type MenuItem } from '../../ui/menu.tsx';
+import { tellFailure } from '../../ui/toast.tsx';
+import { useStart } from './acts.ts';
+import { whyKept } from './facts.ts';
+
+/** Takes a drain or a quarantine back: nothing is lost by it, so that nobody is asked. */
+export function useTakeBack() {
+  const { client } = usePanel();
+  const t = useT();
+  return (what: 'undrain' | 'unquarantine', { id }: WorkerView): void => {
+    void client.call(workersApi[what], { params: { id } }).then(answer => {
+      if (!answer.ok) tellFailure(t, answer.failure);
+    });
+  };
+}
+
+export function WorkerMenu({ worker }: { readonly worker: WorkerView }) {
+  const t = useT();
+  const start = useStart();
+  const takeBack = useTakeBack();
+  const why = whyKept(worker);
+  const items: MenuItem[] = [
+    worker.drain === null
+      ? {
+          id: 'drain',
+          text: t('workers.act.drain'),
+          onSelect: () => start({ kind: 'drain', workers: [worker] }),
+        }
+      : { id: 'undrain', text: t('workers.act.undrain'), onSelect: () => takeBack('undrain', worker) },
+    { id: 'edit', text: t('workers.act.edit'), onSelect: () => start({ kind: 'edit', worker }) },
+    { id: 'rotate', text: t('workers.act.rotate'), onSelect: () => start({ kind: 'rotate', worker }) },
+    {
+      id: 'remove',
+      text: t('workers.act.remove'),
+      isDanger: true,
+      reason: why === null ? null : t(`workers.kept.${why}`),
+      onSelect: () => start({ kind: 'remove', worker }),
+    },
+  ];
+  if (worker.quarantine !== null)
+    items.splice(1, 0, {
+      id: 'unquarantine',
+      text: t('workers.act.unquarantine'),
+      onSelect: () => takeBack('unquarantine', worker),
+    });
+  return <Menu label={t('workers.more', { name: worker.name })} items={items} />;
+}

@@ -1,0 +1,35 @@
+import type { WorkerId } from '../../protocol/ids.ts';
+import type { WorkerView } from '../../protocol/worker.ts';
+
+/** How busy the GPUs of a worker were: percent over all of them, at a time in milliseconds since 1970. */
+export interface LoadSample {
+  readonly at: number;
+  readonly percent: number;
+}
+
+export type Loads = ReadonlyMap<WorkerId, readonly LoadSample[]>;
+
+export const keptMs = 5 * 60_000;
+/** A list that is read sooner than that, because something happened, says nothing new. */
+const leastGapMs = 8_000;
+
+/** Of workers that are gone, or say nothing, nothing is kept. */
+export function sampled(loads: Loads, workers: readonly WorkerView[], now: number): Loads {
+  const next = new Map<WorkerId, readonly LoadSample[]>();
+  for (const { id, status, gpu_utilization: percent } of workers) {
+    const samples = (loads.get(id) ?? []).filter(({ at }) => at > now - keptMs);
+    const last = samples.at(-1);
+    const isDue = last === undefined || now - last.at >= leastGapMs;
+    const isTold = percent !== null && status !== 'offline';
+    const all = isTold && isDue ? [...samples, { at: now, percent }] : samples;
+    if (all.length > 0) next.set(id, all);
+  }
+  return next;
+}
+
+/** How far the clock of the server is before that of this machine, in milliseconds; null when no worker shows it. */
+export function clockLead(workers: Iterable<WorkerView>, now: number): number | null {
+  for (const { last_heartbeat: at, last_contact_age_s: age } of workers)
+    if (at !== null && age !== null) return Date.parse(at) + age * 1000 - now;
+  return null;
+}

@@ -1,0 +1,33 @@
+import { useStore } from 'zustand';
+import { createStore } from 'zustand/vanilla';
+import { emptyFleet, type Fleet } from './fleet.ts';
+import type { Loads } from './loads.ts';
+
+/** `live`: what is shown is what is. `stale`: the stream broke at that time, and is being opened again. */
+export type StreamState =
+  | { readonly kind: 'connecting' }
+  | { readonly kind: 'live' }
+  | { readonly kind: 'stale'; readonly since: number };
+
+export interface FleetState {
+  readonly fleet: Fleet;
+  readonly stream: StreamState;
+  /** Of the last minutes in which somebody looked. */
+  readonly loads: Loads;
+  /** How far the clock of the server is before that of this machine. */
+  readonly clockLeadMs: number;
+}
+
+export const createFleetStore = () =>
+  createStore<FleetState>(() => ({
+    fleet: emptyFleet,
+    stream: { kind: 'connecting' },
+    loads: new Map(),
+    clockLeadMs: 0,
+  }));
+
+export type FleetStore = ReturnType<typeof createFleetStore>;
+
+/** Renders again only when what is selected is another thing than before. */
+export const useFleet = <T>(store: FleetStore, select: (state: FleetState) => T): T =>
+  useStore(store, select);

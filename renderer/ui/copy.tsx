@@ -1,0 +1,36 @@
+import { useEffect, useState } from 'react';
+import { useT } from '../i18n/index.ts';
+import { Button } from './button.tsx';
+
+interface CopyProps {
+  readonly text: string;
+  /** What is copied: "Copy the command". */
+  readonly label: string;
+  /** Where the page may not copy: a page that did not come over TLS, or from this machine, has no clipboard. */
+  readonly onRefused: () => void;
+}
+
+const saidForMs = 2_000;
+
+export function Copy({ text, label, onRefused }: CopyProps) {
+  const t = useT();
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return undefined;
+    const timer = setTimeout(() => setCopied(false), saidForMs);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setCopied(true);
+    } catch {
+      onRefused();
+    }
+  };
+  return (
+    <Button onClick={() => void copy()} aria-label={isCopied ? t('action.copied') : label}>
+      {isCopied ? t('action.copied') : t('action.copy')}
+    </Button>
+  );
+}

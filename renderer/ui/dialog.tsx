@@ -1,0 +1,90 @@
+import { AlertDialog as Alert, Dialog as Plain } from 'radix-ui';
+import type { ReactNode } from 'react';
+import { useT } from '../i18n/index.ts';
+import { Button } from './button.tsx';
+
+interface DialogProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+  /** A click beside it does not close it: something in it would be lost. */
+  readonly staysOpen?: boolean;
+}
+
+/** Open as long as it is rendered. */
+export function Dialog({ title, onClose, children, staysOpen = false }: DialogProps) {
+  const t = useT();
+  return (
+    <Plain.Root open onOpenChange={isOpen => !isOpen && onClose()}>
+      <Plain.Portal>
+        <Plain.Overlay className="overlay" />
+        <Plain.Content
+          className="dialog"
+          aria-describedby={undefined}
+          onInteractOutside={event => {
+            if (staysOpen) event.preventDefault();
+          }}
+        >
+          <header className="dialog-head">
+            <Plain.Title>{title}</Plain.Title>
+            <Plain.Close asChild>
+              <Button kind="quiet">{t('action.close')}</Button>
+            </Plain.Close>
+          </header>
+          {children}
+        </Plain.Content>
+      </Plain.Portal>
+    </Plain.Root>
+  );
+}
+
+interface ConfirmProps {
+  /** Names the thing: "Rotate the token of rig-3?" */
+  readonly title: string;
+  /** What becomes of it. */
+  readonly consequence: string;
+  /** The act itself: "Rotate". */
+  readonly act: string;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+  readonly children?: ReactNode;
+  readonly isReady?: boolean;
+  /** The way out, where "Cancel" could be taken for the act: "Keep it". */
+  readonly back?: string;
+}
+
+/** Before something is lost. The focus is on the way out. */
+export function Confirm({
+  title,
+  consequence,
+  act,
+  onConfirm,
+  onClose,
+  children,
+  isReady = true,
+  back,
+}: ConfirmProps) {
+  const t = useT();
+  return (
+    <Alert.Root open onOpenChange={isOpen => !isOpen && onClose()}>
+      <Alert.Portal>
+        <Alert.Overlay className="overlay" />
+        <Alert.Content className="dialog">
+          <Alert.Title>{title}</Alert.Title>
+          <Alert.Description>{consequence}</Alert.Description>
+          {children}
+          <footer className="dialog-foot">
+            <Alert.Cancel asChild>
+              <Button>{back ?? t('action.cancel')}</Button>
+            </Alert.Cancel>
+            <Alert.Action asChild>
+              <Button kind="danger" disabled={!isReady} onClick={onConfirm}>
+                {act}
+              </Button>
+            </Alert.Action>
+          </footer>
+        </Alert.Content>
+      </Alert.Portal>
+    </Alert.Root>
+  );
+}

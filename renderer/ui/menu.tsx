@@ -1,0 +1,46 @@
+import { DropdownMenu } from 'radix-ui';
+import { Button } from './button.tsx';
+import { Icon } from './icon.tsx';
+
+export interface MenuItem {
+  readonly id: string;
+  readonly text: string;
+  readonly onSelect: () => void;
+  readonly isDanger?: boolean;
+  /** Why it can not be chosen now; it is shown all the same, with the reason. */
+  readonly reason?: string | null;
+}
+
+interface MenuProps {
+  /** Names the thing: "More for rig-3". */
+  readonly label: string;
+  readonly items: readonly MenuItem[];
+}
+
+export function Menu({ label, items }: MenuProps) {
+  return (
+    <DropdownMenu.Root modal={false}>
+      <DropdownMenu.Trigger asChild>
+        <Button kind="quiet" aria-label={label}>
+          <Icon name="more" />
+        </Button>
+      </DropdownMenu.Trigger>
+      <DropdownMenu.Portal>
+        <DropdownMenu.Content className="menu" align="end">
+          {items.map(({ id, text, onSelect, isDanger = false, reason = null }) => (
+            <DropdownMenu.Item
+              key={id}
+              className="menu-item"
+              data-danger={isDanger}
+              disabled={reason !== null}
+              onSelect={onSelect}
+            >
+              {text}
+              {reason !== null && <span className="muted">{reason}</span>}
+            </DropdownMenu.Item>
+          ))}
+        </DropdownMenu.Content>
+      </DropdownMenu.Portal>
+    </DropdownMenu.Root>
+  );
+}

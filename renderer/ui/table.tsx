@@ -1,0 +1,233 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type CSSProperties, type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from 'react';
+import { Icon } from './icon.tsx';
+
+export interface Column<R> {
+  readonly id: string;
+  readonly title: string;
+  /** As in `grid-template-columns`: `minmax(120px, 2fr)`, `90px`, ... */
+  readonly width: string;
+  readonly cell: (row: R) => ReactNode;
+  /** What rows are put in order by; left out where an order would say nothing. */
+  readonly sortBy?: (row: R) => string | number;
+  readonly align?: 'end';
+  /** Where the cells say by themselves what they are, the title is only read aloud. */
+  readonly isTitleUnseen?: boolean;
+}
+
+interface TableProps<R> {
+  /** What a screen reader calls the table. */
+  readonly label: string;
+  readonly columns: readonly Column<R>[];
+  readonly rows: readonly R[];
+  readonly idOf: (row: R) => string;
+  /** How a row is called when it is read aloud: "Worker rig-3: busy, 2 GPUs". */
+  readonly nameOf: (row: R) => string;
+  readonly onOpen?: (row: R) => void;
+  /** In place of rows, when there are none. */
+  readonly empty: ReactNode;
+}
+
+const rowHeight = 48;
+
+interface Order {
+  readonly column: string;
+  readonly isDescending: boolean;
+}
+
+/**
+ * Of many rows those alone are in the page that can be seen. While the pointer is over them they keep their places: what
+ * changes is patched where it is, and nothing moves away under a hand.
+ */
+export function Table<R>({ label, columns, rows, idOf, nameOf, onOpen, empty }: TableProps<R>) {
+  const [order, setOrder] = useState<Order | null>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  const shown = useSteadyOrder(rows, idOf, columns, order);
+  const virtual = useVirtualizer({
+    count: shown.rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 8,
+    getItemKey: at => {
+      const row = shown.rows[at];
+      return row === undefined ? at : idOf(row);
+    },
+  });
+  const grid = gridOf(columns);
+  const turn = (column: string): void =>
+    setOrder(was => ({ column, isDescending: was?.column === column && !was.isDescending }));
+  const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
+    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+    const focused = document.activeElement?.closest('[data-row]');
+    if (step === undefined || !(focused instanceof HTMLElement)) return;
+    event.preventDefault();
+    const next = Number(focused.dataset['row']) + step;
+    virtual.scrollToIndex(Math.max(0, Math.min(next, shown.rows.length - 1)));
+    requestAnimationFrame(() =>
+      scroller.current?.querySelector<HTMLElement>(`[data-row="${next}"]`)?.focus(),
+    );
+  };
+
+  return (
+    <div
+      className="table"
+      role="grid"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      onPointerEnter={shown.hold}
+      onPointerLeave={shown.release}
+      onKeyDown={onKeyDown}
+      tabIndex={-1}
+    >
+      <div className="table-scroll" ref={scroller}>
+        <Head columns={columns} order={order} grid={grid} onTurn={turn} />
+        {shown.rows.length === 0 ? (
+          <div className="table-empty">{empty}</div>
+        ) : (
+          <div role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
+            {virtual.getVirtualItems().map(({ key, index, start }) => {
+              const row = shown.rows[index];
+              if (row === undefined) return null;
+              return (
+                <Row
+                  key={key}
+                  row={row}
+                  index={index}
+                  top={start}
+                  grid={grid}
+                  columns={columns}
+                  name={nameOf(row)}
+                  onOpen={onOpen}
+                />
+              );
+            })}
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+interface HeadProps<R> {
+  readonly columns: readonly Column<R>[];
+  readonly order: Order | null;
+  readonly grid: CSSProperties;
+  readonly onTurn: (column: string) => void;
+}
+
+function Head<R>({ columns, order, grid, onTurn }: HeadProps<R>) {
+  return (
+    <div className="table-head" role="row" aria-rowindex={1} style={grid}>
+      {columns.map(column => (
+        <div
+          key={column.id}
+          role="columnheader"
+          data-align={column.align}
+          aria-sort={sortOf(order, column.id)}
+        >
+          {column.sortBy === undefined ? (
+            <span className={column.isTitleUnseen === true ? 'unseen' : undefined}>{column.title}</span>
+          ) : (
+            <button type="button" className="table-sort" onClick={() => onTurn(column.id)}>
+              {column.title}
+              {order?.column === column.id && <Icon name={order.isDescending ? 'down' : 'up'} />}
+            </button>
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+interface RowProps<R> {
+  readonly row: R;
+  readonly index: number;
+  readonly top: number;
+  readonly grid: CSSProperties;
+  readonly columns: readonly Column<R>[];
+  readonly name: string;
+  readonly onOpen: ((row: R) => void) | undefined;
+}
+
+function Row<R>({ row, index, top, grid, columns, name, onOpen }: RowProps<R>) {
+  return (
+    <div
+      role="row"
+      className="table-row"
+      aria-rowindex={index + 2}
+      aria-label={name}
+      data-row={index}
+      tabIndex={0}
+      style={{ ...grid, transform: `translateY(${top}px)`, height: rowHeight }}
+      onClick={event => {
+        // What a menu of the row does comes by here, too, though it lies elsewhere in the page.
+        const { target, currentTarget } = event;
+        const isHere = target instanceof Element && currentTarget.contains(target);
+        if (isHere && target.closest('a, button, input, label') === null) onOpen?.(row);
+      }}
+      onKeyDown={event => {
+        if (event.key === 'Enter' && event.target === event.currentTarget) onOpen?.(row);
+      }}
+    >
+      <Cells row={row} columns={columns} />
+    </div>
+  );
+}
+
+/** Rendered again only when its own thing has changed. */
+function Cells<R>({ row, columns }: { readonly row: R; readonly columns: readonly Column<R>[] }) {
+  return useMemo(
+    () =>
+      columns.map(column => (
+        <div key={column.id} role="gridcell" data-align={column.align}>
+          {column.cell(row)}
+        </div>
+      )),
+    [row, columns],
+  );
+}
+
+/** The same for the head and every row, whatever stands in them: columns stay under their titles. */
+function gridOf(columns: readonly { readonly width: string }[]): CSSProperties {
+  const least = columns.map(({ width }) => /\d+(?=px)/.exec(width)?.[0] ?? '0');
+  return {
+    gridTemplateColumns: columns.map(({ width }) => width).join(' '),
+    minWidth: `calc(${least.join('px + ')}px + ${columns.length - 1} * var(--column-gap) + 24px)`,
+  };
+}
+
+const sortOf = (order: Order | null, column: string): 'ascending' | 'descending' | 'none' => {
+  if (order?.column !== column) return 'none';
+  return order.isDescending ? 'descending' : 'ascending';
+};
+
+function inOrder<R>(rows: readonly R[], columns: readonly Column<R>[], order: Order | null): readonly R[] {
+  const sortBy = columns.find(({ id }) => id === order?.column)?.sortBy;
+  if (order === null || sortBy === undefined) return rows;
+  const sign = order.isDescending ? -1 : 1;
+  return rows.toSorted((a, b) => sign * compare(sortBy(a), sortBy(b)));
+}
+
+const compare = (a: string | number, b: string | number): number =>
+  typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b));
+
+/** While it is held, the rows stay where they were; what is gone leaves, and what is new comes after all others. */
+function useSteadyOrder<R>(
+  rows: readonly R[],
+  idOf: (row: R) => string,
+  columns: readonly Column<R>[],
+  order: Order | null,
+) {
+  const ordered = useMemo(() => inOrder(rows, columns, order), [rows, columns, order]);
+  const [held, setHeld] = useState<readonly string[] | null>(null);
+  const hold = (): void => setHeld(ordered.map(idOf));
+  const release = (): void => setHeld(null);
+  const steady = useMemo(() => {
+    if (held === null) return ordered;
+    const byId = new Map(rows.map(row => [idOf(row), row]));
+    const kept = held.flatMap(id => byId.get(id) ?? []);
+    const known = new Set(held);
+    return [...kept, ...ordered.filter(row => !known.has(idOf(row)))];
+  }, [rows, idOf, ordered, held]);
+  return { rows: steady, hold, release };
+}

@@ -1,0 +1,51 @@
+import { useEffect, useState } from 'react';
+import { useT } from '../i18n/index.ts';
+
+const spans = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+] as const;
+
+/** How long ago, or in how long: "5 minutes ago". `at` and `now` in milliseconds since 1970. */
+export function relative(at: number, now: number, language: string): string {
+  const seconds = Math.round((at - now) / 1000);
+  const [unit, size] = spans.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
+  return new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' }).format(
+    Math.trunc(seconds / size),
+    unit,
+  );
+}
+
+export const absolute = (at: number, language: string): string =>
+  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'long' }).format(at);
+
+/** Goes on by itself, as often as the words may change. */
+export function useNow(everyMs = 5_000): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}
+
+interface TimeProps {
+  /** RFC 3339; null for never. */
+  readonly at: string | null;
+  readonly style?: 'relative' | 'absolute';
+}
+
+export function Time({ at, style = 'relative' }: TimeProps) {
+  const t = useT();
+  const now = useNow();
+  if (at === null) return <span>{t('time.never')}</span>;
+  const moment = Date.parse(at);
+  const exact = absolute(moment, t.language);
+  return (
+    <time dateTime={at} title={exact}>
+      {style === 'absolute' ? exact : relative(moment, now, t.language)}
+    </time>
+  );
+}

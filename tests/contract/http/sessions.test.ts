@@ -1,0 +1,171 @@
+/** Signing in from a browser: a token or a one-time link becomes a cookie that only the panel's own pages can use. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly cookie: string | null;
+}
+
+async function ask(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  body?: unknown,
+): Promise<Answer> {
+  const response = await fetch(server.url + path, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(5_000),
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as Answer['body'],
+    cookie: response.headers.get('set-cookie'),
+  };
+}
+
+/** As a page of the panel sends it. */
+const fromPanel = (): Readonly<Record<string, string>> => ({
+  origin: server.url,
+  'sec-fetch-site': 'same-origin',
+});
+
+const cookieOf = ({ cookie }: Answer): string => (cookie ?? '').split(';', 1)[0] ?? '';
+
+const signIn = (body: unknown): Promise<Answer> => ask('POST', '/api/session', fromPanel(), body);
+
+const makeCode = async (): Promise<string> => {
+  const { body } = await ask(
+    'POST',
+    '/api/session/link',
+    { authorization: `Bearer ${server.adminToken}` },
+    {},
+  );
+  return String(body['code']);
+};
+
+type Headers = Readonly<Record<string, string>>;
+
+describe('signing in', () => {
+  test('with a token gives a cookie that no script and no other site can use', async () => {
+    const answer = await signIn({ token: server.adminToken });
+    expect(answer).toMatchObject({ status: 200, body: { user: 'admin' } });
+    expect(answer.cookie).toMatch(/^trainyard_session=ts_[\w-]{43}; /);
+    for (const part of ['HttpOnly', 'SameSite=Strict', 'Path=/', 'Expires='])
+      expect(answer.cookie).toContain(part);
+    expect(JSON.stringify(answer.body)).not.toContain('ts_');
+  });
+
+  test('with a link works once', async () => {
+    const code = await makeCode();
+    expect(await signIn({ code })).toMatchObject({ status: 200, body: { user: 'admin' } });
+    expect(await signIn({ code })).toMatchObject({
+      status: 401,
+      body: { code: 'code_invalid' },
+      cookie: null,
+    });
+  });
+
+  test.each([
+    [{ token: 'nonsense' }, 401, 'token_invalid'],
+    [{ token: '' }, 400, 'invalid_request'],
+    [{ code: 'nonsense' }, 401, 'code_invalid'],
+    [{ token: 'a', code: 'b' }, 400, 'invalid_request'],
+    [{}, 400, 'invalid_request'],
+    [['token'], 400, 'invalid_request'],
+  ])('with %j is refused', async (body, status, code) => {
+    expect(await signIn(body)).toMatchObject({ status, body: { code }, cookie: null });
+  });
+
+  test('a worker token opens no panel', async () => {
+    const { token } = await server.createWorker({ name: 'rig-9' });
+    expect(await signIn({ token })).toMatchObject({ status: 401, cookie: null });
+  });
+
+  test('from a page of another site is refused', async () => {
+    const elsewhere: readonly Headers[] = [
+      { origin: 'https://evil.example' },
+      { origin: server.url, 'sec-fetch-site': 'cross-site' },
+      { origin: server.url, 'sec-fetch-site': 'same-site' },
+      { origin: 'null' },
+    ];
+    for (const headers of elsewhere) {
+      const answer = await ask('POST', '/api/session', headers, { token: server.adminToken });
+      expect(answer).toMatchObject({ status: 403, body: { code: 'cross_site' }, cookie: null });
+    }
+  });
+});
+
+describe('a session', () => {
+  test('opens what its user may do, and says who that is', async () => {
+    const cookie = cookieOf(await signIn({ token: server.adminToken }));
+    expect(await ask('GET', '/api/queue', { cookie })).toMatchObject({ status: 200 });
+    expect(await ask('GET', '/api/session', { cookie })).toMatchObject({ body: { user: 'admin' } });
+    expect(await ask('POST', '/api/queue/pause', { cookie, ...fromPanel() }, {})).toMatchObject({
+      status: 200,
+    });
+    expect(await ask('POST', '/api/queue/resume', { cookie, ...fromPanel() }, {})).toMatchObject({
+      status: 200,
+    });
+  });
+
+  test('changes nothing for a page of another site, or for what says nothing of where it comes from', async () => {
+    const cookie = cookieOf(await signIn({ token: server.adminToken }));
+    const elsewhere: readonly Headers[] = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      {},
+      { 'sec-fetch-site': 'cross-site' },
+    ];
+    for (const headers of elsewhere)
+      expect(await ask('POST', '/api/queue/pause', { cookie, ...headers }, {})).toMatchObject({
+        status: 403,
+        body: { code: 'cross_site' },
+      });
+    expect(await ask('GET', '/api/queue', { cookie, 'sec-fetch-site': 'cross-site' })).toMatchObject({
+      status: 403,
+    });
+  });
+
+  test('ends with signing out, for whoever still has the cookie', async () => {
+    const cookie = cookieOf(await signIn({ token: server.adminToken }));
+    const left = await ask('DELETE', '/api/session', { cookie, ...fromPanel() });
+    expect(left).toMatchObject({ status: 200, body: { user: null } });
+    expect(left.cookie).toContain('trainyard_session=;');
+    expect(await ask('GET', '/api/queue', { cookie })).toMatchObject({ status: 401 });
+    expect(await ask('GET', '/api/session', { cookie })).toMatchObject({ body: { user: null } });
+  });
+
+  test('is none of the worker calls, and a wrong cookie is nobody', async () => {
+    const cookie = cookieOf(await signIn({ token: server.adminToken }));
+    expect(await ask('POST', '/api/workers/heartbeat', { cookie, ...fromPanel() }, {})).toMatchObject({
+      status: 401,
+    });
+    for (const wrong of [
+      'trainyard_session=ts_wrong',
+      'trainyard_session=',
+      'other=1; trainyard_session=\u0001'.slice(0, 27),
+    ])
+      expect(await ask('GET', '/api/queue', { cookie: wrong })).toMatchObject({ status: 401 });
+  });
+
+  test('leaves a row in the audit trail when it begins and ends', async () => {
+    const cookie = cookieOf(await signIn({ token: server.adminToken }));
+    await ask('DELETE', '/api/session', { cookie, ...fromPanel() });
+    const { body } = await ask('GET', '/api/audit?limit=2', { authorization: `Bearer ${server.adminToken}` });
+    expect(body['entries']).toMatchObject([
+      { event_type: 'auth.signed_out', actor_id: 'admin', target_type: 'user', address: expect.any(String) },
+      { event_type: 'auth.signed_in', actor_id: 'admin', target_type: 'user' },
+    ]);
+    expect(JSON.stringify(body)).not.toContain('ts_');
+  });
+});

@@ -1,0 +1,16 @@
+/** Builds the panel and goes through it with a browser; without one it says so, and how to get it. */
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chromium } from '../../playwright.config.ts';
+
+const run = (command: string, ...args: readonly string[]): void => {
+  const { status } = spawnSync(command, args, { stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+};
+
+if (existsSync(chromium)) {
+  run('vite', 'build', '--app', '--logLevel', 'warn');
+  run('playwright', 'test', ...process.argv.slice(2));
+} else {
+  console.log(`Browser tests skipped: there is no ${chromium} (apt-get install chromium)`);
+}

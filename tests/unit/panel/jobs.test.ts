@@ -1,0 +1,415 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { JobId, WorkerId } from '../../../protocol/ids.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import { loadLanguage, type Translator } from '../../../renderer/i18n/index.ts';
+import { isOffered, whyNot } from '../../../renderer/pages/jobs/acts.ts';
+import { checkDraft, draftOf, emptyDraft, fieldErrorsOf } from '../../../renderer/pages/jobs/draft.ts';
+import * as figures from '../../../renderer/pages/jobs/figures.ts';
+import {
+  chosenState,
+  countPhases,
+  endedStates,
+  matcherOf,
+  newestFirst,
+  olderQuery,
+  parseFilter,
+  withState,
+  withTotals,
+} from '../../../renderer/pages/jobs/filter.ts';
+import { faultIn, parseConfig } from '../../../renderer/pages/jobs/json.ts';
+import { inLine, isOld, limitOf, waitsForApproval } from '../../../renderer/pages/queue/order.ts';
+
+let t: Translator;
+beforeAll(async () => {
+  t = await loadLanguage('en');
+});
+
+function job(id: string, part: Partial<JobView> = {}): JobView {
+  return {
+    id: JobId.parse(id),
+    job_id: JobId.parse(id),
+    status: 'pending',
+    config_name: 'digits',
+    target: 'auto',
+    worker_labels: {},
+    gpu_count: 1,
+    gpu_vram_gb: 0,
+    accelerator: null,
+    allocated_gpus: null,
+    user: 'admin',
+    priority: 10,
+    priority_name: 'normal',
+    boosts: 0,
+    is_top: false,
+    approval: null,
+    retry_of: null,
+    position: null,
+    worker_id: null,
+    worker_name: null,
+    attempt: 0,
+    max_attempts: 4,
+    queued_at: '2026-01-01T00:00:00.000Z',
+    started_at: null,
+    completed_at: null,
+    progress: null,
+    error_message: null,
+    cause: null,
+    reason: null,
+    timeout_s: null,
+    retry_on: [],
+    on_lost_contact: 'continue',
+    hold: null,
+    ...part,
+  };
+}
+
+const rig3 = { worker_id: WorkerId.parse('w-3'), worker_name: 'Rig-3' };
+
+describe('the filter of the jobs', () => {
+  const shows = (text: string, part: Partial<JobView>): boolean =>
+    matcherOf(parseFilter(text))(job('j-1', part));
+
+  it('takes states, their other names, users, workers and text apart', () => {
+    const text = 'State:failed,queued user:CI worker:rig-* "Two Words" color:red';
+    expect(parseFilter(text)).toEqual({
+      states: ['failed', 'pending'],
+      users: ['ci'],
+      workers: ['rig-*'],
+      words: ['two words', 'color:red'],
+    });
+    expect(parseFilter(' user: state:"" ')).toEqual({ states: [], users: [], workers: [], words: [] });
+  });
+
+  it('shows what fits every part', () => {
+    expect(shows('', {})).toBe(true);
+    expect(shows('state:pending', { approval: 'wanted' })).toBe(false);
+    expect(shows('state:blocked', { approval: 'wanted' })).toBe(true);
+    expect(shows('state:starting', { status: 'dispatched' })).toBe(true);
+    expect(shows('state:dispatched', { status: 'starting' })).toBe(true);
+    expect(shows('state:nonsense', {})).toBe(false);
+    expect(shows('user:ci', { user: 'CI' })).toBe(true);
+    expect(shows('user:ci', { user: 'ci-2' })).toBe(false);
+    expect(shows('user:a.b', { user: 'aXb' })).toBe(false);
+    expect(shows('worker:rig-*', rig3)).toBe(true);
+    expect(shows('worker:w-3', rig3)).toBe(true);
+    expect(shows('worker:rig', rig3)).toBe(false);
+    expect(shows('worker:ig-3', rig3)).toBe(false);
+    expect(shows('worker:*', {})).toBe(false);
+    expect(shows('DIG j-1', {})).toBe(true);
+    expect(shows('digits other', {})).toBe(false);
+  });
+
+  it('never breaks on what a person types', () => {
+    fc.assert(
+      fc.property(fc.string(), text => {
+        expect(matcherOf(parseFilter(text))(job('j-1'))).toBeTypeOf('boolean');
+      }),
+    );
+  });
+
+  it('puts a state in and takes it out, and leaves the rest', () => {
+    expect(withState('user:ci "a b"', 'failed')).toBe('state:failed user:ci "a b"');
+    expect(withState('state:failed user:ci state:running', 'pending')).toBe('state:pending user:ci');
+    expect(withState('state:failed', null)).toBe('');
+    expect(chosenState(parseFilter('state:failed'))).toBe('failed');
+    expect(chosenState(parseFilter('state:failed,running'))).toBeNull();
+    expect(chosenState(parseFilter('state:nonsense'))).toBeNull();
+  });
+
+  it('asks the server for what it can find by itself', () => {
+    expect(olderQuery(parseFilter(''))).toEqual({ status: 'completed,failed,cancelled' });
+    expect(olderQuery(parseFilter('state:failed,running user:ci flux'))).toEqual({
+      status: 'failed',
+      user: 'ci',
+      q: 'flux',
+    });
+    expect(olderQuery(parseFilter('user:c* two words'))).toEqual({ status: 'completed,failed,cancelled' });
+    expect(endedStates(parseFilter('state:running'))).toEqual([]);
+  });
+
+  it('counts by phase', () => {
+    const counts = countPhases([
+      job('a'),
+      job('b', { approval: 'wanted' }),
+      job('c', { approval: 'given' }),
+      job('d', { status: 'dispatched' }),
+    ]);
+    expect(counts).toMatchObject({ pending: 2, blocked: 1, starting: 1, failed: 0 });
+  });
+
+  it('counts the ended ones that are not at hand, too', () => {
+    const counts = countPhases([job('a'), job('b', { status: 'failed' }), job('c', { status: 'completed' })]);
+    expect(withTotals(counts, { completed: 700 })).toMatchObject({ pending: 1, completed: 700, failed: 1 });
+  });
+
+  it('puts the newest first, and the live view before one that was read', () => {
+    const old = job('a', { queued_at: '2026-01-01T00:00:00.000Z', status: 'running' });
+    const young = job('b', { queued_at: '2026-01-02T00:00:00.000Z' });
+    const read = job('a', { status: 'failed' });
+    const all = newestFirst(new Map([old, young].map(one => [one.id, one])), [read, job('c')]);
+    expect(all.map(({ id, status }) => `${id} ${status}`)).toEqual(['b pending', 'a running', 'c pending']);
+  });
+});
+
+describe('acts on a job', () => {
+  it('say why they can not be done', () => {
+    expect(whyNot('cancel', job('a'))).toBeNull();
+    expect(whyNot('cancel', job('a', { status: 'cancelling' }))).toBe('jobs.not.cancelling');
+    expect(whyNot('cancel', job('a', { status: 'failed' }))).toBe('jobs.not.ended');
+    expect(whyNot('retry', job('a', { status: 'running' }))).toBe('jobs.not.goesOn');
+    expect(whyNot('delete', job('a', { status: 'completed' }))).toBeNull();
+    expect(whyNot('top', job('a', { status: 'running' }))).toBe('jobs.not.waits');
+    expect(whyNot('priority', job('a'))).toBeNull();
+    expect(whyNot('duplicate', job('a', { status: 'failed' }))).toBeNull();
+  });
+
+  it('offer a decision only where one is wanted', () => {
+    expect(isOffered('approve', job('a', { approval: 'wanted' }))).toBe(true);
+    expect(isOffered('reject', job('a', { approval: 'given' }))).toBe(false);
+    expect(isOffered('approve', job('a', { approval: 'wanted', status: 'failed' }))).toBe(false);
+    expect(isOffered('cancel', job('a'))).toBe(true);
+  });
+});
+
+describe('figures of a job', () => {
+  it('give times in their two greatest units', () => {
+    expect(figures.duration(0, 'en')).toBe('0s');
+    expect(figures.duration(-3, 'en')).toBe('0s');
+    expect(figures.duration(252, 'en')).toBe('4m 12s');
+    expect(figures.duration(3_600, 'en')).toBe('1h');
+    expect(figures.duration(2 * 86_400 + 3 * 3_600 + 59, 'en')).toBe('2d 3h');
+  });
+
+  it('know how long it ran', () => {
+    const begun = { started_at: '2026-01-01T00:00:00.000Z', completed_at: null };
+    expect(figures.ranFor({ started_at: null, completed_at: null }, 0)).toBeNull();
+    expect(figures.ranFor(begun, Date.parse('2026-01-01T00:01:00.000Z'))).toBe(60);
+    expect(figures.ranFor({ ...begun, completed_at: '2026-01-01T00:00:05.000Z' }, 0)).toBe(5);
+    // The clock of this machine may be behind that of the server.
+    expect(figures.ranFor(begun, 0)).toBe(0);
+  });
+
+  it('do not count on while it waits again', () => {
+    const begun = { started_at: '2026-01-01T00:00:00.000Z', attempt: 1 };
+    const now = Date.parse('2026-01-01T00:01:00.000Z');
+    expect(figures.runTime(job('a', begun), now)).toBeNull();
+    expect(figures.runTime(job('a', { ...begun, status: 'running' }), now)).toBe(60);
+  });
+
+  it('say losses and speeds so that they can be read', () => {
+    expect(figures.figure(0.12345, 'en')).toBe('0.123');
+    expect(figures.figure(0.000012, 'en')).toBe('1.2E-5');
+    expect(figures.figure(0, 'en')).toBe('0');
+    expect(figures.speed(2.5, t)).toBe('2.5/s');
+    expect(figures.speed(0.02, t)).toBe('1.2/min');
+  });
+
+  it('say how far it is by what is known', () => {
+    expect(figures.progressText(null, t)).toBe('');
+    expect(figures.progressText({ step: 538, total_steps: 2814 }, t)).toBe('538 / 2,814');
+    expect(figures.progressText({ step: 538 }, t)).toBe('step 538');
+    expect(figures.progressText({ percent: 19.4 }, t)).toBe('19%');
+    expect(figures.progressText({ stage: 'caching' }, t)).toBe('caching');
+  });
+
+  it('name a priority, and say the number of one between two names', () => {
+    expect(figures.priorityText(20, t)).toBe('high');
+    expect(figures.priorityText(15, t)).toBe('normal (15)');
+    expect(figures.priorityText(50, t)).toBe('critical (50)');
+  });
+});
+
+describe('a config as a person writes it', () => {
+  it('is refused at the line where it stops being JSON', () => {
+    expect(parseConfig('{\n  "a": 1,\n  b: 2\n}')).toEqual({ ok: false, why: 'syntax', line: 3, column: 3 });
+    expect(parseConfig('{"a": nul}')).toMatchObject({ line: 1, column: 7 });
+    expect(parseConfig('{"a": 1,\n}')).toMatchObject({ line: 2, column: 1 });
+    expect(parseConfig('{"a": 1')).toMatchObject({ line: 1, column: 8 });
+    expect(parseConfig('{}\n x')).toMatchObject({ line: 2, column: 2 });
+    expect(parseConfig('')).toMatchObject({ line: 1, column: 1 });
+  });
+
+  it('is an object', () => {
+    expect(parseConfig('{"a": [1]}')).toEqual({ ok: true, config: { a: [1] } });
+    expect(parseConfig('[1]')).toEqual({ ok: false, why: 'no object' });
+    expect(parseConfig('null')).toEqual({ ok: false, why: 'no object' });
+  });
+
+  it('has a fault exactly when the engine finds one', () => {
+    const almost = fc
+      .tuple(fc.json(), fc.nat(), fc.string({ maxLength: 3 }))
+      .map(
+        ([text, at, put]) => text.slice(0, at % (text.length + 1)) + put + text.slice(at % (text.length + 1)),
+      );
+    fc.assert(
+      fc.property(fc.oneof(fc.json(), almost, fc.string()), text => {
+        expect(faultIn(text) === null).toBe(isJson(text));
+      }),
+    );
+  });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe('the form of a job', () => {
+  it('becomes a request', () => {
+    const checked = checkDraft(
+      {
+        ...emptyDraft,
+        configName: ' digits ',
+        labels: [
+          { id: 1, key: 'gpu', pattern: 'a100*' },
+          { id: 2, key: '', pattern: ' ' },
+        ],
+        gpus: '2',
+        timeoutHours: '1.5',
+        priority: 'high',
+      },
+      t,
+    );
+    expect(checked).toMatchObject({
+      ok: true,
+      body: {
+        config_name: 'digits',
+        worker_labels: { gpu: 'a100*' },
+        gpu_count: 2,
+        timeout_s: 5400,
+        priority: 20,
+        gpu_vram_gb: undefined,
+      },
+    });
+  });
+
+  it('names what is wrong before the server is asked', () => {
+    const wrong = { ...emptyDraft, gpus: 'two', labels: [{ id: 1, key: '', pattern: 'x' }] };
+    expect(checkDraft(wrong, t)).toEqual({
+      ok: false,
+      errors: {
+        config_name: 'A name is needed.',
+        gpu_count: 'This is not a number.',
+        worker_labels: 'A pattern has no label.',
+      },
+    });
+    const inline = { ...emptyDraft, source: 'inline' as const, config: '{' };
+    expect(checkDraft(inline, t)).toEqual({
+      ok: false,
+      errors: { config: 'This is not JSON: look at line 1, column 2.' },
+    });
+    const twice = [1, 2].map(id => ({ id, key: 'a', pattern: 'x' }));
+    expect(checkDraft({ ...emptyDraft, configName: 'a', labels: twice }, t)).toMatchObject({
+      errors: { worker_labels: 'A label is there twice.' },
+    });
+  });
+
+  it('begins with what another job had', () => {
+    const like = job('a', {
+      worker_labels: { gpu: 'a*' },
+      timeout_s: 3600,
+      max_attempts: 2,
+      priority_name: 'low',
+    });
+    const draft = draftOf(like);
+    expect(draft).toMatchObject({ source: 'name', configName: 'digits', retries: '1', timeoutHours: '1' });
+    expect(checkDraft(draft, t)).toMatchObject({
+      ok: true,
+      body: { priority: 0, worker_labels: { gpu: 'a*' } },
+    });
+    expect(draftOf(job('b', { config_name: 'inline' }))).toMatchObject({ source: 'inline', configName: '' });
+  });
+
+  it('shows what the server says beside the field that it is about', () => {
+    const problem = {
+      type: 'about:blank',
+      title: '',
+      status: 400,
+      detail: 'no such config',
+      code: 'invalid_request',
+    };
+    const failure = (part: object) =>
+      ({ kind: 'problem', status: 400, problem: { ...problem, ...part } }) as const;
+    expect(fieldErrorsOf(failure({ code: 'config_not_found' }))).toEqual({ config_name: 'no such config' });
+    expect(
+      fieldErrorsOf(failure({ errors: [{ field: 'worker_labels.gpu', message: 'too many stars' }] })),
+    ).toEqual({ worker_labels: 'gpu: too many stars' });
+    expect(fieldErrorsOf(failure({ errors: [{ field: 'idempotency_key', message: 'no' }] }))).toBeNull();
+    const mixed = [
+      { field: 'gpu_count', message: 'too small' },
+      { field: 'body', message: 'unknown key' },
+    ];
+    expect(fieldErrorsOf(failure({ errors: mixed }))).toBeNull();
+    expect(fieldErrorsOf(failure({ code: 'target_unavailable' }))).toBeNull();
+    expect(fieldErrorsOf({ kind: 'unreachable', cause: null })).toBeNull();
+  });
+});
+
+describe('the line', () => {
+  const ids = (line: ReturnType<typeof inLine>) => line.map(({ job: { id }, place }) => `${id} ${place}`);
+
+  it('is in the order of the places that the server gave', () => {
+    const jobs = [job('a'), job('b'), job('c', { status: 'running' }), job('d', { approval: 'wanted' })];
+    const places = new Map([
+      [JobId.parse('b'), 1],
+      [JobId.parse('a'), 2],
+    ]);
+    expect(ids(inLine(jobs, places))).toEqual(['b 1', 'a 2']);
+  });
+
+  it('puts those without a place yet behind the others', () => {
+    const places = new Map([[JobId.parse('a'), 1]]);
+    const jobs = [job('new'), job('urgent', { priority: 30 }), job('a')];
+    expect(ids(inLine(jobs, places))).toEqual(['a 1', 'urgent null', 'new null']);
+  });
+
+  it('goes by the rule of the server where there are too many places to ask for', () => {
+    const jobs = [
+      job('late', { queued_at: '2026-01-02T00:00:00.000Z' }),
+      job('early'),
+      job('raised', { boosts: 2 }),
+      job('most', { priority: 50 }),
+      job('raised-low', { priority: 0, boosts: 9 }),
+      job('top', { is_top: true, priority: 0 }),
+    ];
+    expect(ids(inLine(jobs, null))).toEqual([
+      'top 1',
+      'most 2',
+      'raised-low 3',
+      'raised 4',
+      'early 5',
+      'late 6',
+    ]);
+  });
+
+  it('has those apart that wait for approval', () => {
+    expect(waitsForApproval(job('a', { approval: 'wanted' }))).toBe(true);
+    expect(waitsForApproval(job('a', { approval: 'wanted', status: 'failed' }))).toBe(false);
+    expect(waitsForApproval(job('a'))).toBe(false);
+  });
+
+  it('knows what a cleanup would take', () => {
+    const now = Date.parse('2026-01-31T00:00:00.000Z');
+    const ended = job('a', { status: 'failed', completed_at: '2026-01-01T00:00:00.000Z' });
+    expect(isOld(ended, 30, now)).toBe(true);
+    expect(isOld(ended, 31, now)).toBe(false);
+    expect(isOld(job('b'), 0, now)).toBe(false);
+  });
+
+  it('reads limits', () => {
+    expect(['', ' 4 ', '0', '-1', '1.5', 'x', '100001'].map(limitOf)).toEqual([
+      null,
+      4,
+      0,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+  });
+});

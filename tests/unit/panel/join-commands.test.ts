@@ -1,0 +1,93 @@
+/** The commands are run by a real shell, with a program of the test in the place of ours. */
+import { execFileSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  environmentCommands,
+  isLoopback,
+  type Joining,
+  masked,
+  shellCommand,
+  systemdUnit,
+  tokenCommand,
+} from '../../../renderer/pages/workers/join-commands.ts';
+
+const joining: Joining = {
+  url: 'https://yard.example:8443',
+  token: 'wt_secret-1',
+  name: 'rig-3',
+  type: 'persistent',
+};
+const awkward = `it's $HOME "x" \`id\` %h 机`;
+
+const Seen = z.object({ args: z.array(z.string()), env: z.record(z.string(), z.string()) });
+
+/** What a shell makes of it: the arguments and the environment that our program would see. */
+function run(command: string): z.output<typeof Seen> {
+  const script = `trainyard() { node -e 'console.log(JSON.stringify({args: process.argv.slice(1), env: process.env}))' -- "$@"; }\n${command}`;
+  return Seen.parse(JSON.parse(execFileSync('sh', ['-c', script], { encoding: 'utf8' })));
+}
+
+test('the shell command says all that a worker needs, and no argument has the token', () => {
+  const { args, env } = run(shellCommand(joining));
+  expect(args).toEqual(['worker', '--orchestrator-url', joining.url, '--name', 'rig-3', '--persistent']);
+  expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
+});
+
+test('an ephemeral one does not stay', () => {
+  const ephemeral: Joining = { ...joining, type: 'ephemeral' };
+  expect(run(shellCommand(ephemeral)).args).not.toContain('--persistent');
+  expect(run(environmentCommands(ephemeral)).env['SIMPLETUNER_WORKER_PERSISTENT']).toBeUndefined();
+  expect(systemdUnit(ephemeral)).not.toContain('--persistent');
+});
+
+test('a name is a name, whatever is in it', () => {
+  const odd: Joining = { ...joining, name: awkward };
+  expect(run(shellCommand(odd)).args).toContain(awkward);
+  expect(run(environmentCommands(odd)).env['SIMPLETUNER_WORKER_NAME']).toBe(awkward);
+});
+
+test('the environment says the same', () => {
+  const { args, env } = run(environmentCommands(joining));
+  expect(args).toEqual(['worker']);
+  expect(env).toMatchObject({
+    SIMPLETUNER_ORCHESTRATOR_URL: joining.url,
+    SIMPLETUNER_WORKER_TOKEN: joining.token,
+    SIMPLETUNER_WORKER_NAME: 'rig-3',
+    SIMPLETUNER_WORKER_PERSISTENT: 'true',
+  });
+});
+
+test('the unit has no token in it, and the command beside it puts it into the file that the unit names', () => {
+  const unit = systemdUnit(joining);
+  expect(unit).not.toContain(joining.token);
+  const [, file] = /--worker-token-file (\S+)/.exec(unit) ?? [];
+  expect(tokenCommand(joining)).toBe(
+    `printf %s ${joining.token} | sudo install -D -m 600 /dev/stdin ${file}`,
+  );
+  expect(unit).toContain('KillMode=process');
+});
+
+test('what systemd would read as its own is escaped', () => {
+  const unit = systemdUnit({ ...joining, name: awkward });
+  expect(unit).toContain(String.raw`--name "it's $$HOME \"x\" ` + '`id` %%h 机"');
+  expect(unit).toContain('Description=Trainyard worker it\'s $HOME "x" `id` %%h 机\n');
+});
+
+test('a token is dotted wherever it stands, and the dots do not tell how long it is', () => {
+  expect(masked('a TOKEN b TOKEN', 'TOKEN')).toBe(`a ${'•'.repeat(16)} b ${'•'.repeat(16)}`);
+  expect(masked(shellCommand(joining), joining.token)).not.toContain('secret');
+});
+
+test.each([
+  ['localhost', true],
+  ['yard.localhost', true],
+  ['127.0.0.1', true],
+  ['127.9.9.9', true],
+  ['[::1]', true],
+  ['192.168.1.20', false],
+  ['127.example.org', false],
+  ['yard.lan', false],
+])('%s can be reached from this machine alone: %s', (host, isLocal) => {
+  expect(isLoopback(host)).toBe(isLocal);
+});
