@@ -26,7 +26,7 @@ export function AuditPage() {
         <h1>{t('nav.audit')}</h1>
         <ChainBadge />
       </div>
-      <div className="page-head">
+      <div className="filters">
         <label>
           {t('audit.type')}
           <input value={type} onChange={event => setType(event.target.value)} placeholder="job.failed" />
@@ -51,20 +51,20 @@ export function AuditPage() {
 }
 
 const columnsIn = (t: Translator): readonly Column<Row>[] => [
-  { id: 'seq', title: t('audit.seq'), width: '70px', cell: ({ seq }) => seq, align: 'end' },
-  { id: 'at', title: t('audit.at'), width: '190px', cell: ({ at }) => <Time at={at} style="absolute" /> },
-  { id: 'what', title: t('audit.type'), width: '180px', cell: row => <code>{row.event_type}</code> },
+  { id: 'seq', title: t('audit.seq'), width: '64px', cell: ({ seq }) => seq, align: 'end' },
+  { id: 'at', title: t('audit.at'), width: '215px', cell: ({ at }) => <Time at={at} style="absolute" /> },
+  { id: 'what', title: t('audit.type'), width: '170px', cell: row => <code>{row.event_type}</code> },
   {
     id: 'who',
     title: t('audit.actor'),
-    width: '150px',
+    width: '160px',
     cell: row => `${row.actor_id ?? row.actor_type}${row.address === null ? '' : ` (${row.address})`}`,
   },
   { id: 'target', title: t('audit.target'), width: '150px', cell: row => <code>{row.target_id}</code> },
   {
     id: 'details',
     title: t('audit.details'),
-    width: 'minmax(240px, 1fr)',
+    width: 'minmax(120px, 1fr)',
     cell: row => <code title={JSON.stringify(row.details)}>{JSON.stringify(row.details)}</code>,
   },
 ];

@@ -5,7 +5,7 @@ import { tell } from '../../ui/toast.tsx';
 
 const keys = [
   ['Ctrl K, ⌘ K', 'help.keyPalette'],
-  ['g o w j q a s h', 'help.keyGo'],
+  ['g o, g w, g j, …', 'help.keyGo'],
   ['/', 'help.keyFilter'],
   ['Tab', 'help.keyTab'],
   ['j k ↓ ↑', 'help.keyRows'],
