@@ -10,8 +10,12 @@ const reconnectWithinMs = (timeoutS * 1_000) / 2 + 1_000 + 1_500;
 const streamsOf = (rig: Rig): readonly Exchange[] => rig.proxy.calls('GET /api/workers/stream');
 
 /** Breaks the stream of an idle rig; a job that comes then is delivered once, over a new stream. */
-async function isDeliveredOnce(bench: Bench, breakStream: (rig: Rig) => void): Promise<void> {
-  await bench.server.start();
+async function isDeliveredOnce(
+  bench: Bench,
+  breakStream: (rig: Rig) => void,
+  args: readonly string[] = [],
+): Promise<void> {
+  await bench.server.start({ args });
   const rig = await bench.rig('rig-1');
   breakStream(rig);
   const brokenAt = performance.now();
@@ -47,9 +51,11 @@ export const streamBreaks: readonly Scenario[] = [
     quick: false,
     async run(bench) {
       let cut = Promise.resolve();
-      await isDeliveredOnce(bench, rig => {
+      const breakStream = (rig: Rig): void => {
         cut = rig.proxy.resetInFrame('"type":"job_submit"');
-      });
+      };
+      // With a longer T: on a busy machine an agent may be back only after an offer would have been given up.
+      await isDeliveredOnce(bench, breakStream, ['--heartbeat-timeout', '12']);
       await cut;
       const [id = ''] = bench.notes.accepted;
       assert.equal((await bench.admin.job(id)).attempts.length, 1, 'attempts');
