@@ -14,6 +14,8 @@ export interface Orchestrator {
   signInPath(): Promise<string>;
   /** Another program of ours, told where the orchestrator is; ended with the test. */
   start(args: readonly string[]): void;
+  /** What a person would paste into a terminal; `trainyard` is the program of this checkout. The answer ends it. */
+  paste(command: string): () => Promise<void>;
   close(): Promise<void>;
   /** As a script would. */
   call(method: string, path: string, body?: unknown): Promise<Readonly<Record<string, unknown>>>;
@@ -48,6 +50,16 @@ export async function startOrchestrator(): Promise<Orchestrator> {
     token,
     call,
     signInPath: async () => String((await call('POST', '/api/session/link', {}))['path']),
+    paste(command) {
+      const script = `trainyard() { exec node '${join(root, 'main/cli.ts')}' "$@"; }\n${command}`;
+      const child = spawn('sh', ['-c', script], {
+        cwd: folder,
+        env: { ...process.env, XDG_CONFIG_HOME: folder, XDG_STATE_HOME: join(folder, 'state') },
+        stdio: 'ignore',
+      });
+      started.push(child);
+      return () => ended(child);
+    },
     start: args => void run([...args, '--url', url, '--token-file', tokenFile]),
     async close() {
       // The youngest first: what works with the server says goodbye to it.
