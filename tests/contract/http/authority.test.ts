@@ -3,6 +3,7 @@ import { auditApi, eventsApi, systemApi, workersApi } from '../../../protocol/ad
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { urlOf } from '../../../protocol/client.ts';
+import { sessionApi } from '../../../protocol/session-api.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 
@@ -10,6 +11,7 @@ const apis: readonly Readonly<Record<string, Call>>[] = [
   workerApi,
   workersApi,
   queueApi,
+  sessionApi,
   auditApi,
   eventsApi,
   systemApi,
@@ -45,6 +47,9 @@ const name = ({ method, path }: Call): string => `${method} ${path}`;
 describe('who may call what', () => {
   test('every row of the contract says it', () => {
     expect(rows.filter(({ authority }) => authority === 'open').map(name)).toEqual([
+      'GET /api/session',
+      'POST /api/session',
+      'DELETE /api/session',
       'GET /openapi.json',
       'GET /health/live',
       'GET /api/version',

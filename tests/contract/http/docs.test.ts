@@ -6,10 +6,11 @@ import { auditApi, eventsApi, systemApi, workersApi } from '../../../protocol/ad
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { problems } from '../../../protocol/problem.ts';
+import { sessionApi } from '../../../protocol/session-api.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 
-const rows = [workerApi, workersApi, queueApi, auditApi, eventsApi, systemApi].flatMap(table =>
+const rows = [workerApi, workersApi, queueApi, auditApi, sessionApi, eventsApi, systemApi].flatMap(table =>
   Object.values<Call>(table),
 );
 

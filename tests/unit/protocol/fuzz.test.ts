@@ -8,6 +8,7 @@ import { LabelPatterns, Labels } from '../../../protocol/labels.ts';
 import { Problem } from '../../../protocol/problem.ts';
 import { AnyProgress, Progress } from '../../../protocol/progress.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
+import { sessionApi } from '../../../protocol/session-api.ts';
 import { StatusReport, WorkerCommand, workerApi } from '../../../protocol/worker-api.ts';
 
 const { workersApi, eventsApi, systemApi } = adminApi;
@@ -15,6 +16,7 @@ const rows: readonly (readonly [string, Call])[] = [
   workerApi,
   workersApi,
   queueApi,
+  sessionApi,
   eventsApi,
   systemApi,
 ].flatMap(table => Object.entries<Call>(table));

@@ -8,9 +8,10 @@ import { type Call, call, permissions } from '../../../protocol/call.ts';
 import { UiEvent } from '../../../protocol/events.ts';
 import { accept, Problem, problems, refuse } from '../../../protocol/problem.ts';
 import { version } from '../../../protocol/version.ts';
+import { sessionApi } from '../../../protocol/session-api.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 
-const rows = [workerApi, workersApi, queueApi, eventsApi, systemApi].flatMap(table =>
+const rows = [workerApi, workersApi, queueApi, sessionApi, eventsApi, systemApi].flatMap(table =>
   Object.values<Call>(table),
 );
 
@@ -68,6 +69,10 @@ describe('the calls', () => {
       'POST /api/queue/:id/top (queue.manage)',
       'POST /api/queue/:id/approve (queue.manage)',
       'POST /api/queue/:id/reject (queue.manage)',
+      'GET /api/session (open)',
+      'POST /api/session (open)',
+      'DELETE /api/session (open)',
+      'POST /api/session/link (admin.tokens)',
       'GET /api/events (queue.view, stream)',
       'GET /openapi.json (open)',
       'GET /health/live (open)',
