@@ -1,7 +1,7 @@
 /** The frame of the panel: signing in, the pages, the stream, themes and languages. */
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, test } from '@playwright/test';
-import { type Orchestrator, startOrchestrator } from './panel.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeEach(async () => {
@@ -41,7 +41,7 @@ test('what happens is shown as it happens, and after a break nothing is missing'
   page,
   context,
 }) => {
-  await page.goto(orchestrator.url + (await orchestrator.signInPath()));
+  await signIn(page, orchestrator);
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
   await page.getByRole('link', { name: 'Workers' }).first().click();
   await orchestrator.call('POST', '/api/admin/workers', { name: 'rig-live' });
@@ -54,7 +54,7 @@ test('what happens is shown as it happens, and after a break nothing is missing'
 });
 
 test('every page has its heading in every language, and no text is missing', async ({ page }) => {
-  await page.goto(orchestrator.url + (await orchestrator.signInPath()));
+  await signIn(page, orchestrator);
   for (const language of ['en', 'es', 'zh', 'hi', 'ja', 'pseudo']) {
     await page.evaluate(
       chosen =>
@@ -76,7 +76,7 @@ for (const theme of ['light', 'dark'] as const) {
   test(`nothing bars the way to a page with the ${theme} theme`, async ({ page }) => {
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
     orchestrator.start(['demo-fleet', '--workers', '6', '--submit-rate', '60/min']);
-    await page.goto(orchestrator.url + (await orchestrator.signInPath()));
+    await signIn(page, orchestrator);
     await expect(page.getByText('demo-06').first()).toBeVisible({ timeout: 30_000 });
     for (const path of pages) {
       await page.goto(orchestrator.url + path);

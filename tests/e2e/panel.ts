@@ -4,6 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { expect, type Page } from '@playwright/test';
+
+/** Through a one-time link, until the panel is there: before that the browser has no session to take elsewhere. */
+export async function signIn(page: Page, orchestrator: Orchestrator): Promise<void> {
+  await page.goto(orchestrator.url + (await orchestrator.signInPath()));
+  await expect(page.getByRole('navigation')).toBeVisible();
+}
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

@@ -1,6 +1,6 @@
 /** A worker's whole life as somebody lives it who has nothing but the panel and a terminal. */
 import { expect, type Page, test } from '@playwright/test';
-import { type Orchestrator, startOrchestrator } from './panel.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 test.beforeEach(async () => {
@@ -20,7 +20,7 @@ async function act(page: Page, name: string): Promise<void> {
 test('it joins with the command that is shown, runs a test job, is drained, and is deleted when it is off', async ({
   page,
 }) => {
-  await page.goto(orchestrator.url + (await orchestrator.signInPath()));
+  await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/workers`);
   await page.getByRole('button', { name: 'Add a worker' }).first().click();
   await page.getByLabel('Name').fill('rig-e2e');
