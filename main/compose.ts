@@ -84,13 +84,14 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
   const runsLocally = localWorker !== null;
   const orchestrator = createOrchestrator({ ...parts, ...config, store, configs, runsLocally });
   const audit = createAuditBook(store.audit, seal);
+  const panelDir = findPanel();
   const http = createHttpServer({
     orchestrator,
     audit,
     adminToken: folder.adminToken,
     log,
     version,
-    panelDir: findPanel(),
+    panelDir,
     mono: parts.clock.mono,
   });
   try {
@@ -110,7 +111,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
     return {
       orchestrator,
       url,
-      signInPath: findPanel() === null ? null : http.signInPath,
+      signInPath: panelDir === null ? null : http.signInPath,
       adminTokenFile: folder.adminTokenFile,
       adminToken: folder.adminToken,
       restored,

@@ -15,8 +15,15 @@ import type { StreamRegistry } from './stream-registry.ts';
 /** Behind a call that needs a permission stands somebody who has it. */
 export function actorOf(caller: Caller, request: Request): Actor {
   if (caller.kind !== 'bearer') throw new Error('an admin call came without a bearer');
-  return { type: 'admin', id: caller.actor, address: addressOf(request) };
+  return personAt(caller.actor, request);
 }
+
+/** Somebody by the name of their token. */
+export const personAt = (id: string, request: Request): Actor => ({
+  type: 'admin',
+  id,
+  address: addressOf(request),
+});
 
 /** The audit trail as people read it. */
 export interface AuditReader {

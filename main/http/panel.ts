@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import express, { type Express } from 'express';
 
@@ -20,10 +19,9 @@ const policy = [
 /** What the build gives a name by its contents never changes under that name. */
 const forEver = 'public, max-age=31536000, immutable';
 
-/** Serves the panel, as it was built; without a build there is none. */
+/** Serves the panel that was built into this folder. */
 export function servePanel(app: Express, folder: string): void {
   const page = join(folder, 'index.html');
-  if (!existsSync(page)) return;
   app.use(
     '/assets',
     express.static(join(folder, 'assets'), {

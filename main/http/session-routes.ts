@@ -3,10 +3,9 @@ import { permissions } from '../../protocol/call.ts';
 import type { ReplyOf } from '../../protocol/call.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
-import type { Orchestrator } from '../orchestrator/index.ts';
-import type { Actor } from '../orchestrator/ports.ts';
-import { actorOf } from './admin-routes.ts';
-import { addressOf, hashOf, isOwnPage, sessionCookie, sessionOf } from './auth.ts';
+import { nameOf, type Orchestrator } from '../orchestrator/index.ts';
+import { actorOf, personAt } from './admin-routes.ts';
+import { hashOf, isOwnPage, sessionCookie, sessionOf } from './auth.ts';
 import { codeLastsMs, type OneTimeCodes } from './one-time-codes.ts';
 import type { Router } from './route.ts';
 
@@ -73,17 +72,10 @@ export function mountSessionRoutes(router: Router, { orchestrator, codes, userOf
     return accept(nobody);
   });
   router.answer(sessionApi.link, ({ caller, request }) => {
-    const actor = actorOf(caller, request);
-    const code = codes.make(actor.type === 'admin' ? actor.id : 'admin');
+    const code = codes.make(nameOf(actorOf(caller, request)));
     return accept({ code, path: signInPath(code), expires_in_s: codeLastsMs / 1000 });
   });
 }
-
-const personAt = (user: string, request: Request): Actor => ({
-  type: 'admin',
-  id: user,
-  address: addressOf(request),
-});
 
 function setCookie(request: Request, value: string, expires: Date): void {
   request.res?.cookie(sessionCookie, value, {
