@@ -52,11 +52,12 @@ export function createQueueCalls(core: Core) {
 
     async limitQueue(wanted: Partial<Concurrency>, by: Actor): Promise<Concurrency> {
       const { max_concurrent: all, user_max_concurrent: perUser } = wanted;
-      const limit = (settings: QueueSettings): QueueSettings => ({
-        ...settings,
-        maxRunning: all === undefined ? settings.maxRunning : all,
-        maxRunningPerUser: perUser === undefined ? settings.maxRunningPerUser : perUser,
-      });
+      const limit = (was: QueueSettings): QueueSettings => {
+        const maxRunning = all === undefined ? was.maxRunning : all;
+        const maxRunningPerUser = perUser === undefined ? was.maxRunningPerUser : perUser;
+        const isSame = maxRunning === was.maxRunning && maxRunningPerUser === was.maxRunningPerUser;
+        return isSame ? was : { ...was, maxRunning, maxRunningPerUser };
+      };
       await change(limit, 'queue.limits_changed', by);
       return concurrency();
     },

@@ -266,3 +266,16 @@ describe('what a worker is called, and its labels', () => {
     expect(await fleet.submit({ worker_labels: { team: '*' } })).toMatchObject({ status: 'queued' });
   });
 });
+
+test('limits that are set as they were are no change: nothing is told, and nothing written down', async () => {
+  const fleet = await openFleet();
+  await fleet.orchestrator.limitQueue({ max_concurrent: 3, user_max_concurrent: 1 }, ada);
+  await fleet.clock.settle();
+  const before = [fleet.events.length, fleet.audit().length];
+  expect(await fleet.orchestrator.limitQueue({ max_concurrent: 3 }, ada)).toEqual({
+    max_concurrent: 3,
+    user_max_concurrent: 1,
+  });
+  await fleet.clock.settle();
+  expect([fleet.events.length, fleet.audit().length]).toEqual(before);
+});
