@@ -30,15 +30,12 @@ async function mostMemory(bench: Bench, rig: Rig, run: () => Promise<void>): Pro
   return most / mib;
 }
 
-/** Bytes of the largest log that a run has left. */
-function logBytes(rig: Rig): number {
-  const sizes = readdirSync(rig.stateHome, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile() && /\.log(\.1)?$/.test(entry.name))
-    .map(entry => ({ folder: entry.parentPath, size: statSync(join(entry.parentPath, entry.name)).size }));
-  const sums = [...Map.groupBy(sizes, ({ folder }) => folder).values()].map(files =>
-    files.reduce((sum, { size }) => sum + size, 0),
-  );
-  return Math.max(0, ...sums);
+/** Bytes of a job's log. Its folder stays, while that of its run goes once its end was answered. */
+function logBytes(rig: Rig, job: string): number {
+  const folder = join(rig.stateHome, 'trainyard', rig.name, 'jobs', job);
+  return readdirSync(folder)
+    .filter(name => /\.log(\.1)?$/.test(name))
+    .reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 }
 
 const storm = (title: string, print: NonNullable<StubConfig['print']>): Scenario => ({
@@ -59,7 +56,7 @@ const storm = (title: string, print: NonNullable<StubConfig['print']>): Scenario
       await endsUntouched(bench, job, pid);
     });
     assert.ok(most < baseline + allowanceMib, `${most} MiB at most, after ${baseline} MiB before`);
-    const written = logBytes(rig);
+    const written = logBytes(rig, job.id);
     assert.ok(written > Math.min(print.bytes, 16 * mib), `only ${written} bytes in the log`);
     assert.ok(written < logMib * mib, `${written} bytes in the log`);
     const silent = ['worker.offline', 'worker.stream_closed', 'job.recovering'];
