@@ -6,6 +6,8 @@ import { runGuardCommand } from './guard-command.ts';
 import { runSelftest } from './selftest.ts';
 import { type Host, runWorker } from './worker.ts';
 
+export { findSample } from './sample.ts';
+
 export interface WorkerInvocation extends Omit<Host, 'say' | 'onInputEnd'> {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -35,7 +37,7 @@ export function workerCommand(invocation: WorkerInvocation): Command {
       'simpletuner, or a command with {config_path}, {output_dir} and {resume_from}; no shell',
     )
     .option('--leave-with-parent', 'leave when stdin ends, and let the training go on, as with SIGUSR2')
-    .option('--no-selftest', 'refuse jobs that only test the fleet')
+    .option('--no-selftest', 'refuse jobs that only test the fleet: the self-test, and the sample training')
     .option('--ca-file <file>', "trust this certificate authority, besides the system's own")
     .option('--ssl-no-verify', 'do not check TLS certificates: for tests only')
     .option('--config <file>', 'settings by the names of these flags, as JSON')

@@ -14,8 +14,10 @@ export interface Rig {
   /** Where the agent was started: paths in a command or a config mean what they meant there. */
   readonly cwd: string;
   readonly trainer: TrainerChoice;
-  /** Whether the built-in trainer may run here. */
+  /** Whether the built-in trainers may run here. */
   readonly selftest: boolean;
+  /** The command of the sample training, with placeholders; null when it is not on this machine. */
+  readonly sample: readonly string[] | null;
   /** This program's own command line up to its `selftest` command. */
   readonly ownCommand: readonly string[];
   /** Shows the trainer the GPUs that were chosen, and no other. */
@@ -40,23 +42,24 @@ export type Prepared =
  * settings alone; what the orchestrator sent is data in a file. Throws when the disk can't be written.
  */
 export function prepareJob(offer: JobOffer, rig: Rig): Prepared {
-  const selftest = offer.config['trainer'] === 'selftest';
-  if (selftest && !rig.selftest) {
-    return { ok: false, cause: 'rejected', message: 'This rig runs no self-tests (--no-selftest)' };
-  }
+  const builtIn = builtInOf(offer.config);
+  const refusal = builtIn === null ? null : refusalOf(builtIn, rig);
+  if (refusal !== null) return { ok: false, cause: 'rejected', message: refusal };
   const folder = join(rig.workDir, offer.job_id);
   const outputDir = join(folder, 'output');
   mkdirSync(outputDir, { recursive: true, mode: 0o700 });
   const configPath = join(folder, 'config.json');
   const dataloaderPath = writeDataloader(folder, offer.dataloader);
   const config =
-    selftest || rig.trainer.kind === 'command' ? offer.config : withDataloader(offer.config, dataloaderPath);
+    builtIn !== null || rig.trainer.kind === 'command'
+      ? offer.config
+      : withDataloader(offer.config, dataloaderPath);
   writeWhole(configPath, JSON.stringify(config, null, 2));
   const values = { config_path: configPath, output_dir: outputDir, resume_from: '' };
   return {
     ok: true,
     job: {
-      argv: selftest ? [...rig.ownCommand, 'selftest', '--config', configPath] : trainerArgv(rig, values),
+      argv: builtIn === null ? trainerArgv(rig, values) : builtInArgv(builtIn, rig, values),
       folder,
       cwd: rig.cwd,
       env: trainerEnv(offer, rig, configPath),
@@ -65,6 +68,33 @@ export function prepareJob(offer: JobOffer, rig: Rig): Prepared {
     },
   };
 }
+
+/** Trainers that need nothing but this program: a config names them, and the rig's owner can forbid them. */
+type BuiltIn = 'selftest' | 'digits';
+
+const builtInOf = ({ trainer }: JobOffer['config']): BuiltIn | null =>
+  trainer === 'selftest' || trainer === 'digits' ? trainer : null;
+
+function refusalOf(builtIn: BuiltIn, rig: Rig): string | null {
+  if (!rig.selftest)
+    return builtIn === 'selftest'
+      ? 'This rig runs no self-tests (--no-selftest)'
+      : 'This rig runs no sample training (--no-selftest)';
+  if (builtIn === 'selftest' || rig.sample !== null) return null;
+  return (
+    'The sample training is not on this rig: it comes with the source code of Trainyard, after npm ci, and not with the ' +
+    'worker alone'
+  );
+}
+
+const builtInArgv = (
+  builtIn: BuiltIn,
+  rig: Rig,
+  values: Readonly<Record<string, string>>,
+): readonly string[] =>
+  builtIn === 'digits' && rig.sample !== null
+    ? fillPlaceholders(rig.sample, values)
+    : [...rig.ownCommand, 'selftest', '--config', values['config_path'] ?? ''];
 
 function writeDataloader(folder: string, dataloader: unknown): string | null {
   const path = join(folder, 'dataloader.json');

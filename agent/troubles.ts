@@ -54,8 +54,8 @@ function unreachable(cause: unknown, url: string): string {
   const { code, message } = innermost(cause);
   if (code === 'ECONNREFUSED') {
     return (
-      `Connection refused: nothing listens on ${url}. Check address and port, that the orchestrator runs with ` +
-      '--host 0.0.0.0 if it is on another machine, and that no firewall is in between'
+      `Connection refused: nothing listens on ${url}. Check address and port, that the orchestrator is shared ` +
+      'on the network (in its Settings, or with --host 0.0.0.0) if it is on another machine, and that no firewall is in between'
     );
   }
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {

@@ -18,6 +18,7 @@ import { introductionOf } from './introduction.ts';
 import { machineUptime } from './machine-time.ts';
 import { ownProcesses } from './own-processes.ts';
 import { startRun } from './run.ts';
+import { findSample } from './sample.ts';
 import { reasonOf } from './start-failure.ts';
 import { openStateFolder, type StateFolder } from './state-folder.ts';
 import { lockState } from './state-lock.ts';
@@ -158,6 +159,7 @@ function rigOf(config: AgentConfig, host: Host, report: GpuReport): Rig {
     cwd: process.cwd(),
     trainer: config.trainer,
     selftest: config.selftest,
+    sample: findSample(),
     ownCommand: host.ownCommand,
     gpuEnv: trainerGpuEnvironment(report),
     env: host.env,

@@ -1,12 +1,17 @@
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createAuditBook } from './audit/book.ts';
 import { createSeal } from './audit/chain.ts';
 import type { ServerConfig } from './config.ts';
 import { announce, makeFolder, openDataFolder } from './host/data-folder.ts';
 import { findPanel } from './host/panel-folder.ts';
+import { isLoopback, type MachineAddress, ownAddresses } from './host/addresses.ts';
 import { type AgentProgram, startLocalWorker } from './host/local-worker.ts';
 import { workerNameOf } from './host/local-worker-plan.ts';
+import { createLocalWorkerSwitch } from './host/local-worker-switch.ts';
+import { createNetwork, type Network } from './host/network.ts';
+import { createSettings, localWorkerInForce } from './host/settings.ts';
+import { openSettingsFile, type SettingsFile } from './host/settings-file.ts';
 import { createHttpServer } from './http/server.ts';
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
 import type { Clock, Ids, Log } from './orchestrator/ports.ts';
@@ -27,6 +32,8 @@ export interface Composed {
   readonly adminToken: string;
   /** Not null when the database was damaged and a backup has taken its place: people must be told. */
   readonly restored: DataStore['restored'];
+  /** Where other machines reach it, if they are to. */
+  readonly reachableAt: readonly string[];
   /** Ends the local worker, streams and calls, then closes the store. What workers run goes on, here, too. */
   close(): Promise<void>;
 }
@@ -36,7 +43,12 @@ export interface Surroundings {
   readonly ids: Ids;
   readonly log: Log;
   /** What the worker on this machine is started with, if there is to be one. */
-  readonly agent: AgentProgram;
+  readonly agent: AgentProgram & {
+    /** Whether it can run the sample training. */
+    readonly hasSample: boolean;
+  };
+  /** Of this machine, as they are now; the system's own unless told. */
+  readonly addresses?: () => readonly MachineAddress[];
   /** The disk has failed: ends the process at once, because nobody may be answered any more. */
   readonly onFatal: () => void;
 }
@@ -73,41 +85,89 @@ function announceOrWarn(dataDir: string, url: string, log: Log): () => void {
   }
 }
 
+interface SetParts {
+  readonly config: ServerConfig;
+  readonly parts: Surroundings;
+  readonly file: SettingsFile;
+  readonly network: Network;
+  readonly orchestrator: Orchestrator;
+}
+
+/** What people set while it runs. */
+function createSet({ config, parts, file, network, orchestrator }: SetParts) {
+  const localWorker = createLocalWorkerSwitch(settings =>
+    startLocalWorker({
+      ...parts,
+      program: parts.agent,
+      settings,
+      folder: join(config.dataDir, 'local-worker'),
+      url: network.url,
+      issue: () => orchestrator.localWorker(workerNameOf(hostname())),
+    }),
+  );
+  const settings = createSettings({
+    file,
+    given: config,
+    network,
+    addresses: parts.addresses ?? ownAddresses,
+    localWorker,
+    orchestrator,
+    about: {
+      version,
+      configs_dir: resolve(config.configsDir),
+      data_dir: resolve(config.dataDir),
+      hasSample: parts.agent.hasSample,
+    },
+  });
+  return { localWorker, settings };
+}
+
 async function composeParts(config: ServerConfig, parts: Surroundings): Promise<Composed> {
-  const { log } = parts;
+  const { log, clock, addresses = ownAddresses } = parts;
   const folder = openDataFolder(config.dataDir);
   makeFolder(config.configsDir);
+  const file = openSettingsFile(folder.settingsFile);
   const seal = createSeal(folder.auditKey);
   const { store, restored } = openDataStore(folder.databaseFile, { ...parts, seal });
   const configs = createConfigFiles(config.configsDir);
-  const { localWorker } = config;
-  const runsLocally = localWorker !== null;
+  const worker = localWorkerInForce(config, file.settings);
+  const runsLocally = worker !== null;
   const orchestrator = createOrchestrator({ ...parts, ...config, store, configs, runsLocally });
-  const audit = createAuditBook(store.audit, seal);
+  const network = createNetwork({
+    listen: (host, port) => http.listen(host, port),
+    addresses,
+    clock,
+    log,
+    port: config.port,
+    fixedHost: config.fixedBy.host === undefined ? null : config.host,
+    host: file.settings.host,
+  });
+  const { localWorker, settings } = createSet({ config, parts, file, network, orchestrator });
   const panelDir = findPanel();
   const http = createHttpServer({
     orchestrator,
-    audit,
+    audit: createAuditBook(store.audit, seal),
+    settings,
     adminToken: folder.adminToken,
     log,
     version,
     panelDir,
-    mono: parts.clock.mono,
+    mono: clock.mono,
   });
+  const close = async (): Promise<void> => {
+    network.stop();
+    // First, so that it can still say goodbye.
+    await localWorker.close();
+    orchestrator.stop();
+    await http.close();
+    await store.close();
+  };
   try {
     orchestrator.start();
-    const url = await http.listen(config.host, config.port);
+    await network.open();
+    const { url } = network;
     const withdraw = announceOrWarn(config.dataDir, url, log);
-    const local =
-      localWorker &&
-      startLocalWorker({
-        ...parts,
-        program: parts.agent,
-        settings: localWorker,
-        folder: join(config.dataDir, 'local-worker'),
-        url,
-        issue: () => orchestrator.localWorker(workerNameOf(hostname())),
-      });
+    await localWorker.turn(worker);
     return {
       orchestrator,
       url,
@@ -115,18 +175,16 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
       adminTokenFile: folder.adminTokenFile,
       adminToken: folder.adminToken,
       restored,
+      get reachableAt() {
+        return network.listening().filter(each => !isLoopback(new URL(each).hostname));
+      },
       async close() {
         withdraw();
-        // First, so that it can still say goodbye.
-        await local?.stop();
-        orchestrator.stop();
-        await http.close();
-        await store.close();
+        await close();
       },
     };
   } catch (cause) {
-    orchestrator.stop();
-    await store.close();
+    await close();
     throw cause;
   }
 }

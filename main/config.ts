@@ -15,16 +15,29 @@ export interface ServerConfig {
   readonly heartbeatTimeoutMs: number;
   /** What agents that fall silent while their trainer prints nothing are granted instead, if it is more. */
   readonly v1SilenceMs: number;
-  /** The worker on the orchestrator's own machine; null for none. */
+  /** The worker on the orchestrator's own machine; what is not fixed here is set in the panel. */
   readonly localWorker: {
+    readonly enabled: boolean;
     /** Numbers with commas between them; null for all. */
     readonly gpus: string | null;
     /** What runs a job, as `trainyard worker` is told it; null for its default. */
     readonly trainer: string | null;
     /** Null for a place in the data folder. */
     readonly workDir: string | null;
-  } | null;
+  };
+  /** Who says so (a flag, or a key of the file), where no later setting counts. */
+  readonly fixedBy: Readonly<Partial<Record<PanelSetting, string>>>;
 }
+
+/** What the panel sets, too, where neither a flag nor the file has said it. */
+const panelSettings = [
+  'host',
+  'local-worker',
+  'local-worker-gpus',
+  'local-worker-trainer',
+  'local-worker-work-dir',
+] as const;
+export type PanelSetting = (typeof panelSettings)[number];
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -66,10 +79,10 @@ const variables: Readonly<Partial<Record<keyof typeof Settings.shape, string>>> 
   'heartbeat-timeout': 'SIMPLETUNER_HEARTBEAT_TIMEOUT',
 };
 
-/** On the command line they would be given in vain without `--local-worker`; in a file they may wait for it. */
+/** On the command line they would be given in vain without `--local-worker`; in a file they may wait for it, or for the panel. */
 const localFlags = ['local-worker-gpus', 'local-worker-trainer', 'local-worker-work-dir'] as const;
 
-/** Each value on its own: flag, then environment, then file, then default. */
+/** Each value on its own: flag, then environment, then file, then what was set in the panel (later), then default. */
 export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> {
   const file = readConfigFile(flags['config'], env);
   if (!file.ok) return file;
@@ -101,15 +114,25 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       configsDir: settings['configs-dir'] ?? join(dataDir, 'configs'),
       heartbeatTimeoutMs: settings['heartbeat-timeout'] * 1000,
       v1SilenceMs: settings['v1-silence'] * 1000,
-      localWorker: settings['local-worker']
-        ? {
-            gpus: settings['local-worker-gpus'] ?? null,
-            trainer: settings['local-worker-trainer'] ?? null,
-            workDir: settings['local-worker-work-dir'] ?? null,
-          }
-        : null,
+      localWorker: {
+        enabled: settings['local-worker'],
+        gpus: settings['local-worker-gpus'] ?? null,
+        trainer: settings['local-worker-trainer'] ?? null,
+        workDir: settings['local-worker-work-dir'] ?? null,
+      },
+      fixedBy: fixedBy(flags, file.value),
     }),
   );
+}
+
+/** In the words of whoever would have to take it back. */
+function fixedBy(flags: Flags, file: ConfigFile): ServerConfig['fixedBy'] {
+  const said = panelSettings.flatMap(name => {
+    const isOff = name === 'local-worker' && flags[name] === false;
+    if (flags[name] !== undefined) return [[name, isOff ? `--no-${name}` : `--${name}`] as const];
+    return file.settings[name] === undefined ? [] : [[name, `"${name}" in ${file.path}`] as const];
+  });
+  return Object.fromEntries(said);
 }
 
 export interface ConfigFile {

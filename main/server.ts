@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os';
 import { type Composed, compose, FolderInUse, type Surroundings } from './compose.ts';
 import type { ServerConfig } from './config.ts';
 import { createLog } from './host/log.ts';
@@ -37,12 +36,6 @@ export async function runServer(
     const stopped = untilSignal();
     terminal.out(json ? readyLine(composed, config) : greeting(composed, config));
     if (!json && composed.restored !== null) terminal.err(restoredNotice(composed.restored));
-    if (!isLoopback(config.host)) {
-      log.warn('server.exposed', {
-        host: config.host,
-        note: 'tokens travel unencrypted: put TLS in front of it',
-      });
-    }
     const signal = await stopped;
     log.info('server.stopping', { signal });
     const cut = setTimeout(() => process.exit(exitCodes.failed), stopWithinMs);
@@ -80,25 +73,14 @@ function restoredNotice({ damage, setAside, backup, backupAt }: Restored): strin
   );
 }
 
-function greeting({ url, adminTokenFile, signInPath }: Composed, config: ServerConfig): string {
-  const { port } = new URL(url);
-  const elsewhere = isWildcard(config.host) ? addresses().map(address => `http://${address}:${port}`) : [];
-  const workers = elsewhere.length > 0 ? `Other machines reach it at ${elsewhere.join(', ')}\n` : '';
+function greeting({ url, adminTokenFile, signInPath, reachableAt }: Composed, config: ServerConfig): string {
+  const workers = reachableAt.length > 0 ? `Other machines reach it at ${reachableAt.join(', ')}\n` : '';
   const panel =
     signInPath === null
       ? 'The panel is not built: npm run build\n'
       : `Open the panel, once and within 10 minutes: ${url}${signInPath()}\n`;
   return `Trainyard listens on ${url}\n${panel}${workers}Admin token: ${adminTokenFile}\nConfigs: ${config.configsDir}\n`;
 }
-
-const isWildcard = (host: string): boolean => host === '0.0.0.0' || host === '::';
-
-/** This machine's own on its networks. */
-const addresses = (): readonly string[] =>
-  Object.values(networkInterfaces())
-    .flatMap(list => list ?? [])
-    .filter(({ family, internal }) => family === 'IPv4' && !internal)
-    .map(({ address }) => address);
 
 /** The first signal stops in order; a second one, at once. */
 function untilSignal(): Promise<string> {
@@ -113,9 +95,6 @@ function untilSignal(): Promise<string> {
     process.on('SIGINT', onSignal);
   });
 }
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || host.startsWith('127.');
 
 function startFailure(cause: unknown, config: ServerConfig): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : null;

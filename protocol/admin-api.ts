@@ -132,7 +132,7 @@ export const AuditEntry = z
     actor_id: z.string().nullable(),
     /** The network address of who acted. */
     address: z.string().nullable(),
-    target_type: z.enum(['worker', 'job', 'queue', 'user']),
+    target_type: z.enum(['worker', 'job', 'queue', 'user', 'settings']),
     target_id: z.string(),
     details: z.record(z.string(), z.unknown()),
     /** Of every field above and of the row before, in lower-case hex. */

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { findSample } from '../../agent/command.ts';
 import { loadServerConfig } from '../config.ts';
 import { flagsOf } from './flags.ts';
 import type { Invocation } from './invocation.ts';
@@ -6,7 +7,7 @@ import type { Invocation } from './invocation.ts';
 export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): Command {
   return new Command('server')
     .description('Run the orchestrator without a display')
-    .option('--host <address>', 'address to listen on (default: 127.0.0.1)')
+    .option('--host <address>', 'address to listen on (default: 127.0.0.1, or as set in the panel)')
     .option('--port <port>', 'port to listen on; 0 for any free one (default: 8001)')
     .option('--data-dir <folder>', 'where the database and the admin token are kept')
     .option('--configs-dir <folder>', 'where training configs are read from (default: DATA-DIR/configs)')
@@ -22,6 +23,7 @@ export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): 
       '--local-worker',
       'run jobs on this machine, too: with a worker that comes and goes with the server',
     )
+    .option('--no-local-worker', 'run none here, whatever is set in the panel')
     .option('--local-worker-gpus <list>', 'it uses only these GPUs, such as 0,1 (default: all)')
     .option(
       '--local-worker-trainer <trainer>',
@@ -39,7 +41,7 @@ export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): 
       if (config.ok) {
         // Express and SQLite take longer to load than most other commands take in all.
         const { runServer } = await import('../server.ts');
-        const agent = { command: [...ownCommand, 'worker'], env };
+        const agent = { command: [...ownCommand, 'worker'], env, hasSample: findSample() !== null };
         return exit(await runServer(config.value, flags['json'] === true, terminal, agent));
       }
       terminal.err(`${config.refusal.detail}\n`);

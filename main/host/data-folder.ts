@@ -1,23 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
-  closeSync,
   existsSync,
-  fsyncSync,
   mkdirSync,
-  openSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { writeWhole } from './whole-file.ts';
 
 export interface DataFolder {
   readonly databaseFile: string;
   readonly adminTokenFile: string;
   readonly adminToken: string;
+  /** What was set in the panel; not there before that. */
+  readonly settingsFile: string;
   /** Seals the audit trail: lies beside the database, never in it. */
   readonly auditKey: Uint8Array;
 }
@@ -49,6 +49,7 @@ export function openDataFolder(dataDir: string): DataFolder {
   createOnce(auditKeyFile, `${randomBytes(32).toString('hex')}\n`);
   return {
     auditKey: readKey(auditKeyFile),
+    settingsFile: join(dataDir, 'settings.json'),
     databaseFile: join(dataDir, 'trainyard.db'),
     adminTokenFile,
     adminToken: readToken(adminTokenFile),
@@ -69,33 +70,9 @@ export function announce(dataDir: string, url: string): () => void {
   return () => rmSync(file, { force: true });
 }
 
-/** Whole and on disk when it gets its name, so that no end of the process leaves a part of it; one that exists is left alone. */
+/** One that exists is left alone. */
 function createOnce(file: string, text: string): void {
-  if (existsSync(file)) return;
-  const unfinished = `${file}.new`;
-  try {
-    rmSync(unfinished, { force: true });
-    withOpen(unfinished, 'wx', handle => {
-      writeFileSync(handle, text);
-      fsyncSync(handle);
-    });
-    renameSync(unfinished, file);
-    // Windows opens no folders, and keeps names in order by itself.
-    if (process.platform !== 'win32') withOpen(dirname(file), 'r', fsyncSync);
-  } catch (cause) {
-    throw new Error(`${file} can not be written: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      cause,
-    });
-  }
-}
-
-function withOpen(path: string, flags: string, act: (handle: number) => void): void {
-  const handle = openSync(path, flags, 0o600);
-  try {
-    act(handle);
-  } finally {
-    closeSync(handle);
-  }
+  if (!existsSync(file)) writeWhole(file, text);
 }
 
 function readToken(file: string): string {
@@ -113,7 +90,8 @@ function readKey(file: string): Uint8Array {
   );
 }
 
-function readSecret(file: string): string {
+/** Of a file that is its owner's alone; throws when others could read it, or write to it. */
+export function readSecret(file: string): string {
   if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) {
     throw new Error(
       `${file} can be read by others: make it yours alone with "chmod 600 ${file}", then start again`,

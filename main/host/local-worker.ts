@@ -35,6 +35,8 @@ export interface LocalWorkerParts {
 export interface LocalWorker {
   /** Has the agent leave; what it trains goes on, for the agent of the next start. Never takes long. */
   stop(): Promise<void>;
+  /** Has the agent leave when its job is done; it is not started again. Takes as long as the job does. */
+  retire(): Promise<void>;
 }
 
 /** After this long the agent is killed: its training does not depend on it. */
@@ -52,42 +54,61 @@ const longestLine = 2_000;
  */
 export function startLocalWorker(parts: LocalWorkerParts): LocalWorker {
   const over = new AbortController();
-  const kept = keepRunning(parts, over.signal);
+  const retired = new AbortController();
+  const kept = keepRunning(parts, {
+    over: over.signal,
+    retired: retired.signal,
+    ended: AbortSignal.any([over.signal, retired.signal]),
+  });
   return {
     stop() {
       over.abort();
       return kept;
     },
+    retire() {
+      retired.abort();
+      return kept;
+    },
   };
+}
+
+interface Orders {
+  /** To leave at once. */
+  readonly over: AbortSignal;
+  /** To leave when the job is done. */
+  readonly retired: AbortSignal;
+  /** Either. */
+  readonly ended: AbortSignal;
 }
 
 type Issued = Awaited<ReturnType<LocalWorkerParts['issue']>>;
 
-async function keepRunning(parts: LocalWorkerParts, over: AbortSignal): Promise<void> {
+async function keepRunning(parts: LocalWorkerParts, orders: Orders): Promise<void> {
+  const { ended } = orders;
   const { clock, log, issue } = parts;
   let issued: Issued | null = null;
   let failures = 0;
-  while (!over.aborted) {
+  while (!ended.aborted) {
     let ending: Ending = { code: null, livedMs: 0 };
     try {
       issued ??= await issue();
       // Asked to stop while it waited for the disk.
-      if (over.aborted) return;
-      ending = await runAgent(parts, issued, over);
+      if (ended.aborted) return;
+      ending = await runAgent(parts, issued, orders);
     } catch (cause) {
       log.error('local_worker.not_started', { cause });
     }
-    if (over.aborted) return;
+    if (ended.aborted) return;
     const sequel = planRestart(ending, failures);
     failures = sequel.failures;
     if (sequel.needsToken) issued = null;
     log.info('local_worker.starts_again', { in_s: sequel.inMs / 1000 });
-    await pause(clock, sequel.inMs, over);
+    await pause(clock, sequel.inMs, ended);
   }
 }
 
 /** From its start to its end. Rejects when it could not be started. */
-async function runAgent(parts: LocalWorkerParts, issued: Issued, over: AbortSignal): Promise<Ending> {
+async function runAgent(parts: LocalWorkerParts, issued: Issued, orders: Orders): Promise<Ending> {
   const { clock, log, program } = parts;
   const [file = '', ...args] = program.command;
   const settingsFile = writeSettings(parts, issued.name);
@@ -107,9 +128,9 @@ async function runAgent(parts: LocalWorkerParts, issued: Issued, over: AbortSign
     );
   }
   child.once('spawn', () => log.info('local_worker.started', { pid: child.pid }));
-  const { code, signal } = await endOf(child, clock, over);
+  const { code, signal } = await endOf(child, clock, orders);
   const livedMs = clock.mono() - begunAt;
-  const wasAsked = over.aborted || code === 0;
+  const wasAsked = orders.ended.aborted || code === 0;
   const tell = wasAsked ? log.info : log.warn;
   tell('local_worker.ended', { exit_code: code, signal, lived_s: Math.round(livedMs / 1000) });
   return { code, livedMs };
@@ -124,22 +145,26 @@ interface ProcessEnd {
 async function endOf(
   child: ChildProcessWithoutNullStreams,
   clock: Clock,
-  over: AbortSignal,
+  { over, retired }: Orders,
 ): Promise<ProcessEnd> {
   let takeBack = (): void => {};
   const leave = (): void => {
     child.stdin.end();
     takeBack = clock.after(leaveWithinMs, () => child.kill('SIGKILL'));
   };
+  const retire = (): void => void child.kill('SIGTERM');
   try {
     return await new Promise<ProcessEnd>((resolved, reject) => {
       child.once('error', reject);
       child.once('close', (code, signal) => resolved({ code, signal }));
       if (over.aborted) leave();
       else over.addEventListener('abort', leave, { once: true });
+      if (retired.aborted) retire();
+      else retired.addEventListener('abort', retire, { once: true });
     });
   } finally {
     over.removeEventListener('abort', leave);
+    retired.removeEventListener('abort', retire);
     takeBack();
   }
 }

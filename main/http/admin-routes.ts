@@ -31,7 +31,14 @@ export interface AuditReader {
   verify(): Promise<ReplyOf<typeof auditApi.verify>>;
 }
 
-export function mountWorkerAdminRoutes(router: Router, orchestrator: Orchestrator): void {
+/** `joinUrl` is what workers are to call when this address was called here. */
+export function mountWorkerAdminRoutes(
+  router: Router,
+  orchestrator: Orchestrator,
+  joinUrl: (called: string) => string,
+): void {
+  const issuedReply = (issued: IssuedToken, request: Request) =>
+    replyFor(issued, joinUrl(calledUrl(request)));
   router.answer(workersApi.list, ({ query }) => {
     const workers = [...orchestrator.listWorkers(query.status_filter)];
     return accept({ workers, total: workers.length, as_of_seq: orchestrator.lastSeq() });
@@ -102,11 +109,15 @@ function lastEventId(request: Request): number | null {
   return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : Number.POSITIVE_INFINITY;
 }
 
-/** The token goes in front of the command, not behind it: arguments can be read by every user of the machine. */
-function issuedReply(issued: IssuedToken, request: Request) {
+function calledUrl(request: Request): string {
   const host = request.headers.host ?? '';
-  const url = /^[\w.:[\]-]+$/.test(host) ? `${request.protocol}://${host}` : 'URL';
-  const name = /^[\w.-]+$/.test(issued.name) ? issued.name : `'${issued.name.replaceAll("'", "'\\''")}'`;
+  return /^[\w.:[\]-]+$/.test(host) ? `${request.protocol}://${host}` : 'URL';
+}
+
+/** The token goes in front of the command, not behind it: arguments can be read by every user of the machine. */
+function replyFor(issued: IssuedToken, givenUrl: string) {
+  const url = shellWord(givenUrl);
+  const name = shellWord(issued.name);
   const stay = issued.persistent ? ' --persistent' : '';
   return {
     worker_id: issued.workerId,
@@ -115,3 +126,6 @@ function issuedReply(issued: IssuedToken, request: Request) {
     connection_command: `SIMPLETUNER_WORKER_TOKEN=${issued.token} trainyard worker --orchestrator-url ${url} --name ${name}${stay}`,
   };
 }
+
+const shellWord = (text: string): string =>
+  /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -130,6 +130,18 @@ export function isOwnPage(request: IncomingMessage): boolean {
 /** Where a call comes from, as the socket says. */
 export const addressOf = (request: IncomingMessage): string | null => request.socket.remoteAddress ?? null;
 
+/**
+ * Whether somebody at this machine calls. What a proxy on it passes on says so itself, and may come from anywhere.
+ */
+export function isFromHere(request: IncomingMessage): boolean {
+  const address = addressOf(request) ?? '';
+  const isPassedOn = ['forwarded', 'x-forwarded-for', 'via'].some(
+    name => request.headers[name] !== undefined,
+  );
+  const isOwn = /^(?:::1$|(?:::ffff:)?127\.)/i.test(address) || address === request.socket.localAddress;
+  return isOwn && !isPassedOn;
+}
+
 /** The token of the header, or null when there is none of that scheme. */
 export function bearerOf(request: IncomingMessage): string | null {
   const [, token] = /^bearer +(.*)$/i.exec(request.headers.authorization ?? '') ?? [];

@@ -7,14 +7,14 @@ export interface Ping {
   readonly ping?: unknown;
 }
 
-/** All streams that are open, so that they can be ended together. */
+/** All streams that are open, so that they can be ended with the socket they came by. */
 export interface StreamRegistry {
   open(response: Response, ping: Ping): EventStream;
-  endAll(): void;
+  endThose(which: (response: Response) => boolean): void;
 }
 
 export function createStreamRegistry(): StreamRegistry {
-  const streams = new Set<EventStream>();
+  const streams = new Map<Response, EventStream>();
   return {
     open(response, { pingMs, ping }) {
       const stream = openEventStream(response);
@@ -22,15 +22,15 @@ export function createStreamRegistry(): StreamRegistry {
         () => (ping === undefined ? stream.comment('ping') : stream.send(ping)),
         pingMs,
       );
-      streams.add(stream);
+      streams.set(response, stream);
       response.on('close', () => {
         clearInterval(timer);
-        streams.delete(stream);
+        streams.delete(response);
       });
       return stream;
     },
-    endAll() {
-      for (const stream of streams) stream.end();
+    endThose(which) {
+      for (const [response, stream] of streams) if (which(response)) stream.end();
     },
   };
 }

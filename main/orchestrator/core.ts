@@ -14,7 +14,7 @@ export interface Core extends Standing {
   readonly line: Line;
   readonly feed: Feed;
   /** Whether this process keeps an agent on its own machine: jobs of target `local` have nowhere else to go. */
-  readonly runsLocally: boolean;
+  readonly runsLocally: () => boolean;
   /** What waiting is measured by: near the wall clock, but not moved when that is set while the process runs. */
   readonly queueTime: () => WallMs;
   /** Runs a command for its effects alone; a failure is logged. */

@@ -54,7 +54,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
 
   const reasonsFor = (job: PendingJob): readonly WaitReason[] => {
     const told = hindrancesFor(job).map(hindrance => tellHindrance(hindrance, isoAt));
-    const isUnmanned = job.spec.requirements.target === 'local' && !core.runsLocally;
+    const isUnmanned = job.spec.requirements.target === 'local' && !core.runsLocally();
     const reasons = [
       ...(core.store.takesChanges() ? [] : [noStorage]),
       ...(isUnmanned ? [noLocalWorker] : []),
@@ -128,7 +128,8 @@ const noStorage: WaitReason = {
 
 const noLocalWorker: WaitReason = {
   code: 'target',
-  detail: 'Waits until the orchestrator is started with --local-worker',
+  detail:
+    'Waits until the machine of the orchestrator runs jobs, too: turn that on in Settings, or with --local-worker',
 };
 
 const orderOf = ({ code }: WaitReason): number => WaitCode.options.indexOf(code);

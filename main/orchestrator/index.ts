@@ -2,5 +2,6 @@
 export type { DryRun } from './dry-run.ts';
 export type { IssuedToken } from './worker-admin.ts';
 export { nameOf } from './model.ts';
+export type { SettingsFact } from './settings.ts';
 export type { Submitted } from './submit.ts';
 export { createOrchestrator, type Orchestrator } from './orchestrator.ts';

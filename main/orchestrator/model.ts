@@ -267,7 +267,8 @@ export interface AuditFact {
     | { readonly type: 'worker'; readonly id: WorkerId }
     | { readonly type: 'job'; readonly id: JobId }
     | { readonly type: 'queue'; readonly id: 'queue' }
-    | { readonly type: 'user'; readonly id: string };
+    | { readonly type: 'user'; readonly id: string }
+    | { readonly type: 'settings'; readonly id: 'settings' };
   /** What is worth knowing beside that; no secrets. */
   readonly details: Readonly<Record<string, unknown>>;
 }
@@ -278,6 +279,12 @@ export type AuditType =
   | Exclude<JobEventType, 'job.progress'>
   | 'job.report_refused'
   | 'auth.signed_in'
-  | 'auth.signed_out';
+  | 'auth.signed_out'
+  | SettingsFactType;
+
+export type SettingsFactType =
+  | 'settings.network_changed'
+  | 'settings.public_url_changed'
+  | 'settings.local_worker_changed';
 
 export type StoredEvent = EventFact & { readonly seq: number; readonly at: WallMs };

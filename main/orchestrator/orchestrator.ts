@@ -10,6 +10,7 @@ import { createQueueFigures } from './queue-figures.ts';
 import { createQueueCalls } from './queue.ts';
 import { createTurnCalls } from './turns.ts';
 import { createSessionCalls } from './sessions.ts';
+import { createHome, createSettingsCalls } from './settings.ts';
 import { createSubmissions } from './submit.ts';
 import type { Clock, Configs, Ids, Log, Store, Tx } from './ports.ts';
 import { createPresenceBook } from './presence.ts';
@@ -34,7 +35,7 @@ export interface OrchestratorParts {
   readonly heartbeatTimeoutMs: number;
   /** What agents of protocol 1 are granted instead, if it is more. */
   readonly v1SilenceMs?: number;
-  /** Whether an agent is kept on the orchestrator's own machine; else jobs of target `local` are refused. */
+  /** Whether an agent is kept on the orchestrator's own machine; else jobs of target `local` are refused. See `runLocally`. */
   readonly runsLocally?: boolean;
 }
 
@@ -51,6 +52,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
   const enqueue = (command: (tx: Tx) => void): void => {
     store.write(command).catch((cause: unknown) => log.error('command.failed', { cause }));
   };
+  const home = createHome(parts.runsLocally ?? false);
   const core: Core = {
     store,
     clock,
@@ -60,7 +62,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     presence: createPresenceBook(line.noteWorker),
     line,
     feed: createFeed(store, log),
-    runsLocally: parts.runsLocally ?? false,
+    runsLocally: home.runsLocally,
     deadlines: createDeadlines(),
     queueTime: steadyWall(clock),
     enqueue,
@@ -86,6 +88,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createQueueCalls(core),
     ...createQueueFigures(core),
     ...createSessionCalls(core),
+    ...createSettingsCalls(core, home),
     report: createReports(core, progress),
     times,
 

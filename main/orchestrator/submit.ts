@@ -42,7 +42,8 @@ const keyLastsMs = 24 * 3_600_000;
 /** Its row may be there from an earlier run: without the agent a job would wait for it for ever. */
 const noLocalRuns = refuse(
   'target_unavailable',
-  'This orchestrator runs no jobs on its own machine: use target "worker", or start it with --local-worker',
+  'This orchestrator runs no jobs on its own machine: use target "worker", or have it run them, in Settings or with ' +
+    '--local-worker',
 );
 
 /** How jobs come in. */
@@ -71,7 +72,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       const earlier = earlierOne(tx, by, idempotency);
       if (earlier !== null) return earlier;
       const now = core.clock.wall();
-      if (draft.spec.requirements.target === 'local' && !core.runsLocally) return noLocalRuns;
+      if (draft.spec.requirements.target === 'local' && !core.runsLocally()) return noLocalRuns;
       if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;
       const { id: jobId } = insert(tx, draft, by);
       if (idempotency !== null) {
@@ -114,7 +115,7 @@ export function createSubmissions(core: Core, configs: Configs) {
     async dryRun(request: SubmitRequest, by: Actor): Promise<Outcome<DryRun>> {
       const draft = await prepare(configs, request);
       if (!draft.ok) return draft;
-      if (request.target === 'local' && !core.runsLocally) return noLocalRuns;
+      if (request.target === 'local' && !core.runsLocally()) return noLocalRuns;
       const job = newJob(core, lastOrder, draft.value, nameOf(by));
       return accept(tryOut(core, job, draft.value.noWait));
     },

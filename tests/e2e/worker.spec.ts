@@ -23,6 +23,7 @@ test('it joins with the command that is shown, runs a test job, is drained, and 
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/workers`);
   await page.getByRole('button', { name: 'Add a worker' }).first().click();
+  await page.getByRole('button', { name: 'Not now: a worker on this machine' }).click();
   await page.getByLabel('Name').fill('rig-e2e');
   await page.getByRole('button', { name: 'Create and show the command' }).click();
   const dialog = page.getByRole('dialog');

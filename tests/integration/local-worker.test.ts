@@ -308,7 +308,7 @@ test(
     });
     expect(await after.job(waiting)).toMatchObject({
       status: 'pending',
-      reason: 'Waits until the orchestrator is started with --local-worker',
+      reason: expect.stringContaining('with --local-worker'),
     });
     valueOf(await after.admin.call(workersApi.remove, remove));
     expect(await after.workers()).toEqual([]);

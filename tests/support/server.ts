@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compose } from '../../main/compose.ts';
+import { compose, type Surroundings } from '../../main/compose.ts';
+import type { ServerConfig } from '../../main/config.ts';
 import { createLog } from '../../main/host/log.ts';
 import { systemClock, systemIds } from '../../main/host/system.ts';
 import { workersApi } from '../../protocol/admin-api.ts';
@@ -30,28 +31,41 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
+export interface TestServerOptions {
+  readonly heartbeatTimeoutMs?: number;
+  /** One that an earlier server has used; a new one unless told. It stays when it was told. */
+  readonly dataDir?: string;
+  readonly port?: number;
+  /** What flags would have said. */
+  readonly config?: Partial<Pick<ServerConfig, 'host' | 'localWorker' | 'fixedBy'>>;
+  /** Of the machine on which it believes to run. */
+  readonly addresses?: Surroundings['addresses'];
+  readonly agent?: Partial<Surroundings['agent']>;
+}
+
 /** A whole orchestrator on a port and a folder of its own, in this process. */
-export async function startTestServer(
-  options: { readonly heartbeatTimeoutMs?: number } = {},
-): Promise<TestServer> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'trainyard-test-'));
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'trainyard-test-'));
   const configsDir = join(dataDir, 'configs');
   const log: string[] = [];
   const composed = await compose(
     {
       host: '127.0.0.1',
-      port: 0,
+      port: options.port ?? 0,
       dataDir,
       configsDir,
       heartbeatTimeoutMs: options.heartbeatTimeoutMs ?? defaultTimeoutMs,
       v1SilenceMs: 0,
-      localWorker: null,
+      localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
+      fixedBy: {},
+      ...options.config,
     },
     {
       clock: systemClock,
       ids: systemIds,
       log: createLog(line => log.push(line), false),
-      agent: { command: [], env: {} },
+      agent: { command: [], env: {}, hasSample: true, ...options.agent },
+      ...(options.addresses && { addresses: options.addresses }),
       onFatal: () => log.push('the disk has failed'),
     },
   );
@@ -73,7 +87,7 @@ export async function startTestServer(
     async close() {
       watch.close();
       await composed.close();
-      rmSync(dataDir, { recursive: true, force: true });
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -12,9 +12,6 @@ export const overview = {
   'overview.lastDay': 'Last 24 hours',
   'overview.completed': '{count, plural, one {# completed} other {# completed}}',
   'overview.failed': '{count, plural, =0 {none failed} one {# failed} other {# failed}}',
-  'overview.noWorkers':
-    'No machine has joined yet. Create a worker, and start its agent on the machine with the GPUs.',
-  'overview.addWorker': 'Add the first worker',
   'overview.needsYou': 'Needs you',
   'overview.silentJob': '{worker} is silent, and may still be training {job}',
   'overview.wantsApproval': '{job} of {user} waits for approval',

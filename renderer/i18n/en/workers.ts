@@ -122,7 +122,27 @@ export const workers = {
   'workers.issued.once': 'The token is shown this once. Copy the command before you close this.',
   'workers.issued.run': 'Run this on the machine that is to become the worker:',
   'workers.issued.loopback':
-    '{host} is this machine only: no other one can reach it. For others start the server with --host 0.0.0.0, open this page by the address of the server, and add the worker there.',
+    '{host} is this machine only: no other one can reach it. For other machines choose another address, or first share it on the network, in Settings.',
+  'workers.sample': 'Run the sample training here',
+  'workers.sample.title': 'Run the sample training here?',
+  'workers.sample.what':
+    'A small network learns to read handwritten digits, on the server’s own machine: a real training, done in about ten seconds without a GPU.',
+  'workers.sample.turnsOn':
+    'That machine will also take jobs from now on; you can turn that off in Settings.',
+  'workers.sample.run': 'Run it',
+  'workers.share.private':
+    'At the moment only this machine reaches the orchestrator: a worker on another one could not join.',
+  'workers.share.notNow': 'Not now: a worker on this machine',
+  'workers.url': 'Address of the orchestrator',
+  'workers.url.public': '{url} (public address)',
+  'workers.url.page': '{url} (as this page was opened)',
+  'workers.url.interface': '{url} ({name})',
+  'workers.issued.virtual': 'Only containers and virtual machines of the server reach {host}.',
+  'workers.issued.vpn': 'Only machines in the same private network (VPN) reach {host}.',
+  'workers.issued.pod': 'Rented pod',
+  'workers.issued.podRun':
+    'As the start script of the pod. It starts the worker again when it has crashed, and passes a stop of the pod on to it. The token is in it: keep it to yourself.',
+  'workers.issued.copyScript': 'Copy the script',
   'workers.issued.shell': 'Shell',
   'workers.issued.environment': 'Environment',
   'workers.issued.systemd': 'systemd',

@@ -15,9 +15,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.lastDay': 'Últimas 24 horas',
   'overview.completed': '{count, plural, one {# completado} other {# completados}}',
   'overview.failed': '{count, plural, =0 {ninguno fallido} one {# fallido} other {# fallidos}}',
-  'overview.noWorkers':
-    'Todavía no se ha unido ninguna máquina. Hay que crear un worker e iniciar su agente en la máquina que tiene las GPU.',
-  'overview.addWorker': 'Añadir el primer worker',
   'overview.needsYou': 'Requiere atención',
   'overview.silentJob': '{worker} no responde, y quizá siga entrenando {job}',
   'overview.wantsApproval': '{job} de {user} espera aprobación',

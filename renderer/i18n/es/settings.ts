@@ -10,4 +10,51 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'settings.server': 'Orquestador',
   'settings.address': 'Dirección:',
   'settings.version': 'Versión:',
+  'settings.network': 'Red',
+  'settings.network.private': 'Solo esta máquina llega al orquestador.',
+  'settings.network.shared': 'Otras máquinas llegan al orquestador en:',
+  'settings.network.noAddress': 'Ahora mismo esta máquina no tiene dirección en ninguna red.',
+  'settings.fixed': 'Fijado por {by}: para cambiarlo aquí, iniciar el servidor sin eso.',
+  'settings.note.virtual': '{name}: solo contenedores y máquinas virtuales de esta máquina',
+  'settings.note.vpn': '{name}: una red privada (VPN)',
+  'settings.note.loopback': '{name}: solo esta máquina',
+  'settings.share': 'Compartir en esta red',
+  'settings.share.title': '¿Compartir en esta red?',
+  'settings.share.what':
+    'Al compartir, las máquinas de la misma red llegarán a este panel y podrán unirse como workers. Nada de lo que se ejecuta se ve afectado.',
+  'settings.share.warning':
+    'Los tokens viajan sin cifrar: conviene compartir solo en una red de confianza. Quien pueda escuchar en ella puede leerlos.',
+  'settings.share.signIn': 'Un navegador que abre otra dirección tiene que iniciar sesión allí.',
+  'settings.unshare': 'Dejar de compartir',
+  'settings.unshare.title': '¿Dejar de compartir?',
+  'settings.unshare.consequence':
+    'Quien esté conectado por la red queda cortado de inmediato. Los workers de allí siguen entrenando y no responden hasta que se vuelva a compartir; los navegadores de allí pierden esta página.',
+  'settings.unshare.workers':
+    '{count, plural, =0 {No hay conectado ningún worker de otra máquina.} one {Hay # worker de otra máquina conectado.} other {Hay # workers de otras máquinas conectados.}}',
+  'settings.publicUrl': 'Dirección pública, para los comandos de unión',
+  'settings.publicUrl.hint':
+    'Para máquinas que llegan a este servidor por una dirección distinta de las suyas, como la de un proxy. Si queda vacía, se usa una dirección de esta máquina.',
+  'settings.save': 'Guardar',
+  'settings.saved': 'Guardado.',
+  'settings.here': 'Esta máquina',
+  'settings.here.off': 'La propia máquina del servidor no ejecuta trabajos.',
+  'settings.here.on': 'La propia máquina del servidor también ejecuta trabajos.',
+  'settings.here.leaving': 'Termina su trabajo y después no ejecuta más.',
+  'settings.here.turnOn': 'Ejecutar trabajos aquí',
+  'settings.here.turnOff': 'No ejecutar más trabajos aquí',
+  'settings.here.onSays': 'Se inicia un worker junto al servidor, que toma trabajos como cualquier otro.',
+  'settings.here.offSays':
+    'Al desactivarlo, primero se termina el trabajo que entrena. Cuando termina el servidor, un entrenamiento continúa y se retoma en el siguiente inicio.',
+  'settings.here.gpus': 'GPU',
+  'settings.here.gpusHint': 'Números separados por comas. Si queda vacío, todas.',
+  'settings.here.trainer': 'Qué ejecuta un trabajo',
+  'settings.here.trainerHint':
+    'Si queda vacío, SimpleTuner; o un comando, como en «trainyard worker --trainer».',
+  'settings.here.trainerElsewhere':
+    'Es un comando que se ejecuta en la máquina del servidor: solo se puede cambiar en un navegador de esa máquina.',
+  'settings.here.restarts': 'Al guardar, el worker se inicia de nuevo; lo que entrena continúa.',
+  'settings.folders': 'Carpetas',
+  'settings.folders.configs': 'Configuraciones de entrenamiento',
+  'settings.folders.data': 'Datos',
+  'settings.copy': 'Copiar {text}',
 };

@@ -124,7 +124,27 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.issued.once': 'El token se muestra solo esta vez. Hay que copiar el comando antes de cerrar.',
   'workers.issued.run': 'Ejecutar esto en la máquina que será el worker:',
   'workers.issued.loopback':
-    '{host} es solo esta máquina: ninguna otra puede acceder a ella. Para otras hay que iniciar el servidor con --host 0.0.0.0, abrir esta página por la dirección del servidor y añadir allí el worker.',
+    '{host} es solo esta máquina: ninguna otra llega a ella. Para otras máquinas, se elige otra dirección o primero se comparte en la red, en Ajustes.',
+  'workers.sample': 'Ejecutar aquí el entrenamiento de ejemplo',
+  'workers.sample.title': '¿Ejecutar aquí el entrenamiento de ejemplo?',
+  'workers.sample.what':
+    'Una red pequeña aprende a leer dígitos escritos a mano en la propia máquina del servidor: un entrenamiento de verdad, en unos diez segundos y sin GPU.',
+  'workers.sample.turnsOn':
+    'Esa máquina también tomará trabajos a partir de ahora; se puede desactivar en Ajustes.',
+  'workers.sample.run': 'Ejecutar',
+  'workers.share.private':
+    'Ahora mismo solo esta máquina llega al orquestador: un worker de otra no podría unirse.',
+  'workers.share.notNow': 'Ahora no: un worker en esta máquina',
+  'workers.url': 'Dirección del orquestador',
+  'workers.url.public': '{url} (dirección pública)',
+  'workers.url.page': '{url} (como se abrió esta página)',
+  'workers.url.interface': '{url} ({name})',
+  'workers.issued.virtual': 'Solo los contenedores y las máquinas virtuales del servidor llegan a {host}.',
+  'workers.issued.vpn': 'Solo las máquinas de la misma red privada (VPN) llegan a {host}.',
+  'workers.issued.pod': 'Pod alquilado',
+  'workers.issued.podRun':
+    'Como script de inicio del pod. Vuelve a iniciar el worker si falla y le transmite la parada del pod. Contiene el token: no hay que compartirlo.',
+  'workers.issued.copyScript': 'Copiar el script',
   'workers.issued.shell': 'Shell',
   'workers.issued.environment': 'Entorno',
   'workers.issued.systemd': 'systemd',

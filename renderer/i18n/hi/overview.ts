@@ -14,8 +14,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.lastDay': 'पिछले 24 घंटे',
   'overview.completed': '{count, plural, one {# पूरा हुआ} other {# पूरे हुए}}',
   'overview.failed': '{count, plural, =0 {कोई विफल नहीं} one {# विफल} other {# विफल}}',
-  'overview.noWorkers': 'अभी कोई मशीन नहीं जुड़ी है। एक वर्कर बनाएँ, और GPU वाली मशीन पर उसका एजेंट शुरू करें।',
-  'overview.addWorker': 'पहला वर्कर जोड़ें',
   'overview.needsYou': 'आपका ध्यान चाहिए',
   'overview.silentJob': '{worker} चुप है, और शायद अब भी {job} को ट्रेन कर रहा है',
   'overview.wantsApproval': '{user} का {job} स्वीकृति की प्रतीक्षा में है',

@@ -14,9 +14,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.lastDay': '過去 24 時間',
   'overview.completed': '{count, plural, other {完了 # 件}}',
   'overview.failed': '{count, plural, =0 {失敗なし} other {失敗 # 件}}',
-  'overview.noWorkers':
-    'まだどのマシンも参加していません。ワーカーを作成し、GPU のあるマシンでエージェントを起動してください。',
-  'overview.addWorker': '最初のワーカーを追加',
   'overview.needsYou': '要対応',
   'overview.silentJob': '{worker} から応答がありません。{job} の学習が続いている可能性があります',
   'overview.wantsApproval': '{user} の {job} が承認を待っています',

@@ -125,7 +125,26 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.issued.once': 'トークンの表示は今回だけです。閉じる前にコマンドをコピーしてください。',
   'workers.issued.run': 'ワーカーにするマシンで、次を実行してください:',
   'workers.issued.loopback':
-    '{host} はこのマシンだけを指し、ほかのマシンからは接続できません。ほかのマシンを使うには、--host 0.0.0.0 を付けてサーバーを起動し、サーバーのアドレスでこのページを開いて、そこでワーカーを追加してください。',
+    '{host} はこのマシン専用で、ほかのマシンからは接続できません。ほかのマシンのためには、別のアドレスを選ぶか、先に設定でネットワークに共有してください。',
+  'workers.sample': 'ここでサンプル学習を実行',
+  'workers.sample.title': 'ここでサンプル学習を実行しますか?',
+  'workers.sample.what':
+    '小さなネットワークが、サーバー自身のマシンで手書き数字の読み方を学びます。本物の学習で、GPU なしで 10 秒ほどで終わります。',
+  'workers.sample.turnsOn': 'そのマシンは今後、ほかのジョブも受け取ります。設定でオフにできます。',
+  'workers.sample.run': '実行',
+  'workers.share.private':
+    '現在、オーケストレーターに接続できるのはこのマシンだけです。ほかのマシンのワーカーは参加できません。',
+  'workers.share.notNow': '今はしない: このマシンのワーカー',
+  'workers.url': 'オーケストレーターのアドレス',
+  'workers.url.public': '{url} (公開アドレス)',
+  'workers.url.page': '{url} (このページを開いたアドレス)',
+  'workers.url.interface': '{url} ({name})',
+  'workers.issued.virtual': '{host} に接続できるのは、サーバーのコンテナーと仮想マシンだけです。',
+  'workers.issued.vpn': '{host} に接続できるのは、同じプライベートネットワーク (VPN) のマシンだけです。',
+  'workers.issued.pod': 'レンタル Pod',
+  'workers.issued.podRun':
+    'Pod の起動スクリプトとして使います。ワーカーがクラッシュすると再び起動し、Pod の停止をワーカーに伝えます。トークンが含まれるので、他人に見せないでください。',
+  'workers.issued.copyScript': 'スクリプトをコピー',
   'workers.issued.shell': 'シェル',
   'workers.issued.environment': '環境変数',
   'workers.issued.systemd': 'systemd',

@@ -14,8 +14,6 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.lastDay': '最近 24 小时',
   'overview.completed': '{count, plural, other {# 个已完成}}',
   'overview.failed': '{count, plural, =0 {没有失败} other {# 个失败}}',
-  'overview.noWorkers': '还没有机器加入。请创建一个工作节点，并在带 GPU 的机器上启动它的代理。',
-  'overview.addWorker': '添加第一个工作节点',
   'overview.needsYou': '需要你处理',
   'overview.silentJob': '{worker} 没有回应，可能仍在训练 {job}',
   'overview.wantsApproval': '{user} 的 {job} 等待批准',

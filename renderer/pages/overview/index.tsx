@@ -1,16 +1,18 @@
-import { useMemo } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { Link } from 'wouter';
 import type { JobView } from '../../../protocol/job.ts';
 import { useFleet } from '../../app/context.ts';
 import { useFreshWorkers } from '../../app/fresh.ts';
 import { useT } from '../../i18n/index.ts';
-import { Empty } from '../../ui/empty.tsx';
 import { Progress } from '../../ui/progress.tsx';
 import { Time, useNow } from '../../ui/time.tsx';
 import { figuresOf, needsOf } from './figures.ts';
 import { Needs } from './needs.tsx';
 import { Recent } from './recent.tsx';
 import './overview.css';
+
+/** Not before it is needed: it has the dialogs of the workers with it. */
+const FirstRun = lazy(async () => ({ default: (await import('../workers/first-run.tsx')).FirstRun }));
 
 export function OverviewPage() {
   useFreshWorkers();
@@ -22,6 +24,7 @@ export function OverviewPage() {
   const figures = useMemo(() => figuresOf(workers.values(), jobs.values(), now), [workers, jobs, now]);
   const needs = useMemo(() => needsOf(workers.values(), jobs.values()), [workers, jobs]);
   const running = useMemo(() => [...jobs.values()].filter(({ status }) => status === 'running'), [jobs]);
+  const isFirstRun = useSticky(isLoaded && workers.size === 0);
   if (!isLoaded) return <div className="page" aria-busy="true" />;
   return (
     <div className="page">
@@ -67,12 +70,10 @@ export function OverviewPage() {
           note={t('overview.failed', { count: figures.failed })}
         />
       </div>
-      {workers.size === 0 && (
-        <section className="card">
-          <Empty why={t('overview.noWorkers')}>
-            <Link href="/workers">{t('overview.addWorker')}</Link>
-          </Empty>
-        </section>
+      {isFirstRun && (
+        <Suspense fallback={<section className="card" aria-busy="true" />}>
+          <FirstRun isEmpty={workers.size === 0} />
+        </Suspense>
       )}
       <Needs needs={needs} />
       <section className="card" aria-labelledby="overview-running">
@@ -86,6 +87,13 @@ export function OverviewPage() {
       <Recent />
     </div>
   );
+}
+
+/** True from when it was so first. */
+function useSticky(isSo: boolean): boolean {
+  const [wasSo, setWasSo] = useState(isSo);
+  if (isSo && !wasSo) setWasSo(true);
+  return wasSo || isSo;
 }
 
 interface TileProps {

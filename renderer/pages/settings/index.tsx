@@ -1,9 +1,13 @@
-import { useEffect, useState } from 'react';
-import { systemApi } from '../../../protocol/admin-api.ts';
+import type { SettingsView } from '../../../protocol/settings-api.ts';
 import { usePanel } from '../../app/context.ts';
+import { useSettings } from '../../app/settings.ts';
 import { isLanguage, languages, useT } from '../../i18n/index.ts';
 import { usePreferences } from '../../state/preferences.ts';
 import { Button } from '../../ui/button.tsx';
+import { Network } from './network.tsx';
+import { PathLine } from './path-line.tsx';
+import { ThisMachine } from './this-machine.tsx';
+import './settings.css';
 
 const themes = ['system', 'light', 'dark'] as const;
 
@@ -12,7 +16,7 @@ export function SettingsPage() {
   const t = useT();
   const { preferences, signOut, baseUrl } = usePanel();
   const { theme, language } = usePreferences(preferences);
-  const version = useVersion();
+  const { settings, change } = useSettings();
   return (
     <div className="page">
       <h1>{t('nav.settings')}</h1>
@@ -51,13 +55,16 @@ export function SettingsPage() {
           </select>
         </label>
       </section>
+      {settings !== null && <Network settings={settings} change={change} />}
+      {settings !== null && <ThisMachine settings={settings} change={change} />}
+      {settings !== null && <Folders settings={settings} />}
       <section className="card" aria-labelledby="settings-server">
         <h2 id="settings-server">{t('settings.server')}</h2>
         <p>
           {t('settings.address')} <code>{baseUrl}</code>
         </p>
         <p>
-          {t('settings.version')} <code>{version ?? t('time.none')}</code>
+          {t('settings.version')} <code>{settings?.version ?? t('time.none')}</code>
         </p>
         <div>
           <Button onClick={signOut}>{t('signOut')}</Button>
@@ -67,15 +74,21 @@ export function SettingsPage() {
   );
 }
 
-function useVersion(): string | null {
-  const { client } = usePanel();
-  const [version, setVersion] = useState<string | null>(null);
-  useEffect(() => {
-    const asking = new AbortController();
-    void client.call(systemApi.version, { signal: asking.signal }).then(answer => {
-      if (answer.ok && !asking.signal.aborted) setVersion(answer.value.version);
-    });
-    return () => asking.abort();
-  }, [client]);
-  return version;
+function Folders({ settings }: { readonly settings: SettingsView }) {
+  const t = useT();
+  return (
+    <section className="card" aria-labelledby="settings-folders">
+      <h2 id="settings-folders">{t('settings.folders')}</h2>
+      <dl className="settings-folders">
+        <dt>{t('settings.folders.configs')}</dt>
+        <dd>
+          <PathLine text={settings.configs_dir} />
+        </dd>
+        <dt>{t('settings.folders.data')}</dt>
+        <dd>
+          <PathLine text={settings.data_dir} />
+        </dd>
+      </dl>
+    </section>
+  );
 }

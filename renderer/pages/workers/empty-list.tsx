@@ -2,15 +2,19 @@ import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { useStart } from './acts.ts';
+import { SampleOffer } from './sample-offer.tsx';
 
 export function EmptyFleet() {
   const t = useT();
   const start = useStart();
   return (
     <Empty why={t('workers.empty')}>
-      <Button kind="primary" onClick={() => start({ kind: 'join' })}>
-        {t('workers.join')}
-      </Button>
+      <div className="worker-first-acts">
+        <Button kind="primary" onClick={() => start({ kind: 'join' })}>
+          {t('workers.join')}
+        </Button>
+        <SampleOffer />
+      </div>
       <p>{t('workers.empty.demo')}</p>
       <code className="mono">trainyard demo-fleet</code>
     </Empty>

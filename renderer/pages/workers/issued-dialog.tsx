@@ -1,6 +1,7 @@
 import { Tabs } from 'radix-ui';
 import { useRef, useState } from 'react';
 import type { WorkerId } from '../../../protocol/ids.ts';
+import { useSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
@@ -8,13 +9,14 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { tell } from '../../ui/toast.tsx';
 import {
   environmentCommands,
-  isLoopback,
   type Joining,
   masked,
+  podScript,
   shellCommand,
   systemdUnit,
   tokenCommand,
 } from './join-commands.ts';
+import { type JoinUrl, joinUrls } from './join-urls.ts';
 import { JoinWait } from './join-wait.tsx';
 
 interface IssuedDialogProps {
@@ -27,8 +29,12 @@ interface IssuedDialogProps {
 /** A click beside it does not close it: the token would be lost. */
 export function IssuedDialog({ id, joining, isNew, onClose }: IssuedDialogProps) {
   const t = useT();
-  const { name, url } = joining;
-  const { host, hostname } = new URL(url);
+  const { settings } = useSettings();
+  const [picked, setPicked] = useState<string | null>(null);
+  const { name } = joining;
+  const urls = joinUrls(settings, joining.url);
+  const chosen = urls.find(({ url }) => url === picked) ?? urls[0];
+  const shown = { ...joining, url: chosen.url };
   return (
     <Dialog
       title={t(isNew ? 'workers.issued.title' : 'workers.rotated.title', { name })}
@@ -39,19 +45,46 @@ export function IssuedDialog({ id, joining, isNew, onClose }: IssuedDialogProps)
         {t('workers.issued.once')}
       </p>
       {isNew && <p>{t('workers.issued.run')}</p>}
-      <Commands joining={joining} />
-      {isLoopback(hostname) && (
+      {urls.length > 1 && <UrlChoice urls={urls} chosen={chosen} onChoose={setPicked} />}
+      <Commands joining={shown} />
+      {chosen.note !== null && (
         <p className="muted" role="note">
-          {t('workers.issued.loopback', { host })}
+          {t(`workers.issued.${chosen.note}`, { host: new URL(chosen.url).host })}
         </p>
       )}
-      {isNew && <JoinWait id={id} joining={joining} />}
+      {isNew && <JoinWait id={id} joining={shown} />}
       <footer className="dialog-foot">
         <Button kind="primary" onClick={onClose}>
           {t('workers.done')}
         </Button>
       </footer>
     </Dialog>
+  );
+}
+
+interface UrlChoiceProps {
+  readonly urls: readonly JoinUrl[];
+  readonly chosen: JoinUrl;
+  readonly onChoose: (url: string) => void;
+}
+
+function UrlChoice({ urls, chosen, onChoose }: UrlChoiceProps) {
+  const t = useT();
+  const textOf = ({ url, kind, interface: name }: JoinUrl): string => {
+    if (kind === 'public') return t('workers.url.public', { url });
+    return name === null ? t('workers.url.page', { url }) : t('workers.url.interface', { url, name });
+  };
+  return (
+    <label>
+      {t('workers.url')}
+      <select value={chosen.url} onChange={event => onChoose(event.target.value)}>
+        {urls.map(each => (
+          <option key={each.url} value={each.url}>
+            {textOf(each)}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -64,6 +97,7 @@ function Commands({ joining }: { readonly joining: Joining }) {
         <Tabs.Trigger value="shell">{t('workers.issued.shell')}</Tabs.Trigger>
         <Tabs.Trigger value="environment">{t('workers.issued.environment')}</Tabs.Trigger>
         <Tabs.Trigger value="systemd">{t('workers.issued.systemd')}</Tabs.Trigger>
+        <Tabs.Trigger value="pod">{t('workers.issued.pod')}</Tabs.Trigger>
       </Tabs.List>
       <Tabs.Content value="shell">
         <Secret text={shellCommand(joining)} token={token} label={t('workers.issued.copyCommand')} />
@@ -76,6 +110,10 @@ function Commands({ joining }: { readonly joining: Joining }) {
         <Secret text={tokenCommand(joining)} token={token} label={t('workers.issued.copyToken')} />
         <p>{t('workers.issued.unit')}</p>
         <Secret text={systemdUnit(joining)} token={token} label={t('workers.issued.copyUnit')} />
+      </Tabs.Content>
+      <Tabs.Content value="pod" className="worker-form">
+        <p>{t('workers.issued.podRun')}</p>
+        <Secret text={podScript(joining)} token={token} label={t('workers.issued.copyScript')} />
       </Tabs.Content>
     </Tabs.Root>
   );

@@ -20,14 +20,38 @@ export const shellCommand = ({ url, token, name, type }: Joining): string =>
     `--name ${shellWord(name)}${stay(type)}`,
   ].join(goesOn);
 
-export const environmentCommands = ({ url, token, name, type }: Joining): string =>
-  [
-    `export SIMPLETUNER_ORCHESTRATOR_URL=${shellWord(url)}`,
-    `export SIMPLETUNER_WORKER_TOKEN=${token}`,
-    `export SIMPLETUNER_WORKER_NAME=${shellWord(name)}`,
-    ...(type === 'persistent' ? ['export SIMPLETUNER_WORKER_PERSISTENT=true'] : []),
-    'trainyard worker',
-  ].join('\n');
+const variables = ({ url, token, name, type }: Joining): readonly string[] => [
+  `export SIMPLETUNER_ORCHESTRATOR_URL=${shellWord(url)}`,
+  `export SIMPLETUNER_WORKER_TOKEN=${token}`,
+  `export SIMPLETUNER_WORKER_NAME=${shellWord(name)}`,
+  ...(type === 'persistent' ? ['export SIMPLETUNER_WORKER_PERSISTENT=true'] : []),
+];
+
+export const environmentCommands = (joining: Joining): string =>
+  [...variables(joining), 'trainyard worker'].join('\n');
+
+/**
+ * What a rented machine runs when it starts. A stop of the machine reaches the shell alone, which passes it on and waits: the
+ * first lets the job end, a second stops it. A worker that crashed is started again; one that has left, or whose start is of
+ * no use (docs/workers.md), is not.
+ */
+export const podScript = (joining: Joining): string =>
+  `#!/bin/sh
+${variables(joining).join('\n')}
+trap 'kill -TERM "$worker"' TERM INT
+while :; do
+  trainyard worker &
+  worker=$!
+  wait "$worker"
+  code=$?
+  while kill -0 "$worker" 2>/dev/null; do
+    wait "$worker"
+    code=$?
+  done
+  case $code in 0 | 2 | 3 | 73) exit "$code" ;; esac
+  sleep 5
+done
+`;
 
 const tokenFile = '/etc/trainyard/worker.token';
 

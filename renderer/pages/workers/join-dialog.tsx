@@ -3,16 +3,42 @@ import { workersApi } from '../../../protocol/admin-api.ts';
 import type { WorkerType } from '../../../protocol/worker.ts';
 import { detailOf } from '../../api/client.ts';
 import { usePanel } from '../../app/context.ts';
+import { useSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useStart } from './acts.ts';
+import { isLoopback } from './join-commands.ts';
 import { readLabels } from './labels-text.ts';
+import { ShareStep } from './share-step.tsx';
 
 const types = ['persistent', 'ephemeral'] as const satisfies readonly WorkerType[];
 
-/** First what it is to be; the command comes when the server has made it. */
-export function JoinDialog({ onClose }: { readonly onClose: () => void }) {
+interface JoinDialogProps {
+  readonly onClose: () => void;
+}
+
+/** First the network, where no other machine could join; then what it is to be; the command comes when the server has made it. */
+export function JoinDialog({ onClose }: JoinDialogProps) {
+  const t = useT();
+  const { baseUrl } = usePanel();
+  const { settings, isRead, change } = useSettings();
+  const [isSkipped, setSkipped] = useState(false);
+  const isOnlyHere =
+    settings !== null &&
+    !settings.network.shared &&
+    settings.network.fixed_by === null &&
+    settings.public_url === null &&
+    isLoopback(new URL(baseUrl).hostname);
+  return (
+    <Dialog title={t('workers.new.title')} onClose={onClose}>
+      {isRead && isOnlyHere && !isSkipped && <ShareStep change={change} onSkip={() => setSkipped(true)} />}
+      {isRead && (!isOnlyHere || isSkipped) && <JoinForm onClose={onClose} />}
+    </Dialog>
+  );
+}
+
+function JoinForm({ onClose }: JoinDialogProps) {
   const t = useT();
   const start = useStart();
   const { client, baseUrl } = usePanel();
@@ -37,51 +63,49 @@ export function JoinDialog({ onClose }: { readonly onClose: () => void }) {
     void create();
   };
   return (
-    <Dialog title={t('workers.new.title')} onClose={onClose}>
-      <form className="worker-form" onSubmit={submit}>
-        <label>
-          {t('workers.new.name')}
-          <input
-            required
-            maxLength={100}
-            placeholder="rig-3"
-            autoComplete="off"
-            value={name}
-            onChange={event => setName(event.target.value)}
-          />
-        </label>
-        <fieldset className="worker-choice">
-          <legend>{t('workers.new.type')}</legend>
-          {types.map(each => (
-            <label key={each} className="worker-inline-label">
-              <input type="radio" name="type" checked={each === type} onChange={() => setType(each)} />
-              {t(`workers.new.${each}`)}
-            </label>
-          ))}
-        </fieldset>
-        <label>
-          {t('workers.new.labels')}
-          <textarea
-            className="mono"
-            rows={3}
-            spellCheck={false}
-            placeholder="team=nlp"
-            value={labels}
-            onChange={event => setLabels(event.target.value)}
-          />
-        </label>
-        {trouble !== null && (
-          <p role="alert" className="trouble">
-            {trouble}
-          </p>
-        )}
-        <footer className="dialog-foot">
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={isAsking}>
-            {t('workers.new.create')}
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+    <form className="worker-form" onSubmit={submit}>
+      <label>
+        {t('workers.new.name')}
+        <input
+          required
+          maxLength={100}
+          placeholder="rig-3"
+          autoComplete="off"
+          value={name}
+          onChange={event => setName(event.target.value)}
+        />
+      </label>
+      <fieldset className="worker-choice">
+        <legend>{t('workers.new.type')}</legend>
+        {types.map(each => (
+          <label key={each} className="worker-inline-label">
+            <input type="radio" name="type" checked={each === type} onChange={() => setType(each)} />
+            {t(`workers.new.${each}`)}
+          </label>
+        ))}
+      </fieldset>
+      <label>
+        {t('workers.new.labels')}
+        <textarea
+          className="mono"
+          rows={3}
+          spellCheck={false}
+          placeholder="team=nlp"
+          value={labels}
+          onChange={event => setLabels(event.target.value)}
+        />
+      </label>
+      {trouble !== null && (
+        <p role="alert" className="trouble">
+          {trouble}
+        </p>
+      )}
+      <footer className="dialog-foot">
+        <Button onClick={onClose}>{t('action.cancel')}</Button>
+        <Button kind="primary" type="submit" disabled={isAsking}>
+          {t('workers.new.create')}
+        </Button>
+      </footer>
+    </form>
   );
 }

@@ -4,6 +4,7 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { urlOf } from '../../../protocol/client.ts';
 import { sessionApi } from '../../../protocol/session-api.ts';
+import { settingsApi } from '../../../protocol/settings-api.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 
@@ -12,6 +13,7 @@ const apis: readonly Readonly<Record<string, Call>>[] = [
   workersApi,
   queueApi,
   sessionApi,
+  settingsApi,
   auditApi,
   eventsApi,
   systemApi,

@@ -7,12 +7,20 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { problems } from '../../../protocol/problem.ts';
 import { sessionApi } from '../../../protocol/session-api.ts';
+import { settingsApi } from '../../../protocol/settings-api.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 
-const rows = [workerApi, workersApi, queueApi, auditApi, sessionApi, eventsApi, systemApi].flatMap(table =>
-  Object.values<Call>(table),
-);
+const rows = [
+  workerApi,
+  workersApi,
+  queueApi,
+  auditApi,
+  sessionApi,
+  settingsApi,
+  eventsApi,
+  systemApi,
+].flatMap(table => Object.values<Call>(table));
 
 let server: TestServer;
 let response: Response;

@@ -73,7 +73,7 @@ export function createFrontDoor({ orchestrator, process, ears }: DoorParts): Fro
         },
       };
     },
-    endAll: () => {},
+    endThose: () => {},
   });
 
   const answerTo = async (request: WireRequest): Promise<WireAnswer> => {

@@ -46,6 +46,7 @@ export const rigOf = (workDir: string, parts: Partial<Rig> = {}): Rig => ({
   cwd: process.cwd(),
   trainer: { kind: 'command', argv: [process.execPath, '{config_path}'] },
   selftest: true,
+  sample: null,
   ownCommand: ['/opt/trainyard-worker'],
   gpuEnv: {},
   env: { PATH: process.env['PATH'] },

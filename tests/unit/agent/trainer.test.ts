@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { findSample } from '../../../agent/sample.ts';
 import { findExecutable, missingTrainer, prepareJob, type PreparedJob } from '../../../agent/trainer.ts';
 import { offerOf, rigOf, tempFolder, writeFile } from './builders.ts';
 
@@ -138,6 +139,48 @@ describe('a self-test', () => {
       message: 'This rig runs no self-tests (--no-selftest)',
     });
     expect(existsSync(workDir)).toBe(false);
+  });
+});
+
+describe('the sample training', () => {
+  const offer = offerOf('j1', 'a1', { config: { trainer: 'digits', epochs: 1 }, dataloader: {} });
+  const sample = [
+    '/opt/node',
+    '/opt/train.ts',
+    '--config',
+    '{config_path}',
+    '--output={output_dir}',
+    '{resume_from}',
+  ];
+
+  it.each([simpletuner, { kind: 'command', argv: ['train'] } as const])(
+    'runs what this program has found, not %j',
+    trainer => {
+      const { argv, folder, outputDir } = prepared(offer, rigOf(tempFolder(), { trainer, sample }));
+      const path = join(folder, 'config.json');
+      expect(argv).toEqual(['/opt/node', '/opt/train.ts', '--config', path, `--output=${outputDir}`, '']);
+      expect(readJson(path)).toEqual(offer.config);
+    },
+  );
+
+  it.each([
+    ['it is not there', { sample: null }, /not on this rig: it comes with the source code/],
+    ['the rig says so', { sample, selftest: false }, /no sample training \(--no-selftest\)/],
+  ])('is refused where %s, and nothing is written', (_what, parts, message) => {
+    const workDir = join(tempFolder(), 'jobs');
+    expect(prepareJob(offer, rigOf(workDir, parts))).toEqual({
+      ok: false,
+      cause: 'rejected',
+      message: expect.stringMatching(message),
+    });
+    expect(existsSync(workDir)).toBe(false);
+  });
+
+  it('is found in a checkout', () => {
+    const [node, program, ...options] = findSample() ?? [];
+    expect(node).toBe(process.execPath);
+    expect(existsSync(program ?? '')).toBe(true);
+    expect(options).toContain('{config_path}');
   });
 });
 

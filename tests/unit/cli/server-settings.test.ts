@@ -5,26 +5,35 @@ import { describe, expect, test } from 'vitest';
 import { type Flags, loadServerConfig } from '../../../main/config.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 
-function load(flags: Flags, file: object = {}) {
-  const config = join(openFolder(), 'config.json');
-  writeFileSync(config, JSON.stringify(file));
-  return loadServerConfig({ ...flags, config }, {});
+function loadFrom(flags: Flags, file: object) {
+  const path = join(openFolder(), 'config.json');
+  writeFileSync(path, JSON.stringify(file));
+  return { path, loaded: loadServerConfig({ ...flags, config: path }, {}) };
 }
 
-const nothingSaid = { gpus: null, trainer: null, workDir: null };
+const load = (flags: Flags, file: object = {}) => loadFrom(flags, file).loaded;
+
+const nothingSaid = { enabled: false, gpus: null, trainer: null, workDir: null };
+const on = { ...nothingSaid, enabled: true };
 
 describe('a worker on this machine', () => {
   test.each<[string, Flags, object, unknown]>([
-    ['is not there by default', {}, {}, null],
-    ['is there with the flag', { 'local-worker': true }, {}, nothingSaid],
-    ['is there with the key', {}, { 'local-worker': true }, nothingSaid],
-    ['is not there when the file says no', {}, { 'local-worker': false }, null],
-    ['may have its settings in the file, and not be there', {}, { 'local-worker-gpus': '0' }, null],
+    ['is not there by default', {}, {}, nothingSaid],
+    ['is there with the flag', { 'local-worker': true }, {}, on],
+    ['is there with the key', {}, { 'local-worker': true }, on],
+    ['is not there when the file says no', {}, { 'local-worker': false }, nothingSaid],
+    ['is not there when the flag says no', { 'local-worker': false }, { 'local-worker': true }, nothingSaid],
+    [
+      'may have its settings in the file, and not be there',
+      {},
+      { 'local-worker-gpus': '0' },
+      { ...nothingSaid, gpus: '0' },
+    ],
     [
       'takes each setting from the flag first',
       { 'local-worker': true, 'local-worker-gpus': '1' },
       { 'local-worker-gpus': '0', 'local-worker-trainer': 'node train.ts', 'local-worker-work-dir': '/big' },
-      { gpus: '1', trainer: 'node train.ts', workDir: '/big' },
+      { enabled: true, gpus: '1', trainer: 'node train.ts', workDir: '/big' },
     ],
   ])('%s', (_what, flags, file, expected) => {
     const loaded = load(flags, file);
@@ -45,5 +54,38 @@ describe('a worker on this machine', () => {
   ])('%s is refused', (_what, flags, file, message) => {
     const loaded = load(flags, file);
     expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(message);
+  });
+});
+
+describe('who says it', () => {
+  const file = { host: '192.0.2.1', 'local-worker': true, 'local-worker-gpus': '0' };
+  test.each<[string, Flags, object, (path: string) => unknown]>([
+    ['is nobody by default', {}, {}, () => ({})],
+    [
+      'is the flag',
+      { host: '0.0.0.0', 'local-worker': true, 'local-worker-trainer': 'x' },
+      file,
+      path => ({
+        host: '--host',
+        'local-worker': '--local-worker',
+        'local-worker-gpus': `"local-worker-gpus" in ${path}`,
+        'local-worker-trainer': '--local-worker-trainer',
+      }),
+    ],
+    [
+      'is the flag that says no',
+      { 'local-worker': false },
+      {},
+      () => ({ 'local-worker': '--no-local-worker' }),
+    ],
+    [
+      'is the file',
+      {},
+      { host: '192.0.2.1', 'local-worker': false },
+      path => ({ host: `"host" in ${path}`, 'local-worker': `"local-worker" in ${path}` }),
+    ],
+  ])('%s', (_what, flags, inFile, expected) => {
+    const { path, loaded } = loadFrom(flags, inFile);
+    expect(loaded.ok && loaded.value.fixedBy).toEqual(expected(path));
   });
 });

@@ -174,3 +174,30 @@ test('a stop in a wait, or before there is a token, ends it at once', async () =
   await stopped;
   expect(early.log).toEqual([]);
 });
+
+test('one that retires is told so, and is not started again', async () => {
+  const bench = open(`process.on('SIGTERM', () => { console.log('leaves'); process.exit(0); }); ${waits}`);
+  await bench.nth('local_worker.said');
+  await bench.retire();
+  expect(bench.entries('local_worker.said').map(({ line }) => line)).toContain('leaves');
+  expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: 0, signal: null }]);
+  expect(bench.entries('local_worker.starts_again')).toEqual([]);
+});
+
+test('one that retires between two starts is gone at once', async () => {
+  const bench = open('process.exit(1)');
+  await bench.nth('local_worker.starts_again');
+  await bench.retire();
+  expect(bench.entries('local_worker.started')).toHaveLength(1);
+  expect(bench.timers).toEqual([]);
+});
+
+test('one that retires for long can still be stopped', async () => {
+  const bench = open(`process.on('SIGTERM', () => console.log('later')); ${hook} ${waits}`);
+  await bench.nth('local_worker.said');
+  const retired = bench.retire();
+  await bench.nth('local_worker.said', 2);
+  await bench.stop();
+  await retired;
+  expect(bench.entries('local_worker.ended')).toMatchObject([{ exit_code: 0 }]);
+});

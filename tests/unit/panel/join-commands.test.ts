@@ -1,16 +1,22 @@
 /** The commands are run by a real shell, with a program of the test in the place of ours. */
-import { execFileSync } from 'node:child_process';
-import { expect, test } from 'vitest';
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import {
   environmentCommands,
   isLoopback,
   type Joining,
   masked,
+  podScript,
   shellCommand,
   systemdUnit,
   tokenCommand,
 } from '../../../renderer/pages/workers/join-commands.ts';
+
+import { openFolder } from '../../support/fleet-bench.ts';
+import { eventually } from '../../support/notices.ts';
 
 const joining: Joining = {
   url: 'https://yard.example:8443',
@@ -55,6 +61,62 @@ test('the environment says the same', () => {
     SIMPLETUNER_WORKER_TOKEN: joining.token,
     SIMPLETUNER_WORKER_NAME: 'rig-3',
     SIMPLETUNER_WORKER_PERSISTENT: 'true',
+  });
+});
+
+describe('the script of a rented machine', () => {
+  /** With a program in the place of ours that notes how it is called, and then does what is said. */
+  function start(program: string) {
+    const folder = openFolder();
+    const notes = join(folder, 'notes');
+    writeFileSync(
+      join(folder, 'trainyard'),
+      `#!/bin/sh\necho "$@ $SIMPLETUNER_WORKER_NAME" >> '${notes}'\n${program}\n`,
+      {
+        mode: 0o755,
+      },
+    );
+    writeFileSync(join(folder, 'sleep'), '#!/bin/sh\n', { mode: 0o755 });
+    const script = join(folder, 'start.sh');
+    writeFileSync(script, podScript({ ...joining, name: awkward }));
+    const child = spawn('sh', [script], {
+      env: { PATH: `${folder}:${process.env['PATH']}` },
+      stdio: 'ignore',
+    });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const ended = new Promise<number | null>(resolve => child.once('exit', resolve));
+    const calls = (): readonly string[] =>
+      existsSync(notes) ? readFileSync(notes, 'utf8').trimEnd().split('\n') : [];
+    return { child, ended, calls, folder };
+  }
+
+  test.each([0, 2, 3, 73])('ends with a worker that ends with %i', async code => {
+    const pod = start(`exit ${code}`);
+    expect(await pod.ended).toBe(code);
+    expect(pod.calls()).toEqual([`worker ${awkward}`]);
+  });
+
+  test('starts a worker that crashed again', async () => {
+    const pod = start('test -e "$(dirname "$0")/once" && exit 0; touch "$(dirname "$0")/once"; exit 1');
+    expect(await pod.ended).toBe(0);
+    expect(pod.calls()).toHaveLength(2);
+  });
+
+  test('passes a stop on, and waits for the job to end', async () => {
+    const pod = start(
+      'trap \'echo stopped; exit 0\' TERM; : > "$(dirname "$0")/up"; while :; do /bin/sleep 0.02; done',
+    );
+    await eventually('the worker', () => existsSync(join(pod.folder, 'up')));
+    pod.child.kill('SIGTERM');
+    expect(await pod.ended).toBe(0);
+    expect(pod.calls()).toHaveLength(1);
+  });
+
+  test('has the token in no argument', () => {
+    const lines = podScript(joining)
+      .split('\n')
+      .filter(line => line.includes(joining.token));
+    expect(lines).toEqual([`export SIMPLETUNER_WORKER_TOKEN=${joining.token}`]);
   });
 });
 

@@ -9,6 +9,7 @@ import { Problem } from '../../../protocol/problem.ts';
 import { AnyProgress, Progress } from '../../../protocol/progress.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { sessionApi } from '../../../protocol/session-api.ts';
+import { settingsApi } from '../../../protocol/settings-api.ts';
 import { StatusReport, WorkerCommand, workerApi } from '../../../protocol/worker-api.ts';
 
 const { workersApi, eventsApi, systemApi } = adminApi;
@@ -17,6 +18,7 @@ const rows: readonly (readonly [string, Call])[] = [
   workersApi,
   queueApi,
   sessionApi,
+  settingsApi,
   eventsApi,
   systemApi,
 ].flatMap(table => Object.entries<Call>(table));

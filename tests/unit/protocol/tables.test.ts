@@ -9,9 +9,10 @@ import { UiEvent } from '../../../protocol/events.ts';
 import { accept, Problem, problems, refuse } from '../../../protocol/problem.ts';
 import { version } from '../../../protocol/version.ts';
 import { sessionApi } from '../../../protocol/session-api.ts';
+import { settingsApi } from '../../../protocol/settings-api.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 
-const rows = [workerApi, workersApi, queueApi, sessionApi, eventsApi, systemApi].flatMap(table =>
+const rows = [workerApi, workersApi, queueApi, sessionApi, settingsApi, eventsApi, systemApi].flatMap(table =>
   Object.values<Call>(table),
 );
 
@@ -73,6 +74,8 @@ describe('the calls', () => {
       'POST /api/session (open)',
       'DELETE /api/session (open)',
       'POST /api/session/link (admin.tokens)',
+      'GET /api/settings (admin.workers)',
+      'PATCH /api/settings (admin.tokens)',
       'GET /api/events (queue.view, stream)',
       'GET /openapi.json (open)',
       'GET /health/live (open)',

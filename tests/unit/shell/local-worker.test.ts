@@ -98,7 +98,7 @@ describe('a job for this machine alone', () => {
     await fleet.restart({ runsLocally: false });
     expect(fleet.job(jobId)).toMatchObject({
       status: 'pending',
-      reason: 'Waits until the orchestrator is started with --local-worker',
+      reason: expect.stringContaining('with --local-worker'),
     });
     expect(valueOf(await fleet.orchestrator.submit(wanted, ada, key))).toMatchObject({ jobId });
     await fleet.cancel(jobId);
@@ -106,5 +106,20 @@ describe('a job for this machine alone', () => {
       ok: false,
       refusal: { code: 'target_unavailable' },
     });
+  });
+
+  test('is taken from when one is kept, while the orchestrator runs, and refused from when there is none', async () => {
+    const fleet = await openFleet();
+    fleet.orchestrator.runLocally(true);
+    const { jobId } = valueOf(await fleet.orchestrator.submit(wanted, ada)) as { readonly jobId: JobId };
+    expect(fleet.job(jobId).reason).not.toContain('--local-worker');
+    fleet.orchestrator.runLocally(false);
+    await fleet.clock.settle();
+    expect(fleet.job(jobId)).toMatchObject({
+      status: 'pending',
+      reason: expect.stringContaining('in Settings'),
+    });
+    expect(await fleet.orchestrator.submit(wanted, ada)).toMatchObject({ ok: false });
+    expect(await fleet.orchestrator.dryRun(wanted, ada)).toMatchObject({ ok: false });
   });
 });

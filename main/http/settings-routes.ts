@@ -1,0 +1,30 @@
+import type { ReplyOf } from '../../protocol/call.ts';
+import { accept, type Outcome } from '../../protocol/problem.ts';
+import { settingsApi, type SettingsChange } from '../../protocol/settings-api.ts';
+import type { Actor } from '../orchestrator/ports.ts';
+import { actorOf } from './admin-routes.ts';
+import { isFromHere } from './auth.ts';
+import type { Router } from './route.ts';
+
+type View = ReplyOf<typeof settingsApi.get>;
+
+/** Who asks, and whether from the orchestrator's own machine. */
+export interface Asker {
+  readonly actor: Actor;
+  readonly isHere: boolean;
+}
+
+/** The settings of the orchestrator, as far as calls need them. */
+export interface SettingsDesk {
+  view(isHere: boolean): View;
+  change(wanted: SettingsChange, by: Asker): Promise<Outcome<View>>;
+  /** What workers are to call when this address was called here. */
+  joinUrl(called: string): string;
+}
+
+export function mountSettingsRoutes(router: Router, settings: SettingsDesk): void {
+  router.answer(settingsApi.get, ({ request }) => accept(settings.view(isFromHere(request))));
+  router.answer(settingsApi.change, ({ body, caller, request }) =>
+    settings.change(body, { actor: actorOf(caller, request), isHere: isFromHere(request) }),
+  );
+}

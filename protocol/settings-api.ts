@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { call } from './call.ts';
+import { Line } from './line.ts';
+
+/** Of this machine; `0.0.0.0` stands for all its IPv4 addresses, `::` for all that it has. */
+const error = 'expected an IP address, such as 0.0.0.0 for all';
+const Host = z.union([z.ipv4({ error }), z.ipv6({ error }).transform(shortest)], { error });
+
+/** As a machine says it of itself. */
+function shortest(ipv6: string): string {
+  return new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
+}
+
+/** Without a slash at its end, as agents put it before the path of a call. */
+const PublicUrl = z
+  .string()
+  .trim()
+  .max(500)
+  .refine(isPublicUrl, 'expected an http or https address without user name, password, ? and #')
+  .transform(text => {
+    const { origin, pathname } = new URL(text);
+    return origin + pathname.replace(/\/+$/, '');
+  });
+
+function isPublicUrl(text: string): boolean {
+  if (!URL.canParse(text) || /[?#]/.test(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  return /^https?:$/.test(protocol) && username === '' && password === '';
+}
+
+const LocalWorker = z.strictObject({
+  enabled: z.boolean(),
+  /** Numbers with commas between them; null for all. */
+  gpus: z
+    .string()
+    .max(200)
+    .regex(/^\s*\d{1,4}\s*(,\s*\d{1,4}\s*)*$/, 'expected the numbers of GPUs, such as "0,1"')
+    .nullable(),
+  /** What runs a job, as `trainyard worker` is told it; null for its default. */
+  trainer: Line.trim().min(1).max(2_000).nullable(),
+  /** Null for a place in the data folder. */
+  work_dir: Line.trim().min(1).max(1_000).nullable(),
+});
+
+/** What people set of the orchestrator while it runs, and what it keeps over its restarts. */
+export const Settings = z.strictObject({
+  host: Host,
+  public_url: PublicUrl.nullable(),
+  local_worker: LocalWorker,
+});
+export type Settings = z.output<typeof Settings>;
+
+/** What is left out stays as it is. */
+const SettingsChange = z
+  .strictObject({
+    /** Short for a host: all IPv4 addresses, or this machine alone. */
+    shared: z.boolean().optional(),
+    host: Host.optional(),
+    public_url: PublicUrl.nullable().optional(),
+    local_worker: LocalWorker.partial().optional(),
+  })
+  .refine(({ shared, host }) => shared === undefined || host === undefined, {
+    path: ['shared'],
+    message: 'give either shared or host: each says where to listen',
+  });
+export type SettingsChange = z.output<typeof SettingsChange>;
+
+/** What gives a setting its value where no call can change it: a flag, or a key of the config file. */
+const FixedBy = z.string().nullable();
+
+const NetworkAddress = z.object({
+  url: z.string(),
+  interface: z.string(),
+  family: z.enum(['IPv4', 'IPv6']),
+  /** Whether calls are taken there now. */
+  listening: z.boolean(),
+  /** Who reaches it: this machine alone; its containers and virtual machines; those in the same private network. */
+  note: z.enum(['loopback', 'virtual', 'vpn']).nullable(),
+});
+
+const SettingsView = z
+  .object({
+    version: z.string(),
+    network: z.object({
+      host: z.string(),
+      port: z.number(),
+      /** Whether other machines are to reach it. */
+      shared: z.boolean(),
+      fixed_by: FixedBy,
+      /** Where calls are taken now. */
+      listening: z.array(z.string()),
+      /** Every address of this machine, those that others reach first. */
+      addresses: z.array(NetworkAddress),
+      /** What whoever shares it should know. */
+      notice: z.string().nullable(),
+    }),
+    /** Stands in join commands, if it is set, in the place of the address that was called. */
+    public_url: z.string().nullable(),
+    configs_dir: z.string(),
+    data_dir: z.string(),
+    local_worker: z.object({
+      enabled: z.boolean(),
+      /** `leaving`: it finishes its job first. */
+      state: z.enum(['off', 'on', 'leaving']),
+      gpus: z.string().nullable(),
+      trainer: z.string().nullable(),
+      work_dir: z.string().nullable(),
+      fixed_by: z.object({ enabled: FixedBy, gpus: FixedBy, trainer: FixedBy, work_dir: FixedBy }),
+      /** Whether whoever asks may set `trainer` and `work_dir`: only from this machine itself. */
+      command_allowed: z.boolean(),
+      /** Whether it can run the sample training. */
+      has_sample: z.boolean(),
+    }),
+  })
+  .meta({ id: 'Settings' });
+export type SettingsView = z.output<typeof SettingsView>;
+
+/** What can be set of the orchestrator itself while it runs. */
+export const settingsApi = {
+  get: call({
+    method: 'GET',
+    path: '/api/settings',
+    authority: 'admin.workers',
+    summary: 'Show where the orchestrator listens, its folders, and the worker of its own machine',
+    reply: SettingsView,
+  }),
+  // For those who may do everything else, too: it can open the orchestrator to a network.
+  change: call({
+    method: 'PATCH',
+    path: '/api/settings',
+    authority: 'admin.tokens',
+    summary:
+      'Share it on the network or not, set its public address, turn the worker of its own machine on or off',
+    body: SettingsChange,
+    reply: SettingsView,
+  }),
+};

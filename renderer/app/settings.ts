@@ -1,0 +1,59 @@
+import { useCallback, useEffect, useState } from 'react';
+import type { CallInput, CallResult } from '../../protocol/client.ts';
+import { settingsApi, type SettingsView } from '../../protocol/settings-api.ts';
+import { usePanel } from './context.ts';
+
+export type ChangeSettings = (
+  body: NonNullable<CallInput<typeof settingsApi.change>['body']>,
+) => Promise<CallResult<typeof settingsApi.change>>;
+
+export interface SettingsState {
+  /** Null until they are read, and when they could not be. */
+  readonly settings: SettingsView | null;
+  readonly isRead: boolean;
+  /** What is set is shown as the server has answered. */
+  readonly change: ChangeSettings;
+}
+
+/** What is left of a worker's job is not told by any event: it is looked at again so often. */
+const lookEveryMs = 3_000;
+
+/** The settings of the orchestrator, as they were when this came into the page or was changed by it. */
+export function useSettings(): SettingsState {
+  const { client } = usePanel();
+  const [settings, setSettings] = useState<SettingsView | null>(null);
+  const [isRead, setRead] = useState(false);
+  const load = useCallback(
+    async (signal: AbortSignal): Promise<void> => {
+      const answer = await client.call(settingsApi.get, { signal });
+      if (signal.aborted) return;
+      if (answer.ok) setSettings(answer.value);
+      setRead(true);
+    },
+    [client],
+  );
+  useEffect(() => {
+    const looking = new AbortController();
+    void load(looking.signal);
+    return () => looking.abort();
+  }, [load]);
+  const isLeaving = settings?.local_worker.state === 'leaving';
+  useEffect(() => {
+    if (!isLeaving) return undefined;
+    const looking = new AbortController();
+    const timer = setInterval(() => void load(looking.signal), lookEveryMs);
+    return () => {
+      looking.abort();
+      clearInterval(timer);
+    };
+  }, [isLeaving, load]);
+  const change = useCallback<ChangeSettings>(
+    async body => {
+      const answer = await client.call(settingsApi.change, { body });
+      if (answer.ok) setSettings(answer.value);
+      return answer;
+    },
+    [client],
+  );
+  return { settings, isRead, change };
+}

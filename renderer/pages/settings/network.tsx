@@ -1,0 +1,144 @@
+import { useState } from 'react';
+import type { SettingsView } from '../../../protocol/settings-api.ts';
+import { useFleet } from '../../app/context.ts';
+import type { ChangeSettings } from '../../app/settings.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { tell, tellFailure } from '../../ui/toast.tsx';
+import { PathLine } from './path-line.tsx';
+
+interface NetworkProps {
+  readonly settings: SettingsView;
+  readonly change: ChangeSettings;
+}
+
+/** Who reaches the orchestrator, and by which address. */
+export function Network({ settings, change }: NetworkProps) {
+  const t = useT();
+  const { shared, fixed_by: fixedBy, addresses } = settings.network;
+  const open = addresses.filter(({ listening, note }) => listening && note !== 'loopback');
+  return (
+    <section className="card" aria-labelledby="settings-network">
+      <h2 id="settings-network">{t('settings.network')}</h2>
+      <p>{t(shared ? 'settings.network.shared' : 'settings.network.private')}</p>
+      {shared && (
+        <ul className="settings-list">
+          {open.map(({ url, interface: name, note }) => (
+            <li key={url}>
+              <PathLine text={url} note={note === null ? name : t(`settings.note.${note}`, { name })} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {shared && open.length === 0 && <p className="muted">{t('settings.network.noAddress')}</p>}
+      {shared && <p className="muted">{t('settings.share.warning')}</p>}
+      {fixedBy === null ? (
+        <Sharing isShared={shared} change={change} />
+      ) : (
+        <p className="muted">{t('settings.fixed', { by: fixedBy })}</p>
+      )}
+      <PublicUrl key={settings.public_url} url={settings.public_url ?? ''} change={change} />
+    </section>
+  );
+}
+
+function Sharing({ isShared, change }: { readonly isShared: boolean; readonly change: ChangeSettings }) {
+  const t = useT();
+  const [isAsked, setAsked] = useState(false);
+  const [isSending, setSending] = useState(false);
+  const close = (): void => setAsked(false);
+  const set = async (shared: boolean): Promise<void> => {
+    setSending(true);
+    const answer = await change({ shared });
+    setSending(false);
+    close();
+    if (!answer.ok) tellFailure(t, answer.failure);
+  };
+  return (
+    <div>
+      <Button disabled={isSending} onClick={() => setAsked(true)}>
+        {t(isShared ? 'settings.unshare' : 'settings.share')}
+      </Button>
+      {isAsked && isShared && <Unshare onConfirm={() => void set(false)} onClose={close} />}
+      {isAsked && !isShared && (
+        <Dialog title={t('settings.share.title')} onClose={close}>
+          <p>{t('settings.share.what')}</p>
+          <p className="settings-notice" role="note">
+            {t('settings.share.warning')}
+          </p>
+          <p className="muted">{t('settings.share.signIn')}</p>
+          <footer className="dialog-foot">
+            <Button onClick={close}>{t('action.cancel')}</Button>
+            <Button kind="primary" disabled={isSending} onClick={() => void set(true)}>
+              {t('settings.share')}
+            </Button>
+          </footer>
+        </Dialog>
+      )}
+    </div>
+  );
+}
+
+interface UnshareProps {
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+function Unshare({ onConfirm, onClose }: UnshareProps) {
+  const t = useT();
+  const workers = useFleet(({ fleet }) => fleet.workers);
+  const count = [...workers.values()].filter(
+    ({ local, status, registered_at: at }) => !local && at !== null && status !== 'offline',
+  ).length;
+  return (
+    <Confirm
+      title={t('settings.unshare.title')}
+      consequence={t('settings.unshare.consequence')}
+      act={t('settings.unshare')}
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
+      <p>{t('settings.unshare.workers', { count })}</p>
+    </Confirm>
+  );
+}
+
+function PublicUrl({ url, change }: { readonly url: string; readonly change: ChangeSettings }) {
+  const t = useT();
+  const [text, setText] = useState(url);
+  const save = async (): Promise<void> => {
+    const answer = await change({ public_url: text.trim() === '' ? null : text.trim() });
+    if (answer.ok) tell(t('settings.saved'));
+    else tellFailure(t, answer.failure);
+  };
+  return (
+    <form
+      className="settings-form"
+      onSubmit={event => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <label>
+        {t('settings.publicUrl')}
+        <input
+          type="url"
+          placeholder="https://yard.example.org"
+          autoComplete="off"
+          value={text}
+          aria-describedby="settings-public-url"
+          onChange={event => setText(event.target.value)}
+        />
+      </label>
+      <p id="settings-public-url" className="muted">
+        {t('settings.publicUrl.hint')}
+      </p>
+      <div>
+        <Button type="submit" disabled={text.trim() === url}>
+          {t('settings.save')}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,28 @@
+import { useRef } from 'react';
+import { useT } from '../../i18n/index.ts';
+import { Copy } from '../../ui/copy.tsx';
+import { tell } from '../../ui/toast.tsx';
+
+interface PathLineProps {
+  readonly text: string;
+  readonly note?: string | null;
+}
+
+/** A path or an address, to be taken elsewhere. */
+export function PathLine({ text, note = null }: PathLineProps) {
+  const t = useT();
+  const shown = useRef<HTMLElement>(null);
+  const select = (): void => {
+    if (shown.current !== null) getSelection()?.selectAllChildren(shown.current);
+    tell(t('workers.copy.byHand'));
+  };
+  return (
+    <span className="settings-line">
+      <code ref={shown} className="mono">
+        {text}
+      </code>
+      {note !== null && <span className="muted">{note}</span>}
+      <Copy text={text} label={t('settings.copy', { text })} onRefused={select} />
+    </span>
+  );
+}

@@ -1,0 +1,116 @@
+import { useState } from 'react';
+import type { SettingsView } from '../../../protocol/settings-api.ts';
+import type { ChangeSettings } from '../../app/settings.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { tell, tellFailure } from '../../ui/toast.tsx';
+
+interface ThisMachineProps {
+  readonly settings: SettingsView;
+  readonly change: ChangeSettings;
+}
+
+/** Whether the server's own machine runs jobs, and how. */
+export function ThisMachine({ settings, change }: ThisMachineProps) {
+  const t = useT();
+  const [isSending, setSending] = useState(false);
+  const { local_worker: worker } = settings;
+  const { enabled, state, fixed_by: by } = worker;
+  const turn = async (): Promise<void> => {
+    setSending(true);
+    const answer = await change({ local_worker: { enabled: !enabled } });
+    setSending(false);
+    if (!answer.ok) tellFailure(t, answer.failure);
+  };
+  return (
+    <section className="card" aria-labelledby="settings-here">
+      <h2 id="settings-here">{t('settings.here')}</h2>
+      <p role="status">{t(`settings.here.${state}`)}</p>
+      {by.enabled === null ? (
+        <div>
+          <Button disabled={isSending} onClick={() => void turn()}>
+            {t(enabled ? 'settings.here.turnOff' : 'settings.here.turnOn')}
+          </Button>
+        </div>
+      ) : (
+        <p className="muted">{t('settings.fixed', { by: by.enabled })}</p>
+      )}
+      <p className="muted">{t(enabled ? 'settings.here.offSays' : 'settings.here.onSays')}</p>
+      <WorkerForm key={`${worker.gpus} ${worker.trainer}`} worker={worker} change={change} />
+    </section>
+  );
+}
+
+interface WorkerFormProps {
+  readonly worker: SettingsView['local_worker'];
+  readonly change: ChangeSettings;
+}
+
+function WorkerForm({ worker, change }: WorkerFormProps) {
+  const t = useT();
+  const { fixed_by: by, command_allowed: isAllowed } = worker;
+  const [gpus, setGpus] = useState(worker.gpus ?? '');
+  const [trainer, setTrainer] = useState(worker.trainer ?? '');
+  const trainerNote = by.trainer ?? (isAllowed ? null : undefined);
+  const isSame = gpus.trim() === (worker.gpus ?? '') && trainer.trim() === (worker.trainer ?? '');
+  const save = async (): Promise<void> => {
+    const answer = await change({
+      local_worker: {
+        ...(by.gpus === null && { gpus: orNull(gpus) }),
+        ...(trainerNote === null && { trainer: orNull(trainer) }),
+      },
+    });
+    if (answer.ok) tell(t('settings.saved'));
+    else tellFailure(t, answer.failure);
+  };
+  return (
+    <form
+      className="settings-form"
+      onSubmit={event => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <label>
+        {t('settings.here.gpus')}
+        <input
+          value={gpus}
+          disabled={by.gpus !== null}
+          inputMode="numeric"
+          pattern="\s*\d+\s*(,\s*\d+\s*)*"
+          placeholder="0,1"
+          autoComplete="off"
+          onChange={event => setGpus(event.target.value)}
+        />
+        <span className="muted">
+          {by.gpus === null ? t('settings.here.gpusHint') : t('settings.fixed', { by: by.gpus })}
+        </span>
+      </label>
+      <label>
+        {t('settings.here.trainer')}
+        <input
+          className="mono"
+          value={trainer}
+          disabled={trainerNote !== null}
+          placeholder="simpletuner"
+          autoComplete="off"
+          spellCheck={false}
+          onChange={event => setTrainer(event.target.value)}
+        />
+        <span className="muted">
+          {trainerNote === null && t('settings.here.trainerHint')}
+          {trainerNote === undefined && t('settings.here.trainerElsewhere')}
+          {typeof trainerNote === 'string' && t('settings.fixed', { by: trainerNote })}
+        </span>
+      </label>
+      <div>
+        <Button type="submit" disabled={isSame}>
+          {t('settings.save')}
+        </Button>
+      </div>
+      {worker.enabled && <p className="muted">{t('settings.here.restarts')}</p>}
+    </form>
+  );
+}
+
+const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());

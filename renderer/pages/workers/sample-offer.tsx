@@ -1,0 +1,66 @@
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { sampleTraining } from '../../../protocol/sample.ts';
+import type { SettingsView } from '../../../protocol/settings-api.ts';
+import { usePanel } from '../../app/context.ts';
+import { type ChangeSettings, useSettings } from '../../app/settings.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { tellFailure } from '../../ui/toast.tsx';
+
+/** A real training on the server's own machine: for who has no other yet. Not offered where nothing could run it. */
+export function SampleOffer() {
+  const t = useT();
+  const { settings, change } = useSettings();
+  const { run, isRunning } = useSample(change);
+  const [isAsked, setAsked] = useState(false);
+  if (settings === null || !canRun(settings)) return null;
+  const isOn = settings.local_worker.enabled;
+  return (
+    <>
+      <Button disabled={isRunning} onClick={() => (isOn ? void run(isOn) : setAsked(true))}>
+        {t('workers.sample')}
+      </Button>
+      {isAsked && (
+        <Dialog title={t('workers.sample.title')} onClose={() => setAsked(false)}>
+          <p>{t('workers.sample.what')}</p>
+          <p className="worker-notice" role="note">
+            {t('workers.sample.turnsOn')}
+          </p>
+          <footer className="dialog-foot">
+            <Button onClick={() => setAsked(false)}>{t('action.cancel')}</Button>
+            <Button kind="primary" disabled={isRunning} onClick={() => void run(isOn)}>
+              {t('workers.sample.run')}
+            </Button>
+          </footer>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+const canRun = ({ local_worker: { has_sample: isThere, enabled, fixed_by: by } }: SettingsView): boolean =>
+  isThere && (enabled || by.enabled === null);
+
+/** The worker is told to come, the job waits for it, and the page of the job shows both. */
+function useSample(change: ChangeSettings) {
+  const t = useT();
+  const { client } = usePanel();
+  const [, navigate] = useLocation();
+  const [isRunning, setRunning] = useState(false);
+  const run = async (isOn: boolean): Promise<void> => {
+    setRunning(true);
+    const turned = isOn ? null : await change({ local_worker: { enabled: true } });
+    if (turned !== null && !turned.ok) {
+      setRunning(false);
+      return tellFailure(t, turned.failure);
+    }
+    const answer = await client.call(queueApi.submit, { body: { ...sampleTraining, target: 'local' } });
+    setRunning(false);
+    if (!answer.ok) return tellFailure(t, answer.failure);
+    navigate(`/jobs/${answer.value.job_id}`);
+  };
+  return { run, isRunning };
+}

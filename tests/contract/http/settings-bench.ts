@@ -1,0 +1,83 @@
+/** An orchestrator whose settings are read and changed as a script would. */
+import { createServer, type Server } from 'node:http';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { auditApi, eventsApi } from '../../../protocol/admin-api.ts';
+import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
+import { startTestServer, type TestServer, type TestServerOptions, valueOf } from '../../support/server.ts';
+
+export const elsewhere = '127.0.0.2';
+
+export async function open(options: TestServerOptions = {}): Promise<TestServer> {
+  const server = await startTestServer(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const portOf = (server: TestServer): number => Number(new URL(server.url).port);
+export const overNetwork = (server: TestServer): string => `http://${elsewhere}:${portOf(server)}`;
+
+export const view = async (server: TestServer): Promise<SettingsView> =>
+  valueOf(await server.admin.call(settingsApi.get));
+
+interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Any body, any header, by any address. */
+export async function patch(
+  server: TestServer,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+  url = server.url,
+): Promise<Answer> {
+  const response = await fetch(`${url}/api/settings`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(10_000),
+  });
+  return { status: response.status, body: (await response.json()) as Answer['body'] };
+}
+
+export const isLive = (url: string): Promise<boolean> =>
+  fetch(`${url}/health/live`, { signal: AbortSignal.timeout(5_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+/** An event stream; `ended` when the server has ended it. */
+export async function follow(server: TestServer, url: string) {
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const response = await fetch(url + eventsApi.stream.path, {
+    headers: { authorization: `Bearer ${server.adminToken}` },
+    signal: over.signal,
+  });
+  let isOver = false;
+  const ended = response.text().then(
+    () => {
+      isOver = true;
+      return 'ended';
+    },
+    () => 'broken',
+  );
+  return { ended, isOver: () => isOver };
+}
+
+/** Something else that listens there. */
+export async function occupy(host: string, port: number): Promise<Server> {
+  const other = createServer();
+  await new Promise<void>((resolve, reject) => {
+    other.once('error', reject);
+    other.listen(port, host, resolve);
+  });
+  onTestFinished(() => void other.close());
+  return other;
+}
+
+export const settingsFile = (server: TestServer): string => join(server.dataDir, 'settings.json');
+
+export const trail = async (server: TestServer) =>
+  valueOf(await server.admin.call(auditApi.list, { query: { target_id: 'settings', limit: 100 } })).entries;

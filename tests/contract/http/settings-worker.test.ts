@@ -1,0 +1,84 @@
+/** The worker of the orchestrator's own machine, turned on and off by a call. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import { eventually } from '../../support/notices.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { open, patch, view } from './settings-bench.ts';
+
+describe('the worker of this machine', () => {
+  /** Says that it is there, and leaves when it is told to. */
+  const program = {
+    command: [
+      process.execPath,
+      '-e',
+      'process.stdin.resume(); process.stdin.on("end", () => process.exit()); setInterval(() => {}, 1e3)',
+      '--',
+    ],
+    env: {},
+  };
+  const submitHere = (server: TestServer) =>
+    server.admin.call(queueApi.submit, { body: { config: {}, target: 'local' } });
+  const said = (server: TestServer, word: string) =>
+    eventually(word, () => server.log.find(line => line.includes(word)));
+
+  test('comes and goes, and with it the jobs that are for it', async () => {
+    const server = await open({ agent: program });
+    expect(await submitHere(server)).toMatchObject({ failure: { problem: { code: 'target_unavailable' } } });
+    expect(await patch(server, { local_worker: { enabled: true, gpus: '0' } })).toMatchObject({
+      status: 200,
+      body: { local_worker: { enabled: true, state: 'on', gpus: '0' } },
+    });
+    await said(server, 'local_worker.started');
+    const settings = JSON.parse(
+      readFileSync(join(server.dataDir, 'local-worker/worker.json'), 'utf8'),
+    ) as unknown;
+    expect(settings).toMatchObject({ 'orchestrator-url': server.url, gpus: '0' });
+    expect(await submitHere(server)).toMatchObject({ ok: true, value: { status: 'queued' } });
+
+    expect(await patch(server, { local_worker: { enabled: false } })).toMatchObject({
+      status: 200,
+      body: { local_worker: { enabled: false, gpus: '0' } },
+    });
+    expect(await submitHere(server)).toMatchObject({ failure: { problem: { code: 'target_unavailable' } } });
+    await said(server, 'local_worker.ended');
+    expect(await view(server)).toMatchObject({ local_worker: { state: 'off' } });
+    expect(server.log.join('')).not.toContain('local_worker.starts_again');
+  });
+
+  test('is there again after a restart', async () => {
+    const dataDir = openFolder();
+    const first = await startTestServer({ dataDir, agent: program });
+    await patch(first, { local_worker: { enabled: true } });
+    await first.close();
+    const second = await open({ dataDir, agent: program });
+    await said(second, 'local_worker.started');
+    expect(await view(second)).toMatchObject({ local_worker: { enabled: true, state: 'on' } });
+    expect(await submitHere(second)).toMatchObject({ ok: true });
+  });
+
+  test('is told what to run from this machine alone', async () => {
+    const server = await open({ agent: program });
+    for (const header of ['x-forwarded-for', 'forwarded', 'via'])
+      for (const body of [{ trainer: 'sh -c id' }, { work_dir: '/tmp' }])
+        expect(await patch(server, { local_worker: body }, { [header]: 'for=192.0.2.9' })).toMatchObject({
+          status: 403,
+          body: { code: 'only_from_here' },
+        });
+    const asPassedOn = { 'x-forwarded-for': '192.0.2.9' };
+    expect(await patch(server, { local_worker: { gpus: '0,1', trainer: null } }, asPassedOn)).toMatchObject({
+      status: 200,
+      body: { local_worker: { gpus: '0,1', trainer: null, command_allowed: false } },
+    });
+    expect(
+      await patch(server, { local_worker: { trainer: 'node train.ts', work_dir: '/big/jobs' } }),
+    ).toMatchObject({
+      status: 200,
+      body: {
+        local_worker: { gpus: '0,1', trainer: 'node train.ts', work_dir: '/big/jobs', command_allowed: true },
+      },
+    });
+  });
+});

@@ -1,0 +1,285 @@
+/** What is set while the orchestrator runs. 127.0.0.2 stands for its address on a network. */
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
+import { settingsApi } from '../../../protocol/settings-api.ts';
+import { adminClient, valueOf } from '../../support/server.ts';
+import {
+  elsewhere,
+  follow,
+  isLive,
+  occupy,
+  open,
+  overNetwork,
+  patch,
+  settingsFile,
+  trail,
+  view,
+} from './settings-bench.ts';
+
+test('at first it is here alone, and says what there is', async () => {
+  const addresses = [
+    { address: '127.0.0.1', family: 'IPv4', interface: 'lo' },
+    { address: '172.17.0.1', family: 'IPv4', interface: 'docker0' },
+    { address: '192.0.2.7', family: 'IPv4', interface: 'eth0' },
+    { address: 'fd00::7', family: 'IPv6', interface: 'eth0' },
+  ] as const;
+  const server = await open({ addresses: () => addresses });
+  const port = Number(new URL(server.url).port);
+  const none = { listening: false, note: null };
+  expect(await view(server)).toEqual({
+    version: expect.stringMatching(/^\d+\./),
+    network: {
+      host: '127.0.0.1',
+      port,
+      shared: false,
+      fixed_by: null,
+      listening: [server.url],
+      addresses: [
+        { url: `http://192.0.2.7:${port}`, interface: 'eth0', family: 'IPv4', ...none },
+        { url: `http://[fd00::7]:${port}`, interface: 'eth0', family: 'IPv6', ...none },
+        { url: `http://172.17.0.1:${port}`, interface: 'docker0', family: 'IPv4', ...none, note: 'virtual' },
+        { url: server.url, interface: 'lo', family: 'IPv4', listening: true, note: 'loopback' },
+      ],
+      notice: null,
+    },
+    public_url: null,
+    configs_dir: join(server.dataDir, 'configs'),
+    data_dir: server.dataDir,
+    local_worker: {
+      enabled: false,
+      state: 'off',
+      gpus: null,
+      trainer: null,
+      work_dir: null,
+      fixed_by: { enabled: null, gpus: null, trainer: null, work_dir: null },
+      command_allowed: true,
+      has_sample: true,
+    },
+  });
+  expect(existsSync(settingsFile(server))).toBe(false);
+});
+
+describe('what is refused changes nothing', () => {
+  test.each<[unknown, number, string, RegExp]>([
+    [{ shared: 'yes' }, 400, 'invalid_request', /^shared: /],
+    [{ shared: null }, 400, 'invalid_request', /^shared: /],
+    [{ shared: true, host: '0.0.0.0' }, 400, 'invalid_request', /either shared or host/],
+    [{ host: 'yard.lan' }, 400, 'invalid_request', /^host: .*IP address/],
+    [{ host: '127.0.0.1:80' }, 400, 'invalid_request', /^host: /],
+    [{ host: '' }, 400, 'invalid_request', /^host: /],
+    [{ host: '203.0.113.9' }, 409, 'address_unavailable', /^203\.0\.113\.9 is no address of this machine/],
+    [{ public_url: 'yard.example' }, 400, 'invalid_request', /^public_url: .*http or https/],
+    [{ public_url: 'ftp://yard.example' }, 400, 'invalid_request', /^public_url: /],
+    [{ public_url: 'https://ada:secret@yard.example' }, 400, 'invalid_request', /^public_url: /],
+    [{ public_url: 'https://yard.example/?a=1' }, 400, 'invalid_request', /^public_url: /],
+    [{ public_url: 'https://yard.example/#top' }, 400, 'invalid_request', /^public_url: /],
+    [{ public_url: '' }, 400, 'invalid_request', /^public_url: /],
+    [{ public_url: `https://${'y'.repeat(500)}` }, 400, 'invalid_request', /^public_url: /],
+    [{ local_worker: true }, 400, 'invalid_request', /^local_worker: /],
+    [{ local_worker: { enabled: 'on' } }, 400, 'invalid_request', /^local_worker\.enabled: /],
+    [{ local_worker: { gpus: 'all' } }, 400, 'invalid_request', /^local_worker\.gpus: .*numbers of GPUs/],
+    [{ local_worker: { gpus: '' } }, 400, 'invalid_request', /^local_worker\.gpus: /],
+    [{ local_worker: { trainer: ' ' } }, 400, 'invalid_request', /^local_worker\.trainer: /],
+    [{ local_worker: { trainer: 'a\nb' } }, 400, 'invalid_request', /^local_worker\.trainer: /],
+    [{ local_worker: { work_dir: 'jobs' } }, 400, 'invalid_request', /jobs is no absolute path/],
+    [{ local_worker: { color: 'red' } }, 400, 'invalid_request', /color/],
+    [{ port: 80 }, 400, 'invalid_request', /port/],
+    [[], 400, 'invalid_request', /./],
+    // Nor what comes beside it.
+    [{ public_url: 'https://yard.example', host: '203.0.113.9' }, 409, 'address_unavailable', /./],
+  ])('%j', async (body, status, code, detail) => {
+    const server = await open();
+    const before = await view(server);
+    expect(await patch(server, body)).toMatchObject({
+      status,
+      body: { code, detail: expect.stringMatching(detail) },
+    });
+    expect(await view(server)).toEqual(before);
+    expect(await trail(server)).toEqual([]);
+    expect(existsSync(settingsFile(server))).toBe(false);
+  });
+});
+
+describe('the network', () => {
+  test('is shared at once, and nobody here is cut off', async () => {
+    const server = await open();
+    const here = await follow(server, server.url);
+    expect(await isLive(overNetwork(server))).toBe(false);
+    expect(await patch(server, { host: elsewhere })).toMatchObject({
+      status: 200,
+      body: { network: { host: elsewhere, listening: [server.url, overNetwork(server)] } },
+    });
+    expect(await isLive(overNetwork(server))).toBe(true);
+    expect(await isLive(server.url)).toBe(true);
+    await server.createWorker({ name: 'rig-1' });
+    await server.watch.until('an event by a stream from before', event =>
+      event.kind === 'worker' ? event : null,
+    );
+    expect(here.isOver()).toBe(false);
+  });
+
+  test('is left at once: who came from there is cut off, who is here is not', async () => {
+    const server = await open();
+    await patch(server, { host: elsewhere });
+    const [here, there] = [await follow(server, server.url), await follow(server, overNetwork(server))];
+    // Asked for from there, it is answered there.
+    expect(await patch(server, { shared: false }, {}, overNetwork(server))).toMatchObject({
+      status: 200,
+      body: { network: { host: '127.0.0.1', shared: false, listening: [server.url] } },
+    });
+    expect(await there.ended).toBe('ended');
+    expect(await isLive(overNetwork(server))).toBe(false);
+    await server.createWorker({ name: 'rig-1' });
+    await server.watch.until('an event here', event => (event.kind === 'worker' ? event : null));
+    expect(here.isOver()).toBe(false);
+  });
+
+  test('stays as it was when the port is in use there', async () => {
+    const server = await open();
+    const other = await occupy(elsewhere, Number(new URL(server.url).port));
+    expect(await patch(server, { host: elsewhere, public_url: 'https://yard.example' })).toMatchObject({
+      status: 409,
+      body: {
+        code: 'address_unavailable',
+        detail: expect.stringMatching(
+          /^Port \d+ on 127\.0\.0\.2 is in use by another program.*Nothing was changed$/,
+        ),
+      },
+    });
+    expect(await view(server)).toMatchObject({
+      network: { host: '127.0.0.1', listening: [server.url] },
+      public_url: null,
+    });
+    expect(await trail(server)).toEqual([]);
+    await new Promise(resolve => other.close(resolve));
+    expect(await patch(server, { host: elsewhere })).toMatchObject({ status: 200 });
+  });
+
+  test('stays as it was when that can not be kept', async () => {
+    const server = await open();
+    // No file can take the name of a folder.
+    mkdirSync(`${settingsFile(server)}.new`);
+    expect(await patch(server, { host: elsewhere, local_worker: { enabled: true } })).toMatchObject({
+      status: 507,
+      body: { code: 'storage', detail: expect.stringContaining('settings.json can not be written') },
+    });
+    expect(await view(server)).toMatchObject({
+      network: { host: '127.0.0.1', listening: [server.url] },
+      local_worker: { enabled: false, state: 'off' },
+    });
+    expect(await isLive(overNetwork(server))).toBe(false);
+    expect(await trail(server)).toEqual([]);
+  });
+
+  test('that everybody may see is said to be unencrypted, in the answer and in the log', async () => {
+    const server = await open({ addresses: () => [] });
+    const { body } = await patch(server, { shared: true });
+    expect(body).toMatchObject({
+      network: { host: '0.0.0.0', shared: true, notice: expect.stringContaining('unencrypted') },
+    });
+    expect(server.log.filter(line => line.includes('server.exposed'))).toHaveLength(1);
+    expect((await patch(server, { shared: false })).body).toMatchObject({ network: { notice: null } });
+    expect(server.log.filter(line => line.includes('server.exposed'))).toHaveLength(1);
+  });
+
+  test('wants a new sign-in at its other address, and takes pages of that address alone', async () => {
+    const server = await open();
+    await patch(server, { host: elsewhere });
+    const signIn = (url: string, origin: string) =>
+      fetch(`${url}/api/session`, {
+        method: 'POST',
+        headers: { origin, 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' },
+        body: JSON.stringify({ token: server.adminToken }),
+      });
+    const there = overNetwork(server);
+    expect((await signIn(there, server.url)).status).toBe(403);
+    const signedIn = await signIn(there, there);
+    expect(signedIn.status).toBe(200);
+    const cookie = signedIn.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
+    const asPage = (origin: string) =>
+      fetch(`${there}/api/settings`, {
+        method: 'PATCH',
+        headers: { cookie, origin, 'content-type': 'application/json' },
+        body: JSON.stringify({ public_url: 'https://yard.example' }),
+      });
+    expect((await asPage(server.url)).status).toBe(403);
+    expect((await asPage(there)).status).toBe(200);
+  });
+});
+
+describe('a join command', () => {
+  const addresses = [
+    { address: '172.17.0.1', family: 'IPv4', interface: 'docker0' },
+    { address: '192.0.2.7', family: 'IPv4', interface: 'eth0' },
+  ] as const;
+
+  test.each([
+    ['0.0.0.0', 'http://192.0.2.7:'],
+    ['127.0.0.1', 'http://127.0.0.1:'],
+  ])('of an orchestrator at %s, asked for on its own machine, has %s', async (host, url) => {
+    const server = await open({ addresses: () => addresses, config: { host, fixedBy: { host: '--host' } } });
+    const body = { name: 'rig-1' };
+    expect(valueOf(await server.admin.call(workersApi.create, { body })).connection_command).toContain(
+      `--orchestrator-url ${url}${new URL(server.url).port} `,
+    );
+  });
+});
+
+describe('the public address', () => {
+  test('stands in join commands, until it is taken back', async () => {
+    const server = await open();
+    const commandFor = async (name: string): Promise<string> =>
+      valueOf(await server.admin.call(workersApi.create, { body: { name } })).connection_command;
+    expect(await commandFor('rig-1')).toContain(`--orchestrator-url ${server.url} `);
+    await patch(server, { public_url: ' https://yard.example:8443/fleet/ ' });
+    expect(await commandFor('rig-2')).toContain('--orchestrator-url https://yard.example:8443/fleet ');
+    expect((await patch(server, { public_url: null })).body).toMatchObject({ public_url: null });
+    expect(await commandFor('rig-3')).toContain(`--orchestrator-url ${server.url} `);
+  });
+});
+
+test('each change has its row in the audit trail, and what changes nothing has none', async () => {
+  const server = await open({ addresses: () => [] });
+  await patch(server, { shared: true, public_url: 'https://yard.example', local_worker: { gpus: '0' } });
+  await patch(server, { shared: true });
+  await patch(server, {});
+  const rows = await trail(server);
+  expect(rows.toReversed()).toMatchObject([
+    { event_type: 'settings.network_changed', details: { host: '0.0.0.0', was: '127.0.0.1' } },
+    { event_type: 'settings.public_url_changed', details: { public_url: 'https://yard.example', was: null } },
+    { event_type: 'settings.local_worker_changed', details: { enabled: false, gpus: '0' } },
+  ]);
+  for (const row of rows)
+    expect(row).toMatchObject({
+      actor_id: 'admin',
+      target_type: 'settings',
+      address: expect.stringContaining('127.0.0.1'),
+    });
+  expect(valueOf(await server.admin.call(auditApi.verify))).toMatchObject({ valid: true });
+});
+
+test('changes that come together are all made', async () => {
+  const server = await open();
+  const answers = await Promise.all([
+    patch(server, { host: elsewhere }),
+    patch(server, { public_url: 'https://yard.example' }),
+    patch(server, { local_worker: { gpus: '0' } }),
+    patch(server, { host: elsewhere }),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  expect(await view(server)).toMatchObject({
+    network: { host: elsewhere, listening: [server.url, overNetwork(server)] },
+    public_url: 'https://yard.example',
+    local_worker: { gpus: '0' },
+  });
+  expect(await trail(server)).toHaveLength(3);
+});
+
+test('a client of the contract reads what a network address answers', async () => {
+  const server = await open();
+  await patch(server, { host: elsewhere });
+  const there = adminClient(overNetwork(server), server.adminToken);
+  expect(valueOf(await there.call(settingsApi.get)).network.host).toBe(elsewhere);
+});

@@ -1,0 +1,162 @@
+/** From an empty server to a training, and to a worker over the network, with nothing but calls; in real processes. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { CallInput } from '../../protocol/client.ts';
+import type { JobId } from '../../protocol/ids.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { sampleTraining } from '../../protocol/sample.ts';
+import { settingsApi } from '../../protocol/settings-api.ts';
+import { eventually } from '../support/notices.ts';
+import { argvOf, isAlive, killProcessesOf, ownerVariable, processesOf } from '../support/own-processes.ts';
+import { root, temporaryFolder, trainyard } from '../support/processes.ts';
+import { reapAtEnd } from '../support/reaping.ts';
+import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { createTrainerRecord } from '../support/trainer-record.ts';
+import { watchEvents } from '../support/watch.ts';
+
+const testLimitMs = 60_000;
+
+/** A server that was told nothing but where to keep its things. Nothing of it outlives the test. */
+async function openServer() {
+  const folder = temporaryFolder();
+  const endReaper = reapAtEnd(folder);
+  onTestFinished(() => {
+    killProcessesOf(folder);
+    endReaper();
+  });
+  const env = {
+    [ownerVariable]: folder,
+    XDG_CONFIG_HOME: folder,
+    XDG_STATE_HOME: folder,
+    ADMIN_TOKEN: undefined,
+  };
+  const dataDir = join(folder, 'data');
+  const program = trainyard(['server', '--port', '0', '--data-dir', dataDir, '--json'], { env });
+  const [line] = await program.said(/^\{"ready":true.*/);
+  const { url } = JSON.parse(line) as { readonly url: string };
+  const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
+  const admin = adminClient(url, token);
+  const watch = await watchEvents(url, token);
+  onTestFinished(() => watch.close());
+  const trainers = createTrainerRecord(join(folder, 'trainers.jsonl'));
+  const stub = `'${process.execPath}' '${join(root, 'tests/support/stub-trainer.ts')}'`;
+  return {
+    ...program,
+    url,
+    env,
+    admin,
+    watch,
+    ...conveniences(admin),
+    /** With this file there, a stub trainer ends. */
+    gate: join(folder, 'enough'),
+    stubTrainer: `${stub} --config {config_path} --record '${trainers.file}'`,
+    trainers,
+    set: async (input: CallInput<typeof settingsApi.change>) =>
+      valueOf(await admin.call(settingsApi.change, input)),
+    settings: async () => valueOf(await admin.call(settingsApi.get)),
+    agents: (): readonly number[] =>
+      processesOf(folder).filter(pid => / worker --config /.test(` ${argvOf(pid)} `)),
+  };
+}
+
+type Server = Awaited<ReturnType<typeof openServer>>;
+
+const trainerOf = ({ trainers }: Server, id: JobId): Promise<number> =>
+  trainers.waitFor(`a trainer of ${id}`, record => record.runs(id)[0]?.pid);
+
+test(
+  'the sample is learned on the machine of the server, which was told to run jobs a moment ago',
+  async () => {
+    const server = await openServer();
+    expect((await server.settings()).local_worker).toMatchObject({ enabled: false, has_sample: true });
+    const sample = { ...sampleTraining, config: { ...sampleTraining.config, epochs: 1 } };
+    const refused = await server.admin.call(queueApi.submit, { body: { ...sample, target: 'local' } });
+    expect(refused).toMatchObject({ failure: { problem: { code: 'target_unavailable' } } });
+
+    await server.set({ body: { local_worker: { enabled: true } } });
+    const id = await server.submit({ ...sample, target: 'local' });
+    const job = await server.watch.jobEnd(id);
+    expect(job).toMatchObject({ status: 'completed', config_name: 'digits-quick', attempt: 1 });
+    expect(job.progress?.metrics?.['accuracy']).toBeGreaterThan(0.9);
+  },
+  testLimitMs,
+);
+
+test(
+  'turned off, the worker of the server finishes its job first; turned on again meanwhile, it goes on',
+  async () => {
+    const server = await openServer();
+    await server.set({ body: { local_worker: { enabled: true, trainer: server.stubTrainer } } });
+    const id = await server.submit({ config: { until: server.gate }, target: 'local' });
+    const trainer = await trainerOf(server, id);
+    await server.watch.job(id, 'running');
+    const off = { body: { local_worker: { enabled: false } } };
+    expect((await server.set(off)).local_worker).toMatchObject({ enabled: false, state: 'leaving' });
+    await server.said(/Leaving when the job is done/);
+    expect(isAlive(trainer)).toBe(true);
+
+    expect((await server.set({ body: { local_worker: { enabled: true } } })).local_worker.state).toBe('on');
+    await server.said(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
+
+    await server.set(off);
+    await eventually(
+      'its farewell',
+      () => server.lines.filter(line => line.includes('Leaving when')).length > 1,
+    );
+    writeFileSync(server.gate, '');
+    expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', attempt: 1 });
+    await eventually('the end of the agent', () => server.agents().length === 0);
+    await eventually(
+      'it said',
+      () => server.lines.filter(line => line.includes('local_worker.ended')).length > 1,
+    );
+    expect((await server.settings()).local_worker.state).toBe('off');
+    expect(server.trainers.runs(id)).toHaveLength(1);
+  },
+  testLimitMs,
+);
+
+test(
+  'a worker over the network trains on while it is not shared, and goes on when it is again',
+  async () => {
+    const server = await openServer();
+    const there = { body: { host: '127.0.0.2' } };
+    await server.set(there);
+    const url = `http://127.0.0.2:${new URL(server.url).port}`;
+    const rig = await server.createWorker({ name: 'rig-1' });
+    const agent = trainyard(
+      [
+        'worker',
+        '--orchestrator-url',
+        url,
+        '--name',
+        'rig-1',
+        '--persistent',
+        '--trainer',
+        server.stubTrainer,
+      ],
+      { env: { ...server.env, SIMPLETUNER_WORKER_TOKEN: rig.token } },
+    );
+    const id = await server.submit({ config: { until: server.gate } });
+    const trainer = await trainerOf(server, id);
+    await server.watch.job(id, 'running');
+
+    const cutAt = server.watch.seen.at(-1)?.seq ?? 0;
+    expect((await server.set({ body: { shared: false } })).network.listening).toEqual([server.url]);
+    await agent.said(/Connection refused/);
+    expect(isAlive(trainer)).toBe(true);
+    await server.set(there);
+    writeFileSync(server.gate, '');
+    expect(await server.watch.jobEnd(id)).toMatchObject({
+      status: 'completed',
+      attempt: 1,
+      worker_id: rig.id,
+    });
+    expect(server.trainers.runs(id)).toHaveLength(1);
+    await server.watch.until('the worker, idle and listening again', event =>
+      event.kind === 'worker' && event.seq > cutAt && event.worker?.status === 'idle' ? event : null,
+    );
+  },
+  testLimitMs,
+);
