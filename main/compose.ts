@@ -148,6 +148,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
     orchestrator,
     audit: createAuditBook(store.audit, seal),
     settings,
+    configs,
     adminToken: folder.adminToken,
     log,
     version,

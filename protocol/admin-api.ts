@@ -132,7 +132,7 @@ export const AuditEntry = z
     actor_id: z.string().nullable(),
     /** The network address of who acted. */
     address: z.string().nullable(),
-    target_type: z.enum(['worker', 'job', 'queue', 'user', 'settings']),
+    target_type: z.enum(['worker', 'job', 'queue', 'user', 'settings', 'config']),
     target_id: z.string(),
     details: z.record(z.string(), z.unknown()),
     /** Of every field above and of the row before, in lower-case hex. */
@@ -149,7 +149,7 @@ export const auditApi = {
     summary: 'List what was done, newest first',
     query: z.object({
       event_type: z.string().max(100).optional(),
-      target_id: z.string().max(100).optional(),
+      target_id: z.string().max(200).optional(),
       limit: z.coerce.number().int().min(1).max(500).default(50),
       offset: z.coerce.number().int().min(0).max(1e9).default(0),
     }),

@@ -8,6 +8,8 @@ export type CallInput<C> =
         readonly params?: z.input<P>;
         readonly query?: z.input<Q>;
         readonly body?: z.input<B>;
+        /** Beside those that go with every call. */
+        readonly headers?: Readonly<Record<string, string>>;
         readonly signal?: AbortSignal;
       }
     : never;
@@ -63,6 +65,7 @@ export function createClient(options: ClientOptions): Client {
       headers: {
         accept: 'application/json',
         ...(row.method === 'GET' ? {} : { 'content-type': 'application/json' }),
+        ...input.headers,
         ...options.headers(),
       },
       ...(row.method === 'GET' ? {} : { body: JSON.stringify(input.body ?? {}) }),

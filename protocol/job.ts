@@ -61,6 +61,9 @@ export function priorityName(priority: number): string {
 export const TrainerConfig = z.record(z.string(), z.unknown());
 export type TrainerConfig = Readonly<z.output<typeof TrainerConfig>>;
 
+/** SimpleTuner's are lists. */
+export const Dataloader = z.union([z.array(z.unknown()), TrainerConfig]);
+
 /** What a job needs of the worker that takes it. */
 export interface Requirements {
   readonly target: Target;

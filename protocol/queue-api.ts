@@ -3,6 +3,7 @@ import { call } from './call.ts';
 import { Explanation } from './explain.ts';
 import { JobId, WorkerId } from './ids.ts';
 import {
+  Dataloader,
   FailureCause,
   finalStatuses,
   JobDetail,
@@ -33,6 +34,8 @@ export const SubmitRequest = z
   .strictObject({
     config_name: Line.min(1).max(200).optional(),
     config: TrainerConfig.optional(),
+    /** Of a config in line: what `data_backend_config` means. One of the folder has its own beside it. */
+    dataloader: Dataloader.nullish(),
     target: Target.default('auto'),
     worker_labels: LabelPatterns.default({}),
     gpu_count: z.number().int().min(0).max(1024).optional(),
@@ -65,6 +68,10 @@ export const SubmitRequest = z
   .refine(body => body.config_name !== undefined || body.config !== undefined, {
     path: ['config_name'],
     message: 'a config_name, or a config in line, is needed',
+  })
+  .refine(body => body.config !== undefined || !body.dataloader, {
+    path: ['dataloader'],
+    message: 'a config that is given by its name alone has its dataloader beside it',
   });
 export type SubmitRequest = z.output<typeof SubmitRequest>;
 
@@ -272,6 +279,21 @@ export const queueApi = {
     summary: 'Show one job and its attempts',
     params: byJob,
     reply: JobDetail,
+  }),
+  config: call({
+    method: 'GET',
+    path: '/api/queue/:id/config',
+    authority: 'queue.manage',
+    summary:
+      'Show what a job trains: its own copy of the config and dataloader, as they were when it was submitted',
+    params: byJob,
+    reply: z.object({
+      job_id: JobId,
+      config_name: z.string(),
+      config: TrainerConfig,
+      /** Null for none. */
+      dataloader: z.unknown(),
+    }),
   }),
   explain: call({
     method: 'GET',

@@ -41,6 +41,7 @@ const byStatus: Readonly<Record<number, number>> = {
   403: exitCodes.rights,
   404: exitCodes.notFound,
   409: exitCodes.conflict,
+  412: exitCodes.conflict,
   // It is just stopping, and may be back soon.
   503: exitCodes.unreachable,
 };

@@ -3,6 +3,7 @@ import { version } from '../../protocol/version.ts';
 import { auditCommands } from './audit/index.ts';
 import { completeCommand } from './completion/complete.ts';
 import { completionCommand } from './completion/index.ts';
+import { configCommands } from './configs/index.ts';
 import { demoCommand } from './demo.ts';
 import { demoFleetCommand } from './demo-fleet/index.ts';
 import { doctorCommand } from './doctor/index.ts';
@@ -53,6 +54,12 @@ function createProgram(invocation: Invocation): Command {
     localWorkerCommand(invocation),
     commandGroup(invocation, 'workers', 'See and steer the workers', workerCommands),
     commandGroup(invocation, 'jobs', 'Submit, see and steer jobs', jobCommands),
+    commandGroup(
+      invocation,
+      'configs',
+      'See and change the configs that jobs are submitted by',
+      configCommands,
+    ),
     commandGroup(invocation, 'queue', 'See and steer the queue as a whole', queueCommands),
     commandGroup(invocation, 'audit', 'See what was done, and by whom', auditCommands),
     doctorCommand(invocation),

@@ -27,6 +27,7 @@ const bodyProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   'entity.too.large': ['body_too_large', 'The body is larger than this call takes'],
   'entity.parse.failed': ['malformed_json', 'The body could not be read as JSON'],
   'entity.verify.failed': ['malformed_json', 'The body is not UTF-8 text'],
+  'entity.too.deep': ['malformed_json', 'The body has brackets within brackets, more than 200 deep'],
   'encoding.unsupported': ['media_type', 'Send the body uncompressed'],
   'charset.unsupported': ['media_type', 'Send the body in UTF-8'],
   'request.size.invalid': ['invalid_request', 'The body is not as long as its header says'],

@@ -77,8 +77,8 @@ function securityOf({ authority }: Call): Json {
   return { security: [{ bearer: [] }], description: `Needs the permission \`${authority}\`.` };
 }
 
-const hasFields = ({ properties = {}, $ref }: Json): boolean =>
-  $ref !== undefined || Object.keys(Shape.parse(properties)).length > 0;
+const hasFields = ({ properties = {}, propertyNames, $ref }: Json): boolean =>
+  $ref !== undefined || propertyNames !== undefined || Object.keys(Shape.parse(properties)).length > 0;
 
 function parametersOf({ properties = {}, required = [] }: Json, place: 'path' | 'query'): readonly Json[] {
   const needed = z.array(z.string()).parse(required);

@@ -6,6 +6,7 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { IdempotencyKey, queueApi, type SubmitRequest } from '../../protocol/queue-api.ts';
 import { type DryRun, type Orchestrator, type Submitted, nameOf } from '../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
+import { keepPrivate } from './config-routes.ts';
 import type { Router } from './route.ts';
 
 export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): void {
@@ -49,6 +50,13 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
     });
   });
   router.answer(queueApi.get, ({ params }) => orchestrator.job(params.id));
+  router.answer(queueApi.config, ({ params, request }) => {
+    const found = orchestrator.jobConfig(params.id);
+    if (!found.ok) return found;
+    const { configName, config, dataloader } = found.value;
+    keepPrivate(request);
+    return accept({ job_id: params.id, config_name: configName, config, dataloader });
+  });
   router.answer(queueApi.explain, ({ params }) => orchestrator.explainJob(params.id));
   router.answer(queueApi.remove, async ({ params, caller, request }) => {
     const outcome = await orchestrator.removeJob(params.id, actorOf(caller, request));

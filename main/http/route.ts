@@ -102,8 +102,30 @@ const readJson = express.json({
   strict: false,
   verify: (_request, _response, bytes) => {
     if (!isUtf8(bytes)) throw new Error('not UTF-8');
+    // What parses it does not mind; what writes it again would run out of stack.
+    if (depthOf(bytes) > deepest) throw Object.assign(new Error('too deep'), { type: 'entity.too.deep' });
   },
 });
+
+const deepest = 200;
+/** `[` and `{` differ in this bit alone, and so do `]` and `}`. */
+const curly = 0x20;
+const marks = { quote: 0x22, escape: 0x5c, open: 0x7b, close: 0x7d };
+
+/** How many brackets of JSON are open at once, at most. */
+function depthOf(bytes: Uint8Array): number {
+  let depth = 0;
+  let most = 0;
+  let inString = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === marks.quote) inString = !inString;
+    else if (inString) at += byte === marks.escape ? 1 : 0;
+    else if ((byte | curly) === marks.open) most = Math.max(most, (depth += 1));
+    else if ((byte | curly) === marks.close) depth -= 1;
+  }
+  return most;
+}
 
 const readBody = (request: Request, response: Response): Promise<void> =>
   new Promise((resolve, reject) => {

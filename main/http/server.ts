@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import express from 'express';
 import type { Orchestrator } from '../orchestrator/index.ts';
-import type { Log } from '../orchestrator/ports.ts';
+import type { ConfigFolder, Log } from '../orchestrator/ports.ts';
 import {
   type AuditReader,
   mountAuditRoutes,
@@ -11,6 +11,7 @@ import {
 import { unexpected } from './answer.ts';
 import { createAuth } from './auth.ts';
 import { createListeners, type Listener } from './listeners.ts';
+import { mountConfigRoutes } from './config-routes.ts';
 import { mountQueueRoutes } from './queue-routes.ts';
 import { createOneTimeCodes } from './one-time-codes.ts';
 import { servePanel } from './panel.ts';
@@ -24,6 +25,7 @@ export interface HttpParts {
   readonly orchestrator: Orchestrator;
   readonly audit: AuditReader;
   readonly settings: SettingsDesk;
+  readonly configs: ConfigFolder;
   readonly adminToken: string;
   readonly log: Log;
   readonly version: string;
@@ -42,7 +44,7 @@ export interface HttpServer {
 }
 
 export function createHttpServer(parts: HttpParts): HttpServer {
-  const { orchestrator, audit, settings, adminToken, log, version, panelDir, mono } = parts;
+  const { orchestrator, audit, settings, configs, adminToken, log, version, panelDir, mono } = parts;
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -63,6 +65,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   mountWorkerRoutes(router, orchestrator, streams);
   mountWorkerAdminRoutes(router, orchestrator, settings.joinUrl);
   mountQueueRoutes(router, orchestrator);
+  mountConfigRoutes(router, orchestrator, configs);
   mountAuditRoutes(router, audit);
   mountSessionRoutes(router, { orchestrator, codes, userOfToken: auth.userOfToken });
   mountSettingsRoutes(router, settings);

@@ -17,7 +17,8 @@ export interface Draft {
 
 /** What the request asks for, with its config: at once when it brings that along. */
 export function prepare(configs: Configs, request: SubmitRequest): Outcome<Draft> | Promise<Outcome<Draft>> {
-  if (request.config !== undefined) return draftOf(request, { config: request.config, dataloader: null });
+  if (request.config !== undefined)
+    return draftOf(request, { config: request.config, dataloader: request.dataloader ?? null });
   return configs
     .load(request.config_name ?? '')
     .then(payload => (payload.ok ? draftOf(request, payload.value) : payload));
@@ -67,7 +68,10 @@ interface GpusWanted {
  * The submit's own word, else `num_processes` in the config, else none: a job that asks for nothing runs anywhere. One
  * whose config names its GPUs needs a worker that has those, unless any will do.
  */
-function gpusWanted(request: SubmitRequest, config: TrainerConfig): Outcome<GpusWanted> {
+export function gpusWanted(
+  request: Pick<SubmitRequest, 'gpu_count' | 'any_gpu'>,
+  config: TrainerConfig,
+): Outcome<GpusWanted> {
   const count = request.gpu_count ?? wholeNumber(read(config, 'num_processes') ?? 0);
   if (count === null) {
     return refuse(

@@ -5,3 +5,4 @@ export { nameOf } from './model.ts';
 export type { SettingsFact } from './settings.ts';
 export type { Submitted } from './submit.ts';
 export { createOrchestrator, type Orchestrator } from './orchestrator.ts';
+export { gpusWanted } from './drafts.ts';

@@ -6,7 +6,7 @@ import { type Core, tellJob } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { createExplainer } from './explain.ts';
 import type { JobEvent } from './job-lifecycle.ts';
-import { type Actor, type Job, nameOf } from './model.ts';
+import { type Actor, type Job, type JobPayload, nameOf } from './model.ts';
 import type { JobFilter, Tx } from './ports.ts';
 import { applyEvent } from './transitions.ts';
 import { attemptView, createJobViewer, holdOf } from './views.ts';
@@ -58,6 +58,14 @@ export function createJobCalls(core: Core) {
       if (job === null) return unknown(id);
       const attempts = core.store.attempts(id).map(attempt => attemptView(core, core.store, attempt));
       return accept({ ...createJobViewer(core, core.store)(job), attempts });
+    },
+
+    /** What it was submitted with, whatever has become of the file since. */
+    jobConfig(id: JobId): Outcome<JobPayload & { readonly configName: string }> {
+      const job = core.store.job(id);
+      const payload = core.store.payload(id);
+      if (job === null || payload === null) return unknown(id);
+      return accept({ ...payload, configName: job.spec.configName });
     },
 
     explainJob(id: JobId): Outcome<Explanation> {

@@ -268,7 +268,8 @@ export interface AuditFact {
     | { readonly type: 'job'; readonly id: JobId }
     | { readonly type: 'queue'; readonly id: 'queue' }
     | { readonly type: 'user'; readonly id: string }
-    | { readonly type: 'settings'; readonly id: 'settings' };
+    | { readonly type: 'settings'; readonly id: 'settings' }
+    | { readonly type: 'config'; readonly id: string };
   /** What is worth knowing beside that; no secrets. */
   readonly details: Readonly<Record<string, unknown>>;
 }
@@ -280,11 +281,15 @@ export type AuditType =
   | 'job.report_refused'
   | 'auth.signed_in'
   | 'auth.signed_out'
+  | 'config.created'
+  | 'config.replaced'
+  | 'config.deleted'
+  | 'config.change_failed'
+
   | SettingsFactType;
 
 export type SettingsFactType =
   | 'settings.network_changed'
   | 'settings.public_url_changed'
   | 'settings.local_worker_changed';
-
 export type StoredEvent = EventFact & { readonly seq: number; readonly at: WallMs };

@@ -5,6 +5,7 @@ import { dispatch } from './dispatch.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createFeed, type Pace } from './feed.ts';
 import { createHealthLoop, grantGrace } from './health.ts';
+import { createConfigCalls } from './configs.ts';
 import { createJobCalls } from './jobs.ts';
 import { createQueueFigures } from './queue-figures.ts';
 import { createQueueCalls } from './queue.ts';
@@ -89,6 +90,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createQueueFigures(core),
     ...createSessionCalls(core),
     ...createSettingsCalls(core, home),
+    ...createConfigCalls(core),
     report: createReports(core, progress),
     times,
 

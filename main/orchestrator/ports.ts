@@ -1,5 +1,5 @@
 import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
-import type { JobStatus } from '../../protocol/job.ts';
+import type { JobStatus, TrainerConfig } from '../../protocol/job.ts';
 import type { Outcome } from '../../protocol/problem.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
@@ -238,6 +238,60 @@ export interface Store extends Read {
 /** Where a job's config comes from when it is submitted by name. */
 export interface Configs {
   load(name: string): Promise<Outcome<JobPayload>>;
+}
+
+/** A config as it lies in the folder, whether a job can use it or not. */
+export interface FoundConfig {
+  readonly name: string;
+  /** Below the folder, with slashes. */
+  readonly file: string;
+  readonly changedAt: WallMs;
+  readonly bytes: number;
+  /** Another one for every other content; null where that is too large to be looked at. */
+  readonly tag: string | null;
+  readonly config: Outcome<TrainerConfig>;
+  /** Null when the config names none. */
+  readonly dataloader: Outcome<unknown>;
+}
+
+/** What has to be there for a change to be made. `something` and tags: a config, one with that content. */
+export type ExpectedConfig = 'anything' | 'nothing' | 'something' | readonly string[];
+
+/** A change of the folder, as it is about to be made. */
+export interface ConfigChange {
+  readonly what: 'created' | 'replaced' | 'deleted';
+  readonly name: string;
+  readonly file: string;
+  /** Of what is written, or of what is deleted. */
+  readonly tag: string | null;
+  readonly bytes: number;
+}
+
+/** Writes down what is about to be done. Nothing is done when that fails. */
+export type RecordChange = (change: ConfigChange) => Promise<void>;
+
+/** The folder of configs. Nothing outside of it is ever read, written or removed, and no link is written through. */
+export interface ConfigFolder extends Configs {
+  /** Where it is, for people. */
+  readonly folder: string;
+  /** In the order of their names; `next` is the `after` of the page that follows, null for none. */
+  list(page: {
+    /** Part of the name, in any case; empty for all. */
+    readonly text: string;
+    readonly after: string | null;
+    readonly limit: number;
+  }): Promise<{ readonly entries: readonly FoundConfig[]; readonly next: string | null }>;
+  find(name: string): Promise<Outcome<FoundConfig>>;
+  /** Written whole: nobody ever reads a part of it. */
+  put(
+    wanted: { readonly name: string; readonly config: TrainerConfig; readonly expected: ExpectedConfig },
+    record: RecordChange,
+  ): Promise<Outcome<ConfigChange>>;
+  /** That file alone; what lies beside it stays. */
+  remove(
+    wanted: { readonly name: string; readonly expected: ExpectedConfig },
+    record: RecordChange,
+  ): Promise<Outcome<ConfigChange>>;
 }
 
 /** The far end of a worker's stream. */

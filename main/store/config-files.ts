@@ -1,78 +1,62 @@
-import { readFile, realpath } from 'node:fs/promises';
-import { basename, dirname, join, sep } from 'node:path';
-import { TrainerConfig } from '../../protocol/job.ts';
-import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
-import type { Configs, JobPayload } from '../orchestrator/ports.ts';
+import type { Dirent } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { accept, type Outcome } from '../../protocol/problem.ts';
+import type { ConfigFolder, FoundConfig, JobPayload } from '../orchestrator/ports.ts';
+import { createConfigChanges } from './config-changes.ts';
+import { checkName, foldName, isConfigName, missing } from './config-names.ts';
+import { type ReadConfig, readConfig, resolved } from './config-reading.ts';
 
-/** One plain file name of any script: no separators, no dot at either end, nothing that a file system interprets. */
-const plainName = /^[\p{L}\p{N}_]([\p{L}\p{M}\p{N}_. -]{0,126}[\p{L}\p{M}\p{N}_-])?$/u;
-const deviceName = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
-const largest = 1_000_000;
+/** So many files are read at once. */
+const batch = 16;
 
 /**
  * The configs folder: `<name>.json`, or `<name>/config.json`, with the dataloader beside it when the config names one
  * (`data_backend_config`, in either spelling). Links that lead out of the folder are not followed.
  */
-export function createConfigFiles(folder: string): Configs {
+export function createConfigFiles(folder: string): ConfigFolder {
+  const find = async (name: string): Promise<Outcome<FoundConfig>> => {
+    const checked = checkName(name);
+    if (!checked.ok) return checked;
+    const root = await resolved(folder);
+    const found = root && (await readConfig(root, name));
+    return found ? accept(found) : missing(name);
+  };
   return {
+    folder,
+    find,
     async load(name): Promise<Outcome<JobPayload>> {
-      if (!plainName.test(name) || deviceName.test(name)) {
-        return refuse(
-          'invalid_request',
-          'config_name must be the plain name of a config: letters, digits, . _ - and spaces',
-        );
-      }
-      const missing = refuse(
-        'config_not_found',
-        `There is no config ${name}: neither ${name}.json nor ${name}/config.json in the configs folder`,
-      );
-      const root = await resolved(folder);
-      if (root === null) return missing;
-      for (const file of [join(root, `${name}.json`), join(root, name, 'config.json')]) {
-        const config = await readObject(root, file, `The config ${name}`);
-        if (config === null) continue;
-        if (!config.ok) return config;
-        const dataloader = await readDataloader(root, file, config.value);
-        return dataloader.ok ? accept({ config: config.value, dataloader: dataloader.value }) : dataloader;
-      }
-      return missing;
+      const found = await find(name);
+      if (!found.ok) return found;
+      const { config, dataloader } = found.value;
+      if (!config.ok) return config;
+      return dataloader.ok ? accept({ config: config.value, dataloader: dataloader.value }) : dataloader;
     },
+    async list({ text, after, limit }) {
+      const root = await resolved(folder);
+      if (root === null) return { entries: [], next: null };
+      const wanted = foldName(text);
+      const names = namesAmong(await readdir(root, { withFileTypes: true }).catch(() => [])).filter(
+        name => (after === null || name > after) && foldName(name).includes(wanted),
+      );
+      const found: ReadConfig[] = [];
+      // Behind some names is no config: a folder of something else, a dataloader, a link that leads out.
+      for (let at = 0; at < names.length && found.length <= limit; at += batch) {
+        const read = await Promise.all(names.slice(at, at + batch).map(name => readConfig(root, name)));
+        found.push(...read.filter(config => config !== null).filter(({ isList }) => !isList));
+      }
+      const entries = found.slice(0, limit);
+      return { entries, next: found.length > limit ? (entries.at(-1)?.name ?? null) : null };
+    },
+    ...createConfigChanges(folder),
   };
 }
 
-/** Where a config names its dataloader, that file must be there; SimpleTuner names it by a path of its own machine. */
-async function readDataloader(root: string, file: string, config: TrainerConfig): Promise<Outcome<unknown>> {
-  const named = config['data_backend_config'] ?? config['--data_backend_config'];
-  if (typeof named !== 'string') return accept(null);
-  const name = basename(named.replaceAll('\\', '/'));
-  if (!plainName.test(name))
-    return refuse('config_invalid', 'data_backend_config in the config is not the name of a file');
-  const found = await readJson(root, join(dirname(file), name), `The dataloader ${name}`);
-  return (
-    found ??
-    refuse('config_invalid', `The config names the dataloader ${name}, but it is not beside the config`)
-  );
+/** What may be the name of a config, in order: only a look into it tells. */
+function namesAmong(entries: readonly Dirent[]): readonly string[] {
+  const names = entries.flatMap(entry => {
+    const isLink = entry.isSymbolicLink();
+    const flat = entry.name.endsWith('.json') && (entry.isFile() || isLink) ? [entry.name.slice(0, -5)] : [];
+    return entry.isDirectory() || isLink ? [...flat, entry.name] : flat;
+  });
+  return [...new Set(names.filter(isConfigName))].toSorted();
 }
-
-async function readObject(root: string, file: string, what: string): Promise<Outcome<TrainerConfig> | null> {
-  const json = await readJson(root, file, what);
-  if (json === null || !json.ok) return json;
-  const parsed = TrainerConfig.safeParse(json.value);
-  return parsed.success ? accept(parsed.data) : refuse('config_invalid', `${what} must be a JSON object`);
-}
-
-/** Null when there is no such file inside the folder. */
-async function readJson(root: string, file: string, what: string): Promise<Outcome<unknown> | null> {
-  const real = await resolved(file);
-  if (real === null || !real.startsWith(root + sep)) return null;
-  const text = await readFile(real, 'utf8').catch(() => null);
-  if (text === null) return null;
-  if (text.length > largest) return refuse('config_invalid', `${what} is larger than ${largest} characters`);
-  try {
-    return accept(JSON.parse(text));
-  } catch {
-    return refuse('config_invalid', `${what} is not valid JSON`);
-  }
-}
-
-const resolved = (path: string): Promise<string | null> => realpath(path).catch(() => null);

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { workersApi } from '../../../protocol/admin-api.ts';
+import { configsApi } from '../../../protocol/configs-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Invocation } from '../invocation.ts';
 import { openRemote } from '../remote.ts';
@@ -10,6 +11,7 @@ import { type Candidate, type Wanted, walk } from './walk.ts';
 /** A shell that waits longer than this feels stuck. */
 const patienceMs = 500;
 const mostJobs = 100;
+const mostConfigs = 100;
 
 /**
  * What the scripts of `trainyard completion` ask: prints a line for each word that fits, with a tab and what it means
@@ -23,12 +25,13 @@ export function completeCommand(invocation: Invocation, program: () => Command):
     .passThroughOptions()
     .action(async (shell: string, words: readonly string[]) => {
       const { before, typed, wanted } = walk(program(), shell === 'bash' ? asTyped(words) : words);
-      const found = (await candidatesOf(wanted, invocation)).filter(({ word }) => word.startsWith(typed));
+      const found = (await candidatesOf(wanted, typed, invocation)).filter(({ word }) =>
+        word.startsWith(typed),
+      );
       // Bash completes only what stands behind the `=`.
       const front = shell === 'bash' ? '' : before;
       for (const { word, about } of found) invocation.terminal.out(`${front}${word}\t${plain(about)}\n`);
-      const own = wanted.kind === 'file' || wanted.kind === 'folder' ? wanted.kind : '';
-      invocation.terminal.out(`:${own}\n`);
+      invocation.terminal.out(`:${ownOf(wanted)}\n`);
     });
 }
 
@@ -44,14 +47,25 @@ function asTyped(words: readonly string[]): readonly string[] {
   return whole;
 }
 
-async function candidatesOf(wanted: Wanted, invocation: Invocation): Promise<readonly Candidate[]> {
+/** What the shell adds by itself. */
+function ownOf(wanted: Wanted): string {
+  if (wanted.kind === 'config') return wanted.orFile ? 'file' : '';
+  return wanted.kind === 'file' || wanted.kind === 'folder' ? wanted.kind : '';
+}
+
+async function candidatesOf(
+  wanted: Wanted,
+  typed: string,
+  invocation: Invocation,
+): Promise<readonly Candidate[]> {
   switch (wanted.kind) {
     case 'words':
       return wanted.candidates;
     case 'worker':
     case 'job':
+    case 'config':
       try {
-        return await thingsOf(wanted, invocation);
+        return await thingsOf(wanted, typed, invocation);
       } catch {
         // Nobody asked for an orchestrator here: one that can't be had is no failure.
         return [];
@@ -64,13 +78,21 @@ async function candidatesOf(wanted: Wanted, invocation: Invocation): Promise<rea
 }
 
 async function thingsOf(
-  wanted: Extract<Wanted, { readonly kind: 'worker' | 'job' }>,
+  wanted: Extract<Wanted, { readonly kind: 'worker' | 'job' | 'config' }>,
+  typed: string,
   invocation: Invocation,
 ): Promise<readonly Candidate[]> {
   const { ask } = openRemote(wanted.flags, invocation, patienceMs);
   if (wanted.kind === 'worker') {
     const { workers } = await ask(workersApi.list);
     return workers.map(worker => ({ word: worker.name, about: `${worker.id}  ${workerStatus(worker)}` }));
+  }
+  if (wanted.kind === 'config') {
+    const { entries } = await ask(configsApi.list, { query: { q: typed, limit: mostConfigs } });
+    return entries.map(({ name, model_family: family, problem }) => ({
+      word: name,
+      about: problem ?? family ?? '',
+    }));
   }
   const { entries } = await ask(queueApi.list, { query: { ...wanted.which, limit: mostJobs } });
   return entries.map(job => ({ word: job.id, about: `${job.config_name}  ${job.status}` }));

@@ -14,6 +14,8 @@ export type Wanted =
   /** Something of the orchestrator that the options given so far lead to. */
   | { readonly kind: 'worker'; readonly flags: Flags }
   | { readonly kind: 'job'; readonly flags: Flags; readonly which: JobQuery }
+  /** A config of the orchestrator's folder; or a file of this machine, where that will do, too. */
+  | { readonly kind: 'config'; readonly flags: Flags; readonly orFile: boolean }
   | { readonly kind: 'file' | 'folder' | 'nothing' };
 
 export interface Typed {
@@ -80,11 +82,12 @@ const optionOf = (command: Command, name: string): Option | undefined =>
 const takesValue = (option: Option): boolean => option.required || option.optional;
 
 /** Names in angle brackets, and what is meant by them. */
-const meanings: Readonly<Record<string, 'worker' | 'file' | 'folder'>> = {
+const meanings: Readonly<Record<string, 'worker' | 'config' | 'config or file' | 'file' | 'folder'>> = {
   worker: 'worker',
   file: 'file',
   folder: 'folder',
-  config: 'file',
+  config: 'config or file',
+  'config-name': 'config',
 };
 
 function ofValue(taker: Option | Argument, flags: Flags): Wanted {
@@ -92,6 +95,8 @@ function ofValue(taker: Option | Argument, flags: Flags): Wanted {
     return { kind: 'words', candidates: taker.argChoices.map(word => ({ word, about: '' })) };
   if (taker instanceof JobArgument) return { kind: 'job', flags, which: taker.which };
   const kind = meanings[placeholder(taker)] ?? 'nothing';
+  if (kind === 'config' || kind === 'config or file')
+    return { kind: 'config', flags, orFile: kind === 'config or file' };
   return kind === 'worker' ? { kind, flags } : { kind };
 }
 

@@ -14,10 +14,14 @@ const isPath = (word: string): boolean => /[/\\]|\.json$/i.test(word);
 /** Ends the command when a file is named that holds no config. */
 export function readConfigArgument(word: string): ConfigArgument {
   if (!isPath(word)) return { config_name: word };
-  const config = TrainerConfig.safeParse(parsed(textOf(word), word));
-  if (!config.success)
-    return fail(exitCodes.usage, `${word} holds no JSON object: a config is written as {"key": value, ...}`);
-  return { config_name: nameOf(word), config: config.data };
+  return { config_name: nameOf(word), config: readConfigFile(word) };
+}
+
+/** Ends the command when the file holds no config. */
+export function readConfigFile(path: string): TrainerConfig {
+  const config = TrainerConfig.safeParse(parsed(textOf(path), path));
+  if (config.success) return config.data;
+  return fail(exitCodes.usage, `${path} holds no JSON object: a config is written as {"key": value, ...}`);
 }
 
 function textOf(path: string): string {

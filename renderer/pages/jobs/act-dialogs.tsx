@@ -1,12 +1,12 @@
 import { type SubmitEvent, useState } from 'react';
-import { type JobView, priorities } from '../../../protocol/job.ts';
+import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { tellFailure } from '../../ui/toast.tsx';
-import { priorityText } from './figures.ts';
+import { priorityChoices, priorityText } from './figures.ts';
 
 /** What is done only after a question. */
 export interface Asked {
@@ -129,7 +129,3 @@ function PriorityDialog({ job, onClose }: JobDialogProps) {
     </Dialog>
   );
 }
-
-/** The names, and what the job has now, where that is between two of them. */
-const priorityChoices = (now: number): readonly number[] =>
-  [...new Set([...Object.values(priorities), now])].toSorted((a, b) => b - a);

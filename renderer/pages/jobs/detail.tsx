@@ -7,12 +7,13 @@ import { State } from '../../ui/state.tsx';
 import { JobEvents } from './events.tsx';
 import { shownState } from './filter.ts';
 import { useActs } from './job-acts.tsx';
+import { JobConfig } from './job-config.tsx';
 import { JobOverview } from './overview.tsx';
 import { JobRaw } from './raw.tsx';
 import { useJob } from './use-job.ts';
 
 /** In this order; a part has its tab once there is a call for it. */
-const tabs = ['overview', 'events', 'raw'] as const;
+const tabs = ['overview', 'config', 'events', 'raw'] as const;
 
 export function JobDetailPage({ id }: { readonly id: string }) {
   const t = useT();
@@ -52,6 +53,9 @@ export function JobDetailPage({ id }: { readonly id: string }) {
         </Tabs.List>
         <Tabs.Content value="overview" className="tab-content">
           <JobOverview job={job} />
+        </Tabs.Content>
+        <Tabs.Content value="config" className="tab-content">
+          <JobConfig job={job} />
         </Tabs.Content>
         <Tabs.Content value="events" className="tab-content">
           <JobEvents id={job.id} />

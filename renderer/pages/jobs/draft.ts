@@ -5,9 +5,11 @@ import {
   type OnLostContact,
   priorities,
   type Target,
+  type TrainerConfig,
 } from '../../../protocol/job.ts';
 import type { queueApi } from '../../../protocol/queue-api.ts';
 import type { Translator } from '../../i18n/index.ts';
+import { isSame } from './config-diff.ts';
 import { parseConfig } from './json.ts';
 
 export type SubmitBody = NonNullable<CallInput<typeof queueApi.submit>['body']>;
@@ -19,19 +21,35 @@ export interface LabelRow {
   readonly pattern: string;
 }
 
-type PriorityName = keyof typeof priorities;
+/** What a trainer is given. */
+export interface Training {
+  readonly config: TrainerConfig;
+  /** Null for none. */
+  readonly dataloader: unknown;
+}
+
+/** A config of the folder, as it was when it was read. */
+export interface Base {
+  readonly name: string;
+  readonly etag: string | null;
+  readonly config: TrainerConfig;
+}
 
 /** A job as it stands in the form: numbers are text, because half of a number is none. */
 export interface Draft {
   readonly source: 'name' | 'inline';
   readonly configName: string;
   readonly config: string;
+  /** Of a config that is written here; null for none. */
+  readonly dataloader: unknown;
+  /** What the config that is written here was made of. */
+  readonly base: Base | null;
   readonly target: Target;
   readonly labels: readonly LabelRow[];
   readonly gpus: string;
   readonly vramGb: string;
   readonly accelerator: string;
-  readonly priority: PriorityName;
+  readonly priority: number;
   readonly retries: string;
   readonly timeoutHours: string;
   readonly onLostContact: OnLostContact;
@@ -46,12 +64,14 @@ export const emptyDraft: Draft = {
   source: 'name',
   configName: '',
   config: '',
+  dataloader: null,
+  base: null,
   target: 'auto',
   labels: [],
   gpus: '',
   vramGb: '',
   accelerator: '',
-  priority: 'normal',
+  priority: priorities.normal,
   retries: '3',
   timeoutHours: '',
   onLostContact: 'continue',
@@ -61,21 +81,29 @@ export const emptyDraft: Draft = {
   retryOn: [],
 };
 
-/** The server calls a config so that came without a name: what was in it can not be read back. */
+/** The server calls a config so that came without a name. */
 const inlineName = 'inline';
 
-export function draftOf(job: JobView): Draft {
-  const isInline = job.config_name === inlineName;
+/** Whether its config was given a name at all: it may mean one of the folder. */
+export const isNamed = ({ config_name: name }: Pick<JobView, 'config_name'>): boolean => name !== inlineName;
+
+/** Of its config what the job itself had; and what its name means in the folder by now. Null for what can not be read. */
+export interface Origins {
+  readonly own: Training | null;
+  readonly inFolder: (Training & { readonly etag: string | null }) | null;
+}
+
+/** The job once more, with all that it was submitted with. */
+export function draftOf(job: JobView, origins: Origins): Draft {
   return {
     ...emptyDraft,
-    source: isInline ? 'inline' : 'name',
-    configName: isInline ? '' : job.config_name,
+    ...configOf(job.config_name, origins),
     target: job.target,
     labels: Object.entries(job.worker_labels).map(([key, pattern], id) => ({ id, key, pattern })),
     gpus: String(job.gpu_count),
     vramGb: job.gpu_vram_gb === 0 ? '' : String(job.gpu_vram_gb),
     accelerator: job.accelerator ?? '',
-    priority: priorityNamed(job.priority_name),
+    priority: job.priority,
     retries: String(job.max_attempts - 1),
     timeoutHours: job.timeout_s === null ? '' : String(job.timeout_s / 3600),
     onLostContact: job.on_lost_contact,
@@ -84,8 +112,44 @@ export function draftOf(job: JobView): Draft {
   };
 }
 
-const priorityNamed = (word: string): PriorityName =>
-  word === 'low' || word === 'high' || word === 'urgent' || word === 'critical' ? word : 'normal';
+/**
+ * By its name only while that means what the job had: else its own copy is written out.
+ */
+function configOf(name: string, { own, inFolder }: Origins): Partial<Draft> {
+  const shown = name === inlineName ? '' : name;
+  if (own === null) return { source: shown === '' ? 'inline' : 'name', configName: shown };
+  if (inFolder !== null) {
+    const { etag, config: base } = inFolder;
+    const relation = relationOf(own, inFolder);
+    if (relation !== 'other')
+      return { source: 'name', configName: name, takesAnyGpu: relation === 'any GPUs' };
+    return { ...written(own), configName: name, base: { name, etag, config: base } };
+  }
+  return { ...written(own), configName: shown };
+}
+
+/** Whether a job had what its name means by now; of one that takes any GPUs, the server has left out which ones. */
+export function relationOf(own: Training, now: Training): 'same' | 'any GPUs' | 'other' {
+  const isOf = (config: TrainerConfig): boolean =>
+    isSame([own.config, own.dataloader], [config, now.dataloader]);
+  if (isOf(now.config)) return 'same';
+  return isOf(withoutDevices(now.config)) ? 'any GPUs' : 'other';
+}
+
+/** To be edited in the form. */
+export const written = ({
+  config,
+  dataloader,
+}: Training): Pick<Draft, 'source' | 'config' | 'dataloader'> => ({
+  source: 'inline',
+  config: JSON.stringify(config, null, 2),
+  dataloader,
+});
+
+const withoutDevices = (config: TrainerConfig): TrainerConfig =>
+  Object.fromEntries(
+    Object.entries(config).filter(([name]) => !/^(--)?accelerate_visible_devices$/.test(name)),
+  );
 
 /** By the fields of the call, as the server names them. */
 export type FieldErrors = Readonly<Record<string, string>>;
@@ -115,7 +179,7 @@ export function checkDraft(draft: Draft, t: Translator): Checked {
     gpu_count: number('gpu_count', draft.gpus),
     gpu_vram_gb: number('gpu_vram_gb', draft.vramGb),
     accelerator: draft.accelerator.trim() === '' ? undefined : draft.accelerator.trim(),
-    priority: priorities[draft.priority],
+    priority: draft.priority,
     max_retries: number('max_retries', draft.retries),
     timeout_s: hours === undefined ? undefined : hours * 3600,
     retry_on: [...draft.retryOn],
@@ -131,17 +195,28 @@ function sourceOf(
   draft: Draft,
   errors: Record<string, string>,
   t: Translator,
-): Pick<SubmitBody, 'config' | 'config_name'> {
+): Pick<SubmitBody, 'config' | 'config_name' | 'dataloader'> {
   const name = draft.configName.trim();
   if (draft.source === 'name') {
     if (name === '') errors['config_name'] = t('jobs.submit.nameNeeded');
     return { config_name: name };
   }
   const parsed = parseConfig(draft.config);
-  if (parsed.ok) return { config: parsed.config, ...(name === '' ? {} : { config_name: name }) };
-  errors['config'] = configTrouble(parsed, t);
-  return {};
+  if (!parsed.ok) {
+    errors['config'] = configTrouble(parsed, t);
+    return {};
+  }
+  return {
+    config: parsed.config,
+    ...(name === '' ? {} : { config_name: name }),
+    ...(Array.isArray(draft.dataloader) || isFields(draft.dataloader)
+      ? { dataloader: draft.dataloader }
+      : {}),
+  };
 }
+
+const isFields = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;
 
 export const configTrouble = (
   parsed: Exclude<ReturnType<typeof parseConfig>, { readonly ok: true }>,

@@ -71,3 +71,7 @@ export function priorityText(priority: number, t: Translator): string {
 }
 
 const priorityNames = ['low', 'normal', 'high', 'urgent', 'critical'] as const;
+
+/** The names, and what a job has now, where that is between two of them. */
+export const priorityChoices = (now: number): readonly number[] =>
+  [...new Set([...Object.values(priorities), now])].toSorted((a, b) => b - a);

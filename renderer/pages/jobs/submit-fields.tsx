@@ -1,9 +1,11 @@
 import { useId } from 'react';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
-import { configTrouble, type Draft, type FieldErrors } from './draft.ts';
-import { Choice, Field, TextField, Tick } from './field.tsx';
-import { parseConfig } from './json.ts';
+import { ConfigPicker } from './config-picker.tsx';
+import type { Draft, FieldErrors } from './draft.ts';
+import { Choice, TextField, Tick } from './field.tsx';
+import { priorityChoices, priorityText } from './figures.ts';
+import { InlineConfig } from './inline-config.tsx';
 
 export interface PartProps {
   readonly draft: Draft;
@@ -13,7 +15,6 @@ export interface PartProps {
 
 export function WhatFields({ draft, errors, change }: PartProps) {
   const t = useT();
-  const isInline = draft.source === 'inline';
   return (
     <fieldset className="card">
       <legend>{t('jobs.submit.what')}</legend>
@@ -26,41 +27,20 @@ export function WhatFields({ draft, errors, change }: PartProps) {
         ]}
         onChange={source => change({ source })}
       />
-      <TextField
-        label={t(isInline ? 'jobs.submit.inlineName' : 'jobs.submit.name')}
-        hint={isInline ? undefined : t('jobs.submit.nameHint')}
-        error={errors['config_name']}
-        value={draft.configName}
-        onChange={configName => change({ configName })}
-      />
-      {isInline && <ConfigField draft={draft} errors={errors} change={change} />}
-    </fieldset>
-  );
-}
-
-/** Checked while it is written; an empty one is not yet wrong. */
-function ConfigField({ draft: { config }, errors, change }: PartProps) {
-  const t = useT();
-  const parsed = parseConfig(config);
-  const isEmpty = config.trim() === '';
-  const trouble = isEmpty || parsed.ok ? errors['config'] : configTrouble(parsed, t);
-  return (
-    <Field
-      label={t('jobs.submit.config')}
-      hint={parsed.ok && trouble === undefined ? t('jobs.submit.isJson') : undefined}
-      error={trouble}
-    >
-      {tied => (
-        <textarea
-          {...tied}
-          className="mono"
-          rows={12}
-          spellCheck={false}
-          value={config}
-          onChange={({ target }) => change({ config: target.value })}
-        />
+      {draft.source === 'name' ? (
+        <ConfigPicker draft={draft} error={errors['config_name'] ?? errors['config']} change={change} />
+      ) : (
+        <>
+          <TextField
+            label={t('jobs.submit.inlineName')}
+            error={errors['config_name']}
+            value={draft.configName}
+            onChange={configName => change({ configName })}
+          />
+          <InlineConfig draft={draft} error={errors['config']} change={change} />
+        </>
       )}
-    </Field>
+    </fieldset>
   );
 }
 
@@ -172,9 +152,11 @@ export function WhenFields({ draft, errors, change }: PartProps) {
         <Choice
           label={t('jobs.submit.priority')}
           error={errors['priority']}
-          value={draft.priority}
-          choices={priorityNames.map(name => [name, t(`jobs.priority.${name}`)] as const)}
-          onChange={priority => change({ priority })}
+          value={String(draft.priority)}
+          choices={priorityChoices(draft.priority).map(
+            number => [String(number), priorityText(number, t)] as const,
+          )}
+          onChange={priority => change({ priority: Number(priority) })}
         />
         <Choice
           label={t('jobs.submit.lostContact')}
@@ -218,5 +200,3 @@ export function WhenFields({ draft, errors, change }: PartProps) {
     </fieldset>
   );
 }
-
-const priorityNames = ['critical', 'urgent', 'high', 'normal', 'low'] as const;

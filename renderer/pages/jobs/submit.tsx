@@ -1,31 +1,22 @@
-import { type SubmitEvent, useEffect, useRef, useState } from 'react';
+import { type SubmitEvent, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
-import { JobId } from '../../../protocol/ids.ts';
-import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { detailOf } from '../../api/client.ts';
 import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
 import { type Answer, SubmitAnswer } from './answer.tsx';
-import {
-  checkDraft,
-  type Draft,
-  draftOf,
-  emptyDraft,
-  type FieldErrors,
-  fieldErrorsOf,
-  type SubmitBody,
-} from './draft.ts';
+import { checkDraft, type Draft, type FieldErrors, fieldErrorsOf, type SubmitBody } from './draft.ts';
 import { WhatFields, WhenFields, WhereFields } from './submit-fields.tsx';
+import { type Model, useModel } from './use-model.ts';
 
 /** `/jobs/new`, or `/jobs/new?from=JOB` to begin with what another job had. */
 export function SubmitPage() {
   const t = useT();
   const [params] = useSearchParams();
-  const like = useModel(params.get('from'));
-  if (like === 'loading') return <div className="page" aria-busy="true" />;
+  const model = useModel(params.get('from'));
+  if (model === 'loading') return <div className="page" aria-busy="true" />;
+  const { like } = model;
   return (
     <div className="page jobs-page">
       <nav className="crumb" aria-label={t('jobs.detail.back')}>
@@ -34,37 +25,14 @@ export function SubmitPage() {
       <h1>
         {like === null ? t('jobs.submit.title') : t('jobs.submit.duplicate', { config: like.config_name })}
       </h1>
-      <SubmitForm start={like === null ? emptyDraft : draftOf(like)} isLike={like !== null} />
+      <SubmitForm model={model} />
     </div>
   );
 }
 
-/** The job to be like; null for none. */
-function useModel(id: string | null): JobView | null | 'loading' {
+function SubmitForm({ model }: { readonly model: Model }) {
   const t = useT();
-  const { client, fleet } = usePanel();
-  const jobId = JobId.safeParse(id).data;
-  const [model, setModel] = useState<JobView | null | 'loading'>(() => {
-    if (jobId === undefined) return null;
-    return fleet.getState().fleet.jobs.get(jobId) ?? 'loading';
-  });
-  const isWanted = model === 'loading';
-  useEffect(() => {
-    if (!isWanted || jobId === undefined) return undefined;
-    const over = new AbortController();
-    void client.call(queueApi.get, { params: { id: jobId }, signal: over.signal }).then(answer => {
-      if (over.signal.aborted) return;
-      setModel(answer.ok ? answer.value : null);
-      if (!answer.ok) tellFailure(t, answer.failure);
-    });
-    return () => over.abort();
-  }, [client, isWanted, jobId, t]);
-  return model;
-}
-
-function SubmitForm({ start, isLike }: { readonly start: Draft; readonly isLike: boolean }) {
-  const t = useT();
-  const [draft, setDraft] = useState(start);
+  const [draft, setDraft] = useState(model.draft);
   const change = (part: Partial<Draft>): void => setDraft(was => ({ ...was, ...part }));
   const { send, isSending, errors, trouble, answer, again } = useSubmit();
   const submit = (event: SubmitEvent): void => {
@@ -74,7 +42,7 @@ function SubmitForm({ start, isLike }: { readonly start: Draft; readonly isLike:
   if (answer !== null) return <SubmitAnswer answer={answer} onAgain={again} />;
   return (
     <form className="submit-form" onSubmit={submit} noValidate>
-      {isLike && start.source === 'inline' && <p className="note">{t('jobs.submit.inlineLost')}</p>}
+      <OriginNote model={model} />
       <WhatFields draft={draft} errors={errors} change={change} />
       <WhereFields draft={draft} errors={errors} change={change} />
       <WhenFields draft={draft} errors={errors} change={change} />
@@ -92,6 +60,21 @@ function SubmitForm({ start, isLike }: { readonly start: Draft; readonly isLike:
         </Button>
       </div>
     </form>
+  );
+}
+
+/** Where the configuration of a duplicate comes from, unless that is plain to see. */
+function OriginNote({ model: { like, draft, isConfigLost } }: { readonly model: Model }) {
+  const t = useT();
+  if (like === null) return null;
+  if (isConfigLost) return <p className="note">{t('jobs.submit.configLost')}</p>;
+  if (draft.source === 'name') return null;
+  return (
+    <p className="note">
+      {draft.base === null
+        ? t('jobs.submit.ownConfig')
+        : t('jobs.submit.otherByNow', { name: draft.base.name })}
+    </p>
   );
 }
 

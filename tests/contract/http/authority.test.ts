@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { auditApi, eventsApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { configsApi } from '../../../protocol/configs-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { urlOf } from '../../../protocol/client.ts';
@@ -12,6 +13,7 @@ const apis: readonly Readonly<Record<string, Call>>[] = [
   workerApi,
   workersApi,
   queueApi,
+  configsApi,
   sessionApi,
   settingsApi,
   auditApi,
@@ -29,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const send = (row: Call, headers: Readonly<Record<string, string>>): Promise<Response> =>
-  fetch(urlOf(server.url, row.path, { id: 'x' }, { worker_id: 'w_x' }), {
+  fetch(urlOf(server.url, row.path, { id: 'x', name: 'x' }, { worker_id: 'w_x' }), {
     method: row.method,
     headers,
     signal: AbortSignal.timeout(5_000),

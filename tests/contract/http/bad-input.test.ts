@@ -35,6 +35,20 @@ describe('bad input gets a code, a sentence, and changes nothing', () => {
       /could not be read as JSON/,
     ],
     ['no UTF-8', { path: submit, body: new Uint8Array([0x22, 0xff, 0x22]) }, 400, 'malformed_json', /UTF-8/],
+    [
+      'brackets 1,000 deep',
+      { path: submit, body: `{"config":${'{"a":['.repeat(500)}"}"${']}'.repeat(500)}}` },
+      400,
+      'malformed_json',
+      /more than 200 deep/,
+    ],
+    [
+      'brackets as deep as a body can hold',
+      { path: submit, body: `{"config":{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}}` },
+      400,
+      'malformed_json',
+      /more than 200 deep/,
+    ],
     ['an array', { path: submit, body: '[]' }, 400, 'invalid_request', /body/],
     ['nothing', { path: submit }, 400, 'invalid_request', /config_name/],
     [

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { docsPage } from '../../../main/http/docs/page.ts';
 import { auditApi, eventsApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { configsApi } from '../../../protocol/configs-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { problems } from '../../../protocol/problem.ts';
@@ -15,6 +16,7 @@ const rows = [
   workerApi,
   workersApi,
   queueApi,
+  configsApi,
   auditApi,
   sessionApi,
   settingsApi,

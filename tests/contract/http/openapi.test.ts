@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
 import { auditApi, eventsApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { configsApi } from '../../../protocol/configs-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { problems } from '../../../protocol/problem.ts';
@@ -14,6 +15,7 @@ const rows = [
   workerApi,
   workersApi,
   queueApi,
+  configsApi,
   auditApi,
   sessionApi,
   settingsApi,

@@ -271,7 +271,7 @@ describe('the form of a job', () => {
         ],
         gpus: '2',
         timeoutHours: '1.5',
-        priority: 'high',
+        priority: 20,
       },
       t,
     );
@@ -314,15 +314,34 @@ describe('the form of a job', () => {
       worker_labels: { gpu: 'a*' },
       timeout_s: 3600,
       max_attempts: 2,
+      priority: 3,
       priority_name: 'low',
+      approval: 'given',
+      accelerator: 'cuda',
+      gpu_vram_gb: 24,
+      retry_on: ['timeout'],
+      on_lost_contact: 'stop',
+      target: 'worker',
     });
-    const draft = draftOf(like);
+    const draft = draftOf(like, { own: null, inFolder: null });
     expect(draft).toMatchObject({ source: 'name', configName: 'digits', retries: '1', timeoutHours: '1' });
     expect(checkDraft(draft, t)).toMatchObject({
       ok: true,
-      body: { priority: 0, worker_labels: { gpu: 'a*' } },
+      body: {
+        config_name: 'digits',
+        priority: 3,
+        worker_labels: { gpu: 'a*' },
+        target: 'worker',
+        gpu_count: 1,
+        gpu_vram_gb: 24,
+        accelerator: 'cuda',
+        max_retries: 1,
+        timeout_s: 3600,
+        retry_on: ['timeout'],
+        on_lost_contact: 'stop',
+        requires_approval: true,
+      },
     });
-    expect(draftOf(job('b', { config_name: 'inline' }))).toMatchObject({ source: 'inline', configName: '' });
   });
 
   it('shows what the server says beside the field that it is about', () => {

@@ -7,6 +7,7 @@ import type { Call } from '../../../protocol/call.ts';
 import { LabelPatterns, Labels } from '../../../protocol/labels.ts';
 import { Problem } from '../../../protocol/problem.ts';
 import { AnyProgress, Progress } from '../../../protocol/progress.ts';
+import { configsApi } from '../../../protocol/configs-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { sessionApi } from '../../../protocol/session-api.ts';
 import { settingsApi } from '../../../protocol/settings-api.ts';
@@ -17,6 +18,7 @@ const rows: readonly (readonly [string, Call])[] = [
   workerApi,
   workersApi,
   queueApi,
+  configsApi,
   sessionApi,
   settingsApi,
   eventsApi,

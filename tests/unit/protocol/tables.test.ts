@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { eventsApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { configsApi } from '../../../protocol/configs-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { type Call, call, permissions } from '../../../protocol/call.ts';
 import { UiEvent } from '../../../protocol/events.ts';
@@ -12,7 +13,7 @@ import { sessionApi } from '../../../protocol/session-api.ts';
 import { settingsApi } from '../../../protocol/settings-api.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 
-const rows = [workerApi, workersApi, queueApi, sessionApi, settingsApi, eventsApi, systemApi].flatMap(table =>
+const rows = [workerApi, workersApi, queueApi, configsApi, sessionApi, settingsApi, eventsApi, systemApi].flatMap(table =>
   Object.values<Call>(table),
 );
 
@@ -61,6 +62,7 @@ describe('the calls', () => {
       'POST /api/queue/cleanup (queue.manage)',
       'GET /api/queue/position/:id (queue.view)',
       'GET /api/queue/:id (queue.view)',
+      'GET /api/queue/:id/config (queue.manage)',
       'GET /api/queue/:id/explain (queue.view)',
       'DELETE /api/queue/:id (queue.manage)',
       'POST /api/queue/:id/cancel (queue.cancel)',
@@ -70,6 +72,11 @@ describe('the calls', () => {
       'POST /api/queue/:id/top (queue.manage)',
       'POST /api/queue/:id/approve (queue.manage)',
       'POST /api/queue/:id/reject (queue.manage)',
+      'GET /api/configs (queue.submit)',
+      'GET /api/configs/:name (queue.submit)',
+      'GET /api/configs/:name/dataloader (queue.submit)',
+      'PUT /api/configs/:name (queue.manage)',
+      'DELETE /api/configs/:name (queue.manage)',
       'GET /api/session (open)',
       'POST /api/session (open)',
       'DELETE /api/session (open)',

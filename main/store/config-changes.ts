@@ -1,0 +1,212 @@
+import type { Stats } from 'node:fs';
+import { lstat, open, readdir, rename, rm, unlink } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import type { ConfigChange, ConfigFolder, ExpectedConfig, RecordChange } from '../orchestrator/ports.ts';
+import { checkName, checkNewName, filesOf, foldName, missing } from './config-names.ts';
+import { holdsList, readInside, resolved, tagOf } from './config-reading.ts';
+import { configText } from './config-text.ts';
+import { syncNames } from './sync.ts';
+
+/** The file that a name means, and what is in it. */
+interface Place {
+  readonly root: string;
+  readonly name: string;
+  /** Below the folder. */
+  readonly file: string;
+  /** Null when there is none yet. */
+  readonly now: { readonly tag: string | null; readonly bytes: number; readonly mode: number } | null;
+  /** Another one, which some file systems take for it; null for none, or where both are there already. */
+  readonly rival: string | null;
+}
+
+/**
+ * What is written gets its name when it is whole and on disk, so that neither a reader nor the end of the process ever
+ * meets a part of it. A link is neither replaced nor removed: whoever made it knows where it leads.
+ */
+export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 'remove'> {
+  // One after the other: what was looked at is still so when it is changed, as far as this process has a say.
+  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
+    const mine = last.then(act);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+  const placeOf = async (name: string): Promise<Outcome<Place>> => {
+    const checked = checkName(name);
+    if (!checked.ok) return checked;
+    const root = await resolved(folder);
+    return root === null ? notStored('ENOENT') : findPlace(root, name);
+  };
+  return {
+    put: ({ name, config, expected }, record) =>
+      inTurn(async () => {
+        const text = configText(config);
+        if (!text.ok) return text;
+        const place = await placeOf(name);
+        if (!place.ok) return place;
+        const refused = whyNot(place.value, expected) ?? whyNotNew(place.value);
+        return refused ?? write(place.value, Buffer.from(text.value), record);
+      }),
+    remove: ({ name, expected }, record) =>
+      inTurn(async () => {
+        const place = await placeOf(name);
+        if (!place.ok) return place;
+        const { root, file, now } = place.value;
+        const refused = whyNot(place.value, expected);
+        if (refused !== null) return refused;
+        if (now === null) return missing(name);
+        const change = {
+          what: 'deleted',
+          name,
+          file: slashed(file),
+          tag: now.tag,
+          bytes: now.bytes,
+        } as const;
+        await record(change);
+        return finish(change, async () => {
+          await unlink(join(root, file));
+          syncNames(join(root, file));
+        });
+      }),
+  };
+}
+
+type Refused = ReturnType<typeof refuse>;
+
+/** What is there has its name already. */
+function whyNotNew({ name, now, rival }: Place): Refused | null {
+  if (now !== null) return null;
+  if (rival !== null)
+    return inTheWay(`There is a config ${rival} already, whose name differs from ${name} by its case alone`);
+  const checked = checkNewName(name);
+  return checked.ok ? null : checked;
+}
+
+async function findPlace(root: string, name: string): Promise<Outcome<Place>> {
+  const [flat, own] = filesOf(name);
+  const lies = { flat: await factsOf(join(root, flat)), folder: await factsOf(join(root, name)) };
+  const inner = lies.folder?.isDirectory() === true ? await factsOf(join(root, own)) : null;
+  if (lies.flat?.isSymbolicLink() === true) return isLink(flat);
+  if (lies.folder?.isSymbolicLink() === true) return isLink(name);
+  if (lies.flat?.isFile() !== true && inner?.isSymbolicLink() === true) return isLink(own);
+  const file = lies.flat?.isFile() === true ? flat : inner?.isFile() === true ? own : null;
+  const entries = await readdir(root).catch((): string[] => []);
+  const other = entries.map(nameOf).find(found => found !== name && foldName(found) === foldName(name));
+  // Where a file system takes the two for one, the file that was found is the other's.
+  const isOwn = file !== null && entries.includes(file.split(sep, 1)[0] ?? '');
+  if (other !== undefined && !isOwn) return accept({ root, name, file: flat, now: null, rival: other });
+  if (file === null) {
+    return lies.flat === null
+      ? accept({ root, name, file: flat, now: null, rival: null })
+      : inTheWay(`${flat} is there, and is no file`);
+  }
+  const found = await readInside(root, join(root, file));
+  if (found === null) return inTheWay(`${slashed(file)} can not be read by the orchestrator`);
+  if (holdsList(found.content))
+    return inTheWay(`${slashed(file)} is there, and holds a list, as dataloaders do: it is no config`);
+  return accept({ root, name, file, now: { ...found, tag: tagOf(found.content) }, rival: null });
+}
+
+/** What lies there itself, and not what a link there leads to. */
+const factsOf = (path: string): Promise<Stats | null> => lstat(path).catch(() => null);
+
+const nameOf = (entry: string): string => entry.replace(/\.json$/, '');
+
+const slashed = (file: string): string => file.split(sep).join('/');
+
+const inTheWay = (detail: string): Refused => refuse('config_in_the_way', `${detail}: choose another name`);
+
+const isLink = (file: string): Refused =>
+  refuse(
+    'config_in_the_way',
+    `${slashed(file)} is a link: change what it leads to, or remove it, on the machine of the orchestrator`,
+  );
+
+/** Null when all is as it has to be. */
+function whyNot({ name, now }: Place, expected: ExpectedConfig): Refused | null {
+  if (expected === 'anything') return null;
+  if (expected === 'nothing') {
+    if (now === null) return null;
+    return refuse('config_exists', `There is a config ${name} already: choose another name, or replace it`);
+  }
+  if (now === null) return refuse('config_changed', `There is no config ${name} any more`);
+  if (expected === 'something' || (now.tag !== null && expected.includes(now.tag))) return null;
+  return refuse(
+    'config_changed',
+    `Somebody has changed the config ${name} since you read it: read it again, and then make your change`,
+  );
+}
+
+async function write(
+  { root, name, file, now }: Place,
+  content: Buffer,
+  record: RecordChange,
+): Promise<Outcome<ConfigChange>> {
+  const path = join(root, file);
+  // One at a time, so that what an end of the process has left there is replaced by the next one.
+  const unfinished = join(dirname(path), '.trainyard-unfinished');
+  const change: ConfigChange = {
+    what: now === null ? 'created' : 'replaced',
+    name,
+    file: slashed(file),
+    tag: tagOf(content),
+    bytes: content.length,
+  };
+  try {
+    await rm(unfinished, { force: true });
+    const handle = await open(unfinished, 'wx', 0o600);
+    try {
+      if (now !== null) await handle.chmod(now.mode);
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    await discard(unfinished);
+    return notStored(codeOf(cause));
+  }
+  try {
+    await record(change);
+  } catch (cause) {
+    await discard(unfinished);
+    throw cause;
+  }
+  const done = await finish(change, async () => {
+    await rename(unfinished, path);
+    syncNames(path);
+  });
+  if (!done.ok) await discard(unfinished);
+  return done;
+}
+
+async function finish(change: ConfigChange, act: () => Promise<void>): Promise<Outcome<ConfigChange>> {
+  try {
+    await act();
+    return accept(change);
+  } catch (cause) {
+    return notStored(codeOf(cause));
+  }
+}
+
+const discard = (file: string): Promise<void> => rm(file, { force: true }).catch(() => undefined);
+
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
+
+/** By what the system calls it. */
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'it is not there',
+  ENOSPC: 'its disk is full',
+  EDQUOT: 'its disk is full',
+  EROFS: 'its disk takes no changes',
+  EACCES: 'the orchestrator may not write there',
+  EPERM: 'the orchestrator may not write there',
+};
+
+const notStored = (why: string): Refused =>
+  refuse(
+    'storage',
+    `The folder of configs could not be changed: ${reasons[why] ?? `it can not be written (${why})`}`,
+  );

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { call } from './call.ts';
+import { TrainerConfig } from './job.ts';
+
+/** Which names there can be, the folder's own rules say. */
+const byName = z.object({ name: z.string().min(1).max(200) });
+
+/** A config of the folder, by what a person chooses from. */
+export const ConfigView = z
+  .object({
+    /** As `config_name` of a submit has it. */
+    name: z.string(),
+    /** In the folder: `NAME.json`, or `NAME/config.json`. */
+    file: z.string(),
+    changed_at: z.iso.datetime(),
+    /** In bytes. */
+    size: z.number(),
+    /** Of its content, as `If-Match` takes it; null of a file that is too large to be one. */
+    etag: z.string().nullable(),
+    /** Why no job can be submitted by this name; null when one can. */
+    problem: z.string().nullable(),
+    model_family: z.string().nullable(),
+    model_type: z.string().nullable(),
+    /** What a submit asks for that names no number itself; null where the config can not be used. */
+    gpu_count: z.number().nullable(),
+    /** The GPUs that it wants, by their numbers on the worker; null when any will do. */
+    devices: z.array(z.number()).nullable(),
+    /** The file beside it that it names as its dataloader. */
+    dataloader: z.string().nullable(),
+  })
+  .meta({ id: 'ConfigView' });
+export type ConfigView = z.output<typeof ConfigView>;
+
+/**
+ * The folder of configs. What two people could change at once has an `ETag`: a PUT or DELETE with `If-Match` is refused
+ * once the config is another one, and a PUT with `If-None-Match: *` makes a new one only. Jobs keep a copy of theirs: no
+ * change here reaches one that was submitted before.
+ */
+export const configsApi = {
+  list: call({
+    method: 'GET',
+    path: '/api/configs',
+    authority: 'queue.submit',
+    summary: 'List the configs that jobs can be submitted by, in the order of their names',
+    query: z.object({
+      /** Part of the name. */
+      q: z.string().max(200).optional(),
+      limit: z.coerce.number().int().min(1).max(500).default(100),
+      /** `next_cursor` of the page before. */
+      cursor: z.string().max(200).optional(),
+    }),
+    reply: z.object({
+      /** Where they are, on the machine of the orchestrator. */
+      folder: z.string(),
+      entries: z.array(ConfigView),
+      /** For the page after this one; null after the last. */
+      next_cursor: z.string().nullable(),
+    }),
+  }),
+  get: call({
+    method: 'GET',
+    path: '/api/configs/:name',
+    authority: 'queue.submit',
+    summary: 'Show a config as it is, with its ETag',
+    params: byName,
+    reply: TrainerConfig,
+  }),
+  dataloader: call({
+    method: 'GET',
+    path: '/api/configs/:name/dataloader',
+    authority: 'queue.submit',
+    summary: 'Show the dataloader that a config names, as it lies beside it; null when it names none',
+    params: byName,
+    reply: z.object({ dataloader: z.unknown() }),
+  }),
+  put: call({
+    method: 'PUT',
+    path: '/api/configs/:name',
+    authority: 'queue.manage',
+    summary:
+      'Write a config, whole; one that is there is replaced, unless If-Match or If-None-Match say otherwise',
+    params: byName,
+    body: TrainerConfig.refine(config => Object.keys(config).length > 0, 'the config is empty'),
+    reply: z.object({
+      success: z.literal(true),
+      name: z.string(),
+      file: z.string(),
+      /** There was none of this name. */
+      created: z.boolean(),
+      etag: z.string().nullable(),
+      size: z.number(),
+      /** Why no job can be submitted by it yet: its dataloader is missing, say. */
+      warnings: z.array(z.string()),
+    }),
+  }),
+  remove: call({
+    method: 'DELETE',
+    path: '/api/configs/:name',
+    authority: 'queue.manage',
+    summary: 'Delete a config; what lies beside it stays, and jobs that were submitted by it keep their copy',
+    params: byName,
+    reply: z.object({ success: z.literal(true), name: z.string(), file: z.string() }),
+  }),
+};

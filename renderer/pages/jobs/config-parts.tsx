@@ -1,0 +1,91 @@
+import { useMemo, useState } from 'react';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { type Difference, differences } from './config-diff.ts';
+import { conceal, hidden, isSecret } from './config-secrets.ts';
+
+const mostRows = 24;
+
+/** A config or dataloader to be read. What lets somebody in elsewhere is shown when it is asked for. */
+export function ConfigText({ value, label }: { readonly value: unknown; readonly label: string }) {
+  const t = useT();
+  const [isRevealed, setRevealed] = useState(false);
+  const concealed = useMemo(() => conceal(value), [value]);
+  const text = JSON.stringify(isRevealed ? value : concealed.value, null, 2);
+  return (
+    <>
+      {concealed.count > 0 && (
+        <p className="muted config-hidden">
+          {t('jobs.config.hidden', { count: concealed.count })}{' '}
+          <Button kind="quiet" aria-pressed={isRevealed} onClick={() => setRevealed(!isRevealed)}>
+            {t(isRevealed ? 'jobs.config.hide' : 'jobs.config.reveal')}
+          </Button>
+        </p>
+      )}
+      {/* Unlike plain text, a field can be scrolled with the keyboard. */}
+      <textarea
+        readOnly
+        className="mono config-text"
+        aria-label={label}
+        rows={Math.min(mostRows, text.split('\n').length)}
+        value={text}
+      />
+    </>
+  );
+}
+
+interface DiffProps {
+  readonly before: unknown;
+  readonly after: unknown;
+  /** What the two are. */
+  readonly label: string;
+  readonly names: readonly [before: string, after: string];
+}
+
+const mostShown = 100;
+
+/** Setting by setting; nothing where they are the same. */
+export function ConfigDiff({ before, after, label, names }: DiffProps) {
+  const t = useT();
+  const found = useMemo(() => differences(before, after), [before, after]);
+  if (found.length === 0) return null;
+  return (
+    <div className="config-diff">
+      <table aria-label={label}>
+        <thead>
+          <tr>
+            <th scope="col">{t('jobs.diff.setting')}</th>
+            <th scope="col">{names[0]}</th>
+            <th scope="col">{names[1]}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {found.slice(0, mostShown).map(difference => (
+            <DiffRow key={difference.path} difference={difference} />
+          ))}
+        </tbody>
+      </table>
+      {found.length > mostShown && (
+        <p className="muted">{t('jobs.diff.more', { count: found.length - mostShown })}</p>
+      )}
+    </div>
+  );
+}
+
+function DiffRow({ difference: { path, before, after } }: { readonly difference: Difference }) {
+  const t = useT();
+  const shown = (value: string | null) => {
+    if (value === null) return <span className="muted">{t('jobs.diff.absent')}</span>;
+    const text = path.split('.').some(isSecret) ? hidden : value;
+    return <code title={text}>{text}</code>;
+  };
+  return (
+    <tr>
+      <th scope="row">
+        <code>{path}</code>
+      </th>
+      <td>{shown(before)}</td>
+      <td>{shown(after)}</td>
+    </tr>
+  );
+}

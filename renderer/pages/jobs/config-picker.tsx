@@ -1,0 +1,121 @@
+import { useState } from 'react';
+import type { ConfigView } from '../../../protocol/configs-api.ts';
+import { detailOf } from '../../api/client.ts';
+import { type Translator, useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { relative, useNow } from '../../ui/time.tsx';
+import { ChosenConfig } from './chosen-config.tsx';
+import { aboutConfig } from './config-words.ts';
+import type { Draft } from './draft.ts';
+import { Field } from './field.tsx';
+import { useCombobox } from './use-combobox.ts';
+import { type FoundConfigs, useConfigs } from './use-configs.ts';
+
+interface PickerProps {
+  readonly draft: Draft;
+  readonly error: string | undefined;
+  readonly change: (part: Partial<Draft>) => void;
+}
+
+/** One config of the folder, by a part of its name. */
+export function ConfigPicker({ draft: { configName: name }, error, change }: PickerProps) {
+  const t = useT();
+  const [turn, setTurn] = useState(0);
+  const { found, failure } = useConfigs(name.trim(), turn);
+  const entries = found?.entries ?? [];
+  const box = useCombobox(
+    entries.map(entry => entry.name),
+    configName => change({ configName }),
+    () => setTurn(was => was + 1),
+  );
+  const chosen = entries.find(entry => entry.name === name.trim());
+  const isEmpty = found !== null && found.text === '' && entries.length === 0;
+  return (
+    <>
+      <Field
+        label={t('jobs.submit.name')}
+        hint={hintOf(found, t)}
+        error={error ?? (failure === null ? undefined : (detailOf(failure) ?? t('error.unreachable')))}
+      >
+        {tied => (
+          <div className="picker">
+            <input
+              {...tied}
+              {...box.field}
+              value={name}
+              onChange={({ target }) => {
+                box.rewrite();
+                change({ configName: target.value });
+              }}
+            />
+            <div {...box.list} aria-label={t('jobs.configs.list')} className="picker-list">
+              {entries.map((entry, place) => (
+                <ConfigOption
+                  key={entry.name}
+                  {...box.option(place)}
+                  entry={entry}
+                  isChosen={entry.name === name}
+                  onChoose={() => box.take(entry.name)}
+                />
+              ))}
+            </div>
+          </div>
+        )}
+      </Field>
+      {isEmpty && (
+        <div className="note">
+          <p>{t('jobs.configs.none', { folder: found.folder })}</p>
+          <Button onClick={() => change({ source: 'inline' })}>{t('jobs.configs.write')}</Button>
+        </div>
+      )}
+      {chosen !== undefined && (
+        <ChosenConfig key={`${chosen.name} ${chosen.etag}`} entry={chosen} change={change} />
+      )}
+    </>
+  );
+}
+
+function hintOf(found: FoundConfigs | null, t: Translator): string {
+  if (found === null || found.text === '') return t('jobs.submit.nameHint');
+  if (found.entries.length === 0) return t('jobs.configs.noneMatch');
+  return found.hasMore ? t('jobs.configs.more', { count: found.entries.length }) : t('jobs.submit.nameHint');
+}
+
+interface OptionProps {
+  readonly id: string;
+  readonly entry: ConfigView;
+  readonly isActive: boolean;
+  readonly isChosen: boolean;
+  readonly onChoose: () => void;
+}
+
+/** The focus stays in the field: what is pressed here is chosen before the field could lose it. */
+function ConfigOption({ id, entry, isActive, isChosen, onChoose }: OptionProps) {
+  const t = useT();
+  const now = useNow(60_000);
+  const ago = relative(Date.parse(entry.changed_at), now, t.language);
+  return (
+    <div
+      id={id}
+      role="option"
+      tabIndex={-1}
+      aria-selected={isChosen}
+      data-active={isActive}
+      className="picker-option"
+      ref={element => {
+        if (isActive) element?.scrollIntoView({ block: 'nearest' });
+      }}
+      onMouseDown={event => {
+        event.preventDefault();
+        onChoose();
+      }}
+    >
+      <span className="picker-name">{entry.name}</span>
+      {entry.problem === null ? (
+        <span className="muted">{aboutConfig(entry, ago, t)}</span>
+      ) : (
+        <span className="trouble">{entry.problem}</span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import { type KeyboardEvent, useId, useState } from 'react';
+
+/**
+ * A field with a list of what fits below it, as https://www.w3.org/WAI/ARIA/apg/patterns/combobox has it: the focus stays
+ * in the field, arrows go through the list, Enter takes from it, Escape puts it away.
+ */
+export function useCombobox(
+  options: readonly string[],
+  choose: (option: string) => void,
+  onOpen: () => void,
+) {
+  const listId = useId();
+  const [isWanted, setWanted] = useState(false);
+  const [at, setAt] = useState(-1);
+  const isOpen = isWanted && options.length > 0;
+  const open = (): void => {
+    if (!isWanted) onOpen();
+    setWanted(true);
+  };
+  const close = (): void => {
+    setAt(-1);
+    setWanted(false);
+  };
+  const take = (option: string): void => {
+    close();
+    choose(option);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const active = options[at];
+    if (move !== undefined && options.length > 0) {
+      open();
+      setAt(at === -1 && move === -1 ? options.length - 1 : (at + move + options.length) % options.length);
+    } else if (event.key === 'Escape' && isOpen) close();
+    else if (event.key === 'Enter' && isOpen && active !== undefined) take(active);
+    else return;
+    event.preventDefault();
+  };
+  return {
+    isOpen,
+    take,
+    field: {
+      role: 'combobox',
+      'aria-autocomplete': 'list',
+      'aria-expanded': isOpen,
+      'aria-controls': listId,
+      'aria-activedescendant': isOpen && at >= 0 ? `${listId}-${at}` : undefined,
+      autoComplete: 'off',
+      spellCheck: false,
+      onFocus: open,
+      onClick: open,
+      onBlur: close,
+      onKeyDown,
+    },
+    list: { id: listId, role: 'listbox', hidden: !isOpen },
+    option: (place: number) => ({ id: `${listId}-${place}`, isActive: place === at }),
+    /** What is written has changed: nothing of the list is meant any more. */
+    rewrite(): void {
+      setAt(-1);
+      open();
+    },
+  } as const;
+}

@@ -1,0 +1,80 @@
+import { useEffect, useState } from 'react';
+import type { CallFailure, Client } from '../../../protocol/client.ts';
+import { type ConfigView, configsApi } from '../../../protocol/configs-api.ts';
+import { usePanel } from '../../app/context.ts';
+import type { Training } from './draft.ts';
+
+export interface FoundConfigs {
+  /** Where they are, on the machine of the server. */
+  readonly folder: string;
+  readonly entries: readonly ConfigView[];
+  readonly hasMore: boolean;
+  readonly text: string;
+}
+
+/** More than a person reads: whoever looks for another one writes more of its name. */
+const mostShown = 20;
+const settleMs = 150;
+
+/** Those with this in their names, and what went wrong instead, as soon as nothing is written any more. */
+export function useConfigs(
+  text: string,
+  /** Another one: they are read anew. */
+  turn: number,
+): { readonly found: FoundConfigs | null; readonly failure: CallFailure | null } {
+  const { client } = usePanel();
+  const [found, setFound] = useState<FoundConfigs | null>(null);
+  const [failure, setFailure] = useState<CallFailure | null>(null);
+  useEffect(() => {
+    const over = new AbortController();
+    const read = async (): Promise<void> => {
+      const query = { q: text.slice(0, 200), limit: mostShown };
+      const answer = await client.call(configsApi.list, { query, signal: over.signal });
+      if (over.signal.aborted) return;
+      setFailure(answer.ok ? null : answer.failure);
+      if (!answer.ok) return;
+      const { folder, entries, next_cursor: next } = answer.value;
+      setFound({ folder, entries, hasMore: next !== null, text });
+    };
+    const timer = setTimeout(() => void read(), text === '' ? 0 : settleMs);
+    return () => {
+      clearTimeout(timer);
+      over.abort();
+    };
+  }, [client, text, turn]);
+  return { found, failure };
+}
+
+/** What an entry of the list stands for, or why it can not be had. One whose dataloader is missing has none. */
+export async function readTraining(
+  client: Client,
+  { name, dataloader: named }: Pick<ConfigView, 'name' | 'dataloader'>,
+): Promise<
+  { readonly ok: true; readonly value: Training } | { readonly ok: false; readonly failure: CallFailure }
+> {
+  const params = { name };
+  const [config, beside] = await Promise.all([
+    client.call(configsApi.get, { params }),
+    named === null ? null : client.call(configsApi.dataloader, { params }),
+  ]);
+  if (!config.ok) return config;
+  const dataloader = beside?.ok === true ? (beside.value.dataloader ?? null) : null;
+  return { ok: true, value: { config: config.value, dataloader } };
+}
+
+/** What a name means in the folder by now, with its tag; null for nothing that can be used. */
+export async function findTraining(
+  client: Client,
+  name: string,
+): Promise<(Training & { readonly etag: string | null }) | null> {
+  // Its tag before its content: one that is changed between the two is not overwritten unseen.
+  const entry = await findEntry(client, name);
+  const found = entry && (await readTraining(client, entry));
+  return entry !== null && found?.ok === true ? { ...found.value, etag: entry.etag } : null;
+}
+
+/** The entry of a list whose name is exactly this; null for none. */
+export async function findEntry(client: Client, name: string): Promise<ConfigView | null> {
+  const answer = await client.call(configsApi.list, { query: { q: name, limit: 500 } });
+  return answer.ok ? (answer.value.entries.find(entry => entry.name === name) ?? null) : null;
+}

@@ -1,0 +1,55 @@
+import { useEffect, useState } from 'react';
+import type { Client } from '../../../protocol/client.ts';
+import { JobId } from '../../../protocol/ids.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { usePanel } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { tellFailure } from '../../ui/toast.tsx';
+import { type Draft, draftOf, emptyDraft, isNamed, type Origins } from './draft.ts';
+import { findTraining } from './use-configs.ts';
+
+/** What the form begins with. */
+export interface Model {
+  /** The job that it is to be like; null for none. */
+  readonly like: JobView | null;
+  readonly draft: Draft;
+  /** The config of that job can not be read: somebody has to give it anew. */
+  readonly isConfigLost: boolean;
+}
+
+const blank: Model = { like: null, draft: emptyDraft, isConfigLost: false };
+
+/** Of the job with this id, if it names one. */
+export function useModel(id: string | null): Model | 'loading' {
+  const t = useT();
+  const { client } = usePanel();
+  const jobId = JobId.safeParse(id).data;
+  const [model, setModel] = useState<Model | 'loading'>(jobId === undefined ? blank : 'loading');
+  useEffect(() => {
+    if (jobId === undefined) return undefined;
+    const over = new AbortController();
+    void client.call(queueApi.get, { params: { id: jobId }, signal: over.signal }).then(async answer => {
+      if (!answer.ok) {
+        if (over.signal.aborted) return;
+        tellFailure(t, answer.failure);
+        return setModel(blank);
+      }
+      const like = answer.value;
+      const origins = await originsOf(client, like);
+      if (over.signal.aborted) return;
+      setModel({ like, draft: draftOf(like, origins), isConfigLost: origins.own === null });
+    });
+    return () => over.abort();
+  }, [client, jobId, t]);
+  return model;
+}
+
+async function originsOf(client: Client, job: JobView): Promise<Origins> {
+  const { id, config_name: name } = job;
+  const own = await client.call(queueApi.config, { params: { id } });
+  return {
+    own: own.ok ? { config: own.value.config, dataloader: own.value.dataloader ?? null } : null,
+    inFolder: isNamed(job) ? await findTraining(client, name) : null,
+  };
+}

@@ -1,0 +1,379 @@
+/** The calls of the configs folder as a client sees them: PANEL.md, section 6; FAULTS.md S8, S12, S22, S23. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import { configsApi } from '../../../protocol/configs-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+let server: TestServer;
+let folder: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  folder = join(server.dataDir, 'configs');
+});
+afterAll(() => server.close());
+beforeEach(() => {
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
+});
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Text as it is. */
+  readonly body?: string;
+}
+
+async function send(path: string, { method = 'GET', headers = {}, body }: Sent = {}) {
+  const response = await fetch(`${server.url}/api/configs${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${server.adminToken}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body }),
+  });
+  const json: unknown = await response.json();
+  return { status: response.status, etag: response.headers.get('etag'), headers: response.headers, json };
+}
+
+const put = (name: string, config: unknown, headers: Readonly<Record<string, string>> = {}) =>
+  send(`/${encodeURIComponent(name)}`, { method: 'PUT', headers, body: JSON.stringify(config) });
+
+const codeOf = ({ json }: { readonly json: unknown }): string =>
+  z.looseObject({ code: z.string() }).parse(json).code;
+const trail = async () => valueOf(await server.admin.call(auditApi.list, { query: { limit: 5 } })).entries;
+const list = async (query: object = {}) => valueOf(await server.admin.call(configsApi.list, { query }));
+
+describe('GET /api/configs', () => {
+  test('says where the folder is, and of each config what a person chooses by', async () => {
+    server.config('flux', {
+      '--model_family': 'flux',
+      model_type: 'lora',
+      num_processes: '2',
+      data_backend_config: '/home/ada/data.json',
+    });
+    writeFileSync(join(folder, 'data.json'), '[]');
+    server.config('pinned', { accelerate_visible_devices: [1, 3], model_family: 7 });
+    server.config('many', { num_processes: 'many' });
+    server.config('lonely', { data_backend_config: 'none.json' });
+    writeFileSync(join(folder, 'broken.json'), '{');
+    const { entries, ...rest } = await list();
+    expect(rest).toEqual({ folder, next_cursor: null });
+    expect(entries.map(({ changed_at: _at, size: _size, etag: _etag, ...entry }) => entry)).toEqual([
+      { ...plain('broken'), problem: 'The config broken is not valid JSON', gpu_count: null },
+      {
+        ...plain('flux'),
+        model_family: 'flux',
+        model_type: 'lora',
+        gpu_count: 2,
+        dataloader: 'data.json',
+      },
+      {
+        ...plain('lonely'),
+        problem: 'The config names the dataloader none.json, but it is not beside the config',
+        dataloader: 'none.json',
+      },
+      {
+        ...plain('many'),
+        problem: 'num_processes in the config must be a whole number from 0 to 1024',
+        gpu_count: null,
+      },
+      { ...plain('pinned'), gpu_count: 4, devices: [1, 3] },
+    ]);
+    const pinned = await send('/pinned');
+    expect(entries.at(-1)).toMatchObject({ size: 53, etag: pinned.etag });
+  });
+
+  const plain = (name: string) => ({
+    name,
+    file: `${name}.json`,
+    problem: null,
+    model_family: null,
+    model_type: null,
+    gpu_count: 0,
+    devices: null,
+    dataloader: null,
+  });
+
+  test('asks for as many GPUs as a submit by that name does', async () => {
+    server.config('flux', { num_processes: 3 });
+    const [entry] = (await list()).entries;
+    const id = await server.submit({ config_name: 'flux' });
+    expect(valueOf(await server.admin.call(queueApi.get, { params: { id } })).gpu_count).toBe(
+      entry?.gpu_count,
+    );
+  });
+
+  test('goes page by page', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e']) server.config(name, {});
+    const first = await list({ limit: 2 });
+    const second = await list({ limit: 2, cursor: first.next_cursor });
+    const third = await list({ limit: 2, cursor: second.next_cursor });
+    const pages = [first, second, third].map(({ entries }) => entries.map(({ name }) => name));
+    expect([pages, third.next_cursor]).toEqual([[['a', 'b'], ['c', 'd'], ['e']], null]);
+    expect((await list({ q: 'D' })).entries.map(({ name }) => name)).toEqual(['d']);
+  });
+
+  test.each(['?limit=0', '?limit=501', '?limit=x', `?q=${'x'.repeat(201)}`, `?cursor=${'x'.repeat(201)}`])(
+    'refuses %s',
+    async query => {
+      const answer = await send(query);
+      expect([answer.status, codeOf(answer)]).toEqual([400, 'invalid_request']);
+    },
+  );
+});
+
+describe('GET /api/configs/{name}', () => {
+  test('is the config as it is, with its tag, and kept by no cache', async () => {
+    server.config('flux', { z: 1, a: { b: [null] } });
+    const { status, json, etag, headers } = await send('/flux');
+    expect([status, json, etag]).toEqual([
+      200,
+      { z: 1, a: { b: [null] } },
+      expect.stringMatching(/^"[0-9a-f]{32}"$/),
+    ]);
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+
+  test('can be had although its dataloader is missing, and the dataloader then not', async () => {
+    server.config('flux', { data_backend_config: 'data.json' });
+    expect(await send('/flux')).toMatchObject({ status: 200, json: { data_backend_config: 'data.json' } });
+    const without = await send('/flux/dataloader');
+    expect([without.status, codeOf(without)]).toEqual([422, 'config_invalid']);
+    writeFileSync(join(folder, 'data.json'), '[{"id": "images"}]');
+    expect((await send('/flux/dataloader')).json).toEqual({ dataloader: [{ id: 'images' }] });
+    server.config('plain', {});
+    expect((await send('/plain/dataloader')).json).toEqual({ dataloader: null });
+  });
+
+  test.each([
+    ['an unknown one', 'none', 404, 'config_not_found'],
+    ['a way up', '..%2fadmin-token', 400, 'invalid_request'],
+    ['a way up in other words', '..%5cadmin-token', 400, 'invalid_request'],
+    ['a way to the root', '%2fetc%2fpasswd', 400, 'invalid_request'],
+    ['a NUL', 'a%00', 400, 'invalid_request'],
+    ['a device', 'NUL', 400, 'invalid_request'],
+    ['a name of 300 characters', 'x'.repeat(300), 400, 'invalid_request'],
+    ['what can not be decoded', '%ff', 400, 'invalid_request'],
+    ['a link that leads out', 'out', 404, 'config_not_found'],
+    ['one that is broken', 'broken', 422, 'config_invalid'],
+    ['a list', 'data', 422, 'config_invalid'],
+  ])('refuses %s', async (_what, name, status, code) => {
+    symlinkSync(join(server.dataDir, 'admin-token'), join(folder, 'out.json'));
+    writeFileSync(join(folder, 'broken.json'), 'no');
+    writeFileSync(join(folder, 'data.json'), '[]');
+    for (const method of ['GET', 'DELETE']) {
+      const answer = await send(`/${name}`, { method });
+      // What is there, and is none, is in the way of a change.
+      const isThere = method === 'DELETE' && ['out', 'data'].includes(name);
+      if (isThere) expect([answer.status, codeOf(answer)]).toEqual([409, 'config_in_the_way']);
+      else if (method === 'GET' || name !== 'broken')
+        expect([answer.status, codeOf(answer)]).toEqual([status, code]);
+      expect(JSON.stringify(answer.json)).not.toContain(server.dataDir);
+    }
+    expect(readFileSync(join(server.dataDir, 'admin-token'), 'utf8')).toContain('ta_');
+  });
+});
+
+describe('PUT /api/configs/{name}', () => {
+  test('makes a config that jobs can be submitted by, and says so in the trail, without its content', async () => {
+    const made = await put('flux', { num_processes: 2, hub_token: 'hf_canary' }, { 'if-none-match': '*' });
+    expect(made).toMatchObject({
+      status: 200,
+      json: { success: true, name: 'flux', file: 'flux.json', created: true, warnings: [], etag: made.etag },
+    });
+    expect((await send('/flux')).etag).toBe(made.etag);
+    await server.submit({ config_name: 'flux' });
+    const again = await put('flux', { num_processes: 3 }, { 'if-match': made.etag ?? '' });
+    expect(again.json).toMatchObject({ created: false });
+    const [replaced, , created] = await trail();
+    expect(created).toMatchObject({
+      event_type: 'config.created',
+      actor_id: 'admin',
+      target_type: 'config',
+      target_id: 'flux',
+      details: { file: 'flux.json', content: made.etag?.slice(1, -1) },
+    });
+    expect(replaced).toMatchObject({ event_type: 'config.replaced' });
+    const texts = ['trainyard.db', 'trainyard.db-wal'].map(file =>
+      readFileSync(join(server.dataDir, file), 'latin1'),
+    );
+    expect(JSON.stringify(await trail()) + server.log.join()).not.toContain('hf_canary');
+    // The job's own copy, and nothing else.
+    expect(texts.join('').split('hf_canary').length - 1).toBeLessThanOrEqual(2);
+  });
+
+  test('changes no job that was submitted before, and a deletion neither', async () => {
+    await put('flux', { lr: 1 });
+    const id = await server.submit({ config_name: 'flux' });
+    await put('flux', { lr: 2 });
+    await send('/flux', { method: 'DELETE' });
+    const own = valueOf(await server.admin.call(queueApi.config, { params: { id } }));
+    expect(own).toEqual({ job_id: id, config_name: 'flux', config: { lr: 1 }, dataloader: null });
+  });
+
+  test('warns of what keeps a job from being submitted by it', async () => {
+    const { json } = await put('flux', { data_backend_config: 'data.json', num_processes: -1 });
+    expect(json).toMatchObject({
+      warnings: [
+        'The config names the dataloader data.json, but it is not beside the config',
+        'num_processes in the config must be a whole number from 0 to 1024',
+      ],
+    });
+  });
+
+  test('is refused to the second of two who have read the same', async () => {
+    const { etag } = await put('flux', { lr: 1 });
+    const headers = { 'if-match': etag ?? '' };
+    expect((await put('flux', { lr: 2 }, headers)).status).toBe(200);
+    const late = await put('flux', { lr: 3 }, headers);
+    expect([late.status, codeOf(late)]).toEqual([412, 'config_changed']);
+    const second = await put('flux', { lr: 3 }, { 'if-none-match': '*' });
+    expect([second.status, codeOf(second)]).toEqual([412, 'config_exists']);
+    const deleted = await send('/flux', { method: 'DELETE', headers });
+    expect([deleted.status, codeOf(deleted)]).toEqual([412, 'config_changed']);
+    expect((await send('/flux')).json).toEqual({ lr: 2 });
+    expect((await trail()).map(({ event_type: type }) => type).slice(0, 2)).toEqual([
+      'config.replaced',
+      'config.created',
+    ]);
+  });
+
+  test.each<readonly [what: string, headers: Readonly<Record<string, string>>]>([
+    ['a tag without quotes', { 'if-match': 'abc' }],
+    ['a weak tag', { 'if-match': 'W/"abc"' }],
+    ['an empty tag', { 'if-match': '' }],
+    ['a tag that is to be another', { 'if-none-match': '"abc"' }],
+    ['both', { 'if-match': '*', 'if-none-match': '*' }],
+  ])('refuses %s', async (_what, headers) => {
+    server.config('flux', { lr: 1 });
+    const answer = await put('flux', { lr: 2 }, headers);
+    expect([answer.status, codeOf(answer)]).toEqual([400, 'invalid_request']);
+    expect((await send('/flux')).json).toEqual({ lr: 1 });
+  });
+
+  test('with If-Match: * replaces what is there, whatever it is', async () => {
+    const none = await put('flux', { lr: 2 }, { 'if-match': '*' });
+    expect([none.status, codeOf(none)]).toEqual([412, 'config_changed']);
+    server.config('flux', { lr: 1 });
+    expect((await put('flux', { lr: 2 }, { 'if-match': '*' })).status).toBe(200);
+  });
+
+  test.each([
+    ['nothing', undefined, 400, 'invalid_request'],
+    ['an empty object', '{}', 400, 'invalid_request'],
+    ['null', 'null', 400, 'invalid_request'],
+    ['a list', '[1]', 400, 'invalid_request'],
+    ['a text', '"lr"', 400, 'invalid_request'],
+    ['no JSON', '{"lr": 1,}', 400, 'malformed_json'],
+    ['more than a config can hold', `{"a": "${'x'.repeat(1_000_000)}"}`, 413, 'body_too_large'],
+    ['more than any call takes', `{"a": "${'x'.repeat(1_100_000)}"}`, 413, 'body_too_large'],
+    ['what is too deep', `${'{"a":'.repeat(201)}1${'}'.repeat(201)}`, 400, 'malformed_json'],
+  ])('refuses %s, and leaves what is there', async (_what, body, status, code) => {
+    server.config('flux', { lr: 1 });
+    const answer = await send('/flux', { method: 'PUT', ...(body !== undefined && { body }) });
+    expect([answer.status, codeOf(answer)]).toEqual([status, code]);
+    expect((await send('/flux')).json).toEqual({ lr: 1 });
+    expect(readdirSync(folder)).toEqual(['flux.json']);
+  });
+
+  test('drops nothing but what no object can have', async () => {
+    const body = '{"__proto__": {"polluted": 1}, "constructor": 2, "a": {"__proto__": 3}}';
+    await send('/flux', { method: 'PUT', body });
+    expect(JSON.stringify((await send('/flux')).json)).toMatch(/"constructor":2,"a":\{"__proto__":3\}/);
+    expect(({} as { readonly polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  test.each([
+    ['a way up', '..%2ftrainyard', 400, 'invalid_request'],
+    ['a hidden name', '.hidden', 400, 'invalid_request'],
+    ['a device', 'con', 400, 'invalid_request'],
+    ['the ending of a file', 'flux.json', 400, 'invalid_request'],
+    ['the name of another in other case', 'FLUX', 409, 'config_in_the_way'],
+    ['a link', 'link', 409, 'config_in_the_way'],
+    ['a dataloader', 'data', 409, 'config_in_the_way'],
+  ])('refuses %s as its name', async (_what, name, status, code) => {
+    server.config('flux', { lr: 1 });
+    writeFileSync(join(folder, 'data.json'), '[]');
+    symlinkSync(join(folder, 'flux.json'), join(folder, 'link.json'));
+    const answer = await send(`/${name}`, { method: 'PUT', body: '{"lr": 2}' });
+    expect([answer.status, codeOf(answer)]).toEqual([status, code]);
+    expect(readdirSync(folder).toSorted()).toEqual(['data.json', 'flux.json', 'link.json']);
+    expect((await send('/flux')).json).toEqual({ lr: 1 });
+  });
+
+  test('is answered 507 where the folder takes no changes, and no temporary file is left', async () => {
+    // Somebody has put a folder where the unfinished file is written.
+    mkdirSync(join(folder, '.trainyard-unfinished', 'x'), { recursive: true });
+    const answer = await put('flux', { lr: 1 });
+    expect([answer.status, codeOf(answer), answer.headers.get('retry-after')]).toEqual([507, 'storage', '5']);
+    expect(readdirSync(folder)).toEqual(['.trainyard-unfinished']);
+  });
+});
+
+describe('DELETE /api/configs/{name}', () => {
+  test('takes the config alone, and says so in the trail', async () => {
+    mkdirSync(join(folder, 'flux'));
+    writeFileSync(join(folder, 'flux/config.json'), '{"data_backend_config": "data.json"}');
+    writeFileSync(join(folder, 'flux/data.json'), '[]');
+    const { status, json } = await send('/flux', { method: 'DELETE' });
+    expect([status, json]).toEqual([200, { success: true, name: 'flux', file: 'flux/config.json' }]);
+    expect(readdirSync(join(folder, 'flux'))).toEqual(['data.json']);
+    expect((await trail()).slice(0, 1)).toMatchObject([
+      { event_type: 'config.deleted', target_id: 'flux', details: { file: 'flux/config.json' } },
+    ]);
+    const again = await send('/flux', { method: 'DELETE' });
+    expect([again.status, codeOf(again)]).toEqual([404, 'config_not_found']);
+  });
+});
+
+describe('the config of a job', () => {
+  test('is what it was submitted with, in line, too, with its dataloader', async () => {
+    const dataloader = [{ id: 'images', type: 'local' }];
+    const id = await server.submit({ config: { lr: 1, hub_token: 'hf_x' }, dataloader });
+    const call = { params: { id } };
+    expect(valueOf(await server.admin.call(queueApi.config, call))).toEqual({
+      job_id: id,
+      config_name: 'inline',
+      config: { lr: 1, hub_token: 'hf_x' },
+      dataloader,
+    });
+    // Nowhere else: lists and events are seen by everybody who may look on.
+    const shown = JSON.stringify([
+      valueOf(await server.admin.call(queueApi.get, call)),
+      valueOf(await server.admin.call(queueApi.list, {})),
+      await trail(),
+    ]);
+    expect(shown).not.toContain('hf_x');
+  });
+
+  test('is that of the submission, although any GPUs will do', async () => {
+    server.config('pinned', { accelerate_visible_devices: [2], lr: 1 });
+    const id = await server.submit({ config_name: 'pinned', any_gpu: true });
+    const own = valueOf(await server.admin.call(queueApi.config, { params: { id } }));
+    expect(own.config).toEqual({ lr: 1 });
+  });
+
+  test('is not there for a job that nobody knows', async () => {
+    const answer = await server.admin.call(queueApi.config, { params: { id: 'j_none' } });
+    expect(answer).toMatchObject({ ok: false, failure: { problem: { code: 'job_not_found' } } });
+  });
+
+  test.each([
+    ['without its config', { config_name: 'flux', dataloader: [] }],
+    ['that is a text', { config: {}, dataloader: 'data.json' }],
+  ])('brings no dataloader %s', async (_what, body) => {
+    server.config('flux', {});
+    const response = await fetch(`${server.url}/api/queue/submit`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ errors: [{ field: 'dataloader' }] });
+  });
+});

@@ -1,0 +1,103 @@
+/** `trainyard configs` against a real server: what it prints, and what it exits with. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runTrainyard } from '../support/cli.ts';
+import { temporaryFolder } from '../support/processes.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+let server: TestServer;
+const here = temporaryFolder();
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+const configs = (argv: readonly string[], options?: Parameters<typeof runTrainyard>[1]) =>
+  runTrainyard(['configs', ...argv, '--data-dir', server.dataDir], options);
+
+function file(name: string, text: string): string {
+  const path = join(here, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+describe('trainyard configs', () => {
+  test('says where they go while there are none', async () => {
+    const { code, out, err } = await configs(['list']);
+    expect([code, out]).toEqual([0, '']);
+    expect(err).toContain(`put NAME.json into ${join(server.dataDir, 'configs')}`);
+  });
+
+  test('puts one there, once unless told, shows it, and takes it away', async () => {
+    const path = file('lora.json', '\ufeff{"model_family": "flux", "num_processes": 2}');
+    const made = await configs(['put', 'my lora', path]);
+    expect(made).toMatchObject({ code: 0, out: 'Made  my lora\nFile  my lora.json\n', err: '' });
+    const again = await configs(['put', 'my lora', path]);
+    expect(again).toMatchObject({ code: 5, out: '' });
+    expect(again.err).toContain('There is a config my lora already');
+    writeFileSync(path, '{"model_family": "sdxl", "data_backend_config": "none.json"}');
+    const replaced = await configs(['put', 'my lora', path, '--replace', '-o', 'name,created']);
+    expect(replaced).toMatchObject({ code: 0, out: 'my lora\tfalse\n' });
+    expect(replaced.err).toContain('the dataloader none.json, but it is not beside the config');
+    const shown = await configs(['get', 'my lora']);
+    expect(JSON.parse(shown.out)).toEqual(JSON.parse(readFileSync(path, 'utf8')));
+    expect((await configs(['get', 'my lora', '-o', 'model_family'])).out).toBe('sdxl\n');
+    const listed = await configs(['list']);
+    expect(listed.out).toMatch(/^NAME +MODEL +GPUS +CHANGED +FILE +PROBLEM\nmy lora +sdxl +0 +\d{4}-/);
+    const kept = await configs(['delete', 'my lora'], { answer: 'n' });
+    expect([kept.code, kept.questions]).toEqual([
+      1,
+      ['Delete the config my lora? No job can be submitted by it any more. [y/N] '],
+    ]);
+    expect(await configs(['delete', 'my lora', '--yes'])).toMatchObject({ code: 0 });
+    expect(await configs(['get', 'my lora'])).toMatchObject({ code: 4, out: '' });
+  });
+
+  test('lists all of many, and those alone that are looked for', async () => {
+    for (let n = 0; n < 120; n += 1) server.config(`run-${n}`, {});
+    server.config('other', {});
+    const some = await configs(['list', '-o', 'name']);
+    expect([some.out.trim().split('\n').length, some.err]).toEqual([
+      100,
+      'There are more: --all lists them\n',
+    ]);
+    expect((await configs(['list', '--all', '-o', 'name'])).out.trim().split('\n')).toHaveLength(121);
+    expect((await configs(['list', '--search', 'OTH', '-o', 'name'])).out).toBe('other\n');
+  });
+
+  test.each([
+    ['a file that is not there', ['put', 'x', join(here, 'none.json')], 2, /can not be read/],
+    ['a file that is no JSON', ['put', 'x', file('bad.json', '{')], 2, /is not valid JSON/],
+    ['a file that holds a list', ['put', 'x', file('list.json', '[]')], 2, /holds no JSON object/],
+    ['no name', ['get', '.'], 2, /name of a config is needed/],
+    ['a way up', ['delete', '..', '--yes'], 2, /name of a config is needed/],
+    ['a way out', ['get', '../secret'], 7, /plain name/],
+    ['an unknown one', ['delete', 'none', '--yes'], 4, /There is no config none/],
+  ])('says what is wrong with %s', async (_what, argv, code, says) => {
+    const { code: ended, out, err } = await configs(argv);
+    expect([ended, out]).toEqual([code, '']);
+    expect(err).toMatch(says);
+  });
+
+  test('are completed by their names', async () => {
+    server.config('flux-lora', {});
+    const completed = async (...words: readonly string[]): Promise<readonly string[]> =>
+      (
+        await runTrainyard([
+          '__complete',
+          'zsh',
+          ...words.slice(0, -1),
+          '--data-dir',
+          server.dataDir,
+          words.at(-1) ?? '',
+        ])
+      ).out
+        .trimEnd()
+        .split('\n')
+        .map(line => line.split('\t')[0] ?? '');
+    expect(await completed('configs', 'get', 'flux')).toEqual(['flux-lora', ':']);
+    expect(await completed('jobs', 'submit', 'flux')).toEqual(['flux-lora', ':file']);
+    expect(await completed('configs', 'put', 'new', '')).toEqual([':file']);
+  });
+});

@@ -1,0 +1,52 @@
+/** The configs folder on a disk that is full, or takes no changes: 507, and what is there stays whole. */
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { auditApi } from '../../protocol/admin-api.ts';
+import { configsApi } from '../../protocol/configs-api.ts';
+import { valueOf } from '../support/server.ts';
+import { adminOf, canMount, mountDisk, needsMount, openServer } from './storage-bench.ts';
+
+const refused = { ok: false, failure: { kind: 'problem', status: 507, problem: { code: 'storage' } } };
+
+describe.skipIf(!canMount)(`a full disk${needsMount}`, () => {
+  test('refuses changes of configs, says nothing else of them, and recovers with room', async () => {
+    const disk = mountDisk(512);
+    const server = await openServer(undefined, ['--configs-dir', disk.path]);
+    const { client } = adminOf(server);
+    const put = (config: Record<string, unknown>) =>
+      client.call(configsApi.put, { params: { name: 'lora' }, body: config });
+    const types = async (): Promise<readonly string[]> =>
+      valueOf(await client.call(auditApi.list, {})).entries.map(({ event_type: type }) => type);
+    valueOf(await put({ lr: 1 }));
+    disk.fill();
+    expect(await put({ text: 'x'.repeat(50_000) })).toMatchObject(refused);
+    expect(valueOf(await client.call(configsApi.get, { params: { name: 'lora' } }))).toEqual({ lr: 1 });
+    expect(readdirSync(disk.path).filter(name => name.startsWith('.trainyard'))).toEqual([]);
+    expect(await types()).toEqual(['config.created']);
+    disk.free();
+    expect(valueOf(await put({ lr: 2 }))).toMatchObject({ created: false });
+    disk.makeReadOnly();
+    expect(await put({ lr: 3 })).toMatchObject(refused);
+    const removed = await client.call(configsApi.remove, { params: { name: 'lora' } });
+    expect(removed).toMatchObject(refused);
+    expect(valueOf(await client.call(configsApi.get, { params: { name: 'lora' } }))).toEqual({ lr: 2 });
+    expect(await types()).toEqual([
+      'config.change_failed',
+      'config.deleted',
+      'config.replaced',
+      'config.created',
+    ]);
+  });
+
+  test('where the trail is keeps the configs as they are', async () => {
+    const disk = mountDisk(6_144);
+    const server = await openServer(join(disk.path, 'data'), ['--configs-dir', join(disk.path, 'configs')]);
+    const { client } = adminOf(server);
+    writeFileSync(join(disk.path, 'configs/lora.json'), '{"lr": 1}');
+    disk.fill();
+    expect(await client.call(configsApi.remove, { params: { name: 'lora' } })).toMatchObject(refused);
+    expect(valueOf(await client.call(configsApi.get, { params: { name: 'lora' } }))).toEqual({ lr: 1 });
+    disk.free();
+  });
+});
