@@ -60,6 +60,8 @@ export default defineConfig({
       build: {
         outDir: 'dist/renderer',
         emptyOutDir: true,
+        // Says which scripts the first page needs: what it may weigh is checked.
+        manifest: true,
         rolldownOptions: { input: 'renderer/index.html' },
       },
     },

@@ -6,7 +6,7 @@ import { accept } from '../../protocol/problem.ts';
 import { protocolVersion } from '../../protocol/worker-api.ts';
 import type { IssuedToken, Orchestrator } from '../orchestrator/index.ts';
 import type { Actor, AuditFilter } from '../orchestrator/ports.ts';
-import { addressOf, type Caller } from './auth.ts';
+import { addressOf, bearerOf, type Caller, sessionOf } from './auth.ts';
 import { createDocs } from './docs/index.ts';
 import { describeCalls } from './openapi.ts';
 import type { Router } from './route.ts';
@@ -94,7 +94,8 @@ export function mountSystemRoutes(
     accept({ name: 'trainyard' as const, version, protocol: protocolVersion }),
   );
   router.stream(eventsApi.stream, ({ request }, response) => {
-    const stream = streams.open(response, { pingMs: orchestrator.times.pingMs });
+    const session = bearerOf(request) === null ? sessionOf(request) : null;
+    const stream = streams.open(response, { pingMs: orchestrator.times.pingMs }, session);
     const send = (event: UiEvent): void => stream.send(event, event.seq);
     const stop = orchestrator.follow(lastEventId(request), send, stream);
     response.on('close', stop);

@@ -5,6 +5,8 @@ import express, { type Express } from 'express';
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
+  // The tabs of a browser share one that holds their stream of events.
+  "worker-src 'self'",
   // Components set the place of a menu, and the length of a bar, on the element itself.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",

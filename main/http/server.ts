@@ -67,7 +67,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   mountQueueRoutes(router, orchestrator);
   mountConfigRoutes(router, orchestrator, configs);
   mountAuditRoutes(router, audit);
-  mountSessionRoutes(router, { orchestrator, codes, userOfToken: auth.userOfToken });
+  mountSessionRoutes(router, { orchestrator, codes, userOfToken: auth.userOfToken, streams });
   mountSettingsRoutes(router, settings);
   mountSystemRoutes(router, orchestrator, streams, version);
   if (panelDir !== null) servePanel(app, panelDir);

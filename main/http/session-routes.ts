@@ -8,6 +8,7 @@ import { actorOf, personAt } from './admin-routes.ts';
 import { hashOf, isOwnPage, sessionCookie, sessionOf } from './auth.ts';
 import { codeLastsMs, type OneTimeCodes } from './one-time-codes.ts';
 import type { Router } from './route.ts';
+import type { StreamRegistry } from './stream-registry.ts';
 
 type SessionReply = ReplyOf<typeof sessionApi.get>;
 
@@ -16,6 +17,7 @@ export interface SessionParts {
   readonly codes: OneTimeCodes;
   /** The user of a bearer token; null when it is none. */
   readonly userOfToken: (token: string) => string | null;
+  readonly streams: StreamRegistry;
 }
 
 const nobody: SessionReply = { user: null, permissions: [], expires_at: null };
@@ -29,7 +31,8 @@ const replyFor = (user: string, until: number): SessionReply => ({
 /** Behind `#`, so that it is in no request and in no log. */
 export const signInPath = (code: string): string => `/#sign-in=${code}`;
 
-export function mountSessionRoutes(router: Router, { orchestrator, codes, userOfToken }: SessionParts): void {
+export function mountSessionRoutes(router: Router, parts: SessionParts): void {
+  const { orchestrator, codes, userOfToken, streams } = parts;
   const current = (request: Request) => {
     const token = sessionOf(request);
     return token === null ? null : orchestrator.sessionByHash(hashOf(token).toString('hex'));
@@ -66,8 +69,10 @@ export function mountSessionRoutes(router: Router, { orchestrator, codes, userOf
     if (!isOwnPage(request)) return refuse('cross_site', 'Sign out on the panel itself');
     const token = sessionOf(request);
     const session = current(request);
-    if (token !== null && session !== null)
+    if (token !== null && session !== null) {
       await orchestrator.closeSession(hashOf(token).toString('hex'), personAt(session.user, request));
+      streams.endOf(token);
+    }
     setCookie(request, '', new Date(0));
     return accept(nobody);
   });

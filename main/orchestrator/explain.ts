@@ -1,5 +1,6 @@
 import { type Explanation, WaitCode, type WaitReason } from '../../protocol/explain.ts';
 import type { Requirements } from '../../protocol/job.ts';
+import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
 import { forecast } from './forecast.ts';
 import { type Hindrance, hindrancesOf, hindrancesOfAll, hindrancesOfUser } from './hindrances.ts';
@@ -33,7 +34,10 @@ export function createExplainer(core: Core, read: Read): Explainer {
   const now = core.clock.mono();
   const isoAt = (at: number): string => core.clock.iso(core.clock.wall() + at - now);
   const hindrancesFor = createHindrances(core, read);
-  const candidates = lazily(() => read.workers().map(worker => candidateOf(core, read, worker)));
+  const candidates = lazily(() => {
+    const all = atOnce(read);
+    return all.workers().map(worker => candidateOf(core, all, worker));
+  });
   const verdictOf = remembered(shapeOf, (needs: Requirements): Verdict => {
     const judged = judge(needs, candidates());
     return { judged, someFit: judged.some(({ fits }) => fits), whyNobody: lazily(() => whyNobody(judged)) };

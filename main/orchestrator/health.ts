@@ -1,3 +1,4 @@
+import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
 import { patienceOf } from './standing.ts';
 import { dispatch } from './dispatch.ts';
@@ -68,12 +69,14 @@ export function grantGrace(core: Core): void {
 }
 
 function watched(core: Core): readonly WatchedWorker[] {
+  const read = atOnce(core.store);
+  const workers = new Map(read.workers().map(worker => [worker.id, worker]));
   return core.presence.all().flatMap((id): readonly WatchedWorker[] => {
-    const worker = core.store.worker(id);
+    const worker = workers.get(id) ?? null;
     const presence = core.presence.of(id);
     if (worker === null || presence === null) return [];
     const patience = patienceOf(core, worker);
-    const live = core.store.liveJobOf(id);
+    const live = read.liveJobOf(id);
     return [
       {
         id,

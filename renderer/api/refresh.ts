@@ -1,10 +1,8 @@
-import { z } from 'zod';
-import { workersApi } from '../../protocol/admin-api.ts';
 import type { Client } from '../../protocol/client.ts';
-import { WorkerView } from '../../protocol/worker.ts';
-import { refreshed, type WorkersRead } from '../state/fleet.ts';
+import { refreshed } from '../state/fleet.ts';
 import { clockLead, sampled } from '../state/loads.ts';
 import type { FleetStore } from '../state/store.ts';
+import { readWorkers } from './lists.ts';
 
 const everyMs = 10_000;
 /** After something happened: time for what belongs together. */
@@ -34,10 +32,10 @@ export function refreshWorkers(client: Client, store: FleetStore): () => void {
     const list = isWatched ? await readWorkers(client, over.signal) : null;
     if (over.signal.aborted) return;
     const now = Date.now();
-    if (list !== null) {
-      const { workers } = list;
+    if (list?.ok === true) {
+      const { rows: workers, seq } = list;
       store.setState(({ fleet, loads, clockLeadMs }) => ({
-        fleet: refreshed(fleet, list),
+        fleet: refreshed(fleet, { workers, seq }),
         loads: sampled(loads, workers, now),
         clockLeadMs: clockLead(workers, now) ?? clockLeadMs,
       }));
@@ -58,24 +56,4 @@ export function refreshWorkers(client: Client, store: FleetStore): () => void {
     document.removeEventListener('visibilitychange', soon);
     if (timer !== null) clearTimeout(timer);
   };
-}
-
-/** The list, whose workers are yet to be checked: 5,000 at once would hold up whoever scrolls for a fifth of a second. */
-const uncheckedList = {
-  ...workersApi.list,
-  reply: z.object({ workers: z.array(z.unknown()), as_of_seq: z.number() }),
-};
-const checkedAtOnce = 250;
-
-/** Null when it could not be had. */
-async function readWorkers(client: Client, signal: AbortSignal): Promise<WorkersRead | null> {
-  const answer = await client.call(uncheckedList, { signal });
-  if (!answer.ok) return null;
-  const workers: WorkerView[] = [];
-  for (const [at, unchecked] of answer.value.workers.entries()) {
-    const view = WorkerView.safeParse(unchecked);
-    if (view.success) workers.push(view.data);
-    if (at % checkedAtOnce === checkedAtOnce - 1) await new Promise(resolve => setTimeout(resolve));
-  }
-  return { workers, seq: answer.value.as_of_seq };
 }

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useMemo, useState } from 'react';
 import type { Client } from '../../protocol/client.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import { followFleet } from '../api/follow.ts';
+import { openStream } from '../api/stream/index.ts';
 import { loadLanguage, type Translator, TranslatorProvider } from '../i18n/index.ts';
 import { type PreferencesStore, usePreferences } from '../state/preferences.ts';
 import { createFleetStore } from '../state/store.ts';
@@ -40,7 +41,8 @@ export function App({ client, baseUrl, preferences }: AppProps) {
   }, [client, baseUrl, preferences]);
   useEffect(() => {
     if (access !== 'signed in') return undefined;
-    return followFleet({ client, baseUrl, store: panel.fleet, onSignedOut: () => setAccess('signed out') });
+    const onSignedOut = (): void => setAccess('signed out');
+    return followFleet({ client, baseUrl, store: panel.fleet, openStream, onSignedOut });
   }, [access, client, baseUrl, panel.fleet]);
 
   if (translator === null || access === 'unknown') return null;

@@ -12,6 +12,7 @@ export function StreamBadge() {
       : '';
   const words = {
     connecting: t('stream.connecting'),
+    loading: t('stream.loading'),
     live: t('stream.live'),
     stale: t('stream.stale', { time }),
   };

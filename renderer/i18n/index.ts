@@ -40,12 +40,24 @@ export interface Translator {
 export async function loadLanguage(language: Language | typeof pseudo): Promise<Translator> {
   const messages = language === 'en' ? en : await catalogs[language]();
   const locale = language === pseudo ? 'en' : language;
-  const texts: I18n = setupI18n().setMessagesCompiler(compileMessage);
+  const texts: I18n = setupI18n().setMessagesCompiler(onceEach(compileMessage));
   texts.load(locale, { ...messages });
   texts.activate(locale);
   const translate = (key: MessageKey, values?: Readonly<Record<string, string | number>>): string =>
     texts._(key, { ...values });
   return Object.assign(translate, { language: locale });
+}
+
+/** The library would compile a message each time that it is shown: a table does so hundreds of times a second. */
+function onceEach<R>(compile: (message: string) => R): (message: string) => R {
+  const compiled = new Map<string, R>();
+  return message => {
+    const known = compiled.get(message);
+    if (known !== undefined) return known;
+    const made = compile(message);
+    compiled.set(message, made);
+    return made;
+  };
 }
 
 const TranslatorContext = createContext<Translator | null>(null);

@@ -3,11 +3,12 @@ import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import type { JobView } from '../../protocol/job.ts';
 import type { QueueView } from '../../protocol/queue.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
+import { type Keyed, keyed } from './keyed.ts';
 
 /** What the server has said of the fleet: nothing in it is guessed or hoped for. */
 export interface Fleet {
-  readonly workers: ReadonlyMap<WorkerId, WorkerView>;
-  readonly jobs: ReadonlyMap<JobId, JobView>;
+  readonly workers: Keyed<WorkerId, WorkerView>;
+  readonly jobs: Keyed<JobId, JobView>;
   readonly queue: QueueView | null;
   /** The newest things that happened, the last one first. */
   readonly recent: readonly UiEvent[];
@@ -22,17 +23,30 @@ export interface Snapshot {
   readonly seq: number;
 }
 
-export const emptyFleet: Fleet = { workers: new Map(), jobs: new Map(), queue: null, recent: [], seq: -1 };
+export const emptyFleet: Fleet = { workers: keyed(), jobs: keyed(), queue: null, recent: [], seq: -1 };
 
 const mostRecent = 50;
 
 export const fromSnapshot = (snapshot: Snapshot, recent: readonly UiEvent[]): Fleet => ({
-  workers: new Map(snapshot.workers.map(worker => [worker.id, worker])),
-  jobs: new Map(snapshot.jobs.map(job => [job.id, job])),
+  workers: keyed(snapshot.workers.map(worker => [worker.id, worker] as const)),
+  jobs: keyed(snapshot.jobs.map(job => [job.id, job] as const)),
   queue: snapshot.queue,
   recent,
   seq: snapshot.seq,
 });
+
+/** Jobs as a page of a list gives them that was read after event `seq`. */
+export interface JobsRead {
+  readonly jobs: readonly JobView[];
+  readonly seq: number;
+}
+
+/** With a page that was read while events came; `told` are the numbers of the last ones, of those that are in the fleet. */
+export function joined(fleet: Fleet, page: JobsRead, told: ReadonlyMap<JobId, number>): Fleet {
+  const isNews = ({ id }: JobView): boolean => (told.get(id) ?? -1) <= page.seq;
+  const news = page.jobs.filter(isNews).map(job => [job.id, job] as const);
+  return { ...fleet, jobs: fleet.jobs.with(new Map(news)) };
+}
 
 /** What a batch of events makes of the fleet; `missed` when some that lie before them never came. */
 export interface Advance {
@@ -42,8 +56,8 @@ export interface Advance {
 
 /** Events come in the order of their numbers, some perhaps twice. All of a batch change the fleet at once. */
 export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
-  const workers = new Map(fleet.workers);
-  const jobs = new Map(fleet.jobs);
+  const workers = new Map<WorkerId, WorkerView | null>();
+  const jobs = new Map<JobId, JobView | null>();
   let { queue, seq } = fleet;
   const told: UiEvent[] = [];
   for (const event of events) {
@@ -51,14 +65,18 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
     if (event.seq <= seq) continue;
     if (event.seq > seq + 1) return { fleet, missed: true };
     seq = event.seq;
-    if (event.kind === 'worker') put(workers, event.worker_id, event.worker);
-    else if (event.kind === 'job') put(jobs, event.job_id, event.job);
+    if (event.kind === 'worker') workers.set(event.worker_id, event.worker);
+    else if (event.kind === 'job') jobs.set(event.job_id, event.job);
     else queue = event.queue;
-    if (event.kind !== 'job' || event.type !== 'job.progress') told.unshift(event);
+    if (event.kind !== 'job' || event.type !== 'job.progress') told.push(event);
   }
   if (seq === fleet.seq) return { fleet, missed: false };
-  const recent = told.length === 0 ? fleet.recent : [...told, ...fleet.recent].slice(0, mostRecent);
-  return { fleet: { workers, jobs, queue, recent, seq }, missed: false };
+  const recent =
+    told.length === 0
+      ? fleet.recent
+      : [...told.slice(-mostRecent).toReversed(), ...fleet.recent].slice(0, mostRecent);
+  const next = { workers: fleet.workers.with(workers), jobs: fleet.jobs.with(jobs), queue, recent, seq };
+  return { fleet: next, missed: false };
 }
 
 /** Workers as a list gives them that was read after event `seq`. */
@@ -76,17 +94,14 @@ export function refreshed(fleet: Fleet, read: WorkersRead): Fleet {
   // So much has happened meanwhile that it is not known to whom.
   const isFlooded = since.length === mostRecent;
   const touched = new Set(since.map(event => (event.kind === 'worker' ? event.worker_id : null)));
-  const workers = new Map(fleet.workers);
-  let hasChanged = false;
+  const changed = new Map<WorkerId, WorkerView>();
   for (const view of read.workers) {
-    const known = workers.get(view.id);
+    const known = fleet.workers.get(view.id);
     if (known === undefined) continue;
     const next = isFlooded || touched.has(view.id) ? { ...known, ...lastSaid(view) } : view;
-    if (isSame(next, known)) continue;
-    workers.set(view.id, next);
-    hasChanged = true;
+    if (!isSame(next, known)) changed.set(view.id, next);
   }
-  return hasChanged ? { ...fleet, workers } : fleet;
+  return changed.size === 0 ? fleet : { ...fleet, workers: fleet.workers.with(changed) };
 }
 
 /** The age of a contact is hardly ever the same: all else is looked at only then. */
@@ -99,9 +114,3 @@ const lastSaid = (view: WorkerView) => ({
   gpu_utilization: view.gpu_utilization,
   vram_used_gb: view.vram_used_gb,
 });
-
-/** Null when it is gone. */
-function put<K, V>(things: Map<K, V>, id: K, thing: V | null): void {
-  if (thing === null) things.delete(id);
-  else things.set(id, thing);
-}

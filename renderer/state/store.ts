@@ -3,9 +3,13 @@ import { createStore } from 'zustand/vanilla';
 import { emptyFleet, type Fleet } from './fleet.ts';
 import type { Loads } from './loads.ts';
 
-/** `live`: what is shown is what is. `stale`: the stream broke at that time, and is being opened again. */
+/**
+ * `loading`: what is shown is so, and there is more that is not shown yet. `live`: what is shown is what is. `stale`: the
+ * stream broke at that time, and is being opened again.
+ */
 export type StreamState =
   | { readonly kind: 'connecting' }
+  | { readonly kind: 'loading' }
   | { readonly kind: 'live' }
   | { readonly kind: 'stale'; readonly since: number };
 

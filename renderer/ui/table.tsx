@@ -1,6 +1,15 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type CSSProperties, type KeyboardEvent, type ReactNode, useMemo, useRef, useState } from 'react';
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type ReactNode,
+  useDeferredValue,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { Icon } from './icon.tsx';
+import { type Order, useSteadyOrder } from './table-order.ts';
 
 export interface Column<R> {
   readonly id: string;
@@ -26,20 +35,18 @@ interface TableProps<R> {
   readonly onOpen?: (row: R) => void;
   /** In place of rows, when there are none. */
   readonly empty: ReactNode;
+  /** There are more rows, which are still being read. */
+  readonly isBusy?: boolean;
 }
 
 const rowHeight = 48;
-
-interface Order {
-  readonly column: string;
-  readonly isDescending: boolean;
-}
 
 /**
  * Of many rows those alone are in the page that can be seen. While the pointer is over them they keep their places: what
  * changes is patched where it is, and nothing moves away under a hand.
  */
-export function Table<R>({ label, columns, rows, idOf, nameOf, onOpen, empty }: TableProps<R>) {
+export function Table<R>(props: TableProps<R>) {
+  const { label, columns, rows, idOf, nameOf, onOpen, empty, isBusy = false } = props;
   const [order, setOrder] = useState<Order | null>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const shown = useSteadyOrder(rows, idOf, columns, order);
@@ -47,13 +54,9 @@ export function Table<R>({ label, columns, rows, idOf, nameOf, onOpen, empty }: 
     count: shown.rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    overscan: 8,
-    getItemKey: at => {
-      const row = shown.rows[at];
-      return row === undefined ? at : idOf(row);
-    },
+    overscan: 4,
   });
-  const grid = gridOf(columns);
+  const grid = useMemo(() => gridOf(columns), [columns]);
   const turn = (column: string): void =>
     setOrder(was => ({ column, isDescending: was?.column === column && !was.isDescending }));
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
@@ -74,6 +77,7 @@ export function Table<R>({ label, columns, rows, idOf, nameOf, onOpen, empty }: 
       role="grid"
       aria-label={label}
       aria-rowcount={rows.length + 1}
+      aria-busy={isBusy}
       onPointerEnter={shown.hold}
       onPointerLeave={shown.release}
       onKeyDown={onKeyDown}
@@ -85,12 +89,12 @@ export function Table<R>({ label, columns, rows, idOf, nameOf, onOpen, empty }: 
           <div className="table-empty">{empty}</div>
         ) : (
           <div role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
-            {virtual.getVirtualItems().map(({ key, index, start }) => {
+            {virtual.getVirtualItems().map(({ index, start }) => {
               const row = shown.rows[index];
               if (row === undefined) return null;
               return (
                 <Row
-                  key={key}
+                  key={idOf(row)}
                   row={row}
                   index={index}
                   top={start}
@@ -174,16 +178,21 @@ function Row<R>({ row, index, top, grid, columns, name, onOpen }: RowProps<R>) {
   );
 }
 
-/** Rendered again only when its own thing has changed. */
+/**
+ * Rendered again only when its own thing has changed. Of a row that comes into sight the cells come a moment after it: a
+ * whole screen of them at once would hold up whoever scrolls.
+ */
 function Cells<R>({ row, columns }: { readonly row: R; readonly columns: readonly Column<R>[] }) {
+  const hasTime = useDeferredValue(true, false);
   return useMemo(
     () =>
+      hasTime &&
       columns.map(column => (
         <div key={column.id} role="gridcell" data-align={column.align}>
           {column.cell(row)}
         </div>
       )),
-    [row, columns],
+    [row, columns, hasTime],
   );
 }
 
@@ -200,34 +209,3 @@ const sortOf = (order: Order | null, column: string): 'ascending' | 'descending'
   if (order?.column !== column) return 'none';
   return order.isDescending ? 'descending' : 'ascending';
 };
-
-function inOrder<R>(rows: readonly R[], columns: readonly Column<R>[], order: Order | null): readonly R[] {
-  const sortBy = columns.find(({ id }) => id === order?.column)?.sortBy;
-  if (order === null || sortBy === undefined) return rows;
-  const sign = order.isDescending ? -1 : 1;
-  return rows.toSorted((a, b) => sign * compare(sortBy(a), sortBy(b)));
-}
-
-const compare = (a: string | number, b: string | number): number =>
-  typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b));
-
-/** While it is held, the rows stay where they were; what is gone leaves, and what is new comes after all others. */
-function useSteadyOrder<R>(
-  rows: readonly R[],
-  idOf: (row: R) => string,
-  columns: readonly Column<R>[],
-  order: Order | null,
-) {
-  const ordered = useMemo(() => inOrder(rows, columns, order), [rows, columns, order]);
-  const [held, setHeld] = useState<readonly string[] | null>(null);
-  const hold = (): void => setHeld(ordered.map(idOf));
-  const release = (): void => setHeld(null);
-  const steady = useMemo(() => {
-    if (held === null) return ordered;
-    const byId = new Map(rows.map(row => [idOf(row), row]));
-    const kept = held.flatMap(id => byId.get(id) ?? []);
-    const known = new Set(held);
-    return [...kept, ...ordered.filter(row => !known.has(idOf(row)))];
-  }, [rows, idOf, ordered, held]);
-  return { rows: steady, hold, release };
-}

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react';
+import { perLanguage } from '../i18n/formats.ts';
 import { useT } from '../i18n/index.ts';
 
 const spans = [
@@ -8,18 +9,21 @@ const spans = [
   ['second', 1],
 ] as const;
 
+const relativeFormat = perLanguage(
+  language => new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' }),
+);
+const absoluteFormat = perLanguage(
+  language => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'long' }),
+);
+
 /** How long ago, or in how long: "5 minutes ago". `at` and `now` in milliseconds since 1970. */
 export function relative(at: number, now: number, language: string): string {
   const seconds = Math.round((at - now) / 1000);
   const [unit, size] = spans.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
-  return new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' }).format(
-    Math.trunc(seconds / size),
-    unit,
-  );
+  return relativeFormat(language).format(Math.trunc(seconds / size), unit);
 }
 
-export const absolute = (at: number, language: string): string =>
-  new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'long' }).format(at);
+export const absolute = (at: number, language: string): string => absoluteFormat(language).format(at);
 
 /** Goes on by itself, as often as the words may change. */
 export function useNow(everyMs = 5_000): number {

@@ -10,6 +10,7 @@ export const frame = {
   'nav.settings': 'Settings',
   'nav.help': 'Help',
   'stream.connecting': 'Connecting',
+  'stream.loading': 'Loading',
   'stream.live': 'Live',
   'stream.stale': 'Not up to date since {time}',
   'signIn.title': 'Sign in',

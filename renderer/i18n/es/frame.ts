@@ -12,6 +12,7 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'nav.settings': 'Ajustes',
   'nav.help': 'Ayuda',
   'stream.connecting': 'Conectando',
+  'stream.loading': 'Cargando',
   'stream.live': 'En vivo',
   'stream.stale': 'Sin actualizar desde {time}',
   'signIn.title': 'Iniciar sesión',

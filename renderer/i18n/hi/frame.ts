@@ -12,6 +12,7 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'nav.settings': 'सेटिंग',
   'nav.help': 'सहायता',
   'stream.connecting': 'कनेक्ट हो रहा है',
+  'stream.loading': 'लोड हो रहा है',
   'stream.live': 'लाइव',
   'stream.stale': '{time} से अपडेट नहीं हुआ',
   'signIn.title': 'साइन इन करें',

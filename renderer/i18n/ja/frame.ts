@@ -12,6 +12,7 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'nav.settings': '設定',
   'nav.help': 'ヘルプ',
   'stream.connecting': '接続中',
+  'stream.loading': '読み込み中',
   'stream.live': 'ライブ',
   'stream.stale': '{time} から更新されていません',
   'signIn.title': 'サインイン',

@@ -12,6 +12,7 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'nav.settings': '设置',
   'nav.help': '帮助',
   'stream.connecting': '连接中',
+  'stream.loading': '正在加载',
   'stream.live': '实时',
   'stream.stale': '自 {time} 起未更新',
   'signIn.title': '登录',

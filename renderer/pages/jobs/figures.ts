@@ -1,4 +1,5 @@
 import { type JobView, priorities } from '../../../protocol/job.ts';
+import { perLanguage } from '../../i18n/formats.ts';
 import type { Translator } from '../../i18n/index.ts';
 
 const units = [
@@ -8,6 +9,21 @@ const units = [
   ['second', 1],
 ] as const;
 
+const unitFormats = perLanguage(language => {
+  const of = (unit: string) =>
+    new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'narrow' });
+  return { day: of('day'), hour: of('hour'), minute: of('minute'), second: of('second') };
+});
+const unitList = perLanguage(language => new Intl.ListFormat(language, { type: 'unit', style: 'narrow' }));
+const figureFormats = perLanguage(language => {
+  const of = (notation: 'standard' | 'scientific') =>
+    new Intl.NumberFormat(language, { maximumSignificantDigits: 3, notation });
+  return { standard: of('standard'), scientific: of('scientific') };
+});
+const wholeFormat = perLanguage(language => new Intl.NumberFormat(language));
+const percentFormat = perLanguage(language => new Intl.NumberFormat(language, { style: 'percent' }));
+const clockFormat = perLanguage(language => new Intl.DateTimeFormat(language, { timeStyle: 'short' }));
+
 /** In its two greatest units: "2d 3h", "4m 12s". */
 export function duration(seconds: number, language: string): string {
   const whole = Math.max(0, Math.round(seconds));
@@ -16,9 +32,9 @@ export function duration(seconds: number, language: string): string {
   const parts = units.slice(at, at + 2).flatMap(([unit, size], place) => {
     const count = Math.floor(place === 0 ? whole / size : (whole % (units[at]?.[1] ?? 1)) / size);
     if (count === 0 && place > 0) return [];
-    return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'narrow' }).format(count);
+    return unitFormats(language)[unit].format(count);
   });
-  return new Intl.ListFormat(language, { type: 'unit', style: 'narrow' }).format(parts);
+  return unitList(language).format(parts);
 }
 
 /** How long an attempt runs, or ran, in seconds; null before it began. `now` in milliseconds since 1970. */
@@ -36,7 +52,7 @@ export const runTime = (job: JobView, now: number): number | null =>
 export function figure(value: number, language: string): string {
   const size = Math.abs(value);
   const notation = size !== 0 && (size < 0.001 || size >= 1e6) ? 'scientific' : 'standard';
-  return new Intl.NumberFormat(language, { maximumSignificantDigits: 3, notation }).format(value);
+  return figureFormats(language)[notation].format(value);
 }
 
 /** Slow ones by the minute: "0.02 a second" tells nobody anything. */
@@ -50,17 +66,15 @@ export function speed(stepsPerSecond: number, t: Translator): string {
 export function progressText(progress: JobView['progress'], t: Translator): string {
   if (progress === null) return '';
   const { step, total_steps: total, percent, stage } = progress;
-  const number = new Intl.NumberFormat(t.language);
+  const number = wholeFormat(t.language);
   if (step !== undefined && total !== undefined)
     return t('jobs.progress.of', { step: number.format(step), total: number.format(total) });
   if (step !== undefined) return t('jobs.progress.step', { step: number.format(step) });
-  if (percent !== undefined)
-    return new Intl.NumberFormat(t.language, { style: 'percent' }).format(percent / 100);
+  if (percent !== undefined) return percentFormat(t.language).format(percent / 100);
   return stage ?? '';
 }
 
-export const clock = (at: string, language: string): string =>
-  new Intl.DateTimeFormat(language, { timeStyle: 'short' }).format(Date.parse(at));
+export const clock = (at: string, language: string): string => clockFormat(language).format(Date.parse(at));
 
 /** By its name; with the number where that lies between two names. */
 export function priorityText(priority: number, t: Translator): string {

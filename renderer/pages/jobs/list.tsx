@@ -32,6 +32,7 @@ export function JobList() {
   const { text, setText } = useFilterText();
   const filter = useMemo(() => parseFilter(text), [text]);
   const live = useFleet(({ fleet }) => fleet.jobs);
+  const isBusy = useFleet(({ fleet, stream }) => fleet.seq < 0 || stream.kind === 'loading');
   const older = useOlderJobs(filter);
   const all = useMemo(() => newestFirst(live, older.jobs), [live, older.jobs]);
   const { counts, isPartial } = useCounts(all);
@@ -67,7 +68,8 @@ export function JobList() {
         idOf={idOf}
         nameOf={job => t('jobs.rowName', { config: job.config_name, state: t(`state.${shownState(job)}`) })}
         onOpen={job => go(`/jobs/${job.id}`)}
-        empty={<NoJobs isFiltered={text !== ''} onClear={() => setText('')} />}
+        isBusy={isBusy}
+        empty={isBusy ? null : <NoJobs isFiltered={text !== ''} onClear={() => setText('')} />}
       />
       {isPartial && older.canLoad && (
         <Button className="older" disabled={older.isLoading} onClick={() => void older.loadMore()}>

@@ -24,28 +24,37 @@ export interface Figures {
 const dayMs = 86_400_000;
 
 /** What the tiles say; of the jobs that have ended, those of the last 24 hours count. */
-export function figuresOf(workers: Iterable<WorkerView>, jobs: Iterable<JobView>, now: number): Figures {
-  const all = [...workers];
-  const here = all.filter(({ status }) => status !== 'offline');
-  const of = (...states: readonly string[]): readonly WorkerView[] =>
-    all.filter(({ status }) => states.includes(status));
-  const gpus = (some: readonly WorkerView[]): number =>
-    some.reduce((sum, { gpu_count: count }) => sum + count, 0);
-  const known = [...jobs];
-  const waiting = known.filter(({ status }) => status === 'pending');
-  const ended = known.filter(({ completed_at: at }) => at !== null && now - Date.parse(at) < dayMs);
-  return {
-    idle: of('idle').length,
-    busy: of('busy', 'draining').length,
-    offline: of('offline').length,
-    workers: all.length,
-    gpusBusy: gpus(here.filter(({ current_job_id: job }) => job !== null)),
-    gpus: gpus(here),
-    waiting: waiting.length,
-    oldestAt: waiting.map(({ queued_at: at }) => at).toSorted()[0] ?? null,
-    completed: ended.filter(({ status }) => status === 'completed').length,
-    failed: ended.filter(({ status }) => status === 'failed').length,
-  };
+export const figuresOf = (workers: Iterable<WorkerView>, jobs: Iterable<JobView>, now: number): Figures => ({
+  ...workerFigures(workers),
+  ...jobFigures(jobs, now),
+});
+
+function workerFigures(workers: Iterable<WorkerView>) {
+  const figures = { idle: 0, busy: 0, offline: 0, workers: 0, gpusBusy: 0, gpus: 0 };
+  for (const { status, gpu_count: gpus, current_job_id: job } of workers) {
+    figures.workers += 1;
+    if (status === 'idle') figures.idle += 1;
+    if (status === 'busy' || status === 'draining') figures.busy += 1;
+    if (status === 'offline') figures.offline += 1;
+    else {
+      figures.gpus += gpus;
+      if (job !== null) figures.gpusBusy += gpus;
+    }
+  }
+  return figures;
+}
+
+function jobFigures(jobs: Iterable<JobView>, now: number) {
+  const figures = { waiting: 0, completed: 0, failed: 0 };
+  let oldestAt: string | null = null;
+  for (const { status, queued_at: queuedAt, completed_at: endedAt } of jobs) {
+    if (status === 'pending') {
+      figures.waiting += 1;
+      if (oldestAt === null || queuedAt < oldestAt) oldestAt = queuedAt;
+    } else if ((status === 'completed' || status === 'failed') && endedAt !== null)
+      if (now - Date.parse(endedAt) < dayMs) figures[status] += 1;
+  }
+  return { ...figures, oldestAt };
 }
 
 export function needsOf(workers: Iterable<WorkerView>, jobs: Iterable<JobView>): readonly Need[] {

@@ -1,3 +1,4 @@
+import { perLanguage } from '../../i18n/formats.ts';
 import type { MessageKey, Translator } from '../../i18n/index.ts';
 import { en } from '../../i18n/en/index.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
@@ -13,8 +14,9 @@ export function gpusText(t: Translator, worker: WorkerView): string {
     : t('workers.gpus.memory', { count, model, vram: figure(t, vram) });
 }
 
-export const figure = (t: Translator, value: number): string =>
-  new Intl.NumberFormat(t.language, { maximumFractionDigits: 1 }).format(value);
+const figureFormat = perLanguage(language => new Intl.NumberFormat(language, { maximumFractionDigits: 1 }));
+
+export const figure = (t: Translator, value: number): string => figureFormat(t.language).format(value);
 
 /** How a row is called when it is read aloud. */
 export const rowName = (t: Translator, worker: WorkerView): string =>

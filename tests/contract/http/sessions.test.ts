@@ -55,6 +55,28 @@ const makeCode = async (): Promise<string> => {
 
 type Headers = Readonly<Record<string, string>>;
 
+/** The stream of events, as a tab of a browser with this cookie has it. */
+async function follow(cookie: string) {
+  const over = new AbortController();
+  const { body } = await fetch(`${server.url}/api/events`, { headers: { cookie }, signal: over.signal });
+  if (body === null) throw new Error('the stream has no body');
+  const parts = body.pipeThrough(new TextDecoderStream()).getReader();
+  const readUntil = async (isEnough: (text: string, done: boolean) => boolean): Promise<void> => {
+    let text = '';
+    for (;;) {
+      const { value = '', done } = await parts.read();
+      text += value;
+      if (isEnough(text, done)) return;
+      if (done) throw new Error('the stream has ended');
+    }
+  };
+  return {
+    waitForEnd: () => readUntil((_, done) => done),
+    waitForWord: (word: string) => readUntil(text => text.includes(word)),
+    leave: () => over.abort(),
+  };
+}
+
 describe('signing in', () => {
   test('with a token gives a cookie that no script and no other site can use', async () => {
     const answer = await signIn({ token: server.adminToken });
@@ -143,6 +165,19 @@ describe('a session', () => {
     expect(left.cookie).toContain('trainyard_session=;');
     expect(await ask('GET', '/api/queue', { cookie })).toMatchObject({ status: 401 });
     expect(await ask('GET', '/api/session', { cookie })).toMatchObject({ body: { user: null } });
+  });
+
+  test("ends its streams when somebody signs out, and nobody else's", async () => {
+    const [leaving, staying] = [
+      await signIn({ token: server.adminToken }),
+      await signIn({ token: server.adminToken }),
+    ];
+    const [ended, open] = [await follow(cookieOf(leaving)), await follow(cookieOf(staying))];
+    await ask('DELETE', '/api/session', { cookie: cookieOf(leaving), ...fromPanel() });
+    await ended.waitForEnd();
+    await server.createWorker({ name: 'rig-after' });
+    await open.waitForWord('rig-after');
+    open.leave();
   });
 
   test('is none of the worker calls, and a wrong cookie is nobody', async () => {

@@ -74,6 +74,7 @@ export function createFrontDoor({ orchestrator, process, ears }: DoorParts): Fro
       };
     },
     endThose: () => {},
+    endOf: () => {},
   });
 
   const answerTo = async (request: WireRequest): Promise<WireAnswer> => {

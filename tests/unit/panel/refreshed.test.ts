@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../protocol/events.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { emptyFleet, type Fleet, refreshed } from '../../../renderer/state/fleet.ts';
+import { keyed } from '../../../renderer/state/keyed.ts';
 import { jobId, workerId, workerView } from './worker-builders.ts';
 
 const at = '2026-03-01T12:00:00.000Z';
@@ -17,7 +18,7 @@ const told = (seq: number, worker: WorkerView): UiEvent => ({
 const fleetOf = (workers: readonly WorkerView[], change: Partial<Fleet> = {}): Fleet => ({
   ...emptyFleet,
   seq: 10,
-  workers: new Map(workers.map(worker => [worker.id, worker])),
+  workers: keyed(workers.map(worker => [worker.id, worker] as const)),
   ...change,
 });
 

@@ -1,0 +1,104 @@
+/**
+ * Things by their ids, in the order in which they came. A version never changes; the next one shares with it all that is
+ * the same, so that a change costs what it changes, however many things there are.
+ */
+export interface Keyed<K, V> extends ReadonlyMap<K, V> {
+  /** The next version; null for what is gone. Without changes it is this one. */
+  with(changes: ReadonlyMap<K, V | null>): Keyed<K, V>;
+}
+
+/** Absent where a thing is gone, or has come with another version. */
+type Chunk<V> = readonly (V | undefined)[];
+
+/** A change copies its chunk, and the list of chunks: 50,000 things are about 200 chunks of this. */
+const chunkSize = 256;
+
+export function keyed<K, V>(entries: Iterable<readonly [K, V]> = []): Keyed<K, V> {
+  const places = new Map<K, number>();
+  const chunks: V[][] = [];
+  for (const [key, value] of new Map(entries)) {
+    const place = places.size;
+    places.set(key, place);
+    (chunks[Math.floor(place / chunkSize)] ??= []).push(value);
+  }
+  return version(places, chunks, places.size);
+}
+
+/**
+ * `places` belongs to all versions: a place that is given is never taken away or given again, and a version in which
+ * nothing stands there does not have that thing.
+ */
+function version<K, V>(
+  places: Map<K, number>,
+  chunks: readonly (Chunk<V> | undefined)[],
+  size: number,
+): Keyed<K, V> {
+  const at = (place: number): V | undefined => chunks[Math.floor(place / chunkSize)]?.[place % chunkSize];
+  const get = (key: K): V | undefined => {
+    const place = places.get(key);
+    return place === undefined ? undefined : at(place);
+  };
+  const entries = (): (readonly [K, V])[] =>
+    [...places].flatMap(([key, place]) => {
+      const value = at(place);
+      return value === undefined ? [] : [[key, value] as const];
+    });
+  const all = once(() => valuesOf(chunks));
+
+  const self: Keyed<K, V> = {
+    size,
+    get,
+    has: key => get(key) !== undefined,
+    values: () => all().values(),
+    keys: () =>
+      entries()
+        .map(([key]) => key)
+        .values(),
+    entries: () =>
+      entries()
+        .map(([key, value]): [K, V] => [key, value])
+        .values(),
+    [Symbol.iterator]: () => self.entries(),
+    forEach(run) {
+      for (const [key, value] of entries()) run(value, key, self);
+    },
+    with(changes) {
+      if (changes.size === 0) return self;
+      if (size === 0) return keyed(present(changes));
+      const next = chunks.slice();
+      const copied = new Map<number, (V | undefined)[]>();
+      let count = size;
+      for (const [key, value] of changes) {
+        const place = places.get(key) ?? places.size;
+        places.set(key, place);
+        const number = Math.floor(place / chunkSize);
+        const chunk = copied.get(number) ?? [...(next[number] ?? [])];
+        count += (value === null ? 0 : 1) - (chunk[place % chunkSize] === undefined ? 0 : 1);
+        chunk[place % chunkSize] = value ?? undefined;
+        copied.set(number, chunk);
+        next[number] = chunk;
+      }
+      const changed = version<K, V>(places, next, count);
+      // Mostly places of things that are gone.
+      return places.size > 2 * count + chunkSize ? keyed(changed) : changed;
+    },
+  };
+  return self;
+}
+
+const present = <K, V>(changes: ReadonlyMap<K, V | null>): (readonly [K, V])[] =>
+  [...changes].flatMap(([key, value]) => (value === null ? [] : [[key, value] as const]));
+
+function valuesOf<V>(chunks: readonly (Chunk<V> | undefined)[]): readonly V[] {
+  const values: V[] = [];
+  for (const chunk of chunks) {
+    if (chunk === undefined) continue;
+    for (const value of chunk) if (value !== undefined) values.push(value);
+  }
+  return values;
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | null = null;
+  return () => (made ??= { value: make() }).value;
+}

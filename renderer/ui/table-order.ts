@@ -1,0 +1,81 @@
+import { useMemo, useRef, useState } from 'react';
+
+export interface Order {
+  readonly column: string;
+  readonly isDescending: boolean;
+}
+
+interface SortableColumn<R> {
+  readonly id: string;
+  readonly sortBy?: (row: R) => string | number;
+}
+
+/** Where each row stands, by its id. */
+type Places = ReadonlyMap<string, number>;
+
+/** While it is held, the rows stay where they were; what is gone leaves, and what is new comes after all others. */
+export function useSteadyOrder<R>(
+  rows: readonly R[],
+  idOf: (row: R) => string,
+  columns: readonly SortableColumn<R>[],
+  order: Order | null,
+) {
+  const sortBy = columns.find(({ id }) => id === order?.column)?.sortBy;
+  const sign = order?.isDescending === true ? -1 : 1;
+  const last = useRef<readonly R[]>([]);
+  const ordered = useMemo(() => {
+    if (sortBy === undefined) return rows;
+    const sorted = inOrder(rows, { sortBy, sign, idOf, before: last.current });
+    last.current = sorted;
+    return sorted;
+  }, [rows, idOf, sortBy, sign]);
+  const [held, setHeld] = useState<Places | null>(null);
+  const steady = useMemo(
+    () => (held === null ? ordered : inPlaces(ordered, held, idOf)),
+    [ordered, held, idOf],
+  );
+  return {
+    rows: steady,
+    hold: (): void => setHeld(placesOf(ordered, idOf)),
+    release: (): void => setHeld(null),
+  };
+}
+
+const placesOf = <R>(rows: readonly R[], idOf: (row: R) => string): Places =>
+  new Map(rows.map((row, at) => [idOf(row), at]));
+
+/** Those that have a place, in the order of their places; then the others, in the order in which they come. */
+export function inPlaces<R>(rows: readonly R[], places: Places, idOf: (row: R) => string): readonly R[] {
+  const placed: (R | undefined)[] = Array.from({ length: places.size });
+  const others: R[] = [];
+  for (const row of rows) {
+    const place = places.get(idOf(row));
+    if (place === undefined) others.push(row);
+    else placed[place] = row;
+  }
+  const there: R[] = [];
+  for (const row of placed) if (row !== undefined) there.push(row);
+  return others.length === 0 ? there : [...there, ...others];
+}
+
+interface Sorting<R> {
+  readonly sortBy: (row: R) => string | number;
+  readonly sign: 1 | -1;
+  readonly idOf: (row: R) => string;
+  /** As they were in order the last time: most still are, and what is nearly in order is put in order in no time. */
+  readonly before: readonly R[];
+}
+
+/** Rows that are equal stay as they come. */
+export function inOrder<R>(rows: readonly R[], { sortBy, sign, idOf, before }: Sorting<R>): readonly R[] {
+  const entries = rows.map((row, at) => ({ row, at, key: sortBy(row) }));
+  const nearly = inPlaces(entries, placesOf(before, idOf), ({ row }) => idOf(row));
+  return nearly.toSorted((a, b) => sign * compare(a.key, b.key) || a.at - b.at).map(({ row }) => row);
+}
+
+const { compare: compareTexts } = new Intl.Collator();
+
+const compare = (a: string | number, b: string | number): number => {
+  if (a === b) return 0;
+  return typeof a === 'number' && typeof b === 'number' ? a - b : compareTexts(String(a), String(b));
+};

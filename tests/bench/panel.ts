@@ -1,0 +1,103 @@
+/**
+ * How quick the panel is with a large fleet: a real server on loopback whose store was filled before, real Chromium, no
+ * mocks. Prints a table and writes it as JSON; the figures are those of the machine on which it runs, and none of them
+ * makes it fail. Times of changes begin with the time that the server gave the event.
+ *
+ * `--out DIR`: where `panel.json` is written, by default a new folder among the temporary ones.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type BrowserContext, chromium } from '@playwright/test';
+import config, { chromium as chromiumPath } from '../../playwright.config.ts';
+import { firstPageFiles, gzipBytes } from '../support/first-page.ts';
+import { type Line, tableOf } from './panel/figures.ts';
+import { ask } from './panel/load.ts';
+import {
+  measureFirstTable,
+  measureJobs,
+  measureParsing,
+  measureScrolling,
+  measureWorkers,
+} from './panel/measure.ts';
+import { type LargeServer, startLargeServer } from './panel/server.ts';
+
+const scale = { workers: 5_000, pending: 10_000, running: 2_000, ended: 38_000 };
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+async function measured(server: LargeServer): Promise<readonly Line[]> {
+  try {
+    return await measure(server);
+  } finally {
+    await server.close();
+  }
+}
+
+async function measure(server: LargeServer): Promise<readonly Line[]> {
+  const browser = await chromium.launch({ ...config.use?.launchOptions });
+  try {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en' });
+    await context.addInitScript({ content: recorder() });
+    const page = await signIn(context, server);
+    const lines: Line[] = [];
+    for (const path of ['/workers', '/jobs', '/'])
+      lines.push(...(await measureFirstTable(context, server, path)));
+    lines.push(...(await measureParsing(page)));
+    lines.push(...(await measureJobs(page, server)));
+    lines.push(...(await measureWorkers(page, server)));
+    for (const path of ['/workers', '/jobs']) lines.push(...(await measureScrolling(page, server, path)));
+    return lines;
+  } finally {
+    await browser.close();
+  }
+}
+
+/** It knows the page, and nothing of Node: types of its own, and no import. */
+const recorder = (): string =>
+  stripTypeScriptTypes(readFileSync(join(root, 'tests/bench/panel/page/recorder.ts'), 'utf8'));
+
+async function signIn(context: BrowserContext, server: LargeServer) {
+  const { path } = (await ask(server, 'POST', '/api/session/link', {})) as { readonly path: string };
+  const page = await context.newPage();
+  await page.goto(server.url + path);
+  await page.getByRole('navigation').waitFor();
+  return page;
+}
+
+async function main(): Promise<void> {
+  if (!existsSync(chromiumPath)) {
+    console.log(`The panel was not measured: there is no ${chromiumPath} (apt-get install chromium)`);
+    return;
+  }
+  const { out } = parseArgs({ options: { out: { type: 'string' } } }).values;
+  const built = spawnSync(join(root, 'node_modules/.bin/vite'), ['build', '--app', '--logLevel', 'warn'], {
+    cwd: root,
+    stdio: 'inherit',
+  });
+  if (built.status !== 0) throw new Error('the panel could not be built');
+  const begun = performance.now();
+  const server = await startLargeServer(scale);
+  const lines = await measured(server);
+  const size: Line = {
+    what: 'JavaScript of the first page, gzip',
+    figure: gzipBytes(firstPageFiles(join(root, 'dist/renderer'))) / 1024,
+    unit: 'KB',
+    atMost: 250,
+  };
+  const folder = out ?? mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
+  mkdirSync(folder, { recursive: true });
+  const file = join(folder, 'panel.json');
+  const machine = { processors: cpus().length, model: cpus()[0]?.model ?? null, node: process.version };
+  writeFileSync(file, `${JSON.stringify({ scale, machine, figures: [...lines, size] }, null, 2)}\n`);
+  console.log(
+    `The panel with ${scale.workers} workers and ${scale.pending + scale.running + scale.ended} jobs ` +
+      `(${scale.pending} wait, ${scale.running} run, ${scale.ended} have ended); ` +
+      `took ${Math.round((performance.now() - begun) / 1000)} s\n${tableOf([...lines, size])}${file}`,
+  );
+}
+
+await main();

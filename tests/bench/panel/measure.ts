@@ -1,0 +1,224 @@
+import type { BrowserContext, Page } from '@playwright/test';
+import { type Line, percentile, spread } from './figures.ts';
+import { ask, type Probes, report, startLoad } from './load.ts';
+import type { LargeServer } from './server.ts';
+
+interface Loaded {
+  readonly dataAt: number;
+  readonly bytes: number;
+  readonly longestTask: number;
+  readonly tableAt: number;
+  readonly liveAt: number | null;
+}
+
+const runs = 3;
+const patienceMs = 40_000;
+
+const found = <T>(page: Page, expression: string): Promise<T> => page.evaluate<T>(expression);
+
+/** The policy of the page lets nothing of the kind that Playwright waits with be evaluated in it. */
+async function until(page: Page, expression: string): Promise<void> {
+  const giveUpAt = performance.now() + patienceMs;
+  while (!(await found<boolean>(page, expression))) {
+    if (performance.now() > giveUpAt) throw new Error(`waited for ${expression} in vain`);
+    await page.waitForTimeout(50);
+  }
+}
+
+/** From the last byte of what the first table is made of until that is painted; each time in a tab of its own. */
+export async function measureFirstTable(
+  context: BrowserContext,
+  server: LargeServer,
+  path: string,
+): Promise<readonly Line[]> {
+  const all: Loaded[] = [];
+  for (let run = 0; run < runs; run += 1) {
+    const page = await context.newPage();
+    await page.goto(server.url + path);
+    await until(page, 'bench.loaded() !== null');
+    if (run === 0) await until(page, 'bench.loaded().liveAt !== null');
+    all.push(await found<Loaded>(page, 'bench.loaded()'));
+    await page.close();
+  }
+  const [first] = all;
+  const shown = all.map(({ dataAt, tableAt }) => tableAt - dataAt);
+  return [
+    {
+      what: `${path}: data received to first table painted`,
+      figure: percentile(shown, 0.5),
+      unit: 'ms',
+      atMost: 500,
+    },
+    { what: `${path}: the same, the worst of ${runs}`, figure: Math.max(...shown), unit: 'ms' },
+    { what: `${path}: data of the first table`, figure: (first?.bytes ?? Number.NaN) / 1024, unit: 'KB' },
+    {
+      what: `${path}: longest task until then`,
+      figure: Math.max(...all.map(each => each.longestTask)),
+      unit: 'ms',
+    },
+    {
+      what: `${path}: first table until all jobs are there`,
+      figure: (first?.liveAt ?? Number.NaN) - (first?.tableAt ?? Number.NaN),
+      unit: 'ms',
+    },
+  ];
+}
+
+interface Mark {
+  readonly name: string;
+  readonly eventAt?: number;
+  readonly gotAt?: number;
+  readonly shownAt?: number;
+  readonly paintedAt?: number;
+}
+interface Watched {
+  readonly marks: readonly Mark[];
+  readonly events: number;
+  readonly ms: number;
+  readonly tasks: readonly number[];
+}
+
+const watchedMs = 15_000;
+
+/** Of the newest jobs that run: their progress is what workers report. */
+export async function measureJobs(page: Page, server: LargeServer): Promise<readonly Line[]> {
+  await open(page, `${server.url}/jobs?q=state:running`);
+  const ids = await found<string[]>(
+    page,
+    `[...document.querySelectorAll('[data-row] a[href^="/jobs/"]')].map(link => link.pathname.slice(6))`,
+  );
+  const shown = server.running.filter(({ jobId }) => ids.slice(0, 8).includes(jobId));
+  return measureChanges(page, server, '/jobs', 'progress', async mark => {
+    const job = shown[mark % shown.length];
+    return job !== undefined && report(server, job, mark);
+  });
+}
+
+/** Of the first workers: somebody renames them. */
+export async function measureWorkers(page: Page, server: LargeServer): Promise<readonly Line[]> {
+  await open(page, `${server.url}/workers`);
+  const ids = await found<string[]>(
+    page,
+    `[...document.querySelectorAll('[data-row] .worker-name')].map(link => link.pathname.slice(9))`,
+  );
+  return measureChanges(page, server, '/workers', 'name', async mark => {
+    await ask(server, 'PATCH', `/api/admin/workers/${ids[mark % 8]}`, { name: `marked ${mark}` });
+    return true;
+  });
+}
+
+async function open(page: Page, url: string): Promise<void> {
+  await page.goto(url);
+  await until(page, 'bench.loaded()?.liveAt != null');
+}
+
+async function measureChanges(
+  page: Page,
+  server: LargeServer,
+  path: string,
+  kind: 'progress' | 'name',
+  probe: (mark: number) => Promise<boolean>,
+): Promise<readonly Line[]> {
+  await page.evaluate(`bench.watch('${kind}')`);
+  const load = startLoad(server, probe);
+  await page.waitForTimeout(watchedMs);
+  const { probes, failed } = await load.stop();
+  await page.waitForTimeout(500);
+  const { marks, events, ms, tasks } = await found<Watched>(page, 'bench.watched()');
+  const times = timesOf(marks, probes);
+  return [
+    { what: `${path}: events a second`, figure: (events / ms) * 1_000, unit: '/s' },
+    {
+      what: `${path}: changes that were looked for, and not shown`,
+      figure: probes.size - times.length,
+      unit: '',
+    },
+    { what: `${path}: calls that failed`, figure: failed, unit: '' },
+    ...spread(
+      `${path}: event to change in the page`,
+      times.map(time => time.shown),
+      250,
+    ),
+    ...spread(
+      `${path}: event to change painted`,
+      times.map(time => time.painted),
+    ),
+    ...spread(
+      `${path}: event to a bare stream in the same page`,
+      times.map(time => time.floor),
+    ),
+    ...spread(
+      `${path}: answer of the call to change in the page`,
+      times.map(time => time.afterAnswer),
+    ),
+    { what: `${path}: longest task under these events`, figure: Math.max(0, ...tasks), unit: 'ms' },
+  ];
+}
+
+function timesOf(marks: readonly Mark[], probes: Probes) {
+  return marks.flatMap(({ name, eventAt, gotAt, shownAt, paintedAt }) => {
+    const probe = probes.get(name);
+    if (probe === undefined || eventAt === undefined || gotAt === undefined) return [];
+    if (shownAt === undefined || paintedAt === undefined) return [];
+    return [
+      {
+        shown: shownAt - eventAt,
+        painted: paintedAt - eventAt,
+        floor: gotAt - eventAt,
+        afterAnswer: shownAt - probe.answeredAt,
+      },
+    ];
+  });
+}
+
+interface Scrolled {
+  readonly frames: number;
+  readonly mostRows: number;
+  readonly longestGap: number;
+  readonly ms: number;
+  readonly tasks: readonly number[];
+}
+
+const wheelPixels = 1_500;
+
+/** From the first row to the last one with the wheel, while workers report. */
+export async function measureScrolling(
+  page: Page,
+  server: LargeServer,
+  path: string,
+): Promise<readonly Line[]> {
+  await open(page, server.url + path);
+  const rows = await found<number>(page, `Number(document.querySelector('[role=grid]').ariaRowCount) - 1`);
+  const load = startLoad(server, () => Promise.resolve(true));
+  await page.mouse.move(640, 500);
+  await page.evaluate('bench.startScrolling()');
+  while (!(await found<boolean>(page, 'bench.isAtEnd()'))) await page.mouse.wheel(0, wheelPixels);
+  const { frames, mostRows, longestGap, ms, tasks } = await found<Scrolled>(page, 'bench.endScrolling()');
+  await load.stop();
+  return [
+    { what: `${path}: rows that were scrolled through`, figure: rows, unit: 'rows' },
+    { what: `${path}: time for that`, figure: ms, unit: 'ms' },
+    { what: `${path}: frames a second`, figure: (frames / ms) * 1_000, unit: '/s' },
+    { what: `${path}: tasks over 50 ms`, figure: tasks.length, unit: '', atMost: 0 },
+    {
+      what: `${path}: longest task (0: none over 50 ms)`,
+      figure: Math.max(0, ...tasks),
+      unit: 'ms',
+      atMost: 50,
+    },
+    { what: `${path}: longest time between two turns of a timer`, figure: longestGap, unit: 'ms' },
+    { what: `${path}: rows in the page, at most`, figure: mostRows, unit: 'rows', atMost: 60 },
+  ];
+}
+
+/** What the browser needs to read the longest answer, without checking it. */
+export async function measureParsing(page: Page): Promise<readonly Line[]> {
+  const { bytes, ms } = await found<{ bytes: number; ms: number }>(
+    page,
+    `bench.parseMs('/api/admin/workers')`,
+  );
+  return [
+    { what: 'list of all workers', figure: bytes / 1024, unit: 'KB' },
+    { what: 'JSON.parse of it', figure: ms, unit: 'ms' },
+  ];
+}

@@ -1,0 +1,191 @@
+/** Runs in the page that is measured, before anything else does there. All times are in milliseconds. */
+(() => {
+  const wallNow = (): number => performance.timeOrigin + performance.now();
+
+  /** Once what is in the page now has been painted. */
+  const whenPainted = (run: () => void): void =>
+    void requestAnimationFrame(() => {
+      const { port1, port2 } = new MessageChannel();
+      port1.addEventListener('message', () => {
+        port1.close();
+        run();
+      });
+      port1.start();
+      port2.postMessage(null);
+    });
+
+  const longTasks: { readonly from: number; readonly ms: number }[] = [];
+  new PerformanceObserver(list => {
+    for (const { startTime, duration } of list.getEntries())
+      longTasks.push({ from: startTime, ms: duration });
+  }).observe({ type: 'longtask', buffered: true });
+  const tasksSince = (since: number): readonly number[] =>
+    longTasks.filter(({ from }) => from >= since).map(({ ms }) => ms);
+
+  let isTableThere = false;
+  let tableAt: number | null = null;
+  let liveAt: number | null = null;
+  const isThere = (selector: string): boolean => document.querySelector(selector) !== null;
+  const loading = new MutationObserver(() => {
+    if (!isTableThere && isThere('[role=gridcell], .tile')) {
+      isTableThere = true;
+      whenPainted(() => (tableAt = performance.now()));
+    }
+    if (!isThere('[data-stream="live"]')) return;
+    liveAt = performance.now();
+    loading.disconnect();
+  });
+  loading.observe(document, { childList: true, subtree: true, attributeFilter: ['data-stream'] });
+
+  /** What the first table is made of. */
+  const isFirstData = ({ name }: PerformanceEntry): boolean => {
+    const { pathname, searchParams } = new URL(name);
+    const isList = pathname === '/api/queue' && !searchParams.has('cursor');
+    return isList || pathname === '/api/queue/status' || pathname === '/api/admin/workers';
+  };
+
+  interface EventInPage {
+    readonly at: string;
+    readonly job?: { readonly progress?: { readonly step?: number } | null } | null;
+    readonly worker?: { readonly name: string } | null;
+  }
+  const renamed = /marked (\d+)$/;
+  /** Where a change leaves its mark in the page, and in its event. */
+  const kinds = {
+    progress: {
+      selector: '.progress-text',
+      find: /^([\d,]+) \//,
+      markIn: (event: EventInPage) => event.job?.progress?.step?.toString(),
+    },
+    name: {
+      selector: '.worker-name',
+      find: renamed,
+      markIn: (event: EventInPage) => renamed.exec(event.worker?.name ?? '')?.[1],
+    },
+  };
+
+  interface Mark {
+    readonly name: string;
+    eventAt?: number;
+    gotAt?: number;
+    shownAt?: number;
+    paintedAt?: number;
+  }
+  let watching: (() => object) | null = null;
+  let scrolling: {
+    from: number;
+    frames: number;
+    mostRows: number;
+    longestGap: number;
+    tickAt: number;
+  } | null = null;
+
+  const frame = (): void => {
+    if (scrolling === null) return;
+    scrolling.frames += 1;
+    scrolling.mostRows = Math.max(scrolling.mostRows, document.querySelectorAll('[data-row]').length);
+    requestAnimationFrame(frame);
+  };
+  const tick = (): void => {
+    if (scrolling === null) return;
+    const now = performance.now();
+    scrolling.longestGap = Math.max(scrolling.longestGap, now - scrolling.tickAt);
+    scrolling.tickAt = now;
+    setTimeout(tick);
+  };
+
+  const bench = {
+    /** Null until the table is painted. */
+    loaded() {
+      if (tableAt === null) return null;
+      const data = performance.getEntriesByType('resource').filter(isFirstData).slice(0, 4);
+      const resources = data.filter(entry => entry instanceof PerformanceResourceTiming);
+      const before = longTasks.filter(({ from }) => from <= (tableAt ?? 0));
+      return {
+        dataAt: Math.max(...resources.map(({ responseEnd }) => responseEnd)),
+        bytes: resources.reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0),
+        longestTask: Math.max(0, ...before.map(({ ms }) => ms)),
+        tableAt,
+        liveAt,
+      };
+    },
+
+    async parseMs(path: string) {
+      const text = await (await fetch(path)).text();
+      const times: number[] = [];
+      for (let run = 0; run < 5; run += 1) {
+        const begin = performance.now();
+        JSON.parse(text);
+        times.push(performance.now() - begin);
+      }
+      times.sort((a, b) => a - b);
+      return { bytes: text.length, ms: times[2] };
+    },
+
+    /** Notes when each new mark is in the page, and when its event comes to a bare stream. */
+    watch(kind: keyof typeof kinds) {
+      const { selector, find, markIn } = kinds[kind];
+      const marks = new Map<string, Mark>();
+      const markOf = (name: string): Mark => {
+        const mark = marks.get(name) ?? { name };
+        marks.set(name, mark);
+        return mark;
+      };
+      const from = performance.now();
+      let events = 0;
+      const source = new EventSource('/api/events');
+      source.addEventListener('message', ({ data }: MessageEvent<string>) => {
+        const gotAt = wallNow();
+        events += 1;
+        const event = JSON.parse(data) as EventInPage;
+        const found = markIn(event);
+        if (found !== undefined) Object.assign(markOf(found), { gotAt, eventAt: Date.parse(event.at) });
+      });
+      const look = (): void => {
+        const shownAt = wallNow();
+        const fresh: Mark[] = [];
+        for (const element of document.querySelectorAll(selector)) {
+          const found = find.exec(element.textContent ?? '')?.[1]?.replaceAll(',', '');
+          const mark = found === undefined ? undefined : markOf(found);
+          if (mark === undefined || mark.shownAt !== undefined) continue;
+          mark.shownAt = shownAt;
+          fresh.push(mark);
+        }
+        if (fresh.length === 0) return;
+        whenPainted(() => {
+          for (const mark of fresh) mark.paintedAt = wallNow();
+        });
+      };
+      const observer = new MutationObserver(look);
+      observer.observe(document, { childList: true, subtree: true, characterData: true });
+      watching = () => {
+        source.close();
+        observer.disconnect();
+        return { marks: [...marks.values()], events, ms: performance.now() - from, tasks: tasksSince(from) };
+      };
+    },
+    watched: () => watching?.(),
+
+    startScrolling() {
+      const from = performance.now();
+      scrolling = { from, frames: 0, mostRows: 0, longestGap: 0, tickAt: from };
+      requestAnimationFrame(frame);
+      setTimeout(tick);
+    },
+    isAtEnd() {
+      const {
+        scrollTop = 0,
+        clientHeight = 0,
+        scrollHeight = 0,
+      } = document.querySelector('.table-scroll') ?? {};
+      return scrollTop + clientHeight >= scrollHeight - 1;
+    },
+    endScrolling() {
+      if (scrolling === null) return null;
+      const { from, frames, mostRows, longestGap } = scrolling;
+      scrolling = null;
+      return { frames, mostRows, longestGap, ms: performance.now() - from, tasks: tasksSince(from) };
+    },
+  };
+  Object.assign(globalThis, { bench });
+})();

@@ -1,0 +1,63 @@
+/** What the panel may cost a browser. */
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@playwright/test';
+import { firstPageFiles, gzipBytes } from '../support/first-page.ts';
+import { signIn, startOrchestrator } from './panel.ts';
+
+const built = fileURLToPath(new URL('../../dist/renderer/', import.meta.url));
+const mostBytes = 250 * 1024;
+const mostRows = 60;
+
+test('the JavaScript of the first page is at most 250 KB, compressed', () => {
+  expect(gzipBytes(firstPageFiles(built))).toBeLessThanOrEqual(mostBytes);
+});
+
+test('the first page loads the scripts that are counted, and no others', async ({ page }) => {
+  const orchestrator = await startOrchestrator();
+  try {
+    const loaded = new Set<string>();
+    page.on('response', response => {
+      if (response.request().resourceType() === 'script')
+        loaded.add(basename(new URL(response.url()).pathname));
+    });
+    await signIn(page, orchestrator);
+    await expect(page.getByText('Live', { exact: true })).toBeVisible();
+    const counted = firstPageFiles(built).map(file => basename(file));
+    expect([...loaded].filter(name => !counted.includes(name) && !name.startsWith('stream-worker'))).toEqual(
+      [],
+    );
+    expect(readFileSync(join(built, 'index.html'), 'utf8')).not.toContain('stream-worker');
+  } finally {
+    await orchestrator.close();
+  }
+});
+
+test('of many workers so many are in the page as can be seen, wherever it is scrolled to', async ({
+  page,
+}) => {
+  const orchestrator = await startOrchestrator();
+  try {
+    const names = Array.from({ length: 300 }, (_, n) => `rig-${String(n).padStart(3, '0')}`);
+    await Promise.all(names.map(name => orchestrator.call('POST', '/api/admin/workers', { name })));
+    await signIn(page, orchestrator);
+    await page.goto(`${orchestrator.url}/workers`);
+    const rows = page.locator('[data-row]');
+    await expect(rows.first()).toBeVisible();
+    await expect(page.getByRole('grid')).toHaveAttribute('aria-rowcount', '301');
+    await rows.first().hover();
+    const seen = new Set<string>();
+    while (!seen.has('299')) {
+      const there = await page.evaluate<string[]>(
+        `[...document.querySelectorAll('[data-row]')].map(row => row.dataset.row)`,
+      );
+      expect(there.length).toBeLessThanOrEqual(mostRows);
+      for (const row of there) seen.add(row);
+      await page.mouse.wheel(0, 400);
+    }
+    expect(seen.size).toBe(300);
+  } finally {
+    await orchestrator.close();
+  }
+});

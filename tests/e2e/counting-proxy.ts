@@ -1,0 +1,59 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Stands before an orchestrator, and sees who follows its events. */
+export interface CountingProxy {
+  readonly url: string;
+  /** How many streams of events are open. */
+  streams(): number;
+  /** Breaks all connections; until `mend` there are no new ones. */
+  cut(): void;
+  mend(): void;
+  /** From now on there is nothing at paths like this. */
+  hide(path: RegExp): void;
+  close(): Promise<void>;
+}
+
+export async function startCountingProxy(target: string): Promise<CountingProxy> {
+  const streams = new Set<ServerResponse>();
+  let isCut = false;
+  let hidden: RegExp | null = null;
+
+  const pass = (incoming: IncomingMessage, answer: ServerResponse): void => {
+    const path = incoming.url ?? '/';
+    if (isCut) return void answer.destroy();
+    if (hidden?.test(path) === true) return void answer.writeHead(404).end();
+    if (path === '/api/events') {
+      streams.add(answer);
+      answer.on('close', () => streams.delete(answer));
+    }
+    const { method, headers } = incoming;
+    const outgoing = request(new URL(path, target), { method, headers }, response => {
+      answer.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(answer);
+      response.on('error', () => answer.destroy());
+    });
+    outgoing.on('error', () => answer.destroy());
+    answer.on('close', () => outgoing.destroy());
+    incoming.pipe(outgoing);
+    return undefined;
+  };
+  const server = createServer(pass);
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    streams: () => streams.size,
+    cut() {
+      isCut = true;
+      server.closeAllConnections();
+    },
+    mend: () => void (isCut = false),
+    hide: path => void (hidden = path),
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

@@ -1,0 +1,222 @@
+/** Fills the store of a data folder with more than anybody makes by hand, as if it had run for months. */
+import { createHash } from 'node:crypto';
+import { createSeal } from '../../main/audit/chain.ts';
+import { makeFolder, openDataFolder } from '../../main/host/data-folder.ts';
+import { systemClock } from '../../main/host/system.ts';
+import type { Attempt, Job, PendingJob, Tx, Worker } from '../../main/orchestrator/ports.ts';
+import { openSqliteStore, type SqliteStore } from '../../main/store/sqlite-store.ts';
+import { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
+
+export interface Scale {
+  readonly workers: number;
+  readonly pending: number;
+  readonly running: number;
+  readonly ended: number;
+}
+
+/** A job that runs, and what its worker reports it with. */
+export interface RunningJob {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+  readonly token: string;
+}
+
+export interface LargeFleet {
+  readonly adminToken: string;
+  readonly running: readonly RunningJob[];
+}
+
+/** One transaction each: together they would be one of a minute. */
+const rowsAtOnce = 2_500;
+const minute = 60_000;
+
+/**
+ * Workers have one to eight GPUs and two or three labels; one in 33 is offline, one in 50 drained. The first of them run a
+ * job each. The jobs that wait want what nobody has who is idle, in ten shapes; of those that have ended, nine in ten
+ * completed. Submitted in this order: ended, running, pending.
+ */
+export async function fillLargeFleet(dataDir: string, scale: Scale): Promise<LargeFleet> {
+  makeFolder(dataDir);
+  const { databaseFile, auditKey, adminToken } = openDataFolder(dataDir);
+  const fail = (cause: unknown): never => {
+    throw new Error('the store could not be filled', { cause });
+  };
+  const quiet = { info: () => {}, warn: () => {}, error: () => {} };
+  const store = openSqliteStore(databaseFile, {
+    log: quiet,
+    clock: systemClock,
+    seal: createSeal(auditKey),
+    onFatal: fail,
+  });
+  const now = systemClock.wall();
+  await inPortions(store, scale.workers, (tx, n) => {
+    tx.insertWorker(workerOf(n, scale.running, now), hashOf(tokenOf(n)));
+  });
+  const kinds = [
+    ...Array.from({ length: scale.ended }, () => 'ended' as const),
+    ...Array.from({ length: scale.running }, () => 'running' as const),
+    ...Array.from({ length: scale.pending }, () => 'pending' as const),
+  ];
+  const running: RunningJob[] = [];
+  await inPortions(store, kinds.length, (tx, n) => {
+    const submitted = jobOf(n, now - (kinds.length - n) * minute);
+    tx.insertJob(submitted, { config: { model: 'sdxl', seed: n }, dataloader: null });
+    const workerNo = kinds[n] === 'running' ? running.length : n % scale.workers;
+    const becomes = kinds[n] === 'running' ? runningJob(submitted, workerNo) : endedJob(submitted, workerNo);
+    if (kinds[n] === 'pending') return;
+    tx.replaceJob(submitted, becomes);
+    if (kinds[n] === 'running' && becomes.attempt !== null)
+      running.push({ jobId: becomes.id, attemptId: becomes.attempt.id, token: tokenOf(workerNo) });
+  });
+  await store.close();
+  return { adminToken, running };
+}
+
+async function inPortions(
+  store: SqliteStore,
+  count: number,
+  put: (tx: Tx, n: number) => void,
+): Promise<void> {
+  for (let first = 0; first < count; first += rowsAtOnce)
+    await store.write(tx => {
+      for (let n = first; n < Math.min(count, first + rowsAtOnce); n++) put(tx, n);
+    });
+}
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
+const tokenOf = (n: number): string => `wt_of_worker_${n}`;
+const workerId = (n: number): WorkerId => WorkerId.parse(`w_${String(n).padStart(8, '0')}`);
+
+const cards = [
+  { name: 'NVIDIA A100-SXM4-80GB', vramGb: 80 },
+  { name: 'NVIDIA GeForce RTX 4090', vramGb: 24 },
+  { name: 'NVIDIA H100 80GB HBM3', vramGb: 80 },
+  { name: 'NVIDIA L40S', vramGb: 48 },
+] as const;
+
+function workerOf(n: number, busy: number, now: number): Worker {
+  const card = cards[n % cards.length] ?? cards[0];
+  const gpuCount = 2 ** (n % 4);
+  const gpus = Array.from({ length: gpuCount }, (_, index) => ({
+    index,
+    name: card.name,
+    vram_gb: card.vramGb,
+  }));
+  const isFree = n >= busy;
+  return {
+    id: workerId(n),
+    name: `rig-${String(n).padStart(4, '0')}`,
+    type: n % 5 === 0 ? 'ephemeral' : 'persistent',
+    local: false,
+    labels: { team: ['vision', 'nlp', 'audio'][n % 3] ?? '', site: `hall-${n % 12}` },
+    createdAt: now - (10_000 - n) * minute,
+    agent: {
+      capabilities: {
+        gpuCount,
+        gpuName: card.name,
+        gpuVramGb: card.vramGb,
+        accelerator: 'cuda',
+        driver: '570.86.15',
+        gpus,
+      },
+      host: `rig-${n}.lan`,
+      persistent: true,
+      labels: n % 2 === 0 ? { rack: String(n % 40) } : {},
+      protocol: 2,
+      instanceId: `machine ${n}`,
+      startId: `start ${n}`,
+      registrationNo: 1,
+      address: `10.0.${Math.floor(n / 250)}.${n % 250}`,
+      agentVersion: '0.1.0',
+      registeredAt: now - 600 * minute,
+    },
+    drain:
+      isFree && n % 50 === 0
+        ? { reason: 'a new fan', by: 'admin', since: now - minute, deadlineMs: null }
+        : null,
+    lastContactAt: now - (n % 30) * 1_000,
+    gone: isFree && n % 33 === 0 ? 'silent' : null,
+    served: false,
+    strikes: [],
+    quarantine: null,
+  };
+}
+
+const priorities = [0, 10, 10, 10, 20, 30];
+
+function jobOf(n: number, queuedAt: number): PendingJob {
+  const priority = priorities[n % priorities.length] ?? 10;
+  return {
+    id: JobId.parse(`j_${String(n).padStart(8, '0')}`),
+    order: n + 1,
+    status: 'pending',
+    spec: {
+      configName: `${['sdxl-lora', 'flux-full', 'video-wan', 'digits'][n % 4]}-${n % 400}`,
+      requirements: {
+        target: 'worker',
+        gpuCount: 1,
+        vramGb: 0,
+        accelerator: 'cuda',
+        guarded: false,
+        labels: { reserved: `for-${n % 10}` },
+      },
+      devices: null,
+      maxRetries: 3,
+      retryOn: [],
+      onLostContact: 'continue',
+      timeoutMs: null,
+    },
+    user: ['admin', 'ada', 'grace', 'ci'][n % 4] ?? 'admin',
+    // Never raised while somebody looks: what is measured is asked for.
+    rank: { priority, boosts: 0, boostAt: null, top: 0, level: priority },
+    approval: null,
+    retryOf: null,
+    queuedAt,
+    notBefore: 0,
+    retriesUsed: 0,
+    progress: null,
+    attempt: null,
+  };
+}
+
+const attemptOf = (job: PendingJob, workerNo: number): Attempt => ({
+  id: AttemptId.parse(`a_${job.id}`),
+  jobId: job.id,
+  n: 1,
+  workerId: workerId(workerNo),
+  offeredAt: job.queuedAt + 1_000,
+  startedAt: job.queuedAt + 5_000,
+  end: null,
+  late: null,
+});
+
+const progressOf = (step: number) => ({
+  step,
+  total_steps: 1_000_000_000,
+  loss: 0.08 + (step % 97) / 1_000,
+  steps_per_second: 3.4,
+});
+
+function runningJob(job: PendingJob, workerNo: number): Job {
+  const { notBefore: _, ...rest } = job;
+  return { ...rest, status: 'running', attempt: attemptOf(job, workerNo), progress: progressOf(job.order) };
+}
+
+function endedJob(job: PendingJob, workerNo: number): Job {
+  const { notBefore: _, ...rest } = job;
+  const status = job.order % 10 === 0 ? 'failed' : 'completed';
+  const cause = status === 'failed' ? 'trainer_exit' : null;
+  const error = status === 'failed' ? 'the trainer ended with exit code 1' : null;
+  const endedAt = job.queuedAt + 45 * minute;
+  const end = {
+    at: endedAt,
+    outcome: status,
+    charged: false,
+    cause,
+    error,
+    exitCode: cause && 1,
+    signal: null,
+  } as const;
+  const attempt = { ...attemptOf(job, workerNo), end };
+  return { ...rest, status, attempt, endedAt, cause, error, progress: progressOf(job.order) };
+}
