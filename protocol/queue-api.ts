@@ -198,6 +198,21 @@ export const queueApi = {
       avg_wait_seconds: z.number().nullable(),
       avg_run_seconds: z.number().nullable(),
       ended_24h: z.object({ completed: z.number(), failed: z.number(), cancelled: z.number() }),
+      /** What jobs had of their workers' GPUs within the last 24 hours: those that run now, too. */
+      gpu_hours_24h: z.number(),
+      /** Jobs that no worker could take, even if it were idle: the first of each kind, and how many of it wait. */
+      unsatisfiable: z.array(z.object({ job_id: JobId, count: z.number() })),
+    }),
+  }),
+  line: call({
+    method: 'GET',
+    path: '/api/queue/line',
+    authority: 'queue.view',
+    summary: 'List the ids of the jobs that wait, in the order in which they are taken',
+    reply: z.object({
+      /** The front of the line: at most 100,000. Those that wait for approval have no place in it. */
+      job_ids: z.array(JobId),
+      as_of_seq: z.number(),
     }),
   }),
   me: call({

@@ -85,6 +85,9 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
 function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
   router.answer(queueApi.status, () => accept(orchestrator.queue()));
   router.answer(queueApi.stats, () => accept(statsReply(orchestrator)));
+  router.answer(queueApi.line, () =>
+    accept({ job_ids: [...orchestrator.line()], as_of_seq: orchestrator.lastSeq() }),
+  );
   router.answer(queueApi.me, ({ caller, request }) => {
     const user = nameOf(actorOf(caller, request));
     const { entries, nextPosition } = orchestrator.jobsOf(user);
@@ -157,7 +160,7 @@ const unplaced = { job_id: null, allocated_worker_id: null, allocated_gpus: null
 
 function statsReply(orchestrator: Orchestrator): ReplyOf<typeof queueApi.stats> {
   const queue = orchestrator.queue();
-  const { byStatus, byUser, ended, waitS, runS } = orchestrator.queueStats();
+  const { byStatus, byUser, ended, waitS, runS, gpuHours, unsatisfiable } = orchestrator.queueStats();
   return {
     ...queue,
     queue_depth: queue.total_pending,
@@ -167,6 +170,8 @@ function statsReply(orchestrator: Orchestrator): ReplyOf<typeof queueApi.stats> 
     avg_wait_seconds: waitS,
     avg_run_seconds: runS,
     ended_24h: ended,
+    gpu_hours_24h: gpuHours,
+    unsatisfiable: unsatisfiable.map(({ first, count }) => ({ job_id: first, count })),
   };
 }
 

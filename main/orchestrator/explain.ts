@@ -27,6 +27,8 @@ export interface Explainer {
   reason(job: PendingJob): string;
   /** In full; of a job that is not stored too. */
   explain(job: Job): Explanation;
+  /** Whether no worker that ever came could take a job that needs this. */
+  isUnsatisfiable(needs: Requirements): boolean;
 }
 
 /** Looks at what dispatch looks at, with the functions that it uses, and touches nothing of it (SEMANTICS.md, section 6). */
@@ -77,6 +79,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
 
   return {
     reason: job => summaryOf(job, reasonsFor(job)),
+    isUnsatisfiable: needs => isUnsatisfiable(verdictOf(needs).judged),
     explain(job) {
       if (job.status !== 'pending') return { ...notWaiting, job_id: job.id, status: job.status };
       const verdict = verdictOf(job.spec.requirements).judged;

@@ -1,5 +1,5 @@
 import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
-import type { JobStatus, TrainerConfig } from '../../protocol/job.ts';
+import type { JobStatus, Requirements, TrainerConfig } from '../../protocol/job.ts';
 import type { Outcome } from '../../protocol/problem.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
@@ -99,6 +99,13 @@ export interface JobTimes {
   readonly averageRunMs: number | null;
 }
 
+/** Jobs that wait and need the same. */
+export interface WaitingKind {
+  readonly requirements: Requirements;
+  readonly first: JobId;
+  readonly count: number;
+}
+
 /** A submission that was made with a key: the same key means the same job. */
 export interface KeyedSubmission {
   readonly jobId: JobId;
@@ -126,9 +133,15 @@ export interface Read {
   attempts(job: JobId): readonly Attempt[];
   /** 1 for the job that is taken next. Those that wait for approval are not counted. */
   position(job: PendingJob): number;
+  /** Those that `position` counts, the next one first. */
+  line(limit: number): readonly JobId[];
+  /** Of the same: each kind of requirements that there is, with its first job. */
+  waitingKinds(limit: number): readonly WaitingKind[];
   jobCounts(): { readonly pending: number; readonly blocked: number; readonly live: number };
   countJobs(): readonly JobCount[];
   jobTimes(since: WallMs): JobTimes;
+  /** How long GPUs were given to jobs from `since` until now, all of them together; without jobs that are deleted. */
+  gpuMs(since: WallMs, now: WallMs): number;
   /** Those whose waiting is to be made up for by now, the longest due first. */
   starvingJobs(now: WallMs, limit: number): readonly PendingJob[];
   /** Those that ended before then, the first ended first. */

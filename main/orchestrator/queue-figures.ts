@@ -2,11 +2,17 @@ import type { JobId } from '../../protocol/ids.ts';
 import { isFinal, type JobStatus } from '../../protocol/job.ts';
 import { accept, refuse } from '../../protocol/problem.ts';
 import type { Core } from './core.ts';
+import { createExplainer } from './explain.ts';
+import { longestLine } from './places.ts';
+import type { WaitingKind } from './ports.ts';
 import { createJobViewer } from './views.ts';
 
 const dayMs = 86_400_000;
+const hourMs = 3_600_000;
 /** Nobody looks at more. */
 const mostShown = 500;
+/** Of jobs that wait; more are not judged. */
+const mostKinds = 50;
 
 /** What the queue as a whole looks like. */
 export function createQueueFigures(core: Core) {
@@ -28,15 +34,21 @@ export function createQueueFigures(core: Core) {
         const waits = status === 'pending';
         byUser.set(user, { pending: pending + (waits ? count : 0), running: running + (waits ? 0 : count) });
       }
-      const { averageWaitMs, averageRunMs, ...ended } = core.store.jobTimes(core.clock.wall() - dayMs);
+      const now = core.clock.wall();
+      const { averageWaitMs, averageRunMs, ...ended } = core.store.jobTimes(now - dayMs);
       return {
         byStatus,
         byUser: Object.fromEntries(byUser),
         ended,
         waitS: inSeconds(averageWaitMs),
         runS: inSeconds(averageRunMs),
+        gpuHours: Math.round((core.store.gpuMs(now - dayMs, now) / hourMs) * 100) / 100,
+        unsatisfiable: unsatisfiable(core),
       };
     },
+
+    /** The jobs that wait, the next one first. */
+    line: (): readonly JobId[] => core.store.line(longestLine),
 
     /** Jobs of this user that wait or run. */
     jobsOf(user: string) {
@@ -56,6 +68,12 @@ export function createQueueFigures(core: Core) {
       return { entries, nextPosition: positions.length === 0 ? null : Math.min(...positions) };
     },
   };
+}
+
+/** Kinds of jobs that wait for nothing: no worker that ever came could take them. */
+function unsatisfiable(core: Core): readonly WaitingKind[] {
+  const { isUnsatisfiable } = createExplainer(core, core.store);
+  return core.store.waitingKinds(mostKinds).filter(({ requirements }) => isUnsatisfiable(requirements));
 }
 
 const inSeconds = (ms: number | null): number | null => (ms === null ? null : Math.round(ms / 100) / 10);

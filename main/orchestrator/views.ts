@@ -16,6 +16,7 @@ import {
   type WallMs,
   type Worker,
 } from './model.ts';
+import { createPlaces } from './places.ts';
 import type { Read } from './ports.ts';
 
 const isoOrNull = (core: Core, at: WallMs | null): string | null => (at === null ? null : core.clock.iso(at));
@@ -126,9 +127,10 @@ export function queueView(core: Core, read: Read): QueueView {
   };
 }
 
-/** Views of jobs that share what is costly: why a shape waits is worked out once. */
+/** Views of jobs that share what is costly: why a shape waits is worked out once, and so is who goes before whom. */
 export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
   const explainer = createExplainer(core, read);
+  const placeOf = createPlaces(read);
   return job => ({
     id: job.id,
     job_id: job.id,
@@ -147,7 +149,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     is_top: job.rank.top > 0,
     approval: job.approval,
     retry_of: job.retryOf,
-    position: job.status === 'pending' && job.approval !== 'wanted' ? read.position(job) : null,
+    position: job.status === 'pending' && job.approval !== 'wanted' ? placeOf(job) : null,
     worker_id: job.attempt?.workerId ?? null,
     worker_name: job.attempt ? (read.worker(job.attempt.workerId)?.name ?? null) : null,
     attempt: job.attempt?.n ?? 0,

@@ -7,6 +7,7 @@ import type {
   PendingJob,
   QueueSettings,
   Tx,
+  WaitingKind,
 } from '../orchestrator/ports.ts';
 
 type QueueStatements = Pick<
@@ -17,6 +18,9 @@ type QueueStatements = Pick<
   | 'jobCounts'
   | 'countJobs'
   | 'jobTimes'
+  | 'gpuMs'
+  | 'line'
+  | 'waitingKinds'
   | 'queueSettings'
   | 'setQueueSettings'
   | 'submissionOf'
@@ -36,6 +40,8 @@ const line = "jobs INDEXED BY jobs_pending WHERE status = 'pending' AND approval
 /** What is kept, and known, of the queue as a whole. */
 export const createQueueRows = (db: Database): QueueStatements => ({
   ...queueReads(db),
+  ...lineReads(db),
+  ...gpuReads(db),
   ...keptSettings(db),
 });
 
@@ -79,6 +85,46 @@ function queueReads(db: Database) {
     countJobs: () => users.all(),
     jobTimes: (since: number) => times.get(since) ?? noTimes,
   };
+}
+
+interface KindRow {
+  readonly id: WaitingKind['first'];
+  readonly requirements: string;
+  readonly count: number;
+}
+
+function lineReads(db: Database) {
+  const ids = db
+    .prepare<[number], PendingJob['id']>(`SELECT id FROM ${line} ORDER BY level DESC, ord LIMIT ?`)
+    .pluck();
+  // With min(), SQLite takes the other columns from the row that has it.
+  const kinds = db.prepare<[number], KindRow>(
+    `SELECT id, requirements, count(*) AS count, min(ord) AS first FROM ${line}
+     GROUP BY requirements ORDER BY first LIMIT ?`,
+  );
+  return {
+    line: (limit: number) => ids.all(limit),
+    waitingKinds: (limit: number): readonly WaitingKind[] =>
+      kinds.all(limit).map(({ id, requirements, count }) => ({
+        first: id,
+        count,
+        requirements: JSON.parse(requirements) as WaitingKind['requirements'],
+      })),
+  };
+}
+
+function gpuReads(db: Database) {
+  const gpus = "coalesce(json_array_length(j.devices), j.requirements ->> '$.gpuCount')";
+  const used = db
+    .prepare<[Record<string, unknown>], number | null>(
+      `SELECT sum(max(0, min(coalesce(a.ended_at, @now), @now) - max(a.started_at, @since)) * ${gpus})
+       FROM jobs j JOIN attempts a ON a.job_id = j.id
+       WHERE a.started_at IS NOT NULL AND (a.ended_at IS NULL OR a.ended_at > @since)
+         AND j.id IN (SELECT id FROM jobs WHERE ended_at > @since
+                      UNION ALL SELECT id FROM jobs WHERE status IN ('pending', ${live}))`,
+    )
+    .pluck();
+  return { gpuMs: (since: number, now: number) => used.get({ since, now }) ?? 0 };
 }
 
 const noTimes: JobTimes = { completed: 0, failed: 0, cancelled: 0, averageWaitMs: null, averageRunMs: null };

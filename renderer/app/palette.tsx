@@ -1,7 +1,9 @@
 import { Command } from 'cmdk';
-import { useState } from 'react';
+import { Dialog } from 'radix-ui';
+import { type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useT } from '../i18n/index.ts';
+import { useReturnedFocus } from '../ui/focus.ts';
 import { Icon } from '../ui/icon.tsx';
 import { useFleet } from './context.ts';
 import { pages } from './pages.ts';
@@ -29,14 +31,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     go(path);
   };
   return (
-    <Command.Dialog
-      open
-      onOpenChange={isOpen => !isOpen && onClose()}
-      label={t('palette.label')}
-      overlayClassName="overlay"
-      contentClassName="dialog palette"
-      shouldFilter={false}
-    >
+    <PaletteLayer onClose={onClose}>
       <Command.Input value={text} onValueChange={setText} placeholder={t('palette.hint')} />
       <Command.List>
         <Command.Empty>{t('palette.nothing')}</Command.Empty>
@@ -58,6 +53,28 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           </Command.Item>
         ))}
       </Command.List>
-    </Command.Dialog>
+    </PaletteLayer>
+  );
+}
+
+function PaletteLayer({ onClose, children }: { readonly onClose: () => void; readonly children: ReactNode }) {
+  const t = useT();
+  const returnFocus = useReturnedFocus();
+  return (
+    <Dialog.Root open onOpenChange={isOpen => !isOpen && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Overlay className="overlay" />
+        <Dialog.Content
+          className="dialog palette"
+          aria-describedby={undefined}
+          onCloseAutoFocus={returnFocus}
+        >
+          <Dialog.Title className="unseen">{t('palette.label')}</Dialog.Title>
+          <Command label={t('palette.label')} shouldFilter={false}>
+            {children}
+          </Command>
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
   );
 }

@@ -1,7 +1,8 @@
-import { Suspense, lazy, useCallback, useState } from 'react';
+import { Suspense, lazy, useCallback, useEffect, useRef, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { useT } from '../i18n/index.ts';
 import { Boundary } from '../ui/boundary.tsx';
+import { focusPage } from '../ui/focus.ts';
 import { Icon } from '../ui/icon.tsx';
 import { pages } from './pages.ts';
 import { Palette } from './palette.tsx';
@@ -21,6 +22,7 @@ export function Shell() {
   const [path] = useLocation();
   const [isSearching, setSearching] = useState(false);
   useShortcuts(useCallback(() => setSearching(true), []));
+  useFocusOnPage(path);
   return (
     <div className="shell">
       <a className="skip" href="#content">
@@ -64,6 +66,16 @@ export function Shell() {
       {isSearching && <Palette onClose={() => setSearching(false)} />}
     </div>
   );
+}
+
+/** Whoever had the focus may have gone with the page before: a row that was opened, a link. */
+function useFocusOnPage(path: string): void {
+  const shown = useRef(path);
+  useEffect(() => {
+    if (shown.current === path) return;
+    shown.current = path;
+    if (document.activeElement === null || document.activeElement === document.body) focusPage();
+  }, [path]);
 }
 
 const isAt = (path: string, page: string): boolean =>

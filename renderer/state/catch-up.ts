@@ -1,6 +1,7 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId } from '../../protocol/ids.ts';
 import { advance, type Fleet, fromSnapshot, joined, type JobsRead, type Snapshot } from './fleet.ts';
+import { heard } from './losses.ts';
 import type { FleetStore } from './store.ts';
 
 /** Puts together what is read in parts and what happens meanwhile. */
@@ -66,6 +67,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
       if (missed) return false;
       for (const event of events) if (event.kind === 'job') told?.set(event.job_id, event.seq);
       keep(fleet);
+      store.setState(({ losses }) => ({ losses: heard(losses, events, fleet.jobs) }));
       return true;
     },
   };

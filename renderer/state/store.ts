@@ -2,6 +2,7 @@ import { useStore } from 'zustand';
 import { createStore } from 'zustand/vanilla';
 import { emptyFleet, type Fleet } from './fleet.ts';
 import type { Loads } from './loads.ts';
+import type { Losses } from './losses.ts';
 
 /**
  * `loading`: what is shown is so, and there is more that is not shown yet. `live`: what is shown is what is. `stale`: the
@@ -18,6 +19,8 @@ export interface FleetState {
   readonly stream: StreamState;
   /** Of the last minutes in which somebody looked. */
   readonly loads: Loads;
+  /** Of the jobs that run, since this page was opened. */
+  readonly losses: Losses;
   /** How far the clock of the server is before that of this machine. */
   readonly clockLeadMs: number;
 }
@@ -27,6 +30,7 @@ export const createFleetStore = () =>
     fleet: emptyFleet,
     stream: { kind: 'connecting' },
     loads: new Map(),
+    losses: new Map(),
     clockLeadMs: 0,
   }));
 

@@ -2,6 +2,7 @@ import { AlertDialog as Alert, Dialog as Plain } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { useT } from '../i18n/index.ts';
 import { Button } from './button.tsx';
+import { useReturnedFocus } from './focus.ts';
 
 interface DialogProps {
   readonly title: string;
@@ -14,6 +15,7 @@ interface DialogProps {
 /** Open as long as it is rendered. */
 export function Dialog({ title, onClose, children, staysOpen = false }: DialogProps) {
   const t = useT();
+  const returnFocus = useReturnedFocus();
   return (
     <Plain.Root open onOpenChange={isOpen => !isOpen && onClose()}>
       <Plain.Portal>
@@ -21,6 +23,7 @@ export function Dialog({ title, onClose, children, staysOpen = false }: DialogPr
         <Plain.Content
           className="dialog"
           aria-describedby={undefined}
+          onCloseAutoFocus={returnFocus}
           onInteractOutside={event => {
             if (staysOpen) event.preventDefault();
           }}
@@ -65,11 +68,12 @@ export function Confirm({
   back,
 }: ConfirmProps) {
   const t = useT();
+  const returnFocus = useReturnedFocus();
   return (
     <Alert.Root open onOpenChange={isOpen => !isOpen && onClose()}>
       <Alert.Portal>
         <Alert.Overlay className="overlay" />
-        <Alert.Content className="dialog">
+        <Alert.Content className="dialog" onCloseAutoFocus={returnFocus}>
           <Alert.Title>{title}</Alert.Title>
           <Alert.Description>{consequence}</Alert.Description>
           {children}

@@ -1,4 +1,5 @@
 import { DropdownMenu } from 'radix-ui';
+import { useRef } from 'react';
 import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 
@@ -18,22 +19,35 @@ interface MenuProps {
 }
 
 export function Menu({ label, items }: MenuProps) {
+  const trigger = useRef<HTMLButtonElement>(null);
+  const chosen = useRef<(() => void) | null>(null);
+  /** What was chosen begins with the focus where the menu was: a dialog gives it back to there. */
+  const actAfterwards = (event: Event): void => {
+    const act = chosen.current;
+    if (act === null) return;
+    chosen.current = null;
+    event.preventDefault();
+    trigger.current?.focus();
+    act();
+  };
   return (
     <DropdownMenu.Root modal={false}>
-      <DropdownMenu.Trigger asChild>
+      <DropdownMenu.Trigger asChild ref={trigger}>
         <Button kind="quiet" aria-label={label}>
           <Icon name="more" />
         </Button>
       </DropdownMenu.Trigger>
       <DropdownMenu.Portal>
-        <DropdownMenu.Content className="menu" align="end">
+        <DropdownMenu.Content className="menu" align="end" onCloseAutoFocus={actAfterwards}>
           {items.map(({ id, text, onSelect, isDanger = false, reason = null }) => (
             <DropdownMenu.Item
               key={id}
               className="menu-item"
               data-danger={isDanger}
               disabled={reason !== null}
-              onSelect={onSelect}
+              onSelect={() => {
+                chosen.current = onSelect;
+              }}
             >
               {text}
               {reason !== null && <span className="muted">{reason}</span>}

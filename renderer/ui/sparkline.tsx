@@ -5,15 +5,15 @@ interface SparklineProps {
   readonly label: string;
   /** The most time that the whole width is: less, as long as there is less. */
   readonly spanMs: number;
+  /** The least: what is younger is drawn on the right alone. */
+  readonly leastMs?: number;
 }
 
 const width = 48;
 const height = 18;
 
-const leastMs = 60_000;
-
 /** The last point is at the right end; what is older than the span is left out. */
-export function Sparkline({ points, label, spanMs }: SparklineProps) {
+export function Sparkline({ points, label, spanMs, leastMs = 60_000 }: SparklineProps) {
   const end = points.at(-1)?.at ?? 0;
   const span = Math.min(spanMs, Math.max(leastMs, end - (points[0]?.at ?? end)));
   const line = points

@@ -206,6 +206,19 @@ export const controls: readonly Control[] = [
     })}export const first = (values: Float64Array): number => values[0]!;\n`,
   },
 
+  leaf('dev', 'dev/leaf.ts', 'devLeaf'),
+  {
+    room: 'dev',
+    file: 'dev/run.ts',
+    code: `${reExport({
+      vite: 'createServer',
+      '@vitejs/plugin-react': 'default as react',
+      'node:fs': 'watch',
+      './leaf.ts': 'devLeaf',
+      '../protocol/leaf.ts': 'protocolLeaf',
+    })}export const words = process.argv.slice(2);\n`,
+  },
+
   {
     room: 'tests',
     file: 'tests/unit/rooms.test.ts',

@@ -62,6 +62,7 @@ const refusedImports: readonly (readonly [room: string, file: string, sources: s
   ['agent', 'agent/@.ts', '../main/compose.ts ../renderer/state/leaf.ts ../examples/digits/leaf.ts'],
   ['agent', 'agent/@.ts', 'zod electron express'],
   ['examples', 'examples/digits/@.ts', '../../main/compose.ts ../../agent/leaf.ts zod commander'],
+  ['dev', 'dev/@.ts', '../main/compose.ts ../renderer/state/leaf.ts ../agent/leaf.ts express commander'],
   ['config', 'vite.config.ts', './main/config.ts ./protocol/leaf.ts'],
 ];
 

@@ -30,6 +30,15 @@ export const statsFacts = (figures: Stats): readonly Fact[] => [
     ),
   ],
   ['Ended in 24 h', endedText(figures.ended_24h)],
+  ['GPU hours', figures.gpu_hours_24h === 0 ? null : `${figures.gpu_hours_24h} in 24 h`],
+  [
+    'Fits nowhere',
+    lines(
+      figures.unsatisfiable.map(({ job_id: id, count }) =>
+        count === 1 ? id : `${id} and ${count - 1} like it`,
+      ),
+    ),
+  ],
   ['Waited', figures.avg_wait_seconds === null ? null : `${duration(figures.avg_wait_seconds)} on average`],
   ['Ran', figures.avg_run_seconds === null ? null : `${duration(figures.avg_run_seconds)} on average`],
 ];

@@ -3,6 +3,7 @@ export const help = {
   'help.keyPalette': 'To any page, worker or job',
   'help.keyGo': 'To overview, workers, jobs, queue, audit, settings or this page',
   'help.keyFilter': 'To the filter of the page',
+  'help.keyHelp': 'To this page',
   'help.keyTab': 'To the next link, button or row',
   'help.keyRows': 'To the next or the previous row of a table',
   'help.keyOpen': 'Opens the row',

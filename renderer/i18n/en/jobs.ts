@@ -28,6 +28,8 @@ export const jobs = {
   'jobs.progress.step': 'step {step}',
   'jobs.progress.label': 'Progress of job {config}',
   'jobs.attempt': '{attempt} of {most}',
+  'jobs.loss.label':
+    'Loss from {first} to {last}: {direction, select, down {falling} up {rising} other {level}}',
   'jobs.boosted':
     '{boosts, plural, one {raised once: it waits for long} other {raised # times: it waits for long}}',
   'jobs.top': 'moved to the top',

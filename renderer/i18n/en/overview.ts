@@ -12,8 +12,11 @@ export const overview = {
   'overview.lastDay': 'Last 24 hours',
   'overview.completed': '{count, plural, one {# completed} other {# completed}}',
   'overview.failed': '{count, plural, =0 {none failed} one {# failed} other {# failed}}',
+  'overview.dayNote': '{count, plural, =0 {none failed} one {# failed} other {# failed}}, GPU hours: {hours}',
   'overview.needsYou': 'Needs you',
   'overview.silentJob': '{worker} is silent, and may still be training {job}',
+  'overview.unsatisfiable':
+    '{more, plural, =0 {No worker could ever take {job}} one {No worker could ever take {job}, and # like it} other {No worker could ever take {job}, and # like it}}',
   'overview.wantsApproval': '{job} of {user} waits for approval',
   'overview.quarantined': '{worker} is in quarantine: jobs can not start there',
   'overview.duplicate': 'Another machine has tried to join as {worker}',

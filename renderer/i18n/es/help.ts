@@ -2,6 +2,7 @@ import type { help as source } from '../en/help.ts';
 
 export const help: Readonly<Record<keyof typeof source, string>> = {
   'help.keys': 'Teclas',
+  'help.keyHelp': 'A esta página',
   'help.keyTab': 'Al siguiente enlace, botón o fila',
   'help.keyRows': 'A la fila siguiente o anterior de una tabla',
   'help.keyOpen': 'Abre la fila',

@@ -30,6 +30,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.progress.step': 'paso {step}',
   'jobs.progress.label': 'Progreso del trabajo {config}',
   'jobs.attempt': '{attempt} de {most}',
+  'jobs.loss.label':
+    'Loss de {first} a {last}: {direction, select, down {a la baja} up {al alza} other {estable}}',
   'jobs.boosted':
     '{boosts, plural, one {subido una vez: lleva mucho esperando} other {subido # veces: lleva mucho esperando}}',
   'jobs.top': 'movido al principio',

@@ -15,8 +15,12 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.lastDay': 'Últimas 24 horas',
   'overview.completed': '{count, plural, one {# completado} other {# completados}}',
   'overview.failed': '{count, plural, =0 {ninguno fallido} one {# fallido} other {# fallidos}}',
+  'overview.dayNote':
+    '{count, plural, =0 {ninguno fallido} one {# fallido} other {# fallidos}}, horas de GPU: {hours}',
   'overview.needsYou': 'Requiere atención',
   'overview.silentJob': '{worker} no responde, y quizá siga entrenando {job}',
+  'overview.unsatisfiable':
+    '{more, plural, =0 {Ningún worker podría aceptar {job}} one {Ningún worker podría aceptar {job}, ni otro como él} other {Ningún worker podría aceptar {job}, ni otros # como él}}',
   'overview.wantsApproval': '{job} de {user} espera aprobación',
   'overview.quarantined': '{worker} está en cuarentena: allí no se pueden iniciar trabajos',
   'overview.duplicate': 'Otra máquina ha intentado unirse como {worker}',

@@ -2,6 +2,7 @@ import type { help as source } from '../en/help.ts';
 
 export const help: Readonly<Record<keyof typeof source, string>> = {
   'help.keys': 'कुंजियाँ',
+  'help.keyHelp': 'इस पेज पर',
   'help.keyTab': 'अगले लिंक, बटन या पंक्ति पर',
   'help.keyRows': 'तालिका की अगली या पिछली पंक्ति पर',
   'help.keyOpen': 'पंक्ति खोलती है',

@@ -30,6 +30,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.progress.step': 'चरण {step}',
   'jobs.progress.label': 'जॉब {config} की प्रगति',
   'jobs.attempt': '{most} में से {attempt}',
+  'jobs.loss.label': 'लॉस {first} से {last}: {direction, select, down {घट रहा है} up {बढ़ रहा है} other {स्थिर}}',
   'jobs.boosted':
     '{boosts, plural, one {# बार बढ़ाई गई: लंबे समय से प्रतीक्षा में} other {# बार बढ़ाई गई: लंबे समय से प्रतीक्षा में}}',
   'jobs.top': 'सबसे ऊपर ले जाया गया',

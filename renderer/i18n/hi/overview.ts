@@ -14,8 +14,11 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.lastDay': 'पिछले 24 घंटे',
   'overview.completed': '{count, plural, one {# पूरा हुआ} other {# पूरे हुए}}',
   'overview.failed': '{count, plural, =0 {कोई विफल नहीं} one {# विफल} other {# विफल}}',
+  'overview.dayNote': '{count, plural, =0 {कोई विफल नहीं} one {# विफल} other {# विफल}}, GPU घंटे: {hours}',
   'overview.needsYou': 'आपका ध्यान चाहिए',
   'overview.silentJob': '{worker} चुप है, और शायद अब भी {job} को ट्रेन कर रहा है',
+  'overview.unsatisfiable':
+    '{more, plural, =0 {कोई भी वर्कर {job} को नहीं ले सकता} one {कोई भी वर्कर {job} और उस जैसे # अन्य जॉब को नहीं ले सकता} other {कोई भी वर्कर {job} और उस जैसे # अन्य जॉब को नहीं ले सकता}}',
   'overview.wantsApproval': '{user} का {job} स्वीकृति की प्रतीक्षा में है',
   'overview.quarantined': '{worker} क्वारंटीन में है: वहाँ जॉब शुरू नहीं हो सकते',
   'overview.duplicate': 'किसी और मशीन ने {worker} के नाम से जुड़ने की कोशिश की है',

@@ -2,6 +2,7 @@ import type { help as source } from '../en/help.ts';
 
 export const help: Readonly<Record<keyof typeof source, string>> = {
   'help.keys': 'キー操作',
+  'help.keyHelp': 'このページへ',
   'help.keyTab': '次のリンク、ボタン、行へ移動',
   'help.keyRows': '表の次または前の行へ移動',
   'help.keyOpen': '行を開く',

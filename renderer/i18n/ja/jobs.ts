@@ -30,6 +30,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.progress.step': 'ステップ {step}',
   'jobs.progress.label': 'ジョブ {config} の進捗',
   'jobs.attempt': '{attempt} / {most}',
+  'jobs.loss.label':
+    '損失 {first} から {last}: {direction, select, down {下降中} up {上昇中} other {横ばい}}',
   'jobs.boosted': '{boosts, plural, other {# 回引き上げ: 長く待っています}}',
   'jobs.top': '先頭へ移動済み',
   'jobs.priority.low': '低',

@@ -14,8 +14,11 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.lastDay': '過去 24 時間',
   'overview.completed': '{count, plural, other {完了 # 件}}',
   'overview.failed': '{count, plural, =0 {失敗なし} other {失敗 # 件}}',
+  'overview.dayNote': '{count, plural, =0 {失敗なし} other {失敗 # 件}}、GPU 時間: {hours}',
   'overview.needsYou': '要対応',
   'overview.silentJob': '{worker} から応答がありません。{job} の学習が続いている可能性があります',
+  'overview.unsatisfiable':
+    '{more, plural, =0 {{job} を実行できるワーカーがありません} other {{job} と、同種のほか # 件を実行できるワーカーがありません}}',
   'overview.wantsApproval': '{user} の {job} が承認を待っています',
   'overview.quarantined': '{worker} は隔離中です: ジョブを開始できません',
   'overview.duplicate': '別のマシンが {worker} として参加しようとしました',

@@ -2,6 +2,7 @@ import type { help as source } from '../en/help.ts';
 
 export const help: Readonly<Record<keyof typeof source, string>> = {
   'help.keys': '按键',
+  'help.keyHelp': '打开本页',
   'help.keyTab': '到下一个链接、按钮或行',
   'help.keyRows': '到表格的下一行或上一行',
   'help.keyOpen': '打开该行',

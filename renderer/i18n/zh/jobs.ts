@@ -30,6 +30,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.progress.step': '第 {step} 步',
   'jobs.progress.label': '任务 {config} 的进度',
   'jobs.attempt': '{attempt} / {most}',
+  'jobs.loss.label': '损失从 {first} 到 {last}：{direction, select, down {下降} up {上升} other {持平}}',
   'jobs.boosted': '{boosts, plural, other {已提升 # 次：等待已久}}',
   'jobs.top': '已置顶',
   'jobs.priority.low': '低',

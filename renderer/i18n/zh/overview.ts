@@ -14,8 +14,11 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.lastDay': '最近 24 小时',
   'overview.completed': '{count, plural, other {# 个已完成}}',
   'overview.failed': '{count, plural, =0 {没有失败} other {# 个失败}}',
+  'overview.dayNote': '{count, plural, =0 {没有失败} other {# 个失败}}，GPU 小时：{hours}',
   'overview.needsYou': '需要你处理',
   'overview.silentJob': '{worker} 没有回应，可能仍在训练 {job}',
+  'overview.unsatisfiable':
+    '{more, plural, =0 {没有工作节点能够执行 {job}} other {没有工作节点能够执行 {job} 以及另外 # 个同类任务}}',
   'overview.wantsApproval': '{user} 的 {job} 等待批准',
   'overview.quarantined': '{worker} 已被隔离：任务无法在其上启动',
   'overview.duplicate': '另一台机器曾试图以 {worker} 的身份加入',

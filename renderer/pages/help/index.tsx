@@ -7,6 +7,7 @@ const keys = [
   ['Ctrl K, ⌘ K', 'help.keyPalette'],
   ['g o, g w, g j, …', 'help.keyGo'],
   ['/', 'help.keyFilter'],
+  ['?', 'help.keyHelp'],
   ['Tab', 'help.keyTab'],
   ['j k ↓ ↑', 'help.keyRows'],
   ['Enter', 'help.keyOpen'],

@@ -8,9 +8,10 @@ import { Icon } from '../../ui/icon.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { Progress } from '../../ui/progress.tsx';
 import { Time, useNow } from '../../ui/time.tsx';
-import { clock, duration, figure, priorityText, progressText, runTime, speed } from './figures.ts';
+import { clock, duration, priorityText, progressText, runTime, speed } from './figures.ts';
 import { shownState } from './filter.ts';
 import { useActs } from './job-acts.tsx';
+import { Loss } from './loss.tsx';
 
 interface JobProps {
   readonly job: JobView;
@@ -123,10 +124,8 @@ export function EtaCell({ job: { progress, status } }: JobProps) {
   );
 }
 
-export function LossCell({ job: { progress, status } }: JobProps) {
-  const t = useT();
-  return status === 'pending' || progress?.loss === undefined ? null : figure(progress.loss, t.language);
-}
+/** One that waits again has none: that of its last attempt says nothing of the next. */
+export const LossCell = ({ job }: JobProps) => (job.status === 'pending' ? null : <Loss job={job} />);
 
 export function WorkerCell({ job }: JobProps) {
   const t = useT();

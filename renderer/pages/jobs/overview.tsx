@@ -9,6 +9,7 @@ import { Attempts } from './attempts.tsx';
 import { failureText, PriorityCell, ProgressCell } from './cells.tsx';
 import { ExplainJob } from './explanation.tsx';
 import { duration, figure, runTime, speed } from './figures.ts';
+import { Loss } from './loss.tsx';
 
 interface JobProps {
   readonly job: JobDetail;
@@ -52,12 +53,13 @@ const FactList = ({ facts }: { readonly facts: readonly Fact[] }) => (
   </dl>
 );
 
-function figuresOf({ progress, status }: JobView, t: Translator): readonly Fact[] {
+function figuresOf(job: JobView, t: Translator): readonly Fact[] {
+  const { progress, status } = job;
   if (progress === null || status === 'pending') return [];
   const { loss, learning_rate: rate, epoch, steps_per_second: pace, eta_s: eta, metrics = {} } = progress;
   const number = (value: number): string => figure(value, t.language);
-  const known: readonly (readonly [string, string | undefined])[] = [
-    [t('jobs.fact.loss'), loss === undefined ? undefined : number(loss)],
+  const known: readonly (readonly [string, ReactNode])[] = [
+    [t('jobs.fact.loss'), loss === undefined ? undefined : <Loss key="loss" job={job} />],
     [t('jobs.fact.rate'), rate === undefined ? undefined : number(rate)],
     [t('jobs.fact.epoch'), epoch === undefined ? undefined : number(epoch)],
     [t('jobs.fact.speed'), pace === undefined ? undefined : speed(pace, t)],

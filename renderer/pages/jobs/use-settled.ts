@@ -3,9 +3,14 @@ import { useFleet } from '../../app/context.ts';
 
 /**
  * What no event carries is read when the page opens, and again `settleMs` after something has happened to a job or to the
- * queue. A busy fleet never settles: one reading that is due takes in whatever happens until then.
+ * queue, or `also` has become another one. A busy fleet never settles: one reading that is due takes in whatever happens until
+ * then.
  */
-export function useSettled(read: (signal: AbortSignal) => Promise<void>, settleMs: number): void {
+export function useSettled(
+  read: (signal: AbortSignal) => Promise<void>,
+  settleMs: number,
+  also: number | null = null,
+): void {
   const happened = useFleet(({ fleet }) => fleet.recent.find(({ kind }) => kind !== 'worker')?.seq);
   const over = useRef<AbortController | null>(null);
   const next = useRef({ isDue: false, isFirst: true });
@@ -26,5 +31,5 @@ export function useSettled(read: (signal: AbortSignal) => Promise<void>, settleM
       },
       isFirst ? 0 : settleMs,
     );
-  }, [read, settleMs, happened]);
+  }, [read, settleMs, happened, also]);
 }

@@ -1,10 +1,14 @@
+import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
+import type { Stats } from './use-stats.ts';
 
 /** What somebody should look at, the most pressing first. */
 export type Need =
   | { readonly kind: 'silent'; readonly job: JobView }
   | { readonly kind: 'quarantined' | 'duplicate'; readonly worker: WorkerView }
+  /** No worker that there is could take it; `more` of its kind wait, too. */
+  | { readonly kind: 'unsatisfiable'; readonly job: JobView; readonly more: number }
   | { readonly kind: 'approval'; readonly job: JobView };
 
 export interface Figures {
@@ -57,8 +61,12 @@ function jobFigures(jobs: Iterable<JobView>, now: number) {
   return { ...figures, oldestAt };
 }
 
-export function needsOf(workers: Iterable<WorkerView>, jobs: Iterable<JobView>): readonly Need[] {
-  const known = [...jobs];
+export function needsOf(
+  workers: Iterable<WorkerView>,
+  jobs: ReadonlyMap<JobId, JobView>,
+  unsatisfiable: Stats['unsatisfiable'],
+): readonly Need[] {
+  const known = [...jobs.values()];
   const all = [...workers];
   return [
     ...known.filter(({ hold }) => hold?.kind === 'silent').map(job => ({ kind: 'silent' as const, job })),
@@ -68,6 +76,11 @@ export function needsOf(workers: Iterable<WorkerView>, jobs: Iterable<JobView>):
     ...all
       .filter(worker => worker.duplicate !== null)
       .map(worker => ({ kind: 'duplicate' as const, worker })),
+    ...unsatisfiable.flatMap(({ job_id: id, count }) => {
+      const job = jobs.get(id);
+      // It may have been cancelled since that was said.
+      return job?.status === 'pending' ? [{ kind: 'unsatisfiable' as const, job, more: count - 1 }] : [];
+    }),
     ...known
       .filter(({ status, approval }) => status === 'pending' && approval === 'wanted')
       .map(job => ({ kind: 'approval' as const, job })),

@@ -1,14 +1,14 @@
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { Link } from 'wouter';
-import type { JobView } from '../../../protocol/job.ts';
 import { useFleet } from '../../app/context.ts';
 import { useFreshWorkers } from '../../app/fresh.ts';
-import { useT } from '../../i18n/index.ts';
-import { Progress } from '../../ui/progress.tsx';
+import { type Translator, useT } from '../../i18n/index.ts';
 import { Time, useNow } from '../../ui/time.tsx';
 import { figuresOf, needsOf } from './figures.ts';
 import { Needs } from './needs.tsx';
 import { Recent } from './recent.tsx';
+import { Running } from './running.tsx';
+import { type Stats, useStats } from './use-stats.ts';
 import './overview.css';
 
 /** Not before it is needed: it has the dialogs of the workers with it. */
@@ -22,7 +22,11 @@ export function OverviewPage() {
   const isLoaded = useFleet(({ fleet }) => fleet.seq >= 0);
   const now = useNow(60_000);
   const figures = useMemo(() => figuresOf(workers.values(), jobs.values(), now), [workers, jobs, now]);
-  const needs = useMemo(() => needsOf(workers.values(), jobs.values()), [workers, jobs]);
+  const stats = useStats(now);
+  const needs = useMemo(
+    () => needsOf(workers.values(), jobs, stats?.unsatisfiable ?? []),
+    [workers, jobs, stats],
+  );
   const running = useMemo(() => [...jobs.values()].filter(({ status }) => status === 'running'), [jobs]);
   const isFirstRun = useSticky(isLoaded && workers.size === 0);
   if (!isLoaded) return <div className="page" aria-busy="true" />;
@@ -66,8 +70,8 @@ export function OverviewPage() {
         <Tile
           href="/jobs"
           title={t('overview.lastDay')}
-          figure={t('overview.completed', { count: figures.completed })}
-          note={t('overview.failed', { count: figures.failed })}
+          figure={t('overview.completed', { count: stats?.ended_24h.completed ?? figures.completed })}
+          note={dayNote(t, stats, figures.failed)}
         />
       </div>
       {isFirstRun && (
@@ -96,6 +100,16 @@ function useSticky(isSo: boolean): boolean {
   return wasSo || isSo;
 }
 
+/** The server alone knows how long GPUs were used, and counts jobs that are not at hand. */
+function dayNote(t: Translator, stats: Stats | null, failed: number): string {
+  if (stats === null) return t('overview.failed', { count: failed });
+  const hours = new Intl.NumberFormat(t.language, { maximumSignificantDigits: 3 });
+  return t('overview.dayNote', {
+    count: stats.ended_24h.failed,
+    hours: hours.format(stats.gpu_hours_24h),
+  });
+}
+
 interface TileProps {
   readonly href: string;
   readonly title: string;
@@ -110,33 +124,3 @@ const Tile = ({ href, title, figure, note }: TileProps) => (
     <span className="muted">{note}</span>
   </Link>
 );
-
-const mostShown = 10;
-
-function Running({ jobs }: { readonly jobs: readonly JobView[] }) {
-  const t = useT();
-  return (
-    <ul className="plain-list">
-      {jobs.slice(0, mostShown).map(job => {
-        const { step, total_steps: total, percent } = job.progress ?? {};
-        const number = new Intl.NumberFormat(t.language);
-        const text =
-          step === undefined || total === undefined
-            ? t('state.running')
-            : `${number.format(step)} / ${number.format(total)}`;
-        return (
-          <li key={job.id} className="running">
-            <Link href={`/jobs/${job.id}`}>{job.config_name}</Link>
-            <span className="muted">{job.worker_name}</span>
-            <Progress percent={percent ?? null} label={job.config_name} text={text} />
-          </li>
-        );
-      })}
-      {jobs.length > mostShown && (
-        <li>
-          <Link href="/jobs">{t('overview.more', { count: jobs.length - mostShown })}</Link>
-        </li>
-      )}
-    </ul>
-  );
-}

@@ -1,6 +1,9 @@
 import { Link } from 'wouter';
-import { useT } from '../../i18n/index.ts';
+import { type Translator, useT } from '../../i18n/index.ts';
 import type { Need } from './figures.ts';
+
+/** The most pressing; the pages have them all. */
+const mostShown = 12;
 
 /** Nothing when nobody is needed. */
 export function Needs({ needs }: { readonly needs: readonly Need[] }) {
@@ -10,26 +13,34 @@ export function Needs({ needs }: { readonly needs: readonly Need[] }) {
     <section className="card needs" aria-labelledby="overview-needs">
       <h2 id="overview-needs">{t('overview.needsYou')}</h2>
       <ul className="plain-list">
-        {needs.map(need => (
+        {needs.slice(0, mostShown).map(need => (
           <li key={keyOf(need)}>
-            {'job' in need ? (
-              <Link href={`/jobs/${need.job.id}`}>
-                {need.kind === 'silent'
-                  ? t('overview.silentJob', { job: need.job.config_name, worker: need.job.worker_name ?? '' })
-                  : t('overview.wantsApproval', { job: need.job.config_name, user: need.job.user })}
-              </Link>
-            ) : (
-              <Link href={`/workers/${need.worker.id}`}>
-                {need.kind === 'quarantined'
-                  ? t('overview.quarantined', { worker: need.worker.name })
-                  : t('overview.duplicate', { worker: need.worker.name })}
-              </Link>
-            )}
+            <Link href={'job' in need ? `/jobs/${need.job.id}` : `/workers/${need.worker.id}`}>
+              {textOf(need, t)}
+            </Link>
           </li>
         ))}
+        {needs.length > mostShown && <li>{t('overview.more', { count: needs.length - mostShown })}</li>}
       </ul>
     </section>
   );
+}
+
+function textOf(need: Need, t: Translator): string {
+  switch (need.kind) {
+    case 'silent':
+      return t('overview.silentJob', {
+        job: need.job.config_name,
+        worker: need.job.worker_name ?? need.job.worker_id ?? '',
+      });
+    case 'unsatisfiable':
+      return t('overview.unsatisfiable', { job: need.job.config_name, more: need.more });
+    case 'approval':
+      return t('overview.wantsApproval', { job: need.job.config_name, user: need.job.user });
+    case 'quarantined':
+    case 'duplicate':
+      return t(`overview.${need.kind}`, { worker: need.worker.name });
+  }
 }
 
 const keyOf = (need: Need): string => `${need.kind} ${'job' in need ? need.job.id : need.worker.id}`;

@@ -9,16 +9,19 @@ import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { ConfigCell, MenuCell, PriorityCell, WhyWaiting } from '../jobs/cells.tsx';
 import { useActs } from '../jobs/job-acts.tsx';
-import { inLine, type Placed } from './order.ts';
-import { usePlaces } from './use-places.ts';
+import { createPlacing, inLine, type Placed } from './order.ts';
+import { useOrder } from './use-order.ts';
 
-/** Who waits, in the order in which they are taken. */
+const idOf = ({ job }: Placed): string => job.id;
+
+/** Who waits, in the order in which they are taken: all of them. */
 export function Line() {
   const t = useT();
   const [, go] = useLocation();
   const jobs = useFleet(({ fleet }) => fleet.jobs);
-  const places = usePlaces();
-  const rows = useMemo(() => inLine(jobs.values(), places), [jobs, places]);
+  const order = useOrder();
+  const placed = useMemo(createPlacing, []);
+  const rows = useMemo(() => inLine(jobs, order, placed), [jobs, order, placed]);
   const columns = useMemo(() => lineColumns(t), [t]);
   return (
     <section className="line" aria-labelledby="queue-order">
@@ -28,7 +31,7 @@ export function Line() {
         label={t('queue.order')}
         columns={columns}
         rows={rows}
-        idOf={({ job }) => job.id}
+        idOf={idOf}
         nameOf={({ job, place }) =>
           t('queue.rowName', { position: place ?? t('time.none'), config: job.config_name })
         }

@@ -7,8 +7,8 @@ export interface Placed {
   readonly place: number | null;
 }
 
-/** As the server gave them at one time: a place that came with an event is only true of that moment. */
-export type Places = ReadonlyMap<JobId, number>;
+/** The ids of those that wait, as the server gave them at one time: the next one first. */
+export type Order = readonly JobId[];
 
 /** By one name of priority each time; as high as waiting alone can bring a job is `critical`. */
 const boostBy = 10;
@@ -18,17 +18,37 @@ const waits = (job: JobView): boolean => job.status === 'pending' && job.approva
 export const waitsForApproval = (job: JobView): boolean =>
   job.status === 'pending' && job.approval === 'wanted';
 
+/** Finds the row of a job: the same one as before, as long as nothing about it has changed, so that it is not drawn anew. */
+export type Placing = (job: JobView, place: number | null) => Placed;
+
+export function createPlacing(): Placing {
+  const rows = new WeakMap<JobView, Placed>();
+  return (job, place) => {
+    const known = rows.get(job);
+    if (known?.place === place) return known;
+    const row = { job, place };
+    rows.set(job, row);
+    return row;
+  };
+}
+
 /**
- * The jobs that wait, in the order in which they are taken. Who has no place yet comes after those that have one; without
- * places, because there are too many to ask for, the rule of the server decides (docs/queue.md).
+ * The jobs that wait, in the order in which they are taken. Those that have left the line since the server gave it are passed
+ * over, and those that it has not told of yet come last: among themselves by its rule (docs/queue.md), and without a place.
  */
-export function inLine(jobs: Iterable<JobView>, places: Places | null): readonly Placed[] {
-  const waiting = [...jobs].filter(waits);
-  if (places === null) return waiting.toSorted(byRank).map((job, at): Placed => ({ job, place: at + 1 }));
-  const placed = waiting.map((job): Placed => ({ job, place: places.get(job.id) ?? null }));
-  return placed.toSorted(
-    (a, b) => (a.place ?? Number.MAX_VALUE) - (b.place ?? Number.MAX_VALUE) || byRank(a.job, b.job),
-  );
+export function inLine(
+  jobs: ReadonlyMap<JobId, JobView>,
+  order: Order | null,
+  placed: Placing,
+): readonly Placed[] {
+  const rows: Placed[] = [];
+  const told = new Set(order);
+  for (const id of told) {
+    const job = jobs.get(id);
+    if (job !== undefined && waits(job)) rows.push(placed(job, rows.length + 1));
+  }
+  const others = [...jobs.values()].filter(job => waits(job) && !told.has(job.id));
+  return [...rows, ...others.toSorted(byRank).map(job => placed(job, null))];
 }
 
 function byRank(a: JobView, b: JobView): number {

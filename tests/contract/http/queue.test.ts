@@ -212,3 +212,38 @@ test('a walk by cursor over 120 jobs meets each once, while more come and others
   expect(seen).toHaveLength(120);
   expect(new Set(seen)).toEqual(new Set(jobs));
 });
+
+test('the line names those that wait, the next one first', async () => {
+  const to = await startTestServer();
+  onTestFinished(() => to.close());
+  const line = async () => valueOf(await to.admin.call(queueApi.line));
+  expect((await line()).job_ids).toEqual([]);
+  const first = await to.submit({ config: {} });
+  const urgent = await to.submit({ config: {}, priority: 'urgent' });
+  await to.submit({ config: {}, requires_approval: true });
+  const last = await to.submit({ config: {} });
+  expect((await line()).job_ids).toEqual([urgent, first, last]);
+  valueOf(await to.admin.call(queueApi.moveToTop, { params: { id: last } }));
+  valueOf(await to.admin.call(queueApi.cancel, { params: { id: urgent } }));
+  const { job_ids: ids, as_of_seq: seq } = await line();
+  expect(ids).toEqual([last, first]);
+  expect(seq).toBe(valueOf(await to.admin.call(queueApi.list, { query: { limit: 1 } })).as_of_seq);
+});
+
+test('figures say which jobs no worker could ever take, and what GPUs were given', async () => {
+  const to = await startTestServer();
+  onTestFinished(() => to.close());
+  const stats = async () => valueOf(await to.admin.call(queueApi.stats));
+  expect(await stats()).toMatchObject({ gpu_hours_24h: 0, unsatisfiable: [] });
+  const { id, token } = await to.createWorker({ name: 'rig' });
+  const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
+  const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 2 });
+  await fetch(`${to.url}/api/workers/register`, { method: 'POST', headers, body });
+  await to.watch.worker(id, 'connecting');
+  const big = await to.submit({ config: {}, gpu_count: 8 });
+  await to.submit({ config: {}, gpu_count: 8 });
+  await to.submit({ config: {}, gpu_count: 2 });
+  // Whatever else holds it back.
+  valueOf(await to.admin.call(queueApi.pause, { body: {} }));
+  expect((await stats()).unsatisfiable).toEqual([{ job_id: big, count: 2 }]);
+});

@@ -39,6 +39,7 @@ export function describeQueue(open: OpenStore): void {
   describeFilters(open);
   describeRanks(open);
   describeEnds(open);
+  describeLine(open);
   describeSettings(open);
 }
 
@@ -287,6 +288,77 @@ function describeEnds(open: OpenStore): void {
     // It never started.
     expect(store.jobTimes(at(60))).toEqual({ ...none, cancelled: 1 });
     expect(store.jobTimes(at(61))).toEqual(none);
+  });
+}
+
+const needing = (order: number, gpuCount: number, devices: readonly number[] | null = null): PendingJob => {
+  const { spec } = makeJob(order);
+  return makeJob(order, { spec: { ...spec, devices, requirements: { ...spec.requirements, gpuCount } } });
+};
+
+function describeLine(open: OpenStore): void {
+  test('the line is in the order in which jobs are taken, without those that wait for somebody', async () => {
+    const store = open();
+    expect(store.line(10)).toEqual([]);
+    await putWorkers(store, 'w_1');
+    const jobs = [
+      makeJob(1),
+      ranked(2, { level: 30 }),
+      ranked(3, { level: 101, top: 1 }),
+      makeJob(4, { approval: 'wanted' }),
+      ranked(5, { level: 30 }),
+      makeJob(6, { approval: 'given' }),
+    ];
+    for (const job of jobs) await put(store, job);
+    await put(store, makeJob(7), asLive(makeJob(7), 'running'));
+    await putEnded(store, 8, at(9));
+    expect(store.line(10)).toEqual(['j_3', 'j_2', 'j_5', 'j_1', 'j_6']);
+    expect(store.line(2)).toEqual(['j_3', 'j_2']);
+    const waiting = jobs.filter(({ approval }) => approval !== 'wanted');
+    for (const job of waiting) expect(store.line(10)[store.position(job) - 1]).toBe(job.id);
+  });
+
+  test('jobs that need the same are of one kind, which its first job stands for', async () => {
+    const store = open();
+    await putWorkers(store, 'w_1');
+    for (const [order, gpus] of [1, 8, 1, 8, 8, 2].entries()) await put(store, needing(order + 1, gpus));
+    await put(store, { ...needing(7, 4), approval: 'wanted' });
+    await put(store, needing(8, 16), asLive(needing(8, 16), 'running'));
+    const kinds = store.waitingKinds(10);
+    expect(kinds.map(({ first, count }) => [first, count])).toEqual([
+      ['j_1', 2],
+      ['j_2', 3],
+      ['j_6', 1],
+    ]);
+    expect(kinds[1]?.requirements).toEqual(needing(2, 8).spec.requirements);
+    expect(store.waitingKinds(1)).toHaveLength(1);
+  });
+
+  test('GPUs are counted for as long as jobs had them within the time, whatever became of the jobs', async () => {
+    const store = open();
+    expect(store.gpuMs(at(0), at(100))).toBe(0);
+    await putWorkers(store, 'w_1', 'w_2', 'w_3');
+    // Two of them, from 10 to 20.
+    const done = asLive(needing(1, 2), 'running', { startedAt: at(10) });
+    await put(store, needing(1, 2), done, {
+      ...asEnded(done, 'completed', { endedAt: at(20) }),
+      attempt: { ...done.attempt, end: makeEnd({ at: at(20) }) },
+    });
+    // One, from 30 until now; the config names it.
+    await put(store, needing(2, 0, [3]), asLive(needing(2, 0, [3]), 'running', { startedAt: at(30) }));
+    // Four, from 40 to 50: the attempt is over, and the job waits for the next one.
+    const lost = asLive(needing(3, 4), 'running', { startedAt: at(40), workerId: workerId('w_2') });
+    await put(store, needing(3, 4), lost, {
+      ...asRequeued(lost),
+      attempt: { ...lost.attempt, end: makeEnd({ at: at(50), outcome: 'requeued' }) },
+    });
+    // None: it was offered, and has not begun.
+    await put(store, needing(4, 8), asLive(needing(4, 8), 'dispatched', { workerId: workerId('w_3') }));
+    const seconds = (since: number, now: number): number => store.gpuMs(at(since), at(now)) / 1_000;
+    expect(seconds(0, 100)).toBe(2 * 10 + 70 + 4 * 10);
+    expect(seconds(15, 100)).toBe(2 * 5 + 70 + 4 * 10);
+    expect(seconds(45, 60)).toBe(15 + 4 * 5);
+    expect(seconds(20, 30)).toBe(0);
   });
 }
 

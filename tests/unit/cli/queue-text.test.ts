@@ -3,6 +3,7 @@ import { queueEventText, queueFacts, pausedLine } from '../../../main/cli/queue/
 import { statsFacts } from '../../../main/cli/queue/stats.ts';
 import { factLines } from '../../../main/cli/table.ts';
 import type { QueueEventType } from '../../../protocol/events.ts';
+import { JobId } from '../../../protocol/ids.ts';
 import type { QueueView } from '../../../protocol/queue.ts';
 
 const at = '2026-01-02T03:04:05.678Z';
@@ -82,6 +83,8 @@ test('figures of a queue without jobs say nothing of averages; of others they do
     avg_wait_seconds: null,
     avg_run_seconds: null,
     ended_24h: { completed: 0, failed: 0, cancelled: 0 },
+    gpu_hours_24h: 0,
+    unsatisfiable: [],
   };
   expect(factLines(statsFacts(none)).slice(5)).toEqual(['Ended in 24 h  0 completed, 0 failed, 0 cancelled']);
   const some = {
@@ -91,6 +94,11 @@ test('figures of a queue without jobs say nothing of averages; of others they do
     avg_wait_seconds: 0,
     avg_run_seconds: 3_725,
     ended_24h: { completed: 7, failed: 0, cancelled: 0 },
+    gpu_hours_24h: 12.25,
+    unsatisfiable: [
+      { job_id: JobId.parse('j_1'), count: 1 },
+      { job_id: JobId.parse('j_2'), count: 3 },
+    ],
   };
   expect(factLines(statsFacts(some)).slice(5)).toEqual([
     'Jobs           2 pending',
@@ -98,6 +106,9 @@ test('figures of a queue without jobs say nothing of averages; of others they do
     'Users          ada: 1 waiting, 0 on workers',
     '               bob: 1 waiting, 3 on workers',
     'Ended in 24 h  7 completed, 0 failed, 0 cancelled',
+    'GPU hours      12.25 in 24 h',
+    'Fits nowhere   j_1',
+    '               j_2 and 2 like it',
     'Waited         0 s on average',
     'Ran            1 h 2 min on average',
   ]);

@@ -18,7 +18,13 @@ import {
   withTotals,
 } from '../../../renderer/pages/jobs/filter.ts';
 import { faultIn, parseConfig } from '../../../renderer/pages/jobs/json.ts';
-import { inLine, isOld, limitOf, waitsForApproval } from '../../../renderer/pages/queue/order.ts';
+import {
+  createPlacing,
+  inLine,
+  isOld,
+  limitOf,
+  waitsForApproval,
+} from '../../../renderer/pages/queue/order.ts';
 
 let t: Translator;
 beforeAll(async () => {
@@ -370,24 +376,27 @@ describe('the form of a job', () => {
 });
 
 describe('the line', () => {
-  const ids = (line: ReturnType<typeof inLine>) => line.map(({ job: { id }, place }) => `${id} ${place}`);
+  const ids = (jobs: readonly JobView[], order: readonly string[] | null) =>
+    inLine(
+      new Map(jobs.map(each => [each.id, each])),
+      order?.map(id => JobId.parse(id)) ?? null,
+      createPlacing(),
+    ).map(({ job: { id }, place }) => `${id} ${place}`);
 
-  it('is in the order of the places that the server gave', () => {
-    const jobs = [job('a'), job('b'), job('c', { status: 'running' }), job('d', { approval: 'wanted' })];
-    const places = new Map([
-      [JobId.parse('b'), 1],
-      [JobId.parse('a'), 2],
+  it('is in the order that the server gave', () => {
+    expect(ids([job('a'), job('b', { priority: 50 }), job('c')], ['c', 'a', 'b'])).toEqual([
+      'c 1',
+      'a 2',
+      'b 3',
     ]);
-    expect(ids(inLine(jobs, places))).toEqual(['b 1', 'a 2']);
   });
 
-  it('puts those without a place yet behind the others', () => {
-    const places = new Map([[JobId.parse('a'), 1]]);
-    const jobs = [job('new'), job('urgent', { priority: 30 }), job('a')];
-    expect(ids(inLine(jobs, places))).toEqual(['a 1', 'urgent null', 'new null']);
+  it('passes over those that have left it since: the others move up', () => {
+    const jobs = [job('a', { status: 'running' }), job('b'), job('c', { approval: 'wanted' }), job('d')];
+    expect(ids(jobs, ['a', 'gone', 'b', 'c', 'd'])).toEqual(['b 1', 'd 2']);
   });
 
-  it('goes by the rule of the server where there are too many places to ask for', () => {
+  it('puts those without a place yet behind the others, by the rule of the server', () => {
     const jobs = [
       job('late', { queued_at: '2026-01-02T00:00:00.000Z' }),
       job('early'),
@@ -395,15 +404,22 @@ describe('the line', () => {
       job('most', { priority: 50 }),
       job('raised-low', { priority: 0, boosts: 9 }),
       job('top', { is_top: true, priority: 0 }),
+      job('told', { priority: 0 }),
     ];
-    expect(ids(inLine(jobs, null))).toEqual([
-      'top 1',
-      'most 2',
-      'raised-low 3',
-      'raised 4',
-      'early 5',
-      'late 6',
-    ]);
+    const untold = ['top null', 'most null', 'raised-low null', 'raised null', 'early null', 'late null'];
+    expect(ids(jobs, ['told'])).toEqual(['told 1', ...untold]);
+    expect(ids(jobs.slice(0, -1), null)).toEqual(untold);
+  });
+
+  it('has a row of before for a job that has neither changed nor moved', () => {
+    const jobs = new Map([job('a'), job('b'), job('c')].map(each => [each.id, each]));
+    const order = [...jobs.keys()];
+    const placed = createPlacing();
+    const [a, b, c] = inLine(jobs, order, placed);
+    jobs.set(JobId.parse('b'), job('b', { priority: 20 }));
+    const again = inLine(jobs, order, placed);
+    expect(again.map((row, at) => row === [a, b, c][at])).toEqual([true, false, true]);
+    expect(inLine(jobs, order.slice(1), placed)[1]).toMatchObject({ job: { id: 'c' }, place: 2 });
   });
 
   it('has those apart that wait for approval', () => {

@@ -1,0 +1,121 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createClient } from '../protocol/client.ts';
+import { sessionApi } from '../protocol/session-api.ts';
+import { clearFolder } from './data-folder.ts';
+import type { DevOptions } from './options.ts';
+import { startPanel } from './panel.ts';
+import { endText, type Program, startProgram } from './program.ts';
+import { startServer } from './server.ts';
+import { watchSources } from './sources.ts';
+import type { createVoices } from './voices.ts';
+
+export interface Surroundings {
+  readonly root: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly voiceOf: ReturnType<typeof createVoices>;
+  /** Fires when somebody has had enough. */
+  readonly over: AbortSignal;
+}
+
+/** Why all of it ends, and with which exit code. */
+interface Reason {
+  readonly text: string;
+  readonly code: number;
+}
+
+/**
+ * A server, the panel with hot reload and a demo fleet, until a signal, or until one of them ends; answers with the exit
+ * code. The last to come leaves first, so that the workers of the demo can say goodbye.
+ */
+export async function develop(options: DevOptions, surroundings: Surroundings): Promise<number> {
+  const { voiceOf, over } = surroundings;
+  const say = voiceOf('dev');
+  const stops: (() => Promise<void> | void)[] = [];
+  const reason = Promise.withResolvers<Reason>();
+  over.addEventListener('abort', () => reason.resolve({ text: 'Ending all of it', code: 0 }), { once: true });
+  const starting = startAll(options, surroundings, stops, text => reason.resolve({ text, code: 1 })).catch(
+    (cause: unknown) =>
+      reason.resolve({ text: cause instanceof Error ? cause.message : String(cause), code: 1 }),
+  );
+  const { text, code } = await reason.promise;
+  say(text);
+  await stopAll(stops);
+  // What was just being started then has been told to stop, or has come meanwhile.
+  await starting;
+  await stopAll(stops);
+  return code;
+}
+
+async function stopAll(stops: (() => Promise<void> | void)[]): Promise<void> {
+  for (let stop = stops.pop(); stop !== undefined; stop = stops.pop()) await stop();
+}
+
+async function startAll(
+  { dataDir, port, isFresh, fleet: fleetArgs }: DevOptions,
+  { root, env: given, voiceOf, over }: Surroundings,
+  stops: (() => Promise<void> | void)[],
+  end: (why: string) => void,
+): Promise<void> {
+  if (isFresh) await clearFolder(dataDir);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  // What somebody has set for an orchestrator of their own is not meant for this one.
+  const env = { ...given, XDG_CONFIG_HOME: dataDir };
+  const server = startServer({ root, env, dataDir, say: voiceOf('server') });
+  stops.push(server.stop);
+  void server.ended.then(how => end(`The server has ended (${endText(how)}), and so the others do`));
+  const url = await server.url;
+  if (over.aborted) return;
+  const panel = await startPanel({ root, port, server: new URL(url), say: voiceOf('panel') });
+  stops.push(panel.stop, watchSources(root, ['main', 'protocol'], server.restart));
+  const tokenFile = join(dataDir, 'admin-token');
+  const { program, ready } = startFleet({ root, env, say: voiceOf('fleet') }, [
+    '--url',
+    url,
+    '--token-file',
+    tokenFile,
+    ...fleetArgs,
+  ]);
+  stops.push(program.stop);
+  void program.exited.then(how => {
+    if (!program.isStopped()) end(`The demo fleet has ended (${endText(how)}), and so the others do`);
+  });
+  if (!(await ready) || over.aborted) return;
+  const say = voiceOf('dev');
+  say(`The server listens on ${url}, and keeps its things in ${dataDir}`);
+  say(`Open ${panel.url}${await signInPath(url, tokenFile)} (once, and within 10 minutes)`);
+}
+
+/** On a page that shows the same, how many are at work is said all the time. */
+const status = /^\d+ of \d+ connected\b/;
+
+function startFleet(
+  {
+    say,
+    ...common
+  }: Pick<Parameters<typeof startProgram>[0], 'root' | 'env'> & {
+    readonly say: (line: string) => void;
+  },
+  args: readonly string[],
+): { readonly program: Program; readonly ready: Promise<boolean> } {
+  const ready = Promise.withResolvers<boolean>();
+  const program = startProgram({
+    ...common,
+    args: ['demo-fleet', ...args],
+    onOut: line => {
+      if (/^\d+ workers are there/.test(line)) ready.resolve(true);
+      if (!status.test(line)) say(line);
+    },
+    onErr: say,
+  });
+  void program.exited.then(() => ready.resolve(false));
+  return { program, ready: ready.promise };
+}
+
+async function signInPath(baseUrl: string, tokenFile: string): Promise<string> {
+  const token = readFileSync(tokenFile, 'utf8').trim();
+  const headers = () => ({ authorization: `Bearer ${token}` });
+  const answer = await createClient({ baseUrl, headers, timeoutMs: 10_000 }).call(sessionApi.link);
+  if (!answer.ok) throw new Error('The server makes no link for signing in', { cause: answer.failure });
+  return answer.value.path;
+}

@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+
+export interface DevOptions {
+  /** Of the page; 0 for any free one, null for the usual one or, when that is taken, any. */
+  readonly port: number | null;
+  /** Kept from one run to the next. */
+  readonly dataDir: string;
+  /** What earlier runs have left is thrown away. */
+  readonly isFresh: boolean;
+  /** All else is for the demo fleet. */
+  readonly fleet: readonly string[];
+}
+
+type Read =
+  | { readonly kind: 'options'; readonly options: DevOptions }
+  | { readonly kind: 'help' }
+  | { readonly kind: 'trouble'; readonly text: string };
+
+export const usage = `npm run dev -- [options] [options of the demo fleet, such as --workers 12]
+
+  --fresh              begin anew, without what earlier runs have left
+  --port <port>        of the page (default: 5173, or any free one)
+  --data-dir <folder>  where the server keeps its things (default: .dev)
+`;
+
+const fleetOptions = ['--workers', '8', '--flaky', '1', '--submit-rate', '12/min'];
+
+/** Of an option that is given twice the last one counts: here, and for the fleet. */
+export function readOptions(argv: readonly string[], root: string): Read {
+  const rest = [...argv];
+  const fleet = [...fleetOptions];
+  let port: number | null = null;
+  let dataDir = join(root, '.dev');
+  let isFresh = false;
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    const [name = '', inline] = word.split(/=(.*)/s, 2);
+    const value = (): string => inline ?? rest.shift() ?? '';
+    if (name === '--help') return { kind: 'help' };
+    if (name === '--fresh') isFresh = true;
+    else if (name === '--data-dir') dataDir = value();
+    else if (name === '--port') port = portOf(value());
+    else fleet.push(word);
+    if (Number.isNaN(port)) return { kind: 'trouble', text: '--port needs a number from 0 to 65535' };
+    if (dataDir === '') return { kind: 'trouble', text: '--data-dir needs the name of a folder' };
+  }
+  return { kind: 'options', options: { port, dataDir, isFresh, fleet } };
+}
+
+const portOf = (text: string): number =>
+  /^\d{1,5}$/.test(text) && Number(text) < 65_536 ? Number(text) : Number.NaN;

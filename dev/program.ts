@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+export interface End {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+export interface Program {
+  /** It is over, and all that it said has been heard. */
+  readonly exited: Promise<End>;
+  /** SIGTERM; SIGKILL when it does not leave. Answers when it has left. */
+  stop(): Promise<void>;
+  /** Whether it was told to. */
+  isStopped(): boolean;
+  kill(): void;
+}
+
+export interface ProgramParts {
+  /** Arguments of `trainyard`. */
+  readonly args: readonly string[];
+  readonly root: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly onOut: (line: string) => void;
+  readonly onErr: (line: string) => void;
+}
+
+/** A fleet cancels its jobs one by one, and takes its workers away. */
+const stopWithinMs = 30_000;
+
+/**
+ * Starts `trainyard` from its sources. In a process group of its own: Ctrl-C at the terminal is for this program, which ends
+ * the others in order. When this program dies, they leave by themselves.
+ */
+export function startProgram({ args, root, env, onOut, onErr }: ProgramParts): Program {
+  const preload = new URL('leave-with-parent.ts', import.meta.url).href;
+  const child = spawn(process.execPath, ['--import', preload, 'main/cli.ts', ...args], {
+    cwd: root,
+    env,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  child.stdin.on('error', () => undefined);
+  createInterface({ input: child.stdout }).on('line', onOut);
+  createInterface({ input: child.stderr }).on('line', onErr);
+  const exited = new Promise<End>(resolve => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+    child.once('error', cause => {
+      onErr(`It can not be started: ${cause.message}`);
+      resolve({ code: null, signal: null });
+    });
+  });
+  let isAsked = false;
+  return {
+    exited,
+    isStopped: () => isAsked,
+    kill: () => void child.kill('SIGKILL'),
+    async stop() {
+      isAsked = true;
+      child.kill('SIGTERM');
+      const timer = setTimeout(() => child.kill('SIGKILL'), stopWithinMs);
+      await exited;
+      clearTimeout(timer);
+    },
+  };
+}
+
+export const endText = ({ code, signal }: End): string =>
+  signal === null ? `exit code ${code}` : `signal ${signal}`;

@@ -1,0 +1,27 @@
+/** `npm run dev`: a server, a demo fleet, and the panel with hot reload. See CONTRIBUTING.md. */
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { develop } from './develop.ts';
+import { readOptions, usage } from './options.ts';
+import { createVoices } from './voices.ts';
+
+const root = resolve(fileURLToPath(new URL('../', import.meta.url)));
+const read = readOptions(process.argv.slice(2), root);
+
+if (read.kind === 'options') {
+  const isColourful = process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '';
+  const voiceOf = createVoices(text => void process.stdout.write(text), isColourful);
+  const over = new AbortController();
+  const stop = (): void => {
+    // What was started leaves with this program.
+    if (over.signal.aborted) process.exit(1);
+    over.abort();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop);
+  process.exitCode = await develop(read.options, { root, env: process.env, voiceOf, over: over.signal });
+} else if (read.kind === 'help') {
+  process.stdout.write(usage);
+} else {
+  process.stderr.write(`${read.text}\n`);
+  process.exitCode = 2;
+}

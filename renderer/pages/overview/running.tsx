@@ -1,0 +1,51 @@
+import { Link } from 'wouter';
+import type { JobView } from '../../../protocol/job.ts';
+import { type Translator, useT } from '../../i18n/index.ts';
+import { Progress } from '../../ui/progress.tsx';
+import { duration, progressText, speed } from '../jobs/figures.ts';
+import { Loss } from '../jobs/loss.tsx';
+
+const mostShown = 10;
+
+/** The jobs that run, each with how far it is, how long it takes still, and its loss. */
+export function Running({ jobs }: { readonly jobs: readonly JobView[] }) {
+  const t = useT();
+  return (
+    <ul className="plain-list">
+      {jobs.slice(0, mostShown).map(job => (
+        <li key={job.id} className="running">
+          <Link href={`/jobs/${job.id}`} title={job.config_name}>
+            {job.config_name}
+          </Link>
+          <span className="muted" title={job.worker_name ?? undefined}>
+            {job.worker_name}
+          </span>
+          <Progress
+            percent={job.progress?.percent ?? null}
+            label={t('jobs.progress.label', { config: job.config_name })}
+            text={progressText(job.progress, t) || t('state.running')}
+          />
+          <span className="muted running-pace">{paceText(job, t)}</span>
+          <span className="running-loss">
+            <Loss job={job} />
+          </span>
+        </li>
+      ))}
+      {jobs.length > mostShown && (
+        <li>
+          <Link href="/jobs?q=state:running">{t('overview.more', { count: jobs.length - mostShown })}</Link>
+        </li>
+      )}
+    </ul>
+  );
+}
+
+/** "4m 12s · 3.1/s", or the one of them that is known. */
+function paceText({ progress }: JobView, t: Translator): string {
+  const { eta_s: eta, steps_per_second: rate } = progress ?? {};
+  const parts = [
+    eta === undefined ? null : duration(eta, t.language),
+    rate === undefined ? null : speed(rate, t),
+  ].filter(part => part !== null);
+  return parts.join(' · ');
+}

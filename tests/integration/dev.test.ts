@@ -1,0 +1,143 @@
+/** `npm run dev` as processes of their own: the page comes from Vite, everything else from a real orchestrator. */
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { argvOf, killProcessesOf, ownerVariable, processesOf } from '../support/own-processes.ts';
+import { eventually } from '../support/notices.ts';
+import { type Program, root, startProgram, temporaryFolder } from '../support/processes.ts';
+
+const timeoutMs = 120_000;
+
+interface Development extends Program {
+  readonly folder: string;
+  /** Of the page. */
+  readonly url: string;
+  readonly code: string;
+}
+
+/** Ready, and in a folder that is called the owner of all its processes. */
+async function startDev(...args: readonly string[]): Promise<Development> {
+  const folder = temporaryFolder();
+  onTestFinished(() => killProcessesOf(folder));
+  const program = startProgram(
+    [process.execPath, 'dev/run.ts', '--port', '0', '--data-dir', folder, '--workers', '2', ...args],
+    { env: { [ownerVariable]: folder, NO_COLOR: '1' } },
+  );
+  const [, url = '', code = ''] = await program.said(/^dev +\| Open (http:\S+)\/#sign-in=([\w-]+)/);
+  return { ...program, folder, url, code };
+}
+
+const signIn = ({ url, code }: Development, origin: string): Promise<Response> =>
+  fetch(`${url}/api/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin },
+    body: JSON.stringify({ code }),
+  });
+
+async function statusesOf({ url }: Development, cookie: string): Promise<readonly unknown[]> {
+  const response = await fetch(`${url}/api/admin/workers`, { headers: { cookie } });
+  if (!response.ok) return [];
+  const { workers } = (await response.json()) as { readonly workers: readonly { readonly status: string }[] };
+  return workers.map(({ status }) => status);
+}
+
+const isThere = (status: unknown): boolean => status === 'idle' || status === 'busy';
+
+/** No event says it: asked again and again, one question after the other. */
+function untilTwoAreThere(dev: Development, cookie: string): Promise<true> {
+  let statuses: readonly unknown[] = [];
+  let isAsking = false;
+  const ask = async (): Promise<void> => {
+    isAsking = true;
+    statuses = await statusesOf(dev, cookie).catch(() => []);
+    isAsking = false;
+  };
+  const look = (): boolean => {
+    if (!isAsking) void ask();
+    return statuses.length === 2 && statuses.every(isThere);
+  };
+  return eventually('two workers that are there', () => look() || null, timeoutMs);
+}
+
+test('the page has hot reload, its calls go to the server, and Ctrl-C ends all in order', {
+  timeout: timeoutMs,
+}, async () => {
+  const dev = await startDev();
+  const page = await fetch(`${dev.url}/workers/some-id`, { headers: { accept: 'text/html' } });
+  const html = await page.text();
+  expect(html).toContain('/@vite/client');
+  expect(html).toContain('src="/renderer/main.tsx"');
+  const script = await fetch(`${dev.url}/renderer/api/client.ts`);
+  expect(await script.text()).toContain('createPanelClient');
+
+  // The server sees the address that the browser has.
+  expect((await signIn(dev, 'http://localhost:1')).status).toBe(403);
+  const signedIn = await signIn(dev, dev.url);
+  expect(signedIn.status).toBe(200);
+  const [cookie = ''] = signedIn.headers.getSetCookie().map(text => text.split(';')[0]);
+  await untilTwoAreThere(dev, cookie);
+
+  const events = await fetch(`${dev.url}/api/events`, { headers: { cookie } });
+  const words = events.body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect(await words?.read()).toEqual({ done: false, value: ': open\n\n' });
+
+  // Neither the token nor what else lies in the checkout.
+  for (const path of [`/@fs${dev.folder}/admin-token`, `/@fs${root}package.json`, '/package.json'])
+    expect((await fetch(dev.url + path)).ok).toBe(false);
+
+  dev.kill('SIGINT');
+  expect(await dev.exited).toEqual({ code: 0, signal: null });
+  expect(processesOf(dev.folder)).toEqual([]);
+  const order = [/Removed 2 workers/, /server\.stopping/].map(pattern =>
+    dev.lines.findIndex(line => pattern.test(line)),
+  );
+  expect(order[0]).toBeGreaterThan(0);
+  expect(order[1]).toBeGreaterThan(order[0] ?? 0);
+  expect(dev.lines.every(line => /^(?:dev|server|panel|fleet) +\| /.test(line))).toBe(true);
+});
+
+test('when the sources change the server starts anew, at the same address, and everybody comes back', {
+  timeout: timeoutMs,
+}, async () => {
+  const dev = await startDev();
+  const [cookie = ''] = (await signIn(dev, dev.url)).headers.getSetCookie().map(text => text.split(';')[0]);
+  await untilTwoAreThere(dev, cookie);
+  const now = new Date();
+  utimesSync(join(root, 'main/compose.ts'), now, now);
+  await dev.said(/^server \| main\/compose\.ts changed/);
+  await dev.said(/^server \| It listens again/);
+  await untilTwoAreThere(dev, cookie);
+  dev.kill('SIGTERM');
+  expect((await dev.exited).code).toBe(0);
+});
+
+test('one that ends takes the others along, and is named', { timeout: timeoutMs }, async () => {
+  const dev = await startDev();
+  const server = processesOf(dev.folder).find(pid => / server --host /.test(argvOf(pid)));
+  process.kill(server ?? 0, 'SIGKILL');
+  await dev.said(/^dev +\| The server has ended \(signal SIGKILL\)/);
+  expect((await dev.exited).code).toBe(1);
+  expect(processesOf(dev.folder)).toEqual([]);
+});
+
+test('what was started leaves when this program is killed', { timeout: timeoutMs }, async () => {
+  const dev = await startDev();
+  dev.kill('SIGKILL');
+  const isOver = (): boolean => processesOf(dev.folder).length === 0;
+  expect(await eventually('the end of all of it', isOver, timeoutMs)).toBe(true);
+});
+
+test('the fleet refuses an option that it does not know, and nothing is left', {
+  timeout: timeoutMs,
+}, async () => {
+  const folder = temporaryFolder();
+  onTestFinished(() => killProcessesOf(folder));
+  const program = startProgram(
+    [process.execPath, 'dev/run.ts', '--port', '0', '--data-dir', folder, '--wokers', '2'],
+    { env: { [ownerVariable]: folder } },
+  );
+  await program.said(/^fleet +\| .*unknown option/);
+  await program.said(/^dev +\| The demo fleet has ended \(exit code 2\)/);
+  expect((await program.exited).code).toBe(1);
+  expect(processesOf(folder)).toEqual([]);
+});

@@ -1,0 +1,48 @@
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { clearFolder } from '../../../dev/data-folder.ts';
+
+/** A folder with files of these names. */
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'trainyard-dev-'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+/** Any that answers; its address. */
+async function startAnswering(): Promise<string> {
+  const server = createServer((_request, response) => response.end());
+  onTestFinished(() => void server.close());
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+}
+
+test('what a server has left is deleted, also after a crash', async () => {
+  // Nothing listens at port 1.
+  const folder = folderWith({ 'trainyard.db': '', 'admin-token': 'ta_1', url: 'http://127.0.0.1:1\n' });
+  await clearFolder(folder);
+  expect(existsSync(folder)).toBe(false);
+});
+
+test('a folder of something else is left alone', async () => {
+  const folder = folderWith({ 'thesis.txt': 'years of work' });
+  await expect(clearFolder(folder)).rejects.toThrow('nothing is deleted there');
+  expect(existsSync(join(folder, 'thesis.txt'))).toBe(true);
+});
+
+test('one that a server works on is left alone', async () => {
+  const folder = folderWith({ 'trainyard.db': '', url: `${await startAnswering()}\n` });
+  await expect(clearFolder(folder)).rejects.toThrow('end that one first');
+  expect(existsSync(join(folder, 'trainyard.db'))).toBe(true);
+});
+
+test('where nothing is, nothing needs to be deleted', async () => {
+  const empty = folderWith({});
+  await clearFolder(empty);
+  await clearFolder(join(empty, 'not-there'));
+  expect(existsSync(empty)).toBe(true);
+});

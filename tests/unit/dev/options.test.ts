@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readOptions } from '../../../dev/options.ts';
+
+const root = '/checkout';
+
+function optionsOf(...argv: readonly string[]) {
+  const read = readOptions(argv, root);
+  if (read.kind !== 'options') throw new Error(`no options, but ${JSON.stringify(read)}`);
+  return read.options;
+}
+
+test('without a word: a folder of the checkout, the usual port, a small fleet', () => {
+  expect(optionsOf()).toEqual({
+    port: null,
+    dataDir: join(root, '.dev'),
+    isFresh: false,
+    fleet: ['--workers', '8', '--flaky', '1', '--submit-rate', '12/min'],
+  });
+});
+
+test('what is not for it is for the fleet, behind its own options, so that it counts', () => {
+  const { isFresh, port, fleet } = optionsOf('--workers', '12', '--fresh', '--port', '0', '--seed=7', '-v');
+  expect({ isFresh, port }).toEqual({ isFresh: true, port: 0 });
+  expect(fleet.slice(-4)).toEqual(['--workers', '12', '--seed=7', '-v']);
+});
+
+test('a value may stand behind an equals sign', () => {
+  expect(optionsOf('--port=8100', '--data-dir=/tmp/a=b')).toMatchObject({
+    port: 8_100,
+    dataDir: '/tmp/a=b',
+  });
+});
+
+test.each([
+  [['--port', 'many'], '--port'],
+  [['--port', '65536'], '--port'],
+  [['--port'], '--port'],
+  [['--data-dir'], '--data-dir'],
+])('%j is refused', (argv, name) => {
+  expect(readOptions(argv, root)).toMatchObject({ kind: 'trouble', text: expect.stringContaining(name) });
+});
+
+test('--help is asked for and nothing is begun', () => {
+  expect(readOptions(['--fresh', '--help'], root)).toEqual({ kind: 'help' });
+});

@@ -1,0 +1,44 @@
+/** The texts of all languages: each says all that the English one does, and can be put into words. */
+import { compileMessage } from '@lingui/message-utils/compileMessage';
+import { describe, expect, test } from 'vitest';
+import { en } from '../../../renderer/i18n/en/index.ts';
+import { es } from '../../../renderer/i18n/es/index.ts';
+import { hi } from '../../../renderer/i18n/hi/index.ts';
+import { type Language, loadLanguage, type MessageKey } from '../../../renderer/i18n/index.ts';
+import { ja } from '../../../renderer/i18n/ja/index.ts';
+import { zh } from '../../../renderer/i18n/zh/index.ts';
+
+const catalogs = { en, es, zh, hi, ja } as const;
+const keys = Object.keys(en) as readonly MessageKey[];
+
+/** What stands in curly brackets in a text, in all of its cases. */
+function namesIn(text: string): readonly string[] {
+  const names = new Set<string>();
+  const walk = (part: unknown): void => {
+    if (!Array.isArray(part)) return;
+    for (const token of part as readonly unknown[]) {
+      if (!Array.isArray(token)) continue;
+      const [name, , cases] = token as readonly unknown[];
+      if (typeof name === 'string') names.add(name);
+      if (typeof cases === 'object' && cases !== null) for (const each of Object.values(cases)) walk(each);
+    }
+  };
+  walk(compileMessage(text));
+  return [...names].toSorted();
+}
+
+describe.each(Object.keys(catalogs) as Language[])('in %s', language => {
+  test('each text takes what the English one takes', () => {
+    const others = keys.filter(key => namesIn(catalogs[language][key]).join() !== namesIn(en[key]).join());
+    expect(others).toEqual([]);
+  });
+
+  test.each([0, 1, 2, 5_000])('each text can be said of %d', async count => {
+    const t = await loadLanguage(language);
+    const broken = keys.filter(key => {
+      const said = t(key, Object.fromEntries(namesIn(en[key]).map(name => [name, count])));
+      return said === '' || said === key || /[{}#]/.test(said);
+    });
+    expect(broken).toEqual([]);
+  });
+});

@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { JobId } from '../../../protocol/ids.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import { figuresOf, needsOf } from '../../../renderer/pages/overview/figures.ts';
+import { jobView } from '../cli/builders.ts';
+import { jobId, workerId, workerView } from './worker-builders.ts';
+
+const job = (id: string, change: Readonly<Record<string, unknown>> = {}): JobView =>
+  jobView({ id, job_id: id, ...change });
+const jobsOf = (...jobs: readonly JobView[]): ReadonlyMap<JobId, JobView> =>
+  new Map(jobs.map(each => [each.id, each]));
+
+const now = Date.parse('2026-03-02T12:00:00.000Z');
+
+test('the tiles count workers by what they do, and GPUs of those that are there', () => {
+  const workers = [
+    workerView(),
+    workerView({ status: 'busy', current_job_id: jobId('j_1'), gpu_count: 4 }),
+    workerView({ status: 'draining', current_job_id: jobId('j_2') }),
+    workerView({ status: 'offline', current_job_id: jobId('j_3'), gpu_count: 8 }),
+  ];
+  expect(figuresOf(workers, [], now)).toMatchObject({
+    workers: 4,
+    idle: 1,
+    busy: 2,
+    offline: 1,
+    gpus: 8,
+    gpusBusy: 6,
+    waiting: 0,
+    oldestAt: null,
+  });
+});
+
+test('the oldest wait is that of a job that still waits; what ended a day ago counts no more', () => {
+  const jobs = [
+    job('j_1', { queued_at: '2026-03-02T11:00:00.000Z' }),
+    job('j_2', { queued_at: '2026-03-02T10:00:00.000Z' }),
+    job('j_3', { queued_at: '2026-03-01T00:00:00.000Z', status: 'running' }),
+    job('j_4', { status: 'completed', completed_at: '2026-03-02T11:59:00.000Z' }),
+    job('j_5', { status: 'failed', completed_at: '2026-03-01T12:00:01.000Z' }),
+    job('j_6', { status: 'failed', completed_at: '2026-03-01T12:00:00.000Z' }),
+  ];
+  expect(figuresOf([], jobs, now)).toMatchObject({
+    waiting: 2,
+    oldestAt: '2026-03-02T10:00:00.000Z',
+    completed: 1,
+    failed: 1,
+  });
+});
+
+test('what is most pressing comes first: a silent worker with a job, then what keeps jobs from running', () => {
+  const since = '2026-03-02T11:00:00.000Z';
+  const workers = [
+    workerView({ id: workerId('w_q'), quarantine: { reason: 'three in a row', since, retry_at: since } }),
+    workerView({ id: workerId('w_d'), duplicate: { at: since, host: null, address: null } }),
+    workerView({ id: workerId('w_ok') }),
+  ];
+  const jobs = jobsOf(
+    job('j_wanted', { approval: 'wanted' }),
+    job('j_big'),
+    job('j_silent', { status: 'recovering', hold: { kind: 'silent', since, until: null, releasable: true } }),
+  );
+  const kinds = needsOf(workers, jobs, [{ job_id: jobId('j_big'), count: 3 }]).map(need => [
+    need.kind,
+    'job' in need ? need.job.id : need.worker.id,
+  ]);
+  expect(kinds).toEqual([
+    ['silent', 'j_silent'],
+    ['quarantined', 'w_q'],
+    ['duplicate', 'w_d'],
+    ['unsatisfiable', 'j_big'],
+    ['approval', 'j_wanted'],
+  ]);
+});
+
+test('of jobs that no worker could take, those alone are named that still wait', () => {
+  const jobs = jobsOf(job('j_1'), job('j_2', { status: 'cancelled' }));
+  const told = ['j_1', 'j_2', 'j_3'].map(id => ({ job_id: JobId.parse(id), count: 2 }));
+  expect(needsOf([], jobs, told)).toMatchObject([{ kind: 'unsatisfiable', job: { id: 'j_1' }, more: 1 }]);
+});
