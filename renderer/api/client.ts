@@ -5,6 +5,15 @@ import { type CallFailure, type Client, createClient, urlOf } from '../../protoc
 export const createPanelClient = (baseUrl: string): Client =>
   createClient({ baseUrl, headers: () => ({}), timeoutMs: 15_000 });
 
+/** The same client; `onSignedOut` hears of it when a call is refused because the session is over, whichever call it was. */
+export const watchingClient = (client: Client, onSignedOut: () => void): Client => ({
+  async call(row, input) {
+    const answer = await client.call(row, input);
+    if (!answer.ok && isSignedOut(answer.failure)) onSignedOut();
+    return answer;
+  },
+});
+
 /** What a person is told of a failed call; null when there was no answer at all. */
 export function detailOf(failure: CallFailure): string | null {
   if (failure.kind === 'problem') return failure.problem.detail;

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import type { Client } from '../../protocol/client.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
+import { watchingClient } from '../api/client.ts';
 import { followFleet } from '../api/follow.ts';
 import { openStream } from '../api/stream/index.ts';
 import { loadLanguage, type Translator, TranslatorProvider } from '../i18n/index.ts';
@@ -37,7 +38,9 @@ export function App({ client, baseUrl, preferences }: AppProps) {
     const signOut = (): void => {
       void client.call(sessionApi.signOut).then(() => setAccess('signed out'));
     };
-    return { client, baseUrl, preferences, fleet: createFleetStore(), signOut };
+    // What a page asks for may be the first to show that the session was ended elsewhere.
+    const watching = watchingClient(client, () => setAccess('signed out'));
+    return { client: watching, baseUrl, preferences, fleet: createFleetStore(), signOut };
   }, [client, baseUrl, preferences]);
   useEffect(() => {
     if (access !== 'signed in') return undefined;

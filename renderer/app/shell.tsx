@@ -4,6 +4,7 @@ import { useT } from '../i18n/index.ts';
 import { Boundary } from '../ui/boundary.tsx';
 import { focusPage } from '../ui/focus.ts';
 import { Icon } from '../ui/icon.tsx';
+import mark from './icon.svg';
 import { pages } from './pages.ts';
 import { Palette } from './palette.tsx';
 import { useShortcuts } from './shortcuts.ts';
@@ -23,13 +24,22 @@ export function Shell() {
   const [isSearching, setSearching] = useState(false);
   useShortcuts(useCallback(() => setSearching(true), []));
   useFocusOnPage(path);
+  useEffect(() => {
+    // On a phone the pages stand in a row that is longer than the screen.
+    document
+      .querySelector('.rail-link[aria-current]')
+      ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [path]);
   return (
     <div className="shell">
       <a className="skip" href="#content">
         {t('app.skip')}
       </a>
       <header className="rail">
-        <span className="brand">{t('app.name')}</span>
+        <span className="brand">
+          <img src={mark} alt="" width={22} height={22} />
+          {t('app.name')}
+        </span>
         <nav aria-label={t('nav.label')}>
           {pages.map(page => (
             <Link

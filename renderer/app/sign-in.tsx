@@ -3,6 +3,7 @@ import type { CallFailure, Client } from '../../protocol/client.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import { type MessageKey, useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
+import mark from './icon.svg';
 
 interface SignInProps {
   readonly client: Client;
@@ -23,8 +24,13 @@ export function SignIn({ client, onSignedIn }: SignInProps) {
   );
   useEffect(() => {
     // Taken once: the address has none the second time.
-    const code = takeCode();
-    if (code !== null) void signIn({ code });
+    const take = (): void => {
+      const code = takeCode();
+      if (code !== null) void signIn({ code });
+    };
+    take();
+    addEventListener('hashchange', take);
+    return () => removeEventListener('hashchange', take);
   }, [signIn]);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -33,7 +39,10 @@ export function SignIn({ client, onSignedIn }: SignInProps) {
   return (
     <main className="sign-in">
       <form className="card" onSubmit={submit}>
-        <h1>{t('app.name')}</h1>
+        <h1>
+          <img src={mark} alt="" width={26} height={26} />
+          {t('app.name')}
+        </h1>
         <p>{t('signIn.explain')}</p>
         <label>
           {t('signIn.token')}

@@ -37,7 +37,8 @@ export function Menu({ label, items }: MenuProps) {
           <Icon name="more" />
         </Button>
       </DropdownMenu.Trigger>
-      <DropdownMenu.Portal>
+      {/* In the content of the page, where whoever goes from part to part finds it. */}
+      <DropdownMenu.Portal container={document.getElementById('content')}>
         <DropdownMenu.Content className="menu" align="end" onCloseAutoFocus={actAfterwards}>
           {items.map(({ id, text, onSelect, isDanger = false, reason = null }) => (
             <DropdownMenu.Item

@@ -83,10 +83,15 @@ export function Table<R>(props: TableProps<R>) {
       onKeyDown={onKeyDown}
       tabIndex={-1}
     >
-      <div className="table-scroll" ref={scroller}>
+      {/* Rows take the focus along; without one it has to be possible to scroll all the same. */}
+      <div className="table-scroll" ref={scroller} {...(shown.rows.length === 0 && { tabIndex: 0 })}>
         <Head columns={columns} order={order} grid={grid} onTurn={turn} />
         {shown.rows.length === 0 ? (
-          <div className="table-empty">{empty}</div>
+          <div role="row" aria-rowindex={2}>
+            <div role="gridcell" className="table-empty">
+              {empty}
+            </div>
+          </div>
         ) : (
           <div role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
             {virtual.getVirtualItems().map(({ index, start }) => {

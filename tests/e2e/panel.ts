@@ -1,18 +1,59 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { expect, type Page } from '@playwright/test';
+import { expect, type Locator, type Page } from '@playwright/test';
+import { failpoint, failpointLine, orderSignal } from '../support/failpoint.ts';
+import { killProcessesOf, ownerVariable } from '../support/own-processes.ts';
 
 /** Through a one-time link, until the panel is there: before that the browser has no session to take elsewhere. */
-export async function signIn(page: Page, orchestrator: Orchestrator): Promise<void> {
+export async function signIn(
+  page: Page,
+  orchestrator: Pick<Orchestrator, 'url' | 'signInPath'>,
+): Promise<void> {
   await page.goto(orchestrator.url + (await orchestrator.signInPath()));
   await expect(page.getByRole('navigation')).toBeVisible();
 }
 
+/** The dialog that makes a worker, from the page of workers up to the step that asks for a name. */
+export async function openJoinDialog(page: Page): Promise<Locator> {
+  await page.getByRole('button', { name: 'Add a worker' }).first().click();
+  const dialog = page.getByRole('dialog');
+  // The server listens on this machine only.
+  await dialog.getByRole('button', { name: 'Not now: a worker on this machine' }).click();
+  await expect(dialog.getByLabel('Name', { exact: true })).toBeVisible();
+  return dialog;
+}
+
+/** On the page that submits: the config that lies in the folder of the server under this name. */
+export const chooseConfig = (page: Page, name: string): Promise<void> =>
+  page.getByLabel('Name of the configuration').fill(name);
+
+export const rowOf = (page: Page, name: string): Locator =>
+  page.getByRole('row', { name: new RegExp(`\\b${name}\\b`) });
+
+/** Opens the menu of a row, and takes what it offers under this name. */
+export async function act(page: Page, name: string, item: string): Promise<void> {
+  await rowOf(page, name).getByRole('button').last().click();
+  await page.getByRole('menuitem', { name: item }).click();
+}
+
 const root = fileURLToPath(new URL('../../', import.meta.url));
+const cli = join(root, 'main/cli.ts');
+const quoted = (word: string): string => `'${word.replaceAll("'", String.raw`'\''`)}'`;
+
+/** The example as the trainer of a rig. */
+export const digitsTrainer = `${[process.execPath, join(root, 'examples/digits/train.ts')].map(quoted).join(' ')} --config {config_path} --output {output_dir} --resume-from {resume_from}`;
+
+interface OrchestratorOptions {
+  readonly args?: readonly string[];
+  /** Files that lie in its configs folder. */
+  readonly configs?: readonly string[];
+  /** Its wall clock goes as `shiftClock` says. */
+  readonly hasOwnClock?: boolean;
+}
 
 export interface Orchestrator {
   readonly url: string;
@@ -22,64 +63,166 @@ export interface Orchestrator {
   /** Another program of ours, told where the orchestrator is; ended with the test. */
   start(args: readonly string[]): void;
   /** What a person would paste into a terminal; `trainyard` is the program of this checkout. The answer ends it. */
-  paste(command: string): () => Promise<void>;
+  paste(command: string): Terminal;
+  /** A new worker and its agent, on a machine of its own. */
+  rig(name: string, options?: RigOptions): Promise<Rig>;
+  /** As after a power cut: the server alone, at once. */
+  crash(): Promise<void>;
+  /** At the same address, with the same folder. */
+  restart(): Promise<void>;
+  /** From now on its clock is so far from that of the machine, in milliseconds. */
+  shiftClock(byMs: number): Promise<void>;
   close(): Promise<void>;
-  /** As a script would. */
+  /** As a script would; what is refused throws. */
   call(method: string, path: string, body?: unknown): Promise<Readonly<Record<string, unknown>>>;
+  /** The answer is its id. */
+  submit(job: object): Promise<string>;
+}
+
+/** Ended when it is called: by Ctrl-C. */
+export interface Terminal {
+  (): Promise<void>;
+  readonly exited: Promise<number | null>;
+}
+
+interface RigOptions {
+  readonly trainer?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export interface Rig {
+  readonly id: string;
+  /** The agent, its guard and what it trains, at once. */
+  cutPower(): void;
 }
 
 /** A real server in a process of its own, with an empty data folder. */
-export async function startOrchestrator(): Promise<Orchestrator> {
+export async function startOrchestrator(options: OrchestratorOptions = {}): Promise<Orchestrator> {
   const folder = mkdtempSync(join(tmpdir(), 'trainyard-e2e-'));
-  const started: ChildProcess[] = [];
-  const run = (args: readonly string[]): ChildProcess => {
-    const child = spawn('node', ['main/cli.ts', ...args], {
-      cwd: root,
-      env: { ...process.env, XDG_CONFIG_HOME: folder, XDG_STATE_HOME: join(folder, 'state') },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    started.push(child);
-    return child;
-  };
-  const url = await readyUrl(run(['server', '--port', '0', '--data-dir', folder, '--json']));
+  const configs = join(folder, 'configs');
+  mkdirSync(configs);
+  for (const file of options.configs ?? []) copyFileSync(join(root, file), join(configs, basename(file)));
+  const programs = createPrograms(folder);
+  const order = join(folder, 'clock');
+  const clock = failpoint(new URL('../support/failpoint-clock.ts', import.meta.url), order);
+  const startServer = (port: string): Promise<Server> =>
+    programs.server(
+      ['server', '--port', port, '--data-dir', folder, '--json', ...(options.args ?? [])],
+      options.hasOwnClock === true ? clock : null,
+    );
+  let server = await startServer('0');
+  const { url } = server;
   const tokenFile = join(folder, 'admin-token');
   const token = readFileSync(tokenFile, 'utf8').trim();
-  const call: Orchestrator['call'] = async (method, path, body) => {
-    const response = await fetch(url + path, {
-      method,
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return (await response.json()) as Readonly<Record<string, unknown>>;
-  };
+  const call = createCaller(url, token);
   return {
     url,
     token,
     call,
     signInPath: async () => String((await call('POST', '/api/session/link', {}))['path']),
-    paste(command) {
-      const script = `trainyard() { exec node '${join(root, 'main/cli.ts')}' "$@"; }\n${command}`;
-      const child = spawn('sh', ['-c', script], {
-        cwd: folder,
-        env: { ...process.env, XDG_CONFIG_HOME: folder, XDG_STATE_HOME: join(folder, 'state') },
-        stdio: 'ignore',
-      });
-      started.push(child);
-      return () => ended(child);
+    submit: async job => String((await call('POST', '/api/queue/submit', job))['job_id']),
+    start: args => void programs.node('fleet', [...args, '--url', url, '--token-file', tokenFile]),
+    paste: command => terminal(programs.shell('terminal', command)),
+    async rig(name, { trainer, labels = {} } = {}) {
+      const created = await call('POST', '/api/admin/workers', { name, labels });
+      const own = trainer === undefined ? [] : ['--trainer', trainer];
+      const args = ['worker', '--orchestrator-url', url, '--name', name, '--persistent', ...own];
+      programs.node(name, args, { SIMPLETUNER_WORKER_TOKEN: String(created['token']) });
+      return { id: String(created['worker_id']), cutPower: () => programs.cutPower(name) };
     },
-    start: args => void run([...args, '--url', url, '--token-file', tokenFile]),
+    async crash() {
+      server.child.kill('SIGKILL');
+      await exitOf(server.child);
+    },
+    async restart() {
+      server = await startServer(new URL(url).port);
+    },
+    async shiftClock(byMs) {
+      writeFileSync(order, String(byMs));
+      const obeyed = server.said(failpointLine(String(byMs)));
+      server.child.kill(orderSignal);
+      await obeyed;
+    },
     async close() {
-      // The youngest first: what works with the server says goodbye to it.
-      for (const child of started.toReversed()) await ended(child);
-      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+      programs.end();
+      await exitOf(server.child);
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
     },
   };
 }
 
-function readyUrl(server: ChildProcess): Promise<string> {
+function createCaller(url: string, token: string): Orchestrator['call'] {
+  return async (method, path, body) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const answer = (await response.json()) as Readonly<Record<string, unknown>>;
+    if (!response.ok) throw new Error(`${method} ${path}: ${String(answer['detail'])}`);
+    return answer;
+  };
+}
+
+interface Server {
+  readonly child: ChildProcess;
+  readonly url: string;
+  /** A line of its log. */
+  said(line: string): Promise<void>;
+}
+
+/** Programs, each on a machine of its own: what one starts is found by that, and ends with it. */
+function createPrograms(folder: string) {
+  const ownerOf = (machine: string): string => join(folder, 'machines', machine, '/');
+  const launch = (machine: string, argv: readonly string[], env: object = {}): ChildProcess => {
+    const home = ownerOf(machine);
+    mkdirSync(home, { recursive: true });
+    const [file = '', ...args] = argv;
+    return spawn(file, args, {
+      cwd: root,
+      env: { ...process.env, XDG_CONFIG_HOME: home, XDG_STATE_HOME: home, [ownerVariable]: home, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  };
+  /** What nobody reads must not fill a pipe. */
+  const unheard = (child: ChildProcess): ChildProcess => {
+    child.stdout?.resume();
+    child.stderr?.resume();
+    return child;
+  };
+  return {
+    node: (machine: string, args: readonly string[], env: object = {}): ChildProcess =>
+      unheard(launch(machine, [process.execPath, cli, ...args], env)),
+    shell(machine: string, command: string): ChildProcess {
+      const script = `trainyard() { exec ${[process.execPath, cli].map(quoted).join(' ')} "$@"; }\n${command}`;
+      return unheard(launch(machine, ['sh', '-c', script]));
+    },
+    async server(
+      args: readonly string[],
+      preload: { readonly preload: string; readonly env: object } | null,
+    ): Promise<Server> {
+      const imports = preload === null ? [] : ['--import', preload.preload];
+      const child = launch('server', [process.execPath, ...imports, cli, ...args], preload?.env);
+      const { stdout, stderr } = child;
+      if (stdout === null || stderr === null) throw new Error('pipes were asked for and not given');
+      const log = createInterface({ input: stderr });
+      // One for each change of its clock.
+      log.setMaxListeners(0);
+      const url = await readyUrl(child, createInterface({ input: stdout }));
+      return {
+        child,
+        url,
+        said: line => new Promise(resolve => log.on('line', heard => heard === line && resolve())),
+      };
+    },
+    cutPower: (machine: string): void => killProcessesOf(ownerOf(machine)),
+    end: (): void => killProcessesOf(folder),
+  };
+}
+
+function readyUrl(server: ChildProcess, lines: ReturnType<typeof createInterface>): Promise<string> {
   return new Promise((resolve, reject) => {
-    if (server.stdout === null) throw new Error('the server has no stdout');
-    createInterface({ input: server.stdout }).once('line', line => {
+    lines.once('line', line => {
       const ready = JSON.parse(line) as { readonly url: string };
       resolve(ready.url);
     });
@@ -87,10 +230,19 @@ function readyUrl(server: ChildProcess): Promise<string> {
   });
 }
 
-function ended(child: ChildProcess): Promise<void> {
-  return new Promise(resolve => {
-    if (child.exitCode !== null || child.signalCode !== null) return resolve();
-    child.once('exit', () => resolve());
+function terminal(child: ChildProcess): Terminal {
+  const exited = exitOf(child);
+  const end = async (): Promise<void> => {
     child.kill('SIGINT');
+    await exited;
+  };
+  return Object.assign(end, { exited });
+}
+
+/** Null when a signal ended it. */
+function exitOf(child: ChildProcess): Promise<number | null> {
+  return new Promise(resolve => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve(child.exitCode);
+    child.once('exit', code => resolve(code));
   });
 }

@@ -1,58 +1,90 @@
 /** A worker's whole life as somebody lives it who has nothing but the panel and a terminal. */
-import { expect, type Page, test } from '@playwright/test';
-import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import { act, openJoinDialog, type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
-test.beforeEach(async () => {
+test.beforeAll(async () => {
   orchestrator = await startOrchestrator();
 });
-test.afterEach(() => orchestrator.close());
+test.afterAll(() => orchestrator.close());
 
-const rowOf = (page: Page) => page.getByRole('row', { name: /rig-e2e/ });
+async function create(page: Page, name: string): Promise<Locator> {
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/workers`);
+  const dialog = await openJoinDialog(page);
+  await dialog.getByLabel('Name', { exact: true }).fill(name);
+  await dialog.getByRole('button', { name: 'Create and show the command' }).click();
+  return dialog;
+}
 
-async function act(page: Page, name: string): Promise<void> {
-  await rowOf(page)
-    .getByRole('button', { name: /rig-e2e/ })
-    .click();
-  await page.getByRole('menuitem', { name }).click();
+/** What is to be pasted: at first without the token. */
+async function shownCommand(dialog: Locator): Promise<string> {
+  const command = dialog.locator('pre').first();
+  await expect(command).toContainText('trainyard worker');
+  await expect(command).not.toContainText('wt_');
+  await dialog.getByRole('button', { name: 'Show', exact: true }).click();
+  await expect(command).toContainText('wt_');
+  return (await command.textContent()) ?? '';
 }
 
 test('it joins with the command that is shown, runs a test job, is drained, and is deleted when it is off', async ({
   page,
 }) => {
-  await signIn(page, orchestrator);
-  await page.goto(`${orchestrator.url}/workers`);
-  await page.getByRole('button', { name: 'Add a worker' }).first().click();
-  await page.getByRole('button', { name: 'Not now: a worker on this machine' }).click();
-  await page.getByLabel('Name').fill('rig-e2e');
-  await page.getByRole('button', { name: 'Create and show the command' }).click();
-  const dialog = page.getByRole('dialog');
-  await expect(dialog.getByText('wt_')).toHaveCount(0);
-  await dialog.getByRole('button', { name: 'Show' }).click();
-  const command = await dialog.locator('pre').first().textContent();
-  const unplug = orchestrator.paste(command ?? '');
+  const row = rowOf(page, 'rig-e2e');
+  const dialog = await create(page, 'rig-e2e');
+  const unplug = orchestrator.paste(await shownCommand(dialog));
   await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
   await dialog.getByRole('button', { name: 'Send a test job' }).click();
   await dialog.getByRole('link', { name: 'Open it' }).click();
   await expect(page.getByText('completed').first()).toBeVisible({ timeout: 40_000 });
 
   await page.goto(`${orchestrator.url}/workers`);
-  await act(page, 'Drain…');
+  await act(page, 'rig-e2e', 'Drain…');
   await page.getByLabel(/^Reason/).fill('new fan');
   await page.getByRole('button', { name: 'Drain', exact: true }).click();
-  await expect(rowOf(page)).toContainText('draining');
-  await act(page, 'Take the drain back');
-  await expect(rowOf(page)).toContainText('idle');
+  await expect(row).toContainText('draining');
+  await act(page, 'rig-e2e', 'Take the drain back');
+  await expect(row).toContainText('idle');
 
-  await rowOf(page)
-    .getByRole('button', { name: /rig-e2e/ })
-    .click();
-  await expect(page.getByRole('menuitem', { name: /Delete/ })).toBeDisabled();
+  await row.getByRole('button').last().click();
+  const deletion = page.getByRole('menuitem', { name: /Delete/ });
+  await expect(deletion).toBeDisabled();
+  await expect(deletion).toContainText('Only an offline worker can be deleted');
   await page.keyboard.press('Escape');
   await unplug();
-  await expect(rowOf(page)).toContainText('offline');
-  await act(page, 'Delete…');
+  await expect(row).toContainText('offline');
+  await act(page, 'rig-e2e', 'Delete…');
   await page.getByLabel(/^Type rig-e2e/).fill('rig-e2e');
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
-  await expect(rowOf(page)).toHaveCount(0);
+  await expect(row).toHaveCount(0);
+});
+
+test('its token is rotated: the old one is out at once, and the command with the new one brings it back', async ({
+  page,
+}) => {
+  const row = rowOf(page, 'rig-turned');
+  const joining = await create(page, 'rig-turned');
+  const before = await shownCommand(joining);
+  const agent = orchestrator.paste(before);
+  await expect(joining.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
+  await joining.getByRole('button', { name: 'Done' }).click();
+  await expect(row).toContainText('idle');
+
+  await act(page, 'rig-turned', 'Rotate the token…');
+  const question = page.getByRole('alertdialog', { name: 'Rotate the token of rig-turned?' });
+  await expect(question).toContainText('The worker gets a new token, shown once.');
+  await expect(question.getByRole('button', { name: 'Cancel' })).toBeFocused();
+  await question.getByRole('button', { name: 'Rotate', exact: true }).click();
+  const issued = page.getByRole('dialog', { name: 'The new token of rig-turned' });
+  await expect(issued).toContainText('shown this once');
+  const after = await shownCommand(issued);
+  expect(after).not.toBe(before);
+  // A token that is refused: docs/workers.md has the exit codes.
+  expect(await agent.exited).toBe(3);
+  await issued.getByRole('button', { name: 'Done' }).click();
+  await expect(page.getByText('wt_')).toHaveCount(0);
+  await expect(row).toContainText('not listening');
+
+  orchestrator.paste(after);
+  await expect(row).toContainText('idle', { timeout: 20_000 });
 });

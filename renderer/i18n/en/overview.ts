@@ -24,5 +24,5 @@ export const overview = {
   'overview.nothingRuns': 'Nothing runs at the moment.',
   'overview.more': '{count, plural, one {and # more} other {and # more}}',
   'overview.recent': 'What happened',
-  'overview.nothingYet': 'Nothing has happened since this page was opened.',
+  'overview.nothingYet': 'Nothing has happened yet.',
 } as const;

@@ -28,5 +28,5 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.nothingRuns': 'Ahora mismo no se ejecuta nada.',
   'overview.more': '{count, plural, one {y # más} other {y # más}}',
   'overview.recent': 'Qué ha pasado',
-  'overview.nothingYet': 'No ha pasado nada desde que se abrió esta página.',
+  'overview.nothingYet': 'Todavía no ha pasado nada.',
 };

@@ -26,5 +26,5 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.nothingRuns': 'इस समय कुछ नहीं चल रहा।',
   'overview.more': '{count, plural, one {और # अन्य} other {और # अन्य}}',
   'overview.recent': 'क्या हुआ',
-  'overview.nothingYet': 'यह पेज खुलने के बाद से कुछ नहीं हुआ है।',
+  'overview.nothingYet': 'अभी तक कुछ नहीं हुआ है।',
 };

@@ -26,5 +26,5 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.nothingRuns': '現在実行中のものはありません。',
   'overview.more': '{count, plural, other {ほか # 件}}',
   'overview.recent': '最近の出来事',
-  'overview.nothingYet': 'このページを開いてから、まだ何も起きていません。',
+  'overview.nothingYet': 'まだ何も起きていません。',
 };

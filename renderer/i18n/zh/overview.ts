@@ -26,5 +26,5 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.nothingRuns': '目前没有任务在运行。',
   'overview.more': '{count, plural, other {还有 # 个}}',
   'overview.recent': '最近动态',
-  'overview.nothingYet': '打开此页面以来没有新的动态。',
+  'overview.nothingYet': '还没有任何动态。',
 };

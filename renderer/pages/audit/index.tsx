@@ -51,16 +51,16 @@ export function AuditPage() {
 }
 
 const columnsIn = (t: Translator): readonly Column<Row>[] => [
-  { id: 'seq', title: t('audit.seq'), width: '64px', cell: ({ seq }) => seq, align: 'end' },
+  { id: 'seq', title: t('audit.seq'), width: '44px', cell: ({ seq }) => seq, align: 'end' },
   { id: 'at', title: t('audit.at'), width: '215px', cell: ({ at }) => <Time at={at} style="absolute" /> },
   { id: 'what', title: t('audit.type'), width: '170px', cell: row => <code>{row.event_type}</code> },
   {
     id: 'who',
     title: t('audit.actor'),
-    width: '160px',
+    width: '148px',
     cell: row => `${row.actor_id ?? row.actor_type}${row.address === null ? '' : ` (${row.address})`}`,
   },
-  { id: 'target', title: t('audit.target'), width: '150px', cell: row => <code>{row.target_id}</code> },
+  { id: 'target', title: t('audit.target'), width: '136px', cell: row => <code>{row.target_id}</code> },
   {
     id: 'details',
     title: t('audit.details'),

@@ -1,6 +1,7 @@
+import { useRef } from 'react';
 import { useT } from '../../i18n/index.ts';
 import { useFleet, usePanel } from '../../app/context.ts';
-import { Button } from '../../ui/button.tsx';
+import { Copy } from '../../ui/copy.tsx';
 import { tell } from '../../ui/toast.tsx';
 
 const keys = [
@@ -18,9 +19,10 @@ export function HelpPage() {
   const t = useT();
   const { baseUrl } = usePanel();
   const diagnostics = useDiagnostics();
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(diagnostics);
-    tell(t('action.copied'));
+  const box = useRef<HTMLPreElement>(null);
+  const select = (): void => {
+    if (box.current !== null) getSelection()?.selectAllChildren(box.current);
+    tell(t('workers.copy.byHand'));
   };
   return (
     <div className="page">
@@ -49,9 +51,11 @@ export function HelpPage() {
       <section className="card" aria-labelledby="help-diagnostics">
         <h2 id="help-diagnostics">{t('help.diagnostics')}</h2>
         <p className="muted">{t('help.diagnosticsNote')}</p>
-        <pre className="mono">{diagnostics}</pre>
+        <pre ref={box} className="mono">
+          {diagnostics}
+        </pre>
         <div>
-          <Button onClick={() => void copy()}>{t('action.copy')}</Button>
+          <Copy text={diagnostics} label={t('action.copy')} onRefused={select} />
         </div>
       </section>
     </div>

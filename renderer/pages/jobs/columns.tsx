@@ -45,14 +45,14 @@ const plainColumns = (t: Translator): readonly Column<JobView>[] => [
   {
     id: 'config',
     title: t('jobs.column.config'),
-    width: 'minmax(134px, 1.2fr)',
+    width: 'minmax(142px, 1.5fr)',
     cell: job => <cells.ConfigCell job={job} />,
     sortBy: job => job.config_name,
   },
   {
     id: 'progress',
     title: t('jobs.column.progress'),
-    width: 'minmax(214px, 2fr)',
+    width: 'minmax(206px, 1.7fr)',
     cell: job => <cells.ProgressCell job={job} />,
     sortBy: job => job.progress?.percent ?? -1,
   },

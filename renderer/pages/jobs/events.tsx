@@ -1,8 +1,9 @@
 import { useCallback, useEffect, useState } from 'react';
+import { Link } from 'wouter';
 import type { z } from 'zod';
 import { auditApi } from '../../../protocol/admin-api.ts';
-import type { JobId } from '../../../protocol/ids.ts';
-import { usePanel } from '../../app/context.ts';
+import { type JobId, WorkerId } from '../../../protocol/ids.ts';
+import { useFleet, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -38,7 +39,9 @@ export function JobEvents({ id }: { readonly id: JobId }) {
                 <Time at={entry.at} style="absolute" />
               </td>
               <td className="mono">{entry.event_type}</td>
-              <td>{entry.actor_id ?? entry.actor_type}</td>
+              <td>
+                <Actor entry={entry} />
+              </td>
               <td className="mono">
                 <Details details={entry.details} />
               </td>
@@ -49,6 +52,16 @@ export function JobEvents({ id }: { readonly id: JobId }) {
       {entries.length < total && <Button onClick={more}>{t('jobs.events.more')}</Button>}
     </div>
   );
+}
+
+/** A worker by its name, as long as there is one. */
+function Actor({ entry: { actor_id: id, actor_type: type } }: { readonly entry: Entry }) {
+  const worker = useFleet(({ fleet }) => {
+    const workerId = type === 'worker' ? WorkerId.safeParse(id).data : undefined;
+    return workerId && fleet.workers.get(workerId);
+  });
+  if (worker === undefined) return id ?? type;
+  return <Link href={`/workers/${worker.id}`}>{worker.name}</Link>;
 }
 
 const Details = ({ details }: { readonly details: Entry['details'] }) => (

@@ -1,26 +1,36 @@
+import { useMemo } from 'react';
 import { Link } from 'wouter';
-import type { UiEvent } from '../../../protocol/events.ts';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import { JobId, WorkerId } from '../../../protocol/ids.ts';
 import { useFleet } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Time } from '../../ui/time.tsx';
+import { useLoaded } from '../workers/use-loaded.ts';
+import { type Happening, happenings, type TrailRow } from './happenings.ts';
 
 const mostShown = 15;
+const newest = { query: { limit: mostShown } };
+const noRows: readonly TrailRow[] = [];
 
-/** What happened since this page was opened, the newest first. */
+/** What happened lately, the newest first: the trail up to the opening of this page, and the stream since. */
 export function Recent() {
   const t = useT();
-  const recent = useFleet(({ fleet }) => fleet.recent);
+  const events = useFleet(({ fleet }) => fleet.recent);
+  const { value } = useLoaded(auditApi.list, newest, '');
+  const rows = value?.entries ?? noRows;
+  const shown = useMemo(() => happenings(rows, events, mostShown), [rows, events]);
   return (
     <section className="card" aria-labelledby="overview-recent">
       <h2 id="overview-recent">{t('overview.recent')}</h2>
-      {recent.length === 0 ? (
+      {shown.length === 0 ? (
         <p className="muted">{t('overview.nothingYet')}</p>
       ) : (
         <ul className="plain-list">
-          {recent.slice(0, mostShown).map(event => (
-            <li key={event.seq} className="recent">
-              <Time at={event.at} />
-              <What event={event} />
+          {shown.map(happening => (
+            <li key={`${happening.at} ${happening.type} ${happening.target?.id ?? ''}`} className="recent">
+              <Time at={happening.at} />
+              <code>{happening.type}</code>
+              {happening.target !== null && <Target {...happening.target} />}
             </li>
           ))}
         </ul>
@@ -29,23 +39,12 @@ export function Recent() {
   );
 }
 
-/** The name of the event is the same everywhere: in the trail, in scripts, and here. */
-function What({ event }: { readonly event: UiEvent }) {
-  if (event.kind === 'worker') {
-    return (
-      <span>
-        <code>{event.type}</code>{' '}
-        <Link href={`/workers/${event.worker_id}`}>{event.worker?.name ?? event.worker_id}</Link>
-      </span>
-    );
-  }
-  if (event.kind === 'job') {
-    return (
-      <span>
-        <code>{event.type}</code>{' '}
-        <Link href={`/jobs/${event.job_id}`}>{event.job?.config_name ?? event.job_id}</Link>
-      </span>
-    );
-  }
-  return event.kind === 'queue' ? <code>{event.type}</code> : null;
+/** The name of the event is the same everywhere: in the trail, in scripts, and here. What it is about has a name of its own. */
+function Target({ kind, id, name }: NonNullable<Happening['target']>) {
+  const known = useFleet(({ fleet }) =>
+    kind === 'worker'
+      ? fleet.workers.get(WorkerId.parse(id))?.name
+      : fleet.jobs.get(JobId.parse(id))?.config_name,
+  );
+  return <Link href={`/${kind}s/${id}`}>{known ?? name ?? id}</Link>;
 }

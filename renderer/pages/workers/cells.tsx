@@ -75,10 +75,12 @@ export function NameCell({ worker }: CellProps) {
 
 export function GpusCell({ worker }: CellProps) {
   const t = useT();
-  const text = gpusText(t, worker);
+  const whole = gpusText(t, worker);
+  // The memory of one alone is told below.
+  const text = worker.gpu_count === 1 ? gpusText(t, { ...worker, gpu_vram_gb: null }) : whole;
   return (
     <span className="worker-two-lines">
-      <span title={text}>{text}</span>
+      <span title={whole}>{text}</span>
       <Vram worker={worker} />
     </span>
   );

@@ -29,21 +29,21 @@ export function useColumns(): readonly Column<WorkerView>[] {
       {
         id: 'state',
         title: t('workers.column.state'),
-        width: 'minmax(108px, 1fr)',
+        width: 'minmax(118px, 1.2fr)',
         cell: worker => <StateCell worker={worker} />,
         sortBy: worker => shownStates.indexOf(shownState(worker)),
       },
       {
         id: 'name',
         title: t('workers.column.name'),
-        width: 'minmax(112px, 1.3fr)',
+        width: 'minmax(104px, 1fr)',
         cell: worker => <NameCell worker={worker} />,
         sortBy: worker => worker.name,
       },
       {
         id: 'gpus',
         title: t('workers.column.gpus'),
-        width: 'minmax(160px, 1.4fr)',
+        width: 'minmax(168px, 1.6fr)',
         cell: worker => <GpusCell worker={worker} />,
         sortBy: worker => worker.gpu_count,
       },
@@ -64,7 +64,7 @@ export function useColumns(): readonly Column<WorkerView>[] {
       {
         id: 'labels',
         title: t('workers.column.labels'),
-        width: 'minmax(150px, 1.8fr)',
+        width: 'minmax(146px, 1.6fr)',
         cell: worker => <LabelsCell worker={worker} />,
       },
       {

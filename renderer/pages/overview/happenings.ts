@@ -1,0 +1,60 @@
+import type { auditApi } from '../../../protocol/admin-api.ts';
+import type { ValueOf } from '../../../protocol/client.ts';
+import type { UiEvent } from '../../../protocol/events.ts';
+
+type Row = ValueOf<typeof auditApi.list>['entries'][number];
+/** What is looked at of a row of the trail. */
+export type TrailRow = Pick<Row, 'at' | 'event_type' | 'target_type' | 'target_id'>;
+
+/** Something that was done or has come about. */
+export interface Happening {
+  /** RFC 3339 */
+  readonly at: string;
+  readonly type: string;
+  /** What it is about, with its name where that is known; null for the fleet as a whole. */
+  readonly target: {
+    readonly kind: 'worker' | 'job';
+    readonly id: string;
+    readonly name: string | null;
+  } | null;
+}
+
+/** The newest first: what the stream has told, and before that what the trail said when it was read. */
+export function happenings(
+  rows: readonly TrailRow[],
+  events: readonly UiEvent[],
+  most: number,
+): readonly Happening[] {
+  const told = events.flatMap(event => ofEvent(event) ?? []);
+  const before = rows.map(ofRow).filter(row => !told.some(event => isSame(row, event)));
+  return [...told, ...before].toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, most);
+}
+
+function ofEvent(event: UiEvent): Happening | null {
+  switch (event.kind) {
+    case 'worker': {
+      const { at, type, worker_id: id, worker } = event;
+      return { at, type, target: { kind: 'worker', id, name: worker?.name ?? null } };
+    }
+    case 'job': {
+      const { at, type, job_id: id, job } = event;
+      return { at, type, target: { kind: 'job', id, name: job?.config_name ?? null } };
+    }
+    case 'queue':
+      return { at: event.at, type: event.type, target: null };
+    case 'reset':
+      return null;
+  }
+}
+
+function ofRow({ at, event_type: type, target_type: kind, target_id: id }: TrailRow): Happening {
+  return { at, type, target: kind === 'worker' || kind === 'job' ? { kind, id, name: null } : null };
+}
+
+/** The two are written together, and each takes the time for itself. */
+const togetherMs = 1_000;
+
+const isSame = (one: Happening, other: Happening): boolean =>
+  one.type === other.type &&
+  one.target?.id === other.target?.id &&
+  Math.abs(Date.parse(one.at) - Date.parse(other.at)) < togetherMs;

@@ -1,0 +1,306 @@
+/**
+ * A fleet as somebody might have it: a day's work, done and to do. The agents are real ones; their GPUs are make-believe,
+ * and their trainings get as far as they are told to, and stay there.
+ */
+import { expect } from '@playwright/test';
+import { createSimulatedWorker, type SimulatedWorker } from '../../agent/simulated-worker.ts';
+import type { Progress } from '../../protocol/progress.ts';
+import type { Orchestrator } from './panel.ts';
+
+const nvidia = { accelerator: 'cuda', driver: '570.133.20' } as const;
+const machines = {
+  atlas: {
+    ...nvidia,
+    gpu: 'NVIDIA A100-SXM4-80GB',
+    gpus: 4,
+    vramGb: 80,
+    labels: { gpu_type: 'a100-80gb', team: 'research', site: 'berlin' },
+  },
+  boreas: {
+    ...nvidia,
+    gpu: 'NVIDIA H100 80GB HBM3',
+    gpus: 8,
+    vramGb: 80,
+    labels: { gpu_type: 'h100-80gb', team: 'video' },
+  },
+  calypso: {
+    ...nvidia,
+    gpu: 'NVIDIA GeForce RTX 4090',
+    gpus: 2,
+    vramGb: 24,
+    labels: { gpu_type: 'rtx4090', team: 'portraits' },
+  },
+  daedalus: {
+    ...nvidia,
+    gpu: 'NVIDIA GeForce RTX 4090',
+    gpus: 1,
+    vramGb: 24,
+    labels: { gpu_type: 'rtx4090', team: 'icons' },
+  },
+  echo: {
+    accelerator: 'rocm',
+    driver: '6.12.12',
+    gpu: 'AMD Radeon RX 7900 XTX',
+    gpus: 1,
+    vramGb: 24,
+    labels: { gpu_type: 'rx7900xtx', site: 'berlin' },
+  },
+  fenrir: {
+    ...nvidia,
+    gpu: 'NVIDIA GeForce RTX 4090',
+    gpus: 1,
+    vramGb: 24,
+    labels: { gpu_type: 'rtx4090', team: 'brand' },
+  },
+  gaia: { accelerator: 'mps', gpu: 'Apple M2 Ultra', gpus: 1, vramGb: 64, labels: { gpu_type: 'm2-ultra' } },
+  juno: {
+    ...nvidia,
+    gpu: 'NVIDIA GeForce RTX 4090',
+    gpus: 1,
+    vramGb: 24,
+    labels: { gpu_type: 'rtx4090', team: 'brand' },
+  },
+} as const;
+type MachineName = keyof typeof machines;
+
+/** Percent, beat by beat: GPUs at work are never quite still. */
+const atWork = [98, 96, 99, 93, 97, 99, 91, 98, 95, 99] as const;
+
+type Exit = Awaited<ReturnType<Parameters<typeof createSimulatedWorker>[0]['trainer']>['exited']>;
+
+interface Training {
+  readonly report: (progress: Progress) => void;
+  readonly end: (exit: Exit) => void;
+}
+
+export interface ShownFleet {
+  /** Ids by names. */
+  readonly workers: ReadonlyMap<string, string>;
+  /** Ids by the names of their configs. */
+  readonly jobs: ReadonlyMap<string, string>;
+  leave(): Promise<void>;
+}
+
+/** Silence of so many seconds is an absence: shorter than usual, so that everybody is heard of often. */
+export const silenceS = 24;
+
+/** On an orchestrator that has a clock of its own: the day passes in seconds. */
+export async function showFleet(orchestrator: Orchestrator): Promise<ShownFleet> {
+  const crew = createCrew(orchestrator);
+  const { work, submit, join, ago } = crew;
+
+  await ago(4 * 24 * 60);
+  for (const name of ['atlas', 'boreas', 'calypso', 'daedalus', 'echo', 'gaia', 'juno'] as const)
+    await join(name);
+  await ago(540);
+  const watercolour = await work('sd15-lora-watercolour', { worker_labels: { team: 'brand' } });
+  await ago(512);
+  await watercolour.completes({ step: 3_000, loss: 0.0713 });
+  await ago(470);
+  const portraits = await work('sdxl-lora-portraits', { worker_labels: { team: 'portraits' }, gpu_count: 2 });
+  await ago(461);
+  await portraits.runsOutOfMemory(412);
+  await ago(455);
+  const product = await work('flux-lora-product', { worker_labels: { team: 'portraits' }, gpu_count: 2 });
+  await ago(371);
+  await product.completes({ step: 4_000, loss: 0.1021 });
+  const motion = await work('ltxvideo-lora-motion', { worker_labels: { gpu_type: 'h100*' }, gpu_count: 8 });
+  const edits = await work('qwen-image-edit-lora', { worker_labels: { gpu_type: 'a100*' }, gpu_count: 4 });
+  await ago(180);
+  await edits.completes({ step: 6_000, loss: 0.0584 });
+  await ago(135);
+  await motion.completes({ step: 8_000, loss: 0.1337 });
+
+  await ago(96);
+  const flux = await work('flux-full-finetune', { worker_labels: { gpu_type: 'a100*' }, gpu_count: 4 });
+  await ago(58);
+  await submit('flux-full-finetune-v2', {
+    worker_labels: { gpu_type: 'a100*' },
+    gpu_count: 4,
+    gpu_vram_gb: 80,
+  });
+  await ago(52);
+  const textures = await work('kolors-lora-textures', { worker_labels: { team: 'brand' } });
+  await ago(50);
+  await join('fenrir');
+  const fashion = await work('kolors-lora-fashion', { worker_labels: { team: 'brand' } });
+  await fashion.is({ step: 640, total_steps: 3_000, loss: 0.2211, steps_per_second: 1.4 });
+  await ago(44);
+  const dance = await work('ltxvideo-lora-dance', { worker_labels: { gpu_type: 'h100*' }, gpu_count: 8 });
+  await textures.completes({ step: 1_500, loss: 0.0911 });
+  await ago(41);
+  await crew.leaves('fenrir');
+  await fashion.runs();
+  await ago(33);
+  const again = await work('sdxl-lora-portraits-int8', {
+    worker_labels: { team: 'portraits' },
+    gpu_count: 2,
+  });
+  await ago(26);
+  await submit('sd35-lora-interiors', {
+    worker_labels: { gpu_type: 'b200*' },
+    gpu_count: 8,
+    gpu_vram_gb: 180,
+  });
+  await ago(17);
+  const icons = await work('sd15-lora-icons', { worker_labels: { team: 'icons' } });
+  await submit('sdxl-lora-jewellery', {
+    worker_labels: { team: 'portraits' },
+    gpu_count: 2,
+    priority: 'low',
+  });
+  await ago(9);
+  const urgent = await submit('ltxvideo-lora-trailer', {
+    worker_labels: { gpu_type: 'h100*' },
+    gpu_count: 8,
+    priority: 'urgent',
+  });
+  await orchestrator.call('POST', `/api/queue/${urgent}/top`);
+  await ago(6);
+  await submit('hunyuan-video-full', { worker_labels: { gpu_type: 'h100*' }, requires_approval: true });
+  await ago(4);
+  await crew.drains('daedalus', 'New power supply on Friday');
+  await ago(0);
+  await flux.is({ step: 6_240, total_steps: 16_000, epoch: 3, loss: 0.1134, steps_per_second: 1.09 });
+  await dance.is({ step: 3_105, total_steps: 9_000, epoch: 5, loss: 0.1475, steps_per_second: 1.18 });
+  await fashion.is({ step: 1_872, total_steps: 3_000, epoch: 9, loss: 0.0967, steps_per_second: 1.42 });
+  await again.is({ step: 2_210, total_steps: 4_000, epoch: 4, loss: 0.1206, steps_per_second: 1.13 });
+  await icons.is({ step: 1_340, total_steps: 1_500, epoch: 11, loss: 0.0842, steps_per_second: 1.31 });
+  await crew.isHeard();
+  return crew;
+}
+
+function createCrew(orchestrator: Orchestrator) {
+  const { call } = orchestrator;
+  const workers = new Map<string, string>();
+  const jobs = new Map<string, string>();
+  const trainings = new Map<string, Training>();
+  const agents = new Map<string, { readonly worker: SimulatedWorker; readonly left: Promise<number> }>();
+
+  const join = async (name: MachineName): Promise<void> => {
+    const { labels } = machines[name];
+    const { worker_id: id, token } = await call('POST', '/api/admin/workers', { name, labels });
+    workers.set(name, String(id));
+    const worker = startWorker(orchestrator.url, name, String(token), trainings);
+    agents.set(name, { worker, left: worker.run() });
+    await see(`/api/admin/workers/${String(id)}`, { status: 'idle' });
+  };
+  const see = (path: string, part: Record<string, unknown>): Promise<void> =>
+    expect.poll(() => call('GET', path), { intervals: [50], timeout: 20_000 }).toMatchObject(part);
+  const submit = async (config: string, needs: object): Promise<string> => {
+    const id = await orchestrator.submit({ config_name: config, config: {}, target: 'worker', ...needs });
+    jobs.set(config, id);
+    return id;
+  };
+  const work = async (config: string, needs: object) => {
+    const path = `/api/queue/${await submit(config, needs)}`;
+    const of = (): Training => {
+      const training = trainings.get(config);
+      if (training === undefined) throw new Error(`nobody trains ${config}`);
+      return training;
+    };
+    const runs = (): Promise<void> => see(path, { status: 'running' });
+    const is = async (progress: Progress): Promise<void> => {
+      of().report(progress);
+      await see(path, { progress: { step: progress.step } });
+    };
+    await runs();
+    return {
+      runs,
+      is,
+      async completes({ step, loss }: { readonly step: number; readonly loss: number }): Promise<void> {
+        await is({ step, total_steps: step, loss, learning_rate: 1e-6 });
+        of().end({ code: 0, signal: null, tail: '' });
+        await see(path, { status: 'completed' });
+      },
+      async runsOutOfMemory(step: number): Promise<void> {
+        await is({ step, total_steps: 4_000, loss: 0.1893 });
+        of().end({ code: 1, signal: null, tail: outOfMemory });
+        await see(path, { status: 'failed' });
+      },
+    };
+  };
+  return {
+    workers,
+    jobs,
+    join,
+    submit,
+    work,
+    ago: (minutes: number): Promise<void> => orchestrator.shiftClock(-minutes * 60_000),
+    async leaves(name: MachineName): Promise<void> {
+      agents.get(name)?.worker.leaveNow();
+      await agents.get(name)?.left;
+    },
+    drains: (name: MachineName, reason: string) =>
+      call('POST', `/api/admin/workers/${workers.get(name)}/drain`, { reason }),
+    /** Everybody who is there was heard of since the clock is right. */
+    async isHeard(): Promise<void> {
+      const oldest = async (): Promise<number> => {
+        const list = (await call('GET', '/api/admin/workers'))['workers'] as readonly {
+          readonly status: string;
+          readonly last_heartbeat: string;
+        }[];
+        const there = list.filter(({ status }) => status !== 'offline');
+        return Math.min(...there.map(({ last_heartbeat: at }) => Date.parse(at)));
+      };
+      const now = Date.now();
+      await expect.poll(oldest, { timeout: 30_000 }).toBeGreaterThan(now);
+    },
+    async leave(): Promise<void> {
+      for (const { worker } of agents.values()) worker.leaveNow();
+      await Promise.all([...agents.values()].map(({ left }) => left));
+    },
+  };
+}
+
+const outOfMemory = [
+  'Traceback (most recent call last):',
+  '  File "simpletuner/train.py", line 41, in <module>',
+  'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.25 GiB. GPU 0 has a total capacity of 23.65 GiB of which 412.00 MiB is free.',
+].join('\n');
+
+function startWorker(
+  url: string,
+  name: MachineName,
+  token: string,
+  trainings: Map<string, Training>,
+): SimulatedWorker {
+  const { accelerator, gpu, gpus: count, vramGb, ...more } = machines[name];
+  let running = 0;
+  let beats = 0;
+  return createSimulatedWorker({
+    url,
+    token,
+    name,
+    persistent: true,
+    accelerator,
+    gpus: Array.from({ length: count }, (_, index) => ({
+      index,
+      name: gpu,
+      vramGb,
+      ...('driver' in more ? { driver: more.driver } : {}),
+    })),
+    trainer({ configName }, report) {
+      const exited = Promise.withResolvers<Exit>();
+      running += 1;
+      const end = (exit: Exit): void => {
+        running = 0;
+        exited.resolve(exit);
+      };
+      trainings.set(configName, { report, end });
+      return { exited: exited.promise, stop: () => end({ code: null, signal: 'SIGTERM', tail: '' }) };
+    },
+    telemetry() {
+      if (accelerator !== 'cuda') return {};
+      beats += 1;
+      const isBusy = running > 0;
+      return {
+        gpu_utilization: isBusy ? (atWork[beats % atWork.length] ?? 0) : 0,
+        vram_used_gb: Number((count * vramGb * (isBusy ? 0.86 : 0.01)).toFixed(1)),
+      };
+    },
+    random: Math.random,
+    onConnection: () => undefined,
+    say: () => undefined,
+  });
+}

@@ -1,0 +1,154 @@
+/** Everything with the keyboard alone: there is no click in here, and what has the focus can be seen. */
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import { type Orchestrator, rowOf, startOrchestrator } from './panel.ts';
+
+let orchestrator: Orchestrator;
+test.beforeAll(async () => {
+  orchestrator = await startOrchestrator();
+  await orchestrator.rig('rig-a');
+  await orchestrator.rig('rig-b');
+  await orchestrator.submit({ config_name: 'far-job', config: {}, worker_labels: { nobody: 'has-this' } });
+});
+test.afterAll(() => orchestrator.close());
+
+/** As far as anybody would press Tab on a page such as these. */
+const patience = 60;
+
+const hasFocus = (thing: Locator): Promise<boolean> =>
+  thing.evaluateAll(found => {
+    const page = globalThis as unknown as { readonly document: { readonly activeElement: unknown } };
+    return found.some(each => page.document.activeElement === each);
+  });
+
+async function expectFocus(thing: Locator): Promise<void> {
+  await expect(thing).toBeFocused();
+  await expect(thing).toHaveCSS('outline-style', /solid|auto/);
+}
+
+/** With Tab, from wherever the focus is. */
+async function tabTo(page: Page, thing: Locator): Promise<void> {
+  await expect(thing).toBeVisible();
+  for (let pressed = 0; pressed < patience && !(await hasFocus(thing)); pressed += 1)
+    await page.keyboard.press('Tab');
+  await expectFocus(thing);
+}
+
+async function signInByKeys(page: Page): Promise<void> {
+  await page.goto(orchestrator.url);
+  await tabTo(page, page.getByLabel('Token'));
+  await page.keyboard.type(orchestrator.token);
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('navigation')).toBeVisible();
+}
+
+test('from signing in to the content, past the navigation', async ({ page }) => {
+  await signInByKeys(page);
+  const skip = page.getByRole('link', { name: 'Skip to the content' });
+  await page.keyboard.press('Tab');
+  await expectFocus(skip);
+  await expect(skip).toBeInViewport();
+  await page.keyboard.press('Enter');
+  await expect(page.locator('#content')).toBeFocused();
+  await page.keyboard.press('Tab');
+  expect(await hasFocus(page.locator('#content a, #content button'))).toBe(true);
+  await tabTo(page, page.getByRole('navigation').getByRole('link', { name: 'Jobs' }));
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
+});
+
+test('a worker is added, and the focus comes back to where it was', async ({ page }) => {
+  await signInByKeys(page);
+  await page.keyboard.press('g');
+  await page.keyboard.press('w');
+  await expect(page.getByRole('heading', { level: 1, name: 'Workers' })).toBeVisible();
+  const add = page.getByRole('button', { name: 'Add a worker' });
+  await tabTo(page, add);
+  await page.keyboard.press('Enter');
+  const asked = page.getByRole('dialog');
+  await expect(asked).toBeVisible();
+  // Whatever is asked before, Escape leads back.
+  await page.keyboard.press('Escape');
+  await expect(asked).toHaveCount(0);
+  await expectFocus(add);
+
+  await page.keyboard.press('Enter');
+  await tabTo(page, page.getByRole('dialog').getByLabel('Name', { exact: true }));
+  await page.keyboard.type('rig-keys');
+  await tabTo(page, page.getByRole('button', { name: 'Create and show the command' }));
+  await page.keyboard.press('Enter');
+  const issued = page.getByRole('dialog', { name: 'Start rig-keys' });
+  await expect(issued).toBeVisible();
+  await tabTo(page, issued.getByRole('tab', { name: 'Shell' }));
+  await page.keyboard.press('ArrowRight');
+  await expectFocus(issued.getByRole('tab', { name: 'Environment' }));
+  await expect(issued.locator('pre')).toContainText('export SIMPLETUNER_WORKER_NAME=rig-keys');
+  await tabTo(page, issued.getByRole('button', { name: 'Done' }));
+  await page.keyboard.press('Enter');
+  await expect(issued).toHaveCount(0);
+  await expect(rowOf(page, 'rig-keys')).toBeVisible();
+  await expectFocus(add);
+});
+
+test('a row is reached, its menu is opened, and its worker drained with a reason', async ({ page }) => {
+  await signInByKeys(page);
+  await page.keyboard.press('g');
+  await page.keyboard.press('w');
+  await expect(rowOf(page, 'rig-b')).toContainText('idle', { timeout: 20_000 });
+  await tabTo(page, page.locator('[data-row="0"]'));
+  await page.keyboard.press('j');
+  await expectFocus(page.locator('[data-row="1"]'));
+  await page.keyboard.press('k');
+  await expectFocus(page.locator('[data-row="0"]'));
+  const menu = page.locator('[data-row="0"]').getByRole('button').last();
+  await tabTo(page, menu);
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('menuitem', { name: 'Drain…' })).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expectFocus(menu);
+
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('menuitem', { name: 'Drain…' })).toBeFocused();
+  await page.keyboard.press('Enter');
+  const question = page.getByRole('alertdialog');
+  await expectFocus(question.getByRole('button', { name: 'Cancel' }));
+  await tabTo(page, question.getByLabel(/^Reason/));
+  await page.keyboard.type('dust');
+  await tabTo(page, question.getByRole('button', { name: 'Drain', exact: true }));
+  await page.keyboard.press('Enter');
+  await expect(page.locator('[data-row="0"]')).toContainText('by admin: dust');
+  await expectFocus(menu);
+  await page.keyboard.press('Shift+Tab');
+  await tabTo(page, page.locator('[data-row="1"]'));
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('region', { name: 'Connection' })).toBeVisible();
+});
+
+test('the palette leads to a job, and a question mark to the keys', async ({ page }) => {
+  await signInByKeys(page);
+  await tabTo(page, page.getByRole('navigation').getByRole('link', { name: 'Audit' }));
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog', { name: 'Go to' });
+  await expect(palette.getByRole('combobox')).toBeFocused();
+  await page.keyboard.press('Escape');
+  await expectFocus(page.getByRole('navigation').getByRole('link', { name: 'Audit' }));
+
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('far-jo');
+  await expect(palette.getByRole('option')).toHaveCount(1);
+  await page.keyboard.press('Enter');
+  await expect(page.getByRole('heading', { level: 1, name: 'far-job' })).toBeVisible();
+  const tabs = page.getByRole('tab');
+  await tabTo(page, tabs.first());
+  await page.keyboard.press('ArrowRight');
+  await expectFocus(tabs.nth(1));
+  await expect(page.getByRole('table', { name: 'What was done with this job' })).toBeVisible();
+  await page.keyboard.press('Shift+Slash');
+  await expect(page.getByRole('heading', { level: 1, name: 'Help' })).toBeVisible();
+  await page.keyboard.press('g');
+  await page.keyboard.press('j');
+  await expect(page.getByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
+  await page.keyboard.press('/');
+  await expectFocus(page.getByRole('searchbox'));
+  await page.keyboard.type('state:pending g w');
+  await expect(page.getByRole('heading', { level: 1, name: 'Jobs' })).toBeVisible();
+});

@@ -1,0 +1,180 @@
+/** Every view that the panel has, in any language: found by what it is, and not by what it is called. */
+import { expect, type Locator, type Page } from '@playwright/test';
+import type { ShownFleet } from './fleet.ts';
+import type { Orchestrator } from './panel.ts';
+
+export interface Stage {
+  readonly orchestrator: Orchestrator;
+  readonly fleet: ShownFleet;
+}
+
+export interface Scene {
+  readonly name: string;
+  readonly path: (stage: Stage) => string;
+  /** What has to be there before anybody looks. */
+  readonly ready?: string;
+  /** What is done on the page. */
+  readonly open?: (page: Page, stage: Stage) => Promise<void>;
+  /** Leaves everything as it was. */
+  readonly close?: (stage: Stage) => Promise<void>;
+}
+
+const jobPath =
+  (config: string, query = '') =>
+  ({ fleet }: Stage): string =>
+    `/jobs/${fleet.jobs.get(config)}${query}`;
+const workerPath =
+  (name: string) =>
+  ({ fleet }: Stage): string =>
+    `/workers/${fleet.workers.get(name)}`;
+const at = (path: string) => (): string => path;
+
+/** Of a worker, in their order. */
+const workerActs = { drain: 0, edit: 1, rotate: 2, remove: 3 } as const;
+
+const rowWith = (page: Page, text: string): Locator => page.locator('[data-row]').filter({ hasText: text });
+
+async function openMenu(row: Locator): Promise<void> {
+  await row.locator('button[aria-haspopup="menu"]').click();
+  await expect(row.page().getByRole('menu')).toBeVisible();
+}
+
+const actOn =
+  (worker: string, act: keyof typeof workerActs) =>
+  async (page: Page): Promise<void> => {
+    await openMenu(rowWith(page, worker));
+    await page.getByRole('menuitem').nth(workerActs[act]).click();
+    await expect(dialogOf(page)).toBeVisible();
+  };
+
+const dialogOf = (page: Page): Locator => page.locator('[role="dialog"], [role="alertdialog"]');
+
+/** Up to the step that asks for a name. */
+async function openJoining(page: Page): Promise<Locator> {
+  await page.locator('.page-head .button-primary').click();
+  const dialog = dialogOf(page);
+  await expect(dialog.locator('textarea')).toBeVisible();
+  return dialog;
+}
+
+const joiner = 'rig-9';
+
+async function issueToken(page: Page): Promise<void> {
+  const dialog = await openJoining(page);
+  await dialog.locator('input').first().fill(joiner);
+  await dialog.locator('button[type="submit"]').click();
+  await expect(dialogOf(page).locator('[data-phase="listening"]')).toBeVisible();
+}
+
+async function takeBackJoiner({ orchestrator }: Stage): Promise<void> {
+  const { workers } = (await orchestrator.call('GET', '/api/admin/workers')) as {
+    readonly workers: readonly { readonly id: string; readonly name: string }[];
+  };
+  for (const { id, name } of workers)
+    if (name === joiner) await orchestrator.call('DELETE', `/api/admin/workers/${id}`);
+}
+
+/** A job that no worker takes, tried out: who lacks what. */
+async function tryOut(page: Page): Promise<void> {
+  const form = page.locator('.submit-form');
+  await form.locator('fieldset').first().locator('select').first().selectOption('inline');
+  await form.locator('textarea').fill('{ "max_train_steps": 4000 }');
+  await form.locator('fieldset').nth(1).locator('input[inputmode="decimal"]').first().fill('4');
+  await form.locator('button[type="submit"] ~ button').first().click();
+  await expect(page.locator('.explained')).toBeVisible();
+  await page.locator('.explained summary').click();
+}
+
+async function choosePalette(page: Page): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.locator('[cmdk-input]').fill('flux');
+  await expect(page.locator('[cmdk-item]').first()).toBeVisible();
+}
+
+export const scenes: readonly Scene[] = [
+  { name: 'overview', path: at('/'), ready: '.running' },
+  { name: 'workers', path: at('/workers'), ready: '[data-row="7"]' },
+  {
+    name: 'workers-none-fits',
+    path: at('/workers?q=label:team=nobody'),
+    ready: '.empty button',
+  },
+  {
+    name: 'worker-menu',
+    path: at('/workers'),
+    open: page => openMenu(rowWith(page, 'atlas')),
+  },
+  {
+    name: 'workers-chosen',
+    path: at('/workers'),
+    async open(page) {
+      for (const name of ['echo', 'gaia']) await rowWith(page, name).locator('input').check();
+    },
+  },
+  { name: 'worker', path: workerPath('atlas'), ready: '.worker-lines li' },
+  { name: 'worker-draining', path: workerPath('daedalus'), ready: '.worker-notice' },
+  { name: 'worker-offline', path: workerPath('fenrir'), ready: '.worker-lines li' },
+  { name: 'join', path: at('/workers'), open: async page => void (await openJoining(page)) },
+  { name: 'join-command', path: at('/workers'), open: issueToken, close: takeBackJoiner },
+  {
+    name: 'join-systemd',
+    path: at('/workers'),
+    async open(page) {
+      await issueToken(page);
+      await page.getByRole('tab').last().click();
+      await expect(dialogOf(page).locator('pre').nth(1)).toBeVisible();
+    },
+    close: takeBackJoiner,
+  },
+  { name: 'drain', path: at('/workers'), open: actOn('atlas', 'drain') },
+  { name: 'labels', path: at('/workers'), open: actOn('atlas', 'edit') },
+  { name: 'rotate', path: at('/workers'), open: actOn('atlas', 'rotate') },
+  { name: 'delete', path: at('/workers'), open: actOn('fenrir', 'remove') },
+  { name: 'jobs', path: at('/jobs'), ready: '[data-row="9"]' },
+  { name: 'jobs-none-match', path: at('/jobs?q=nothing-is-called-so'), ready: '.empty button' },
+  {
+    name: 'job-menu',
+    path: at('/jobs'),
+    ready: '[data-row="5"]',
+    open: page => openMenu(rowWith(page, 'sd35-lora-interiors')),
+  },
+  { name: 'job', path: jobPath('kolors-lora-fashion'), ready: '.timeline li:nth-child(2)' },
+  { name: 'job-waiting', path: jobPath('sd35-lora-interiors'), ready: '.explained' },
+  { name: 'job-failed', path: jobPath('sdxl-lora-portraits'), ready: '.timeline li' },
+  { name: 'job-events', path: jobPath('kolors-lora-fashion', '?tab=events'), ready: '.events td' },
+  { name: 'job-raw', path: jobPath('kolors-lora-fashion', '?tab=raw'), ready: 'pre.raw' },
+  {
+    name: 'job-cancel',
+    path: jobPath('flux-full-finetune'),
+    ready: '.timeline li',
+    async open(page) {
+      await page.locator('.job-head button[aria-haspopup="menu"]').click();
+      await page.locator('.menu-item[data-danger="true"]:not([data-disabled])').first().click();
+      await expect(dialogOf(page)).toBeVisible();
+    },
+  },
+  { name: 'submit', path: at('/jobs/new'), ready: '.submit-form' },
+  { name: 'submit-tried', path: at('/jobs/new'), ready: '.submit-form', open: tryOut },
+  { name: 'queue', path: at('/queue'), ready: '[data-row="2"]' },
+  {
+    name: 'queue-pause',
+    path: at('/queue'),
+    async open(page) {
+      await page.locator('.page-head .button').first().click();
+      await expect(dialogOf(page)).toBeVisible();
+    },
+  },
+  { name: 'audit', path: at('/audit'), ready: '[data-row="9"]' },
+  { name: 'settings', path: at('/settings'), ready: 'select' },
+  { name: 'help', path: at('/help'), ready: '.keys' },
+  { name: 'palette', path: at('/'), ready: '.running', open: choosePalette },
+  { name: 'nothing-here', path: at('/workers/no-such-worker'), ready: '.empty' },
+];
+
+/** Before anything was done. */
+export const emptyScenes: readonly Scene[] = [
+  { name: 'empty-overview', path: at('/'), ready: '.card' },
+  { name: 'empty-workers', path: at('/workers'), ready: '.empty' },
+  { name: 'empty-jobs', path: at('/jobs'), ready: '.empty' },
+  { name: 'empty-queue', path: at('/queue'), ready: '.empty' },
+];

@@ -1,0 +1,199 @@
+/** How every view looks: in both themes, on a phone, in every language. What it takes pictures of is a whole fleet. */
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import { type Browser, expect, type Page, test } from '@playwright/test';
+import { showFleet, silenceS } from './fleet.ts';
+import { cutTexts, settled, textsOf, tooWide, walkTo } from './in-page.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { emptyScenes, type Scene, scenes, type Stage } from './scenes.ts';
+import { untranslated, wordsOfServer } from './words.ts';
+
+// A record of every step would take longer than the steps, and the pictures show more.
+test.use({ trace: 'off' });
+
+let stage: Stage;
+let empty: Orchestrator;
+test.beforeAll(async () => {
+  test.setTimeout(120_000);
+  const args = ['--heartbeat-timeout', String(silenceS)];
+  const orchestrator = await startOrchestrator({ args, hasOwnClock: true });
+  stage = { orchestrator, fleet: await showFleet(orchestrator) };
+  empty = await startOrchestrator();
+});
+test.afterAll(async () => {
+  await stage.fleet.leave();
+  await stage.orchestrator.close();
+  await empty.close();
+});
+
+interface View {
+  readonly name: string;
+  readonly theme: 'light' | 'dark';
+  readonly language: string;
+  readonly width: number;
+}
+
+const desktop = { language: 'en', width: 1280 } as const;
+const light: View = { ...desktop, name: 'light', theme: 'light' };
+const dark: View = { ...desktop, name: 'dark', theme: 'dark' };
+const phone: View = { ...light, name: 'phone', width: 390 };
+const height = 800;
+
+/** Those that the documents show, by what they are called there. */
+const inDocuments: ReadonlyMap<string, string> = new Map([
+  ['overview-light', 'overview'],
+  ['workers-dark', 'workers'],
+  ['job-light', 'job'],
+  ['join-command-light', 'join'],
+  ['jobs-ja', 'jobs-ja'],
+  ['overview-phone', 'phone'],
+]);
+/** Where these go, when they are wanted: `npm run screens`. Else there is a picture of everything beside the traces. */
+const documents = process.env['TRAINYARD_SCREENS'];
+
+async function takePicture(page: Page, name: string): Promise<void> {
+  // Away from whatever answers to a pointer above it.
+  await page.mouse.move(0, 0);
+  if (documents === undefined) {
+    const path = join(test.info().project.outputDir, 'screens', `${name}.png`);
+    await page.screenshot({ path, animations: 'disabled' });
+    return;
+  }
+  const shown = inDocuments.get(name);
+  if (shown === undefined) return;
+  await page.screenshot({
+    path: join(documents, `${shown}.webp`),
+    type: 'webp',
+    quality: 90,
+    animations: 'disabled',
+  });
+}
+
+/** A browser of its own: two servers at one address would share their cookies. */
+async function openPanel(browser: Browser, view: View, orchestrator: Orchestrator | null): Promise<Page> {
+  const context = await browser.newContext({
+    viewport: { width: view.width, height },
+    colorScheme: view.theme,
+    reducedMotion: 'reduce',
+  });
+  const preferences = JSON.stringify({ theme: 'system', language: view.language });
+  await context.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
+  const page = await context.newPage();
+  if (orchestrator !== null) await signIn(page, orchestrator);
+  return page;
+}
+
+/** Within the panel, past a page that has nothing open and nothing chosen. */
+async function go(page: Page, scene: Scene): Promise<void> {
+  await page.keyboard.press('Escape');
+  for (const path of ['/help', scene.path(stage)]) await walkTo(page, path);
+  await isThere(page, scene);
+  await scene.open?.(page, stage);
+  await settled(page);
+}
+
+async function isThere(page: Page, { ready = 'h1' }: Scene): Promise<void> {
+  await expect(page.locator(ready).first()).toBeVisible({ timeout: 15_000 });
+  await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
+}
+
+async function violations(page: Page): Promise<readonly string[]> {
+  const found = (await new AxeBuilder({ page }).analyze()).violations;
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`);
+}
+
+type Look = (page: Page, name: string) => Promise<readonly string[]>;
+
+interface Tour {
+  readonly wanted: readonly Scene[];
+  /** Those of a server on which nothing was done yet. */
+  readonly before?: readonly Scene[];
+}
+
+const everything: Tour = { wanted: scenes, before: emptyScenes };
+
+/** Goes through all of them, and says at the end what is wrong with which. */
+async function lookAt(
+  browser: Browser,
+  view: View,
+  { wanted, before = [] }: Tour,
+  look: Look,
+): Promise<void> {
+  const page = await openPanel(browser, view, stage.orchestrator);
+  const found: string[] = [];
+  const note = async (seen: Page, { name }: Scene): Promise<void> => {
+    await test.step(name, async () => {
+      for (const trouble of await look(seen, `${name}-${view.name}`)) found.push(`${name}: ${trouble}`);
+    });
+  };
+  for (const scene of wanted) {
+    await go(page, scene);
+    await note(page, scene);
+    await scene.close?.(stage);
+  }
+  await page.context().close();
+  if (before.length > 0) {
+    const stranger = await openPanel(browser, view, null);
+    await stranger.goto(empty.url);
+    const door: Scene = { name: 'sign-in', path: () => '/', ready: 'form' };
+    await isThere(stranger, door);
+    await note(stranger, door);
+    await signIn(stranger, empty);
+    for (const scene of before) {
+      await go(stranger, scene);
+      await note(stranger, scene);
+    }
+    await stranger.context().close();
+  }
+  expect(found).toEqual([]);
+}
+
+for (const view of [light, dark, phone]) {
+  test(`every view fits, and nothing bars the way to it: ${view.name}`, async ({ browser }) => {
+    test.setTimeout(240_000);
+    await lookAt(browser, view, everything, async (page, name) => {
+      await takePicture(page, name);
+      return [...(await tooWide(page)), ...(await cutTexts(page)), ...(await violations(page))];
+    });
+  });
+}
+
+for (const width of [desktop.width, phone.width]) {
+  test(`no text is too long, and none comes from elsewhere than the catalogue, at ${width} px`, async ({
+    browser,
+  }) => {
+    test.setTimeout(180_000);
+    const server = await wordsOfServer(stage.orchestrator);
+    const view: View = { ...light, name: `pseudo-${width}`, language: 'pseudo', width };
+    await lookAt(browser, view, everything, async page => {
+      return [...(await tooWide(page)), ...untranslated(await textsOf(page), server)];
+    });
+  });
+}
+
+/** Whose words are the language's: what is opened on them has the same tables, cards and buttons. */
+const pages = [
+  'overview',
+  'workers',
+  'worker',
+  'jobs',
+  'job',
+  'submit',
+  'queue',
+  'audit',
+  'settings',
+  'help',
+];
+
+test('every page is there in every language, and nothing is cut off', async ({ browser }) => {
+  test.setTimeout(180_000);
+  const wanted = scenes.filter(({ name }) => pages.includes(name));
+  for (const language of ['es', 'zh', 'hi', 'ja'] as const) {
+    const view: View = { ...light, name: language, language };
+    await lookAt(browser, view, { wanted }, async (page, name) => {
+      await takePicture(page, name);
+      const missing = (await textsOf(page)).filter(text => /^(?:[a-z]+\.)+[a-zA-Z]+$/.test(text));
+      return [...(await tooWide(page)), ...(await cutTexts(page)), ...missing];
+    });
+  }
+});

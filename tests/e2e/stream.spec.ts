@@ -1,0 +1,111 @@
+/** The page and the server lose each other, and nothing is missing afterwards. */
+import { expect, type Page, test } from '@playwright/test';
+import { hrefsIn } from './in-page.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { openWire, type Wire } from './wire.ts';
+
+let orchestrator: Orchestrator;
+let wire: Wire;
+test.beforeEach(async () => {
+  orchestrator = await startOrchestrator();
+  wire = await openWire(orchestrator.url);
+});
+test.afterEach(async () => {
+  await wire.close();
+  await orchestrator.close();
+});
+
+const create = async (name: string): Promise<string> =>
+  String((await orchestrator.call('POST', '/api/admin/workers', { name }))['worker_id']);
+const submit = (name: string): Promise<string> =>
+  orchestrator.submit({ config_name: name, config: { trainer: 'selftest' } });
+
+/** Each thing that the server has is on the page, once, and nothing else is. */
+async function expectWhatIs(page: Page, jobs: Page): Promise<void> {
+  const { workers } = (await orchestrator.call('GET', '/api/admin/workers')) as {
+    readonly workers: readonly { readonly id: string }[];
+  };
+  const { entries } = (await orchestrator.call('GET', '/api/queue')) as {
+    readonly entries: readonly { readonly id: string }[];
+  };
+  const sorted = async (shown: Promise<readonly string[]>) => (await shown).toSorted();
+  await expect
+    .poll(() => sorted(hrefsIn(page, '[data-row] .worker-name')))
+    .toEqual(workers.map(({ id }) => `/workers/${id}`).toSorted());
+  await expect
+    .poll(() => sorted(hrefsIn(jobs, '[data-row] a[href^="/jobs/"]')))
+    .toEqual(entries.map(({ id }) => `/jobs/${id}`).toSorted());
+}
+
+const badge = (page: Page) => page.locator('.stream-badge');
+const isLive = (page: Page): Promise<void> => expect(badge(page)).toHaveText('Live', { timeout: 30_000 });
+const isStale = (page: Page): Promise<void> =>
+  expect(badge(page)).toHaveText(/^Not up to date since \d{1,2}:\d\d:\d\d/, { timeout: 20_000 });
+
+async function openBoth(page: Page, url: string): Promise<Page> {
+  await signIn(page, { url, signInPath: orchestrator.signInPath });
+  await page.goto(`${url}/workers`);
+  const jobs = await page.context().newPage();
+  await jobs.goto(`${url}/jobs`);
+  await isLive(page);
+  await isLive(jobs);
+  return jobs;
+}
+
+test('a way that breaks turns the badge, and what happened meanwhile is there when it is back', async ({
+  page,
+}) => {
+  const doomed = await create('rig-doomed');
+  await submit('before');
+  const jobs = await openBoth(page, wire.url);
+  await expectWhatIs(page, jobs);
+  await create('rig-seen');
+  await expect(page.getByText('rig-seen')).toBeVisible();
+
+  await wire.cut();
+  await isStale(page);
+  await isStale(jobs);
+  const since = await badge(page).textContent();
+  for (const number of [1, 2, 3]) {
+    await create(`rig-meanwhile-${number}`);
+    await submit(`meanwhile-${number}`);
+  }
+  await orchestrator.call('DELETE', `/api/admin/workers/${doomed}`);
+  await orchestrator.call('POST', '/api/queue/pause', { note: 'meanwhile' });
+  expect(await badge(page).textContent()).toBe(since);
+  await expect(page.getByText('rig-doomed')).toBeVisible();
+
+  await wire.mend();
+  await isLive(page);
+  await isLive(jobs);
+  await expectWhatIs(page, jobs);
+  await expect(page.getByText('rig-doomed')).toHaveCount(0);
+  await expect(jobs.getByRole('row', { name: /meanwhile-1/ })).toContainText('paused by admin');
+  await create('rig-afterwards');
+  await expect(page.getByText('rig-afterwards')).toHaveCount(1);
+  await expectWhatIs(page, jobs);
+});
+
+test('a server that is killed and started again is followed on, with what it had answered', async ({
+  page,
+}) => {
+  await create('rig-before');
+  const jobs = await openBoth(page, orchestrator.url);
+  await submit('before');
+  await expect(jobs.getByRole('row', { name: /before/ })).toHaveCount(1);
+  // Answered, and told to nobody any more.
+  await Promise.all([create('rig-answered'), submit('answered')]);
+  await orchestrator.crash();
+  await isStale(page);
+  await isStale(jobs);
+
+  await orchestrator.restart();
+  await Promise.all([create('rig-new'), submit('new')]);
+  await isLive(page);
+  await isLive(jobs);
+  await expect(page.getByText('rig-answered')).toBeVisible();
+  await expect(page.getByText('rig-new')).toBeVisible();
+  await expectWhatIs(page, jobs);
+  await create('rig-afterwards');
+  await expect(page.getByText('rig-afterwards')).toHaveCount(1);
+});

@@ -1,0 +1,106 @@
+/** A job from its form to its end, and a worker that is drained while it has one. */
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import {
+  act,
+  chooseConfig,
+  digitsTrainer,
+  type Orchestrator,
+  rowOf,
+  signIn,
+  startOrchestrator,
+} from './panel.ts';
+
+let orchestrator: Orchestrator;
+test.beforeAll(async () => {
+  orchestrator = await startOrchestrator({ configs: ['examples/digits/configs/digits-quick.json'] });
+  await orchestrator.rig('rig-1', { trainer: digitsTrainer });
+});
+test.afterAll(() => orchestrator.close());
+
+/** "538 / 2,814" is at step 538. */
+async function stepOf(bar: Locator): Promise<number> {
+  const text = await bar.getAttribute('aria-valuetext');
+  return Number((text ?? '').split('/', 1)[0]?.replaceAll(',', '') ?? 0);
+}
+
+/** A figure of the job, by its name. */
+const factOf = (page: Page, name: string): Locator =>
+  page.locator('dl.facts > div').filter({ hasText: name }).locator('dd');
+
+test('the digits are submitted in the form, watched as they are learned, and end with their accuracy', async ({
+  page,
+}) => {
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/jobs`);
+  await page.getByRole('link', { name: 'Submit a job' }).first().click();
+  await chooseConfig(page, 'digits-quick');
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await page.getByRole('link', { name: 'Open the job' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'digits-quick' })).toBeVisible();
+
+  const bar = page.getByRole('progressbar', { name: 'Progress of job digits-quick' });
+  await expect.poll(() => stepOf(bar), { timeout: 30_000 }).toBeGreaterThan(0);
+  await expect(page.locator('.job-title')).toContainText('running');
+  const before = await stepOf(bar);
+  const shareBefore = Number(await bar.getAttribute('aria-valuenow'));
+  await expect.poll(() => stepOf(bar)).toBeGreaterThan(before);
+  await expect.poll(async () => Number(await bar.getAttribute('aria-valuenow'))).toBeGreaterThan(shareBefore);
+
+  await expect(page.locator('.job-title')).toContainText('completed', { timeout: 60_000 });
+  await expect(bar).toHaveAttribute('aria-valuenow', '100');
+  expect(Number(await factOf(page, 'accuracy').textContent())).toBeGreaterThan(0.95);
+  await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).toContainText('rig-1');
+
+  await page.getByRole('tab', { name: 'Events' }).click();
+  const told = page.getByRole('table', { name: 'What was done with this job' }).locator('tbody tr');
+  // The newest first.
+  await expect(told.locator('td:nth-child(2)')).toHaveText([
+    'job.completed',
+    'job.running',
+    'job.starting',
+    'job.dispatched',
+    'job.submitted',
+  ]);
+  await expect(told.last()).toContainText('admin');
+});
+
+test('a worker that is drained at work finishes, and takes the next job when the drain is taken back', async ({
+  page,
+  context,
+}) => {
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/workers`);
+  const row = rowOf(page, 'rig-1');
+  const selftest = (seconds: number) => ({
+    config_name: `selftest-${seconds}s`,
+    config: { trainer: 'selftest', seconds },
+  });
+  await orchestrator.submit(selftest(8));
+  const bar = row.getByRole('progressbar', { name: 'Job selftest-8s' });
+  await expect(bar).toHaveAttribute('aria-valuenow', /\d/, { timeout: 20_000 });
+  await act(page, 'rig-1', 'Drain…');
+  const question = page.getByRole('alertdialog', { name: 'Drain rig-1?' });
+  await expect(question).toContainText('It finishes its job and is given no other');
+  await question.getByLabel(/^Reason/).fill('new fan');
+  await question.getByRole('button', { name: 'Drain', exact: true }).click();
+  await expect(row).toContainText('draining');
+  await expect(row).toContainText('by admin: new fan');
+  await expect(bar).toBeVisible();
+
+  const next = await orchestrator.submit(selftest(1));
+  const other = await context.newPage();
+  await other.goto(`${orchestrator.url}/jobs/${next}`);
+  const why = other.getByRole('region', { name: 'Why it waits' });
+  await expect(why).toContainText('0 of 1 worker can take this job: 1 draining');
+  // It has finished, and stays as it was.
+  await expect(bar).toHaveCount(0, { timeout: 30_000 });
+  await expect(row).toContainText('draining');
+  await expect(why).toContainText('1 draining');
+
+  await act(page, 'rig-1', 'Take the drain back');
+  await expect(other.locator('.job-title')).toContainText('completed', { timeout: 30_000 });
+  await expect(row).toContainText('idle');
+  const jobs = await context.newPage();
+  await jobs.goto(`${orchestrator.url}/jobs`);
+  await expect(rowOf(jobs, 'selftest-8s')).toContainText('completed');
+});
