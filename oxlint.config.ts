@@ -36,7 +36,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   'main/http': {
     files: ['main/http/**'],
     rooms: ['main/http', 'main/orchestrator face', 'protocol'],
-    packages: ['express', 'zod'],
+    packages: ['express', 'prom-client', 'zod'],
     node: true,
   },
   'main/audit': {

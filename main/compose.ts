@@ -1,9 +1,10 @@
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createAuditBook } from './audit/book.ts';
-import { createSeal } from './audit/chain.ts';
+import { createSeal, openAudit } from './audit/index.ts';
 import type { ServerConfig } from './config.ts';
+import { openHeadFile } from './host/audit-head.ts';
 import { announce, makeFolder, openDataFolder } from './host/data-folder.ts';
+import { createOwnNames } from './host/own-names.ts';
 import { findPanel } from './host/panel-folder.ts';
 import { isLoopback, type MachineAddress, ownAddresses } from './host/addresses.ts';
 import { type AgentProgram, startLocalWorker } from './host/local-worker.ts';
@@ -12,6 +13,7 @@ import { createLocalWorkerSwitch } from './host/local-worker-switch.ts';
 import { createNetwork, type Network } from './host/network.ts';
 import { createSettings, localWorkerInForce } from './host/settings.ts';
 import { openSettingsFile, type SettingsFile } from './host/settings-file.ts';
+import type { FailureLimit } from './http/failure-limit.ts';
 import { createHttpServer } from './http/server.ts';
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
 import type { Clock, Ids, Log } from './orchestrator/ports.ts';
@@ -49,6 +51,8 @@ export interface Surroundings {
   };
   /** Of this machine, as they are now; the system's own unless told. */
   readonly addresses?: () => readonly MachineAddress[];
+  /** Of calls without a valid token; left out, as docs/access.md has it. */
+  readonly failureLimit?: FailureLimit;
   /** The disk has failed: ends the process at once, because nobody may be answered any more. */
   readonly onFatal: () => void;
 }
@@ -122,17 +126,29 @@ function createSet({ config, parts, file, network, orchestrator }: SetParts) {
   return { localWorker, settings };
 }
 
+/** Of the address that people gave it, if they did. */
+const hostsOf = (url: string | null): readonly string[] => (url === null ? [] : [new URL(url).hostname]);
+
 async function composeParts(config: ServerConfig, parts: Surroundings): Promise<Composed> {
   const { log, clock, addresses = ownAddresses } = parts;
   const folder = openDataFolder(config.dataDir);
   makeFolder(config.configsDir);
   const file = openSettingsFile(folder.settingsFile);
   const seal = createSeal(folder.auditKey);
-  const { store, restored } = openDataStore(folder.databaseFile, { ...parts, seal });
+  const { store, restored, backups } = openDataStore(folder.databaseFile, { ...parts, seal });
   const configs = createConfigFiles(config.configsDir);
   const worker = localWorkerInForce(config, file.settings);
   const runsLocally = worker !== null;
   const orchestrator = createOrchestrator({ ...parts, ...config, store, configs, runsLocally });
+  const audit = await openAudit({
+    ...parts,
+    store,
+    seal,
+    key: folder.auditKey,
+    headFile: openHeadFile(folder.auditHeadFile),
+    isRestored: restored !== null,
+    retentionDays: config.auditRetentionDays,
+  });
   const network = createNetwork({
     listen: (host, port) => http.listen(host, port),
     addresses,
@@ -146,7 +162,8 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
   const panelDir = findPanel();
   const http = createHttpServer({
     orchestrator,
-    audit: createAuditBook(store.audit, seal),
+    audit: audit.book,
+    backups,
     settings,
     configs,
     adminToken: folder.adminToken,
@@ -154,6 +171,12 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
     version,
     panelDir,
     mono: clock.mono,
+    isOurHost: createOwnNames({
+      mono: clock.mono,
+      addresses,
+      others: () => [...config.allowHosts, ...hostsOf(file.settings.public_url)],
+    }),
+    failureLimit: parts.failureLimit,
   });
   const close = async (): Promise<void> => {
     network.stop();
@@ -161,6 +184,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
     await localWorker.close();
     orchestrator.stop();
     await http.close();
+    await audit.stop();
     await store.close();
   };
   try {

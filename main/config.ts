@@ -9,12 +9,16 @@ export interface ServerConfig {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
+  /** Names that it goes by beside its own, in lower case. */
+  readonly allowHosts: readonly string[];
   readonly dataDir: string;
   readonly configsDir: string;
   /** T: silence after which a worker is offline. */
   readonly heartbeatTimeoutMs: number;
   /** What agents that fall silent while their trainer prints nothing are granted instead, if it is more. */
   readonly v1SilenceMs: number;
+  /** Older entries of the audit trail are removed; null keeps all. */
+  readonly auditRetentionDays: number | null;
   /** The worker on the orchestrator's own machine; what is not fixed here is set in the panel. */
   readonly localWorker: {
     readonly enabled: boolean;
@@ -61,10 +65,16 @@ const number = z.union(
 const Settings = z.object({
   host: z.string().min(1).default('127.0.0.1'),
   port: number.pipe(z.number().int().min(0).max(65_535)).default(8001),
+  'allow-host': z
+    .union([z.string(), z.array(z.string())])
+    .transform(names => [names].flat())
+    .pipe(z.array(z.hostname('expected the name of a host, without a port')))
+    .default([]),
   'data-dir': z.string().min(1).optional(),
   'configs-dir': z.string().min(1).optional(),
   'heartbeat-timeout': number.pipe(z.number().min(1).max(86_400)).default(120),
   'v1-silence': number.pipe(z.number().min(0).max(86_400)).default(0),
+  'audit-retention-days': number.pipe(z.number().min(0).max(36_500)).default(0),
   'local-worker': z.boolean({ error: 'expected true or false' }).default(false),
   'local-worker-gpus': z
     .string()
@@ -77,6 +87,7 @@ const Settings = z.object({
 /** Names of settings, and the environment variables that the guide gives to some of them. */
 const variables: Readonly<Partial<Record<keyof typeof Settings.shape, string>>> = {
   'heartbeat-timeout': 'SIMPLETUNER_HEARTBEAT_TIMEOUT',
+  'audit-retention-days': 'SIMPLETUNER_AUDIT_RETENTION_DAYS',
 };
 
 /** On the command line they would be given in vain without `--local-worker`; in a file they may wait for it, or for the panel. */
@@ -110,10 +121,12 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
     Object.freeze({
       host: settings.host,
       port: settings.port,
+      allowHosts: settings['allow-host'].map(name => name.toLowerCase()),
       dataDir,
       configsDir: settings['configs-dir'] ?? join(dataDir, 'configs'),
       heartbeatTimeoutMs: settings['heartbeat-timeout'] * 1000,
       v1SilenceMs: settings['v1-silence'] * 1000,
+      auditRetentionDays: settings['audit-retention-days'] || null,
       localWorker: {
         enabled: settings['local-worker'],
         gpus: settings['local-worker-gpus'] ?? null,

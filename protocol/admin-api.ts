@@ -132,13 +132,40 @@ export const AuditEntry = z
     actor_id: z.string().nullable(),
     /** The network address of who acted. */
     address: z.string().nullable(),
-    target_type: z.enum(['worker', 'job', 'queue', 'user', 'settings', 'config']),
+    target_type: z.enum([
+      'worker',
+      'job',
+      'queue',
+      'user',
+      'settings',
+      'config',
+      'token',
+      'call',
+      'audit',
+      'backup',
+    ]),
     target_id: z.string(),
     details: z.record(z.string(), z.unknown()),
     /** Of every field above and of the row before, in lower-case hex. */
     hash: z.string(),
   })
   .meta({ id: 'AuditEntry' });
+
+const AuditSieve = z.object({
+  /** A whole type, or the beginning of several, as in `worker.*`. */
+  event_type: z.string().max(100).optional(),
+  actor_id: z.string().max(100).optional(),
+  target_type: z.string().max(20).optional(),
+  target_id: z.string().max(200).optional(),
+  since: z.iso.datetime({ offset: true }).optional(),
+  /** Not included. */
+  until: z.iso.datetime({ offset: true }).optional(),
+});
+export type AuditSieve = z.output<typeof AuditSieve>;
+
+const Seq = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
+const Mark = z.object({ seq: z.number(), at: z.iso.datetime() });
+const Counted = z.array(z.object({ name: z.string(), count: z.number() }));
 
 /** What was done, by whom: people and scripts, with `Authorization: Bearer`. */
 export const auditApi = {
@@ -147,24 +174,59 @@ export const auditApi = {
     path: '/api/audit',
     authority: 'admin.audit',
     summary: 'List what was done, newest first',
-    query: z.object({
-      event_type: z.string().max(100).optional(),
-      target_id: z.string().max(200).optional(),
+    query: AuditSieve.extend({
       limit: z.coerce.number().int().min(1).max(500).default(50),
       offset: z.coerce.number().int().min(0).max(1e9).default(0),
     }),
     reply: z.object({ entries: z.array(AuditEntry), total: z.number() }),
+  }),
+  stats: call({
+    method: 'GET',
+    path: '/api/audit/stats',
+    authority: 'admin.audit',
+    summary: 'Count what was done, by type and by who did it',
+    query: AuditSieve,
+    reply: z.object({
+      total: z.number(),
+      first_at: z.iso.datetime().nullable(),
+      last_at: z.iso.datetime().nullable(),
+      /** The hundred most frequent, most first. */
+      by_type: Counted,
+      by_actor: Counted,
+    }),
+  }),
+  types: call({
+    method: 'GET',
+    path: '/api/audit/types',
+    authority: 'admin.audit',
+    summary: 'List the types of entries that there can be',
+    reply: z.object({ types: z.array(z.string()) }),
+  }),
+  export: call({
+    method: 'GET',
+    path: '/api/audit/export',
+    authority: 'admin.audit',
+    summary: 'Give all entries, oldest first, one line of JSON each',
+    query: AuditSieve,
+    reply: AuditEntry,
+    stream: 'application/x-ndjson',
   }),
   verify: call({
     method: 'GET',
     path: '/api/audit/verify',
     authority: 'admin.audit',
     summary: 'Check that no row was changed, removed or put in between',
+    /** Both included; left out, all that there is. */
+    query: z.object({ from: Seq.optional(), to: Seq.optional() }),
     reply: z.object({
       valid: z.boolean(),
       checked: z.number(),
       /** The first row that is not as it was written, and what is wrong with it. */
       first_bad: z.object({ seq: z.number(), problem: z.string() }).nullable(),
+      /** The newest row that is vouched for outside the database, and since when; null before the first. */
+      head: Mark.nullable(),
+      /** The newest row that retention has removed; null when it never has. */
+      anchor: Mark.nullable(),
     }),
   }),
 };
@@ -176,7 +238,7 @@ export const eventsApi = {
     authority: 'queue.view',
     summary: 'Follow what happens; resumes after Last-Event-ID',
     reply: UiEvent,
-    stream: true,
+    stream: 'text/event-stream',
   }),
 };
 
@@ -194,6 +256,21 @@ export const systemApi = {
     authority: 'open',
     summary: 'Say that the process answers',
     reply: z.object({ status: z.literal('live') }),
+  }),
+  ready: call({
+    method: 'GET',
+    path: '/health/ready',
+    authority: 'open',
+    summary: 'Say whether changes are taken; 503 with the reason when they are not',
+    reply: z.object({ status: z.literal('ready') }),
+  }),
+  metrics: call({
+    method: 'GET',
+    path: '/metrics',
+    authority: 'queue.view',
+    summary: 'Give the figures of fleet, queue and process in the text format of Prometheus',
+    reply: z.string(),
+    stream: 'text/plain',
   }),
   version: call({
     method: 'GET',

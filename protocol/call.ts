@@ -14,6 +14,9 @@ export const permissions = [
 ] as const;
 export type Permission = (typeof permissions)[number];
 
+/** Of an answer that comes in pieces. */
+export type StreamType = 'text/event-stream' | 'application/x-ndjson' | 'text/plain';
+
 /**
  * One call of the contract. The server mounts the row and clients call it, so that a path, a shape and a
  * rule stand in one place. `path` marks parameters as `:name`.
@@ -31,9 +34,9 @@ export interface Call<
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** The answer with status 200; for a stream, one event of it. */
+  /** The answer with status 200; for a stream, one event or line of it. */
   readonly reply: R;
-  readonly stream?: true;
+  readonly stream?: StreamType;
 }
 
 const Nothing = z.object({});
@@ -48,7 +51,7 @@ interface CallParts<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTyp
   readonly query?: Q;
   readonly body?: B;
   readonly reply: R;
-  readonly stream?: true;
+  readonly stream?: StreamType;
 }
 
 /** Makes a row; parts that are left out take nothing. */

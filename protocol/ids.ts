@@ -11,6 +11,9 @@ export type WorkerId = z.infer<typeof WorkerId>;
 export const JobId = Id.brand<'JobId'>();
 export type JobId = z.infer<typeof JobId>;
 
+export const TokenId = Id.brand<'TokenId'>();
+export type TokenId = z.infer<typeof TokenId>;
+
 /** Names one dispatch of a job. Random, so that a stale attempt can't guess the current one. */
 export const AttemptId = Id.brand<'AttemptId'>();
 export type AttemptId = z.infer<typeof AttemptId>;

@@ -196,7 +196,7 @@ export const workerApi = {
     summary: 'Receive commands as they are given',
     query: ofWorker,
     reply: WorkerCommand,
-    stream: true,
+    stream: 'text/event-stream',
   }),
   heartbeat: call({
     method: 'POST',

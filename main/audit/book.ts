@@ -1,56 +1,134 @@
 import type { ReplyOf } from '../../protocol/call.ts';
 import type { auditApi } from '../../protocol/admin-api.ts';
-import type { AuditFilter, AuditRow, AuditSeal, AuditTrail } from '../orchestrator/ports.ts';
+import type {
+  AuditFilter,
+  AuditMark,
+  AuditRow,
+  AuditSeal,
+  AuditSieve,
+  AuditTrail,
+} from '../orchestrator/ports.ts';
+import type { MarkSeal } from './chain.ts';
+import type { Head, HeadKeeper } from './head.ts';
 
 type Verdict = ReplyOf<typeof auditApi.verify>;
+type Entry = ReplyOf<typeof auditApi.list>['entries'][number];
+
+/** Both included; null for the first and the newest row. */
+export interface AuditRange {
+  readonly from: number | null;
+  readonly to: number | null;
+}
 
 /** The trail as people ask for it. */
 export interface AuditBook {
   list(filter: AuditFilter): ReplyOf<typeof auditApi.list>;
-  /** Walks the whole chain, a page at a turn of the event loop, and names the first row that is not as written. */
-  verify(): Promise<Verdict>;
+  figures(sieve: AuditSieve): ReplyOf<typeof auditApi.stats>;
+  /** Oldest first, a portion at a time; what is written meanwhile comes, too. */
+  export(sieve: AuditSieve): Iterable<readonly Entry[]>;
+  /** Walks the chain, a page at a turn of the event loop, and names the first row that is not as written. */
+  verify(range: AuditRange): Promise<Verdict>;
+}
+
+export interface BookParts {
+  readonly trail: AuditTrail;
+  readonly seal: AuditSeal;
+  readonly markSeal: MarkSeal;
+  readonly keeper: Pick<HeadKeeper, 'head' | 'fits'>;
 }
 
 const pageSize = 2_000;
+const portionSize = 500;
 
-export function createAuditBook(trail: AuditTrail, seal: AuditSeal): AuditBook {
+export function createAuditBook({ trail, seal, markSeal, keeper }: BookParts): AuditBook {
   return {
     list(filter) {
       const { rows, total } = trail.list(filter);
       return { entries: rows.map(entryOf), total };
     },
-    async verify() {
-      let before: AuditRow | null = null;
+    figures(sieve) {
+      const { total, firstAt, lastAt, types, actors } = trail.figures(sieve);
+      return {
+        total,
+        first_at: firstAt === null ? null : isoOf(firstAt),
+        last_at: lastAt === null ? null : isoOf(lastAt),
+        by_type: [...types],
+        by_actor: [...actors],
+      };
+    },
+    *export(sieve) {
+      for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+        const rows = trail.sifted(sieve, after, portionSize);
+        const last = rows.at(-1);
+        if (last === undefined) return;
+        yield rows.map(entryOf);
+        after = last.seq;
+      }
+    },
+    async verify(range) {
+      const anchor = trail.anchor();
+      const isAnchorOurs = anchor === null || markSeal('anchor', anchor) === anchor.seal;
+      const head = keeper.head();
+      const shown = {
+        anchor: anchor && shownMark(anchor),
+        head: head === null || head === 'unreadable' ? null : shownMark(head),
+      };
       let checked = 0;
       const bad = (seq: number, problem: string): Verdict => ({
         valid: false,
         checked,
         first_bad: { seq, problem },
+        ...shown,
       });
+      if (!isAnchorOurs) return bad(anchor.seq, 'the anchor of the rows before it was changed');
+      const to = range.to ?? Number.POSITIVE_INFINITY;
+      const start = startOf(trail, anchor, range.from ?? 1);
+      let before = start.before;
+      let due = start.due;
+      // Numbers begin with 1: what stands below was never written here.
+      let from = range.from === null && anchor === null ? Number.MIN_SAFE_INTEGER : due - 1;
       for (;;) {
-        // Numbers begin with 1: what stands below was never written here.
-        const page: readonly AuditRow[] = trail.after(before?.seq ?? Number.MIN_SAFE_INTEGER, pageSize);
+        const page: readonly AuditRow[] = trail.after(from, pageSize);
         for (const row of page) {
-          const due = checked + 1;
+          if (row.seq > to && due > to) break;
           if (row.seq < due) return bad(row.seq, 'the row was put in');
           if (row.seq > due) return bad(due, 'the row is missing');
-          if (seal(before?.hash ?? null, row) !== row.hash) return bad(row.seq, 'the row was changed');
+          if (seal(before, row) !== row.hash) return bad(row.seq, 'the row was changed');
           checked += 1;
-          before = row;
+          due += 1;
+          before = row.hash;
+          from = row.seq;
         }
-        if (page.length < pageSize) break;
+        if (page.length < pageSize || due > to) break;
         await nextTurn();
       }
-      return checked >= trail.lastSeq()
-        ? { valid: true, checked, first_bad: null }
-        : bad(checked + 1, 'the newest rows are missing');
+      const last = Math.max(trail.lastSeq(), headSeq(head));
+      if (due <= Math.min(to, last)) return bad(due, 'the newest rows are missing');
+      if (range.to === null && !keeper.fits()) return bad(headSeq(head) || due, headProblem(head));
+      return { valid: true, checked, first_bad: null, ...shown };
     },
   };
 }
 
+/** The row that is looked at first, and the hash before it. */
+function startOf(trail: AuditTrail, anchor: AuditMark | null, from: number) {
+  const first = anchor === null ? 1 : anchor.seq + 1;
+  if (from <= first) return { due: first, before: anchor?.hash ?? null };
+  return { due: from, before: trail.row(from - 1)?.hash ?? null };
+}
+
+const headSeq = (head: Head): number => (head === null || head === 'unreadable' ? 0 : head.seq);
+
+const headProblem = (head: Head): string =>
+  head === 'unreadable'
+    ? 'the head, which is kept beside the database, can not be read'
+    : 'it is not the row that the head stands for, which is kept beside the database';
+
+const shownMark = ({ seq, at }: AuditMark) => ({ seq, at: isoOf(at) });
+
 const nextTurn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
-const entryOf = (row: AuditRow): ReplyOf<typeof auditApi.list>['entries'][number] => ({
+const entryOf = (row: AuditRow): Entry => ({
   seq: row.seq,
   at: isoOf(row.at),
   event_type: row.type,

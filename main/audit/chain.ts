@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { AuditSeal } from '../orchestrator/ports.ts';
+import type { AuditMark, AuditSeal } from '../orchestrator/ports.ts';
 
 /**
  * Seals a row: HMAC-SHA256 in lower-case hex over the hash of the row before and every field of this one, as one JSON
@@ -24,4 +24,18 @@ export const createSeal =
           row.details,
         ]),
       )
+      .digest('hex');
+
+/** What a mark stands for: the newest row that there was, or the newest one that retention has removed. */
+export type MarkKind = 'head' | 'anchor';
+
+/** Seals a mark, so that nobody without the key can make one that fits. */
+export type MarkSeal = (kind: MarkKind, mark: AuditMark) => string;
+
+/** HMAC-SHA256 in lower-case hex, over another first word than any row has. */
+export const createMarkSeal =
+  (key: Uint8Array): MarkSeal =>
+  (kind, { seq, hash, at }) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify([`audit ${kind}`, seq, hash, at]))
       .digest('hex');

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { version } from '../../protocol/version.ts';
 import { auditCommands } from './audit/index.ts';
+import { backupCommands } from './backup/index.ts';
 import { completeCommand } from './completion/complete.ts';
 import { completionCommand } from './completion/index.ts';
 import { configCommands } from './configs/index.ts';
@@ -13,6 +14,7 @@ import { jobCommands } from './jobs/index.ts';
 import { queueCommands } from './queue/index.ts';
 import { commandGroup } from './remote-command.ts';
 import { serverCommand } from './server.ts';
+import { tokenCommands } from './tokens/index.ts';
 import { localWorkerCommand } from './worker.ts';
 import { versionCommand } from './version.ts';
 import { workerCommands } from './workers/index.ts';
@@ -62,6 +64,8 @@ function createProgram(invocation: Invocation): Command {
     ),
     commandGroup(invocation, 'queue', 'See and steer the queue as a whole', queueCommands),
     commandGroup(invocation, 'audit', 'See what was done, and by whom', auditCommands),
+    commandGroup(invocation, 'backup', 'Make and list backups of the database', backupCommands),
+    commandGroup(invocation, 'tokens', 'Give people and scripts tokens of their own', tokenCommands),
     doctorCommand(invocation),
     versionCommand(invocation),
     completionCommand(invocation),

@@ -4,11 +4,18 @@ import { loadServerConfig } from '../config.ts';
 import { flagsOf } from './flags.ts';
 import type { Invocation } from './invocation.ts';
 
+const collect = (name: string, names: readonly string[] = []): readonly string[] => [...names, name];
+
 export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): Command {
   return new Command('server')
     .description('Run the orchestrator without a display')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1, or as set in the panel)')
     .option('--port <port>', 'port to listen on; 0 for any free one (default: 8001)')
+    .option(
+      '--allow-host <name>',
+      'a name that it goes by beside those of the machine; repeat it for more',
+      collect,
+    )
     .option('--data-dir <folder>', 'where the database and the admin token are kept')
     .option('--configs-dir <folder>', 'where training configs are read from (default: DATA-DIR/configs)')
     .option(
@@ -18,6 +25,10 @@ export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): 
     .option(
       '--v1-silence <seconds>',
       "more silence for SimpleTuner's own agents, which send no heartbeat while their trainer prints nothing",
+    )
+    .option(
+      '--audit-retention-days <days>',
+      'remove older entries of the audit trail (default: keep all; or SIMPLETUNER_AUDIT_RETENTION_DAYS)',
     )
     .option(
       '--local-worker',

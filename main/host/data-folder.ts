@@ -20,6 +20,8 @@ export interface DataFolder {
   readonly settingsFile: string;
   /** Seals the audit trail: lies beside the database, never in it. */
   readonly auditKey: Uint8Array;
+  /** Shows when the end of the trail was cut off. */
+  readonly auditHeadFile: string;
 }
 
 /**
@@ -50,6 +52,7 @@ export function openDataFolder(dataDir: string): DataFolder {
   return {
     auditKey: readKey(auditKeyFile),
     settingsFile: join(dataDir, 'settings.json'),
+    auditHeadFile: join(dataDir, 'audit-head'),
     databaseFile: join(dataDir, 'trainyard.db'),
     adminTokenFile,
     adminToken: readToken(adminTokenFile),

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
+import { AttemptId, JobId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import type { Clock, Ids } from '../orchestrator/ports.ts';
 
 /** Longer delays overflow in Node and would fire at once. */
@@ -31,6 +31,8 @@ export const systemIds: Ids = {
   worker: () => WorkerId.parse(randomName('w_', 10)),
   job: () => JobId.parse(randomName('j_', 12)),
   attempt: () => AttemptId.parse(randomName('a_', 20)),
+  apiTokenId: () => TokenId.parse(randomName('t_', 10)),
   workerToken: () => newToken('wt_'),
   sessionToken: () => newToken('ts_'),
+  apiToken: () => newToken('tk_'),
 };

@@ -1,29 +1,33 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Authority } from '../../protocol/call.ts';
+import type { Authority, Permission } from '../../protocol/call.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import type { Principal } from '../orchestrator/index.ts';
 
-/** Who calls: nobody in particular, a worker, or a person or script by the name of their token. */
+/** Who calls: nobody in particular, a worker, or a person or script by the name of their token, and what they may. */
 export type Caller =
   | { readonly kind: 'anybody' }
   | { readonly kind: 'worker'; readonly id: WorkerId }
-  | { readonly kind: 'bearer'; readonly actor: string };
+  | { readonly kind: 'bearer'; readonly principal: Principal };
 
 /** Where a browser keeps what it has signed in with. */
 export const sessionCookie = 'trainyard_session';
 
 export interface AuthParts {
-  /** The user of the session whose token has this hash; null for none. */
-  readonly userOfSession: (hash: string) => string | null;
+  /** By the hash of their token; null for none, or one that is over. */
+  readonly principalByTokenHash: (hash: string) => Principal | null;
+  /** Of the session whose token has this hash; null for none, or one that is over. */
+  readonly principalBySessionHash: (hash: string) => Principal | null;
+  readonly admin: Principal;
   readonly adminToken: string;
   readonly workerByTokenHash: (hash: string) => WorkerId | null;
 }
 
 export interface Auth {
   readonly authenticate: Authenticate;
-  /** The user of a bearer token; null when it is none. */
-  userOfToken(token: string): string | null;
+  /** Whose bearer token this is; null when it is none. */
+  principalOf(token: string): Principal | null;
 }
 
 export type Authenticate = (request: IncomingMessage, authority: Authority) => Outcome<Caller>;
@@ -35,10 +39,14 @@ const longestToken = 512;
  * Workers carry `X-Worker-Token`, people and scripts `Authorization: Bearer`. Tokens are compared by their SHA-256:
  * what is compared is of one length and tells nothing, and the worker's is looked up by it.
  */
-export function createAuth({ adminToken, workerByTokenHash, userOfSession }: AuthParts): Auth {
-  const adminHash = hashOf(adminToken);
-  const userOfToken = (token: string): string | null =>
-    wellFormed(token) && timingSafeEqual(hashOf(token), adminHash) ? 'admin' : null;
+export function createAuth(parts: AuthParts): Auth {
+  const { workerByTokenHash, principalByTokenHash, principalBySessionHash } = parts;
+  const adminHash = hashOf(parts.adminToken);
+  const principalOf = (token: string): Principal | null => {
+    if (!wellFormed(token)) return null;
+    const hash = hashOf(token);
+    return timingSafeEqual(hash, adminHash) ? parts.admin : principalByTokenHash(hash.toString('hex'));
+  };
 
   const asWorker = (request: IncomingMessage): Outcome<Caller> => {
     const token = request.headers['x-worker-token'];
@@ -61,7 +69,7 @@ export function createAuth({ adminToken, workerByTokenHash, userOfSession }: Aut
     );
   };
 
-  const asBearer = (request: IncomingMessage): Outcome<Caller> => {
+  const asBearer = (request: IncomingMessage): Outcome<Bearer> => {
     const token = bearerOf(request);
     if (token === null && request.headers['x-worker-token'] === undefined) {
       const session = sessionOf(request);
@@ -75,34 +83,54 @@ export function createAuth({ adminToken, workerByTokenHash, userOfSession }: Aut
             'This call is for people: send Authorization: Bearer, not a worker token',
           );
     }
-    const user = userOfToken(token);
-    if (user !== null) return accept({ kind: 'bearer', actor: user });
+    const principal = principalOf(token);
+    if (principal !== null) return accept(asCaller(principal));
     if (wellFormed(token) && workerByTokenHash(hashOf(token).toString('hex')) !== null) {
       return refuse('wrong_token_kind', 'This call is for people: a worker token does not open it');
     }
     return refuse(
       'token_invalid',
-      'Invalid token: the admin token is in the file admin-token of the data folder',
+      'Invalid token: it may have expired, or been revoked; the admin token is in the file admin-token of the data folder',
     );
   };
 
-  const asBrowser = (request: IncomingMessage, token: string): Outcome<Caller> => {
+  const asBrowser = (request: IncomingMessage, token: string): Outcome<Bearer> => {
     if (!isOwnPage(request))
       return refuse('cross_site', 'This call comes from a page of another site: open the panel itself');
-    const user = userOfSession(hashOf(token).toString('hex'));
-    return user === null
+    const principal = principalBySessionHash(hashOf(token).toString('hex'));
+    return principal === null
       ? refuse('token_invalid', 'You are signed out: sign in again')
-      : accept({ kind: 'bearer', actor: user });
+      : accept(asCaller(principal));
   };
 
   return {
-    userOfToken,
+    principalOf,
     authenticate(request, authority) {
       if (authority === 'open') return accept({ kind: 'anybody' });
-      return authority === 'worker' ? asWorker(request) : asBearer(request);
+      if (authority === 'worker') return asWorker(request);
+      const caller = asBearer(request);
+      return caller.ok ? permitted(caller.value, authority) : caller;
     },
   };
 }
+
+/** Behind a call that needs a permission stands somebody who has it. */
+export function principalBehind(caller: Caller): Principal {
+  if (caller.kind !== 'bearer') throw new Error('an admin call came without a bearer');
+  return caller.principal;
+}
+
+type Bearer = Extract<Caller, { kind: 'bearer' }>;
+
+const asCaller = (principal: Principal): Bearer => ({ kind: 'bearer', principal });
+
+const permitted = (caller: Bearer, wanted: Permission): Outcome<Caller> =>
+  caller.principal.permissions.includes(wanted)
+    ? accept(caller)
+    : refuse(
+        'permission_missing',
+        `This call needs the permission ${wanted}; the token ${caller.principal.user} has ${caller.principal.permissions.join(', ')}`,
+      );
 
 export const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
@@ -125,6 +153,12 @@ export function isOwnPage(request: IncomingMessage): boolean {
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
   if (origin === undefined) return request.method === 'GET' || site !== undefined;
   return URL.canParse(origin) && new URL(origin).host === host;
+}
+
+/** What a call tried to show itself by, of whatever kind; null when it tried nothing. */
+export function secretOf(request: IncomingMessage): string | null {
+  const worker = request.headers['x-worker-token'];
+  return bearerOf(request) ?? (worker === undefined ? sessionOf(request) : String(worker));
 }
 
 /** Where a call comes from, as the socket says. */

@@ -1,9 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import type { TokenId } from '../../protocol/ids.ts';
+
+/** Who asked for a code, by the token that they asked with; null for the admin token. */
+export interface CodeHolder {
+  readonly tokenId: TokenId | null;
+}
 
 export interface OneTimeCodes {
-  make(user: string): string;
+  make(holder: CodeHolder): string;
   /** Whom the code signs in: once, and while it is young. */
-  redeem(code: string): string | null;
+  redeem(code: string): CodeHolder | null;
 }
 
 export const codeLastsMs = 600_000;
@@ -12,11 +18,11 @@ const mostCodes = 100;
 
 /** Codes live in memory: a restart ends them. */
 export function createOneTimeCodes(now: () => number): OneTimeCodes {
-  const codes = new Map<string, { readonly user: string; readonly until: number }>();
+  const codes = new Map<string, { readonly holder: CodeHolder; readonly until: number }>();
   return {
-    make(user) {
+    make(holder) {
       const code = randomBytes(24).toString('base64url');
-      codes.set(code, { user, until: now() + codeLastsMs });
+      codes.set(code, { holder, until: now() + codeLastsMs });
       const [oldest] = codes.keys();
       if (codes.size > mostCodes && oldest !== undefined) codes.delete(oldest);
       return code;
@@ -24,7 +30,7 @@ export function createOneTimeCodes(now: () => number): OneTimeCodes {
     redeem(code) {
       const known = codes.get(code);
       codes.delete(code);
-      return known !== undefined && now() < known.until ? known.user : null;
+      return known !== undefined && now() < known.until ? known.holder : null;
     },
   };
 }

@@ -59,7 +59,7 @@ function operationOf(call: Call, describe: Describe): Json {
     ...parametersOf(describe(call.query, 'input'), 'query'),
   ];
   const body = describe(call.body, 'input');
-  const type = call.stream ? 'text/event-stream' : 'application/json';
+  const type = call.stream ?? 'application/json';
   const content = { [type]: { schema: describe(call.reply, 'output') } };
   return {
     operationId: [verb, ...words].join('_'),

@@ -6,6 +6,7 @@ import { type Outcome, refuse } from '../../protocol/problem.ts';
 import { sendProblem } from './answer.ts';
 import { type Authenticate, bearerOf, type Caller } from './auth.ts';
 import type { Page } from './docs/index.ts';
+import type { OnRefused } from './failures.ts';
 
 export interface Input<C extends Call> {
   readonly params: ParamsOf<C>;
@@ -32,15 +33,27 @@ export interface Router {
 }
 
 /** Mounts rows of the contract: who may call, then what was sent, then the handler, then the answer. */
-export function createRouter(app: Express, authenticate: Authenticate): Router {
+export interface RouterEars {
+  readonly onRefused: OnRefused;
+  /** Streams are no calls that are answered. */
+  readonly onAnswered: (method: string, path: string, status: number, seconds: number) => void;
+}
+
+export function createRouter(app: Express, authenticate: Authenticate, ears: RouterEars): Router {
+  const { onRefused, onAnswered } = ears;
   const methods = new Map<string, string[]>();
   const rows: Call[] = [];
   const mount = (row: Call, handle: (input: Input<Call>, response: Response) => Promise<void>): void => {
     rows.push(row);
     methods.set(row.path, [...(methods.get(row.path) ?? []), row.method]);
     app[verbs[row.method]](row.path, async (request: Request, response: Response): Promise<void> => {
+      const begun = performance.now();
+      if (row.stream === undefined)
+        response.once('finish', () =>
+          onAnswered(row.method, row.path, response.statusCode, (performance.now() - begun) / 1000),
+        );
       const caller = authenticate(request, row.authority);
-      if (!caller.ok) return sendProblem(response, caller.refusal);
+      if (!caller.ok) return sendProblem(response, onRefused(request, caller.refusal));
       if (!isJson(request)) return sendProblem(response, notJson);
       await readBody(request, response);
       const parsed = parseInput(row, request, caller.value);
@@ -53,7 +66,8 @@ export function createRouter(app: Express, authenticate: Authenticate): Router {
       mount(row, async (input, response) => {
         const outcome = await handler(input);
         if (outcome.ok) response.json(outcome.value);
-        else sendProblem(response, outcome.refusal);
+        // Who signs in shows a secret in the body.
+        else sendProblem(response, onRefused(input.request, outcome.refusal));
       });
     },
     stream(row, handler) {

@@ -1,24 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import express from 'express';
-import type { Orchestrator } from '../orchestrator/index.ts';
+import { adminPrincipal, type Orchestrator } from '../orchestrator/index.ts';
 import type { ConfigFolder, Log } from '../orchestrator/ports.ts';
-import {
-  type AuditReader,
-  mountAuditRoutes,
-  mountSystemRoutes,
-  mountWorkerAdminRoutes,
-} from './admin-routes.ts';
+import { mountWorkerAdminRoutes } from './admin-routes.ts';
+import { type AuditReader, mountAuditRoutes } from './audit-routes.ts';
 import { unexpected } from './answer.ts';
 import { createAuth } from './auth.ts';
-import { createListeners, type Listener } from './listeners.ts';
+import { type BackupDesk, mountBackupRoutes } from './backup-routes.ts';
 import { mountConfigRoutes } from './config-routes.ts';
+import { guardEdge, type IsOurs } from './edge.ts';
+import { createFailureLimit, type FailureLimit } from './failure-limit.ts';
+import { guardFailures } from './failures.ts';
+import { createListeners, type Listener } from './listeners.ts';
 import { mountQueueRoutes } from './queue-routes.ts';
 import { createOneTimeCodes } from './one-time-codes.ts';
 import { servePanel } from './panel.ts';
 import { createRouter } from './route.ts';
 import { mountSessionRoutes, signInPath } from './session-routes.ts';
+import { createMetrics } from './metrics.ts';
 import { mountSettingsRoutes, type SettingsDesk } from './settings-routes.ts';
 import { createStreamRegistry } from './stream-registry.ts';
+import { mountSystemRoutes } from './system-routes.ts';
+import { mountTokenRoutes } from './token-routes.ts';
 import { mountWorkerRoutes } from './worker-routes.ts';
 
 export interface HttpParts {
@@ -32,6 +35,9 @@ export interface HttpParts {
   /** Where the panel was built; null for none. */
   readonly panelDir: string | null;
   readonly mono: () => number;
+  readonly backups: BackupDesk;
+  readonly isOurHost: IsOurs;
+  readonly failureLimit?: FailureLimit | undefined;
 }
 
 export interface HttpServer {
@@ -51,15 +57,26 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   app.use((_request, response, next) => {
     response.setHeader('X-Request-Id', randomBytes(8).toString('hex'));
     response.setHeader('X-Content-Type-Options', 'nosniff');
+    response.setHeader('X-Frame-Options', 'DENY');
+    response.setHeader('Referrer-Policy', 'no-referrer');
+    response.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
     next();
   });
-  const { workerByTokenHash, sessionByHash } = orchestrator;
+  app.use(guardEdge(parts.isOurHost));
+  const { workerByTokenHash, principalByTokenHash, sessionByHash, principalOfToken } = orchestrator;
   const auth = createAuth({
+    admin: adminPrincipal,
     adminToken,
     workerByTokenHash,
-    userOfSession: hash => sessionByHash(hash)?.user ?? null,
+    principalByTokenHash,
+    principalBySessionHash(hash) {
+      const session = sessionByHash(hash);
+      return session === null ? null : principalOfToken(session.tokenId);
+    },
   });
-  const router = createRouter(app, auth.authenticate);
+  const failures = guardFailures(parts.failureLimit ?? createFailureLimit(mono), orchestrator.noteRefusal);
+  const metrics = createMetrics({ version, figures: orchestrator.fleetFigures });
+  const router = createRouter(app, auth.authenticate, { onRefused: failures, onAnswered: metrics.noteCall });
   const codes = createOneTimeCodes(mono);
   const streams = createStreamRegistry();
   mountWorkerRoutes(router, orchestrator, streams);
@@ -67,15 +84,22 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   mountQueueRoutes(router, orchestrator);
   mountConfigRoutes(router, orchestrator, configs);
   mountAuditRoutes(router, audit);
-  mountSessionRoutes(router, { orchestrator, codes, userOfToken: auth.userOfToken, streams });
+  mountSessionRoutes(router, {
+    orchestrator,
+    codes,
+    principalOf: auth.principalOf,
+    recheck: streams.recheck,
+  });
   mountSettingsRoutes(router, settings);
-  mountSystemRoutes(router, orchestrator, streams, version);
+  mountBackupRoutes(router, { backups: parts.backups, orchestrator, log });
+  mountTokenRoutes(router, orchestrator, streams.recheck);
+  mountSystemRoutes(router, { orchestrator, streams, version, authenticate: auth.authenticate, metrics });
   if (panelDir !== null) servePanel(app, panelDir);
   router.seal();
   app.use(unexpected(log));
   const listeners = createListeners(app, streams);
   return {
-    signInPath: () => signInPath(codes.make('admin')),
+    signInPath: () => signInPath(codes.make(adminPrincipal)),
     listen: listeners.listen,
     close: listeners.closeAll,
   };

@@ -1,28 +1,28 @@
 import type { Request } from 'express';
-import { permissions } from '../../protocol/call.ts';
-import type { ReplyOf } from '../../protocol/call.ts';
+import type { BodyOf, ReplyOf } from '../../protocol/call.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
-import { nameOf, type Orchestrator } from '../orchestrator/index.ts';
-import { actorOf, personAt } from './admin-routes.ts';
-import { hashOf, isOwnPage, sessionCookie, sessionOf } from './auth.ts';
+import type { Orchestrator, Principal } from '../orchestrator/index.ts';
+import { personAt } from './admin-routes.ts';
+import { hashOf, isOwnPage, principalBehind, sessionCookie, sessionOf } from './auth.ts';
 import { codeLastsMs, type OneTimeCodes } from './one-time-codes.ts';
 import type { Router } from './route.ts';
-import type { StreamRegistry } from './stream-registry.ts';
 
 type SessionReply = ReplyOf<typeof sessionApi.get>;
+type SignIn = BodyOf<typeof sessionApi.signIn>;
 
 export interface SessionParts {
   readonly orchestrator: Orchestrator;
   readonly codes: OneTimeCodes;
-  /** The user of a bearer token; null when it is none. */
-  readonly userOfToken: (token: string) => string | null;
-  readonly streams: StreamRegistry;
+  /** Whose bearer token this is; null when it is none. */
+  readonly principalOf: (token: string) => Principal | null;
+  /** Streams of who may look no longer are ended. */
+  readonly recheck: () => void;
 }
 
 const nobody: SessionReply = { user: null, permissions: [], expires_at: null };
 
-const replyFor = (user: string, until: number): SessionReply => ({
+const replyFor = ({ user, permissions }: Principal, until: number): SessionReply => ({
   user,
   permissions: [...permissions],
   expires_at: new Date(until).toISOString(),
@@ -31,53 +31,58 @@ const replyFor = (user: string, until: number): SessionReply => ({
 /** Behind `#`, so that it is in no request and in no log. */
 export const signInPath = (code: string): string => `/#sign-in=${code}`;
 
+const outdated = refuse('code_invalid', 'This link was used, or is too old: ask the server for a new one');
+
 export function mountSessionRoutes(router: Router, parts: SessionParts): void {
-  const { orchestrator, codes, userOfToken, streams } = parts;
+  const { orchestrator, codes, principalOf, recheck } = parts;
   const current = (request: Request) => {
     const token = sessionOf(request);
-    return token === null ? null : orchestrator.sessionByHash(hashOf(token).toString('hex'));
+    const session = token === null ? null : orchestrator.sessionByHash(hashOf(token).toString('hex'));
+    const principal = session === null ? null : orchestrator.principalOfToken(session.tokenId);
+    return session === null || principal === null ? null : { principal, until: session.until };
   };
-  const userFor = (body: { readonly token: string } | { readonly code: string }): Outcome<string> => {
+  const principalFor = (body: SignIn): Outcome<Principal> => {
     if ('code' in body) {
-      const user = codes.redeem(body.code);
-      return user === null
-        ? refuse('code_invalid', 'This link was used, or is too old: ask the server for a new one')
-        : accept(user);
+      const holder = codes.redeem(body.code);
+      const principal = holder === null ? null : orchestrator.principalOfToken(holder.tokenId);
+      return principal === null ? outdated : accept(principal);
     }
-    const user = userOfToken(body.token);
-    return user === null
+    const principal = principalOf(body.token);
+    return principal === null
       ? refuse(
           'token_invalid',
           'Invalid token: the admin token is in the file admin-token of the data folder',
         )
-      : accept(user);
+      : accept(principal);
   };
 
   router.answer(sessionApi.get, ({ request }) => {
     const session = current(request);
-    return accept(session === null ? nobody : replyFor(session.user, session.until));
+    return accept(session === null ? nobody : replyFor(session.principal, session.until));
   });
   router.answer(sessionApi.signIn, async ({ body, request }) => {
     if (!isOwnPage(request)) return refuse('cross_site', 'Sign in on the panel itself');
-    const user = userFor(body);
-    if (!user.ok) return user;
-    const opened = await orchestrator.openSession(personAt(user.value, request));
+    const principal = principalFor(body);
+    if (!principal.ok) return principal;
+    const opened = await orchestrator.openSession(principal.value, personAt(principal.value.user, request));
+    if (opened === null) return outdated;
     setCookie(request, opened.token, new Date(opened.until));
-    return accept(replyFor(opened.user, opened.until));
+    return accept(replyFor(principal.value, opened.until));
   });
   router.answer(sessionApi.signOut, async ({ request }) => {
     if (!isOwnPage(request)) return refuse('cross_site', 'Sign out on the panel itself');
     const token = sessionOf(request);
     const session = current(request);
     if (token !== null && session !== null) {
-      await orchestrator.closeSession(hashOf(token).toString('hex'), personAt(session.user, request));
-      streams.endOf(token);
+      const by = personAt(session.principal.user, request);
+      await orchestrator.closeSession(hashOf(token).toString('hex'), by);
+      recheck();
     }
     setCookie(request, '', new Date(0));
     return accept(nobody);
   });
-  router.answer(sessionApi.link, ({ caller, request }) => {
-    const code = codes.make(nameOf(actorOf(caller, request)));
+  router.answer(sessionApi.link, ({ caller }) => {
+    const code = codes.make(principalBehind(caller));
     return accept({ code, path: signInPath(code), expires_in_s: codeLastsMs / 1000 });
   });
 }

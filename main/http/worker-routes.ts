@@ -7,7 +7,11 @@ import type { Router } from './route.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 /** Worker -> orchestrator. Who calls is what the token says; an id in the request may only confirm it. */
-export function mountWorkerRoutes(router: Router, orchestrator: Orchestrator, streams: StreamRegistry): void {
+export function mountWorkerRoutes(
+  router: Router,
+  orchestrator: Orchestrator,
+  streams: Pick<StreamRegistry, 'open'>,
+): void {
   router.answer(workerApi.register, ({ caller, body, request }) =>
     forWorker(caller, null, id => orchestrator.register(id, body, addressOf(request))),
   );

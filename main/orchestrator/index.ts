@@ -1,7 +1,9 @@
 /** The face of the deep module: everything outside goes through here (and gives it what ports.ts asks for). */
 export type { DryRun } from './dry-run.ts';
+export type { FleetFigures } from './fleet-figures.ts';
 export type { IssuedToken } from './worker-admin.ts';
-export { nameOf } from './model.ts';
+export { auditTypes, nameOf, type Principal } from './model.ts';
+export { adminPrincipal } from './tokens.ts';
 export type { SettingsFact } from './settings.ts';
 export type { Submitted } from './submit.ts';
 export { createOrchestrator, type Orchestrator } from './orchestrator.ts';

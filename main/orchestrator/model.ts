@@ -1,4 +1,5 @@
-import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
+import type { Permission } from '../../protocol/call.ts';
+import type { AttemptId, JobId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import type {
   Approval,
   FailureCause,
@@ -8,7 +9,7 @@ import type {
   Requirements,
   TrainerConfig,
 } from '../../protocol/job.ts';
-import type { JobEventType, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
+import { JobEventType, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
 import type { Labels } from '../../protocol/labels.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { Offering } from './matching.ts';
@@ -76,7 +77,8 @@ export interface Quarantine {
 export type Actor =
   | { readonly type: 'admin'; readonly id: string; readonly address: string | null }
   | { readonly type: 'worker'; readonly id: WorkerId; readonly address: string | null }
-  | { readonly type: 'system' };
+  /** With an address: somebody whom it does not know. */
+  | { readonly type: 'system'; readonly address?: string };
 
 export const system: Actor = { type: 'system' };
 
@@ -227,9 +229,32 @@ export interface EndedJob extends JobBase {
 
 export type Job = PendingJob | LiveJob | EndedJob;
 
+/** What a person or a script calls with; its secret is kept as a hash alone. */
+export interface ApiToken {
+  readonly id: TokenId;
+  /** Of nobody else: jobs belong to it. */
+  readonly name: string;
+  readonly permissions: readonly Permission[];
+  readonly createdAt: WallMs;
+  readonly createdBy: string;
+  readonly expiresAt: WallMs | null;
+  /** Not written with every call. */
+  readonly usedAt: WallMs | null;
+}
+
+/** Somebody who calls, and what they may do. */
+export interface Principal {
+  readonly user: string;
+  readonly permissions: readonly Permission[];
+  /** Null for the admin token. */
+  readonly tokenId: TokenId | null;
+}
+
 /** A browser that somebody has signed in with. */
 export interface Session {
   readonly user: string;
+  /** What it was opened with: it lasts no longer than that. Null for the admin token. */
+  readonly tokenId: TokenId | null;
   readonly since: WallMs;
   readonly until: WallMs;
 }
@@ -269,27 +294,56 @@ export interface AuditFact {
     | { readonly type: 'queue'; readonly id: 'queue' }
     | { readonly type: 'user'; readonly id: string }
     | { readonly type: 'settings'; readonly id: 'settings' }
-    | { readonly type: 'config'; readonly id: string };
+    | { readonly type: 'config'; readonly id: string }
+    | { readonly type: 'token'; readonly id: TokenId }
+    /** Method and path. */
+    | { readonly type: 'call'; readonly id: string }
+    | { readonly type: 'audit'; readonly id: 'audit' }
+    | { readonly type: 'backup'; readonly id: string };
   /** What is worth knowing beside that; no secrets. */
   readonly details: Readonly<Record<string, unknown>>;
 }
+
+const settingsTypes = [
+  'settings.network_changed',
+  'settings.public_url_changed',
+  'settings.local_worker_changed',
+] as const;
+export type SettingsFactType = (typeof settingsTypes)[number];
+
+/** Beside what events tell of. */
+const ownTypes = [
+  ...settingsTypes,
+  'config.created',
+  'config.replaced',
+  'config.deleted',
+  'config.change_failed',
+  'job.report_refused',
+  'auth.signed_in',
+  'auth.signed_out',
+  'auth.refused',
+  'auth.limited',
+  'token.created',
+  'token.revoked',
+  'backup.made',
+  // Of the trail itself: old rows removed, a backup in its place, its head gone.
+  'audit.trimmed',
+  'audit.restored',
+  'audit.head_lost',
+] as const;
 
 export type AuditType =
   | WorkerEventType
   | QueueEventType
   | Exclude<JobEventType, 'job.progress'>
-  | 'job.report_refused'
-  | 'auth.signed_in'
-  | 'auth.signed_out'
-  | 'config.created'
-  | 'config.replaced'
-  | 'config.deleted'
-  | 'config.change_failed'
+  | (typeof ownTypes)[number];
 
-  | SettingsFactType;
+/** Every type that a row of the audit trail can have. */
+export const auditTypes: readonly AuditType[] = [
+  ...WorkerEventType.options,
+  ...JobEventType.exclude(['job.progress']).options,
+  ...QueueEventType.options,
+  ...ownTypes,
+];
 
-export type SettingsFactType =
-  | 'settings.network_changed'
-  | 'settings.public_url_changed'
-  | 'settings.local_worker_changed';
 export type StoredEvent = EventFact & { readonly seq: number; readonly at: WallMs };

@@ -4,6 +4,7 @@ import type { Core } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createFeed, type Pace } from './feed.ts';
+import { createFleetFigures } from './fleet-figures.ts';
 import { createHealthLoop, grantGrace } from './health.ts';
 import { createConfigCalls } from './configs.ts';
 import { createJobCalls } from './jobs.ts';
@@ -13,6 +14,7 @@ import { createTurnCalls } from './turns.ts';
 import { createSessionCalls } from './sessions.ts';
 import { createHome, createSettingsCalls } from './settings.ts';
 import { createSubmissions } from './submit.ts';
+import { createTokenCalls } from './tokens.ts';
 import type { Clock, Configs, Ids, Log, Store, Tx } from './ports.ts';
 import { createPresenceBook } from './presence.ts';
 import { createLine } from './line.ts';
@@ -88,9 +90,11 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createTurnCalls(core),
     ...createQueueCalls(core),
     ...createQueueFigures(core),
+    ...createFleetFigures(core),
     ...createSessionCalls(core),
     ...createSettingsCalls(core, home),
     ...createConfigCalls(core),
+    ...createTokenCalls(core),
     report: createReports(core, progress),
     times,
 

@@ -1,9 +1,10 @@
-import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
+import type { AttemptId, JobId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import type { JobStatus, Requirements, TrainerConfig } from '../../protocol/job.ts';
 import type { Outcome } from '../../protocol/problem.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
 import type {
+  ApiToken,
   Attempt,
   AuditFact,
   EventFact,
@@ -22,6 +23,7 @@ import type {
 
 export type {
   Actor,
+  ApiToken,
   Attempt,
   AttemptEnd,
   AuditFact,
@@ -55,8 +57,10 @@ export interface Ids {
   worker(): WorkerId;
   job(): JobId;
   attempt(): AttemptId;
+  apiTokenId(): TokenId;
   workerToken(): NewToken;
   sessionToken(): NewToken;
+  apiToken(): NewToken;
 }
 
 export interface Log {
@@ -138,6 +142,8 @@ export interface Read {
   /** Of the same: each kind of requirements that there is, with its first job. */
   waitingKinds(limit: number): readonly WaitingKind[];
   jobCounts(): { readonly pending: number; readonly blocked: number; readonly live: number };
+  /** Since when the job waits that has waited for longest; those that wait for approval are left out. */
+  oldestPending(): WallMs | null;
   countJobs(): readonly JobCount[];
   jobTimes(since: WallMs): JobTimes;
   /** How long GPUs were given to jobs from `since` until now, all of them together; without jobs that are deleted. */
@@ -153,6 +159,10 @@ export interface Read {
   submissionOf(user: string, key: string): KeyedSubmission | null;
   /** By the SHA-256 of its token. */
   session(hash: string): Session | null;
+  /** In the order of their names. */
+  apiTokens(): readonly ApiToken[];
+  apiToken(id: TokenId): ApiToken | null;
+  apiTokenByHash(hash: string): ApiToken | null;
   /** Events after `seq`, oldest first. */
   eventsAfter(seq: number, limit: number): readonly StoredEvent[];
   /** The oldest event kept, or the next one when none is, and the newest that there was; both 0 before the first. */
@@ -186,10 +196,16 @@ export interface Tx extends Read {
   /** Those that were over by `forgetBefore` are forgotten. */
   insertSession(hash: string, session: Session, forgetBefore: WallMs): void;
   removeSession(hash: string): void;
+  insertApiToken(token: ApiToken, hash: string): void;
+  setApiTokenUsed(id: TokenId, at: WallMs): void;
+  /** With every session that was opened with it. */
+  removeApiToken(id: TokenId): void;
   /** Those from before `forgetBefore` are forgotten. */
   rememberSubmission(user: string, key: string, submission: KeyedSubmission, forgetBefore: WallMs): void;
   appendEvent(fact: EventFact, at: WallMs): StoredEvent;
   appendAudit(fact: AuditFact): void;
+  /** Removes every row up to the anchor, which is kept in their place. */
+  trimAudit(anchor: SealedMark): void;
   /** Runs once this transaction is on disk, in order; never when it is rolled back. */
   afterCommit(effect: () => void): void;
   /** Runs when what this command has done is taken back, before another one sees it. */
@@ -213,11 +229,48 @@ export interface AuditRow {
 /** The hash of a row, from that of the row before (null for the first) and every other field of its own. */
 export type AuditSeal = (before: string | null, row: Omit<AuditRow, 'hash'>) => string;
 
-export interface AuditFilter {
+/** A row of the trail that is vouched for outside of it, and when that was done. */
+export interface AuditMark {
+  readonly seq: number;
+  readonly hash: string;
+  readonly at: WallMs;
+}
+
+/** `seal` is of the mark: it can not be made without the key. */
+export interface SealedMark extends AuditMark {
+  readonly seal: string;
+}
+
+/** Null for any. */
+export interface AuditSieve {
+  /** A whole type, or the beginning of several with `.*` behind it, such as `worker.*`. */
   readonly type: string | null;
+  readonly actorId: string | null;
+  readonly targetType: string | null;
   readonly targetId: string | null;
+  readonly since: WallMs | null;
+  /** Not included. */
+  readonly until: WallMs | null;
+}
+
+export interface AuditFilter extends AuditSieve {
   readonly limit: number;
   readonly offset: number;
+}
+
+export interface AuditCount {
+  readonly name: string;
+  readonly count: number;
+}
+
+/** How much of what the trail holds. */
+export interface AuditFigures {
+  readonly total: number;
+  readonly firstAt: WallMs | null;
+  readonly lastAt: WallMs | null;
+  /** Most first. */
+  readonly types: readonly AuditCount[];
+  readonly actors: readonly AuditCount[];
 }
 
 /** What the trail holds, for whoever shows or checks it. */
@@ -226,6 +279,12 @@ export interface AuditTrail {
   list(filter: AuditFilter): { readonly rows: readonly AuditRow[]; readonly total: number };
   /** Rows after `seq`, oldest first. */
   after(seq: number, limit: number): readonly AuditRow[];
+  /** As `after`, without those that the sieve holds back. */
+  sifted(sieve: AuditSieve, after: number, limit: number): readonly AuditRow[];
+  row(seq: number): AuditRow | null;
+  figures(sieve: AuditSieve): AuditFigures;
+  /** The newest row that retention has removed; null when it never has. */
+  anchor(): SealedMark | null;
   /** The number of the newest row ever written, whether it is still there or not. */
   lastSeq(): number;
 }

@@ -1,16 +1,35 @@
 import type { Database } from 'better-sqlite3';
-import type { AuditFilter, AuditRow, AuditSeal, AuditTrail, Tx } from '../orchestrator/ports.ts';
+import type {
+  AuditCount,
+  AuditFilter,
+  AuditRow,
+  AuditSeal,
+  AuditSieve,
+  AuditTrail,
+  SealedMark,
+  Tx,
+} from '../orchestrator/ports.ts';
 
 const columns = 'seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash';
 
-export function createAuditAppend(db: Database, seal: AuditSeal): Pick<Tx, 'appendAudit'> {
+export function createAuditAppend(db: Database, seal: AuditSeal): Pick<Tx, 'appendAudit' | 'trimAudit'> {
   const newest = db.prepare<[], Pick<AuditRow, 'seq' | 'hash'>>(
     'SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1',
   );
   const insert = db.prepare<[AuditRow]>(`INSERT INTO audit (${columns})
     VALUES (@seq, @at, @type, @actor_type, @actor_id, @address, @target_type, @target_id, @details, @hash)`);
   const given = lastSeqOf(db);
+  const setAnchor = db.prepare<[SealedMark]>(
+    `INSERT INTO audit_anchor (id, seq, hash, at, seal) VALUES (1, @seq, @hash, @at, @seal)
+     ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, at = excluded.at, seal = excluded.seal`,
+  );
+  const trim = db.prepare<[number]>('DELETE FROM audit WHERE seq <= ?');
   return {
+    trimAudit(anchor) {
+      // A trigger lets go of those alone that the anchor stands for.
+      setAnchor.run(anchor);
+      trim.run(anchor.seq);
+    },
     appendAudit({ at, type, actor, target, details }) {
       const before = newest.get();
       const row = {
@@ -19,7 +38,7 @@ export function createAuditAppend(db: Database, seal: AuditSeal): Pick<Tx, 'appe
         type,
         actor_type: actor.type,
         actor_id: actor.type === 'system' ? null : actor.id,
-        address: actor.type === 'system' ? null : actor.address,
+        address: actor.address ?? null,
         target_type: target.type,
         target_id: target.id,
         details: JSON.stringify(details),
@@ -35,18 +54,64 @@ function lastSeqOf(db: Database): () => number {
   return () => last.get() ?? 0;
 }
 
+type SieveValues = AuditSieve & { readonly prefix: string | null };
+
+const valuesOf = <S extends AuditSieve>(sieve: S): S & SieveValues => ({
+  ...sieve,
+  prefix: sieve.type?.endsWith('.*') ? sieve.type.slice(0, -1) : null,
+});
+
+const sieved = `(@type IS NULL OR type = @type OR substr(type, 1, length(@prefix)) = @prefix)
+  AND (@actorId IS NULL OR actor_id = @actorId)
+  AND (@targetType IS NULL OR target_type = @targetType)
+  AND (@targetId IS NULL OR target_id = @targetId)
+  AND (@since IS NULL OR at >= @since) AND (@until IS NULL OR at < @until)`;
+
+/** So many names are told apart in figures: there is no end of targets and tokens. */
+const mostCounted = 100;
+
 export function createAuditTrail(db: Database): AuditTrail {
-  const where = '(@type IS NULL OR type = @type) AND (@targetId IS NULL OR target_id = @targetId)';
-  const listed = db.prepare<[AuditFilter], AuditRow>(
-    `SELECT ${columns} FROM audit WHERE ${where} ORDER BY seq DESC LIMIT @limit OFFSET @offset`,
+  const listed = db.prepare<[AuditFilter & SieveValues], AuditRow>(
+    `SELECT ${columns} FROM audit WHERE ${sieved} ORDER BY seq DESC LIMIT @limit OFFSET @offset`,
   );
-  const count = db.prepare<[AuditFilter], number>(`SELECT count(*) FROM audit WHERE ${where}`).pluck();
+  const sum = db.prepare<[SieveValues], Sum>(
+    `SELECT count(*) AS total, min(at) AS firstAt, max(at) AS lastAt FROM audit WHERE ${sieved}`,
+  );
+  const counted = (column: string) =>
+    db.prepare<[SieveValues], AuditCount>(
+      `SELECT ${column} AS name, count(*) AS count FROM audit WHERE ${sieved}
+       GROUP BY name ORDER BY count DESC, name LIMIT ${mostCounted}`,
+    );
+  const types = counted('type');
+  const actors = counted('coalesce(actor_id, actor_type)');
   const after = db.prepare<[number, number], AuditRow>(
     `SELECT ${columns} FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`,
   );
+  const sifted = db.prepare<[SieveValues & { readonly after: number; readonly limit: number }], AuditRow>(
+    `SELECT ${columns} FROM audit WHERE seq > @after AND ${sieved} ORDER BY seq LIMIT @limit`,
+  );
+  const bySeq = db.prepare<[number], AuditRow>(`SELECT ${columns} FROM audit WHERE seq = ?`);
+  const anchor = db.prepare<[], SealedMark>('SELECT seq, hash, at, seal FROM audit_anchor');
   return {
-    list: filter => ({ rows: listed.all(filter), total: count.get(filter) ?? 0 }),
+    list(filter) {
+      const values = valuesOf(filter);
+      return { rows: listed.all(values), total: sum.get(values)?.total ?? 0 };
+    },
     after: (seq, limit) => after.all(seq, limit),
+    sifted: (sieve, seq, limit) => sifted.all({ ...valuesOf(sieve), after: seq, limit }),
+    row: seq => bySeq.get(seq) ?? null,
+    figures(sieve) {
+      const values = valuesOf(sieve);
+      const { total, firstAt, lastAt } = sum.get(values) ?? { total: 0, firstAt: null, lastAt: null };
+      return { total, firstAt, lastAt, types: types.all(values), actors: actors.all(values) };
+    },
+    anchor: () => anchor.get() ?? null,
     lastSeq: lastSeqOf(db),
   };
+}
+
+interface Sum {
+  readonly total: number;
+  readonly firstAt: number | null;
+  readonly lastAt: number | null;
 }

@@ -1,9 +1,11 @@
 import type { Clock, Log } from '../orchestrator/ports.ts';
-import { hourMs, nextBackupInMs } from './backup-plan.ts';
+import { type BackupKind, hourMs, nextBackupInMs } from './backup-plan.ts';
 import type { BackupFolder } from './backups.ts';
 import type { SqliteStore } from './sqlite-store.ts';
 
 export interface BackupLoop {
+  /** Makes one beside those of every hour, after the one that is being made; answers with its path. Rejects with the reason. */
+  now(): Promise<string>;
   /** Ends the one that is being made, if any: it is not kept. */
   stop(): Promise<void>;
 }
@@ -19,17 +21,23 @@ interface BackupLoopParts {
 export function startBackups({ store, folder, clock, log }: BackupLoopParts): BackupLoop {
   const over = new AbortController();
   const { signal } = over;
-  let underWay = Promise.resolve();
+  let underWay: Promise<unknown> = Promise.resolve();
   let cancel = (): void => {};
 
-  const takeIn = (ms: number): void => {
-    cancel = clock.after(ms, () => {
-      underWay = take();
+  const makeOne = (kind: BackupKind): Promise<string> => {
+    const made = underWay.then(() => {
+      signal.throwIfAborted();
+      return folder.add(kind, target => store.copyTo(target, signal), signal);
     });
+    underWay = made.catch(() => undefined);
+    return made;
+  };
+  const takeIn = (ms: number): void => {
+    cancel = clock.after(ms, () => void take());
   };
   const take = async (): Promise<void> => {
     try {
-      const file = await folder.add('hourly', target => store.copyTo(target, signal), signal);
+      const file = await makeOne('hourly');
       log.info('backup.made', { file });
     } catch (cause) {
       if (signal.aborted) return;
@@ -40,6 +48,7 @@ export function startBackups({ store, folder, clock, log }: BackupLoopParts): Ba
 
   takeIn(firstInMs({ store, folder, clock }));
   return {
+    now: () => makeOne('manual'),
     async stop() {
       over.abort();
       cancel();

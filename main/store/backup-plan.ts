@@ -2,8 +2,11 @@ import type { Clock } from '../orchestrator/ports.ts';
 
 type WallMs = ReturnType<Clock['wall']>;
 
-/** One made before the schema was changed is kept for ever, unless the same change is tried again and again. */
-export type BackupKind = 'hourly' | `before-schema-${number}`;
+/**
+ * One made before the schema was changed is kept for ever, unless the same change is tried again and again; of those that
+ * people have asked for, the newest ten.
+ */
+export type BackupKind = 'hourly' | 'manual' | `before-schema-${number}`;
 
 export interface Backup {
   readonly name: string;
@@ -18,8 +21,9 @@ const dayMs = 24 * hourMs;
 const keptHours = 24;
 const keptDays = 7;
 const keptTries = 3;
+const keptManual = 10;
 
-const pattern = /^(hourly|before-schema-\d+)-(\d{6,})-(\d{4,6}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z\.db$/;
+const pattern = /^(hourly|manual|before-schema-\d+)-(\d{6,})-(\d{4,6}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z\.db$/;
 
 /** What a name stands for, such as `hourly-000042-2026-01-31T12-00-00Z.db`; null for other files. */
 export function parseBackupName(name: string): Backup | null {
@@ -38,12 +42,16 @@ export const fileTime = (at: WallMs): string =>
 
 /**
  * Those to be deleted: all hourly ones but the newest 24, and the last of each of the newest 7 days that have any; of
- * those before the same schema all but the newest 3, because a change that fails is tried with every start.
+ * those before the same schema all but the newest 3, because a change that fails is tried with every start; of those that
+ * people have asked for all but the newest 10.
  */
 export function planRetention(backups: readonly Backup[]): readonly Backup[] {
   const newestFirst = backups.toSorted((a, b) => b.number - a.number);
   const ofKind = Map.groupBy(newestFirst, ({ kind }) => kind);
-  return [...ofKind].flatMap(([kind, all]) => (kind === 'hourly' ? oldHourly(all) : all.slice(keptTries)));
+  return [...ofKind].flatMap(([kind, all]) => {
+    if (kind === 'hourly') return oldHourly(all);
+    return all.slice(kind === 'manual' ? keptManual : keptTries);
+  });
 }
 
 function oldHourly(newestFirst: readonly Backup[]): readonly Backup[] {

@@ -1,11 +1,25 @@
+import { basename, join } from 'node:path';
 import type { Store } from '../orchestrator/ports.ts';
 import { startBackups } from './backup-loop.ts';
+import type { Backup } from './backup-plan.ts';
 import { openBackupFolder } from './backups.ts';
+import { sizeOf } from './file-check.ts';
 import { type Restored, restoreIfDamaged } from './restore.ts';
 import { openSqliteStore, type StoreParts } from './sqlite-store.ts';
 
+/** Copies of the database, each checked before it has its name. */
+export interface Backups {
+  /** Where they lie. */
+  readonly path: string;
+  /** Newest first. */
+  list(): readonly (Backup & { readonly bytes: number })[];
+  /** Rejects with the reason when it can not be made. */
+  make(): Promise<Backup & { readonly bytes: number }>;
+}
+
 export interface DataStore {
   readonly store: Store;
+  readonly backups: Backups;
   /** Null when the database was whole. */
   readonly restored: Restored | null;
 }
@@ -22,15 +36,27 @@ export function openDataStore(file: string, parts: Omit<StoreParts, 'beforeMigra
     ...parts,
     beforeMigration: (db, schema) => folder.addNow(`before-schema-${schema}`, db),
   });
-  const backups = startBackups({ store, folder, clock, log });
+  const loop = startBackups({ store, folder, clock, log });
+  const list = () =>
+    folder.list().map(backup => ({ ...backup, bytes: sizeOf(join(folder.path, backup.name)) ?? 0 }));
   return {
     store: {
       ...store,
       async close() {
-        await backups.stop();
+        await loop.stop();
         await store.close();
       },
     },
     restored,
+    backups: {
+      path: folder.path,
+      list,
+      async make() {
+        const name = basename(await loop.now());
+        const made = list().find(backup => backup.name === name);
+        if (made === undefined) throw new Error(`the backup ${name} was removed as soon as it was made`);
+        return made;
+      },
+    },
   };
 }

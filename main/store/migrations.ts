@@ -177,6 +177,38 @@ const migrations: readonly string[] = [
   `
   CREATE TABLE sessions (hash TEXT PRIMARY KEY, user TEXT NOT NULL, since INTEGER NOT NULL, until INTEGER NOT NULL) STRICT;
   `,
+  `
+  CREATE TABLE tokens (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE COLLATE NOCASE,
+    hash TEXT NOT NULL UNIQUE,
+    permissions TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    created_by TEXT NOT NULL,
+    expires_at INTEGER,
+    used_at INTEGER
+  ) STRICT;
+  -- Until now there was the admin token alone.
+  ALTER TABLE sessions ADD COLUMN token_id TEXT REFERENCES tokens (id) ON DELETE CASCADE;
+  CREATE INDEX sessions_token ON sessions (token_id);
+
+  -- Stands for the rows that retention has removed; sealed, so that nobody else can remove some in its name.
+  CREATE TABLE audit_anchor (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    seq INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    seal TEXT NOT NULL
+  ) STRICT;
+  CREATE TRIGGER audit_anchor_moves_on BEFORE UPDATE ON audit_anchor WHEN NEW.seq <= OLD.seq
+  BEGIN SELECT RAISE(ABORT, 'the anchor of the audit trail only moves on'); END;
+  CREATE TRIGGER audit_anchor_stays BEFORE DELETE ON audit_anchor
+  BEGIN SELECT RAISE(ABORT, 'the anchor of the audit trail only moves on'); END;
+  DROP TRIGGER IF EXISTS audit_rows_are_kept;
+  CREATE TRIGGER audit_rows_are_kept BEFORE DELETE ON audit
+  WHEN OLD.seq > coalesce((SELECT seq FROM audit_anchor), 0)
+  BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
+  `,
 ];
 
 /**

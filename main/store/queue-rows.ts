@@ -17,6 +17,7 @@ type QueueStatements = Pick<
   | 'endedJobs'
   | 'jobCounts'
   | 'countJobs'
+  | 'oldestPending'
   | 'jobTimes'
   | 'gpuMs'
   | 'line'
@@ -52,6 +53,11 @@ function queueReads(db: Database) {
             + (SELECT count(*) FROM ${line} AND level = @level AND ord < @order)`,
     )
     .pluck();
+  const oldest = db
+    .prepare<[], number | null>(
+      "SELECT min(queued_at) FROM jobs WHERE status = 'pending' AND approval IS NOT 'wanted'",
+    )
+    .pluck();
   const counts = db.prepare<[], ReturnType<Tx['jobCounts']>>(
     `SELECT pending, pending - (SELECT count(*) FROM ${line}) AS blocked, live
      FROM (SELECT (SELECT count(*) FROM jobs WHERE status = 'pending') AS pending,
@@ -83,6 +89,7 @@ function queueReads(db: Database) {
     endedJobs: (before: number, limit: number) => ended.all(before, limit),
     jobCounts: () => counts.get() ?? { pending: 0, blocked: 0, live: 0 },
     countJobs: () => users.all(),
+    oldestPending: () => oldest.get() ?? null,
     jobTimes: (since: number) => times.get(since) ?? noTimes,
   };
 }

@@ -4,10 +4,12 @@ import type { Tx } from '../orchestrator/ports.ts';
 type Session = NonNullable<ReturnType<Tx['session']>>;
 
 export function createSessionRows(db: Database): Pick<Tx, 'session' | 'insertSession' | 'removeSession'> {
-  const byHash = db.prepare<[string], Session>('SELECT user, since, until FROM sessions WHERE hash = ?');
+  const byHash = db.prepare<[string], Session>(
+    'SELECT user, token_id AS tokenId, since, until FROM sessions WHERE hash = ?',
+  );
   const forget = db.prepare<[number]>('DELETE FROM sessions WHERE until < ?');
   const insert = db.prepare<[Session & { readonly hash: string }]>(
-    'INSERT INTO sessions (hash, user, since, until) VALUES (@hash, @user, @since, @until)',
+    'INSERT INTO sessions (hash, user, token_id, since, until) VALUES (@hash, @user, @tokenId, @since, @until)',
   );
   const remove = db.prepare<[string]>('DELETE FROM sessions WHERE hash = ?');
   return {

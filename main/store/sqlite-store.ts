@@ -12,6 +12,7 @@ import { createQueueRows } from './queue-rows.ts';
 import { companions } from './file-check.ts';
 import { migrate, schemaOf } from './migrations.ts';
 import { createSessionRows } from './session-rows.ts';
+import { createTokenRows } from './token-rows.ts';
 import { createWorkerRows } from './worker-rows.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 
@@ -52,6 +53,7 @@ export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
     ...createJobRows(db),
     ...createQueueRows(db),
     ...createSessionRows(db),
+    ...createTokenRows(db),
     ...createEventRows(db),
   };
   const wal = createWriteAheadLog(db);

@@ -16,7 +16,10 @@ test('audit list says who did what; audit verify finds the row that was changed'
   const one = await audit('list', '--target', id);
   expect(one.out).toMatch(new RegExp(`^SEQ +AT.*\n\\d+ +\\S+Z +admin +worker\\.created +${id} +\\{.*\\}\n$`));
   expect((await audit('list', '--limit', '1', '--offset', '1', '--json')).out).toContain(id);
-  expect(await audit('list', '--type', 'weather')).toMatchObject({ out: '', err: 'There is no such row\n' });
+  expect(await audit('list', '--type', 'weather')).toMatchObject({
+    out: '',
+    err: 'There is no such entry\n',
+  });
   expect(await audit('verify')).toMatchObject({ code: 0, out: expect.stringContaining('whole'), err: '' });
 
   const db = new Database(join(server.dataDir, 'trainyard.db'));
@@ -26,4 +29,28 @@ test('audit list says who did what; audit verify finds the row that was changed'
   const broken = await audit('verify', '-o', 'valid');
   expect(broken).toMatchObject({ code: 1, out: 'false\n' });
   expect(broken.err).toMatch(/^The audit trail is broken at row \d+: .*backup/);
+});
+
+test('audit stats counts, and audit export prints every entry, oldest first', async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const audit = (...args: readonly string[]) =>
+    runTrainyard(['audit', ...args, '--data-dir', server.dataDir]);
+  for (const name of ['rig-1', 'rig-2', 'rig-3']) await server.createWorker({ name });
+  const counted = await audit('stats', '--type', 'worker.*');
+  expect(counted).toMatchObject({ code: 0, err: '' });
+  expect(counted.out).toMatch(/^Entries +3\n/);
+  expect(counted.out).toMatch(/What +3 worker\.created\n/);
+  const exported = await audit('export', '--type', 'worker.*');
+  expect(exported).toMatchObject({ code: 0, err: '' });
+  const lines = exported.out.trimEnd().split('\n');
+  expect(lines.map(line => (JSON.parse(line) as { readonly seq: number }).seq)).toEqual([1, 2, 3]);
+  expect(await audit('export', '--since', 'yesterday')).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringContaining('--since'),
+  });
+  expect(await audit('verify', '--from', '2', '--to', '3', '-o', 'valid,checked')).toMatchObject({
+    out: 'true\t2\n',
+  });
 });

@@ -7,7 +7,7 @@ import type { z } from 'zod';
 import { NewWorker } from '../../protocol/admin-api.ts';
 import { SubmitRequest } from '../../protocol/queue-api.ts';
 import type { UiEvent } from '../../protocol/events.ts';
-import { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
+import { AttemptId, JobId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import type { JobDetail } from '../../protocol/job.ts';
 import type { WorkerType, WorkerView } from '../../protocol/worker.ts';
 import { createOrchestrator, type Orchestrator } from '../../main/orchestrator/index.ts';
@@ -263,8 +263,10 @@ function countedIds(): Ids & { counted(prefix: string): number } {
     worker: () => WorkerId.parse(next('w')),
     job: () => JobId.parse(next('j')),
     attempt: () => AttemptId.parse(next('a')),
+    apiTokenId: () => TokenId.parse(next('t')),
     workerToken: () => token('wt'),
     sessionToken: () => token('ts'),
+    apiToken: () => token('ta'),
   };
 }
 

@@ -1,4 +1,31 @@
-import { createSeal } from '../../main/audit/chain.ts';
+import { type AuditBook, createAuditBook } from '../../main/audit/book.ts';
+import { createMarkSeal, createSeal } from '../../main/audit/chain.ts';
+import type { HeadKeeper } from '../../main/audit/head.ts';
+import type { AuditFilter, AuditTrail } from '../../main/orchestrator/ports.ts';
+
+const key = new Uint8Array(32).fill(7);
 
 /** The key of every trail in the tests. */
-export const testSeal = createSeal(new Uint8Array(32).fill(7));
+export const testSeal = createSeal(key);
+export const testMarkSeal = createMarkSeal(key);
+
+const noHead: Pick<HeadKeeper, 'head' | 'fits'> = { head: () => null, fits: () => true };
+
+/** Without a head, unless one is given. */
+export const bookOf = (trail: AuditTrail, seal = testSeal, keeper = noHead): AuditBook =>
+  createAuditBook({ trail, seal, markSeal: testMarkSeal, keeper });
+
+export const wholeTrail = { from: null, to: null };
+
+/** Everything, the newest fifty. */
+export const auditFilter = (changes: Partial<AuditFilter> = {}): AuditFilter => ({
+  type: null,
+  actorId: null,
+  targetType: null,
+  targetId: null,
+  since: null,
+  until: null,
+  limit: 50,
+  offset: 0,
+  ...changes,
+});

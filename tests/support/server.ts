@@ -41,6 +41,7 @@ export interface TestServerOptions {
   /** Of the machine on which it believes to run. */
   readonly addresses?: Surroundings['addresses'];
   readonly agent?: Partial<Surroundings['agent']>;
+  readonly failureLimit?: Surroundings['failureLimit'];
 }
 
 /** A whole orchestrator on a port and a folder of its own, in this process. */
@@ -56,6 +57,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       configsDir,
       heartbeatTimeoutMs: options.heartbeatTimeoutMs ?? defaultTimeoutMs,
       v1SilenceMs: 0,
+      allowHosts: ['trainyard.example'],
+      auditRetentionDays: null,
       localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
       fixedBy: {},
       ...options.config,
@@ -66,6 +69,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       log: createLog(line => log.push(line), false),
       agent: { command: [], env: {}, hasSample: true, ...options.agent },
       ...(options.addresses && { addresses: options.addresses }),
+      ...(options.failureLimit && { failureLimit: options.failureLimit }),
       onFatal: () => log.push('the disk has failed'),
     },
   );

@@ -1,6 +1,8 @@
 import type { RemoteSpec } from '../remote-command.ts';
+import { exportAll } from './export.ts';
 import { list } from './list.ts';
+import { stats } from './stats.ts';
 import { verify } from './verify.ts';
 
 /** `trainyard audit ...`, in the order of the help. */
-export const auditCommands: readonly RemoteSpec[] = [list, verify];
+export const auditCommands: readonly RemoteSpec[] = [list, verify, stats, exportAll];

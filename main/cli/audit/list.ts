@@ -1,9 +1,11 @@
 import { auditApi } from '../../../protocol/admin-api.ts';
 import type { ValueOf } from '../../../protocol/client.ts';
-import { numberOf, textOf, wholeNumber } from '../flags.ts';
+import { numberOf, wholeNumber } from '../flags.ts';
+import { readInput } from '../input.ts';
 import { printRows } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Column } from '../table.ts';
+import { sieveFlags, sieveOf, withSieve } from './sieve.ts';
 
 type Entry = ValueOf<typeof auditApi.list>['entries'][number];
 
@@ -23,20 +25,22 @@ export const list: RemoteSpec = {
   name: 'list',
   description: 'List what was done and by whom, newest first',
   shape: command =>
-    command
-      .option('--type <type>', 'only rows of this type, such as worker.created')
-      .option('--target <id>', 'only rows about the worker or job with this id')
+    withSieve(command)
       .option('--limit <count>', 'at most so many, up to 500 (default: 50)', wholeNumber)
       .option('--offset <count>', 'leave out so many of the newest', wholeNumber),
   async act(remote) {
     const { flags } = remote;
-    const query = {
-      event_type: textOf(flags, 'type') ?? undefined,
-      target_id: textOf(flags, 'target') ?? undefined,
+    const asked = {
+      ...sieveOf(flags),
       limit: numberOf(flags, 'limit') ?? undefined,
       offset: numberOf(flags, 'offset') ?? undefined,
     };
+    const query = readInput(auditApi.list.query, asked, {
+      ...sieveFlags,
+      limit: '--limit',
+      offset: '--offset',
+    });
     const answer = await remote.ask(auditApi.list, { query });
-    printRows(remote, { answer, rows: answer.entries, columns, none: 'There is no such row' });
+    printRows(remote, { answer, rows: answer.entries, columns, none: 'There is no such entry' });
   },
 };

@@ -5,7 +5,7 @@ import { type Check, failed, passed, skipped } from './check.ts';
 
 /** Of free disk: below this it is a matter of hours until changes are refused. */
 const leastFreeBytes = 512 * 1024 ** 2;
-const secrets = ['admin-token', 'audit-key', 'trainyard.db', 'url'] as const;
+const secrets = ['admin-token', 'audit-key', 'audit-head', 'trainyard.db', 'url'] as const;
 
 /** Whether the data folder of this machine is as an orchestrator needs it. `isServed`: one answers that works on it. */
 export async function checkFolder(dataDir: string, isServed: boolean): Promise<readonly Check[]> {

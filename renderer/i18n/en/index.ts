@@ -5,6 +5,7 @@ import { jobs } from './jobs.ts';
 import { queue } from './queue.ts';
 import { audit } from './audit.ts';
 import { settings } from './settings.ts';
+import { tokens } from './tokens.ts';
 import { help } from './help.ts';
 
 /** Every text of the panel, as ICU messages: the other languages have the same keys, or do not compile. */
@@ -16,6 +17,7 @@ export const en = {
   ...queue,
   ...audit,
   ...settings,
+  ...tokens,
   ...help,
 } as const satisfies Readonly<Record<string, string>>;
 

@@ -9,11 +9,16 @@ export const audit: Readonly<Record<keyof typeof source, string>> = {
   'audit.details': 'Detalles',
   'audit.count': '{count, plural, one {# fila} other {# filas}}',
   'audit.none': 'Todavía no se ha hecho nada.',
-  'audit.noMatch': 'Ninguna fila coincide. Qué y Sobre se comparan enteros.',
+  'audit.noMatch': 'Ninguna fila coincide. Quién y Sobre se comparan enteros.',
   'audit.more': 'Mostrar filas anteriores',
   'audit.verify': 'Verificar ahora',
   'audit.verifying': 'Leyendo todo el registro',
   'audit.whole':
     '{count, plural, one {# fila, tal como se escribió} other {# filas, todas tal como se escribieron}}',
   'audit.broken': 'Fila {seq, number}: {problem}',
+  'audit.anyType': 'Todo',
+  'audit.since': 'Desde',
+  'audit.until': 'Hasta',
+  'audit.export': 'Exportar como líneas JSON',
+  'audit.trimmed': 'Las filas hasta la {seq, number} se eliminaron por su antigüedad.',
 };

@@ -6,6 +6,7 @@ import { jobs } from './jobs.ts';
 import { queue } from './queue.ts';
 import { audit } from './audit.ts';
 import { settings } from './settings.ts';
+import { tokens } from './tokens.ts';
 import { help } from './help.ts';
 
 export const hi: Messages = {
@@ -16,5 +17,6 @@ export const hi: Messages = {
   ...queue,
   ...audit,
   ...settings,
+  ...tokens,
   ...help,
 };

@@ -29,6 +29,9 @@ export function ChainBadge() {
             : t('audit.broken', { seq: verdict.first_bad.seq, problem: verdict.first_bad.problem })}
         </span>
       )}
+      {verdict !== null && verdict !== 'looking' && verdict.anchor !== null && (
+        <span className="muted">{t('audit.trimmed', { seq: verdict.anchor.seq })}</span>
+      )}
       <Button disabled={verdict === 'looking'} onClick={() => void verify()}>
         {t('audit.verify')}
       </Button>

@@ -1,24 +1,25 @@
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useMemo } from 'react';
+import { useSearchParams } from 'wouter';
 import { auditApi } from '../../../protocol/admin-api.ts';
-import type { ValueOf } from '../../../protocol/client.ts';
+import { urlOf } from '../../../protocol/client.ts';
 import { usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { tellFailure } from '../../ui/toast.tsx';
 import { ChainBadge } from './chain.tsx';
+import { Filters } from './filters.tsx';
+import { isEmpty, paramsOf, queryOf, wishOf } from './query.ts';
+import { type AuditRow, useRows } from './use-rows.ts';
 
-type Row = ValueOf<typeof auditApi.list>['entries'][number];
-
-const pageSize = 200;
-
+/** Who did what: the filters stand in the address, so that a message can carry them. */
 export function AuditPage() {
   const t = useT();
-  const [type, setType] = useState('');
-  const [target, setTarget] = useState('');
-  const { rows, total, more } = useRows(type.trim(), target.trim());
+  const { baseUrl } = usePanel();
+  const [params, setParams] = useSearchParams();
+  const wish = useMemo(() => wishOf(params), [params]);
+  const { rows, total, more } = useRows(wish);
   const columns = useMemo(() => columnsIn(t), [t]);
   return (
     <div className="page">
@@ -27,15 +28,15 @@ export function AuditPage() {
         <ChainBadge />
       </div>
       <div className="filters">
-        <label>
-          {t('audit.type')}
-          <input value={type} onChange={event => setType(event.target.value)} placeholder="job.failed" />
-        </label>
-        <label>
-          {t('audit.target')}
-          <input value={target} onChange={event => setTarget(event.target.value)} placeholder="j_..." />
-        </label>
+        <Filters wish={wish} onChange={next => setParams(paramsOf(next), { replace: true })} />
         <span className="muted">{t('audit.count', { count: total })}</span>
+        <a
+          className="button button-plain"
+          href={urlOf(baseUrl, auditApi.export.path, {}, queryOf(wish)).href}
+          download
+        >
+          {t('audit.export')}
+        </a>
       </div>
       <Table
         label={t('nav.audit')}
@@ -43,14 +44,14 @@ export function AuditPage() {
         rows={rows}
         idOf={({ seq }) => String(seq)}
         nameOf={({ event_type: what, target_id: id }) => `${what} ${id}`}
-        empty={<Empty why={type === '' && target === '' ? t('audit.none') : t('audit.noMatch')} />}
+        empty={<Empty why={isEmpty(wish) ? t('audit.none') : t('audit.noMatch')} />}
       />
       {rows.length < total && <Button onClick={more}>{t('audit.more')}</Button>}
     </div>
   );
 }
 
-const columnsIn = (t: Translator): readonly Column<Row>[] => [
+const columnsIn = (t: Translator): readonly Column<AuditRow>[] => [
   { id: 'seq', title: t('audit.seq'), width: '44px', cell: ({ seq }) => seq, align: 'end' },
   { id: 'at', title: t('audit.at'), width: '215px', cell: ({ at }) => <Time at={at} style="absolute" /> },
   { id: 'what', title: t('audit.type'), width: '170px', cell: row => <code>{row.event_type}</code> },
@@ -68,34 +69,3 @@ const columnsIn = (t: Translator): readonly Column<Row>[] => [
     cell: row => <code title={JSON.stringify(row.details)}>{JSON.stringify(row.details)}</code>,
   },
 ];
-
-function useRows(type: string, target: string) {
-  const t = useT();
-  const { client } = usePanel();
-  const [found, setFound] = useState<{ readonly rows: readonly Row[]; readonly total: number }>({
-    rows: [],
-    total: 0,
-  });
-  const load = useCallback(
-    async (offset: number, signal?: AbortSignal) => {
-      const query = {
-        limit: pageSize,
-        offset,
-        ...(type === '' ? {} : { event_type: type }),
-        ...(target === '' ? {} : { target_id: target }),
-      };
-      const answer = await client.call(auditApi.list, { query, ...(signal && { signal }) });
-      if (signal?.aborted === true) return;
-      if (!answer.ok) return tellFailure(t, answer.failure);
-      const { entries, total } = answer.value;
-      setFound(was => ({ rows: offset === 0 ? entries : [...was.rows, ...entries], total }));
-    },
-    [client, t, type, target],
-  );
-  useEffect(() => {
-    const loading = new AbortController();
-    void load(0, loading.signal);
-    return () => loading.abort();
-  }, [load]);
-  return { ...found, more: () => void load(found.rows.length) };
-}

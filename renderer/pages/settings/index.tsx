@@ -8,6 +8,7 @@ import { Network } from './network.tsx';
 import { PathLine } from './path-line.tsx';
 import { ThisMachine } from './this-machine.tsx';
 import './settings.css';
+import { Tokens } from './tokens.tsx';
 
 const themes = ['system', 'light', 'dark'] as const;
 
@@ -58,6 +59,7 @@ export function SettingsPage() {
       {settings !== null && <Network settings={settings} change={change} />}
       {settings !== null && <ThisMachine settings={settings} change={change} />}
       {settings !== null && <Folders settings={settings} />}
+      <Tokens />
       <section className="card" aria-labelledby="settings-server">
         <h2 id="settings-server">{t('settings.server')}</h2>
         <p>

@@ -1,31 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { auditApi, eventsApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
-import { configsApi } from '../../../protocol/configs-api.ts';
-import { queueApi } from '../../../protocol/queue-api.ts';
+import { workersApi } from '../../../protocol/admin-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { urlOf } from '../../../protocol/client.ts';
-import { sessionApi } from '../../../protocol/session-api.ts';
-import { settingsApi } from '../../../protocol/settings-api.ts';
-import { workerApi } from '../../../protocol/worker-api.ts';
+import { everyCall as rows } from '../../support/every-call.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-
-const apis: readonly Readonly<Record<string, Call>>[] = [
-  workerApi,
-  workersApi,
-  queueApi,
-  configsApi,
-  sessionApi,
-  settingsApi,
-  auditApi,
-  eventsApi,
-  systemApi,
-];
-const rows = apis.flatMap(api => Object.values(api));
 
 let server: TestServer;
 let workerToken: string;
 beforeAll(async () => {
-  server = await startTestServer();
+  // A thousand wrong tokens come from one address here.
+  server = await startTestServer({ failureLimit: { note: () => 'count' } });
   workerToken = (await server.createWorker({ name: 'rig-1' })).token;
 });
 afterAll(() => server.close());
@@ -56,6 +40,7 @@ describe('who may call what', () => {
       'DELETE /api/session',
       'GET /openapi.json',
       'GET /health/live',
+      'GET /health/ready',
       'GET /api/version',
     ]);
     expect(new Set(rows.map(name)).size).toBe(rows.length);

@@ -2,27 +2,9 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { docsPage } from '../../../main/http/docs/page.ts';
-import { auditApi, eventsApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
-import { configsApi } from '../../../protocol/configs-api.ts';
-import { queueApi } from '../../../protocol/queue-api.ts';
-import type { Call } from '../../../protocol/call.ts';
 import { problems } from '../../../protocol/problem.ts';
-import { sessionApi } from '../../../protocol/session-api.ts';
-import { settingsApi } from '../../../protocol/settings-api.ts';
-import { workerApi } from '../../../protocol/worker-api.ts';
+import { everyCall as rows } from '../../support/every-call.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
-
-const rows = [
-  workerApi,
-  workersApi,
-  queueApi,
-  configsApi,
-  auditApi,
-  sessionApi,
-  settingsApi,
-  eventsApi,
-  systemApi,
-].flatMap(table => Object.values<Call>(table));
 
 let server: TestServer;
 let response: Response;

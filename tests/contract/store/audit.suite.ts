@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AuditFact, AuditFilter } from '../../../main/orchestrator/ports.ts';
-import { testSeal } from '../../support/seal.ts';
+import { auditFilter as filter, testSeal } from '../../support/seal.ts';
 import { at, jobId, type OpenStore, workerId } from './builders.ts';
 
 const makeFact = (changes: Partial<AuditFact> = {}): AuditFact => ({
@@ -9,13 +9,6 @@ const makeFact = (changes: Partial<AuditFact> = {}): AuditFact => ({
   actor: { type: 'admin', id: 'ada', address: '10.0.0.1' },
   target: { type: 'worker', id: workerId('w_1') },
   details: { reason: 'new “disk”\u2028', deadline_s: null },
-  ...changes,
-});
-const filter = (changes: Partial<AuditFilter> = {}): AuditFilter => ({
-  type: null,
-  targetId: null,
-  limit: 50,
-  offset: 0,
   ...changes,
 });
 

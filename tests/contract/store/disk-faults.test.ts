@@ -8,6 +8,7 @@ import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { newFile, openBench, scribble, sizeOf, type StoreBench } from './bench.ts';
 import { emptyPayload, jobId, makeJob, put, putWorkers, quietParts } from './builders.ts';
 import { everyJob } from '../../support/every-job.ts';
+import { auditFilter } from '../../support/seal.ts';
 
 const refusingCodes = [
   'SQLITE_FULL',
@@ -274,7 +275,7 @@ describe('a disk that nobody knows any more what it holds', () => {
   );
 
   const allJobs = { ...everyJob, includeFinal: true, limit: 9, offset: 0 };
-  const allRows = { type: null, targetId: null, limit: 9, offset: 0 };
+  const allRows = auditFilter({ limit: 9 });
   test.each([
     ['jobs', (store: Store) => store.jobs(allJobs)],
     ['audit', (store: Store) => store.audit.list(allRows)],

@@ -2,11 +2,10 @@
 import Database from 'better-sqlite3';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createAuditBook } from '../../../main/audit/book.ts';
 import type { AuditRow, Store } from '../../../main/orchestrator/ports.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
-import { testSeal } from '../../support/seal.ts';
+import { auditFilter, bookOf, testSeal, wholeTrail } from '../../support/seal.ts';
 import { at, jobId, quietParts, workerId } from './builders.ts';
 import { schema1 } from './schema-1.ts';
 import { schema2 } from './schema-2.ts';
@@ -144,12 +143,12 @@ describe('the audit trail of the second version', () => {
   test('keeps every row with its number and its hash, and verifies on with rows about the queue', async () => {
     const store = open(fileWith(written));
     expect(store.audit.after(0, 9)).toEqual(written);
-    expect(store.audit.list({ type: null, targetId: 'j_4', limit: 9, offset: 0 }).rows).toEqual([written[3]]);
-    const book = createAuditBook(store.audit, testSeal);
-    expect(await book.verify()).toEqual({ valid: true, checked: 5, first_bad: null });
+    expect(store.audit.list(auditFilter({ targetId: 'j_4', limit: 9 })).rows).toEqual([written[3]]);
+    const book = bookOf(store.audit);
+    expect(await book.verify(wholeTrail)).toMatchObject({ valid: true, checked: 5, first_bad: null });
     await store.write(tx => tx.appendAudit(next));
     expect(store.audit.after(5, 9)).toMatchObject([{ seq: 6, target_type: 'queue', target_id: 'queue' }]);
-    expect(await book.verify()).toEqual({ valid: true, checked: 6, first_bad: null });
+    expect(await book.verify(wholeTrail)).toMatchObject({ valid: true, checked: 6, first_bad: null });
   });
 
   test('still shows that its newest rows were cut off: their numbers are not given again', async () => {
@@ -160,8 +159,8 @@ describe('the audit trail of the second version', () => {
     );
     expect(store.audit.lastSeq()).toBe(5);
     expect(store.audit.after(0, 9)).toEqual(written.slice(0, 3));
-    const book = createAuditBook(store.audit, testSeal);
-    expect((await book.verify()).valid).toBe(false);
+    const book = bookOf(store.audit);
+    expect((await book.verify(wholeTrail)).valid).toBe(false);
     await store.write(tx => tx.appendAudit(next));
     expect(store.audit.after(3, 9)).toMatchObject([{ seq: 6 }]);
     expect(store.audit.lastSeq()).toBe(6);
@@ -201,6 +200,9 @@ describe('the audit trail of the second version', () => {
       .all();
     expect(names).toEqual([
       'audit',
+      'audit_anchor',
+      'audit_anchor_moves_on',
+      'audit_anchor_stays',
       'audit_rows_are_kept',
       'audit_rows_are_new',
       'audit_rows_stay',

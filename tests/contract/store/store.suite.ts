@@ -4,6 +4,7 @@ import type { OpenStore } from './builders.ts';
 import { describeEvents } from './events.suite.ts';
 import { describeJobs } from './jobs.suite.ts';
 import { describeQueue } from './queue.suite.ts';
+import { describeTokens } from './tokens.suite.ts';
 import { describeWorkers } from './workers.suite.ts';
 import { describeWrites } from './writes.suite.ts';
 
@@ -16,5 +17,6 @@ export function describeStore(name: string, open: OpenStore): void {
     describeEvents(open);
     describeWrites(open);
     describeAudit(open);
+    describeTokens(open);
   });
 }

@@ -1,11 +1,10 @@
-import { createAuditBook } from '../../../main/audit/book.ts';
-import { testSeal } from '../../support/seal.ts';
+import { bookOf, wholeTrail } from '../../support/seal.ts';
 import type { Check } from '../world/scene.ts';
 
 /** I5: the chain of everything that was written down holds. */
 export const watchAudit: Check = scene => ({
   async atEnd() {
-    const verdict = await createAuditBook(scene.disk.store.audit, testSeal).verify();
+    const verdict = await bookOf(scene.disk.store.audit).verify(wholeTrail);
     if (!verdict.valid) scene.violate('I5 the audit chain verifies', JSON.stringify(verdict.first_bad));
   },
 });

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { type Authenticate, createAuth } from '../../../main/http/auth.ts';
 import type { Handler, Router, StreamHandler } from '../../../main/http/route.ts';
 import { mountWorkerRoutes } from '../../../main/http/worker-routes.ts';
-import type { Orchestrator } from '../../../main/orchestrator/index.ts';
+import { adminPrincipal, type Orchestrator } from '../../../main/orchestrator/index.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { type Outcome, problems, type Refusal, refuse } from '../../../protocol/problem.ts';
 import type { WorkerCommand } from '../../../protocol/worker-api.ts';
@@ -43,7 +43,9 @@ export function createFrontDoor({ orchestrator, process, ears }: DoorParts): Fro
   const { authenticate } = createAuth({
     adminToken: 'nobody has this one',
     workerByTokenHash: orchestrator.workerByTokenHash,
-    userOfSession: () => null,
+    admin: adminPrincipal,
+    principalByTokenHash: () => null,
+    principalBySessionHash: () => null,
   });
   mountWorkerRoutes(collectRoutes(routes), orchestrator, {
     open: (response, { pingMs, ping }) => {
@@ -73,8 +75,6 @@ export function createFrontDoor({ orchestrator, process, ears }: DoorParts): Fro
         },
       };
     },
-    endThose: () => {},
-    endOf: () => {},
   });
 
   const answerTo = async (request: WireRequest): Promise<WireAnswer> => {

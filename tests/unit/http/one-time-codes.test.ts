@@ -1,6 +1,10 @@
 /** Codes of one-time links: each signs in once, and not when it is old. */
 import { expect, test } from 'vitest';
+import { TokenId } from '../../../protocol/ids.ts';
 import { codeLastsMs, createOneTimeCodes } from '../../../main/http/one-time-codes.ts';
+
+const ada = { tokenId: TokenId.parse('t_ada') };
+const bob = { tokenId: TokenId.parse('t_bob') };
 
 function openCodes() {
   let now = 0;
@@ -15,25 +19,25 @@ function openCodes() {
 
 test('a code is good for one time, and for whom it was made', () => {
   const { codes } = openCodes();
-  const [mine, yours] = [codes.make('ada'), codes.make('bob')];
-  expect(codes.redeem(yours)).toBe('bob');
+  const [mine, yours] = [codes.make(ada), codes.make(bob)];
+  expect(codes.redeem(yours)).toEqual(bob);
   expect(codes.redeem(yours)).toBeNull();
-  expect(codes.redeem(mine)).toBe('ada');
+  expect(codes.redeem(mine)).toEqual(ada);
   expect(codes.redeem('')).toBeNull();
 });
 
 test('a code is good until it is ten minutes old', () => {
   const { codes, wait } = openCodes();
-  const [first, second] = [codes.make('ada'), codes.make('ada')];
+  const [first, second] = [codes.make(ada), codes.make(ada)];
   wait(codeLastsMs - 1);
-  expect(codes.redeem(first)).toBe('ada');
+  expect(codes.redeem(first)).toEqual(ada);
   wait(1);
   expect(codes.redeem(second)).toBeNull();
 });
 
 test('of very many codes the oldest is forgotten', () => {
   const { codes } = openCodes();
-  const made = Array.from({ length: 101 }, () => codes.make('ada'));
+  const made = Array.from({ length: 101 }, () => codes.make(ada));
   expect(codes.redeem(made[0] ?? '')).toBeNull();
-  expect(codes.redeem(made[1] ?? '')).toBe('ada');
+  expect(codes.redeem(made[1] ?? '')).toEqual(ada);
 });

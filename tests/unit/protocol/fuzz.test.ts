@@ -2,28 +2,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { z } from 'zod';
-import * as adminApi from '../../../protocol/admin-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { LabelPatterns, Labels } from '../../../protocol/labels.ts';
+import { everyTable } from '../../support/every-call.ts';
 import { Problem } from '../../../protocol/problem.ts';
 import { AnyProgress, Progress } from '../../../protocol/progress.ts';
-import { configsApi } from '../../../protocol/configs-api.ts';
-import { queueApi } from '../../../protocol/queue-api.ts';
-import { sessionApi } from '../../../protocol/session-api.ts';
-import { settingsApi } from '../../../protocol/settings-api.ts';
-import { StatusReport, WorkerCommand, workerApi } from '../../../protocol/worker-api.ts';
+import { StatusReport, WorkerCommand } from '../../../protocol/worker-api.ts';
 
-const { workersApi, eventsApi, systemApi } = adminApi;
-const rows: readonly (readonly [string, Call])[] = [
-  workerApi,
-  workersApi,
-  queueApi,
-  configsApi,
-  sessionApi,
-  settingsApi,
-  eventsApi,
-  systemApi,
-].flatMap(table => Object.entries<Call>(table));
+const rows: readonly (readonly [string, Call])[] = everyTable.flatMap(table => Object.entries(table));
 const partsOf = ([name, row]: readonly [string, Call]): readonly (readonly [string, z.ZodType])[] => [
   [`${name} params`, row.params],
   [`${name} query`, row.query],

@@ -2,20 +2,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { eventsApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
-import { configsApi } from '../../../protocol/configs-api.ts';
+import { call, permissions } from '../../../protocol/call.ts';
+import { systemApi, workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
-import { type Call, call, permissions } from '../../../protocol/call.ts';
+import { workerApi } from '../../../protocol/worker-api.ts';
+import { everyCall as rows } from '../../support/every-call.ts';
 import { UiEvent } from '../../../protocol/events.ts';
 import { accept, Problem, problems, refuse } from '../../../protocol/problem.ts';
 import { version } from '../../../protocol/version.ts';
-import { sessionApi } from '../../../protocol/session-api.ts';
-import { settingsApi } from '../../../protocol/settings-api.ts';
-import { workerApi } from '../../../protocol/worker-api.ts';
-
-const rows = [workerApi, workersApi, queueApi, configsApi, sessionApi, settingsApi, eventsApi, systemApi].flatMap(table =>
-  Object.values<Call>(table),
-);
 
 test('the version is that of the package', () => {
   const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
@@ -30,7 +24,7 @@ describe('the calls', () => {
 
   test('are these, each for whom it is meant', () => {
     const addresses = rows.map(row => {
-      const stream = row.stream === true ? ', stream' : '';
+      const stream = row.stream === undefined ? '' : ', stream';
       return `${row.method} ${row.path} (${row.authority}${stream})`;
     });
     expect(addresses).toEqual([
@@ -83,9 +77,21 @@ describe('the calls', () => {
       'POST /api/session/link (admin.tokens)',
       'GET /api/settings (admin.workers)',
       'PATCH /api/settings (admin.tokens)',
+      'GET /api/tokens (admin.tokens)',
+      'POST /api/tokens (admin.tokens)',
+      'DELETE /api/tokens/:id (admin.tokens)',
+      'GET /api/audit (admin.audit)',
+      'GET /api/audit/stats (admin.audit)',
+      'GET /api/audit/types (admin.audit)',
+      'GET /api/audit/export (admin.audit, stream)',
+      'GET /api/audit/verify (admin.audit)',
+      'GET /api/backup (admin.tokens)',
+      'POST /api/backup (admin.tokens)',
       'GET /api/events (queue.view, stream)',
       'GET /openapi.json (open)',
       'GET /health/live (open)',
+      'GET /health/ready (open)',
+      'GET /metrics (queue.view, stream)',
       'GET /api/version (open)',
     ]);
   });

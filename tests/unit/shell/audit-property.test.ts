@@ -4,14 +4,13 @@
  */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createAuditBook } from '../../../main/audit/book.ts';
 import type { AuditRow } from '../../../main/orchestrator/ports.ts';
 import { JobEventType, QueueEventType, WorkerEventType } from '../../../protocol/events.ts';
 import { JobId } from '../../../protocol/ids.ts';
 import { finalStatuses } from '../../../protocol/job.ts';
 import { createFleet } from '../../support/fleet.ts';
 import { brokenQueueRules } from '../../support/queue-rules.ts';
-import { testSeal } from '../../support/seal.ts';
+import { bookOf, wholeTrail } from '../../support/seal.ts';
 import { expectOnlyDiskErrors, play, type Script, scripts, seldom, type World } from './audit-scripts.ts';
 import { everyJob } from '../../support/every-job.ts';
 
@@ -132,8 +131,8 @@ function expectQueueAsReplayed({ fleet }: World): void {
 async function expectWholeTrail(world: World): Promise<void> {
   const { fleet } = world;
   expect(writtenIn(world)).toEqual(toldBy(world));
-  const verdict = await createAuditBook(fleet.store.audit, testSeal).verify();
-  expect(verdict).toEqual({ valid: true, checked: fleet.audit().length, first_bad: null });
+  const verdict = await bookOf(fleet.store.audit).verify(wholeTrail);
+  expect(verdict).toMatchObject({ valid: true, checked: fleet.audit().length, first_bad: null });
   expectJobsAsReplayed(world);
   expectWorkersAsReplayed(world);
   expectQueueAsReplayed(world);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
+import { auditFilter } from '../../support/seal.ts';
 
 test('the trail has one row for each event but progress, with who did it', async () => {
   const fleet = await openFleet();
@@ -9,7 +10,7 @@ test('the trail has one row for each event but progress, with who did it', async
   await fleet.cancel(job);
   await rig.report(job, 'cancelled');
   await rig.disconnect();
-  const { rows } = fleet.store.audit.list({ type: null, targetId: null, limit: 500, offset: 0 });
+  const { rows } = fleet.store.audit.list(auditFilter({ limit: 500 }));
   const told = fleet.events.flatMap(event => ('type' in event ? [event.type] : []));
   expect(rows.map(({ type }) => type).toReversed()).toEqual(told.filter(type => type !== 'job.progress'));
   const by = Object.fromEntries(rows.map(row => [row.type, row.actor_id ?? row.actor_type]));

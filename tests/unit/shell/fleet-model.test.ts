@@ -1,12 +1,11 @@
 /** A fleet to which anything is said in any order: what SEMANTICS.md promises holds after every word. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createAuditBook } from '../../../main/audit/book.ts';
 import { finalStatuses, type JobStatus } from '../../../protocol/job.ts';
 import { JobId } from '../../../protocol/ids.ts';
 import { ada, createFleet } from '../../support/fleet.ts';
 import { createQueueRules } from '../../support/queue-rules.ts';
-import { testSeal } from '../../support/seal.ts';
+import { bookOf, wholeTrail } from '../../support/seal.ts';
 import { type FleetModel, fleetCommands, isKnown, type RealFleet } from './fleet-commands.ts';
 
 const isFinal = (status: JobStatus): boolean => finalStatuses.some(word => word === status);
@@ -154,7 +153,7 @@ test('whatever is said, every promise is kept, and every job ends', { timeout: 6
       const { fleet } = world.real;
       await fc.asyncModelRun(() => world, story);
       await expectAllEnd(world);
-      expect(await createAuditBook(fleet.store.audit, testSeal).verify()).toMatchObject({ valid: true });
+      expect(await bookOf(fleet.store.audit).verify(wholeTrail)).toMatchObject({ valid: true });
       // A full disk is said so, and nothing else has gone wrong.
       fleet.errors.splice(
         0,

@@ -1,0 +1,65 @@
+import type { AuditSeal, Clock, Log, Store } from '../orchestrator/ports.ts';
+import { type AuditBook, createAuditBook } from './book.ts';
+import { createMarkSeal } from './chain.ts';
+import { type Head, type HeadFile, keepHead, readHead } from './head.ts';
+import { startRetention } from './retention.ts';
+
+export { createSeal } from './chain.ts';
+
+export interface AuditParts {
+  readonly store: Pick<Store, 'audit' | 'write' | 'takesChanges'>;
+  readonly key: Uint8Array;
+  readonly seal: AuditSeal;
+  readonly headFile: HeadFile;
+  /** Whether a backup has just taken the place of the database. */
+  readonly isRestored: boolean;
+  /** Null keeps everything. */
+  readonly retentionDays: number | null;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface Audit {
+  readonly book: AuditBook;
+  /** Before the store is closed. */
+  stop(): Promise<void>;
+}
+
+/** What vouches for the trail, and keeps it from growing for ever. What it finds at its start is written into the trail. */
+export async function openAudit(parts: AuditParts): Promise<Audit> {
+  const { store, seal, key, clock, log, retentionDays: days } = parts;
+  const markSeal = createMarkSeal(key);
+  const found = readHead(parts.headFile);
+  const wasLost = found === null && store.audit.lastSeq() > 0;
+  const keeper = keepHead({ trail: store.audit, file: parts.headFile, seal: markSeal, clock, log });
+  if ((parts.isRestored || wasLost) && (await tellOf(parts, found))) keeper.accept();
+  if (!keeper.fits()) log.error('audit.broken', { note: 'trainyard audit verify says where' });
+  const retention = days === null ? null : startRetention({ store, seal: markSeal, clock, log, days });
+  return {
+    book: createAuditBook({ trail: store.audit, seal, markSeal, keeper }),
+    async stop() {
+      await retention?.stop();
+      keeper.stop();
+    },
+  };
+}
+
+/** A backup has fewer rows than the head stands for; and who takes the head away takes with it what shows a cut tail. */
+async function tellOf({ store, isRestored, clock, log }: AuditParts, head: Head): Promise<boolean> {
+  const type = isRestored ? 'audit.restored' : 'audit.head_lost';
+  const details = {
+    newest: store.audit.lastSeq(),
+    head: head === null || head === 'unreadable' ? null : { seq: head.seq, hash: head.hash },
+  };
+  const target = { type: 'audit', id: 'audit' } as const;
+  try {
+    await store.write(tx =>
+      tx.appendAudit({ at: clock.wall(), type, actor: { type: 'system' }, target, details }),
+    );
+    return true;
+  } catch (cause) {
+    // A full disk keeps nobody from starting; the next start tells.
+    log.warn('audit.not_told', { type, cause });
+    return false;
+  }
+}

@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import { textOf } from '../flags.ts';
+import type { Flags } from '../../config.ts';
+
+/** Which entries: the same words for every command that reads the trail. */
+export const withSieve = (command: Command): Command =>
+  command
+    .option(
+      '--type <type>',
+      'only entries of this type, such as worker.created, or worker.* for all of workers',
+    )
+    .option('--actor <id>', 'only what this token, or this worker, did')
+    .option('--target <id>', 'only entries about the worker, job or token with this id')
+    .option('--since <time>', 'not earlier, such as 2026-01-31T00:00:00Z')
+    .option('--until <time>', 'earlier than this');
+
+export const sieveOf = (flags: Flags) => ({
+  event_type: textOf(flags, 'type') ?? undefined,
+  actor_id: textOf(flags, 'actor') ?? undefined,
+  target_id: textOf(flags, 'target') ?? undefined,
+  since: textOf(flags, 'since') ?? undefined,
+  until: textOf(flags, 'until') ?? undefined,
+});
+
+/** How a field of the call is called here, for messages. */
+export const sieveFlags = {
+  event_type: '--type',
+  actor_id: '--actor',
+  target_id: '--target',
+  since: '--since',
+  until: '--until',
+};

@@ -1,0 +1,6 @@
+import type { RemoteSpec } from '../remote-command.ts';
+import { create } from './create.ts';
+import { list } from './list.ts';
+
+/** `trainyard backup ...`, in the order of the help. */
+export const backupCommands: readonly RemoteSpec[] = [list, create];

@@ -1,0 +1,26 @@
+import { tokensApi, type TokenView } from '../../../protocol/tokens-api.ts';
+import { printRows } from '../output.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import type { Column } from '../table.ts';
+
+const columns: readonly Column<TokenView>[] = [
+  { title: 'ID', text: ({ id }) => id },
+  { title: 'NAME', text: ({ name }) => name },
+  { title: 'MAY', text: ({ permissions }) => permissions.join(' ') },
+  { title: 'EXPIRES', text: ({ expires_at: at }) => at ?? 'never' },
+  { title: 'LAST USED', text: ({ last_used_at: at }) => at ?? 'never' },
+];
+
+export const list: RemoteSpec = {
+  name: 'list',
+  description: 'List the tokens of people and scripts, without their secrets',
+  async act(remote) {
+    const answer = await remote.ask(tokensApi.list);
+    printRows(remote, {
+      answer,
+      rows: answer.tokens,
+      columns,
+      none: 'There is the admin token alone: trainyard tokens create NAME --allow queue.view makes another one',
+    });
+  },
+};

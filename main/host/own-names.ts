@@ -1,0 +1,38 @@
+import { hostname } from 'node:os';
+import { isLoopback, type MachineAddress } from './addresses.ts';
+
+/** A machine gets new addresses while it runs: they are looked up again, but not with every call of a stranger. */
+const lookAgainMs = 5_000;
+
+export interface OwnNamesParts {
+  readonly mono: () => number;
+  /** Of this machine, as they are now. */
+  readonly addresses: () => readonly MachineAddress[];
+  /** Beside those that the machine has by itself; in lower case. */
+  readonly others: () => readonly string[];
+}
+
+/** Whether this machine goes by a name or an address: in lower case, without port and brackets. */
+export function createOwnNames({ mono, addresses, others }: OwnNamesParts): (name: string) => boolean {
+  let known: ReadonlySet<string> = new Set();
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  const isKnown = (name: string): boolean => {
+    if (known.has(name)) return true;
+    if (mono() - lookedAt < lookAgainMs) return false;
+    lookedAt = mono();
+    known = namesNow(addresses());
+    return known.has(name);
+  };
+  return name => isLoopback(name) || name.endsWith('.localhost') || others().includes(name) || isKnown(name);
+}
+
+function namesNow(addresses: readonly MachineAddress[]): ReadonlySet<string> {
+  const name = hostname().toLowerCase();
+  const short = name.split('.', 1)[0] ?? name;
+  return new Set([
+    name,
+    short,
+    `${short}.local`,
+    ...addresses.map(({ address }) => address.toLowerCase()),
+  ]);
+}

@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import type { Response } from 'express';
+import { auditApi, type AuditSieve as AskedSieve } from '../../protocol/admin-api.ts';
+import type { ReplyOf } from '../../protocol/call.ts';
+import { accept } from '../../protocol/problem.ts';
+import { auditTypes } from '../orchestrator/index.ts';
+import type { AuditFilter, AuditSieve } from '../orchestrator/ports.ts';
+import type { Router } from './route.ts';
+
+/** The audit trail as people read it. */
+export interface AuditReader {
+  list(filter: AuditFilter): ReplyOf<typeof auditApi.list>;
+  figures(sieve: AuditSieve): ReplyOf<typeof auditApi.stats>;
+  export(sieve: AuditSieve): Iterable<readonly unknown[]>;
+  verify(range: {
+    readonly from: number | null;
+    readonly to: number | null;
+  }): Promise<ReplyOf<typeof auditApi.verify>>;
+}
+
+export function mountAuditRoutes(router: Router, audit: AuditReader): void {
+  router.answer(auditApi.list, ({ query }) => {
+    const { limit, offset, ...asked } = query;
+    return accept(audit.list({ ...sieveOf(asked), limit, offset }));
+  });
+  router.answer(auditApi.stats, ({ query }) => accept(audit.figures(sieveOf(query))));
+  router.answer(auditApi.types, () => accept({ types: [...auditTypes] }));
+  router.answer(auditApi.verify, async ({ query }) =>
+    accept(await audit.verify({ from: query.from ?? null, to: query.to ?? null })),
+  );
+  router.stream(auditApi.export, ({ query }, response) => {
+    response.set({
+      'Content-Type': 'application/x-ndjson',
+      'Content-Disposition': 'attachment; filename="trainyard-audit.jsonl"',
+      'Cache-Control': 'no-store',
+    });
+    void writeLines(response, audit.export(sieveOf(query)));
+    return accept(undefined);
+  });
+}
+
+/** At the reader's pace: the next portion is read when this one is on its way. */
+async function writeLines(response: Response, portions: Iterable<readonly unknown[]>): Promise<void> {
+  const gone = once(response, 'close');
+  try {
+    for (const portion of portions) {
+      if (response.destroyed) return;
+      const text = portion.map(entry => `${JSON.stringify(entry)}\n`).join('');
+      if (response.write(text)) await new Promise(resolve => setImmediate(resolve));
+      else await Promise.race([once(response, 'drain'), gone]);
+    }
+    response.end();
+  } catch (cause) {
+    // Half of it is there: an end would look like the whole.
+    response.destroy(cause instanceof Error ? cause : undefined);
+  }
+}
+
+const sieveOf = (asked: AskedSieve): AuditSieve => ({
+  type: asked.event_type ?? null,
+  actorId: asked.actor_id ?? null,
+  targetType: asked.target_type ?? null,
+  targetId: asked.target_id ?? null,
+  since: asked.since === undefined ? null : Date.parse(asked.since),
+  until: asked.until === undefined ? null : Date.parse(asked.until),
+});

@@ -1,0 +1,76 @@
+import type { IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
+import { type Refusal, refuse } from '../../protocol/problem.ts';
+import { sendProblem } from './answer.ts';
+import { bearerOf } from './auth.ts';
+
+/** What a call shows before anybody asks who makes it. */
+export interface EdgeCall {
+  readonly method: string;
+  /** Every `Host` that was sent. */
+  readonly hosts: readonly string[];
+  readonly origin: string | null;
+  /** `Sec-Fetch-Site`. */
+  readonly site: string | null;
+  /** A token in a header: no page of another site can send one. Cookies count as none. */
+  readonly hasToken: boolean;
+}
+
+/** Whether this orchestrator goes by a name or an address, in lower case and without port and brackets. */
+export type IsOurs = (hostname: string) => boolean;
+
+const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Null when a call may go on (FAULTS.md, S1 and S2). A name that is not ours may be a page elsewhere that has made its own
+ * name point here; and a page elsewhere can make a browser send forms.
+ *
+ * @internal
+ */
+export function judgeEdge(call: EdgeCall, isOurs: IsOurs): Refusal | null {
+  const [host, ...others] = call.hosts;
+  const hostname = host === undefined || others.length > 0 ? null : hostnameOf(host);
+  if (hostname === null)
+    return refuse('invalid_request', 'Send one Host header, with a name or an address').refusal;
+  if (!isOurs(hostname))
+    return refuse(
+      'wrong_host',
+      'This orchestrator does not go by that name: open it by its address, or start it with --allow-host NAME',
+    ).refusal;
+  if (safe.has(call.method) || call.hasToken || !isForeign(call)) return null;
+  return refuse('cross_site', 'This call comes from a page of another site: open the panel itself').refusal;
+}
+
+/** A browser that says nothing of where a call comes from is an old one, or none. */
+function isForeign({ origin, site, hosts: [host] }: EdgeCall): boolean {
+  if (site !== null && site !== 'same-origin' && site !== 'none') return true;
+  return origin !== null && (!URL.canParse(origin) || new URL(origin).host !== host?.toLowerCase());
+}
+
+/** Null when it is none. */
+function hostnameOf(host: string): string | null {
+  // What a URL would take for something else, such as a user or a path.
+  if (!/^[\w.:[\]-]+$/.test(host)) return null;
+  const url = `http://${host}`;
+  if (!URL.canParse(url)) return null;
+  return new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+}
+
+export const guardEdge =
+  (isOurs: IsOurs): RequestHandler =>
+  (request, response, next) => {
+    const refusal = judgeEdge(callOf(request), isOurs);
+    if (refusal === null) next();
+    else sendProblem(response, refusal);
+  };
+
+function callOf(request: IncomingMessage): EdgeCall {
+  const { headers, headersDistinct, method = '' } = request;
+  return {
+    method,
+    hosts: headersDistinct.host ?? [],
+    origin: headers.origin ?? null,
+    site: headersDistinct['sec-fetch-site']?.[0] ?? null,
+    hasToken: bearerOf(request) !== null || headers['x-worker-token'] !== undefined,
+  };
+}

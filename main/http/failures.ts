@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http';
+import { type Refusal, refuse } from '../../protocol/problem.ts';
+import { sessionApi } from '../../protocol/session-api.ts';
+import type { Orchestrator } from '../orchestrator/index.ts';
+import { addressOf, hashOf, secretOf } from './auth.ts';
+import type { FailureLimit } from './failure-limit.ts';
+
+/** What a caller is told who was refused: the refusal itself, or that there have been too many. */
+export type OnRefused = (request: IncomingMessage, refusal: Refusal) => Refusal;
+
+/** Enough to tell one wrong token from another in the audit trail, and of no use to anybody else. */
+const shownOfHash = 8;
+
+const tooMany = refuse(
+  'too_many_failures',
+  'Too many calls without a valid token came from this address: wait a little, and check the token',
+).refusal;
+
+/** Counts calls whose caller is unknown, writes down what they came with, and holds back who does not stop. */
+export function guardFailures(limit: FailureLimit, note: Orchestrator['noteRefusal']): OnRefused {
+  return (request, refusal) => {
+    if (
+      refusal.code !== 'token_missing' &&
+      refusal.code !== 'token_invalid' &&
+      refusal.code !== 'code_invalid'
+    )
+      return refusal;
+    const address = addressOf(request) ?? 'unknown';
+    const path = shown(request);
+    const call = `${request.method} ${path}`;
+    const verdict = limit.note(address);
+    if (verdict === 'begin') note('auth.limited', address, call, {});
+    if (verdict !== 'count') return tooMany;
+    const secret = secretOf(request);
+    // Else nothing was tried: a browser that has not signed in yet, or somebody who looks around.
+    if (secret !== null || path === sessionApi.signIn.path) {
+      const hash = secret === null ? null : hashOf(secret).toString('hex').slice(0, shownOfHash);
+      note('auth.refused', address, call, { why: refusal.code, sha256: hash });
+    }
+    return refusal;
+  };
+}
+
+/** Without the query, which may hold anything, and never long. */
+const shown = ({ url = '' }: IncomingMessage): string => (url.split('?', 1)[0] ?? '').slice(0, 200);

@@ -1,0 +1,87 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { FleetFigures } from '../orchestrator/index.ts';
+
+export interface Metrics {
+  /** A call was answered. `route` is its path with the names of its parameters. */
+  noteCall(method: string, route: string, status: number, seconds: number): void;
+  /** In the text format of Prometheus. */
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+export interface MetricsParts {
+  readonly version: string;
+  readonly figures: () => FleetFigures;
+}
+
+/** From a call that is answered out of memory to one that waits for a slow disk. */
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** What Prometheus reads: the process by the names that every dashboard for Node knows, and the fleet beside it. */
+export function createMetrics({ version, figures }: MetricsParts): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Gauge({ name: `trainyard_${name}`, help, labelNames: [...labelNames], registers });
+  gauge('build_info', 'The version that runs', ['version']).set({ version }, 1);
+  const workers = gauge('workers', 'Workers by status', ['status']);
+  const quarantined = gauge(
+    'workers_quarantined',
+    'Workers that get no job because several could not start there',
+  );
+  const gpus = gauge('gpus', 'GPUs of the workers that are in contact', ['state']);
+  const jobs = gauge('jobs', 'Jobs that are kept, by status', ['status']);
+  const wait = gauge('queue_oldest_wait_seconds', 'How long the job waits that has waited for longest');
+  const paused = gauge('queue_paused', '1 while the queue gives nothing out');
+  const streams = gauge('worker_streams', 'Streams to workers that are open');
+  const requests = new Counter({
+    name: 'http_requests_total',
+    help: 'Calls that were answered',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'From the head of a call to the end of its answer, without streams',
+    labelNames: ['method', 'route'],
+    buckets,
+    registers,
+  });
+
+  const look = (): void => {
+    const now = figures();
+    for (const status of workerStatuses) workers.set({ status }, now.workers[status] ?? 0);
+    for (const status of jobStatuses) jobs.set({ status }, now.jobs[status] ?? 0);
+    quarantined.set(now.quarantined);
+    gpus.set({ state: 'busy' }, now.gpus.busy);
+    gpus.set({ state: 'free' }, now.gpus.total - now.gpus.busy);
+    wait.set((now.oldestWaitMs ?? 0) / 1000);
+    paused.set(now.isPaused ? 1 : 0);
+    streams.set(now.streams);
+  };
+  return {
+    noteCall(method, route, status, seconds) {
+      requests.inc({ method, route, status });
+      durations.observe({ method, route }, seconds);
+    },
+    text() {
+      look();
+      return registry.metrics();
+    },
+    contentType: registry.contentType,
+  };
+}
+
+const workerStatuses = ['connecting', 'idle', 'busy', 'draining', 'offline'] as const;
+const jobStatuses = [
+  'pending',
+  'dispatched',
+  'starting',
+  'running',
+  'recovering',
+  'cancelling',
+  'completed',
+  'failed',
+  'cancelled',
+] as const;

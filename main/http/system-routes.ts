@@ -1,0 +1,63 @@
+import type { Request } from 'express';
+import { eventsApi, systemApi } from '../../protocol/admin-api.ts';
+import type { UiEvent } from '../../protocol/events.ts';
+import { accept, refuse } from '../../protocol/problem.ts';
+import { protocolVersion } from '../../protocol/worker-api.ts';
+import type { Orchestrator } from '../orchestrator/index.ts';
+import { type Authenticate, principalBehind } from './auth.ts';
+import { createDocs } from './docs/index.ts';
+import type { Metrics } from './metrics.ts';
+import { describeCalls } from './openapi.ts';
+import type { Router } from './route.ts';
+import type { StreamRegistry } from './stream-registry.ts';
+
+export interface SystemParts {
+  readonly orchestrator: Orchestrator;
+  readonly streams: StreamRegistry;
+  readonly version: string;
+  readonly authenticate: Authenticate;
+  readonly metrics: Metrics;
+}
+
+export function mountSystemRoutes(router: Router, parts: SystemParts): void {
+  const { orchestrator, streams, version, authenticate, metrics } = parts;
+  // Whatever is mounted after this is described as well.
+  const describe = () => describeCalls(router.calls(), version);
+  router.answer(systemApi.openapi, () => accept(describe()));
+  router.page('/docs', createDocs(describe));
+  router.answer(systemApi.ready, () =>
+    orchestrator.takesChanges()
+      ? accept({ status: 'ready' as const })
+      : refuse('not_ready', 'The disk takes no changes: it is full, or fails. Contact and reading go on'),
+  );
+  router.stream(systemApi.metrics, (_input, response) => {
+    response.set('Content-Type', metrics.contentType);
+    metrics.text().then(
+      text => response.send(text),
+      (cause: unknown) => response.destroy(cause instanceof Error ? cause : undefined),
+    );
+    return accept(undefined);
+  });
+  router.answer(systemApi.live, () => accept({ status: 'live' as const }));
+  router.answer(systemApi.version, () =>
+    accept({ name: 'trainyard' as const, version, protocol: protocolVersion }),
+  );
+  router.stream(eventsApi.stream, ({ caller, request }, response) => {
+    const holder = principalBehind(caller).user;
+    if (!streams.hasRoom(holder))
+      return refuse('too_many_streams', `The token ${holder} has as many streams open as it may: close some`);
+    const isAllowed = (): boolean => authenticate(request, eventsApi.stream.authority).ok;
+    const stream = streams.open(response, { pingMs: orchestrator.times.pingMs, holder, isAllowed });
+    const send = (event: UiEvent): void => stream.send(event, event.seq);
+    const stop = orchestrator.follow(lastEventId(request), send, stream);
+    response.on('close', stop);
+    return accept(undefined);
+  });
+}
+
+/** Null without one; what is no number of ours is answered like one from the future: with a reset. */
+function lastEventId(request: Request): number | null {
+  const id = request.headers['last-event-id'];
+  if (id === undefined) return null;
+  return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : Number.POSITIVE_INFINITY;
+}

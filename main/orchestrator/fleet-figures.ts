@@ -1,0 +1,58 @@
+import type { JobStatus } from '../../protocol/job.ts';
+import type { WorkerStatus } from '../../protocol/worker.ts';
+import type { Core } from './core.ts';
+import { statusOf } from './standing.ts';
+
+export interface FleetFigures {
+  readonly workers: Readonly<Partial<Record<WorkerStatus, number>>>;
+  readonly quarantined: number;
+  /** Of workers that are not offline. */
+  readonly gpus: { readonly total: number; readonly busy: number };
+  readonly jobs: Readonly<Partial<Record<JobStatus, number>>>;
+  /** Of those that may be taken; null when none waits. */
+  readonly oldestWaitMs: number | null;
+  readonly isPaused: boolean;
+  /** Worker streams that are open. */
+  readonly streams: number;
+}
+
+/** The fleet in numbers, for who watches many things at once. Looks at each worker once. */
+export function createFleetFigures(core: Core) {
+  return {
+    /** Whether changes are taken: reading and contact go on all the time. */
+    takesChanges: (): boolean => core.store.takesChanges(),
+
+    fleetFigures(): FleetFigures {
+      const { store } = core;
+      const workers: Partial<Record<WorkerStatus, number>> = {};
+      const gpus = { total: 0, busy: 0 };
+      let quarantined = 0;
+      for (const worker of store.workers()) {
+        const { status } = statusOf(core, store, worker);
+        workers[status] = (workers[status] ?? 0) + 1;
+        if (worker.quarantine !== null) quarantined += 1;
+        if (status === 'offline') continue;
+        const count = worker.agent?.capabilities.gpuCount ?? 0;
+        gpus.total += count;
+        const job = store.liveJobOf(worker.id);
+        gpus.busy += job === null ? 0 : Math.min(count, job.spec.requirements.gpuCount);
+      }
+      const jobs: Partial<Record<JobStatus, number>> = {};
+      for (const { status, count } of store.countJobs()) jobs[status] = (jobs[status] ?? 0) + count;
+      return {
+        workers,
+        quarantined,
+        gpus,
+        jobs,
+        oldestWaitMs: oldestWait(core),
+        isPaused: (store.queueSettings()?.pause ?? null) !== null,
+        streams: core.presence.streaming().length,
+      };
+    },
+  };
+}
+
+function oldestWait({ store, queueTime }: Core): number | null {
+  const since = store.oldestPending();
+  return since === null ? null : Math.max(0, queueTime() - since);
+}

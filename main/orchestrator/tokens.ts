@@ -1,0 +1,132 @@
+import { type Permission, permissions } from '../../protocol/call.ts';
+import type { TokenId } from '../../protocol/ids.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import type { NewToken, TokenView } from '../../protocol/tokens-api.ts';
+import type { Core } from './core.ts';
+import { type Actor, type ApiToken, nameOf, type Principal } from './model.ts';
+import type { Tx } from './ports.ts';
+
+/** When a token was last used is written down this often at most: reading must not cost a write. */
+const usedWithinMs = 300_000;
+
+/** Names that stand for somebody else in the audit trail. */
+const reserved: ReadonlySet<string> = new Set(['admin', 'system']);
+
+export interface IssuedApiToken extends TokenView {
+  /** In the clear: given once, and kept nowhere. */
+  readonly token: string;
+}
+
+/** Whoever holds the admin token of the data folder. */
+export const adminPrincipal: Principal = { user: 'admin', permissions, tokenId: null };
+
+/** Tokens of people and scripts, and what they open. */
+export function createTokenCalls(core: Core) {
+  const { store, clock } = core;
+  const noted = new Map<TokenId, number>();
+
+  const noteUse = ({ id, usedAt }: ApiToken, now: number): void => {
+    if (now - Math.max(noted.get(id) ?? 0, usedAt ?? 0) < usedWithinMs || !store.takesChanges()) return;
+    noted.set(id, now);
+    core.enqueue(tx => tx.setApiTokenUsed(id, now));
+  };
+  const principalOf = (token: ApiToken | null): Principal | null => {
+    const now = clock.wall();
+    if (token === null || isOver(token, now)) return null;
+    noteUse(token, now);
+    return { user: token.name, permissions: token.permissions, tokenId: token.id };
+  };
+
+  return {
+    /** Null when there is none, or it has expired. */
+    principalByTokenHash: (hash: string): Principal | null => principalOf(store.apiTokenByHash(hash)),
+
+    /** Who a session or a link is for, as it is by now; null when the token that it came from opens nothing any more. */
+    principalOfToken: (id: TokenId | null): Principal | null =>
+      id === null ? adminPrincipal : principalOf(store.apiToken(id)),
+
+    listTokens: (): readonly TokenView[] => store.apiTokens().map(token => viewOf(core, token)),
+
+    createToken: (wanted: NewToken, own: readonly Permission[], by: Actor) =>
+      createToken(core, wanted, own, by),
+
+    /** It opens nothing from the answer on, and neither does a session that was opened with it. */
+    revokeToken: (id: TokenId, by: Actor): Promise<Outcome<TokenId>> =>
+      store.write(tx => {
+        const known = tx.apiToken(id);
+        if (known === null) return refuse('token_not_found', `There is no token ${id}`);
+        tx.removeApiToken(id);
+        tx.afterCommit(() => noted.delete(id));
+        noteToken(core, tx, 'token.revoked', id, by, { name: known.name });
+        return accept(id);
+      }),
+  };
+}
+
+/** Nobody gives away more than they have. */
+async function createToken(
+  core: Core,
+  { name, permissions: wanted, expires_in_s: expiresInS }: NewToken,
+  own: readonly Permission[],
+  by: Actor,
+): Promise<Outcome<IssuedApiToken>> {
+  const lacking = wanted.filter(permission => !own.includes(permission));
+  if (lacking.length > 0)
+    return refuse(
+      'permission_missing',
+      `Your own token does not have ${lacking.join(', ')}: it can give nobody that`,
+    );
+  const { token, hash } = core.ids.apiToken();
+  const now = core.clock.wall();
+  const made: ApiToken = {
+    id: core.ids.apiTokenId(),
+    name,
+    permissions: permissions.filter(permission => wanted.includes(permission)),
+    createdAt: now,
+    createdBy: nameOf(by),
+    expiresAt: expiresInS === null ? null : now + expiresInS * 1000,
+    usedAt: null,
+  };
+  const isMade = await core.store.write(tx => {
+    if (isTaken(tx, name)) return false;
+    tx.insertApiToken(made, hash);
+    const details = { name, permissions: made.permissions, expires_at: isoOf(core, made.expiresAt) };
+    noteToken(core, tx, 'token.created', made.id, by, details);
+    return true;
+  });
+  return isMade
+    ? accept({ ...viewOf(core, made), token })
+    : refuse('name_taken', `The name ${name} is in use: choose another one, or revoke that token first`);
+}
+
+function isTaken(tx: Tx, name: string): boolean {
+  const wanted = folded(name);
+  return reserved.has(wanted) || tx.apiTokens().some(other => folded(other.name) === wanted);
+}
+
+function noteToken(
+  core: Core,
+  tx: Tx,
+  type: 'token.created' | 'token.revoked',
+  id: TokenId,
+  actor: Actor,
+  details: Readonly<Record<string, unknown>>,
+): void {
+  tx.appendAudit({ at: core.clock.wall(), type, actor, target: { type: 'token', id }, details });
+}
+
+const folded = (name: string): string => name.normalize('NFKC').toLowerCase();
+
+const isOver = ({ expiresAt }: ApiToken, now: number): boolean => expiresAt !== null && now >= expiresAt;
+
+const isoOf = ({ clock }: Core, at: number | null): string | null => (at === null ? null : clock.iso(at));
+
+const viewOf = (core: Core, token: ApiToken): TokenView => ({
+  id: token.id,
+  name: token.name,
+  permissions: [...token.permissions],
+  created_at: core.clock.iso(token.createdAt),
+  created_by: token.createdBy,
+  expires_at: isoOf(core, token.expiresAt),
+  last_used_at: isoOf(core, token.usedAt),
+});

@@ -1,0 +1,131 @@
+import { type SubmitEvent, useState } from 'react';
+import { type Permission, permissions } from '../../../protocol/call.ts';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { detailOf } from '../../api/client.ts';
+import { usePanel } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Copy } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { tell } from '../../ui/toast.tsx';
+
+interface NewTokenProps {
+  readonly onMade: () => void;
+  readonly onClose: () => void;
+}
+
+const daysToLive = ['30', '90', '365', 'never'] as const;
+const dayS = 86_400;
+
+/** First who it is for and what it may; then the token itself, this once. */
+export function NewTokenDialog({ onMade, onClose }: NewTokenProps) {
+  const t = useT();
+  const [made, setMade] = useState<{ readonly name: string; readonly token: string } | null>(null);
+  if (made === null)
+    return (
+      <Wanted
+        onClose={onClose}
+        onMade={token => {
+          setMade(token);
+          onMade();
+        }}
+      />
+    );
+  return (
+    <Dialog title={t('tokens.made', { name: made.name })} onClose={onClose} staysOpen>
+      <p className="worker-notice" role="note">
+        {t('tokens.once')}
+      </p>
+      <pre className="mono settings-secret">{made.token}</pre>
+      <footer className="dialog-foot">
+        <Copy text={made.token} label={t('tokens.copy')} onRefused={() => tell(t('workers.copy.byHand'))} />
+        <Button kind="primary" onClick={onClose}>
+          {t('workers.done')}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}
+
+interface WantedProps {
+  readonly onMade: (made: { readonly name: string; readonly token: string }) => void;
+  readonly onClose: () => void;
+}
+
+function Wanted({ onMade, onClose }: WantedProps) {
+  const t = useT();
+  const { client } = usePanel();
+  const [name, setName] = useState('');
+  const [chosen, setChosen] = useState<readonly Permission[]>(['queue.view']);
+  const [days, setDays] = useState<(typeof daysToLive)[number]>('90');
+  const [trouble, setTrouble] = useState<string | null>(null);
+  const create = async (): Promise<void> => {
+    const expiresInS = days === 'never' ? null : Number(days) * dayS;
+    const body = { name: name.trim(), permissions: [...chosen], expires_in_s: expiresInS };
+    const answer = await client.call(tokensApi.create, { body });
+    if (answer.ok) onMade(answer.value);
+    else setTrouble(detailOf(answer.failure) ?? t('error.unreachable'));
+  };
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    void create();
+  };
+  const turn = (permission: Permission): void =>
+    setChosen(was =>
+      was.includes(permission) ? was.filter(each => each !== permission) : [...was, permission],
+    );
+  return (
+    <Dialog title={t('tokens.new')} onClose={onClose}>
+      <form className="worker-form" onSubmit={submit}>
+        <label>
+          {t('tokens.name')}
+          <input
+            required
+            maxLength={60}
+            autoComplete="off"
+            placeholder="nightly"
+            value={name}
+            onChange={event => setName(event.target.value)}
+          />
+        </label>
+        <fieldset className="settings-permissions">
+          <legend>{t('tokens.may')}</legend>
+          {permissions.map(permission => (
+            <label key={permission} className="worker-inline-label">
+              <input
+                type="checkbox"
+                checked={chosen.includes(permission)}
+                onChange={() => turn(permission)}
+              />
+              {t(`tokens.may.${permission}`)} <code className="muted">{permission}</code>
+            </label>
+          ))}
+        </fieldset>
+        <label>
+          {t('tokens.lasts')}
+          <select
+            value={days}
+            onChange={event => setDays(daysToLive.find(each => each === event.target.value) ?? '90')}
+          >
+            {daysToLive.map(each => (
+              <option key={each} value={each}>
+                {each === 'never' ? t('tokens.never') : t('tokens.days', { count: Number(each) })}
+              </option>
+            ))}
+          </select>
+        </label>
+        {trouble !== null && (
+          <p role="alert" className="trouble">
+            {trouble}
+          </p>
+        )}
+        <footer className="dialog-foot">
+          <Button onClick={onClose}>{t('action.cancel')}</Button>
+          <Button kind="primary" type="submit" disabled={chosen.length === 0}>
+            {t('tokens.create')}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

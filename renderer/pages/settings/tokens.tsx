@@ -1,0 +1,111 @@
+import { useCallback, useEffect, useState } from 'react';
+import type { TokenView } from '../../../protocol/tokens-api.ts';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { usePanel } from '../../app/context.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Time } from '../../ui/time.tsx';
+import { tell, tellFailure } from '../../ui/toast.tsx';
+import { NewTokenDialog } from './new-token.tsx';
+import './tokens.css';
+
+/** Who else may come in, and what they may do. */
+export function Tokens() {
+  const t = useT();
+  const { tokens, reload } = useTokens();
+  const [isAdding, setAdding] = useState(false);
+  const [leaving, setLeaving] = useState<TokenView | null>(null);
+  return (
+    <section className="card" aria-labelledby="settings-tokens">
+      <h2 id="settings-tokens">{t('tokens.title')}</h2>
+      <p className="muted">{t('tokens.what')}</p>
+      {tokens.length > 0 && (
+        <ul className="plain-list settings-tokens">
+          {tokens.map(token => (
+            <li key={token.id}>
+              <Token token={token} onRevoke={() => setLeaving(token)} />
+            </li>
+          ))}
+        </ul>
+      )}
+      <div>
+        <Button onClick={() => setAdding(true)}>{t('tokens.add')}</Button>
+      </div>
+      {isAdding && <NewTokenDialog onMade={reload} onClose={() => setAdding(false)} />}
+      {leaving !== null && <Revoke token={leaving} onDone={reload} onClose={() => setLeaving(null)} />}
+    </section>
+  );
+}
+
+function Token({ token, onRevoke }: { readonly token: TokenView; readonly onRevoke: () => void }) {
+  const t = useT();
+  return (
+    <div className="settings-token">
+      <strong>{token.name}</strong>
+      <span className="settings-token-may">
+        {token.permissions.map(name => t(`tokens.may.${name}`)).join(' · ')}
+      </span>
+      <span className="muted">
+        {token.expires_at === null ? (
+          t('tokens.never')
+        ) : (
+          <>
+            {t('tokens.expires')} <Time at={token.expires_at} />
+          </>
+        )}
+      </span>
+      <span className="muted">
+        {t('tokens.used')} <Time at={token.last_used_at} />
+      </span>
+      <Button kind="quiet" aria-label={t('tokens.revoke.of', { name: token.name })} onClick={onRevoke}>
+        {t('tokens.revoke')}
+      </Button>
+    </div>
+  );
+}
+
+interface RevokeProps {
+  readonly token: TokenView;
+  readonly onDone: () => void;
+  readonly onClose: () => void;
+}
+
+function Revoke({ token: { id, name }, onDone, onClose }: RevokeProps) {
+  const t = useT();
+  const { client } = usePanel();
+  const revoke = async (): Promise<void> => {
+    const answer = await client.call(tokensApi.revoke, { params: { id } });
+    if (!answer.ok) return tellFailure(t, answer.failure);
+    tell(t('tokens.revoked', { name }));
+    onDone();
+  };
+  return (
+    <Confirm
+      title={t('tokens.revoke.title', { name })}
+      consequence={t('tokens.revoke.consequence')}
+      act={t('tokens.revoke')}
+      onConfirm={() => void revoke()}
+      onClose={onClose}
+    />
+  );
+}
+
+/** None while they are looked for, and for who may not see them. */
+function useTokens() {
+  const { client } = usePanel();
+  const [tokens, setTokens] = useState<readonly TokenView[]>([]);
+  const load = useCallback(
+    async (signal?: AbortSignal) => {
+      const answer = await client.call(tokensApi.list, signal === undefined ? {} : { signal });
+      if (answer.ok && signal?.aborted !== true) setTokens(answer.value.tokens);
+    },
+    [client],
+  );
+  useEffect(() => {
+    const looking = new AbortController();
+    void load(looking.signal);
+    return () => looking.abort();
+  }, [load]);
+  return { tokens, reload: () => void load() };
+}

@@ -1,0 +1,105 @@
+/** The audit trail as clients read it: filters, counts, export, ranges. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { adminClient, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+let server: TestServer;
+let first: Awaited<ReturnType<TestServer['createWorker']>>;
+beforeAll(async () => {
+  server = await startTestServer();
+  first = await server.createWorker({ name: 'rig-1' });
+  await server.createWorker({ name: 'rig-2' });
+  const { token } = valueOf(
+    await server.admin.call(tokensApi.create, { body: { name: 'ada', permissions: ['admin.workers'] } }),
+  );
+  valueOf(
+    await adminClient(server.url, token).call(workersApi.drain, { params: { id: first.id }, body: {} }),
+  );
+});
+afterAll(() => server.close());
+
+type Query = NonNullable<Parameters<typeof server.admin.call<typeof auditApi.list>>[1]>['query'];
+const list = async (query: Query) => valueOf(await server.admin.call(auditApi.list, { query }));
+const types = async (query: Query) => (await list(query)).entries.map(({ event_type: type }) => type);
+
+describe('a list', () => {
+  test('is sifted by type, by the beginning of types, by who, by what, and by time', async () => {
+    expect(await types({})).toEqual(['worker.draining', 'token.created', 'worker.created', 'worker.created']);
+    expect(await types({ event_type: 'worker.created' })).toHaveLength(2);
+    expect(await types({ event_type: 'worker.*' })).toHaveLength(3);
+    expect(await types({ event_type: 'work.*' })).toEqual([]);
+    expect(await types({ event_type: 'worker.%' })).toEqual([]);
+    expect(await types({ actor_id: 'ada' })).toEqual(['worker.draining']);
+    expect(await types({ target_type: 'token' })).toEqual(['token.created']);
+    expect(await types({ target_id: first.id })).toEqual(['worker.draining', 'worker.created']);
+    const [newest] = (await list({})).entries;
+    const at = newest?.at ?? '';
+    expect(await types({ since: at, event_type: 'worker.draining' })).toHaveLength(1);
+    expect(await types({ until: at, event_type: 'worker.draining' })).toEqual([]);
+    // The same time in another zone.
+    const elsewhere = new Date(Date.parse(at) + 3_600_000).toISOString().replace('Z', '+01:00');
+    expect(await types({ since: elsewhere, event_type: 'worker.draining' })).toHaveLength(1);
+  });
+
+  test.each<readonly [string, string]>([
+    ['since=yesterday', 'since'],
+    ['limit=501', 'limit'],
+    ['offset=-1', 'offset'],
+    [`event_type=${'x'.repeat(101)}`, 'event_type'],
+  ])('with %s is refused', async (query, field) => {
+    const response = await fetch(`${server.url}/api/audit?${query}`, {
+      headers: { authorization: `Bearer ${server.adminToken}` },
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ errors: [{ field }] });
+  });
+});
+
+test('what was done is counted by type and by who did it', async () => {
+  const stats = valueOf(await server.admin.call(auditApi.stats, { query: { event_type: 'worker.*' } }));
+  expect(stats).toMatchObject({
+    total: 3,
+    by_type: [
+      { name: 'worker.created', count: 2 },
+      { name: 'worker.draining', count: 1 },
+    ],
+    by_actor: [
+      { name: 'admin', count: 2 },
+      { name: 'ada', count: 1 },
+    ],
+  });
+  expect(Date.parse(stats.first_at ?? '')).toBeLessThanOrEqual(Date.parse(stats.last_at ?? ''));
+  const none = valueOf(await server.admin.call(auditApi.stats, { query: { actor_id: 'nobody' } }));
+  expect(none).toEqual({ total: 0, first_at: null, last_at: null, by_type: [], by_actor: [] });
+});
+
+test('every type that there is can be asked for', async () => {
+  const all = valueOf(await server.admin.call(auditApi.types)).types;
+  expect(all).toContain('worker.created');
+  expect(all).toContain('auth.refused');
+  expect(all).not.toContain('job.progress');
+  for (const type of await types({})) expect(all).toContain(type);
+});
+
+test('the export has every entry, oldest first, as the list shows it', async () => {
+  const response = await fetch(`${server.url}/api/audit/export?event_type=worker.*`, {
+    headers: { authorization: `Bearer ${server.adminToken}` },
+  });
+  expect(response.headers.get('content-type')).toContain('application/x-ndjson');
+  expect(response.headers.get('content-disposition')).toContain('.jsonl');
+  const lines = (await response.text()).trimEnd().split('\n');
+  const { entries } = await list({ event_type: 'worker.*' });
+  expect(lines.map(line => JSON.parse(line) as unknown)).toEqual(entries.toReversed());
+});
+
+test('a range is verified, and what vouches for the trail is shown', async () => {
+  const verify = async (query: { readonly from?: number; readonly to?: number }) =>
+    valueOf(await server.admin.call(auditApi.verify, { query }));
+  expect(await verify({})).toMatchObject({ valid: true, checked: 4, first_bad: null, anchor: null });
+  expect(await verify({ from: 2, to: 3 })).toMatchObject({ valid: true, checked: 2 });
+  expect(await server.admin.call(auditApi.verify, { query: { from: 0 } })).toMatchObject({
+    ok: false,
+    failure: { status: 400 },
+  });
+});

@@ -1,0 +1,15 @@
+/** Every schema, fuzzed: FAULTS.md, S23. `npm run fuzz` goes on for longer. */
+import { expect, test } from 'vitest';
+import { fuzzServer } from '../../fuzz/target.ts';
+
+test('whatever comes, nothing breaks, nothing is told that must not be, and the server goes on', {
+  timeout: 60_000,
+}, async () => {
+  const seed = Math.floor(Math.random() * 2 ** 31);
+  const { requests, faults, byStatus } = await fuzzServer({ seed, requests: 1_500 });
+  expect(faults, `npm run fuzz -- --seed ${seed} --requests 1500`).toEqual([]);
+  expect(requests).toBe(1_500);
+  // Else everything was turned away at the door.
+  expect(byStatus.get(200)).toBeGreaterThan(100);
+  expect(byStatus.get(400)).toBeGreaterThan(100);
+});

@@ -1,0 +1,76 @@
+/** What watches the orchestrator from outside: health, and figures for Prometheus. */
+import { expect, onTestFinished, test } from 'vitest';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+async function openServer(): Promise<TestServer> {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  return server;
+}
+
+async function figures(server: TestServer, token = server.adminToken): Promise<ReadonlyMap<string, number>> {
+  const response = await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toMatch(/^text\/plain; (?:version=0\.0\.4; )?charset=utf-8/);
+  const lines = (await response.text()).split('\n').filter(line => line !== '' && !line.startsWith('#'));
+  return new Map(lines.map(line => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
+}
+
+test('the figures are those of the fleet, the calls and the process', async () => {
+  const server = await openServer();
+  await server.createWorker({ name: 'rig-1' });
+  await server.submit({ config: {} });
+  await server.submit({ config: {} });
+  const found = await figures(server);
+  expect(Object.fromEntries(found)).toMatchObject({
+    'trainyard_jobs{status="pending"}': 2,
+    'trainyard_jobs{status="running"}': 0,
+    'trainyard_gpus{state="busy"}': 0,
+    trainyard_queue_paused: 0,
+    trainyard_worker_streams: 0,
+    'http_requests_total{method="POST",route="/api/queue/submit",status="200"}': 2,
+  });
+  const workers = [...found].filter(([name]) => name.startsWith('trainyard_workers{'));
+  expect(workers.reduce((sum, [, count]) => sum + count, 0)).toBe(1);
+  for (const name of [
+    'process_cpu_seconds_total',
+    'nodejs_eventloop_lag_seconds',
+    'trainyard_queue_oldest_wait_seconds',
+  ])
+    expect(found.get(name)).toBeGreaterThanOrEqual(0);
+  expect([...found.keys()].some(name => name.startsWith('trainyard_build_info{version='))).toBe(true);
+});
+
+test('calls are counted by their path in the contract, whatever stands in the address', async () => {
+  const server = await openServer();
+  for (const id of ['a', 'b', 'c'])
+    await fetch(`${server.url}/api/queue/${id}`, {
+      headers: { authorization: `Bearer ${server.adminToken}` },
+    });
+  await fetch(`${server.url}/no/such/call`);
+  const names = [...(await figures(server)).entries()].filter(([name]) =>
+    name.startsWith('http_requests_total'),
+  );
+  expect(names).toEqual([['http_requests_total{method="GET",route="/api/queue/:id",status="404"}', 3]]);
+});
+
+test('they need a token that may look at the queue, and no more', async () => {
+  const server = await openServer();
+  expect((await fetch(`${server.url}/metrics`)).status).toBe(401);
+  const make = async (permission: 'queue.view' | 'queue.submit') =>
+    valueOf(
+      await server.admin.call(tokensApi.create, { body: { name: permission, permissions: [permission] } }),
+    ).token;
+  await figures(server, await make('queue.view'));
+  const { status } = await fetch(`${server.url}/metrics`, {
+    headers: { authorization: `Bearer ${await make('queue.submit')}` },
+  });
+  expect(status).toBe(403);
+});
+
+test('a server that takes changes says that it is ready, to anybody', async () => {
+  const server = await openServer();
+  const response = await fetch(`${server.url}/health/ready`);
+  expect([response.status, await response.json()]).toEqual([200, { status: 'ready' }]);
+});

@@ -1,0 +1,91 @@
+/** Who comes without a valid token: answered, written down by a part of a hash, and held back when it does not end. */
+import { createHash } from 'node:crypto';
+import { expect, onTestFinished, test } from 'vitest';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+async function openServer(): Promise<TestServer> {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const ask = (
+  server: TestServer,
+  headers: Readonly<Record<string, string>>,
+  path = '/api/queue?note=secret',
+) => fetch(server.url + path, { headers });
+
+const refusals = async (server: TestServer) =>
+  valueOf(await server.admin.call(auditApi.list, { query: { event_type: 'auth.*', limit: 500 } })).entries;
+
+test('a wrong token of any kind is written down with where it came from, and a part of its hash', async () => {
+  const server = await openServer();
+  const wrong = 'tk_not-one-of-ours';
+  await ask(server, { authorization: `Bearer ${wrong}` });
+  await ask(server, { 'x-worker-token': wrong }, '/api/workers/queue');
+  await ask(server, { cookie: `trainyard_session=${wrong}` });
+  const sha256 = createHash('sha256').update(wrong).digest('hex').slice(0, 8);
+  const entries = await refusals(server);
+  expect(entries.map(({ target_id: call }) => call)).toEqual([
+    'GET /api/queue',
+    'GET /api/workers/queue',
+    'GET /api/queue',
+  ]);
+  for (const entry of entries)
+    expect(entry).toMatchObject({
+      event_type: 'auth.refused',
+      actor_type: 'system',
+      address: '127.0.0.1',
+      target_type: 'call',
+      details: { why: 'token_invalid', sha256 },
+    });
+  expect(JSON.stringify(entries)).not.toContain(wrong);
+});
+
+test('so is a sign-in that fails, and a call without any token is not', async () => {
+  const server = await openServer();
+  await ask(server, {});
+  await fetch(`${server.url}/api/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: server.url, 'sec-fetch-site': 'same-origin' },
+    body: JSON.stringify({ code: 'guessed' }),
+  });
+  expect(await refusals(server)).toMatchObject([
+    { target_id: 'POST /api/session', details: { why: 'code_invalid' } },
+  ]);
+});
+
+test('who does not stop is held back, while a good token from the same address goes on', async () => {
+  const server = await openServer();
+  const statuses = new Map<number, number>();
+  for (let n = 0; n < 200; n += 1) {
+    const { status, headers } = await ask(server, { authorization: `Bearer tk_${n}` });
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    if (status === 429) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+  expect([...statuses.keys()].toSorted((a, b) => a - b)).toEqual([401, 429]);
+  const entries = await refusals(server);
+  expect(entries.filter(({ event_type: type }) => type === 'auth.limited')).toHaveLength(1);
+  expect(entries.filter(({ event_type: type }) => type === 'auth.refused')).toHaveLength(
+    statuses.get(401) ?? 0,
+  );
+});
+
+test('of one token a hundred streams are open at most, and who closes one may open another', async () => {
+  const server = await openServer();
+  const headers = { authorization: `Bearer ${server.adminToken}` };
+  const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
+  const open = () => fetch(`${server.url}/api/events`, { headers, signal: leaving.signal });
+  // One more is open already: that of the test server itself.
+  const streams = await Promise.all(Array.from({ length: 99 }, open));
+  expect(streams.map(({ status }) => status)).toEqual(Array.from({ length: 99 }, () => 200));
+  const refused = await open();
+  expect([refused.status, ((await refused.json()) as { readonly code: string }).code]).toEqual([
+    429,
+    'too_many_streams',
+  ]);
+  await streams[0]?.body?.cancel();
+  await expect.poll(async () => (await open()).status).toBe(200);
+});

@@ -1,0 +1,196 @@
+/** Tokens of people and scripts: each opens what it was made for, for as long as it lasts, and nothing else. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { auditApi, eventsApi, workersApi } from '../../../protocol/admin-api.ts';
+import { type Call, type Permission, permissions } from '../../../protocol/call.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { sessionApi } from '../../../protocol/session-api.ts';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { urlOf } from '../../../protocol/client.ts';
+import { adminClient, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+let made = 0;
+async function create(allowed: readonly Permission[], more: object = {}, by = server.admin) {
+  made += 1;
+  const body = { name: `script-${made}`, permissions: [...allowed], ...more };
+  return valueOf(await by.call(tokensApi.create, { body }));
+}
+const clientOf = ({ token }: { readonly token: string }) => adminClient(server.url, token);
+
+const guarded: readonly Call[] = [workersApi, queueApi, auditApi, tokensApi, eventsApi, sessionApi]
+  .flatMap(api => Object.values<Call>(api))
+  .filter(({ authority }) => authority !== 'open');
+const name = ({ method, path }: Call): string => `${method} ${path}`;
+
+async function statusOf(row: Call, token: string): Promise<readonly [number, unknown]> {
+  const leaving = new AbortController();
+  const response = await fetch(urlOf(server.url, row.path, { id: 'nobody' }), {
+    method: row.method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    // What is no body of any call: nothing is done, and who may call is told so.
+    ...(row.method === 'GET' ? {} : { body: '[]' }),
+    signal: leaving.signal,
+  });
+  const isProblem = response.headers.get('content-type')?.startsWith('application/problem+json') === true;
+  const code = isProblem ? ((await response.json()) as { readonly code: unknown }).code : null;
+  leaving.abort();
+  return [response.status, code];
+}
+
+describe('a token', () => {
+  test.each(permissions.map(permission => [permission]))(
+    'with %s opens the calls of that, and no other',
+    async own => {
+      const { token } = await create([own]);
+      for (const row of guarded) {
+        const [status, code] = await statusOf(row, token);
+        const isRefused = status === 403 && code === 'permission_missing';
+        expect([name(row), isRefused]).toEqual([name(row), row.authority !== own]);
+      }
+    },
+  );
+
+  test('is shown once, listed without its secret, and stands nowhere in the clear', async () => {
+    const { token, id } = await create(['queue.view']);
+    expect(token).toMatch(/^tk_[\w-]{43}$/);
+    const listed = valueOf(await server.admin.call(tokensApi.list));
+    expect(listed.tokens.find(each => each.id === id)).toMatchObject({
+      permissions: ['queue.view'],
+      created_by: 'admin',
+      expires_at: null,
+      last_used_at: null,
+    });
+    const { readFile } = await import('node:fs/promises');
+    const stored = await Promise.all(
+      ['trainyard.db', 'trainyard.db-wal'].map(file => readFile(`${server.dataDir}/${file}`, 'latin1')),
+    );
+    for (const text of [JSON.stringify(listed), ...stored, server.log.join('\n')])
+      expect(text).not.toContain(token);
+  });
+
+  test('gives its name to the jobs that it submits', async () => {
+    const client = clientOf(await create(['queue.submit', 'queue.view'], { name: 'Ada at night' }));
+    const { job_id: id } = valueOf(await client.call(queueApi.submit, { body: { config: {} } }));
+    if (id === null) throw new Error('the job was rejected');
+    expect(valueOf(await client.call(queueApi.get, { params: { id } }))).toMatchObject({
+      user: 'Ada at night',
+    });
+    expect(valueOf(await client.call(queueApi.me))).toMatchObject({ user: 'Ada at night', pending: 1 });
+  });
+
+  test('is known to have been used', async () => {
+    const token = await create(['queue.view']);
+    valueOf(await clientOf(token).call(queueApi.list));
+    const { tokens } = valueOf(await server.admin.call(tokensApi.list));
+    const used = tokens.find(({ id }) => id === token.id)?.last_used_at ?? '';
+    expect(Date.now() - Date.parse(used)).toBeLessThan(60_000);
+  });
+
+  test('gives nobody more than it has itself', async () => {
+    const token = await create(['admin.tokens', 'queue.view']);
+    const refused = await clientOf(token).call(tokensApi.create, {
+      body: { name: 'more', permissions: ['queue.view', 'admin.workers'] },
+    });
+    expect(refused).toMatchObject({
+      ok: false,
+      failure: { status: 403, problem: { code: 'permission_missing' } },
+    });
+    expect(await create(['queue.view'], {}, clientOf(token))).toMatchObject({ permissions: ['queue.view'] });
+  });
+});
+
+describe('what no token can be made of', () => {
+  const wanted = { name: 'x', permissions: ['queue.view'] };
+  test.each<readonly [what: string, body: unknown, status: number, says: RegExp]>([
+    ['no permission', { ...wanted, permissions: [] }, 400, /permission/],
+    ['a permission that there is not', { ...wanted, permissions: ['root'] }, 400, /permissions/],
+    ['one twice', { ...wanted, permissions: ['queue.view', 'queue.view'] }, 400, /once/],
+    ['no name', { permissions: ['queue.view'] }, 400, /name/],
+    ['an empty name', { ...wanted, name: '  ' }, 400, /name/],
+    ['a name with a line break', { ...wanted, name: 'a\nb' }, 400, /name/],
+    ['a name with markup', { ...wanted, name: '<b>' }, 400, /name/],
+    ['a name of 61 characters', { ...wanted, name: 'x'.repeat(61) }, 400, /name/],
+    ['the name of the admin', { ...wanted, name: 'Admin' }, 409, /in use/],
+    ['an end in the past', { ...wanted, expires_in_s: -1 }, 400, /expires_in_s/],
+    ['an end that is near', { ...wanted, expires_in_s: 1 }, 400, /expires_in_s/],
+    ['an end that never comes', { ...wanted, expires_in_s: 1e12 }, 400, /expires_in_s/],
+    ['a wish that is not known', { ...wanted, admin: true }, 400, /admin/],
+  ])('%s', async (_what, body, status, says) => {
+    const response = await fetch(`${server.url}/api/tokens`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    expect(response.status).toBe(status);
+    expect(((await response.json()) as { readonly detail: string }).detail).toMatch(says);
+  });
+
+  test('a name that somebody has, in whatever case, until that token is revoked', async () => {
+    const body = { name: 'Nightly', permissions: ['queue.view' as const] };
+    const { id } = valueOf(await server.admin.call(tokensApi.create, { body }));
+    const again = () => server.admin.call(tokensApi.create, { body: { ...body, name: 'nightlY' } });
+    expect(await again()).toMatchObject({ ok: false, failure: { problem: { code: 'name_taken' } } });
+    valueOf(await server.admin.call(tokensApi.revoke, { params: { id } }));
+    expect(await again()).toMatchObject({ ok: true });
+  });
+});
+
+describe('a token that is revoked', () => {
+  test('opens nothing from then on, and is not there any more', async () => {
+    const token = await create(['queue.view']);
+    valueOf(await server.admin.call(tokensApi.revoke, { params: { id: token.id } }));
+    expect(await statusOf(queueApi.list, token.token)).toEqual([401, 'token_invalid']);
+    const again = await server.admin.call(tokensApi.revoke, { params: { id: token.id } });
+    expect(again).toMatchObject({
+      ok: false,
+      failure: { status: 404, problem: { code: 'token_not_found' } },
+    });
+  });
+
+  test('takes its streams and its browsers along', async () => {
+    const { id, token } = await create(['queue.view', 'admin.tokens']);
+    const signedIn = await fetch(`${server.url}/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: server.url, 'sec-fetch-site': 'same-origin' },
+      body: JSON.stringify({ token }),
+    });
+    const cookie = signedIn.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
+    expect(await signedIn.json()).toMatchObject({ permissions: ['admin.tokens', 'queue.view'] });
+    const { code } = valueOf(await clientOf({ token }).call(sessionApi.link));
+    const streams = await Promise.all(
+      [{ authorization: `Bearer ${token}` }, { cookie, 'sec-fetch-site': 'same-origin' }].map(headers =>
+        fetch(`${server.url}/api/events`, { headers }),
+      ),
+    );
+    expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+    const ended = Promise.all(streams.map(stream => stream.text()));
+    valueOf(await server.admin.call(tokensApi.revoke, { params: { id } }));
+    await ended;
+    const asked = await fetch(`${server.url}/api/queue`, {
+      headers: { cookie, 'sec-fetch-site': 'same-origin' },
+    });
+    expect(asked.status).toBe(401);
+    const late = await fetch(`${server.url}/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: server.url, 'sec-fetch-site': 'same-origin' },
+      body: JSON.stringify({ code }),
+    });
+    expect(late.status).toBe(401);
+  });
+});
+
+test('making and revoking one stands in the audit trail, without its secret', async () => {
+  const { id, token, name: given } = await create(['queue.view']);
+  valueOf(await server.admin.call(tokensApi.revoke, { params: { id } }));
+  const { entries } = valueOf(await server.admin.call(auditApi.list, { query: { target_id: id } }));
+  expect(entries).toMatchObject([
+    { event_type: 'token.revoked', actor_id: 'admin', target_type: 'token', details: { name: given } },
+    { event_type: 'token.created', actor_id: 'admin', details: { name: given, permissions: ['queue.view'] } },
+  ]);
+  expect(JSON.stringify(entries)).not.toContain(token.slice(3));
+});

@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest';
+import type { ApiToken } from '../../../main/orchestrator/ports.ts';
+import { TokenId } from '../../../protocol/ids.ts';
+import { at, type OpenStore } from './builders.ts';
+
+const tokenId = (id: string): TokenId => TokenId.parse(id);
+
+const makeToken = (changes: Partial<ApiToken> = {}): ApiToken => ({
+  id: tokenId('t_1'),
+  name: 'nightly',
+  permissions: ['queue.view', 'queue.submit'],
+  createdAt: at(1),
+  createdBy: 'admin',
+  expiresAt: null,
+  usedAt: null,
+  ...changes,
+});
+
+export function describeTokens(open: OpenStore): void {
+  describe('tokens', () => {
+    test('are found by id and by hash, and listed by name', async () => {
+      const store = open();
+      const [nightly, ada] = [makeToken(), makeToken({ id: tokenId('t_2'), name: 'ada', expiresAt: at(9) })];
+      await store.write(tx => {
+        tx.insertApiToken(nightly, 'hash-1');
+        tx.insertApiToken(ada, 'hash-2');
+      });
+      expect(store.apiToken(nightly.id)).toEqual(nightly);
+      expect(store.apiTokenByHash('hash-2')).toEqual(ada);
+      expect(store.apiTokens()).toEqual([ada, nightly]);
+      expect([store.apiToken(tokenId('t_3')), store.apiTokenByHash('hash-3')]).toEqual([null, null]);
+    });
+
+    test('keep when they were used', async () => {
+      const store = open();
+      await store.write(tx => tx.insertApiToken(makeToken(), 'hash-1'));
+      await store.write(tx => tx.setApiTokenUsed(tokenId('t_1'), at(5)));
+      expect(store.apiToken(tokenId('t_1'))?.usedAt).toBe(at(5));
+    });
+
+    test('share no name, in whatever case, and no hash', async () => {
+      const store = open();
+      await store.write(tx => tx.insertApiToken(makeToken(), 'hash-1'));
+      const other = makeToken({ id: tokenId('t_2') });
+      await expect(
+        store.write(tx => tx.insertApiToken({ ...other, name: 'NIGHTLY' }, 'hash-2')),
+      ).rejects.toThrow('UNIQUE');
+      await expect(store.write(tx => tx.insertApiToken({ ...other, name: 'x' }, 'hash-1'))).rejects.toThrow(
+        'UNIQUE',
+      );
+      expect(store.apiTokens()).toHaveLength(1);
+    });
+
+    test('take the sessions that were opened with them along, and no other', async () => {
+      const store = open();
+      await store.write(tx => {
+        tx.insertApiToken(makeToken(), 'hash-1');
+        tx.insertSession(
+          's-1',
+          { user: 'nightly', tokenId: tokenId('t_1'), since: at(1), until: at(99) },
+          at(0),
+        );
+        tx.insertSession('s-2', { user: 'admin', tokenId: null, since: at(1), until: at(99) }, at(0));
+      });
+      expect(store.session('s-1')).toMatchObject({ tokenId: 't_1' });
+      await store.write(tx => tx.removeApiToken(tokenId('t_1')));
+      expect([store.apiToken(tokenId('t_1')), store.session('s-1')]).toEqual([null, null]);
+      expect(store.session('s-2')).toMatchObject({ user: 'admin', tokenId: null });
+    });
+  });
+}

@@ -1,0 +1,30 @@
+/**
+ * `npm run fuzz`: hostile requests over every schema, against a real server in this process.
+ *
+ *   --requests 100000   so many (default 20,000)      --seed 7   the same ones again
+ */
+import { parseArgs } from 'node:util';
+import { fuzzServer } from './target.ts';
+
+const { values } = parseArgs({
+  options: { requests: { type: 'string', default: '20000' }, seed: { type: 'string' } },
+});
+const requests = Number(values.requests);
+const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
+if (!Number.isInteger(requests) || requests < 1 || !Number.isInteger(seed)) {
+  console.error('--requests and --seed take whole numbers');
+  process.exit(2);
+}
+console.log(`seed ${seed}, ${requests} requests`);
+const begun = performance.now();
+const result = await fuzzServer({
+  seed,
+  requests,
+  onProgress: done => process.stderr.isTTY && process.stderr.write(`\r${done}`),
+});
+const seconds = (performance.now() - begun) / 1000;
+for (const [status, count] of [...result.byStatus].toSorted(([a], [b]) => a - b))
+  console.log(`${status}  ${count}`);
+for (const fault of result.faults) console.log(`FAULT ${fault}`);
+console.log(`${result.requests} requests in ${seconds.toFixed(1)} s, ${result.faults.length} faults`);
+process.exitCode = result.faults.length === 0 ? 0 : 1;

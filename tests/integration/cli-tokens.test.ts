@@ -1,0 +1,57 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { runTrainyard } from '../support/cli.ts';
+import { startTestServer } from '../support/server.ts';
+
+async function openServer() {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const tokens = (args: readonly string[], answer?: string) =>
+    runTrainyard(['tokens', ...args, '--data-dir', server.dataDir], {
+      ...(answer !== undefined && { answer }),
+    });
+  return { server, tokens };
+}
+
+test('a token is made, opens what it may, is listed, and is revoked by its name', async () => {
+  const { server, tokens } = await openServer();
+  expect(await tokens(['list'])).toMatchObject({ out: '', err: expect.stringContaining('tokens create') });
+  const made = await tokens([
+    'create',
+    'nightly',
+    '--allow',
+    'queue.view,queue.submit',
+    '--expires',
+    '90d',
+    '-o',
+    'token',
+  ]);
+  expect(made).toMatchObject({ code: 0, err: expect.stringContaining('this once') });
+  const asNightly = (...args: readonly string[]) =>
+    runTrainyard([...args, '--url', server.url], { env: { ADMIN_TOKEN: made.out.trim() } });
+  expect(await asNightly('queue', 'status')).toMatchObject({ code: 0 });
+  expect(await asNightly('queue', 'pause')).toMatchObject({
+    code: 3,
+    err: expect.stringContaining('queue.manage'),
+  });
+  const listed = await tokens(['list']);
+  expect(listed.out).toMatch(/nightly +queue\.view queue\.submit +\d{4}-/);
+  expect(listed.out).not.toContain(made.out.trim());
+  expect(await tokens(['revoke', 'nightly'], 'n')).toMatchObject({ code: 1, err: 'Nothing was changed\n' });
+  expect(await tokens(['revoke', 'nightly'], 'y')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('nightly'),
+  });
+  expect(await asNightly('queue', 'status')).toMatchObject({ code: 3 });
+});
+
+test.each([
+  [['create', 'x'], 2, '--allow'],
+  [['create', 'x', '--allow', 'root'], 2, 'root'],
+  [['create', 'a\nb', '--allow', 'queue.view'], 2, 'NAME'],
+  [['create', 'x', '--allow', 'queue.view', '--expires', 'soon'], 2, 'soon'],
+  [['create', 'admin', '--allow', 'queue.view'], 5, 'in use'],
+  [['revoke', 'nobody'], 4, 'nobody'],
+])('%j ends with %d', async (args, code, says) => {
+  const { tokens } = await openServer();
+  expect(await tokens(args)).toMatchObject({ code, err: expect.stringContaining(says) });
+});

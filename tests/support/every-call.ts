@@ -1,0 +1,26 @@
+import { auditApi, eventsApi, systemApi, workersApi } from '../../protocol/admin-api.ts';
+import { backupApi } from '../../protocol/backup-api.ts';
+import type { Call } from '../../protocol/call.ts';
+import { configsApi } from '../../protocol/configs-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { sessionApi } from '../../protocol/session-api.ts';
+import { settingsApi } from '../../protocol/settings-api.ts';
+import { tokensApi } from '../../protocol/tokens-api.ts';
+import { workerApi } from '../../protocol/worker-api.ts';
+
+/** Every row of the contract, by its table: tests/contract/http/openapi.test.ts finds those that are mounted and not here. */
+export const everyTable: readonly Readonly<Record<string, Call>>[] = [
+  workerApi,
+  workersApi,
+  queueApi,
+  configsApi,
+  sessionApi,
+  settingsApi,
+  tokensApi,
+  auditApi,
+  backupApi,
+  eventsApi,
+  systemApi,
+];
+
+export const everyCall: readonly Call[] = everyTable.flatMap(table => Object.values(table));

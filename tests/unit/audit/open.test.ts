@@ -1,0 +1,165 @@
+/** What the trail says of itself when it is opened: a backup in its place, a head that is gone, an end that was cut off. */
+import { expect, onTestFinished, test } from 'vitest';
+import type { HeadFile } from '../../../main/audit/head.ts';
+import { createSeal, openAudit } from '../../../main/audit/index.ts';
+import type { Store } from '../../../main/orchestrator/ports.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+import { wholeTrail } from '../../support/seal.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const key = new Uint8Array(32).fill(9);
+
+interface Bench {
+  readonly store: Store;
+  readonly file: HeadFile & { text: string | null };
+  readonly logged: string[];
+  act(count: number): Promise<void>;
+  open(options?: {
+    isRestored?: boolean;
+    store?: Parameters<typeof openAudit>[0]['store'];
+    days?: number;
+  }): ReturnType<typeof openAudit>;
+}
+
+function openBench(): Bench {
+  const clock = createVirtualClock();
+  const seal = createSeal(key);
+  const logged: string[] = [];
+  const note = (event: string): void => void logged.push(event);
+  const log = { info: () => {}, warn: note, error: note };
+  const store = openSqliteStore(':memory:', { log, clock, seal, onFatal: () => {} });
+  onTestFinished(() => store.close());
+  const file = {
+    text: null as string | null,
+    read: () => file.text,
+    write: (text: string): void => void (file.text = text),
+  };
+  return {
+    store,
+    file,
+    logged,
+    act: count =>
+      store.write(tx => {
+        for (let n = 0; n < count; n += 1)
+          tx.appendAudit({
+            at: clock.wall(),
+            type: 'queue.paused',
+            actor: { type: 'admin', id: 'ada', address: null },
+            target: { type: 'queue', id: 'queue' },
+            details: {},
+          });
+      }),
+    async open({
+      isRestored = false,
+      days = null,
+      store: through = store,
+    }: {
+      isRestored?: boolean;
+      days?: number | null;
+      store?: Parameters<typeof openAudit>[0]['store'];
+    } = {}) {
+      const audit = await openAudit({
+        store: through,
+        key,
+        seal,
+        headFile: file,
+        isRestored,
+        retentionDays: days,
+        clock,
+        log,
+      });
+      onTestFinished(() => audit.stop());
+      return audit;
+    },
+  };
+}
+
+const newest = ({ store }: Bench) => store.audit.row(store.audit.lastSeq());
+
+test('a new trail is nothing to speak of, and neither is one that goes on', async () => {
+  const bench = openBench();
+  await (await bench.open()).stop();
+  await bench.act(2);
+  const audit = await bench.open({ days: 30 });
+  expect(newest(bench)).toMatchObject({ seq: 3, type: 'audit.head_lost' });
+  await bench.act(1);
+  await audit.stop();
+  const again = await bench.open();
+  expect(newest(bench)).toMatchObject({ seq: 4, type: 'queue.paused' });
+  expect(await again.book.verify(wholeTrail)).toMatchObject({ valid: true, checked: 4, head: { seq: 4 } });
+  expect(bench.logged).toEqual([]);
+});
+
+test('a head that is gone is told of, once, and a new one begins', async () => {
+  const bench = openBench();
+  await bench.act(2);
+  await (await bench.open()).stop();
+  bench.file.text = null;
+  const audit = await bench.open();
+  expect(newest(bench)).toMatchObject({ type: 'audit.head_lost' });
+  expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({ newest: 3, head: null });
+  expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: true, head: { seq: 4 } });
+});
+
+test('a backup in its place is told of, with what the head stood for, and the head stands for that', async () => {
+  const bench = openBench();
+  await bench.act(2);
+  await (await bench.open()).stop();
+  const { seq, hash } = JSON.parse(bench.file.text ?? '') as { seq: number; hash: string };
+  bench.file.text = JSON.stringify({ ...(JSON.parse(bench.file.text ?? '') as object), seq: 90 });
+  const audit = await bench.open({ isRestored: true });
+  expect(newest(bench)).toMatchObject({ type: 'audit.restored', actor_type: 'system' });
+  expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({ newest: seq, head: { seq: 90, hash } });
+  expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: true });
+});
+
+test('a head that can not be read is told of as none', async () => {
+  const bench = openBench();
+  await bench.act(1);
+  bench.file.text = '{';
+  await bench.open({ isRestored: true });
+  expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({ newest: 1, head: null });
+});
+
+test('an end that was cut off is an error in the log, and keeps nobody from starting', async () => {
+  const bench = openBench();
+  await bench.act(3);
+  await (await bench.open()).stop();
+  bench.file.text = JSON.stringify({ ...(JSON.parse(bench.file.text ?? '') as object), seq: 90 });
+  const audit = await bench.open();
+  expect(bench.logged).toEqual(['audit.broken']);
+  expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: false });
+});
+
+test('neither does a disk that does not take what is to be told', async () => {
+  const bench = openBench();
+  await bench.act(1);
+  const full = { ...bench.store, write: () => Promise.reject(new Error('full')) };
+  await bench.open({ store: full });
+  expect(bench.logged).toEqual(['audit.not_told']);
+});
+
+test('what it holds is counted and given out in portions', async () => {
+  const bench = openBench();
+  await bench.act(1_100);
+  const { book } = await bench.open();
+  const all = { type: null, actorId: null, targetType: null, targetId: null, since: null, until: null };
+  expect(book.figures(all)).toMatchObject({
+    total: 1_101,
+    by_type: [
+      { name: 'queue.paused', count: 1_100 },
+      { name: 'audit.head_lost', count: 1 },
+    ],
+  });
+  expect(book.figures({ ...all, actorId: 'nobody' })).toMatchObject({
+    total: 0,
+    first_at: null,
+    last_at: null,
+  });
+  const portions = [...book.export(all)];
+  expect(portions.map(({ length }) => length)).toEqual([500, 500, 101]);
+  expect(portions.flat().map(({ seq }) => seq)).toEqual(
+    Array.from({ length: 1_101 }, (_, index) => index + 1),
+  );
+  expect([...book.export({ ...all, type: 'job.*' })]).toEqual([]);
+});
