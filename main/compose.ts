@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { createSeal, openAudit } from './audit/index.ts';
 import type { ServerConfig } from './config.ts';
 import { openHeadFile } from './host/audit-head.ts';
-import { announce, makeFolder, openDataFolder } from './host/data-folder.ts';
+import { announce, type DataFolder, makeFolder, openDataFolder } from './host/data-folder.ts';
 import { createOwnNames } from './host/own-names.ts';
 import { findPanel } from './host/panel-folder.ts';
 import { isLoopback, type MachineAddress, ownAddresses } from './host/addresses.ts';
@@ -126,6 +126,22 @@ function createSet({ config, parts, file, network, orchestrator }: SetParts) {
   return { localWorker, settings };
 }
 
+/** What is stored, and what vouches for its trail. */
+async function openStore(folder: DataFolder, retentionDays: number | null, parts: Surroundings) {
+  const seal = createSeal(folder.auditKey);
+  const opened = openDataStore(folder.databaseFile, { ...parts, seal });
+  const audit = await openAudit({
+    ...parts,
+    store: opened.store,
+    seal,
+    key: folder.auditKey,
+    headFile: openHeadFile(folder.auditHeadFile),
+    isRestored: opened.restored !== null,
+    retentionDays,
+  });
+  return { ...opened, audit };
+}
+
 /** Of the address that people gave it, if they did. */
 const hostsOf = (url: string | null): readonly string[] => (url === null ? [] : [new URL(url).hostname]);
 
@@ -134,21 +150,11 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
   const folder = openDataFolder(config.dataDir);
   makeFolder(config.configsDir);
   const file = openSettingsFile(folder.settingsFile);
-  const seal = createSeal(folder.auditKey);
-  const { store, restored, backups } = openDataStore(folder.databaseFile, { ...parts, seal });
+  const { store, restored, backups, audit } = await openStore(folder, config.auditRetentionDays, parts);
   const configs = createConfigFiles(config.configsDir);
   const worker = localWorkerInForce(config, file.settings);
   const runsLocally = worker !== null;
   const orchestrator = createOrchestrator({ ...parts, ...config, store, configs, runsLocally });
-  const audit = await openAudit({
-    ...parts,
-    store,
-    seal,
-    key: folder.auditKey,
-    headFile: openHeadFile(folder.auditHeadFile),
-    isRestored: restored !== null,
-    retentionDays: config.auditRetentionDays,
-  });
   const network = createNetwork({
     listen: (host, port) => http.listen(host, port),
     addresses,

@@ -51,10 +51,7 @@ export function startRetention(parts: RetentionParts): Retention {
 }
 
 /** One pass; ends early when `isOver` says so. Answers with the number of rows that it removed. */
-async function trim(
-  { store, seal, clock, days }: RetentionParts,
-  isOver: () => boolean,
-): Promise<void> {
+async function trim({ store, seal, clock, days }: RetentionParts, isOver: () => boolean): Promise<void> {
   const cutoff = clock.wall() - days * dayMs;
   let removed = 0;
   for (;;) {

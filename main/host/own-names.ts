@@ -29,10 +29,5 @@ export function createOwnNames({ mono, addresses, others }: OwnNamesParts): (nam
 function namesNow(addresses: readonly MachineAddress[]): ReadonlySet<string> {
   const name = hostname().toLowerCase();
   const short = name.split('.', 1)[0] ?? name;
-  return new Set([
-    name,
-    short,
-    `${short}.local`,
-    ...addresses.map(({ address }) => address.toLowerCase()),
-  ]);
+  return new Set([name, short, `${short}.local`, ...addresses.map(({ address }) => address.toLowerCase())]);
 }

@@ -16,7 +16,7 @@ export interface FollowParts {
   readonly onSignedOut: () => void;
 }
 
-/** Events that come together are shown together: once a frame is as often as anybody can see. */
+/** Events that come together are shown together: the first one at once, those that follow it so much later. */
 const batchMs = 50;
 const retryMs = 2_000;
 
@@ -29,6 +29,7 @@ export function followFleet({ client, baseUrl, store, openStream, onSignedOut }:
   const catchUp = createCatchUp(store);
   let reading = new AbortController();
   let flushing: ReturnType<typeof setTimeout> | undefined;
+  let nextFlushAt = 0;
   let retrying: ReturnType<typeof setTimeout> | undefined;
 
   const stopReading = (): void => {
@@ -43,6 +44,7 @@ export function followFleet({ client, baseUrl, store, openStream, onSignedOut }:
   };
   const flush = (): void => {
     flushing = undefined;
+    nextFlushAt = performance.now() + batchMs;
     if (catchUp.flush()) return;
     goStale();
     void read();
@@ -79,7 +81,7 @@ export function followFleet({ client, baseUrl, store, openStream, onSignedOut }:
     // One of a later version is not for this page; the gap that it leaves is read anew.
     if (!event.success) return;
     catchUp.take(event.data);
-    flushing ??= setTimeout(flush, batchMs);
+    flushing ??= setTimeout(flush, Math.max(0, nextFlushAt - performance.now()));
   };
   const hear = (news: StreamNews): void => {
     if (over.signal.aborted) return undefined;

@@ -33,7 +33,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   return (
     <PaletteLayer onClose={onClose}>
       <Command.Input value={text} onValueChange={setText} placeholder={t('palette.hint')} />
-      <Command.List>
+      <Command.List label={t('palette.label')}>
         <Command.Empty>{t('palette.nothing')}</Command.Empty>
         {pages
           .filter(({ name }) => wanted === '' || t(name).toLowerCase().includes(wanted))

@@ -44,7 +44,11 @@ export function useSteadyOrder<R>(
 const placesOf = <R>(rows: readonly R[], idOf: (row: R) => string): Places =>
   new Map(rows.map((row, at) => [idOf(row), at]));
 
-/** Those that have a place, in the order of their places; then the others, in the order in which they come. */
+/**
+ * Those that have a place, in the order of their places; then the others, in the order in which they come.
+ *
+ * @internal
+ */
 export function inPlaces<R>(rows: readonly R[], places: Places, idOf: (row: R) => string): readonly R[] {
   const placed: (R | undefined)[] = Array.from({ length: places.size });
   const others: R[] = [];
@@ -66,7 +70,11 @@ interface Sorting<R> {
   readonly before: readonly R[];
 }
 
-/** Rows that are equal stay as they come. */
+/**
+ * Rows that are equal stay as they come.
+ *
+ * @internal
+ */
 export function inOrder<R>(rows: readonly R[], { sortBy, sign, idOf, before }: Sorting<R>): readonly R[] {
   const entries = rows.map((row, at) => ({ row, at, key: sortBy(row) }));
   const nearly = inPlaces(entries, placesOf(before, idOf), ({ row }) => idOf(row));

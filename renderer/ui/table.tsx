@@ -57,8 +57,11 @@ export function Table<R>(props: TableProps<R>) {
     overscan: 4,
   });
   const grid = useMemo(() => gridOf(columns), [columns]);
-  const turn = (column: string): void =>
+  const turn = (column: string): void => {
     setOrder(was => ({ column, isDescending: was?.column === column && !was.isDescending }));
+    // Here somebody wants them to move.
+    shown.release();
+  };
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
     const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
     const focused = document.activeElement?.closest('[data-row]');
@@ -71,6 +74,13 @@ export function Table<R>(props: TableProps<R>) {
     );
   };
 
+  // Without rows there is no table, neither to be heard nor to be scrolled.
+  if (shown.rows.length === 0)
+    return (
+      <div className="table">
+        <div className="table-empty">{empty}</div>
+      </div>
+    );
   return (
     <div
       className="table"
@@ -83,35 +93,26 @@ export function Table<R>(props: TableProps<R>) {
       onKeyDown={onKeyDown}
       tabIndex={-1}
     >
-      {/* Rows take the focus along; without one it has to be possible to scroll all the same. */}
-      <div className="table-scroll" ref={scroller} {...(shown.rows.length === 0 && { tabIndex: 0 })}>
+      <div className="table-scroll" ref={scroller}>
         <Head columns={columns} order={order} grid={grid} onTurn={turn} />
-        {shown.rows.length === 0 ? (
-          <div role="row" aria-rowindex={2}>
-            <div role="gridcell" className="table-empty">
-              {empty}
-            </div>
-          </div>
-        ) : (
-          <div role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
-            {virtual.getVirtualItems().map(({ index, start }) => {
-              const row = shown.rows[index];
-              if (row === undefined) return null;
-              return (
-                <Row
-                  key={idOf(row)}
-                  row={row}
-                  index={index}
-                  top={start}
-                  grid={grid}
-                  columns={columns}
-                  name={nameOf(row)}
-                  onOpen={onOpen}
-                />
-              );
-            })}
-          </div>
-        )}
+        <div role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map(({ index, start }) => {
+            const row = shown.rows[index];
+            if (row === undefined) return null;
+            return (
+              <Row
+                key={idOf(row)}
+                row={row}
+                index={index}
+                top={start}
+                grid={grid}
+                columns={columns}
+                name={nameOf(row)}
+                onOpen={onOpen}
+              />
+            );
+          })}
+        </div>
       </div>
     </div>
   );

@@ -1,9 +1,19 @@
 import { Toaster as Sonner, toast } from 'sonner';
 import type { CallFailure } from '../../protocol/client.ts';
 import { detailOf } from '../api/client.ts';
-import type { Translator } from '../i18n/index.ts';
+import { type Translator, useT } from '../i18n/index.ts';
 
-export const Toaster = () => <Sonner position="bottom-right" closeButton />;
+export function Toaster() {
+  const t = useT();
+  return (
+    <Sonner
+      position="bottom-right"
+      closeButton
+      containerAriaLabel={t('toast.all')}
+      toastOptions={{ closeButtonAriaLabel: t('toast.close') }}
+    />
+  );
+}
 
 export const tell = (text: string): void => void toast(text);
 

@@ -22,6 +22,7 @@ import {
   measureJobs,
   measureParsing,
   measureScrolling,
+  measureWhole,
   measureWorkers,
 } from './panel/measure.ts';
 import { type LargeServer, startLargeServer } from './panel/server.ts';
@@ -46,6 +47,7 @@ async function measure(server: LargeServer): Promise<readonly Line[]> {
     const lines: Line[] = [];
     for (const path of ['/workers', '/jobs', '/'])
       lines.push(...(await measureFirstTable(context, server, path)));
+    lines.push(...(await measureWhole(page, server)));
     lines.push(...(await measureParsing(page)));
     lines.push(...(await measureJobs(page, server)));
     lines.push(...(await measureWorkers(page, server)));

@@ -17,6 +17,8 @@ test('the JavaScript of the first page is at most 250 KB, compressed', () => {
 test('the first page loads the scripts that are counted, and no others', async ({ page }) => {
   const orchestrator = await startOrchestrator();
   try {
+    // A fleet without workers is shown more: how to begin.
+    await orchestrator.call('POST', '/api/admin/workers', { name: 'rig-1' });
     const loaded = new Set<string>();
     page.on('response', response => {
       if (response.request().resourceType() === 'script')
@@ -57,6 +59,12 @@ test('of many workers so many are in the page as can be seen, wherever it is scr
       await page.mouse.wheel(0, 400);
     }
     expect(seen.size).toBe(300);
+    const byName = page.getByRole('columnheader', { name: 'Name' }).getByRole('button');
+    await byName.click();
+    await byName.click();
+    await rows.first().hover();
+    await page.mouse.wheel(0, -20_000);
+    await expect(page.locator('[data-row="0"]')).toContainText('rig-299');
   } finally {
     await orchestrator.close();
   }

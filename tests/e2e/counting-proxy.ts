@@ -11,18 +11,24 @@ export interface CountingProxy {
   mend(): void;
   /** From now on there is nothing at paths like this. */
   hide(path: RegExp): void;
+  /** How many calls have found nothing because of that. */
+  hidden(): number;
   close(): Promise<void>;
 }
 
 export async function startCountingProxy(target: string): Promise<CountingProxy> {
   const streams = new Set<ServerResponse>();
   let isCut = false;
-  let hidden: RegExp | null = null;
+  let hiding: RegExp | null = null;
+  let hidden = 0;
 
   const pass = (incoming: IncomingMessage, answer: ServerResponse): void => {
     const path = incoming.url ?? '/';
     if (isCut) return void answer.destroy();
-    if (hidden?.test(path) === true) return void answer.writeHead(404).end();
+    if (hiding?.test(path) === true) {
+      hidden += 1;
+      return void answer.writeHead(404).end();
+    }
     if (path === '/api/events') {
       streams.add(answer);
       answer.on('close', () => streams.delete(answer));
@@ -49,7 +55,8 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
       server.closeAllConnections();
     },
     mend: () => void (isCut = false),
-    hide: path => void (hidden = path),
+    hide: path => void (hiding = path),
+    hidden: () => hidden,
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve());

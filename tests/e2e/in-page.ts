@@ -63,7 +63,7 @@ export const cutTexts = (page: Page): Promise<readonly string[]> =>
 /** Every text that is seen or read aloud, but for what is quoted as it is: code, keys, times. */
 export const textsOf = (page: Page): Promise<readonly string[]> =>
   page.evaluate(() => {
-    const quoted = 'code, pre, kbd, time, textarea, script, style, .mono, option[lang]';
+    const quoted = 'code, pre, kbd, time, textarea, script, style, .mono, option[lang], [translate="no"]';
     const texts = new Set<string>();
     const showText = 4;
     const walker = document.createTreeWalker(document.body, showText);

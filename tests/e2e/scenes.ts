@@ -1,7 +1,7 @@
 /** Every view that the panel has, in any language: found by what it is, and not by what it is called. */
 import { expect, type Locator, type Page } from '@playwright/test';
 import type { ShownFleet } from './fleet.ts';
-import type { Orchestrator } from './panel.ts';
+import { type Orchestrator, passSharing } from './panel.ts';
 
 export interface Stage {
   readonly orchestrator: Orchestrator;
@@ -53,6 +53,7 @@ const dialogOf = (page: Page): Locator => page.locator('[role="dialog"], [role="
 async function openJoining(page: Page): Promise<Locator> {
   await page.locator('.page-head .button-primary').click();
   const dialog = dialogOf(page);
+  await passSharing(dialog, button => button.click());
   await expect(dialog.locator('textarea')).toBeVisible();
   return dialog;
 }
@@ -114,14 +115,22 @@ export const scenes: readonly Scene[] = [
   { name: 'worker', path: workerPath('atlas'), ready: '.worker-lines li' },
   { name: 'worker-draining', path: workerPath('daedalus'), ready: '.worker-notice' },
   { name: 'worker-offline', path: workerPath('fenrir'), ready: '.worker-lines li' },
-  { name: 'join', path: at('/workers'), open: async page => void (await openJoining(page)) },
+  {
+    name: 'join',
+    path: at('/workers'),
+    async open(page) {
+      await page.locator('.page-head .button-primary').click();
+      await expect(dialogOf(page).locator('.dialog-foot')).toBeVisible();
+    },
+  },
+  { name: 'join-name', path: at('/workers'), open: async page => void (await openJoining(page)) },
   { name: 'join-command', path: at('/workers'), open: issueToken, close: takeBackJoiner },
   {
     name: 'join-systemd',
     path: at('/workers'),
     async open(page) {
       await issueToken(page);
-      await page.getByRole('tab').last().click();
+      await page.getByRole('tab').nth(2).click();
       await expect(dialogOf(page).locator('pre').nth(1)).toBeVisible();
     },
     close: takeBackJoiner,
@@ -174,7 +183,7 @@ export const scenes: readonly Scene[] = [
 /** Before anything was done. */
 export const emptyScenes: readonly Scene[] = [
   { name: 'empty-overview', path: at('/'), ready: '.card' },
-  { name: 'empty-workers', path: at('/workers'), ready: '.empty' },
+  { name: 'empty-workers', path: at('/workers'), ready: '.card' },
   { name: 'empty-jobs', path: at('/jobs'), ready: '.empty' },
   { name: 'empty-queue', path: at('/queue'), ready: '.empty' },
 ];

@@ -104,8 +104,9 @@ test('without shared workers each tab has a stream of its own', async ({ context
 test('when the script of the shared worker can not be had, a tab has a stream of its own', async ({
   context,
 }) => {
-  proxy.hide(/^\/assets\/worker-/);
+  proxy.hide(/^\/assets\/stream-worker-/);
   const [tab] = await openTabs(context, 1);
+  expect(proxy.hidden()).toBeGreaterThan(0);
   await happens('rig-without-script');
   await shows(tab, 'rig-without-script');
   await streams(1);

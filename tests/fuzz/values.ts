@@ -96,6 +96,8 @@ export function valueLike(schema: unknown, random: Random, hostility: number, de
       return random.chance(0.5);
     case 'null':
       return null;
+    case undefined:
+      return depth > 3 ? null : random.pick(hostile);
     case 'string':
       return random.pick(words);
     default:

@@ -3,7 +3,7 @@ import type { OpenStream } from './news.ts';
 import { openOwnStream } from './own.ts';
 import { type HubLine, sharedStream } from './shared.ts';
 
-export type { OpenStream, StreamNews } from './news.ts';
+export type { OpenStream } from './news.ts';
 
 /**
  * Follows the events of the server: all tabs of a browser through one connection, because over HTTP/1.1 there are six, and

@@ -51,6 +51,8 @@ export const frame = {
   'time.none': '–',
   'error.unreachable': 'The server did not answer.',
   'error.title': 'That did not work',
+  'toast.all': 'Notes',
+  'toast.close': 'Put this note away',
   'palette.label': 'Go to',
   'palette.hint': 'A page, a worker, a job',
   'palette.nothing': 'Nothing is called so.',

@@ -54,6 +54,8 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'error.unreachable': 'El servidor no respondió.',
   'error.title': 'No ha funcionado',
   'page.notFound': 'No hay nada en esta dirección.',
+  'toast.all': 'Avisos',
+  'toast.close': 'Quitar este aviso',
   'palette.label': 'Ir a',
   'palette.hint': 'Una página, un worker, un trabajo',
   'palette.nothing': 'Nada se llama así.',

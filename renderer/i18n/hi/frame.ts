@@ -53,6 +53,8 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'error.unreachable': 'सर्वर ने उत्तर नहीं दिया।',
   'error.title': 'यह नहीं हो सका',
   'page.notFound': 'इस पते पर कुछ नहीं है।',
+  'toast.all': 'सूचनाएँ',
+  'toast.close': 'यह सूचना हटाएँ',
   'palette.label': 'यहाँ जाएँ',
   'palette.hint': 'कोई पेज, वर्कर या जॉब',
   'palette.nothing': 'इस नाम का कुछ नहीं है।',

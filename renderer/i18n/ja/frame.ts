@@ -54,6 +54,8 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'error.unreachable': 'サーバーが応答しませんでした。',
   'error.title': '操作できませんでした',
   'page.notFound': 'このアドレスには何もありません。',
+  'toast.all': 'お知らせ',
+  'toast.close': 'このお知らせを閉じる',
   'palette.label': '移動',
   'palette.hint': 'ページ、ワーカー、ジョブ',
   'palette.nothing': 'その名前のものはありません。',

@@ -53,6 +53,8 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'error.unreachable': '服务器没有响应。',
   'error.title': '操作未成功',
   'page.notFound': '此地址没有内容。',
+  'toast.all': '通知',
+  'toast.close': '关闭此通知',
   'palette.label': '前往',
   'palette.hint': '页面、工作节点或任务',
   'palette.nothing': '没有这个名称。',

@@ -22,7 +22,7 @@ export function Filters({ wish, onChange }: FiltersProps) {
         <select value={wish.type} onChange={put('type')}>
           <option value="">{t('audit.anyType')}</option>
           {withGroups(wish.type === '' ? types : [...types, wish.type]).map(type => (
-            <option key={type} value={type}>
+            <option key={type} value={type} translate="no">
               {type}
             </option>
           ))}

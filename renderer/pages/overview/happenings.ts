@@ -26,7 +26,11 @@ export function happenings(
   most: number,
 ): readonly Happening[] {
   const told = events.flatMap(event => ofEvent(event) ?? []);
-  const before = rows.map(ofRow).filter(row => !told.some(event => isSame(row, event)));
+  const before = rows
+    // Who has signed in is in the trail; it happened to nobody's work.
+    .filter(({ target_type: kind }) => kind !== 'user')
+    .map(ofRow)
+    .filter(row => !told.some(event => isSame(row, event)));
   return [...told, ...before].toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, most);
 }
 

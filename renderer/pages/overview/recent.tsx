@@ -9,7 +9,8 @@ import { useLoaded } from '../workers/use-loaded.ts';
 import { type Happening, happenings, type TrailRow } from './happenings.ts';
 
 const mostShown = 15;
-const newest = { query: { limit: mostShown } };
+/** Not all of them are about the fleet. */
+const newest = { query: { limit: 3 * mostShown } };
 const noRows: readonly TrailRow[] = [];
 
 /** What happened lately, the newest first: the trail up to the opening of this page, and the stream since. */

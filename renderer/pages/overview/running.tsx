@@ -1,6 +1,6 @@
 import { Link } from 'wouter';
 import type { JobView } from '../../../protocol/job.ts';
-import { type Translator, useT } from '../../i18n/index.ts';
+import { useT } from '../../i18n/index.ts';
 import { Progress } from '../../ui/progress.tsx';
 import { duration, progressText, speed } from '../jobs/figures.ts';
 import { Loss } from '../jobs/loss.tsx';
@@ -25,7 +25,7 @@ export function Running({ jobs }: { readonly jobs: readonly JobView[] }) {
             label={t('jobs.progress.label', { config: job.config_name })}
             text={progressText(job.progress, t) || t('state.running')}
           />
-          <span className="muted running-pace">{paceText(job, t)}</span>
+          <Pace job={job} />
           <span className="running-loss">
             <Loss job={job} />
           </span>
@@ -40,12 +40,14 @@ export function Running({ jobs }: { readonly jobs: readonly JobView[] }) {
   );
 }
 
-/** "4m 12s · 3.1/s", or the one of them that is known. */
-function paceText({ progress }: JobView, t: Translator): string {
+/** How long it takes still, and how fast it is, as far as that is known. */
+function Pace({ job: { progress } }: { readonly job: JobView }) {
+  const t = useT();
   const { eta_s: eta, steps_per_second: rate } = progress ?? {};
-  const parts = [
-    eta === undefined ? null : duration(eta, t.language),
-    rate === undefined ? null : speed(rate, t),
-  ].filter(part => part !== null);
-  return parts.join(' · ');
+  return (
+    <span className="muted running-pace">
+      {eta !== undefined && <span>{duration(eta, t.language)}</span>}
+      {rate !== undefined && <span>{speed(rate, t)}</span>}
+    </span>
+  );
 }

@@ -33,7 +33,7 @@ export function Line() {
         rows={rows}
         idOf={idOf}
         nameOf={({ job, place }) =>
-          t('queue.rowName', { position: place ?? t('time.none'), config: job.config_name })
+          t('queue.rowName', { position: placeText(place, t), config: job.config_name })
         }
         onOpen={({ job }) => go(`/jobs/${job.id}`)}
         empty={<Empty why={t('queue.none')} />}
@@ -46,9 +46,9 @@ const lineColumns = (t: Translator): readonly Column<Placed>[] => [
   {
     id: 'place',
     title: t('queue.column.position'),
-    width: '52px',
+    width: '60px',
     align: 'end',
-    cell: ({ place }) => place ?? t('time.none'),
+    cell: ({ place }) => placeText(place, t),
   },
   {
     id: 'job',
@@ -83,6 +83,9 @@ const lineColumns = (t: Translator): readonly Column<Placed>[] => [
     cell: row => <LineActs row={row} />,
   },
 ];
+
+const placeText = (place: number | null, t: Translator): string =>
+  place === null ? t('time.none') : new Intl.NumberFormat(t.language).format(place);
 
 function LineActs({ row: { job, place } }: { readonly row: Placed }) {
   const t = useT();

@@ -42,7 +42,7 @@ function Token({ token, onRevoke }: { readonly token: TokenView; readonly onRevo
   const t = useT();
   return (
     <div className="settings-token">
-      <strong>{token.name}</strong>
+      <strong translate="no">{token.name}</strong>
       <span className="settings-token-may">
         {token.permissions.map(name => t(`tokens.may.${name}`)).join(' · ')}
       </span>

@@ -1,4 +1,5 @@
 import { type ReactNode, useCallback, useState } from 'react';
+import { useFocusReturn } from '../../ui/focus-return.ts';
 import { type Act, type Outcomes, StartProvider } from './acts.ts';
 import { DrainDialog, DrainedDialog } from './drain-dialogs.tsx';
 import { EditDialog } from './edit-dialog.tsx';
@@ -11,10 +12,15 @@ import { RotateDialog } from './rotate-dialog.tsx';
 export function ActDialogs({ children }: { readonly children: ReactNode }) {
   const [act, setAct] = useState<Act | null>(null);
   const [outcomes, setOutcomes] = useState<Outcomes>(new Map());
-  const start = useCallback((next: Act): void => {
-    if (next.kind === 'drained') setOutcomes(new Map());
-    setAct(next);
-  }, []);
+  const rememberFocus = useFocusReturn(act !== null);
+  const start = useCallback(
+    (next: Act): void => {
+      rememberFocus();
+      if (next.kind === 'drained') setOutcomes(new Map());
+      setAct(next);
+    },
+    [rememberFocus],
+  );
   // A dialog that closes as its act goes on to the next one does not close that one.
   const close = (): void => setAct(now => (now === act ? null : now));
   return (

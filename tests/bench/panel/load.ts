@@ -1,3 +1,4 @@
+import { Agent, request } from 'node:http';
 import type { RunningJob } from '../../support/large-fleet.ts';
 import type { LargeServer } from './server.ts';
 
@@ -56,13 +57,10 @@ const firstMark = 1_000_000;
 
 /** As the job's worker reports it. */
 export async function report({ url }: LargeServer, job: RunningJob, step: number): Promise<boolean> {
-  const answer = await fetch(`${url}/api/workers/job/${job.jobId}/status`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-worker-token': job.token },
-    body: JSON.stringify({ status: 'running', attempt_id: job.attemptId, progress: { step } }),
-  });
-  await answer.text();
-  return answer.ok;
+  const path = `/api/workers/job/${job.jobId}/status`;
+  const body = { status: 'running', attempt_id: job.attemptId, progress: { step } };
+  const { status } = await send(url, 'POST', path, { 'x-worker-token': job.token }, body);
+  return status === 200;
 }
 
 /** As a person with the admin token makes it. */
@@ -72,12 +70,31 @@ export async function ask(
   path: string,
   body: unknown,
 ): Promise<unknown> {
-  const answer = await fetch(server.url + path, {
-    method,
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${server.adminToken}` },
-    body: JSON.stringify(body),
-  });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text}`);
+  const headers = { authorization: `Bearer ${server.adminToken}` };
+  const { status, text } = await send(server.url, method, path, headers, body);
+  if (status !== 200) throw new Error(`${method} ${path} was answered ${status}: ${text}`);
   return JSON.parse(text);
 }
+
+/** Two hundred workers would have as many connections; what is measured is not how they are opened. */
+const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+
+const send = (
+  url: string,
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body: unknown,
+): Promise<{ readonly status: number; readonly text: string }> =>
+  new Promise((resolve, reject) => {
+    const options = { method, agent, headers: { ...headers, 'content-type': 'application/json' } };
+    const call = request(new URL(path, url), options, answer => {
+      let text = '';
+      answer.setEncoding('utf8');
+      answer.on('data', (part: string) => (text += part));
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
+      answer.on('error', reject);
+    });
+    call.on('error', reject);
+    call.end(JSON.stringify(body));
+  });

@@ -28,13 +28,13 @@ function send(
 ): Promise<Answer> {
   const url = urlOf(server.url, row.path, { id: 'x' }, { worker_id: 'w_x' });
   return new Promise((resolve, reject) => {
-    const flat = Object.entries(headers).flatMap(([name, values]) =>
+    const flat: readonly (readonly [string, string])[] = Object.entries(headers).flatMap(([name, values]) =>
       [values].flat().map(value => [name, value] as const),
     );
     const sent = request(url, {
       method: row.method,
       setHost: false,
-      headers: flat.flat() as unknown as readonly string[],
+      headers: flat.flat(),
     });
     sent.once('error', reject);
     sent.once('response', response => {

@@ -70,6 +70,8 @@ describe('what is refused changes nothing', () => {
     [{ host: '127.0.0.1:80' }, 400, 'invalid_request', /^host: /],
     [{ host: '' }, 400, 'invalid_request', /^host: /],
     [{ host: '203.0.113.9' }, 409, 'address_unavailable', /^203\.0\.113\.9 is no address of this machine/],
+    // Linux would listen there, and nobody would come.
+    [{ host: '255.255.255.255' }, 409, 'address_unavailable', /is no address of this machine/],
     [{ public_url: 'yard.example' }, 400, 'invalid_request', /^public_url: .*http or https/],
     [{ public_url: 'ftp://yard.example' }, 400, 'invalid_request', /^public_url: /],
     [{ public_url: 'https://ada:secret@yard.example' }, 400, 'invalid_request', /^public_url: /],

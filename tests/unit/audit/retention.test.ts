@@ -122,17 +122,17 @@ describe('retention', () => {
     await bench.write(0, 1);
     const failed: string[] = [];
     const log = { info: () => {}, warn: () => {}, error: (event: string) => void failed.push(event) };
-    let stopped: Promise<void> | null = null;
+    const stopped = Promise.withResolvers<void>();
     const store = {
       ...bench.store,
       write: () => {
-        stopped = retention.stop();
+        void retention.stop().then(stopped.resolve);
         return Promise.reject(new Error('full'));
       },
     };
     const retention = startRetention({ store, seal: testMarkSeal, clock: bench.clock, log, days: 30 });
     await bench.clock.advance(60_000);
-    await stopped;
+    await stopped.promise;
     await bench.clock.advance(7 * 3_600_000);
     expect(failed).toEqual(['audit.not_trimmed']);
     expect(seqs(bench)).toEqual([1, 2, 3]);

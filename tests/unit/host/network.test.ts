@@ -150,3 +150,18 @@ test('one that is stopped looks no more', async () => {
   await bench.clock.advance(60_000);
   expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
 });
+
+test('one that is stopped in the middle of its start opens nothing more, and waits for nothing', async () => {
+  const clock = createVirtualClock();
+  let waits = 0;
+  const after: typeof clock.after = (ms, run) => {
+    waits += 1;
+    return clock.after(ms, run);
+  };
+  const bench = open({ host: '0.0.0.0', clock: { ...clock, after } });
+  const opening = bench.network.open();
+  bench.network.stop();
+  await opening;
+  expect([...bench.sockets]).toEqual(['127.0.0.1']);
+  expect(waits).toBe(0);
+});

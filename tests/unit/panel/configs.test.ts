@@ -116,7 +116,7 @@ function reversed(value: unknown): unknown {
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_name, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
-      ? Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))
+      ? { fields: Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)) }
       : part,
   );
 

@@ -34,14 +34,24 @@ test('the same again, or with another worker, is another thing', () => {
   expect(types(happenings(rows, [event(30, 'worker.offline')], 10))).toHaveLength(3);
 });
 
-test('only the newest are shown, and what is about neither worker nor job leads nowhere', () => {
+test('only the newest are shown, without who has signed in; what is about the whole queue leads nowhere', () => {
   const paused: TrailRow = {
     at: at(40),
     event_type: 'queue.paused',
     target_type: 'queue',
     target_id: 'queue',
   };
-  const all = happenings([paused, row(10, 'worker.created'), row(5, 'worker.created', 'w_2')], [], 2);
+  const signedIn: TrailRow = {
+    ...paused,
+    event_type: 'auth.signed_in',
+    target_type: 'user',
+    target_id: 'admin',
+  };
+  const all = happenings(
+    [signedIn, paused, row(10, 'worker.created'), row(5, 'worker.created', 'w_2')],
+    [],
+    2,
+  );
   expect(all).toEqual([
     { at: at(40), type: 'queue.paused', target: null },
     { at: at(10), type: 'worker.created', target: { kind: 'worker', id: 'w_1', name: null } },

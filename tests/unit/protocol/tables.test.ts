@@ -47,6 +47,7 @@ describe('the calls', () => {
       'GET /api/queue (queue.view)',
       'GET /api/queue/status (queue.view)',
       'GET /api/queue/stats (queue.view)',
+      'GET /api/queue/line (queue.view)',
       'GET /api/queue/me (queue.view)',
       'GET /api/queue/concurrency (queue.view)',
       'POST /api/queue/concurrency (queue.manage)',

@@ -1,0 +1,100 @@
+/** Changes of what is set while the orchestrator runs, where things take their time or fail; all around is make-believe. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Network } from '../../../main/host/network.ts';
+import { openSettingsFile } from '../../../main/host/settings-file.ts';
+import { createSettings } from '../../../main/host/settings.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+
+const off = { enabled: false, gpus: null, trainer: null, work_dir: null };
+const by = { actor: { type: 'admin', id: 'ada', address: null }, isHere: true } as const;
+
+function open({ note = () => Promise.resolve() }: { readonly note?: () => Promise<void> } = {}) {
+  const path = join(openFolder(), 'settings.json');
+  const told: string[] = [];
+  const moves: (() => void)[] = [];
+  const network: Network = {
+    host: '127.0.0.1',
+    port: 8001,
+    url: 'http://127.0.0.1:8001',
+    listening: () => [],
+    open: () => Promise.resolve(),
+    stop: () => undefined,
+    async move(host) {
+      told.push(`opens ${host}`);
+      await new Promise<void>(resolve => moves.push(resolve));
+      return {
+        settle: () => void told.push(`settles ${host}`),
+        undo: async () => void told.push(`undoes ${host}`),
+      };
+    },
+  };
+  const settings = createSettings({
+    file: openSettingsFile(path),
+    given: {
+      host: '127.0.0.1',
+      localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
+      fixedBy: {},
+    },
+    network,
+    addresses: () => [],
+    localWorker: {
+      state: () => 'off',
+      turn: async worker => void told.push(worker === null ? 'turns off' : 'turns on'),
+      close: () => Promise.resolve(),
+    },
+    orchestrator: {
+      noteSettings: async facts => {
+        await note();
+        told.push(...facts.map(({ type }) => type));
+      },
+      runLocally: runs => void told.push(`runs locally: ${runs}`),
+    },
+    about: { version: '1', configs_dir: '/c', data_dir: '/d', hasSample: true },
+  });
+  const kept = (): unknown => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null);
+  return { settings, told, moves, kept, path };
+}
+
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
+
+test('the next change waits for the one before, and loses nothing of it', async () => {
+  const { settings, told, moves, kept } = open();
+  const first = settings.change({ host: '0.0.0.0' }, by);
+  const second = settings.change({ public_url: 'https://yard.example' }, by);
+  await turn();
+  expect(told).toEqual(['opens 0.0.0.0']);
+  moves[0]?.();
+  await Promise.all([first, second]);
+  expect(told).toEqual([
+    'opens 0.0.0.0',
+    'settings.network_changed',
+    'settles 0.0.0.0',
+    'settings.public_url_changed',
+  ]);
+  expect(kept()).toEqual({ host: '0.0.0.0', public_url: 'https://yard.example', local_worker: off });
+});
+
+test('what can not be written into the audit trail is not done', async () => {
+  const { settings, told, moves, kept, path } = open({ note: () => Promise.reject(new Error('disk full')) });
+  const change = settings.change({ shared: true, local_worker: { enabled: true } }, by);
+  await turn();
+  moves[0]?.();
+  await expect(change).rejects.toThrow('disk full');
+  expect(told).toEqual(['opens 0.0.0.0', 'undoes 0.0.0.0']);
+  expect(kept()).toBeNull();
+  expect(existsSync(`${path}.new`)).toBe(false);
+  // Nor is anybody after it held up.
+  await expect(settings.change({}, by)).resolves.toMatchObject({ ok: true });
+});
+
+test('a shared host that somebody has chosen stays when it is shared again', async () => {
+  const { settings, told, moves } = open();
+  const change = settings.change({ host: '::' }, by);
+  await turn();
+  moves[0]?.();
+  await change;
+  expect(await settings.change({ shared: true }, by)).toMatchObject({ ok: true });
+  expect(told.filter(word => word.startsWith('opens'))).toEqual(['opens ::']);
+});
