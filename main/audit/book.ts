@@ -71,7 +71,7 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookParts): A
       const head = keeper.head();
       const shown = {
         anchor: anchor && shownMark(anchor),
-        head: head === null || head === 'unreadable' ? null : shownMark(head),
+        head: head === null || head === 'unreadable' || head.seq === 0 ? null : shownMark(head),
       };
       let checked = 0;
       const bad = (seq: number, problem: string): Verdict => ({

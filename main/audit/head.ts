@@ -46,11 +46,13 @@ export function keepHead({ trail, file, seal, clock, log }: HeadParts): HeadKeep
   const fits = (): boolean => {
     if (kept === null) return true;
     if (kept === 'unreadable' || !isSealed(kept)) return false;
+    // From before the first row: it shows that there has been a head.
+    if (kept.seq === 0) return true;
     return trail.row(kept.seq)?.hash === kept.hash || isTrimmed(kept, trail);
   };
   const write = (): void => {
     const newest = newestOf(trail);
-    if (newest === null || (kept !== null && kept !== 'unreadable' && kept.hash === newest.hash)) return;
+    if (kept !== null && kept !== 'unreadable' && kept.hash === newest.hash) return;
     const mark: AuditMark = { ...newest, at: clock.wall() };
     const head = { ...mark, seal: seal('head', mark) };
     try {
@@ -79,10 +81,12 @@ export function keepHead({ trail, file, seal, clock, log }: HeadParts): HeadKeep
   };
 }
 
-function newestOf(trail: AuditTrail): Omit<AuditMark, 'at'> | null {
+const newestOf = (trail: AuditTrail): Omit<AuditMark, 'at'> => {
   const row = trail.row(trail.lastSeq());
-  return row === null ? null : { seq: row.seq, hash: row.hash };
-}
+  return row === null ? beforeTheFirst : { seq: row.seq, hash: row.hash };
+};
+
+const beforeTheFirst = { seq: 0, hash: '' };
 
 /** Retention has removed the row that it stands for, and all before it. */
 const isTrimmed = ({ seq, hash }: AuditMark, trail: AuditTrail): boolean => {

@@ -48,7 +48,7 @@ export function readStored(databaseFile: string): Stored {
       transitions: db
         .prepare<[], { type: string; id: string; attempt: number | null }>(
           `SELECT type, target_id AS id, details ->> 'attempt' AS attempt FROM audit
-          WHERE type <> 'job.report_refused' ORDER BY seq`,
+          WHERE type <> 'job.report_refused' AND target_type IN ('worker', 'job', 'queue') ORDER BY seq`,
         )
         .all()
         .map(({ type, id, attempt }) => transition(type, id, attempt)),

@@ -9,6 +9,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { ChainBadge } from './chain.tsx';
+import './audit.css';
 import { Filters } from './filters.tsx';
 import { isEmpty, paramsOf, queryOf, wishOf } from './query.ts';
 import { type AuditRow, useRows } from './use-rows.ts';
@@ -27,9 +28,8 @@ export function AuditPage() {
         <h1>{t('nav.audit')}</h1>
         <ChainBadge />
       </div>
-      <div className="filters">
+      <div className="audit-filters">
         <Filters wish={wish} onChange={next => setParams(paramsOf(next), { replace: true })} />
-        <span className="muted">{t('audit.count', { count: total })}</span>
         <a
           className="button button-plain"
           href={urlOf(baseUrl, auditApi.export.path, {}, queryOf(wish)).href}
@@ -38,6 +38,9 @@ export function AuditPage() {
           {t('audit.export')}
         </a>
       </div>
+      <p className="muted audit-count" role="status">
+        {t('audit.count', { count: total })}
+      </p>
       <Table
         label={t('nav.audit')}
         columns={columns}

@@ -94,11 +94,20 @@ describe('the head', () => {
     expect(seqIn(file)).toBe(6);
   });
 
-  test('of an empty trail is none', async () => {
+  test('of an empty trail stands for nothing, and is there all the same', async () => {
     const [trail, file] = [openTrail(0), openFile()];
     const { verify } = start(trail, file);
-    expect(file.text).toBeNull();
+    expect(seqIn(file)).toBe(0);
     expect(await verify()).toEqual({ valid: true, checked: 0, first_bad: null, head: null, anchor: null });
+  });
+
+  test('may lag behind when the process is killed: what was written since is there, and that is right', async () => {
+    const [trail, file] = [openTrail(0), openFile()];
+    start(trail, file);
+    trail.grow(4);
+    const { verify, keeper } = start(trail, file);
+    expect(keeper.fits()).toBe(true);
+    expect(await verify()).toMatchObject({ valid: true, checked: 4, head: { seq: 4 } });
   });
 
   test('shows a tail that was cut off, numbers and all, now and after the next start', async () => {
