@@ -60,11 +60,11 @@ export function App({ client, baseUrl, preferences }: AppProps) {
 }
 
 function useLanguage(preferences: PreferencesStore): Translator | null {
-  const { language } = usePreferences(preferences);
+  const { language, zone } = usePreferences(preferences);
   const [translator, setTranslator] = useState<Translator | null>(null);
   useEffect(() => {
     let isWanted = true;
-    void loadLanguage(language).then(loaded => {
+    void loadLanguage(language, zone).then(loaded => {
       if (!isWanted) return;
       document.documentElement.lang = loaded.language;
       // In a function of its own: a translator is one, and React would call it.
@@ -73,7 +73,7 @@ function useLanguage(preferences: PreferencesStore): Translator | null {
     return () => {
       isWanted = false;
     };
-  }, [language]);
+  }, [language, zone]);
   return translator;
 }
 

@@ -1,15 +1,15 @@
+import { perPlace } from '../i18n/formats.ts';
 import { useT } from '../i18n/index.ts';
 import { Icon } from '../ui/icon.tsx';
 import { useFleet } from './context.ts';
+
+const sinceFormat = perPlace({ timeStyle: 'medium' });
 
 /** Whether what is shown is what is. */
 export function StreamBadge() {
   const t = useT();
   const stream = useFleet(state => state.stream);
-  const time =
-    stream.kind === 'stale'
-      ? new Intl.DateTimeFormat(t.language, { timeStyle: 'medium' }).format(stream.since)
-      : '';
+  const time = stream.kind === 'stale' ? sinceFormat(t).format(stream.since) : '';
   const words = {
     connecting: t('stream.connecting'),
     loading: t('stream.loading'),

@@ -2,6 +2,7 @@ import { type I18n, setupI18n } from '@lingui/core';
 import { compileMessage } from '@lingui/message-utils/compileMessage';
 import { createContext, useContext } from 'react';
 import { en, type MessageKey, type Messages } from './en/index.ts';
+import type { Place, Zone } from './formats.ts';
 
 export type { MessageKey } from './en/index.ts';
 
@@ -32,12 +33,11 @@ export function preferredLanguage(wanted: readonly string[]): Language {
 }
 
 /** Texts of one language. Numbers and times follow it, too. */
-export interface Translator {
-  readonly language: string;
+export interface Translator extends Place {
   (key: MessageKey, values?: Readonly<Record<string, string | number>>): string;
 }
 
-export async function loadLanguage(language: Language | typeof pseudo): Promise<Translator> {
+export async function loadLanguage(language: Language | typeof pseudo, zone: Zone): Promise<Translator> {
   const messages = language === 'en' ? en : await catalogs[language]();
   const locale = language === pseudo ? 'en' : language;
   const texts: I18n = setupI18n().setMessagesCompiler(onceEach(compileMessage));
@@ -45,7 +45,7 @@ export async function loadLanguage(language: Language | typeof pseudo): Promise<
   texts.activate(locale);
   const translate = (key: MessageKey, values?: Readonly<Record<string, string | number>>): string =>
     texts._(key, { ...values });
-  return Object.assign(translate, { language: locale });
+  return Object.assign(translate, { language: locale, zone });
 }
 
 /** The library would compile a message each time that it is shown: a table does so hundreds of times a second. */

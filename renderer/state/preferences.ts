@@ -1,11 +1,13 @@
 import { useStore } from 'zustand';
 import { createStore } from 'zustand/vanilla';
+import type { Zone } from '../i18n/formats.ts';
 import { isLanguage, type Language, preferredLanguage, pseudo } from '../i18n/index.ts';
 
 /** What this browser prefers: the server knows nothing of it. */
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark';
   readonly language: Language | typeof pseudo;
+  readonly zone: Zone;
 }
 
 const key = 'trainyard.preferences';
@@ -31,6 +33,7 @@ function read(storage: Storage, wanted: readonly string[]): Preferences {
       typeof language === 'string' && (isLanguage(language) || language === pseudo)
         ? language
         : preferredLanguage(wanted),
+    zone: kept['zone'] === 'utc' ? 'utc' : 'local',
   };
 }
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { perLanguage } from '../i18n/formats.ts';
+import { type Place, perLanguage, perPlace } from '../i18n/formats.ts';
 import { useT } from '../i18n/index.ts';
 
 const spans = [
@@ -12,9 +12,7 @@ const spans = [
 const relativeFormat = perLanguage(
   language => new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' }),
 );
-const absoluteFormat = perLanguage(
-  language => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'long' }),
-);
+const absoluteFormat = perPlace({ dateStyle: 'medium', timeStyle: 'long' });
 
 /** How long ago, or in how long: "5 minutes ago". `at` and `now` in milliseconds since 1970. */
 export function relative(at: number, now: number, language: string): string {
@@ -23,7 +21,7 @@ export function relative(at: number, now: number, language: string): string {
   return relativeFormat(language).format(Math.trunc(seconds / size), unit);
 }
 
-export const absolute = (at: number, language: string): string => absoluteFormat(language).format(at);
+export const absolute = (at: number, place: Place): string => absoluteFormat(place).format(at);
 
 /** Goes on by itself, as often as the words may change. */
 export function useNow(everyMs = 5_000): number {
@@ -46,7 +44,7 @@ export function Time({ at, style = 'relative' }: TimeProps) {
   const now = useNow();
   if (at === null) return <span>{t('time.never')}</span>;
   const moment = Date.parse(at);
-  const exact = absolute(moment, t.language);
+  const exact = absolute(moment, t);
   return (
     <time dateTime={at} title={exact}>
       {style === 'absolute' ? exact : relative(moment, now, t.language)}

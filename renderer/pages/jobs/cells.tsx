@@ -109,7 +109,7 @@ function Held({ job, hold }: JobProps & { readonly hold: Hold }) {
 function holdText({ kind, since, until }: Hold, t: Translator): string {
   const words = { silent: 'jobs.why.silent', unconfirmed: 'jobs.why.unconfirmed' } as const;
   const key: MessageKey = until === null ? `${words[kind]}Open` : words[kind];
-  return t(key, { since: clock(since, t.language), until: until === null ? '' : clock(until, t.language) });
+  return t(key, { since: clock(since, t), until: until === null ? '' : clock(until, t) });
 }
 
 export function EtaCell({ job: { progress, status } }: JobProps) {

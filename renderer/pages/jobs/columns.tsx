@@ -26,7 +26,7 @@ const chooser = (t: Translator, chosen: ReadonlySet<JobId>, toggle: Toggle): Col
       type="checkbox"
       aria-label={t('jobs.select', {
         config: job.config_name,
-        time: absolute(Date.parse(job.queued_at), t.language),
+        time: absolute(Date.parse(job.queued_at), t),
       })}
       checked={chosen.has(job.id)}
       onChange={() => toggle(job.id)}

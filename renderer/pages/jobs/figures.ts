@@ -1,5 +1,5 @@
 import { type JobView, priorities } from '../../../protocol/job.ts';
-import { perLanguage } from '../../i18n/formats.ts';
+import { perLanguage, perPlace, type Place } from '../../i18n/formats.ts';
 import type { Translator } from '../../i18n/index.ts';
 
 const units = [
@@ -22,7 +22,7 @@ const figureFormats = perLanguage(language => {
 });
 const wholeFormat = perLanguage(language => new Intl.NumberFormat(language));
 const percentFormat = perLanguage(language => new Intl.NumberFormat(language, { style: 'percent' }));
-const clockFormat = perLanguage(language => new Intl.DateTimeFormat(language, { timeStyle: 'short' }));
+const clockFormat = perPlace({ timeStyle: 'short' });
 
 /** In its two greatest units: "2d 3h", "4m 12s". */
 export function duration(seconds: number, language: string): string {
@@ -74,7 +74,7 @@ export function progressText(progress: JobView['progress'], t: Translator): stri
   return stage ?? '';
 }
 
-export const clock = (at: string, language: string): string => clockFormat(language).format(Date.parse(at));
+export const clock = (at: string, place: Place): string => clockFormat(place).format(Date.parse(at));
 
 /** By its name; with the number where that lies between two names. */
 export function priorityText(priority: number, t: Translator): string {

@@ -10,13 +10,15 @@ import { ThisMachine } from './this-machine.tsx';
 import './settings.css';
 import { Tokens } from './tokens.tsx';
 
+const ownZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 const themes = ['system', 'light', 'dark'] as const;
 
 /** What this browser prefers, and what the server says of itself. */
 export function SettingsPage() {
   const t = useT();
   const { preferences, signOut, baseUrl } = usePanel();
-  const { theme, language } = usePreferences(preferences);
+  const { theme, language, zone } = usePreferences(preferences);
   const { settings, change } = useSettings();
   return (
     <div className="page">
@@ -53,6 +55,16 @@ export function SettingsPage() {
                 {name}
               </option>
             ))}
+          </select>
+        </label>
+        <label>
+          {t('settings.zone')}
+          <select
+            value={zone}
+            onChange={event => preferences.setState({ zone: event.target.value === 'utc' ? 'utc' : 'local' })}
+          >
+            <option value="local">{t('settings.zone.local', { zone: ownZone })}</option>
+            <option value="utc">{t('settings.zone.utc')}</option>
           </select>
         </label>
       </section>

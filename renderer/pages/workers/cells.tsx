@@ -194,7 +194,7 @@ export function Contact({ worker }: CellProps) {
   const level = contactLevel(worker);
   if (worker.last_heartbeat === null) return <span className="muted">{t('workers.contact.never')}</span>;
   const at = Date.parse(worker.last_heartbeat);
-  const exact = absolute(at, t.language);
+  const exact = absolute(at, t);
   return (
     <span className="worker-contact" data-level={level}>
       {level !== 'good' && <Icon name="recovering" />}

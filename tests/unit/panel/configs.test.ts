@@ -18,7 +18,7 @@ import { priorityChoices } from '../../../renderer/pages/jobs/figures.ts';
 
 let t: Translator;
 beforeAll(async () => {
-  t = await loadLanguage('en');
+  t = await loadLanguage('en', 'utc');
 });
 
 const job = (part: Partial<JobView> = {}): JobView =>

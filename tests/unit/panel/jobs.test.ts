@@ -28,7 +28,7 @@ import {
 
 let t: Translator;
 beforeAll(async () => {
-  t = await loadLanguage('en');
+  t = await loadLanguage('en', 'utc');
 });
 
 function job(id: string, part: Partial<JobView> = {}): JobView {

@@ -4,7 +4,7 @@ import { eventText, gpusText, reasonText, rowName } from '../../../renderer/page
 import { WorkerEventType } from '../../../protocol/events.ts';
 import { workerView } from './worker-builders.ts';
 
-const t = await loadLanguage('en');
+const t = await loadLanguage('en', 'utc');
 
 test('cards are counted and named', () => {
   expect(gpusText(t, workerView())).toBe('2 × RTX 4090 24 GB');
