@@ -104,9 +104,16 @@ export function refreshed(fleet: Fleet, read: WorkersRead): Fleet {
   return changed.size === 0 ? fleet : { ...fleet, workers: fleet.workers.with(changed) };
 }
 
-/** The age of a contact is hardly ever the same: all else is looked at only then. */
-const isSame = (a: WorkerView, b: WorkerView): boolean =>
-  a.last_contact_age_s === b.last_contact_age_s && JSON.stringify(a) === JSON.stringify(b);
+/** Of two things that came as JSON. Written out, thousands of them would hold up whoever scrolls. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every(name => Object.hasOwn(b, name) && isSame(Reflect.get(a, name), Reflect.get(b, name)))
+  );
+}
 
 const lastSaid = (view: WorkerView) => ({
   last_heartbeat: view.last_heartbeat,
