@@ -95,4 +95,8 @@ export async function settled(page: Page): Promise<void> {
   await page.evaluate(async () => {
     await document.fonts.ready;
   });
+  // The cells of a row come a moment after it.
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll('[data-row]')].every(row => row.textContent !== ''),
+  );
 }
