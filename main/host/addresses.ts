@@ -17,9 +17,9 @@ export function ownAddresses(): readonly MachineAddress[] {
   );
 }
 
-/** Of the loopback interface: no other machine reaches it. */
+/** Of the loopback interface: no other machine reaches it. A name that only begins like such an address is somebody else's. */
 export const isLoopback = (host: string): boolean =>
-  host === 'localhost' || /^\[?::1]?$/.test(host) || host.startsWith('127.') || /^::ffff:127\./i.test(host);
+  host === 'localhost' || /^\[?::1]?$/.test(host) || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/i.test(host);
 
 export const isWildcard = (host: string): boolean => host === '0.0.0.0' || host === '::';
 

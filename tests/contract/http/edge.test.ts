@@ -58,7 +58,7 @@ const ownHost = () => new URL(server.url).host;
 
 describe.each(named)('%s', (_name, row) => {
   test('is not answered under the name of somebody else', async () => {
-    for (const host of ['evil.example', `evil.example:${new URL(server.url).port}`])
+    for (const host of ['evil.example', '127.evil.example', `evil.example:${new URL(server.url).port}`])
       expect(await send(row, { host, ...bearer() })).toMatchObject({ status: 421, code: 'wrong_host' });
     expect((await send(row, { host: [ownHost(), ownHost()], ...bearer() })).status).toBe(400);
   });
