@@ -15,6 +15,8 @@ export interface HeadParts {
   readonly seal: MarkSeal;
   readonly clock: Clock;
   readonly log: Log;
+  /** The head is gone, and that could not be told: a new one would hide it. */
+  readonly isWithheld?: boolean;
 }
 
 /** Null when there is none; `unreadable` when what is there is no head. */
@@ -38,7 +40,8 @@ const everyMs = 5_000;
  * Keeps the number and the hash of the newest row, sealed. It never goes back: where the trail does not contain the row
  * that it stands for, somebody has cut it, and the head stays as the proof of that.
  */
-export function keepHead({ trail, file, seal, clock, log }: HeadParts): HeadKeeper {
+export function keepHead(parts: HeadParts): HeadKeeper {
+  const { trail, file, seal, clock, log, isWithheld = false } = parts;
   let kept = readHead(file);
   let takeBack = (): void => {};
   const isSealed = (mark: SealedMark): boolean => seal('head', mark) === mark.seal;
@@ -63,7 +66,7 @@ export function keepHead({ trail, file, seal, clock, log }: HeadParts): HeadKeep
     }
   };
   const keep = (): void => {
-    if (fits()) write();
+    if (fits() && !isWithheld) write();
   };
   const beat = (): void => {
     keep();

@@ -31,8 +31,16 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
   const markSeal = createMarkSeal(key);
   const found = readHead(parts.headFile);
   const wasLost = found === null && store.audit.lastSeq() > 0;
-  const keeper = keepHead({ trail: store.audit, file: parts.headFile, seal: markSeal, clock, log });
-  if ((parts.isRestored || wasLost) && (await tellOf(parts, found))) keeper.accept();
+  const isTold = parts.isRestored || wasLost ? await tellOf(parts, found) : false;
+  const keeper = keepHead({
+    trail: store.audit,
+    file: parts.headFile,
+    seal: markSeal,
+    clock,
+    log,
+    isWithheld: wasLost && !isTold,
+  });
+  if (isTold) keeper.accept();
   if (!keeper.fits()) log.error('audit.broken', { note: 'trainyard audit verify says where' });
   const retention = days === null ? null : startRetention({ store, seal: markSeal, clock, log, days });
   return {
@@ -58,7 +66,7 @@ async function tellOf({ store, isRestored, clock, log }: AuditParts, head: Head)
     );
     return true;
   } catch (cause) {
-    // A full disk keeps nobody from starting; the next start tells.
+    // A full disk keeps nobody from starting. What shows the loss stays as it is: no head, or one that does not fit.
     log.warn('audit.not_told', { type, cause });
     return false;
   }

@@ -50,26 +50,21 @@ export function startRetention(parts: RetentionParts): Retention {
   };
 }
 
-/** One pass; ends early when `isOver` says so. Answers with the number of rows that it removed. */
+/** One pass; ends early when `isOver` says so. Each portion is written down in the transaction that removes it. */
 async function trim({ store, seal, clock, days }: RetentionParts, isOver: () => boolean): Promise<void> {
   const cutoff = clock.wall() - days * dayMs;
-  let removed = 0;
   for (;;) {
     const old = oldest(store.audit, cutoff);
     const last = old.at(-1);
     if (last === undefined || isOver() || !store.takesChanges()) return;
-    removed += old.length;
-    const isLast = old.length < portion;
-    const count = removed;
     await store.write(tx => {
-      const mark: AuditMark = { seq: last.seq, hash: last.hash, at: clock.wall() };
+      const at = clock.wall();
+      const mark: AuditMark = { seq: last.seq, hash: last.hash, at };
       tx.trimAudit({ ...mark, seal: seal('anchor', mark) });
-      if (!isLast) return;
       const target = { type: 'audit', id: 'audit' } as const;
-      const details = { through: last.seq, rows: count, older_than_days: days };
-      tx.appendAudit({ at: clock.wall(), type: 'audit.trimmed', actor: { type: 'system' }, target, details });
+      const details = { through: last.seq, rows: old.length, older_than_days: days };
+      tx.appendAudit({ at, type: 'audit.trimmed', actor: { type: 'system' }, target, details });
     });
-    if (isLast) return;
   }
 }
 

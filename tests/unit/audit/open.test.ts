@@ -138,6 +138,10 @@ test('neither does a disk that does not take what is to be told', async () => {
   const full = { ...bench.store, write: () => Promise.reject(new Error('full')) };
   await bench.open({ store: full });
   expect(bench.logged).toEqual(['audit.not_told']);
+  // A new head would hide that the old one is gone: the next start tells.
+  expect(bench.file.text).toBeNull();
+  await bench.open();
+  expect(newest(bench)).toMatchObject({ type: 'audit.head_lost' });
 });
 
 test('what it holds is counted and given out in portions', async () => {
