@@ -1,5 +1,6 @@
 import type { JobStatus } from '../../protocol/job.ts';
 import type { WorkerStatus } from '../../protocol/worker.ts';
+import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
 import { statusOf } from './standing.ts';
 
@@ -24,17 +25,18 @@ export function createFleetFigures(core: Core) {
 
     fleetFigures(): FleetFigures {
       const { store } = core;
+      const read = atOnce(store);
       const workers: Partial<Record<WorkerStatus, number>> = {};
       const gpus = { total: 0, busy: 0 };
       let quarantined = 0;
-      for (const worker of store.workers()) {
-        const { status } = statusOf(core, store, worker);
+      for (const worker of read.workers()) {
+        const { status } = statusOf(core, read, worker);
         workers[status] = (workers[status] ?? 0) + 1;
         if (worker.quarantine !== null) quarantined += 1;
         if (status === 'offline') continue;
         const count = worker.agent?.capabilities.gpuCount ?? 0;
         gpus.total += count;
-        const job = store.liveJobOf(worker.id);
+        const job = read.liveJobOf(worker.id);
         gpus.busy += job === null ? 0 : Math.min(count, job.spec.requirements.gpuCount);
       }
       const jobs: Partial<Record<JobStatus, number>> = {};
