@@ -42,8 +42,21 @@ export const workersApi = {
     path: '/api/admin/workers',
     authority: 'admin.workers',
     summary: 'List the workers',
-    query: z.object({ status_filter: WorkerStatus.optional() }),
-    reply: z.object({ workers: z.array(WorkerView), total: z.number(), as_of_seq: z.number() }),
+    query: z.object({
+      status_filter: WorkerStatus.optional(),
+      /** So many at a time, in the order in which they were made; with a status, those of them that have it. Without it, all. */
+      limit: z.coerce.number().int().min(1).max(1_000).optional(),
+      /** `next_cursor` of the page before. Without a limit it says nothing. */
+      cursor: WorkerId.optional(),
+    }),
+    reply: z.object({
+      workers: z.array(WorkerView),
+      /** In this answer. */
+      total: z.number(),
+      /** For the page after this one; null after the last. */
+      next_cursor: WorkerId.nullable(),
+      as_of_seq: z.number(),
+    }),
   }),
   create: call({
     method: 'POST',

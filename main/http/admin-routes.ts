@@ -25,8 +25,14 @@ export function mountWorkerAdminRoutes(
   const issuedReply = (issued: IssuedToken, request: Request) =>
     replyFor(issued, joinUrl(calledUrl(request)));
   router.answer(workersApi.list, ({ query }) => {
-    const workers = [...orchestrator.listWorkers(query.status_filter)];
-    return accept({ workers, total: workers.length, as_of_seq: orchestrator.lastSeq() });
+    const { status_filter: status, limit, cursor = null } = query;
+    const as_of_seq = orchestrator.lastSeq();
+    if (limit === undefined) {
+      const workers = [...orchestrator.listWorkers(status)];
+      return accept({ workers, total: workers.length, next_cursor: null, as_of_seq });
+    }
+    const { workers, next } = orchestrator.pageOfWorkers(cursor, limit, status);
+    return accept({ workers: [...workers], total: workers.length, next_cursor: next, as_of_seq });
   });
   router.answer(workersApi.create, async ({ body, caller, request }) =>
     accept(issuedReply(await orchestrator.createWorker(body, actorOf(caller, request)), request)),

@@ -26,6 +26,7 @@ import { timesFrom } from './times.ts';
 import { eventView } from './views.ts';
 import { createWorkerAdmin } from './worker-admin.ts';
 import { createWorkerCalls, greet } from './worker-calls.ts';
+import { createWorkerList } from './worker-list.ts';
 import { watchStore } from './watched-store.ts';
 
 export interface OrchestratorParts {
@@ -85,6 +86,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
   return {
     ...createWorkerCalls(core, progress),
     ...createWorkerAdmin(core),
+    ...createWorkerList(core),
     ...createSubmissions(core, parts.configs),
     ...createJobCalls(core),
     ...createTurnCalls(core),

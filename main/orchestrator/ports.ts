@@ -122,6 +122,8 @@ export interface KeyedSubmission {
 export interface Read {
   worker(id: WorkerId): Worker | null;
   workers(): readonly Worker[];
+  /** The next ones after this one, or the first ones of all, in the order in which they were made. */
+  workersAfter(id: WorkerId | null, limit: number): readonly Worker[];
   workerByTokenHash(hash: string): Worker | null;
   job(id: JobId): Job | null;
   /** Newest first. */

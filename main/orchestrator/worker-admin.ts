@@ -1,8 +1,7 @@
 import type { NewWorker, WorkerChange } from '../../protocol/admin-api.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
-import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
-import { atOnce } from './at-once.ts';
+import type { WorkerView } from '../../protocol/worker.ts';
 import { type Core, tellWorker } from './core.ts';
 import { statusOf } from './standing.ts';
 import { dispatch } from './dispatch.ts';
@@ -79,12 +78,6 @@ export function createWorkerAdmin(core: Core) {
         return made;
       });
       return issued(worker, token);
-    },
-
-    listWorkers(status: WorkerStatus | undefined): readonly WorkerView[] {
-      const read = atOnce(core.store);
-      const views = read.workers().map(worker => workerView(core, read, worker));
-      return status === undefined ? views : views.filter(view => view.status === status);
     },
 
     worker(id: WorkerId): Outcome<WorkerView> {

@@ -111,6 +111,24 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.workerByTokenHash('hash')).toEqual(after);
     });
 
+    test('is on one page of several, in the order in which they were made', async () => {
+      const store = open();
+      await putWorkers(store, 'w_3', 'w_1', 'w_2', 'w_4');
+      const page = (after: string | null, limit: number) =>
+        store.workersAfter(after === null ? null : workerId(after), limit).map(({ id }) => id);
+      expect(page(null, 2)).toEqual(['w_3', 'w_1']);
+      expect(page('w_1', 2)).toEqual(['w_2', 'w_4']);
+      expect(page('w_4', 2)).toEqual([]);
+    });
+
+    test('that is removed leaves its pages, and its place to go on from stays', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2', 'w_3');
+      await store.write(tx => tx.removeWorker(workerId('w_2')));
+      expect(store.workersAfter(null, 5).map(({ id }) => id)).toEqual(['w_1', 'w_3']);
+      expect(store.workersAfter(workerId('w_2'), 5).map(({ id }) => id)).toEqual(['w_3']);
+    });
+
     test('that nobody knows is null', () => {
       const store = open();
       expect([

@@ -1,0 +1,36 @@
+import type { WorkerId } from '../../protocol/ids.ts';
+import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
+import { atOnce } from './at-once.ts';
+import type { Core } from './core.ts';
+import { workerView } from './views.ts';
+
+export interface WorkerPage {
+  readonly workers: readonly WorkerView[];
+  /** What the next page comes after; null after the last one. */
+  readonly next: WorkerId | null;
+}
+
+export function createWorkerList(core: Core) {
+  const inStatus = (status: WorkerStatus | undefined, views: readonly WorkerView[]): readonly WorkerView[] =>
+    status === undefined ? views : views.filter(view => view.status === status);
+
+  return {
+    listWorkers(status: WorkerStatus | undefined): readonly WorkerView[] {
+      const read = atOnce(core.store);
+      return inStatus(
+        status,
+        read.workers().map(worker => workerView(core, read, worker)),
+      );
+    },
+
+    /** So many are looked at; those of them that have this status are the page. */
+    pageOfWorkers(after: WorkerId | null, limit: number, status: WorkerStatus | undefined): WorkerPage {
+      const workers = core.store.workersAfter(after, limit);
+      const views = workers.map(worker => workerView(core, core.store, worker));
+      return {
+        workers: inStatus(status, views),
+        next: workers.length < limit ? null : (workers.at(-1)?.id ?? null),
+      };
+    },
+  };
+}

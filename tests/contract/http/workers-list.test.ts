@@ -1,0 +1,44 @@
+/** The list of workers, whole and in pages. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import type { CallInput } from '../../../protocol/client.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+
+let server: TestServer;
+const made: string[] = [];
+beforeAll(async () => {
+  server = await startTestServer();
+  for (const name of ['rig-1', 'rig-2', 'rig-3']) made.push((await server.createWorker({ name })).id);
+});
+afterAll(() => server.close());
+
+async function listed(query: CallInput<typeof workersApi.list>['query'] = {}) {
+  const answer = await server.admin.call(workersApi.list, { query });
+  if (!answer.ok) throw new Error(JSON.stringify(answer.failure));
+  const { workers, total, next_cursor: next } = answer.value;
+  return { ids: workers.map(({ id }) => id as string), total, next };
+}
+
+test('is whole when no limit is given', async () => {
+  expect(await listed()).toEqual({ ids: made, total: 3, next: null });
+});
+
+test('comes in pages, each of which says where the next one begins', async () => {
+  const first = await listed({ limit: 2 });
+  expect(first).toEqual({ ids: made.slice(0, 2), total: 2, next: made[1] });
+  const cursor = first.next ?? undefined;
+  expect(await listed({ limit: 2, cursor })).toEqual({ ids: [made[2]], total: 1, next: null });
+});
+
+test('with a status, a page holds those of its workers that have it, and the next one is still to be read', async () => {
+  expect(await listed({ limit: 2, status_filter: 'idle' })).toEqual({ ids: [], total: 0, next: made[1] });
+  expect((await listed({ limit: 2, status_filter: 'connecting' })).ids).toEqual(made.slice(0, 2));
+});
+
+test.each([{ limit: 0 }, { limit: 1_001 }, { limit: 1.5 }, { limit: 2, cursor: '../x' as never }])(
+  'refuses %o',
+  async query => {
+    const answer = await server.admin.call(workersApi.list, { query });
+    expect(answer).toMatchObject({ ok: false, failure: { status: 400 } });
+  },
+);
