@@ -78,6 +78,8 @@ export const UiEvent = z
       attempt: z.number(),
       cause: FailureCause.nullable(),
       job: JobView.nullable(),
+      /** Where what happened to the job changes the state of its worker: that one, as it is when the event is sent. */
+      worker: WorkerView.optional(),
     }),
     Envelope.extend({ kind: z.literal('queue'), type: QueueEventType, queue: QueueView }),
     Envelope.extend({ kind: z.literal('reset') }),

@@ -1,4 +1,4 @@
-import type { UiEvent } from '../../protocol/events.ts';
+import type { JobEventType, UiEvent } from '../../protocol/events.ts';
 import { type AttemptView, type JobView, priorityName } from '../../protocol/job.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { QueueView } from '../../protocol/queue.ts';
@@ -199,6 +199,16 @@ export function attemptView(core: Core, read: Read, attempt: Attempt): AttemptVi
   };
 }
 
+/** They say nothing new of the worker, and the first of them comes by the hundred. */
+const leavesWorker: ReadonlySet<JobEventType> = new Set([
+  'job.progress',
+  'job.late_result',
+  'job.priority_changed',
+  'job.moved_to_top',
+  'job.boosted',
+  'job.deleted',
+]);
+
 export function eventView(core: Core, event: StoredEvent): UiEvent {
   const { seq } = event;
   const at = core.clock.iso(event.at);
@@ -217,6 +227,7 @@ export function eventView(core: Core, event: StoredEvent): UiEvent {
   if (event.kind === 'queue')
     return { seq, at, kind: 'queue', type: event.type, queue: queueView(core, read) };
   const job = read.job(event.jobId);
+  const worker = event.workerId === null || leavesWorker.has(event.type) ? null : read.worker(event.workerId);
   return {
     seq,
     at,
@@ -227,5 +238,6 @@ export function eventView(core: Core, event: StoredEvent): UiEvent {
     attempt: event.attempt,
     cause: event.cause,
     job: job && createJobViewer(core, read)(job),
+    ...(worker === null ? {} : { worker: workerView(core, read, worker) }),
   };
 }

@@ -65,9 +65,10 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
     if (event.seq <= seq) continue;
     if (event.seq > seq + 1) return { fleet, missed: true };
     seq = event.seq;
-    if (event.kind === 'worker') workers.set(event.worker_id, event.worker);
-    else if (event.kind === 'job') jobs.set(event.job_id, event.job);
-    else queue = event.queue;
+    if (event.kind === 'queue') queue = event.queue;
+    else if (event.kind === 'worker') workers.set(event.worker_id, event.worker);
+    else jobs.set(event.job_id, event.job);
+    if (event.kind === 'job' && event.worker !== undefined) workers.set(event.worker.id, event.worker);
     if (event.kind !== 'job' || event.type !== 'job.progress') told.push(event);
   }
   if (seq === fleet.seq) return { fleet, missed: false };
@@ -86,14 +87,14 @@ export interface WorkersRead {
 }
 
 /**
- * Beats are no events, and neither is a worker that turns busy with its job: a list that is read again brings them. Of a
- * worker that an event has told of since, the load and the contact alone are taken. Who comes or goes is left to events.
+ * Beats are no events: a list that is read again brings them. Of a worker that an event has told of since, the load and the
+ * contact alone are taken. Who comes or goes is left to events.
  */
 export function refreshed(fleet: Fleet, read: WorkersRead): Fleet {
   const since = fleet.recent.filter(event => event.seq > read.seq);
   // So much has happened meanwhile that it is not known to whom.
   const isFlooded = since.length === mostRecent;
-  const touched = new Set(since.map(event => (event.kind === 'worker' ? event.worker_id : null)));
+  const touched = new Set(since.map(toldOf));
   const changed = new Map<WorkerId, WorkerView>();
   for (const view of read.workers) {
     const known = fleet.workers.get(view.id);
@@ -102,6 +103,12 @@ export function refreshed(fleet: Fleet, read: WorkersRead): Fleet {
     if (!isSame(next, known)) changed.set(view.id, next);
   }
   return changed.size === 0 ? fleet : { ...fleet, workers: fleet.workers.with(changed) };
+}
+
+/** The worker that an event shows as it is since then. */
+function toldOf(event: UiEvent): WorkerId | null {
+  if (event.kind === 'worker') return event.worker_id;
+  return event.kind === 'job' ? (event.worker?.id ?? null) : null;
 }
 
 /** Of two things that came as JSON. Written out, thousands of them would hold up whoever scrolls. */

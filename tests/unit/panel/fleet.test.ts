@@ -4,6 +4,7 @@ import { advance, emptyFleet, type Fleet, fromSnapshot } from '../../../renderer
 import type { UiEvent } from '../../../protocol/events.ts';
 import { JobId } from '../../../protocol/ids.ts';
 import { jobView } from '../cli/builders.ts';
+import { workerView } from './worker-builders.ts';
 
 const id = JobId.parse('j_1');
 const queue = {
@@ -73,4 +74,13 @@ test('events of the queue replace what was known of it', () => {
     queue: { ...queue, paused: { note: null, by: 'ada', since: '2026-01-02T03:04:05.678Z' } },
   };
   expect(advance(start(), [event]).fleet.queue?.paused?.by).toBe('ada');
+});
+
+test('an event of a job brings its worker along, in the same turn', () => {
+  const busy = workerView({ status: 'busy', current_job_id: id });
+  const before = fromSnapshot({ workers: [workerView()], jobs: [jobView({})], queue, seq: 7 }, []);
+  const event = { ...jobEvent(8, { status: 'dispatched' }, 'job.dispatched'), worker: busy } as UiEvent;
+  const { fleet } = advance(before, [event]);
+  expect(fleet.workers.get(busy.id)).toBe(busy);
+  expect(fleet.jobs.get(id)?.status).toBe('dispatched');
 });

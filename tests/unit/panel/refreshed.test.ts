@@ -58,6 +58,19 @@ test('an event from before the list, or of another worker, keeps nothing back', 
   expect(fleet.workers.get(known.id)).toEqual(later);
 });
 
+test('so it is with one that an event of its job has told of', () => {
+  const event = {
+    ...told(11, known),
+    kind: 'job',
+    type: 'job.completed',
+    job_id: jobId('j_one'),
+    worker: known,
+  } as unknown as UiEvent;
+  const fleet = refreshed(fleetOf([known], { seq: 11, recent: [event] }), { workers: [later], seq: 10 });
+  expect(fleet.workers.get(known.id)?.status).toBe('idle');
+  expect(fleet.workers.get(known.id)?.gpu_utilization).toBe(97);
+});
+
 test('after more events than are kept, nobody is known to be untouched', () => {
   const other = workerView({ id: workerId('w_two') });
   const recent = Array.from({ length: 50 }, (_, index) => told(80 - index, other));

@@ -79,11 +79,32 @@ test('an event carries the thing as it is when it is told', async () => {
     attempt: 1,
     cause: null,
     job: expect.objectContaining({ id: job, status: 'running' }),
+    worker: expect.objectContaining({ id: rig.id, status: 'busy', current_job_id: job }),
   });
   const { seen } = read(fleet, 0);
   expect(seen.find(event => event.kind === 'job' && event.type === 'job.submitted')).toMatchObject({
     job: { status: 'running' },
   });
+});
+
+test('what happens to a job shows its worker as it is then, but for news that leave it as it was', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const told: (readonly [string, string | undefined])[] = [];
+  fleet.orchestrator.follow(null, event => {
+    if (event.kind === 'job') told.push([event.type, event.worker?.status]);
+  });
+  const job = await fleet.runJob(rig);
+  await rig.report(job, 'running', { progress: { step: 1, total_steps: 5 } });
+  await rig.report(job, 'completed', { exit_code: 0 });
+  expect(told).toEqual([
+    ['job.submitted', undefined],
+    ['job.dispatched', 'busy'],
+    ['job.starting', 'busy'],
+    ['job.running', 'busy'],
+    ['job.progress', undefined],
+    ['job.completed', 'idle'],
+  ]);
 });
 
 test('a reader goes on after any number without gap or repeat', async () => {
