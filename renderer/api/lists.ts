@@ -20,7 +20,11 @@ export type ListRead<T> =
 /** The answers, but for their rows: to check 5,000 at once would hold up whoever scrolls for a quarter of a second. */
 const uncheckedWorkers = {
   ...workersApi.list,
-  reply: z.object({ workers: z.array(z.unknown()), as_of_seq: z.number() }),
+  reply: z.object({
+    workers: z.array(z.unknown()),
+    next_cursor: z.string().nullable(),
+    as_of_seq: z.number(),
+  }),
 };
 const uncheckedJobs = {
   ...queueApi.list,
@@ -31,11 +35,16 @@ const uncheckedJobs = {
   }),
 };
 
-export async function readWorkers(client: Client, signal: AbortSignal): Promise<ListRead<WorkerView>> {
-  const answer = await client.call(uncheckedWorkers, { signal });
+/** All of them, or one page. */
+export async function readWorkers(
+  client: Client,
+  query: CallInput<typeof workersApi.list>['query'],
+  signal: AbortSignal,
+): Promise<ListRead<WorkerView>> {
+  const answer = await client.call(uncheckedWorkers, { query, signal });
   if (!answer.ok) return answer;
-  const { workers, as_of_seq: seq } = answer.value;
-  return listOf(await checkedRows(WorkerView, workers), seq, null);
+  const { workers, as_of_seq: seq, next_cursor: next } = answer.value;
+  return listOf(await checkedRows(WorkerView, workers), seq, next);
 }
 
 /** One page. */

@@ -23,7 +23,7 @@ export async function readFleet(parts: ReadFleetParts): Promise<CallFailure | nu
   const readActive = (from: { readonly cursor?: string }) =>
     readJobs(client, { include_completed: 'false', limit: pageSize, ...from }, signal);
   const [workers, active, ended, queue] = await Promise.all([
-    readWorkers(client, signal),
+    readWorkers(client, {}, signal),
     readActive({}),
     readJobs(client, { status: finalStatuses.join(','), limit: keptJobs }, signal),
     client.call(queueApi.status, { signal }),

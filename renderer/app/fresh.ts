@@ -1,9 +1,17 @@
 import { useEffect } from 'react';
-import { refreshWorkers } from '../api/refresh.ts';
+import { refreshWorkers, type Sight } from '../api/refresh.ts';
 import { usePanel } from './context.ts';
+
+const sight: Sight = {
+  isSeen: () => document.visibilityState === 'visible',
+  onChange(run) {
+    document.addEventListener('visibilitychange', run);
+    return () => document.removeEventListener('visibilitychange', run);
+  },
+};
 
 /** For a page that shows loads, contacts or the status of workers: they are kept as new as they can be. */
 export function useFreshWorkers(): void {
   const { client, fleet } = usePanel();
-  useEffect(() => refreshWorkers(client, fleet), [client, fleet]);
+  useEffect(() => refreshWorkers(client, fleet, sight), [client, fleet]);
 }

@@ -13,9 +13,14 @@ export const keptMs = 5 * 60_000;
 /** A list that is read sooner than that, because something happened, says nothing new. */
 const leastGapMs = 8_000;
 
-/** Of workers that are gone, or say nothing, nothing is kept. */
-export function sampled(loads: Loads, workers: readonly WorkerView[], now: number): Loads {
-  const next = new Map<WorkerId, readonly LoadSample[]>();
+/** With what some of the workers say now; of workers that are gone, or say nothing, nothing is kept. */
+export function sampled(
+  loads: Loads,
+  workers: readonly WorkerView[],
+  known: { readonly has: (id: WorkerId) => boolean },
+  now: number,
+): Loads {
+  const next = new Map([...loads].filter(([id]) => known.has(id)));
   for (const { id, status, gpu_utilization: percent } of workers) {
     const samples = (loads.get(id) ?? []).filter(({ at }) => at > now - keptMs);
     const last = samples.at(-1);
@@ -23,6 +28,7 @@ export function sampled(loads: Loads, workers: readonly WorkerView[], now: numbe
     const isTold = percent !== null && status !== 'offline';
     const all = isTold && isDue ? [...samples, { at: now, percent }] : samples;
     if (all.length > 0) next.set(id, all);
+    else next.delete(id);
   }
   return next;
 }
