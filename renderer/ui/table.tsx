@@ -3,12 +3,13 @@ import {
   type CSSProperties,
   type KeyboardEvent,
   type ReactNode,
-  useDeferredValue,
+  useEffect,
   useMemo,
   useRef,
   useState,
 } from 'react';
 import { Icon } from './icon.tsx';
+import { type Filling, createFilling } from './table-filling.ts';
 import { type Order, useSteadyOrder } from './table-order.ts';
 
 export interface Column<R> {
@@ -49,6 +50,7 @@ export function Table<R>(props: TableProps<R>) {
   const { label, columns, rows, idOf, nameOf, onOpen, empty, isBusy = false } = props;
   const [order, setOrder] = useState<Order | null>(null);
   const scroller = useRef<HTMLDivElement>(null);
+  const [filling] = useState(() => createFilling(run => void requestAnimationFrame(run)));
   const shown = useSteadyOrder(rows, idOf, columns, order);
   const virtual = useVirtualizer({
     count: shown.rows.length,
@@ -107,6 +109,7 @@ export function Table<R>(props: TableProps<R>) {
                 top={start}
                 grid={grid}
                 columns={columns}
+                filling={filling}
                 name={nameOf(row)}
                 onOpen={onOpen}
               />
@@ -155,11 +158,12 @@ interface RowProps<R> {
   readonly top: number;
   readonly grid: CSSProperties;
   readonly columns: readonly Column<R>[];
+  readonly filling: Filling;
   readonly name: string;
   readonly onOpen: ((row: R) => void) | undefined;
 }
 
-function Row<R>({ row, index, top, grid, columns, name, onOpen }: RowProps<R>) {
+function Row<R>({ row, index, top, grid, columns, filling, name, onOpen }: RowProps<R>) {
   return (
     <div
       role="row"
@@ -179,26 +183,24 @@ function Row<R>({ row, index, top, grid, columns, name, onOpen }: RowProps<R>) {
         if (event.key === 'Enter' && event.target === event.currentTarget) onOpen?.(row);
       }}
     >
-      <Cells row={row} columns={columns} />
+      <Cells row={row} columns={columns} filling={filling} />
     </div>
   );
 }
 
-/**
- * Rendered again only when its own thing has changed. Of a row that comes into sight the cells come a moment after it: a
- * whole screen of them at once would hold up whoever scrolls.
- */
-function Cells<R>({ row, columns }: { readonly row: R; readonly columns: readonly Column<R>[] }) {
-  const hasTime = useDeferredValue(true, false);
+/** Rendered again only when its own thing has changed. */
+function Cells<R>({ row, columns, filling }: Pick<RowProps<R>, 'row' | 'columns' | 'filling'>) {
+  const [isFilled, setFilled] = useState(false);
+  useEffect(() => filling.ask(() => setFilled(true)), [filling]);
   return useMemo(
     () =>
-      hasTime &&
+      isFilled &&
       columns.map(column => (
         <div key={column.id} role="gridcell" data-align={column.align}>
           {column.cell(row)}
         </div>
       )),
-    [row, columns, hasTime],
+    [row, columns, isFilled],
   );
 }
 
