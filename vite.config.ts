@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
@@ -69,6 +70,8 @@ export default defineConfig({
     agent: program('agent/main.ts', 'dist/agent', 'trainyard-worker.mjs', true),
   },
   test: {
+    // One less than there are processors leaves a machine of two with one: much of these tests is waiting.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       suite('unit', 10_000),
       suite('rules', 60_000),
