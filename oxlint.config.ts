@@ -47,6 +47,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   'main/host': {
     files: ['main/host/**'],
     rooms: ['main/host', 'main/orchestrator face', 'protocol'],
+    packages: ['@peculiar/x509', 'reflect-metadata'],
     node: true,
   },
   'main/config': { files: ['main/config.ts'], rooms: ['protocol'], packages: ['zod'], node: true },

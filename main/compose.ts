@@ -4,17 +4,21 @@ import { createSeal, openAudit } from './audit/index.ts';
 import type { ServerConfig } from './config.ts';
 import { openHeadFile } from './host/audit-head.ts';
 import { announce, type DataFolder, makeFolder, openDataFolder } from './host/data-folder.ts';
-import { createOwnNames } from './host/own-names.ts';
+import { certificateNames, createOwnNames } from './host/own-names.ts';
+import { tellExposed } from './host/exposure.ts';
 import { findPanel } from './host/panel-folder.ts';
 import { isLoopback, type MachineAddress, ownAddresses } from './host/addresses.ts';
 import { type AgentProgram, startLocalWorker } from './host/local-worker.ts';
 import { workerNameOf } from './host/local-worker-plan.ts';
 import { createLocalWorkerSwitch } from './host/local-worker-switch.ts';
 import { createNetwork, type Network } from './host/network.ts';
-import { createSettings, localWorkerInForce } from './host/settings.ts';
+import { createSettings } from './host/settings.ts';
+import { inForce, localWorkerInForce } from './host/settings-fixed.ts';
 import { openSettingsFile, type SettingsFile } from './host/settings-file.ts';
+import { type Certificates, createCertificates } from './host/tls/index.ts';
+import type { SocketLimits } from './http/door.ts';
 import type { FailureLimit } from './http/failure-limit.ts';
-import { createHttpServer } from './http/server.ts';
+import { createHttpServer, type HttpServer } from './http/server.ts';
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
 import type { Clock, Ids, Log } from './orchestrator/ports.ts';
 import { createConfigFiles } from './store/config-files.ts';
@@ -36,6 +40,8 @@ export interface Composed {
   readonly restored: DataStore['restored'];
   /** Where other machines reach it, if they are to. */
   readonly reachableAt: readonly string[];
+  /** Of the key that they meet there; null without a certificate of its own. */
+  readonly pin: string | null;
   /** Ends the local worker, streams and calls, then closes the store. What workers run goes on, here, too. */
   close(): Promise<void>;
 }
@@ -51,6 +57,8 @@ export interface Surroundings {
   };
   /** Of this machine, as they are now; the system's own unless told. */
   readonly addresses?: () => readonly MachineAddress[];
+  /** How long callers may take; left out, as `main/http/door` has it. */
+  readonly socketLimits?: SocketLimits;
   /** Of calls without a valid token; left out, as docs/access.md has it. */
   readonly failureLimit?: FailureLimit;
   /** The disk has failed: ends the process at once, because nobody may be answered any more. */
@@ -94,11 +102,12 @@ interface SetParts {
   readonly parts: Surroundings;
   readonly file: SettingsFile;
   readonly network: Network;
+  readonly certificates: Certificates;
   readonly orchestrator: Orchestrator;
 }
 
 /** What people set while it runs. */
-function createSet({ config, parts, file, network, orchestrator }: SetParts) {
+function createSet({ config, parts, file, network, certificates, orchestrator }: SetParts) {
   const localWorker = createLocalWorkerSwitch(settings =>
     startLocalWorker({
       ...parts,
@@ -114,6 +123,9 @@ function createSet({ config, parts, file, network, orchestrator }: SetParts) {
     given: config,
     network,
     addresses: parts.addresses ?? ownAddresses,
+    identity: () => certificates.shown,
+    openCertificate: certificates.open,
+    refreshCertificate: certificates.refresh,
     localWorker,
     orchestrator,
     about: {
@@ -143,7 +155,40 @@ async function openStore(folder: DataFolder, retentionDays: number | null, parts
 }
 
 /** Of the address that people gave it, if they did. */
-const hostsOf = (url: string | null): readonly string[] => (url === null ? [] : [new URL(url).hostname]);
+const hostsOf = (url: string | null): readonly string[] =>
+  url === null ? [] : [new URL(url).hostname.replace(/^\[|\]$/g, '')];
+
+interface ReachParts extends Pick<SetParts, 'config' | 'parts' | 'file' | 'orchestrator'> {
+  /** By which it is called beside those that the machine has by itself. */
+  readonly otherNames: () => readonly string[];
+  /** Made later than this, and asked for when sockets are opened. */
+  readonly http: () => HttpServer;
+}
+
+/** Where it is to be reached, and what it shows there. */
+function createReach({ config, parts, file, orchestrator, otherNames, http }: ReachParts) {
+  const { clock, log, addresses = ownAddresses } = parts;
+  const network = createNetwork({
+    listen: (host, port, isSecure) => http().listen(host, port, isSecure),
+    addresses,
+    clock,
+    log,
+    port: config.port,
+    fixedHost: config.fixedBy.host === undefined ? null : config.host,
+    reach: { host: file.settings.host, isSecure: inForce(config, file.settings).tls },
+    onExposed: tellExposed(orchestrator, log),
+  });
+  const certificates = createCertificates({
+    files: config.certificateFiles,
+    folder: join(config.dataDir, 'tls'),
+    names: () => certificateNames(addresses(), [...otherNames(), network.host]),
+    clock,
+    log,
+    orchestrator,
+    present: ({ key, certificate }) => http().present({ key, certificate }),
+  });
+  return { network, certificates };
+}
 
 async function composeParts(config: ServerConfig, parts: Surroundings): Promise<Composed> {
   const { log, clock, addresses = ownAddresses } = parts;
@@ -155,16 +200,10 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
   const worker = localWorkerInForce(config, file.settings);
   const runsLocally = worker !== null;
   const orchestrator = createOrchestrator({ ...parts, ...config, store, configs, runsLocally });
-  const network = createNetwork({
-    listen: (host, port) => http.listen(host, port),
-    addresses,
-    clock,
-    log,
-    port: config.port,
-    fixedHost: config.fixedBy.host === undefined ? null : config.host,
-    host: file.settings.host,
-  });
-  const { localWorker, settings } = createSet({ config, parts, file, network, orchestrator });
+  const otherNames = () => [...config.allowHosts, ...hostsOf(file.settings.public_url)];
+  const reached = { config, parts, file, orchestrator, otherNames, http: () => http };
+  const { network, certificates } = createReach(reached);
+  const { localWorker, settings } = createSet({ config, parts, file, network, certificates, orchestrator });
   const panelDir = findPanel();
   const http = createHttpServer({
     orchestrator,
@@ -180,12 +219,14 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
     isOurHost: createOwnNames({
       mono: clock.mono,
       addresses,
-      others: () => [...config.allowHosts, ...hostsOf(file.settings.public_url)],
+      others: otherNames,
     }),
     failureLimit: parts.failureLimit,
+    socketLimits: parts.socketLimits,
   });
   const close = async (): Promise<void> => {
     network.stop();
+    certificates.stop();
     // First, so that it can still say goodbye.
     await localWorker.close();
     orchestrator.stop();
@@ -195,6 +236,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
   };
   try {
     orchestrator.start();
+    if (network.isSecure) await certificates.open();
     await network.open();
     const { url } = network;
     const withdraw = announceOrWarn(config.dataDir, url, log);
@@ -208,6 +250,10 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
       restored,
       get reachableAt() {
         return network.listening().filter(each => !isLoopback(new URL(each).hostname));
+      },
+      get pin() {
+        const { shown } = certificates;
+        return network.isSecure && shown?.source === 'own' ? shown.pin : null;
       },
       async close() {
         withdraw();

@@ -19,6 +19,10 @@ export interface ServerConfig {
   readonly v1SilenceMs: number;
   /** Older entries of the audit trail are removed; null keeps all. */
   readonly auditRetentionDays: number | null;
+  /** Whether other machines are spoken to by TLS. */
+  readonly isSecure: boolean;
+  /** What TLS shows there, in the PEM format; null for a certificate that the orchestrator makes itself. */
+  readonly certificateFiles: { readonly certificate: string; readonly key: string } | null;
   /** The worker on the orchestrator's own machine; what is not fixed here is set in the panel. */
   readonly localWorker: {
     readonly enabled: boolean;
@@ -36,6 +40,7 @@ export interface ServerConfig {
 /** What the panel sets, too, where neither a flag nor the file has said it. */
 const panelSettings = [
   'host',
+  'ssl',
   'local-worker',
   'local-worker-gpus',
   'local-worker-trainer',
@@ -70,6 +75,9 @@ const Settings = z.object({
     .transform(names => [names].flat())
     .pipe(z.array(z.hostname('expected the name of a host, without a port')))
     .default([]),
+  ssl: z.boolean({ error: 'expected true or false' }).optional(),
+  'ssl-cert': z.string().min(1).optional(),
+  'ssl-key': z.string().min(1).optional(),
   'data-dir': z.string().min(1).optional(),
   'configs-dir': z.string().min(1).optional(),
   'heartbeat-timeout': number.pipe(z.number().min(1).max(86_400)).default(120),
@@ -116,6 +124,10 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       'invalid_request',
       `--${idle} is for the worker that --local-worker starts: give that, too`,
     );
+  const files = certificateFiles(settings);
+  if (!files.ok) return files;
+  if (flags['ssl'] === false && flags['ssl-cert'] !== undefined)
+    return refuse('invalid_request', '--ssl-cert is for TLS, and --no-ssl turns that off: give one of them');
   const dataDir = settings['data-dir'] ?? defaultDataDir(env);
   return accept(
     Object.freeze({
@@ -127,6 +139,8 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       heartbeatTimeoutMs: settings['heartbeat-timeout'] * 1000,
       v1SilenceMs: settings['v1-silence'] * 1000,
       auditRetentionDays: settings['audit-retention-days'] || null,
+      isSecure: settings.ssl ?? files.value !== null,
+      certificateFiles: files.value,
       localWorker: {
         enabled: settings['local-worker'],
         gpus: settings['local-worker-gpus'] ?? null,
@@ -138,12 +152,30 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
   );
 }
 
+/** Each is of no use without the other. They may stay in a file whose `ssl` is false. */
+function certificateFiles({
+  ssl,
+  'ssl-cert': certificate,
+  'ssl-key': key,
+}: z.output<typeof Settings>): Outcome<ServerConfig['certificateFiles']> {
+  if (certificate === undefined && key === undefined) return accept(null);
+  if (certificate === undefined || key === undefined)
+    return refuse(
+      'invalid_request',
+      `--ssl-cert and --ssl-key belong together: give ${certificate === undefined ? '--ssl-cert' : '--ssl-key'}, too`,
+    );
+  return accept(ssl === false ? null : { certificate, key });
+}
+
 /** In the words of whoever would have to take it back. */
 function fixedBy(flags: Flags, file: ConfigFile): ServerConfig['fixedBy'] {
+  const saying = (name: keyof typeof Settings.shape): string | undefined => {
+    if (flags[name] !== undefined) return flags[name] === false ? `--no-${name}` : `--${name}`;
+    return file.settings[name] === undefined ? undefined : `"${name}" in ${file.path}`;
+  };
   const said = panelSettings.flatMap(name => {
-    const isOff = name === 'local-worker' && flags[name] === false;
-    if (flags[name] !== undefined) return [[name, isOff ? `--no-${name}` : `--${name}`] as const];
-    return file.settings[name] === undefined ? [] : [[name, `"${name}" in ${file.path}`] as const];
+    const by = saying(name) ?? (name === 'ssl' ? saying('ssl-cert') : undefined);
+    return by === undefined ? [] : [[name, by] as const];
   });
   return Object.fromEntries(said);
 }

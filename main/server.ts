@@ -73,8 +73,11 @@ function restoredNotice({ damage, setAside, backup, backupAt }: Restored): strin
   );
 }
 
-function greeting({ url, adminTokenFile, signInPath, reachableAt }: Composed, config: ServerConfig): string {
-  const workers = reachableAt.length > 0 ? `Other machines reach it at ${reachableAt.join(', ')}\n` : '';
+function greeting(composed: Composed, config: ServerConfig): string {
+  const { url, adminTokenFile, signInPath, reachableAt, pin } = composed;
+  const byPin = pin === null ? '' : `, workers with --pin ${pin}`;
+  const workers =
+    reachableAt.length > 0 ? `Other machines reach it at ${reachableAt.join(', ')}${byPin}\n` : '';
   const panel =
     signInPath === null
       ? 'The panel is not built: npm run build\n'

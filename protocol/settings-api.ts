@@ -45,6 +45,8 @@ const LocalWorker = z.strictObject({
 /** What people set of the orchestrator while it runs, and what it keeps over its restarts. */
 export const Settings = z.strictObject({
   host: Host,
+  /** Whether other machines are spoken to by TLS; files of an earlier version do not say. */
+  tls: z.boolean().default(false),
   public_url: PublicUrl.nullable(),
   local_worker: LocalWorker,
 });
@@ -56,6 +58,8 @@ const SettingsChange = z
     /** Short for a host: all IPv4 addresses, or this machine alone. */
     shared: z.boolean().optional(),
     host: Host.optional(),
+    /** Whether other machines are spoken to by TLS, with a certificate that the orchestrator makes itself. */
+    tls: z.boolean().optional(),
     public_url: PublicUrl.nullable().optional(),
     local_worker: LocalWorker.partial().optional(),
   })
@@ -78,6 +82,17 @@ const NetworkAddress = z.object({
   note: z.enum(['loopback', 'virtual', 'vpn']).nullable(),
 });
 
+const Tls = z.object({
+  /** Made here, or read from files that somebody else looks after. */
+  source: z.enum(['own', 'files']),
+  /** `sha256:` and the SHA-256 of the public key (SPKI, DER) in base64: for `--pin`. It outlives the certificate. */
+  pin: z.string(),
+  /** SHA-256 of the certificate, in hexadecimal with colons, as browsers show it. */
+  fingerprint: z.string(),
+  expires_at: z.iso.datetime(),
+  names: z.array(z.string()),
+});
+
 const SettingsView = z
   .object({
     version: z.string(),
@@ -87,6 +102,9 @@ const SettingsView = z
       /** Whether other machines are to reach it. */
       shared: z.boolean(),
       fixed_by: FixedBy,
+      /** What is shown to other machines; null where they are spoken to without TLS. */
+      tls: Tls.nullable(),
+      tls_fixed_by: FixedBy,
       /** Where calls are taken now. */
       listening: z.array(z.string()),
       /** Every address of this machine, those that others reach first. */

@@ -16,6 +16,16 @@ export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): 
       'a name that it goes by beside those of the machine; repeat it for more',
       collect,
     )
+    .option(
+      '--ssl',
+      'speak TLS with other machines, with a certificate that is made at the first start; this machine is spoken to as before',
+    )
+    .option('--no-ssl', 'speak plain HTTP with them, whatever is set in the panel')
+    .option(
+      '--ssl-cert <file>',
+      'a certificate of yours for that, as PEM, with those that it needs behind it',
+    )
+    .option('--ssl-key <file>', 'the key that it is of, as PEM')
     .option('--data-dir <folder>', 'where the database and the admin token are kept')
     .option('--configs-dir <folder>', 'where training configs are read from (default: DATA-DIR/configs)')
     .option(

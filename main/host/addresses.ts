@@ -24,8 +24,8 @@ export const isLoopback = (host: string): boolean =>
 export const isWildcard = (host: string): boolean => host === '0.0.0.0' || host === '::';
 
 /** What stands for `host` in an address that a client can use. */
-export const urlOf = (host: string, port: number): string =>
-  `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+export const urlOf = (host: string, port: number, isSecure: boolean): string =>
+  `${isSecure ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
 /** Those of `addresses` that a socket which listens on `host` answers at, and that others may reach. */
 export function addressesBehind(

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { isLoopback, type MachineAddress } from './addresses.ts';
+import { isLoopback, isWildcard, type MachineAddress } from './addresses.ts';
 
 /** A machine gets new addresses while it runs: they are looked up again, but not with every call of a stranger. */
 const lookAgainMs = 5_000;
@@ -25,6 +25,15 @@ export function createOwnNames({ mono, addresses, others }: OwnNamesParts): (nam
   };
   return name => isLoopback(name) || name.endsWith('.localhost') || others().includes(name) || isKnown(name);
 }
+
+/** What it may be called by with TLS; `0.0.0.0` and `::` are nobody's name. */
+export const certificateNames = (
+  addresses: readonly MachineAddress[],
+  others: readonly string[],
+): readonly string[] =>
+  [...new Set([...namesNow(addresses), ...others.map(name => name.toLowerCase())])].filter(
+    name => !isWildcard(name),
+  );
 
 function namesNow(addresses: readonly MachineAddress[]): ReadonlySet<string> {
   const name = hostname().toLowerCase();

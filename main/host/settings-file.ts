@@ -13,6 +13,7 @@ export interface SettingsFile {
 /** As long as nobody has set anything. */
 const atFirst: Settings = {
   host: '127.0.0.1',
+  tls: false,
   public_url: null,
   local_worker: { enabled: false, gpus: null, trainer: null, work_dir: null },
 };

@@ -3,33 +3,25 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { Settings, SettingsChange, SettingsView } from '../../protocol/settings-api.ts';
 import type { Orchestrator, SettingsFact } from '../orchestrator/index.ts';
 import type { Actor } from '../orchestrator/ports.ts';
-import { byReach, isLoopback, isWildcard, type MachineAddress, reachOf, urlOf } from './addresses.ts';
-import type { LocalWorkerSettings } from './local-worker-plan.ts';
+import { isLoopback, isWildcard } from './addresses.ts';
 import type { LocalWorkerSwitch } from './local-worker-switch.ts';
-import type { Move, Network } from './network.ts';
+import type { Move } from './network.ts';
+import {
+  type JoinAddress,
+  joinAddress,
+  networkView,
+  type NetworkViewParts,
+  tlsFixedBy,
+} from './network-view.ts';
+import { fixedRefusal, inForce, type Refused, toKeep, workerSettingsOf } from './settings-fixed.ts';
 import type { SettingsFile } from './settings-file.ts';
 
-type LocalWorker = Settings['local_worker'];
-
-/** What flags and the config file say, and which of it they say. */
-export interface Given {
-  readonly host: string;
-  readonly localWorker: LocalWorkerSettings & { readonly enabled: boolean };
-  readonly fixedBy: Readonly<
-    Partial<
-      Record<
-        'host' | 'local-worker' | 'local-worker-gpus' | 'local-worker-trainer' | 'local-worker-work-dir',
-        string
-      >
-    >
-  >;
-}
-
-export interface SettingsParts {
+export interface SettingsParts extends NetworkViewParts {
   readonly file: SettingsFile;
-  readonly given: Given;
-  readonly network: Network;
-  readonly addresses: () => readonly MachineAddress[];
+  /** Makes or reads what TLS is to show. Rejects with a reason. */
+  readonly openCertificate: () => Promise<unknown>;
+  /** What it goes by may have changed. */
+  readonly refreshCertificate: () => Promise<void>;
   readonly localWorker: LocalWorkerSwitch;
   readonly orchestrator: Pick<Orchestrator, 'noteSettings' | 'runLocally'>;
   readonly about: Pick<SettingsView, 'version' | 'configs_dir' | 'data_dir'> & {
@@ -42,9 +34,6 @@ interface Asker {
   /** At this machine. */
   readonly isHere: boolean;
 }
-
-const notice =
-  'Tokens and configs travel unencrypted: share only with a network that you trust, or put TLS in front of it';
 
 /**
  * What people set while the orchestrator runs. A change is done as a whole or not at all: first what can fail (the sockets,
@@ -77,11 +66,12 @@ export function createSettings(parts: SettingsParts) {
   const change = async (wanted: SettingsChange, by: Asker): Promise<Outcome<SettingsView>> => {
     const was = inForce(given, file.settings);
     const next = changed(was, wanted);
-    const refusal = fixedRefusal(given, was, next) ?? commandRefusal(was, next, by);
+    const refusal =
+      fixedRefusal(given, was, next) ?? homeRefusal(parts, was, next) ?? commandRefusal(was, next, by);
     if (refusal !== null) return refusal;
     const facts = factsOf(was, next);
     if (facts.length === 0) return accept(view(by.isHere));
-    const move = await moveTo(parts, was.host, next.host);
+    const move = await moveTo(parts, was, next);
     if (!move.ok) return move;
     const kept = await keep(parts, toKeep(given, file.settings, next), facts, by.actor).catch(
       async (cause: unknown) => {
@@ -94,9 +84,10 @@ export function createSettings(parts: SettingsParts) {
       return kept;
     }
     move.value?.settle();
+    if (next.tls) await parts.refreshCertificate();
     if (facts.some(({ type }) => type === 'settings.local_worker_changed')) {
       const { local_worker: worker } = next;
-      await localWorker.turn(worker.enabled ? settingsOf(worker) : null);
+      await localWorker.turn(worker.enabled ? workerSettingsOf(worker) : null);
       orchestrator.runLocally(worker.enabled);
     }
     return accept(view(by.isHere));
@@ -104,7 +95,7 @@ export function createSettings(parts: SettingsParts) {
 
   return {
     view,
-    joinUrl: (called: string): string => file.settings.public_url ?? reachableFor(networkView(parts), called),
+    joinAddress: (called: string): JoinAddress => joinAddress(parts, file.settings, called),
     /** One after the other. */
     change(wanted: SettingsChange, by: Asker): Promise<Outcome<SettingsView>> {
       const turn = last.then(() => change(wanted, by));
@@ -114,46 +105,14 @@ export function createSettings(parts: SettingsParts) {
   };
 }
 
-/** Somebody on this machine, who has called by its loopback address, may well want a worker on another one. */
-function reachableFor({ shared, addresses }: SettingsView['network'], called: string): string {
-  const isCalledHere = URL.canParse(called) && isLoopback(new URL(called).hostname);
-  if (!shared || !isCalledHere) return called;
-  return addresses.find(({ listening, note }) => listening && note === null)?.url ?? called;
-}
-
-function networkView({ given, network, addresses }: SettingsParts): SettingsView['network'] {
-  const { host, port } = network;
-  const listening = network.listening();
-  const shared = !isLoopback(host);
-  return {
-    host,
-    port,
-    shared,
-    fixed_by: given.fixedBy.host ?? null,
-    listening: [...listening],
-    addresses: addresses()
-      .toSorted(byReach)
-      .map(each => {
-        const url = urlOf(each.address, port);
-        return {
-          url,
-          interface: each.interface,
-          family: each.family,
-          listening: listening.includes(url),
-          note: reachOf(each),
-        };
-      }),
-    notice: shared ? notice : null,
-  };
-}
-
 function changed(
   was: Settings,
-  { shared, host, public_url: url, local_worker: worker }: SettingsChange,
+  { shared, host, tls, public_url: url, local_worker: worker }: SettingsChange,
 ): Settings {
   const chosen = host ?? (shared === undefined ? was.host : hostFor(shared, was.host));
   return {
     host: chosen,
+    tls: tls ?? was.tls,
     public_url: url === undefined ? was.public_url : url,
     local_worker: { ...was.local_worker, ...worker },
   };
@@ -165,75 +124,13 @@ function hostFor(shared: boolean, host: string): string {
   return isLoopback(host) ? '0.0.0.0' : host;
 }
 
-/** Each value on its own: what a flag or the config file says counts before what was set. */
-const inForce = ({ host, localWorker, fixedBy }: Given, set: Settings): Settings => ({
-  host: fixedBy.host === undefined ? set.host : host,
-  public_url: set.public_url,
-  local_worker: {
-    enabled: fixedBy['local-worker'] === undefined ? set.local_worker.enabled : localWorker.enabled,
-    gpus: fixedBy['local-worker-gpus'] === undefined ? set.local_worker.gpus : localWorker.gpus,
-    trainer: fixedBy['local-worker-trainer'] === undefined ? set.local_worker.trainer : localWorker.trainer,
-    work_dir:
-      fixedBy['local-worker-work-dir'] === undefined ? set.local_worker.work_dir : localWorker.workDir,
-  },
-});
-
-/** Of what is fixed, what was set before stays as it was: it counts again when nothing fixes it any more. */
-const toKeep = ({ fixedBy }: Given, set: Settings, next: Settings): Settings => ({
-  host: fixedBy.host === undefined ? next.host : set.host,
-  public_url: next.public_url,
-  local_worker: {
-    enabled: (fixedBy['local-worker'] === undefined ? next : set).local_worker.enabled,
-    gpus: (fixedBy['local-worker-gpus'] === undefined ? next : set).local_worker.gpus,
-    trainer: (fixedBy['local-worker-trainer'] === undefined ? next : set).local_worker.trainer,
-    work_dir: (fixedBy['local-worker-work-dir'] === undefined ? next : set).local_worker.work_dir,
-  },
-});
-
-/** What the worker of this machine is started with; null for none. */
-export function localWorkerInForce(given: Given, set: Settings): LocalWorkerSettings | null {
-  const { local_worker: worker } = inForce(given, set);
-  return worker.enabled ? settingsOf(worker) : null;
-}
-
-const settingsOf = ({ gpus, trainer, work_dir: workDir }: LocalWorker): LocalWorkerSettings => ({
-  gpus,
-  trainer,
-  workDir,
-});
-
-type Refused = ReturnType<typeof refuse>;
-
-function fixedRefusal({ fixedBy }: Given, was: Settings, next: Settings): Refused | null {
-  const changes: readonly (readonly [boolean, string | undefined, string])[] = [
-    [was.host !== next.host, fixedBy.host, 'Where the orchestrator listens'],
-    [
-      was.local_worker.enabled !== next.local_worker.enabled,
-      fixedBy['local-worker'],
-      'Whether this machine runs jobs',
-    ],
-    [
-      was.local_worker.gpus !== next.local_worker.gpus,
-      fixedBy['local-worker-gpus'],
-      'Which GPUs the worker of this machine uses',
-    ],
-    [
-      was.local_worker.trainer !== next.local_worker.trainer,
-      fixedBy['local-worker-trainer'],
-      'The trainer of the worker of this machine',
-    ],
-    [
-      was.local_worker.work_dir !== next.local_worker.work_dir,
-      fixedBy['local-worker-work-dir'],
-      'The folder of the worker of this machine',
-    ],
-  ];
-  const found = changes.find(([isChanged, by]) => isChanged && by !== undefined);
-  if (found === undefined) return null;
-  const [, by, what] = found;
+/** Where this machine has no socket of its own, it would have to speak TLS with itself. */
+function homeRefusal({ network, given }: SettingsParts, was: Settings, next: Settings): Refused | null {
+  const by = tlsFixedBy(network, given);
+  if (was.tls === next.tls || by === null) return null;
   return refuse(
     'setting_fixed',
-    `${what} is fixed by ${by}: start the orchestrator without it to set it here`,
+    `The only socket is where ${by} has put it: start the orchestrator without it, or with --ssl beside it`,
   );
 }
 
@@ -251,40 +148,51 @@ function commandRefusal({ local_worker: was }: Settings, next: Settings, { isHer
   return refuse('invalid_request', `local_worker.work_dir: ${workDir} is no absolute path`);
 }
 
+/** What is to stand in the audit trail, and what of the settings it tells of. */
+const tales = [
+  { type: 'settings.network_changed', of: ({ host }) => ({ host }) },
+  { type: 'settings.tls_changed', of: ({ tls }) => ({ tls }) },
+  { type: 'settings.public_url_changed', of: ({ public_url }) => ({ public_url }) },
+  { type: 'settings.local_worker_changed', of: ({ local_worker }) => local_worker },
+] as const satisfies readonly {
+  readonly type: SettingsFact['type'];
+  readonly of: (settings: Settings) => Readonly<Record<string, unknown>>;
+}[];
+
 function factsOf(was: Settings, next: Settings): readonly SettingsFact[] {
-  const { local_worker: worker } = next;
-  const isWorkerChanged = (['enabled', 'gpus', 'trainer', 'work_dir'] as const).some(
-    key => worker[key] !== was.local_worker[key],
-  );
-  return [
-    ...(was.host === next.host
-      ? []
-      : [{ type: 'settings.network_changed' as const, details: { host: next.host, was: was.host } }]),
-    ...(was.public_url === next.public_url
-      ? []
-      : [
-          {
-            type: 'settings.public_url_changed' as const,
-            details: { public_url: next.public_url, was: was.public_url },
-          },
-        ]),
-    ...(isWorkerChanged
-      ? [{ type: 'settings.local_worker_changed' as const, details: { ...worker, was: was.local_worker } }]
-      : []),
-  ];
+  return tales.flatMap(({ type, of }) => {
+    const before: Readonly<Record<string, unknown>> = of(was);
+    const after: Readonly<Record<string, unknown>> = of(next);
+    const names = Object.keys(after);
+    if (names.every(name => before[name] === after[name])) return [];
+    const [only = ''] = names;
+    return [{ type, details: { ...after, was: names.length === 1 ? before[only] : before } }];
+  });
 }
 
+/** Where it listens and what it speaks there are one move; null when neither changes. */
 async function moveTo(
-  { network, addresses }: SettingsParts,
-  was: string,
-  host: string,
+  { network, addresses, openCertificate }: SettingsParts,
+  was: Settings,
+  { host, tls }: Settings,
 ): Promise<Outcome<Move | null>> {
-  if (host === was) return accept(null);
+  if (host === was.host && tls === was.tls) return accept(null);
   // Some systems listen on addresses that are not their own, and nobody comes.
-  const isOwn = isWildcard(host) || isLoopback(host) || addresses().some(({ address }) => address === host);
+  const isOwn =
+    host === was.host ||
+    isWildcard(host) ||
+    isLoopback(host) ||
+    addresses().some(({ address }) => address === host);
   if (!isOwn) return refuse('address_unavailable', `${notOwn(host)}. Nothing was changed`);
+  if (tls) {
+    try {
+      await openCertificate();
+    } catch (cause) {
+      return refuse('storage', `${reasonOf(cause)}. Nothing was changed`);
+    }
+  }
   try {
-    return accept(await network.move(host));
+    return accept(await network.move({ host, isSecure: tls }));
   } catch (cause) {
     return refuse('address_unavailable', `${whyNot(cause, host, network.port)}. Nothing was changed`);
   }
@@ -326,9 +234,8 @@ function drafted(file: SettingsFile, settings: Settings): Outcome<ReturnType<Set
   try {
     return accept(file.draft(settings));
   } catch (cause) {
-    return refuse(
-      'storage',
-      `${cause instanceof Error ? cause.message : String(cause)}. Nothing was changed`,
-    );
+    return refuse('storage', `${reasonOf(cause)}. Nothing was changed`);
   }
 }
+
+const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

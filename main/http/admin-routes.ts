@@ -3,7 +3,7 @@ import { workersApi } from '../../protocol/admin-api.ts';
 import { accept } from '../../protocol/problem.ts';
 import type { IssuedToken, Orchestrator } from '../orchestrator/index.ts';
 import type { Actor } from '../orchestrator/ports.ts';
-import { addressOf, type Caller, principalBehind } from './auth.ts';
+import { addressOf, type Caller, principalBehind, schemeOf } from './auth.ts';
 import type { Router } from './route.ts';
 
 export const actorOf = (caller: Caller, request: Request): Actor =>
@@ -16,14 +16,16 @@ export const personAt = (id: string, request: Request): Actor => ({
   address: addressOf(request),
 });
 
-/** `joinUrl` is what workers are to call when this address was called here. */
+/** What workers are to call when this address was called here, and the pin of the key that they meet there, if it is ours. */
+export type JoinAddress = (called: string) => { readonly url: string; readonly pin: string | null };
+
 export function mountWorkerAdminRoutes(
   router: Router,
   orchestrator: Orchestrator,
-  joinUrl: (called: string) => string,
+  joinAddress: JoinAddress,
 ): void {
   const issuedReply = (issued: IssuedToken, request: Request) =>
-    replyFor(issued, joinUrl(calledUrl(request)));
+    replyFor(issued, joinAddress(calledUrl(request)));
   router.answer(workersApi.list, ({ query }) => {
     const { status_filter: status, limit, cursor = null } = query;
     const as_of_seq = orchestrator.lastSeq();
@@ -64,21 +66,22 @@ export function mountWorkerAdminRoutes(
 
 function calledUrl(request: Request): string {
   const host = request.headers.host ?? '';
-  return /^[\w.:[\]-]+$/.test(host) ? `${request.protocol}://${host}` : 'URL';
+  return /^[\w.:[\]-]+$/.test(host) ? `${schemeOf(request)}://${host}` : 'URL';
 }
 
 /** The token goes in front of the command, not behind it: arguments can be read by every user of the machine. */
-function replyFor(issued: IssuedToken, givenUrl: string) {
-  const url = shellWord(givenUrl);
+function replyFor(issued: IssuedToken, to: ReturnType<JoinAddress>) {
+  const url = shellWord(to.url);
+  const pin = to.pin === null ? '' : ` --pin ${shellWord(to.pin)}`;
   const name = shellWord(issued.name);
   const stay = issued.persistent ? ' --persistent' : '';
   return {
     worker_id: issued.workerId,
     token: issued.token,
     name: issued.name,
-    connection_command: `SIMPLETUNER_WORKER_TOKEN=${issued.token} trainyard worker --orchestrator-url ${url} --name ${name}${stay}`,
+    connection_command: `SIMPLETUNER_WORKER_TOKEN=${issued.token} trainyard worker --orchestrator-url ${url}${pin} --name ${name}${stay}`,
   };
 }
 
 const shellWord = (text: string): string =>
-  /^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  /^[\w.:/+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

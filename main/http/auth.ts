@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { TLSSocket } from 'node:tls';
 import type { Authority, Permission } from '../../protocol/call.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
@@ -11,8 +12,12 @@ export type Caller =
   | { readonly kind: 'worker'; readonly id: WorkerId }
   | { readonly kind: 'bearer'; readonly principal: Principal };
 
-/** Where a browser keeps what it has signed in with. */
-export const sessionCookie = 'trainyard_session';
+/**
+ * Where a browser keeps what it has signed in with. One that came over TLS has a name that nobody can set without, and is another
+ * one: a browser takes none of the same name in its place once the same address is called without.
+ */
+export const sessionCookie = (request: IncomingMessage): string =>
+  schemeOf(request) === 'https' ? '__Host-trainyard_session' : 'trainyard_session';
 
 export interface AuthParts {
   /** By the hash of their token; null for none, or one that is over. */
@@ -139,7 +144,8 @@ const wellFormed = (token: string): boolean => token.length <= longestToken && /
 /** The session's token in the cookie; null when there is none. */
 export function sessionOf(request: IncomingMessage): string | null {
   const cookies = (request.headers.cookie ?? '').split(';').map(part => part.trim());
-  const token = cookies.find(part => part.startsWith(`${sessionCookie}=`))?.slice(sessionCookie.length + 1);
+  const name = sessionCookie(request);
+  const token = cookies.find(part => part.startsWith(`${name}=`))?.slice(name.length + 1);
   return token !== undefined && wellFormed(token) ? token : null;
 }
 
@@ -172,9 +178,19 @@ export function isFromHere(request: IncomingMessage): boolean {
   const isPassedOn = ['forwarded', 'x-forwarded-for', 'via'].some(
     name => request.headers[name] !== undefined,
   );
-  const isOwn = /^(?:::1$|(?:::ffff:)?127\.)/i.test(address) || address === request.socket.localAddress;
+  const isOwn = isLoopbackAddress(address) || address === request.socket.localAddress;
   return isOwn && !isPassedOn;
 }
+
+/** Of a socket, as it says itself. */
+export const isLoopbackAddress = (address: string): boolean => /^(?:::1$|(?:::ffff:)?127\.)/i.test(address);
+
+/**
+ * What the caller has spoken, be it with a proxy: who lies about that is answered with an address, or a cookie, that is of no
+ * use to them, and nobody else is.
+ */
+export const schemeOf = (request: IncomingMessage): 'http' | 'https' =>
+  request.socket instanceof TLSSocket || request.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http';
 
 /** The token of the header, or null when there is none of that scheme. */
 export function bearerOf(request: IncomingMessage): string | null {

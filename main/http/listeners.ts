@@ -1,73 +1,51 @@
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { RequestListener } from 'node:http';
+import { type Door, openDoor, type SocketLimits, type TlsIdentity } from './door.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
-/** A socket that takes calls; there may be several, and each ends alone. */
-export interface Listener {
-  readonly port: number;
-  /** Takes no more calls, ends its streams, lets calls in progress finish for a moment. */
-  close(): Promise<void>;
-}
+export type Listener = Omit<Door, 'present'>;
 
 export interface Listeners {
   /** Fails as `listen` does: EADDRINUSE, EACCES, ... */
-  listen(host: string, port: number): Promise<Listener>;
+  listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
+  /** What TLS shows from now on, wherever it is spoken. */
+  present(identity: TlsIdentity): void;
   closeAll(): Promise<void>;
 }
 
-const closeWithinMs = 1_000;
-
-export function createListeners(handler: RequestListener, streams: StreamRegistry): Listeners {
-  const open = new Set<Listener>();
+export function createListeners(
+  handler: RequestListener,
+  streams: StreamRegistry,
+  limits: SocketLimits,
+): Listeners {
+  const open = new Set<Door>();
+  let identity: TlsIdentity | null = null;
   let isClosed = false;
   return {
-    async listen(host, port) {
-      const server = createServer(handler);
-      const sockets = new Set<Socket>();
-      const responses = new Set<ServerResponse>();
-      server.prependListener('request', (_request, response) => {
-        responses.add(response);
-        response.once('close', () => responses.delete(response));
-      });
-      server.on('connection', socket => {
-        sockets.add(socket);
-        socket.once('close', () => sockets.delete(socket));
-      });
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(port, host, () => {
-          server.removeListener('error', reject);
-          resolve();
-        });
-      });
+    async listen(host, port, isSecure) {
+      const door = await openDoor({ handler, streams, limits, identity }, host, port, isSecure);
+      // It was made with what was shown when it was asked for.
+      if (identity !== null) door.present(identity);
       const listener = {
-        port: portOf(server.address()),
-        async close() {
-          open.delete(listener);
-          // What is answered yet is the last that comes this way.
-          for (const response of responses) response.shouldKeepAlive = false;
-          streams.endThose(({ socket }) => socket !== null && sockets.has(socket));
-          const closed = new Promise<void>(resolve => server.close(() => resolve()));
-          const timer = setTimeout(() => server.closeAllConnections(), closeWithinMs);
-          server.closeIdleConnections();
-          await closed;
-          clearTimeout(timer);
+        ...door,
+        close() {
+          open.delete(door);
+          return door.close();
         },
       };
-      open.add(listener);
+      open.add(door);
       // It was on its way when all were closed.
       if (isClosed) await listener.close();
       return listener;
     },
+    present(next) {
+      identity = next;
+      for (const door of open) door.present(next);
+    },
     async closeAll() {
       isClosed = true;
-      await Promise.all([...open].map(listener => listener.close()));
+      const doors = [...open];
+      open.clear();
+      await Promise.all(doors.map(door => door.close()));
     },
   };
-}
-
-function portOf(bound: AddressInfo | string | null): number {
-  if (bound === null || typeof bound === 'string')
-    throw new Error('the server listens on no network address');
-  return bound.port;
 }

@@ -5,6 +5,7 @@ import type { BodyOf, Call, ParamsOf, QueryOf, ReplyOf } from '../../protocol/ca
 import { type Outcome, refuse } from '../../protocol/problem.ts';
 import { sendProblem } from './answer.ts';
 import { type Authenticate, bearerOf, type Caller } from './auth.ts';
+import { hasBody } from './connections.ts';
 import type { Page } from './docs/index.ts';
 import type { OnRefused } from './failures.ts';
 
@@ -155,10 +156,9 @@ const readBody = (request: Request, response: Response): Promise<void> =>
  */
 function isJson(request: Request): boolean {
   const { headers } = request;
-  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   const type = (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
   const isForm = type === 'application/x-www-form-urlencoded';
-  return !hasBody || type === 'application/json' || (isForm && bearerOf(request) !== null);
+  return !hasBody(request) || type === 'application/json' || (isForm && bearerOf(request) !== null);
 }
 
 const notJson = refuse('media_type', 'Send the body as JSON, with Content-Type: application/json').refusal;

@@ -11,6 +11,7 @@ import { mountConfigRoutes } from './config-routes.ts';
 import { guardEdge, type IsOurs } from './edge.ts';
 import { createFailureLimit, type FailureLimit } from './failure-limit.ts';
 import { guardFailures } from './failures.ts';
+import { type SocketLimits, socketLimits, type TlsIdentity } from './door.ts';
 import { createListeners, type Listener } from './listeners.ts';
 import { mountQueueRoutes } from './queue-routes.ts';
 import { createOneTimeCodes } from './one-time-codes.ts';
@@ -38,13 +39,16 @@ export interface HttpParts {
   readonly backups: BackupDesk;
   readonly isOurHost: IsOurs;
   readonly failureLimit?: FailureLimit | undefined;
+  readonly socketLimits?: SocketLimits | undefined;
 }
 
 export interface HttpServer {
   /** What signs a browser in, once: to be put behind the address. */
   signInPath(): string;
   /** Begins to take calls there, too. Fails as `listen` does: EADDRINUSE, EACCES, ... */
-  listen(host: string, port: number): Promise<Listener>;
+  listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
+  /** What TLS shows from now on, wherever it is spoken. */
+  present(identity: TlsIdentity): void;
   /** Takes no more calls anywhere, ends streams, lets calls in progress finish for a moment. */
   close(): Promise<void>;
 }
@@ -80,7 +84,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   const codes = createOneTimeCodes(mono);
   const streams = createStreamRegistry();
   mountWorkerRoutes(router, orchestrator, streams);
-  mountWorkerAdminRoutes(router, orchestrator, settings.joinUrl);
+  mountWorkerAdminRoutes(router, orchestrator, settings.joinAddress);
   mountQueueRoutes(router, orchestrator);
   mountConfigRoutes(router, orchestrator, configs);
   mountAuditRoutes(router, audit);
@@ -97,10 +101,11 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   if (panelDir !== null) servePanel(app, panelDir);
   router.seal();
   app.use(unexpected(log));
-  const listeners = createListeners(app, streams);
+  const listeners = createListeners(app, streams, parts.socketLimits ?? socketLimits);
   return {
     signInPath: () => signInPath(codes.make(adminPrincipal)),
     listen: listeners.listen,
+    present: listeners.present,
     close: listeners.closeAll,
   };
 }

@@ -4,7 +4,7 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import type { Orchestrator, Principal } from '../orchestrator/index.ts';
 import { personAt } from './admin-routes.ts';
-import { hashOf, isOwnPage, principalBehind, sessionCookie, sessionOf } from './auth.ts';
+import { hashOf, isOwnPage, principalBehind, schemeOf, sessionCookie, sessionOf } from './auth.ts';
 import { codeLastsMs, type OneTimeCodes } from './one-time-codes.ts';
 import type { Router } from './route.ts';
 
@@ -88,10 +88,10 @@ export function mountSessionRoutes(router: Router, parts: SessionParts): void {
 }
 
 function setCookie(request: Request, value: string, expires: Date): void {
-  request.res?.cookie(sessionCookie, value, {
+  request.res?.cookie(sessionCookie(request), value, {
     httpOnly: true,
     sameSite: 'strict',
-    secure: request.secure,
+    secure: schemeOf(request) === 'https',
     path: '/',
     expires,
   });

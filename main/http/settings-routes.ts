@@ -2,7 +2,7 @@ import type { ReplyOf } from '../../protocol/call.ts';
 import { accept, type Outcome } from '../../protocol/problem.ts';
 import { settingsApi, type SettingsChange } from '../../protocol/settings-api.ts';
 import type { Actor } from '../orchestrator/ports.ts';
-import { actorOf } from './admin-routes.ts';
+import { actorOf, type JoinAddress } from './admin-routes.ts';
 import { isFromHere } from './auth.ts';
 import type { Router } from './route.ts';
 
@@ -18,8 +18,7 @@ export interface Asker {
 export interface SettingsDesk {
   view(isHere: boolean): View;
   change(wanted: SettingsChange, by: Asker): Promise<Outcome<View>>;
-  /** What workers are to call when this address was called here. */
-  joinUrl(called: string): string;
+  readonly joinAddress: JoinAddress;
 }
 
 export function mountSettingsRoutes(router: Router, settings: SettingsDesk): void {

@@ -306,6 +306,11 @@ export interface AuditFact {
 
 const settingsTypes = [
   'settings.network_changed',
+  'settings.tls_changed',
+  // Another certificate is shown by TLS: made, renewed, or read from other files.
+  'settings.certificate_changed',
+  // Other machines are spoken to without TLS: at a start, too.
+  'settings.exposed',
   'settings.public_url_changed',
   'settings.local_worker_changed',
 ] as const;

@@ -37,11 +37,14 @@ export interface TestServerOptions {
   readonly dataDir?: string;
   readonly port?: number;
   /** What flags would have said. */
-  readonly config?: Partial<Pick<ServerConfig, 'host' | 'localWorker' | 'fixedBy'>>;
+  readonly config?: Partial<
+    Pick<ServerConfig, 'host' | 'allowHosts' | 'isSecure' | 'certificateFiles' | 'localWorker' | 'fixedBy'>
+  >;
   /** Of the machine on which it believes to run. */
   readonly addresses?: Surroundings['addresses'];
   readonly agent?: Partial<Surroundings['agent']>;
   readonly failureLimit?: Surroundings['failureLimit'];
+  readonly socketLimits?: Surroundings['socketLimits'];
 }
 
 /** A whole orchestrator on a port and a folder of its own, in this process. */
@@ -59,6 +62,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       v1SilenceMs: 0,
       allowHosts: ['trainyard.example'],
       auditRetentionDays: null,
+      isSecure: false,
+      certificateFiles: null,
       localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
       fixedBy: {},
       ...options.config,
@@ -69,6 +74,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       log: createLog(line => log.push(line), false),
       agent: { command: [], env: {}, hasSample: true, ...options.agent },
       ...(options.addresses && { addresses: options.addresses }),
+      ...(options.socketLimits && { socketLimits: options.socketLimits }),
       ...(options.failureLimit && { failureLimit: options.failureLimit }),
       onFatal: () => log.push('the disk has failed'),
     },

@@ -32,6 +32,28 @@ export const settings = {
     'Whoever is connected over the network is cut off at once. Workers there train on, and are silent until it is shared again; browsers there lose this page.',
   'settings.unshare.workers':
     '{count, plural, =0 {No worker of another machine is connected.} one {# worker of another machine is connected.} other {# workers of other machines are connected.}}',
+  'settings.tls': 'Encryption (TLS)',
+  'settings.tls.switch': 'Speak TLS with other machines',
+  'settings.tls.on':
+    'With other machines https is spoken. On its own machine it stays at plain http, which never leaves it.',
+  'settings.tls.off': 'With other machines plain http is spoken.',
+  'settings.tls.askOn': 'Speak TLS with other machines?',
+  'settings.tls.askOff': 'Speak with other machines without TLS?',
+  'settings.tls.turnOn': 'Turn on TLS',
+  'settings.tls.turnOff': 'Turn off TLS',
+  'settings.tls.consequence':
+    'Whoever is connected over the network is cut off at once. Workers there train on, and are silent until they know the new address.',
+  'settings.tls.anew':
+    'Start each of them anew with a new join command (Workers, new token), and open this page there by its new address.',
+  'settings.tls.fingerprint': 'Fingerprint (SHA-256)',
+  'settings.tls.pin': 'Pin, for workers',
+  'settings.tls.until': 'Valid until',
+  'settings.tls.names': 'Made for',
+  'settings.tls.own':
+    'The orchestrator has made this certificate itself, so browsers warn of it at the first visit: compare the fingerprint that they show with this one, and go on only when the two are the same. It is renewed by itself; the pin stays.',
+  'settings.tls.files':
+    'The certificate comes from files that somebody else looks after. They are read again when they change.',
+  'settings.share.tls': 'Speak TLS with them (recommended)',
   'settings.publicUrl': 'Public address, for join commands',
   'settings.publicUrl.hint':
     'For machines that reach this server by another address than its own, such as that of a proxy. Left empty, an address of this machine is used.',

@@ -34,6 +34,28 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
     'Quien esté conectado por la red queda cortado de inmediato. Los workers de allí siguen entrenando y no responden hasta que se vuelva a compartir; los navegadores de allí pierden esta página.',
   'settings.unshare.workers':
     '{count, plural, =0 {No hay conectado ningún worker de otra máquina.} one {Hay # worker de otra máquina conectado.} other {Hay # workers de otras máquinas conectados.}}',
+  'settings.tls': 'Cifrado (TLS)',
+  'settings.tls.switch': 'Usar TLS con otras máquinas',
+  'settings.tls.on':
+    'Con otras máquinas se habla https. En su propia máquina sigue en http sin cifrar, que nunca sale de ella.',
+  'settings.tls.off': 'Con otras máquinas se habla http sin cifrar.',
+  'settings.tls.askOn': '¿Usar TLS con otras máquinas?',
+  'settings.tls.askOff': '¿Hablar con otras máquinas sin TLS?',
+  'settings.tls.turnOn': 'Activar TLS',
+  'settings.tls.turnOff': 'Desactivar TLS',
+  'settings.tls.consequence':
+    'Quien esté conectado por la red queda cortado de inmediato. Los workers de allí siguen entrenando y no responden hasta que conozcan la nueva dirección.',
+  'settings.tls.anew':
+    'Hay que iniciar cada uno de nuevo con un nuevo comando de unión (Workers, nuevo token) y abrir allí esta página por su nueva dirección.',
+  'settings.tls.fingerprint': 'Huella (SHA-256)',
+  'settings.tls.pin': 'Pin, para los workers',
+  'settings.tls.until': 'Válido hasta',
+  'settings.tls.names': 'Emitido para',
+  'settings.tls.own':
+    'El orquestador ha creado este certificado él mismo, por eso los navegadores advierten en la primera visita: hay que comparar la huella que muestran con esta y continuar solo si son iguales. Se renueva solo; el pin no cambia.',
+  'settings.tls.files':
+    'El certificado viene de archivos que mantiene otra persona o programa. Se vuelven a leer cuando cambian.',
+  'settings.share.tls': 'Usar TLS con ellas (recomendado)',
   'settings.publicUrl': 'Dirección pública, para los comandos de unión',
   'settings.publicUrl.hint':
     'Para máquinas que llegan a este servidor por una dirección distinta de las suyas, como la de un proxy. Si queda vacía, se usa una dirección de esta máquina.',

@@ -34,6 +34,27 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
     'ネットワーク経由の接続はすぐに切れます。そのワーカーは学習を続けますが、再び共有されるまで応答しません。そのブラウザーではこのページが使えなくなります。',
   'settings.unshare.workers':
     '{count, plural, =0 {ほかのマシンのワーカーは接続していません。} other {ほかのマシンのワーカーが # 台接続しています。}}',
+  'settings.tls': '暗号化 (TLS)',
+  'settings.tls.switch': 'ほかのマシンとは TLS で通信する',
+  'settings.tls.on':
+    'ほかのマシンとの通信には https を使います。自身のマシンでは暗号化しない http のままですが、その通信がマシンの外に出ることはありません。',
+  'settings.tls.off': 'ほかのマシンとの通信には暗号化しない http を使います。',
+  'settings.tls.askOn': 'ほかのマシンと TLS で通信しますか?',
+  'settings.tls.askOff': 'ほかのマシンと TLS なしで通信しますか?',
+  'settings.tls.turnOn': 'TLS を有効にする',
+  'settings.tls.turnOff': 'TLS を無効にする',
+  'settings.tls.consequence':
+    'ネットワーク経由の接続はすぐに切れます。そのワーカーは学習を続けますが、新しいアドレスを知るまで応答しません。',
+  'settings.tls.anew':
+    'それぞれを新しい参加コマンド (ワーカー、新しいトークン) で起動し直し、そこではこのページを新しいアドレスで開いてください。',
+  'settings.tls.fingerprint': 'フィンガープリント (SHA-256)',
+  'settings.tls.pin': 'ピン (ワーカー用)',
+  'settings.tls.until': '有効期限',
+  'settings.tls.names': '対象',
+  'settings.tls.own':
+    'この証明書はオーケストレーター自身が作成したものなので、ブラウザーは最初のアクセスで警告します。表示されるフィンガープリントをこれと比べ、同じ場合にだけ先へ進んでください。証明書は自動で更新され、ピンは変わりません。',
+  'settings.tls.files': '証明書は、ほかで管理されているファイルのものです。変更されると読み直されます。',
+  'settings.share.tls': 'TLS で通信する (推奨)',
   'settings.publicUrl': '公開アドレス (参加コマンド用)',
   'settings.publicUrl.hint':
     'プロキシなど、このサーバー自身とは別のアドレスで接続するマシンのためのものです。空にすると、このマシンのアドレスを使います。',

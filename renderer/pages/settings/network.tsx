@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { tell, tellFailure } from '../../ui/toast.tsx';
 import { PathLine } from './path-line.tsx';
+import { Tls } from './tls.tsx';
 
 interface NetworkProps {
   readonly settings: SettingsView;
@@ -16,7 +17,7 @@ interface NetworkProps {
 /** Who reaches the orchestrator, and by which address. */
 export function Network({ settings, change }: NetworkProps) {
   const t = useT();
-  const { shared, fixed_by: fixedBy, addresses } = settings.network;
+  const { shared, fixed_by: fixedBy, addresses, tls, tls_fixed_by: tlsFixedBy } = settings.network;
   const open = addresses.filter(({ listening, note }) => listening && note !== 'loopback');
   return (
     <section className="card" aria-labelledby="settings-network">
@@ -32,25 +33,34 @@ export function Network({ settings, change }: NetworkProps) {
         </ul>
       )}
       {shared && open.length === 0 && <p className="muted">{t('settings.network.noAddress')}</p>}
-      {shared && <p className="muted">{t('settings.share.warning')}</p>}
+      {shared && tls === null && <p className="muted">{t('settings.share.warning')}</p>}
       {fixedBy === null ? (
-        <Sharing isShared={shared} change={change} />
+        <Sharing isShared={shared} isSecure={tls !== null} isTlsFixed={tlsFixedBy !== null} change={change} />
       ) : (
         <p className="muted">{t('settings.fixed', { by: fixedBy })}</p>
       )}
+      <Tls network={settings.network} change={change} />
       <PublicUrl key={settings.public_url} url={settings.public_url ?? ''} change={change} />
     </section>
   );
 }
 
-function Sharing({ isShared, change }: { readonly isShared: boolean; readonly change: ChangeSettings }) {
+interface SharingProps {
+  readonly isShared: boolean;
+  readonly isSecure: boolean;
+  readonly isTlsFixed: boolean;
+  readonly change: ChangeSettings;
+}
+
+function Sharing({ isShared, isSecure, isTlsFixed, change }: SharingProps) {
   const t = useT();
   const [isAsked, setAsked] = useState(false);
+  const [withTls, setWithTls] = useState(isSecure);
   const [isSending, setSending] = useState(false);
   const close = (): void => setAsked(false);
   const set = async (shared: boolean): Promise<void> => {
     setSending(true);
-    const answer = await change({ shared });
+    const answer = await change({ shared, ...(shared && withTls !== isSecure && { tls: withTls }) });
     setSending(false);
     close();
     if (!answer.ok) tellFailure(t, answer.failure);
@@ -64,9 +74,17 @@ function Sharing({ isShared, change }: { readonly isShared: boolean; readonly ch
       {isAsked && !isShared && (
         <Dialog title={t('settings.share.title')} onClose={close}>
           <p>{t('settings.share.what')}</p>
-          <p className="settings-notice" role="note">
-            {t('settings.share.warning')}
-          </p>
+          {!isTlsFixed && (
+            <label className="settings-switch">
+              <input type="checkbox" checked={withTls} onChange={() => setWithTls(!withTls)} />
+              {t('settings.share.tls')}
+            </label>
+          )}
+          {!withTls && (
+            <p className="settings-notice" role="note">
+              {t('settings.share.warning')}
+            </p>
+          )}
           <p className="muted">{t('settings.share.signIn')}</p>
           <footer className="dialog-foot">
             <Button onClick={close}>{t('action.cancel')}</Button>

@@ -14,7 +14,7 @@ export type Act =
   | {
       readonly kind: 'issued';
       readonly id: WorkerId;
-      readonly joining: Joining;
+      readonly joining: Omit<Joining, 'pin'>;
       readonly isNew: boolean;
     };
 

@@ -16,12 +16,13 @@ import {
   systemdUnit,
   tokenCommand,
 } from './join-commands.ts';
-import { type JoinUrl, joinUrls } from './join-urls.ts';
+import { type JoinUrl, joinUrls, pinFor } from './join-urls.ts';
 import { JoinWait } from './join-wait.tsx';
 
 interface IssuedDialogProps {
   readonly id: WorkerId;
-  readonly joining: Joining;
+  /** The pin goes by the address that is picked. */
+  readonly joining: Omit<Joining, 'pin'>;
   readonly isNew: boolean;
   readonly onClose: () => void;
 }
@@ -34,7 +35,7 @@ export function IssuedDialog({ id, joining, isNew, onClose }: IssuedDialogProps)
   const { name } = joining;
   const urls = joinUrls(settings, joining.url);
   const chosen = urls.find(({ url }) => url === picked) ?? urls[0];
-  const shown = { ...joining, url: chosen.url };
+  const shown = { ...joining, url: chosen.url, pin: pinFor(settings, chosen.url) };
   return (
     <Dialog
       title={t(isNew ? 'workers.issued.title' : 'workers.rotated.title', { name })}

@@ -4,6 +4,8 @@ import type { WorkerType } from '../../../protocol/worker.ts';
 export interface Joining {
   /** Of the orchestrator. */
   readonly url: string;
+  /** Of its key, where that is its own and nobody else vouches for it. */
+  readonly pin: string | null;
   readonly token: string;
   readonly name: string;
   readonly type: WorkerType;
@@ -13,10 +15,10 @@ export interface Joining {
 const goesOn = ' \\\n  ';
 
 /** What is pasted into a terminal. The token stands before the command: arguments can be read by every user of a machine. */
-export const shellCommand = ({ url, token, name, type }: Joining): string =>
+export const shellCommand = ({ url, pin, token, name, type }: Joining): string =>
   [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
-    `trainyard worker --orchestrator-url ${shellWord(url)}`,
+    `trainyard worker --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
     `--name ${shellWord(name)}${stay(type)}`,
   ].join(goesOn);
 
@@ -28,7 +30,7 @@ const variables = ({ url, token, name, type }: Joining): readonly string[] => [
 ];
 
 export const environmentCommands = (joining: Joining): string =>
-  [...variables(joining), 'trainyard worker'].join('\n');
+  [...variables(joining), `trainyard worker${pinned(joining.pin)}`].join('\n');
 
 /**
  * What a rented machine runs when it starts. A stop of the machine reaches the shell alone, which passes it on and waits: the
@@ -40,7 +42,7 @@ export const podScript = (joining: Joining): string =>
 ${variables(joining).join('\n')}
 trap 'kill -TERM "$worker"' TERM INT
 while :; do
-  trainyard worker &
+  trainyard worker${pinned(joining.pin)} &
   worker=$!
   wait "$worker"
   code=$?
@@ -60,14 +62,14 @@ export const tokenCommand = ({ token }: Joining): string =>
   `printf %s ${token} | sudo install -D -m 600 /dev/stdin ${tokenFile}`;
 
 /** Stopping the service leaves the training alone; docs/workers.md says why each line is there. */
-export const systemdUnit = ({ url, name, type }: Joining): string =>
+export const systemdUnit = ({ url, pin, name, type }: Joining): string =>
   `[Unit]
 Description=Trainyard worker ${unitText(name)}
 Wants=network-online.target
 After=network-online.target
 
 [Service]
-ExecStart=/usr/bin/env trainyard worker${goesOn}--orchestrator-url ${unitWord(url)}${goesOn}--worker-token-file ${tokenFile}${goesOn}--name ${unitWord(name)}${stay(type)}
+ExecStart=/usr/bin/env trainyard worker${goesOn}--orchestrator-url ${unitWord(url)}${pinned(pin)}${goesOn}--worker-token-file ${tokenFile}${goesOn}--name ${unitWord(name)}${stay(type)}
 KillMode=process
 KillSignal=SIGUSR2
 OOMPolicy=continue
@@ -77,6 +79,15 @@ RestartPreventExitStatus=2 3 73
 [Install]
 WantedBy=multi-user.target
 `;
+
+/** It has no variable of its own. What base64 is made of needs no quotes, in a shell or in a unit. */
+const pinned = (pin: string | null): string => (pin === null ? '' : ` --pin ${pin}`);
+
+/** Whether the server can be reached, as curl says it. curl spells pins in its own way. */
+export const reachCommand = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string => {
+  const trust = pin === null ? '' : ` -k --pinnedpubkey 'sha256//${pin.slice('sha256:'.length)}'`;
+  return `curl -sS${trust} ${url}/health/live`;
+};
 
 const stay = (type: WorkerType): string => (type === 'persistent' ? ' --persistent' : '');
 

@@ -5,7 +5,7 @@ import { useFleet } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Icon } from '../../ui/icon.tsx';
 import { useNow } from '../../ui/time.tsx';
-import type { Joining } from './join-commands.ts';
+import { type Joining, reachCommand } from './join-commands.ts';
 import { joinPhase } from './join-phase.ts';
 import { TestJob } from './test-job.tsx';
 import { gpusText } from './texts.ts';
@@ -36,7 +36,7 @@ export function JoinWait({ id, joining }: JoinWaitProps) {
         <Icon name={icon[phase]} />
         {phaseText(t, joining.name, worker)}
       </p>
-      {phase === 'listening' && now - since >= patienceMs && <Checklist url={joining.url} />}
+      {phase === 'listening' && now - since >= patienceMs && <Checklist joining={joining} />}
       {phase === 'connected' && worker !== undefined && <TestJob worker={worker} />}
     </section>
   );
@@ -53,9 +53,9 @@ function phaseText(t: Translator, name: string, worker: WorkerView | undefined):
     : t('workers.wait.connectedFrom', { host: worker.host, gpus });
 }
 
-function Checklist({ url }: { readonly url: string }) {
+function Checklist({ joining }: { readonly joining: Joining }) {
   const t = useT();
-  const { port, protocol } = new URL(url);
+  const { port, protocol } = new URL(joining.url);
   return (
     <div>
       <p>{t('workers.wait.try')}</p>
@@ -64,7 +64,7 @@ function Checklist({ url }: { readonly url: string }) {
           {t('workers.wait.try.agent')} <code className="mono">trainyard --version</code>
         </li>
         <li>
-          {t('workers.wait.try.reach')} <code className="mono">curl -sS {url}/health/live</code>
+          {t('workers.wait.try.reach')} <code className="mono">{reachCommand(joining)}</code>
         </li>
         <li>{t('workers.wait.try.firewall', { port: port || (protocol === 'https:' ? '443' : '80') })}</li>
         <li>{t('workers.wait.try.token')}</li>

@@ -1,7 +1,7 @@
 /** Where the orchestrator listens, and what it does when that changes; the sockets are make-believe. */
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { MachineAddress } from '../../../main/host/addresses.ts';
-import { createNetwork, type NetworkParts } from '../../../main/host/network.ts';
+import { createNetwork, type NetworkParts, type Reach } from '../../../main/host/network.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const wired = { address: '192.0.2.7', family: 'IPv4', interface: 'eth0' } as const;
@@ -9,24 +9,37 @@ const wireless = { address: '198.51.100.9', family: 'IPv4', interface: 'wlan0' }
 const wired6 = { address: 'fd00::7', family: 'IPv6', interface: 'eth0' } as const;
 const loopback = { address: '127.0.0.1', family: 'IPv4', interface: 'lo' } as const;
 
+const at = (host: string, isSecure = false): Reach => ({ host, isSecure });
+
 function open(parts: Partial<NetworkParts> = {}) {
   const clock = createVirtualClock();
   const log: string[] = [];
   const sockets = new Set<string>();
+  /** What each speaks, as it was told last. */
+  const spoken = new Map<string, 'http' | 'https'>();
+  const dropped: string[] = [];
   const refused = new Set<string>();
   const machine: MachineAddress[] = [loopback, wired, wired6];
   const note = (event: string, { address, host }: Readonly<Record<string, unknown>> = {}): void =>
     void log.push(`${event} ${String(address ?? host)}`);
   const network = createNetwork({
-    async listen(host, port) {
+    async listen(host, port, isSecure) {
       await Promise.resolve();
       if (refused.has(host) || sockets.has(host)) throw new Error(`EADDRINUSE ${host}`);
       sockets.add(host);
+      const speakTls = (now: boolean): void => void spoken.set(host, now ? 'https' : 'http');
+      speakTls(isSecure);
       return {
         port: port === 0 ? 4711 : port,
+        speakTls,
+        async dropOthers() {
+          await Promise.resolve();
+          dropped.push(host);
+        },
         async close() {
           await Promise.resolve();
           sockets.delete(host);
+          spoken.delete(host);
         },
       };
     },
@@ -35,15 +48,16 @@ function open(parts: Partial<NetworkParts> = {}) {
     log: { info: note, warn: note, error: note },
     port: 0,
     fixedHost: null,
-    host: '127.0.0.1',
+    reach: at('127.0.0.1'),
+    onExposed: host => void log.push(`exposed ${host}`),
     ...parts,
   });
   onTestFinished(() => network.stop());
-  return { network, clock, log, sockets, refused, machine };
+  return { network, clock, log, sockets, spoken, dropped, refused, machine };
 }
 
 const settled = async ({ network, clock }: ReturnType<typeof open>, host: string): Promise<void> => {
-  (await network.move(host)).settle();
+  (await network.move(at(host))).settle();
   await clock.settle();
 };
 
@@ -75,7 +89,7 @@ test('a move opens what is new before it leaves what was, and never this machine
   const bench = open();
   await bench.network.open();
   await settled(bench, '192.0.2.7');
-  const move = await bench.network.move('fd00::7');
+  const move = await bench.network.move(at('fd00::7'));
   expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7', 'fd00::7']);
   move.settle();
   await bench.clock.settle();
@@ -86,7 +100,7 @@ test('a move that is undone leaves all as it was', async () => {
   const bench = open();
   await bench.network.open();
   await settled(bench, '192.0.2.7');
-  await (await bench.network.move('::')).undo();
+  await (await bench.network.move(at('::'))).undo();
   expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
   expect(bench.network.host).toBe('192.0.2.7');
 });
@@ -95,7 +109,7 @@ test('one address that can not be had, and none is', async () => {
   const bench = open();
   await bench.network.open();
   bench.refused.add('fd00::7');
-  await expect(bench.network.move('::')).rejects.toThrow('EADDRINUSE fd00::7');
+  await expect(bench.network.move(at('::'))).rejects.toThrow('EADDRINUSE fd00::7');
   expect([...bench.sockets]).toEqual(['127.0.0.1']);
   expect(bench.network.host).toBe('127.0.0.1');
 });
@@ -113,12 +127,12 @@ test('a machine that comes into another network is there, too, until it is share
 });
 
 test('at a start it is there with what can be had; the rest is said once, and tried again', async () => {
-  const bench = open({ host: '0.0.0.0' });
+  const bench = open({ reach: at('0.0.0.0') });
   bench.refused.add('192.0.2.7');
   await bench.network.open();
   await bench.clock.advance(60_000);
   expect([...bench.sockets]).toEqual(['127.0.0.1']);
-  expect(bench.log).toEqual(['server.exposed 0.0.0.0', 'server.not_listening 192.0.2.7']);
+  expect(bench.log).toEqual(['exposed 0.0.0.0', 'server.not_listening 192.0.2.7']);
   bench.refused.clear();
   await bench.clock.advance(11_000);
   expect([...bench.sockets]).toEqual(['127.0.0.1', '192.0.2.7']);
@@ -135,7 +149,7 @@ test.each([
   ['192.0.2.7', 'http://192.0.2.7:8001', ['http://192.0.2.7:8001']],
   ['::1', 'http://[::1]:8001', ['http://[::1]:8001']],
 ])('fixed at %s it is there, and nowhere else', async (host, url, listening) => {
-  const bench = open({ fixedHost: host, port: 8001, host: '::' });
+  const bench = open({ fixedHost: host, port: 8001, reach: at('::') });
   await bench.network.open();
   await bench.clock.advance(60_000);
   expect([...bench.sockets]).toEqual([host]);
@@ -143,7 +157,7 @@ test.each([
 });
 
 test('one that is stopped looks no more', async () => {
-  const bench = open({ host: '0.0.0.0' });
+  const bench = open({ reach: at('0.0.0.0') });
   await bench.network.open();
   bench.network.stop();
   bench.machine.push(wireless);
@@ -158,10 +172,84 @@ test('one that is stopped in the middle of its start opens nothing more, and wai
     waits += 1;
     return clock.after(ms, run);
   };
-  const bench = open({ host: '0.0.0.0', clock: { ...clock, after } });
+  const bench = open({ reach: at('0.0.0.0'), clock: { ...clock, after } });
   const opening = bench.network.open();
   bench.network.stop();
   await opening;
   expect([...bench.sockets]).toEqual(['127.0.0.1']);
   expect(waits).toBe(0);
+});
+
+describe('with TLS', () => {
+  test('this machine is spoken to as before, and all others by TLS', async () => {
+    const bench = open({ reach: at('0.0.0.0', true) });
+    await bench.network.open();
+    expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
+    expect(bench.network.url).toBe('http://127.0.0.1:4711');
+    expect(bench.network.listening()).toEqual(['http://127.0.0.1:4711', 'https://192.0.2.7:4711']);
+    expect(bench.log).toEqual([]);
+    bench.machine.push(wireless);
+    await bench.clock.advance(11_000);
+    expect(bench.spoken.get('198.51.100.9')).toBe('https');
+  });
+
+  test('it comes and goes over the sockets that are there, and who spoke the other is cut off', async () => {
+    const bench = open({ reach: at('0.0.0.0') });
+    await bench.network.open();
+    const move = await bench.network.move(at('0.0.0.0', true));
+    expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'https' });
+    expect(bench.dropped).toEqual([]);
+    move.settle();
+    await bench.clock.settle();
+    expect(bench.dropped).toContain('192.0.2.7');
+    (await bench.network.move(at('0.0.0.0'))).settle();
+    expect(bench.spoken.get('192.0.2.7')).toBe('http');
+    expect(bench.log).toEqual(['exposed 0.0.0.0', 'exposed 0.0.0.0']);
+  });
+
+  test('moving it elsewhere and speaking TLS is one move, and can be undone as one', async () => {
+    const bench = open({ reach: at('192.0.2.7') });
+    await bench.network.open();
+    await (await bench.network.move(at('::', true))).undo();
+    expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
+    expect(bench.network).toMatchObject(at('192.0.2.7'));
+    bench.refused.add('fd00::7');
+    await expect(bench.network.move(at('::', true))).rejects.toThrow('EADDRINUSE fd00::7');
+    expect(Object.fromEntries(bench.spoken)).toEqual({ '127.0.0.1': 'http', '192.0.2.7': 'http' });
+  });
+
+  test.each([
+    ['0.0.0.0', { '0.0.0.0': 'https' }, ['http://127.0.0.1:8001', 'https://192.0.2.7:8001'], true],
+    [
+      '192.0.2.7',
+      { '127.0.0.1': 'http', '192.0.2.7': 'https' },
+      ['http://127.0.0.1:8001', 'https://192.0.2.7:8001'],
+      true,
+    ],
+    ['127.0.0.1', { '127.0.0.1': 'http' }, ['http://127.0.0.1:8001'], true],
+    ['::1', { '::1': 'http' }, ['http://[::1]:8001'], true],
+  ])('fixed at %s it opens %j', async (host, spoken, listening, hasHome) => {
+    const bench = open({ fixedHost: host, port: 8001, reach: at('127.0.0.1', true) });
+    await bench.network.open();
+    expect(Object.fromEntries(bench.spoken)).toEqual(spoken);
+    expect(bench.network.listening()).toEqual(listening);
+    expect(bench.network.hasHome).toBe(hasHome);
+  });
+
+  test('one that is fixed on an address of others, without TLS, has none for this machine', () => {
+    expect(open({ fixedHost: '192.0.2.7' }).network.hasHome).toBe(false);
+  });
+
+  test('a fixed address that can not be had is a reason not to start', async () => {
+    const bench = open({ fixedHost: '192.0.2.7', reach: at('127.0.0.1', true) });
+    bench.refused.add('192.0.2.7');
+    await expect(bench.network.open()).rejects.toThrow('EADDRINUSE 192.0.2.7');
+  });
+
+  test('one that is fixed for all takes TLS up while it runs', async () => {
+    const bench = open({ fixedHost: '0.0.0.0', port: 8001 });
+    await bench.network.open();
+    (await bench.network.move(at('0.0.0.0', true))).settle();
+    expect(Object.fromEntries(bench.spoken)).toEqual({ '0.0.0.0': 'https' });
+  });
 });

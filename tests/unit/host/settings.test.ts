@@ -10,19 +10,26 @@ import { openFolder } from '../../support/fleet-bench.ts';
 const off = { enabled: false, gpus: null, trainer: null, work_dir: null };
 const by = { actor: { type: 'admin', id: 'ada', address: null }, isHere: true } as const;
 
-function open({ note = () => Promise.resolve() }: { readonly note?: () => Promise<void> } = {}) {
+interface Fates {
+  readonly note?: () => Promise<void>;
+  readonly certificate?: () => Promise<void>;
+}
+
+function open({ note = () => Promise.resolve(), certificate = () => Promise.resolve() }: Fates = {}) {
   const path = join(openFolder(), 'settings.json');
   const told: string[] = [];
   const moves: (() => void)[] = [];
   const network: Network = {
     host: '127.0.0.1',
+    isSecure: false,
+    hasHome: true,
     port: 8001,
     url: 'http://127.0.0.1:8001',
     listening: () => [],
     open: () => Promise.resolve(),
     stop: () => undefined,
-    async move(host) {
-      told.push(`opens ${host}`);
+    async move({ host, isSecure }) {
+      told.push(`opens ${host}${isSecure ? ' with TLS' : ''}`);
       await new Promise<void>(resolve => moves.push(resolve));
       return {
         settle: () => void told.push(`settles ${host}`),
@@ -34,11 +41,18 @@ function open({ note = () => Promise.resolve() }: { readonly note?: () => Promis
     file: openSettingsFile(path),
     given: {
       host: '127.0.0.1',
+      isSecure: false,
       localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
       fixedBy: {},
     },
     network,
     addresses: () => [],
+    identity: () => null,
+    refreshCertificate: async () => void told.push('looks at its names'),
+    openCertificate: async () => {
+      await certificate();
+      told.push('has a certificate');
+    },
     localWorker: {
       state: () => 'off',
       turn: async worker => void told.push(worker === null ? 'turns off' : 'turns on'),
@@ -73,7 +87,12 @@ test('the next change waits for the one before, and loses nothing of it', async 
     'settles 0.0.0.0',
     'settings.public_url_changed',
   ]);
-  expect(kept()).toEqual({ host: '0.0.0.0', public_url: 'https://yard.example', local_worker: off });
+  expect(kept()).toEqual({
+    host: '0.0.0.0',
+    tls: false,
+    public_url: 'https://yard.example',
+    local_worker: off,
+  });
 });
 
 test('what can not be written into the audit trail is not done', async () => {
@@ -97,4 +116,31 @@ test('a shared host that somebody has chosen stays when it is shared again', asy
   await change;
   expect(await settings.change({ shared: true }, by)).toMatchObject({ ok: true });
   expect(told.filter(word => word.startsWith('opens'))).toEqual(['opens ::']);
+});
+
+test('TLS and the address are one move, with a certificate before it', async () => {
+  const { settings, told, moves, kept } = open();
+  const change = settings.change({ shared: true, tls: true }, by);
+  await turn();
+  moves[0]?.();
+  await change;
+  expect(told).toEqual([
+    'has a certificate',
+    'opens 0.0.0.0 with TLS',
+    'settings.network_changed',
+    'settings.tls_changed',
+    'settles 0.0.0.0',
+    'looks at its names',
+  ]);
+  expect(kept()).toMatchObject({ host: '0.0.0.0', tls: true });
+});
+
+test('without a certificate nothing is moved', async () => {
+  const { settings, told, kept } = open({ certificate: () => Promise.reject(new Error('no room')) });
+  expect(await settings.change({ shared: true, tls: true }, by)).toMatchObject({
+    ok: false,
+    refusal: { code: 'storage', detail: 'no room. Nothing was changed' },
+  });
+  expect(told).toEqual([]);
+  expect(kept()).toBeNull();
 });

@@ -10,6 +10,7 @@ import {
   type Joining,
   masked,
   podScript,
+  reachCommand,
   shellCommand,
   systemdUnit,
   tokenCommand,
@@ -20,6 +21,7 @@ import { eventually } from '../../support/notices.ts';
 
 const joining: Joining = {
   url: 'https://yard.example:8443',
+  pin: null,
   token: 'wt_secret-1',
   name: 'rig-3',
   type: 'persistent',
@@ -38,6 +40,25 @@ test('the shell command says all that a worker needs, and no argument has the to
   const { args, env } = run(shellCommand(joining));
   expect(args).toEqual(['worker', '--orchestrator-url', joining.url, '--name', 'rig-3', '--persistent']);
   expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
+});
+
+test('a pin goes with every command, as one word', () => {
+  const pin = 'sha256:Ab+/0123456789abcdefghijklmnopqrstuvwxyzABC=';
+  const pinned: Joining = { ...joining, pin };
+  const args = ['--pin', pin];
+  expect(run(shellCommand(pinned)).args).toEqual(expect.arrayContaining(args));
+  expect(run(environmentCommands(pinned)).args).toEqual(['worker', ...args]);
+  expect(podScript(pinned)).toContain(`trainyard worker --pin ${pin} &\n`);
+  expect(systemdUnit(pinned)).toContain(`--orchestrator-url ${joining.url} --pin ${pin} \\\n`);
+  for (const text of [shellCommand, environmentCommands, podScript, systemdUnit])
+    expect(text(joining)).not.toContain('--pin');
+});
+
+test('curl is told the pin in its own words, and of no certificate that it knows itself', () => {
+  expect(reachCommand({ url: joining.url, pin: 'sha256:Ab+/=' })).toBe(
+    `curl -sS -k --pinnedpubkey 'sha256//Ab+/=' ${joining.url}/health/live`,
+  );
+  expect(reachCommand(joining)).toBe(`curl -sS ${joining.url}/health/live`);
 });
 
 test('an ephemeral one does not stay', () => {

@@ -1,0 +1,92 @@
+import type { Settings, SettingsView } from '../../protocol/settings-api.ts';
+import { byReach, isLoopback, type MachineAddress, reachOf, urlOf } from './addresses.ts';
+import type { Network } from './network.ts';
+import type { Given } from './settings-fixed.ts';
+import type { Identity } from './tls/identity.ts';
+
+type View = SettingsView['network'];
+
+export interface NetworkViewParts {
+  readonly network: Network;
+  readonly given: Given;
+  readonly addresses: () => readonly MachineAddress[];
+  /** What TLS shows; null before it was ever spoken. */
+  readonly identity: () => Identity | null;
+}
+
+const notice =
+  'Tokens and configs travel unencrypted: share only with a network that you trust, or turn on TLS';
+
+export function networkView({ network, given, addresses, identity }: NetworkViewParts): View {
+  const { host, port, isSecure } = network;
+  const listening = network.listening();
+  const shared = !isLoopback(host);
+  const shown = isSecure ? identity() : null;
+  return {
+    host,
+    port,
+    shared,
+    fixed_by: given.fixedBy.host ?? null,
+    tls: shown === null ? null : tlsView(shown),
+    tls_fixed_by: tlsFixedBy(network, given),
+    listening: [...listening],
+    addresses: addresses()
+      .toSorted(byReach)
+      .map(each => {
+        const plain = urlOf(each.address, port, false);
+        const secure = urlOf(each.address, port, true);
+        const isHere = listening.includes(plain) || reachOf(each) === 'loopback';
+        const url = isSecure && (listening.includes(secure) || !isHere) ? secure : plain;
+        return {
+          url,
+          interface: each.interface,
+          family: each.family,
+          listening: listening.includes(url),
+          note: reachOf(each),
+        };
+      }),
+    notice: shared && !isSecure ? notice : null,
+  };
+}
+
+const tlsView = ({ source, pin, fingerprint, expiresAt, names }: Identity): NonNullable<View['tls']> => ({
+  source,
+  pin,
+  fingerprint,
+  expires_at: new Date(expiresAt).toISOString(),
+  names: [...names],
+});
+
+/** A socket that a flag has put on one address of others can not serve this machine, too. */
+export const tlsFixedBy = ({ isSecure, hasHome }: Network, { fixedBy }: Given): string | null =>
+  fixedBy.ssl ?? (isSecure || hasHome ? null : (fixedBy.host ?? null));
+
+/** What a worker is to call, and which key it will meet there. */
+export interface JoinAddress {
+  readonly url: string;
+  /** Null where TLS is not spoken, somebody else speaks it, or the certificate is one that the worker's system knows. */
+  readonly pin: string | null;
+}
+
+/** `called` is the address by which somebody has called for a new worker. */
+export function joinAddress(parts: NetworkViewParts, set: Settings, called: string): JoinAddress {
+  const view = networkView(parts);
+  const url = set.public_url ?? reachableFor(view, called);
+  return { url, pin: pinFor(view, url) };
+}
+
+/** Somebody on this machine, who has called by its loopback address, may well want a worker on another one. */
+function reachableFor({ shared, addresses }: View, called: string): string {
+  const isCalledHere = URL.canParse(called) && isLoopback(new URL(called).hostname);
+  if (!shared || !isCalledHere) return called;
+  return addresses.find(({ listening, note }) => listening && note === null)?.url ?? called;
+}
+
+/** Only for an address that is our own: at any other somebody else's key is shown, such as that of a proxy. */
+function pinFor({ tls, port }: View, url: string): string | null {
+  if (tls?.source !== 'own' || !URL.canParse(url)) return null;
+  const { protocol, hostname, port: called } = new URL(url);
+  const isOurPort = Number(called === '' ? 443 : called) === port;
+  const isOurName = tls.names.includes(hostname.replace(/^\[|\]$/g, ''));
+  return protocol === 'https:' && isOurPort && isOurName ? tls.pin : null;
+}

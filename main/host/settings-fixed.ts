@@ -1,0 +1,103 @@
+import { refuse } from '../../protocol/problem.ts';
+import type { Settings } from '../../protocol/settings-api.ts';
+import type { LocalWorkerSettings } from './local-worker-plan.ts';
+
+/** What flags and the config file say, and which of it they say. */
+export interface Given {
+  readonly host: string;
+  /** Whether other machines are spoken to by TLS. */
+  readonly isSecure: boolean;
+  readonly localWorker: LocalWorkerSettings & { readonly enabled: boolean };
+  readonly fixedBy: Readonly<Partial<Record<Fixable, string>>>;
+}
+
+type Fixable =
+  | 'host'
+  | 'ssl'
+  | 'local-worker'
+  | 'local-worker-gpus'
+  | 'local-worker-trainer'
+  | 'local-worker-work-dir';
+
+/** A setting that a flag or the config file may fix. */
+interface Row {
+  readonly flag: Fixable;
+  readonly what: string;
+  of(settings: Settings): unknown;
+  /** `to`, with this one of `from`. */
+  copy(to: Settings, from: Settings): Settings;
+}
+
+const workerRow = (flag: Fixable, key: keyof Settings['local_worker'], what: string): Row => ({
+  flag,
+  what,
+  of: settings => settings.local_worker[key],
+  copy: (to, from) => ({ ...to, local_worker: { ...to.local_worker, [key]: from.local_worker[key] } }),
+});
+
+const rows: readonly Row[] = [
+  {
+    flag: 'host',
+    what: 'Where the orchestrator listens',
+    of: ({ host }) => host,
+    copy: (to, { host }) => ({ ...to, host }),
+  },
+  {
+    flag: 'ssl',
+    what: 'Whether the orchestrator speaks TLS with other machines',
+    of: ({ tls }) => tls,
+    copy: (to, { tls }) => ({ ...to, tls }),
+  },
+  workerRow('local-worker', 'enabled', 'Whether this machine runs jobs'),
+  workerRow('local-worker-gpus', 'gpus', 'Which GPUs the worker of this machine uses'),
+  workerRow('local-worker-trainer', 'trainer', 'The trainer of the worker of this machine'),
+  workerRow('local-worker-work-dir', 'work_dir', 'The folder of the worker of this machine'),
+];
+
+const fixedRows = ({ fixedBy }: Given): readonly Row[] =>
+  rows.filter(({ flag }) => fixedBy[flag] !== undefined);
+
+const taking = (some: readonly Row[], to: Settings, from: Settings): Settings =>
+  some.reduce((settings, row) => row.copy(settings, from), to);
+
+/** Each value on its own: what a flag or the config file says counts before what was set. */
+export const inForce = (given: Given, set: Settings): Settings =>
+  taking(fixedRows(given), set, asSettings(given));
+
+/** Of what is fixed, what was set before stays as it was: it counts again when nothing fixes it any more. */
+export const toKeep = (given: Given, set: Settings, next: Settings): Settings =>
+  taking(fixedRows(given), next, set);
+
+const asSettings = ({ host, isSecure, localWorker }: Given): Settings => ({
+  host,
+  tls: isSecure,
+  public_url: null,
+  local_worker: {
+    enabled: localWorker.enabled,
+    gpus: localWorker.gpus,
+    trainer: localWorker.trainer,
+    work_dir: localWorker.workDir,
+  },
+});
+
+export type Refused = ReturnType<typeof refuse>;
+
+export function fixedRefusal(given: Given, was: Settings, next: Settings): Refused | null {
+  const found = fixedRows(given).find(row => row.of(was) !== row.of(next));
+  return found === undefined ? null : refusalOf(found.what, given.fixedBy[found.flag] ?? '');
+}
+
+const refusalOf = (what: string, by: string): Refused =>
+  refuse('setting_fixed', `${what} is fixed by ${by}: start the orchestrator without it to set it here`);
+
+/** What the worker of this machine is started with; null for none. */
+export function localWorkerInForce(given: Given, set: Settings): LocalWorkerSettings | null {
+  const { local_worker: worker } = inForce(given, set);
+  return worker.enabled ? workerSettingsOf(worker) : null;
+}
+
+export const workerSettingsOf = ({
+  gpus,
+  trainer,
+  work_dir: workDir,
+}: Settings['local_worker']): LocalWorkerSettings => ({ gpus, trainer, workDir });

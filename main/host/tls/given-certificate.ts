@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import type { Certificates, CertificateParts } from './certificates.ts';
+import { type Identity, identityOf } from './identity.ts';
+
+const lookEveryMs = 60_000;
+
+export interface GivenCertificateParts extends CertificateParts {
+  readonly certificateFile: string;
+  readonly keyFile: string;
+}
+
+interface Texts {
+  readonly key: string;
+  readonly certificate: string;
+}
+
+/**
+ * A certificate that somebody else looks after (`--ssl-cert`, `--ssl-key`). The files are read again when they have changed, as certbot
+ * does; what is no good then is said once in the log, and what was shown stays.
+ */
+export function createGivenCertificate(parts: GivenCertificateParts): Certificates {
+  const { clock, log, onChange, note } = parts;
+  let shown: Identity | null = null;
+  /** What was tried last, good or not. */
+  let tried: Texts | null = null;
+  let told = '';
+  let stopLooking = (): void => {};
+  let isStopped = false;
+
+  const read = (): Texts => ({
+    certificate: readGiven('--ssl-cert', parts.certificateFile),
+    key: readGiven('--ssl-key', parts.keyFile),
+  });
+  const check = ({ key, certificate }: Texts): Identity => {
+    const identity = named(parts, () => identityOf('files', key, certificate));
+    if (identity.expiresAt > clock.wall()) return identity;
+    throw new Error(
+      `${parts.certificateFile} (--ssl-cert) has expired at ${clock.iso(identity.expiresAt)}: renew it, or give --ssl alone ` +
+        'for a certificate that the orchestrator makes itself',
+    );
+  };
+  const look = async (): Promise<void> => {
+    try {
+      const texts = read();
+      if (texts.key === tried?.key && texts.certificate === tried.certificate) return;
+      const next = check(texts);
+      await note(next, 'files');
+      tried = texts;
+      shown = next;
+      told = '';
+      onChange(next);
+    } catch (cause) {
+      // Whoever replaces two files has replaced one of them first: it is tried until it is right.
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      if (reason !== told)
+        log.warn('tls.certificate_refused', { reason, note: 'the one before is still shown' });
+      told = reason;
+    }
+  };
+  const lookLater = (): void => {
+    if (!isStopped) stopLooking = clock.after(lookEveryMs, () => void look().then(lookLater));
+  };
+  return {
+    get shown() {
+      return shown;
+    },
+    // It can fail at once, and is asked for as one that takes its time.
+    open: async () => {
+      if (shown !== null) return shown;
+      const texts = read();
+      shown = check(texts);
+      tried = texts;
+      onChange(shown);
+      lookLater();
+      return await Promise.resolve(shown);
+    },
+    refresh: () => Promise.resolve(),
+    stop() {
+      isStopped = true;
+      stopLooking();
+    },
+  };
+}
+
+function readGiven(flag: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${file} (${flag}) can not be read: ${reason}`, { cause });
+  }
+}
+
+function named({ certificateFile, keyFile }: GivenCertificateParts, act: () => Identity): Identity {
+  try {
+    return act();
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${certificateFile} (--ssl-cert) and ${keyFile} (--ssl-key): ${reason}`, { cause });
+  }
+}

@@ -1,0 +1,65 @@
+import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+
+/** What TLS shows to whoever calls: a certificate, and the key that it is of. */
+export interface Identity {
+  readonly source: 'own' | 'files';
+  /** PEM. */
+  readonly key: string;
+  /** PEM; of files, with those behind it that lead to a known one. */
+  readonly certificate: string;
+  /** `sha256:` and the SHA-256 of the public key (SPKI, DER) in base64: the same for every certificate of one key. */
+  readonly pin: string;
+  /** SHA-256 of the certificate, in hexadecimal with colons, as browsers show it. */
+  readonly fingerprint: string;
+  /** Milliseconds since 1970. */
+  readonly validFrom: number;
+  readonly expiresAt: number;
+  /** In lower case; addresses without brackets. */
+  readonly names: readonly string[];
+}
+
+/** Throws with a reason when one of the two is not what it should be, or they do not belong together. */
+export function identityOf(source: Identity['source'], key: string, certificate: string): Identity {
+  const parsed = parseCertificate(certificate);
+  if (!parsed.checkPrivateKey(parseKey(key)))
+    throw new Error('the key is not the one that the certificate was made for');
+  const spki = parsed.publicKey.export({ type: 'spki', format: 'der' });
+  return {
+    source,
+    key,
+    certificate,
+    pin: `sha256:${createHash('sha256').update(spki).digest('base64')}`,
+    fingerprint: parsed.fingerprint256,
+    validFrom: parsed.validFromDate.getTime(),
+    expiresAt: parsed.validToDate.getTime(),
+    names: namesOf(parsed.subjectAltName ?? ''),
+  };
+}
+
+/** The first of the text: it is the server's own. */
+function parseCertificate(pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (cause) {
+    throw new Error('the certificate is none in the PEM format (-----BEGIN CERTIFICATE-----)', { cause });
+  }
+}
+
+function parseKey(pem: string): KeyObject {
+  if (/^-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(pem))
+    throw new Error('the key is encrypted, and nobody can type its passphrase here: give one without');
+  try {
+    return createPrivateKey(pem);
+  } catch (cause) {
+    throw new Error('the key is none in the PEM format (-----BEGIN PRIVATE KEY-----)', { cause });
+  }
+}
+
+/** As Node writes them: `DNS:yard.lan, IP Address:192.0.2.7`. */
+const namesOf = (text: string): readonly string[] =>
+  text
+    .split(', ')
+    .flatMap(each => /^(?:DNS|IP Address):(.+)$/.exec(each)?.[1] ?? [])
+    .map(name =>
+      name.includes(':') ? new URL(`http://[${name}]`).hostname.slice(1, -1) : name.toLowerCase(),
+    );

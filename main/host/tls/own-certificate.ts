@@ -1,0 +1,135 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { makeFolder, readSecret } from '../data-folder.ts';
+import { draftOf, writeWhole } from '../whole-file.ts';
+import type { Certificates, CertificateParts, Why } from './certificates.ts';
+import { type Identity, identityOf } from './identity.ts';
+import { checkKey, makeCertificate, makeKey } from './make-certificate.ts';
+
+/** A machine that joins another network has a new address, and is called by it at once. */
+const lookEveryMs = 10_000;
+const renewBeforeMs = 30 * 86_400_000;
+
+export interface OwnCertificateParts extends CertificateParts {
+  /** `DATA/tls`: made when it is not there, for its owner's eyes only. */
+  readonly folder: string;
+  /** What the machine goes by now, in lower case. */
+  readonly names: () => readonly string[];
+}
+
+/**
+ * The certificate that the orchestrator makes for itself. The key is made once and stays: pins are of the key, and hold whatever
+ * certificate it has. A new one is made when the old one expires soon, or when the machine goes by a name that it does
+ * not have. A name too many stays in it: a cable that is pulled out and put in again would make two.
+ */
+export function createOwnCertificate(parts: OwnCertificateParts): Certificates {
+  const { folder, clock, log, names, onChange, note } = parts;
+  const keyFile = join(folder, 'key.pem');
+  const certificateFile = join(folder, 'cert.pem');
+  let shown: Identity | null = null;
+  let stopLooking = (): void => {};
+  let isStopped = false;
+  let isTold = false;
+
+  const renew = async (key: string, why: Why): Promise<Identity> => {
+    const certificate = await makeCertificate(key, certifiable(names()), clock.wall());
+    const next = identityOf('own', key, certificate);
+    const draft = draftOf(certificateFile, certificate);
+    try {
+      await note(next, why);
+    } catch (cause) {
+      draft.drop();
+      throw cause;
+    }
+    draft.keep();
+    return next;
+  };
+  const lookOnce = async (): Promise<void> => {
+    if (shown === null) return;
+    const why = whyRenew(shown, certifiable(names()), clock.wall());
+    if (why === null) return;
+    try {
+      shown = await renew(shown.key, why);
+      isTold = false;
+      onChange(shown);
+    } catch (cause) {
+      if (!isTold) log.warn('tls.not_renewed', { why, cause });
+      isTold = true;
+    }
+  };
+  let last = Promise.resolve();
+  /** One after the other: two would make a certificate each. */
+  const look = (): Promise<void> => (last = last.then(lookOnce));
+  const first = async (key: string): Promise<Identity> => {
+    const made = await renew(key, 'made');
+    onChange(made);
+    return made;
+  };
+  const lookLater = (): void => {
+    if (!isStopped) stopLooking = clock.after(lookEveryMs, () => void look().then(lookLater));
+  };
+  return {
+    get shown() {
+      return shown;
+    },
+    async open() {
+      if (shown !== null) return shown;
+      makeFolder(folder);
+      const key = keyIn(keyFile);
+      const kept = existsSync(certificateFile) ? keptIn(certificateFile, key) : null;
+      shown = kept ?? (await first(key));
+      await look();
+      if (shown.expiresAt <= clock.wall()) {
+        shown = null;
+        throw new Error(`${certificateFile} has expired, and no other could be made: the log says why`);
+      }
+      if (shown === kept) onChange(shown);
+      lookLater();
+      return shown;
+    },
+    refresh: look,
+    stop() {
+      isStopped = true;
+      stopLooking();
+    },
+  };
+}
+
+function whyRenew(
+  { names, expiresAt, validFrom }: Identity,
+  wanted: readonly string[],
+  now: number,
+): Why | null {
+  // One of the future is of a clock that was wrong.
+  if (expiresAt - now < renewBeforeMs || validFrom > now) return 'expiring';
+  return wanted.every(name => names.includes(name)) ? null : 'names';
+}
+
+/** Others can stand in no certificate: what a machine is called is for its owner to say. */
+const certifiable = (names: readonly string[]): readonly string[] =>
+  names.filter(name => isIP(name) !== 0 || /^(?=.{1,253}$)[a-z\d_](?:[a-z\d_.-]*[a-z\d_])?$/.test(name));
+
+function keyIn(file: string): string {
+  if (!existsSync(file)) writeWhole(file, makeKey());
+  const key = `${readSecret(file)}\n`;
+  try {
+    checkKey(key);
+  } catch (cause) {
+    throw new Error(
+      `${file} is not the key that was made: put it back from a copy, or delete it, and the next start makes a new one, which ` +
+        'workers with the old pin refuse',
+      { cause },
+    );
+  }
+  return key;
+}
+
+/** Null when it is none of this key: a new one costs nothing, and the pin stays. */
+function keptIn(file: string, key: string): Identity | null {
+  try {
+    return identityOf('own', key, readFileSync(file, 'utf8'));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,151 @@
+import { createServer as createHttp, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer as createFront, type Server, type Socket } from 'node:net';
+import { createServer as createTls, type SecureContextOptions } from 'node:tls';
+import { isLoopbackAddress } from './auth.ts';
+import { createConnections } from './connections.ts';
+import { expectTls } from './first-byte.ts';
+import type { StreamRegistry } from './stream-registry.ts';
+
+/** How long a caller may take. Answers, and streams with them, may take as long as they want. */
+export interface SocketLimits {
+  /** To send the headers, from the first moment on, TLS included. */
+  readonly headersMs: number;
+  /** To send a whole request. */
+  readonly requestMs: number;
+  /** To send the next one. */
+  readonly idleMs: number;
+  /** How often slow callers are looked for. */
+  readonly checkMs: number;
+  /** Connections to one address that have not sent a whole request. */
+  readonly mostWaiting: number;
+}
+
+/**
+ * The headers are one or two packets; 20 s leave room for a bad link, and for a handshake on a busy machine. A whole body may take five
+ * minutes: 5 MB at 140 kbit/s. Five seconds between calls are fewer than any router forgets a connection in, so that no beat
+ * of a worker, half a minute after the last, is lost on one that is dead. There is no limit an address: many rigs may sit
+ * behind one.
+ */
+export const socketLimits: SocketLimits = {
+  headersMs: 20_000,
+  requestMs: 300_000,
+  idleMs: 5_000,
+  checkMs: 5_000,
+  mostWaiting: 2_048,
+};
+
+/** A browser behind two proxies sends about 40. */
+const mostHeaders = 100;
+const longestHeaders = 16_384;
+
+export interface TlsIdentity {
+  /** PEM. */
+  readonly key: string;
+  /** PEM, with the certificates that lead to a known one behind it, if there are any. */
+  readonly certificate: string;
+}
+
+/** A socket that takes calls; there may be several, and each ends alone. */
+export interface Door {
+  readonly port: number;
+  /** What is spoken with whoever comes from now on; who is there already is left alone. */
+  speakTls(isSecure: boolean): void;
+  /** Ends the connections that do not speak what is spoken now. */
+  dropOthers(): Promise<void>;
+  /** From now on. */
+  present(identity: TlsIdentity): void;
+  /** Takes no more calls, ends its streams, lets calls in progress finish for a moment. */
+  close(): Promise<void>;
+}
+
+export interface DoorParts {
+  readonly handler: RequestListener;
+  readonly streams: StreamRegistry;
+  readonly limits: SocketLimits;
+  /** Null as long as nobody speaks TLS. */
+  readonly identity: TlsIdentity | null;
+}
+
+const contextOf = (identity: TlsIdentity | null): SecureContextOptions => ({
+  minVersion: 'TLSv1.2',
+  ...(identity && { key: identity.key, cert: identity.certificate }),
+});
+
+/**
+ * Listens at one address; fails as `listen` does: EADDRINUSE, EACCES, ... One socket takes all that come, and each of them meets plain
+ * HTTP or TLS, so that it can be changed with nothing that may fail. Over a socket for all addresses (`0.0.0.0`, `::`) who
+ * comes by the loopback meets plain HTTP always (docs/adr/0013).
+ */
+export async function openDoor(
+  { handler, streams, limits, identity }: DoorParts,
+  host: string,
+  port: number,
+  isSecureAtFirst: boolean,
+): Promise<Door> {
+  let isSecure = isSecureAtFirst;
+  const isForAll = host === '0.0.0.0' || host === '::';
+  const meetsTls = (localAddress = ''): boolean => isSecure && !(isForAll && isLoopbackAddress(localAddress));
+  const connections = createConnections(streams, limits.mostWaiting);
+  const http = createHttp(optionsOf(limits), handler);
+  http.maxHeadersCount = mostHeaders;
+  http.prependListener('request', connections.noteCall);
+  // Node begins to look for slow callers with this event, and it is not this server that listens.
+  http.emit('listening');
+  const begin = (socket: Socket): void => {
+    if (connections.begin(socket)) http.emit('connection', socket);
+    else socket.destroy();
+  };
+  const tls = createTls({
+    ...contextOf(identity),
+    ALPNProtocols: ['http/1.1'],
+    handshakeTimeout: limits.headersMs,
+  });
+  tls.on('secureConnection', begin);
+  tls.on('tlsClientError', (_cause, socket) => socket.destroy());
+  const front = createFront({ allowHalfOpen: true, noDelay: true }, raw => {
+    raw.on('error', () => raw.destroy());
+    const meets = meetsTls(raw.localAddress);
+    connections.accept(raw, meets);
+    if (meets) expectTls(raw, limits.headersMs, () => tls.emit('connection', raw));
+    else begin(raw);
+  });
+  await listen(front, host, port);
+  return {
+    port: portOf(front.address()),
+    speakTls(now) {
+      isSecure = now;
+    },
+    dropOthers: () => connections.end(({ isSecure: was, localAddress }) => was !== meetsTls(localAddress)),
+    present: next => tls.setSecureContext(contextOf(next)),
+    async close() {
+      const closed = new Promise<void>(resolve => front.close(() => resolve()));
+      // Only what looks for slow callers.
+      http.close();
+      await connections.end(() => true);
+      await closed;
+    },
+  };
+}
+
+const optionsOf = ({ headersMs, requestMs, idleMs, checkMs }: SocketLimits) => ({
+  headersTimeout: headersMs,
+  requestTimeout: requestMs,
+  keepAliveTimeout: idleMs,
+  connectionsCheckingInterval: checkMs,
+  maxHeaderSize: longestHeaders,
+});
+
+const listen = (front: Server, host: string, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    front.once('error', reject);
+    front.listen(port, host, () => {
+      front.removeListener('error', reject);
+      resolve();
+    });
+  });
+
+function portOf(bound: AddressInfo | string | null): number {
+  if (bound === null || typeof bound === 'string')
+    throw new Error('the server listens on no network address');
+  return bound.port;
+}

@@ -1,0 +1,87 @@
+import { useState } from 'react';
+import type { SettingsView } from '../../../protocol/settings-api.ts';
+import type { ChangeSettings } from '../../app/settings.ts';
+import { useT } from '../../i18n/index.ts';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Time } from '../../ui/time.tsx';
+import { tellFailure } from '../../ui/toast.tsx';
+import { PathLine } from './path-line.tsx';
+
+interface TlsProps {
+  readonly network: SettingsView['network'];
+  readonly change: ChangeSettings;
+}
+
+/** Whether other machines are spoken to by TLS, and what shows them who it is. */
+export function Tls({ network, change }: TlsProps) {
+  const t = useT();
+  const { tls, tls_fixed_by: fixedBy, shared } = network;
+  const [isAsked, setAsked] = useState(false);
+  const [isSending, setSending] = useState(false);
+  const isOn = tls !== null;
+  const turn = async (): Promise<void> => {
+    setAsked(false);
+    setSending(true);
+    const answer = await change({ tls: !isOn });
+    setSending(false);
+    if (!answer.ok) tellFailure(t, answer.failure);
+  };
+  return (
+    <div className="settings-tls">
+      <h3>{t('settings.tls')}</h3>
+      <label className="settings-switch">
+        <input
+          type="checkbox"
+          role="switch"
+          checked={isOn}
+          disabled={isSending || fixedBy !== null}
+          aria-describedby="settings-tls-says"
+          onChange={() => (shared ? setAsked(true) : void turn())}
+        />
+        {t('settings.tls.switch')}
+      </label>
+      <p id="settings-tls-says" className="muted">
+        {t(isOn ? 'settings.tls.on' : 'settings.tls.off')}
+      </p>
+      {fixedBy !== null && <p className="muted">{t('settings.fixed', { by: fixedBy })}</p>}
+      {tls !== null && <Certificate tls={tls} />}
+      {isAsked && (
+        <Confirm
+          title={t(isOn ? 'settings.tls.askOff' : 'settings.tls.askOn')}
+          consequence={t('settings.tls.consequence')}
+          act={t(isOn ? 'settings.tls.turnOff' : 'settings.tls.turnOn')}
+          onConfirm={() => void turn()}
+          onClose={() => setAsked(false)}
+        >
+          <p>{t('settings.tls.anew')}</p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+function Certificate({ tls }: { readonly tls: NonNullable<SettingsView['network']['tls']> }) {
+  const t = useT();
+  const { source, pin, fingerprint, expires_at: until, names } = tls;
+  return (
+    <>
+      <dl className="settings-folders">
+        <dt>{t('settings.tls.fingerprint')}</dt>
+        <dd>
+          <PathLine text={fingerprint} />
+        </dd>
+        <dt>{t('settings.tls.pin')}</dt>
+        <dd>
+          <PathLine text={pin} />
+        </dd>
+        <dt>{t('settings.tls.until')}</dt>
+        <dd>
+          <Time at={until} style="absolute" />
+        </dd>
+        <dt>{t('settings.tls.names')}</dt>
+        <dd className="settings-names mono">{names.join(', ')}</dd>
+      </dl>
+      <p className="muted">{t(`settings.tls.${source}`)}</p>
+    </>
+  );
+}

@@ -1,0 +1,146 @@
+/** Who takes their time to ask, or never does: FAULTS.md, S13. The spans are short here, and the ends of sockets are waited for. */
+import { connect, type Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { type SocketLimits, socketLimits } from '../../../main/http/door.ts';
+import { valueOf } from '../../support/server.ts';
+import { follow, open } from './settings-bench.ts';
+import { far, openSecure, portOf } from './tls-bench.ts';
+
+/** Long enough for honest callers on a busy machine. */
+const patient = 60_000;
+const limits = (some: Partial<SocketLimits>): SocketLimits => ({
+  headersMs: patient,
+  requestMs: patient,
+  idleMs: patient,
+  checkMs: 50,
+  mostWaiting: 5_000,
+  ...some,
+});
+
+interface Slow {
+  readonly socket: Socket;
+  /** All that came, when the other end has closed. */
+  readonly closed: Promise<string>;
+  isClosed(): boolean;
+}
+
+/** Connects, and sends `text` and nothing more. */
+function openSlow(port: number, text = '', host = '127.0.0.1'): Promise<Slow> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, host);
+    let got = '';
+    let isClosed = false;
+    const closed = new Promise<string>(done => {
+      socket.once('close', () => {
+        isClosed = true;
+        done(got);
+      });
+    });
+    socket.setEncoding('latin1').on('data', (part: string) => (got += part));
+    socket.once('error', reject);
+    socket.once('connect', () => {
+      // One that is cut off while it writes hears of that by an error.
+      socket.removeListener('error', reject).on('error', () => undefined);
+      if (text !== '') socket.write(text);
+      resolve({ socket, closed, isClosed: () => isClosed });
+    });
+    onTestFinished(() => void socket.destroy());
+  });
+}
+
+const openMany = (count: number, port: number, text?: string, host?: string): Promise<readonly Slow[]> =>
+  Promise.all(Array.from({ length: count }, () => openSlow(port, text, host)));
+
+test.each([
+  ['say nothing', ''],
+  ['never end their headers', 'GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\nX-'],
+])('300 that %s are cut off, and others notice nothing', async (_what, text) => {
+  const server = await open({ socketLimits: limits({ headersMs: 500 }) });
+  const stream = await follow(server, server.url);
+  const slow = await openMany(300, portOf(server), text);
+  expect(valueOf(await server.admin.call(workersApi.list)).total).toBe(0);
+  const answers = await Promise.all(slow.map(({ closed }) => closed));
+  expect(answers.every(answer => answer.startsWith('HTTP/1.1 408 '))).toBe(true);
+  // What is open longer than any of these spans, because it was asked for in time.
+  expect(stream.isOver()).toBe(false);
+  await server.createWorker({ name: 'rig-1' });
+  await server.watch.until('an event', event => (event.kind === 'worker' ? event : null));
+});
+
+test.each([
+  ['say nothing', ''],
+  ['begin to shake hands', '\u0016\u0003\u0001'],
+])('300 that %s where TLS is spoken are cut off', async (_what, text) => {
+  const server = await openSecure({ socketLimits: limits({ headersMs: 500 }) });
+  const slow = await openMany(300, portOf(server), text, far);
+  await server.createWorker({ name: 'rig-1' });
+  expect(await Promise.all(slow.map(({ closed }) => closed))).toEqual(slow.map(() => ''));
+});
+
+test('a body that does not come is waited for as long as a whole request may take, and no longer', async () => {
+  const server = await open({ socketLimits: limits({ headersMs: 300, requestMs: 900 }) });
+  const head =
+    `POST /api/admin/workers HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${server.adminToken}\r\n` +
+    'Content-Type: application/json\r\nContent-Length: 16\r\n\r\n';
+  const never = await openSlow(portOf(server), head);
+  const late = await openSlow(portOf(server), head);
+  const silent = await openSlow(portOf(server));
+  await silent.closed;
+  expect([never.isClosed(), late.isClosed()]).toEqual([false, false]);
+  late.socket.write('{"name":"rig-1"}');
+  expect(await never.closed).toMatch(/^HTTP\/1\.1 408 /);
+  expect(valueOf(await server.admin.call(workersApi.list)).workers.map(({ name }) => name)).toEqual([
+    'rig-1',
+  ]);
+});
+
+describe('of those that have not asked yet', () => {
+  test('there are no more than the bound, and the first goes first', async () => {
+    const server = await open({ socketLimits: limits({ mostWaiting: 50 }) });
+    const slow: Slow[] = [];
+    for (let count = 0; count < 60; count += 1)
+      slow.push(await openSlow(portOf(server), 'GET / HTTP/1.1\r\n'));
+    // Whoever asks comes through, and is no longer counted then.
+    for (let count = 0; count < 20; count += 1)
+      await fetch(`${server.url}/health/live`, { headers: { connection: 'close' } });
+    await Promise.all(slow.slice(0, 10).map(({ closed }) => closed));
+    expect(slow.slice(15).some(({ isClosed }) => isClosed())).toBe(false);
+  });
+
+  test('a stream is none, however long it is open', async () => {
+    const server = await open({ socketLimits: limits({ mostWaiting: 50 }) });
+    const stream = await follow(server, server.url);
+    const slow = await openMany(120, portOf(server));
+    await Promise.race(slow.map(({ closed }) => closed));
+    expect(stream.isOver()).toBe(false);
+    await server.createWorker({ name: 'rig-1' });
+  });
+
+  test('those where TLS is spoken are counted by themselves', async () => {
+    const server = await openSecure({ socketLimits: limits({ mostWaiting: 20 }) });
+    const here = await openMany(15, portOf(server));
+    const slow = await openMany(40, portOf(server), '\u0016', far);
+    await Promise.all(slow.slice(0, 10).map(({ closed }) => closed));
+    expect(here.some(({ isClosed }) => isClosed())).toBe(false);
+  });
+});
+
+test('a connection on which nothing more is asked is closed', async () => {
+  const server = await open({ socketLimits: limits({ idleMs: 100 }) });
+  const idle = await openSlow(portOf(server), 'GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  expect(await idle.closed).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('headers without an end are refused when there are too many', async () => {
+  const server = await open();
+  const head = `GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;
+  expect(await (await openSlow(portOf(server), head)).closed).toMatch(/^HTTP\/1\.1 431 /);
+});
+
+test('as it is started, the bodies of the contract can come by a slow line, and a rig may beat by a new connection', () => {
+  // 5 MB at 140 kbit/s; T/4 at its longest.
+  expect(socketLimits.requestMs).toBeGreaterThanOrEqual((5_000_000 * 8) / 140);
+  expect(socketLimits.headersMs).toBeLessThanOrEqual(30_000);
+  expect(socketLimits.checkMs).toBeLessThanOrEqual(socketLimits.headersMs / 2);
+});

@@ -1,0 +1,93 @@
+/** An orchestrator that speaks TLS at 127.0.0.2, which stands for its address on a network, and one who calls there. */
+import { request } from 'node:https';
+import { connect as connectPlain } from 'node:net';
+import { connect, type ConnectionOptions, type PeerCertificate } from 'node:tls';
+import { onTestFinished } from 'vitest';
+import { startTestServer, type TestServer, type TestServerOptions } from '../../support/server.ts';
+
+export const far = '127.0.0.2';
+export const machine = [
+  { address: '127.0.0.1', family: 'IPv4', interface: 'lo' },
+  { address: far, family: 'IPv4', interface: 'eth0' },
+] as const;
+
+export async function openSecure({ config, ...options }: TestServerOptions = {}): Promise<TestServer> {
+  const server = await startTestServer({
+    addresses: () => machine,
+    config: { host: far, isSecure: true, fixedBy: { host: '--host', ssl: '--ssl' }, ...config },
+    ...options,
+  });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+export const portOf = (server: TestServer): number => Number(new URL(server.url).port);
+export const farUrl = (server: TestServer): string => `https://${far}:${portOf(server)}`;
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly tls?: ConnectionOptions;
+}
+
+/** Looks at no certificate unless told. */
+export function callTls(url: string, { method = 'GET', headers = {}, body, tls = {} }: Sent = {}) {
+  interface Answer {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+    readonly body: string;
+  }
+  return new Promise<Answer>((resolve, reject) => {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const sent = request(
+      url,
+      {
+        method,
+        agent: false,
+        rejectUnauthorized: false,
+        timeout: 10_000,
+        ...tls,
+        headers: { ...(text !== undefined && { 'content-type': 'application/json' }), ...headers },
+      },
+      response => {
+        let answer = '';
+        response.setEncoding('utf8').on('data', (part: string) => (answer += part));
+        response.once('end', () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: answer }),
+        );
+        response.once('error', reject);
+      },
+    );
+    sent.once('timeout', () => sent.destroy(new Error('no answer')));
+    sent.once('error', reject);
+    sent.end(text);
+  });
+}
+
+export interface Handshake {
+  readonly certificate: PeerCertificate;
+  readonly protocol: string | null;
+}
+
+export const shakeHands = (url: string, options: ConnectionOptions = {}): Promise<Handshake> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false, ...options });
+    socket.once('error', reject);
+    socket.once('secureConnect', () => {
+      resolve({ certificate: socket.getPeerCertificate(), protocol: socket.getProtocol() });
+      socket.destroy();
+    });
+  });
+
+/** Sends bytes as they are, and answers with all that comes until the end. */
+export const sendRaw = (url: string, text: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    const socket = connectPlain(Number(port), hostname, () => socket.write(text));
+    let got = '';
+    socket.setEncoding('latin1').on('data', (part: string) => (got += part));
+    socket.once('close', () => resolve(got));
+    socket.once('error', reject);
+  });

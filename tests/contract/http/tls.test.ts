@@ -1,0 +1,371 @@
+/** Other machines are spoken to by TLS, this one is not. */
+import { createHash, X509Certificate } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { TLSSocket } from 'node:tls';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { socketLimits } from '../../../main/http/door.ts';
+import { createListeners } from '../../../main/http/listeners.ts';
+import { createStreamRegistry } from '../../../main/http/stream-registry.ts';
+import { makeCertificate, makeKey } from '../../../main/host/tls/make-certificate.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import { startTestServer, valueOf } from '../../support/server.ts';
+import {
+  elsewhere,
+  follow,
+  isLive,
+  open,
+  overNetwork,
+  patch,
+  settingsFile,
+  trail,
+  view,
+} from './settings-bench.ts';
+import { callTls, far, farUrl, machine, openSecure, portOf, sendRaw, shakeHands } from './tls-bench.ts';
+
+describe('with --ssl', () => {
+  test('other machines are answered by TLS, with the certificate that the settings show', async () => {
+    const server = await openSecure();
+    const { certificate, protocol } = await shakeHands(farUrl(server));
+    const { tls, tls_fixed_by: by, addresses, listening, notice } = (await view(server)).network;
+    expect(protocol).toBe('TLSv1.3');
+    expect(tls).toMatchObject({ source: 'own', fingerprint: certificate.fingerprint256 });
+    const spki = new X509Certificate(certificate.raw).publicKey.export({ type: 'spki', format: 'der' });
+    expect(tls?.pin).toBe(`sha256:${createHash('sha256').update(spki).digest('base64')}`);
+    expect(tls?.names).toEqual(expect.arrayContaining(['127.0.0.1', far, 'trainyard.example']));
+    expect(by).toBe('--ssl');
+    expect(listening).toEqual([server.url, farUrl(server)]);
+    expect(addresses.map(({ url }) => url).toSorted()).toEqual([server.url, farUrl(server)].toSorted());
+    expect(notice).toBeNull();
+    expect(await callTls(`${farUrl(server)}/health/live`)).toMatchObject({ status: 200 });
+  });
+
+  test('whoever trusts that certificate needs no exception', async () => {
+    const server = await openSecure();
+    const ca = readFileSync(join(server.dataDir, 'tls', 'cert.pem'));
+    const tls = { ca, rejectUnauthorized: true };
+    expect((await callTls(`${farUrl(server)}/health/live`, { tls })).status).toBe(200);
+    await expect(
+      callTls(`${farUrl(server)}/health/live`, { tls: { rejectUnauthorized: true } }),
+    ).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  });
+
+  test('its own machine is answered as before, and hears no warning', async () => {
+    const server = await openSecure();
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
+    expect(await isLive(server.url)).toBe(true);
+    await expect(shakeHands(`https://127.0.0.1:${portOf(server)}`)).rejects.toThrow(/wrong version|packet/i);
+    expect(server.log.join('')).not.toContain('server.exposed');
+    expect((await trail(server)).map(({ event_type: type }) => type)).toEqual([
+      'settings.certificate_changed',
+    ]);
+  });
+
+  test('TLS below 1.2 is refused', async () => {
+    const server = await openSecure();
+    const ciphers = 'DEFAULT:@SECLEVEL=0';
+    await expect(
+      shakeHands(farUrl(server), { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers }),
+    ).rejects.toThrow(/protocol version|unsupported protocol/i);
+    expect(await shakeHands(farUrl(server), { maxVersion: 'TLSv1.2' })).toMatchObject({
+      protocol: 'TLSv1.2',
+    });
+  });
+
+  test('who speaks plain HTTP there is told so in words, and nothing is done', async () => {
+    const server = await openSecure();
+    const url = farUrl(server).replace('https', 'http');
+    const call =
+      `POST /api/admin/workers HTTP/1.1\r\nHost: ${far}\r\nAuthorization: Bearer ${server.adminToken}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: 16\r\n\r\n{"name":"rig-1"}`;
+    const answer = await sendRaw(url, call);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(answer).toMatch(/\r\n\r\nThis port speaks https: .*https:\/\/.*\n$/);
+    expect(answer).not.toMatch(/location:|set-cookie:/i);
+    expect(valueOf(await server.admin.call(workersApi.list)).total).toBe(0);
+  });
+
+  test.each([
+    ['neither', '\u0000\u0001\u0002'],
+    ['lower case', 'get / http/1.1\r\n\r\n'],
+    ['a broken handshake', '\u0016\u0009\u0009\u0000\u0002xx'],
+  ])('%s gets no answer in words', async (_what, text) => {
+    const server = await openSecure();
+    expect(await sendRaw(farUrl(server), text)).not.toContain('HTTP');
+    expect(await isLive(server.url)).toBe(true);
+    expect((await callTls(`${farUrl(server)}/health/live`)).status).toBe(200);
+  });
+
+  test('a browser that signs in there is not to show its cookie to plain HTTP; here there is no other', async () => {
+    const server = await openSecure();
+    const signIn = { method: 'POST', body: { token: server.adminToken } };
+    const there = await callTls(`${farUrl(server)}/api/session`, {
+      ...signIn,
+      headers: { origin: farUrl(server), 'sec-fetch-site': 'same-origin' },
+    });
+    expect(there.status).toBe(200);
+    const cookie = String(there.headers['set-cookie']);
+    expect(cookie).toMatch(
+      /^__Host-trainyard_session=ts_[^;]+; Path=\/;.*; HttpOnly; Secure; SameSite=Strict$/,
+    );
+    const asPage = (name: string) => ({ cookie: cookie.split(';', 1)[0]?.replace('__Host-', name) ?? '' });
+    const settings = `${farUrl(server)}/api/settings`;
+    expect((await callTls(settings, { headers: asPage('__Host-') })).status).toBe(200);
+    expect((await callTls(settings, { headers: asPage('') })).status).toBe(401);
+    const here = await fetch(`${server.url}/api/session`, {
+      method: 'POST',
+      headers: { origin: server.url, 'content-type': 'application/json' },
+      body: JSON.stringify({ token: server.adminToken }),
+    });
+    expect(here.headers.get('set-cookie')).not.toMatch(/Secure/);
+  });
+
+  test('events come by TLS, too', async () => {
+    const server = await openSecure();
+    const line = new Promise<string>((resolve, reject) => {
+      const sent = request(
+        `${farUrl(server)}/api/events`,
+        { rejectUnauthorized: false, headers: { authorization: `Bearer ${server.adminToken}` } },
+        response => {
+          let text = '';
+          response.setEncoding('utf8').on('data', (part: string) => {
+            text += part;
+            if (text.includes('worker.created')) resolve(text);
+          });
+          void server.createWorker({ name: 'rig-1' });
+        },
+      );
+      onTestFinished(() => void sent.destroy());
+      sent.once('error', reject);
+      sent.end();
+    });
+    expect(await line).toContain('rig-1');
+  });
+
+  test('a restart shows the same certificate', async () => {
+    const same = { dataDir: openFolder(), addresses: () => machine };
+    const first = await startTestServer(same);
+    expect(await patch(first, { host: elsewhere, tls: true })).toMatchObject({ status: 200 });
+    const { tls } = (await view(first)).network;
+    await first.close();
+    const second = await open(same);
+    expect((await view(second)).network).toMatchObject({
+      tls,
+      listening: [second.url, overNetwork(second).replace('http', 'https')],
+    });
+  });
+
+  test.each([['0.0.0.0'], ['::']])(
+    'one socket for all (--host %s) speaks plain HTTP with its own machine',
+    async host => {
+      const server = await openSecure({ config: { host } });
+      expect(await isLive(server.url)).toBe(true);
+      // The loopback is this machine, by whichever of its addresses.
+      expect(await isLive(overNetwork(server))).toBe(true);
+    },
+  );
+});
+
+test('another certificate is shown to whoever comes next, and nobody who is there is cut off', async () => {
+  const key = makeKey();
+  const identities = await Promise.all(
+    ['one', 'two'].map(async name => ({ key, certificate: await makeCertificate(key, [name], Date.now()) })),
+  );
+  const [first, second] = identities;
+  if (first === undefined || second === undefined) throw new Error('two were made');
+  const listeners = createListeners(
+    (_request, response) => response.end('ok'),
+    createStreamRegistry(),
+    socketLimits,
+  );
+  onTestFinished(() => listeners.closeAll());
+  listeners.present(first);
+  const { port } = await listeners.listen(far, 0, true);
+  const url = `https://${far}:${port}`;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false });
+  onTestFinished(() => agent.destroy());
+  const ask = (): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const sent = request(url, { agent }, response => {
+        const { subjectaltname = '' } = shownBy(response.socket);
+        response
+          .resume()
+          .once('end', () => resolve(`${subjectaltname}, ${sent.reusedSocket ? 'again' : 'anew'}`));
+      });
+      sent.once('error', reject);
+      sent.end();
+    });
+  expect(await ask()).toBe('DNS:one, anew');
+  listeners.present(second);
+  expect((await shakeHands(url)).certificate.subjectaltname).toBe('DNS:two');
+  expect(await ask()).toBe('DNS:one, again');
+});
+
+const shownBy = (socket: Socket) => {
+  if (socket instanceof TLSSocket) return socket.getPeerCertificate();
+  throw new Error('it came by no TLS');
+};
+
+describe('a join command', () => {
+  const commandOf = async (server: Awaited<ReturnType<typeof open>>, name: string): Promise<string> =>
+    valueOf(await server.admin.call(workersApi.create, { body: { name } })).connection_command;
+  const addresses = () => [{ address: '192.0.2.7', family: 'IPv4', interface: 'eth0' }] as const;
+
+  test('has the pin of the own certificate, for an address of our own on our port', async () => {
+    const server = await open({
+      addresses,
+      config: { host: '0.0.0.0', isSecure: true, fixedBy: { host: '--host', ssl: '--ssl' } },
+    });
+    const port = portOf(server);
+    const pin = (await view(server)).network.tls?.pin ?? '';
+    expect(pin).toMatch(/^sha256:[\w+/]{43}=$/);
+    expect(await commandOf(server, 'rig-1')).toContain(
+      `--orchestrator-url https://192.0.2.7:${port} --pin ${pin} --name`,
+    );
+    await patch(server, { public_url: `https://trainyard.example:${port}` });
+    expect(await commandOf(server, 'rig-2')).toContain(`trainyard.example:${port} --pin ${pin} `);
+    for (const url of [
+      'https://trainyard.example',
+      'https://proxy.example:8001',
+      `http://192.0.2.7:${port}`,
+    ]) {
+      await patch(server, { public_url: url });
+      expect(await commandOf(server, `rig at ${url}`)).not.toContain('--pin');
+    }
+  });
+
+  test('has none where the certificate comes from files', async () => {
+    const folder = openFolder();
+    const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+    const key = makeKey();
+    writeFileSync(files.key, key);
+    writeFileSync(files.certificate, await makeCertificate(key, ['192.0.2.7'], Date.now()));
+    const server = await open({
+      addresses,
+      config: {
+        host: '0.0.0.0',
+        isSecure: true,
+        certificateFiles: files,
+        fixedBy: { host: '--host', ssl: '--ssl-cert' },
+      },
+    });
+    expect((await view(server)).network.tls).toMatchObject({ source: 'files', names: ['192.0.2.7'] });
+    const command = await commandOf(server, 'rig-1');
+    expect(command).toContain(`--orchestrator-url https://192.0.2.7:${portOf(server)} --name`);
+  });
+
+  test('says https behind a proxy that speaks it', async () => {
+    const server = await open();
+    const response = await fetch(`${server.url}${workersApi.create.path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${server.adminToken}`,
+        'content-type': 'application/json',
+        'x-forwarded-proto': 'https',
+        'x-forwarded-for': '192.0.2.9',
+      },
+      body: JSON.stringify({ name: 'rig-1' }),
+    });
+    expect(await response.text()).toContain('--orchestrator-url https://127.0.0.1:');
+  });
+});
+
+describe('files', () => {
+  test('that do not fit keep it from starting, and the reason is said', async () => {
+    const folder = openFolder();
+    const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+    writeFileSync(files.key, makeKey());
+    writeFileSync(files.certificate, await makeCertificate(makeKey(), ['a'], Date.now()));
+    await expect(openSecure({ config: { certificateFiles: files } })).rejects.toThrow(
+      /cert\.pem \(--ssl-cert\) and .*key\.pem \(--ssl-key\): the key is not the one/,
+    );
+  });
+});
+
+describe('the setting', () => {
+  test('takes effect at once: who came by plain HTTP is cut off, who is here is not', async () => {
+    const server = await open();
+    await patch(server, { host: elsewhere });
+    const [here, there] = [await follow(server, server.url), await follow(server, overNetwork(server))];
+    const secure = overNetwork(server).replace('http', 'https');
+    // Asked for from there, it is answered there.
+    expect(await patch(server, { tls: true }, {}, overNetwork(server))).toMatchObject({
+      status: 200,
+      body: {
+        network: {
+          tls: { source: 'own' },
+          tls_fixed_by: null,
+          listening: [server.url, secure],
+          notice: null,
+        },
+      },
+    });
+    expect(await there.ended).toBe('ended');
+    expect((await callTls(`${secure}/health/live`)).status).toBe(200);
+    expect(await sendRaw(secure, 'GET /health/live HTTP/1.1\r\nHost: 127.0.0.2\r\n\r\n')).toContain(
+      'speaks https',
+    );
+    expect(here.isOver()).toBe(false);
+    expect(JSON.parse(readFileSync(settingsFile(server), 'utf8'))).toMatchObject({ tls: true });
+    expect((await patch(server, { tls: false })).body).toMatchObject({ network: { tls: null } });
+    expect(await isLive(overNetwork(server))).toBe(true);
+    await expect(shakeHands(secure)).rejects.toThrow();
+    expect(here.isOver()).toBe(false);
+  });
+
+  test('has its rows in the audit trail', async () => {
+    const server = await open({ addresses: () => [] });
+    await patch(server, { shared: true, tls: true });
+    await patch(server, { tls: false });
+    const rows = (await trail(server)).toReversed();
+    expect(rows).toMatchObject([
+      { event_type: 'settings.certificate_changed', actor_type: 'system', details: { why: 'made' } },
+      { event_type: 'settings.network_changed', details: { host: '0.0.0.0' } },
+      { event_type: 'settings.tls_changed', actor_id: 'admin', details: { tls: true, was: false } },
+      { event_type: 'settings.tls_changed', details: { tls: false, was: true } },
+      { event_type: 'settings.exposed', actor_type: 'system', details: { host: '0.0.0.0' } },
+    ]);
+    expect(server.log.filter(line => line.includes('server.exposed'))).toHaveLength(1);
+  });
+
+  test('is refused where a flag says it', async () => {
+    const server = await openSecure();
+    expect(await patch(server, { tls: false })).toMatchObject({
+      status: 409,
+      body: { code: 'setting_fixed', detail: expect.stringMatching(/TLS .*fixed by --ssl/) },
+    });
+    expect(await patch(server, { tls: true })).toMatchObject({ status: 200 });
+  });
+
+  test('is refused where its own machine would be without a socket', async () => {
+    const server = await open({ config: { host: elsewhere, fixedBy: { host: '--host' } } });
+    expect((await view(server)).network).toMatchObject({ tls: null, tls_fixed_by: '--host' });
+    expect(await patch(server, { tls: true })).toMatchObject({
+      status: 409,
+      body: { code: 'setting_fixed', detail: expect.stringContaining('--ssl beside it') },
+    });
+  });
+
+  test('that can not be kept leaves all as it was', async () => {
+    const server = await open();
+    await patch(server, { host: elsewhere });
+    mkdirSync(`${settingsFile(server)}.new`);
+    expect(await patch(server, { tls: true })).toMatchObject({ status: 507 });
+    expect((await view(server)).network).toMatchObject({ tls: null });
+    expect(await isLive(overNetwork(server))).toBe(true);
+  });
+});
+
+test('a start that is shared without TLS stands in the audit trail', async () => {
+  const server = await open({
+    addresses: () => [],
+    config: { host: '0.0.0.0', fixedBy: { host: '--host' } },
+  });
+  expect(await trail(server)).toMatchObject([
+    { event_type: 'settings.exposed', actor_type: 'system', details: { host: '0.0.0.0' } },
+  ]);
+  expect(server.log.join('')).toContain('server.exposed');
+});

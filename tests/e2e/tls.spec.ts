@@ -1,0 +1,53 @@
+/** TLS as somebody meets it who has nothing but a browser. 127.0.0.2 stands for an address on a network. */
+import { expect, test } from '@playwright/test';
+import { openJoinDialog, startOrchestrator } from './panel.ts';
+
+test.use({ ignoreHTTPSErrors: true });
+
+test('it is turned on in the settings, which then show what to compare', async ({ page }) => {
+  const orchestrator = await startOrchestrator();
+  try {
+    await page.goto(orchestrator.url + (await orchestrator.signInPath()));
+    await expect(page.getByRole('navigation')).toBeVisible();
+    await page.goto(`${orchestrator.url}/settings`);
+    const turn = page.getByRole('switch', { name: 'Speak TLS with other machines' });
+    await expect(turn).not.toBeChecked();
+    await turn.click();
+    await expect(turn).toBeChecked();
+    const network = page.getByRole('region', { name: 'Network' });
+    await expect(network.getByText(/^([\dA-F]{2}:){31}[\dA-F]{2}$/)).toBeVisible();
+    await expect(network.getByText(/^sha256:[\w+/]{43}=$/)).toBeVisible();
+    await expect(network.getByRole('button', { name: /^Copy sha256:/ })).toBeVisible();
+    await expect(network).toContainText('browsers warn of it');
+    await page.reload();
+    await expect(turn).toBeChecked();
+    await turn.click();
+    await expect(turn).not.toBeChecked();
+    await expect(network.getByText(/^sha256:/)).toHaveCount(0);
+  } finally {
+    await orchestrator.close();
+  }
+});
+
+test('the panel lives over TLS, and its join commands have the pin', async ({ page }) => {
+  const orchestrator = await startOrchestrator({ args: ['--host', '127.0.0.2', '--ssl'] });
+  try {
+    const secure = orchestrator.url.replace('http://127.0.0.1', 'https://127.0.0.2');
+    await page.goto(secure + (await orchestrator.signInPath()));
+    await expect(page.getByRole('navigation')).toBeVisible();
+    const [cookie] = await page.context().cookies();
+    expect(cookie?.secure).toBe(true);
+    await page.goto(`${secure}/settings`);
+    await expect(page.getByRole('switch', { name: 'Speak TLS with other machines' })).toBeDisabled();
+    await expect(page.getByText('Fixed by --ssl')).toBeVisible();
+    await page.goto(`${secure}/workers`);
+    const dialog = await openJoinDialog(page);
+    await dialog.getByLabel('Name', { exact: true }).fill('rig-1');
+    await dialog.getByRole('button', { name: 'Create and show the command' }).click();
+    const command = dialog.locator('pre').first();
+    await expect(command).toContainText(`--orchestrator-url ${secure} --pin sha256:`);
+    await expect(dialog.getByText(/rig-1/).first()).toBeVisible();
+  } finally {
+    await orchestrator.close();
+  }
+});

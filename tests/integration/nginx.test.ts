@@ -1,0 +1,214 @@
+/** A reverse proxy in front, as docs/network.md has it: a real nginx, our server and our worker. */
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { settingsApi } from '../../protocol/settings-api.ts';
+import { eventually } from '../support/notices.ts';
+import { root, startServer, startWorker, temporaryFolder } from '../support/processes.ts';
+import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { watchEvents } from '../support/watch.ts';
+
+const program = ['nginx', '/usr/sbin/nginx'].find(candidate => {
+  try {
+    execFileSync(candidate, ['-v'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+});
+const certificate = join(root, 'tests/support/tls/test-cert.pem');
+const key = join(root, 'tests/support/tls/test-key.pem');
+const name = 'yard.example.org';
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        address === null || typeof address === 'string'
+          ? reject(new Error('no port'))
+          : resolve(address.port),
+      );
+    });
+  });
+
+/** What people are told to write, with the places of this test in it. */
+function documented(port: number, orchestrator: string): string {
+  const page = readFileSync(join(root, 'docs/network.md'), 'utf8');
+  const block = /```nginx\n([^`]*)```/.exec(page)?.[1] ?? '';
+  const put = (text: string, pattern: RegExp, by: string): string => {
+    if (!pattern.test(text)) throw new Error(`the page says nothing of ${pattern.source}`);
+    return text.replace(pattern, by);
+  };
+  const places: readonly (readonly [RegExp, string])[] = [
+    [/listen 443 ssl;/, `listen 127.0.0.1:${port} ssl;`],
+    [/ssl_certificate \S+;/, `ssl_certificate ${certificate};`],
+    [/ssl_certificate_key \S+;/, `ssl_certificate_key ${key};`],
+    [/proxy_pass http:\/\/127\.0\.0\.1:8001;/, `proxy_pass ${orchestrator};`],
+  ];
+  return places.reduce((text, [pattern, by]) => put(text, pattern, by), block);
+}
+
+/** Answers with where it listens. It ends with the test. */
+async function startProxy(orchestrator: string): Promise<string> {
+  const folder = temporaryFolder();
+  const port = await freePort();
+  const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(kind => {
+    mkdirSync(join(folder, kind));
+    return `${kind}_temp_path ${join(folder, kind)};`;
+  });
+  const config = `${process.getuid?.() === 0 ? 'user root;' : ''}
+daemon off; master_process on; worker_processes 1; pid ${folder}/pid; error_log stderr warn;
+events { worker_connections 256; }
+http { access_log off; ${temps.join(' ')}
+${documented(port, orchestrator)}
+}`;
+  const file = join(folder, 'nginx.conf');
+  writeFileSync(file, config);
+  const child = spawn(program ?? 'nginx', ['-p', folder, '-c', file, '-e', 'stderr'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (said += part));
+  const exited = new Promise<void>(resolve => child.once('close', () => resolve()));
+  onTestFinished(async () => {
+    child.kill('SIGTERM');
+    await exited;
+  });
+  // Written when it listens.
+  await eventually('the proxy', () => {
+    if (child.exitCode !== null) throw new Error(`nginx has ended: ${said}`);
+    return existsSync(join(folder, 'pid'));
+  });
+  return `https://127.0.0.1:${port}`;
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+const call = (url: string, { method = 'GET', headers = {}, body }: Sent = {}) =>
+  new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>(
+    (resolve, reject) => {
+      const sent = request(
+        url,
+        {
+          method,
+          agent: false,
+          ca: readFileSync(certificate),
+          // Node would ask it for the name in `Host`, which is of the test's making.
+          checkServerIdentity: () => undefined,
+          headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
+        },
+        response => {
+          let text = '';
+          response.setEncoding('utf8').on('data', (part: string) => (text += part));
+          response.once('end', () =>
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
+          );
+        },
+      );
+      sent.once('error', reject);
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    },
+  );
+
+/** The first bytes of a stream that hold a word. */
+function readUntil(url: string, token: string, word: string) {
+  let opened = (): void => {};
+  const isOpen = new Promise<void>(resolve => (opened = resolve));
+  const found = new Promise<string>((resolve, reject) => {
+    const sent = request(
+      url,
+      { agent: false, ca: readFileSync(certificate), headers: { authorization: `Bearer ${token}` } },
+      response => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (part: string) => {
+          opened();
+          text += part;
+          if (text.includes(word)) resolve(text);
+        });
+      },
+    );
+    onTestFinished(() => void sent.destroy());
+    sent.once('error', reject);
+    sent.end();
+  });
+  return { isOpen, found };
+}
+
+describe.skipIf(program === undefined)(`nginx${program === undefined ? ' (it is not here)' : ''}`, () => {
+  async function openBehind() {
+    const server = await startServer(['--allow-host', name]);
+    onTestFinished(async () => {
+      server.kill('SIGTERM');
+      await server.exited;
+    });
+    const token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim();
+    const admin = adminClient(server.url, token);
+    const watch = await watchEvents(server.url, token);
+    onTestFinished(() => watch.close());
+    return { server, token, admin, watch, proxy: await startProxy(server.url) };
+  }
+
+  test('a worker joins through it, and events come at once', async () => {
+    const { token, admin, watch, proxy } = await openBehind();
+    const stream = readUntil(`${proxy}/api/events`, token, 'worker.created');
+    await stream.isOpen;
+    const { id, token: secret } = await conveniences(admin).createWorker({ name: 'rig-1' });
+    expect(await stream.found).toContain(id);
+    startWorker({ url: proxy, token: secret, args: ['--ca-file', certificate, '--persistent'] });
+    await watch.worker(id, 'idle');
+  });
+
+  test('the panel is signed in to, and its cookie never goes over plain HTTP', async () => {
+    const { token, proxy, admin } = await openBehind();
+    const origin = `https://${name}`;
+    const asPage = { host: name, origin, 'sec-fetch-site': 'same-origin' };
+    const signIn = await call(`${proxy}/api/session`, { method: 'POST', headers: asPage, body: { token } });
+    expect(signIn.status).toBe(200);
+    const [cookie = ''] = [signIn.headers['set-cookie'] ?? []].flat();
+    expect(cookie).toMatch(/; Secure/);
+    const headers = { ...asPage, cookie: cookie.split(';', 1)[0] ?? '' };
+    const changed = await call(`${proxy}/api/settings`, {
+      method: 'PATCH',
+      headers,
+      body: { public_url: `https://${name}` },
+    });
+    expect(changed.status).toBe(200);
+    expect(valueOf(await admin.call(settingsApi.get)).public_url).toBe(`https://${name}`);
+    const far = await call(`${proxy}/api/settings`, {
+      method: 'PATCH',
+      headers,
+      body: { local_worker: { trainer: 'touch /tmp/x' } },
+    });
+    // It comes from the proxy's own machine, and from anywhere.
+    expect(far.status).toBe(403);
+  });
+
+  test('a name that is not ours is refused behind it, too', async () => {
+    const { proxy, token } = await openBehind();
+    const headers = { host: 'evil.example', authorization: `Bearer ${token}` };
+    expect((await call(`${proxy}/api/queue`, { headers })).status).toBe(421);
+    expect((await call(`${proxy}/api/queue`, { headers: { ...headers, host: name } })).status).toBe(200);
+  });
+
+  test('a large body is taken, and one that is too large is refused by us', async () => {
+    const { proxy, token } = await openBehind();
+    const headers = { authorization: `Bearer ${token}` };
+    const sized = (bytes: number) => ({ method: 'PUT', headers, body: { text: 'x'.repeat(bytes) } });
+    expect((await call(`${proxy}/api/configs/large`, sized(900_000))).status).not.toBe(413);
+    const refused = await call(`${proxy}/api/configs/large`, sized(1_500_000));
+    expect([refused.status, refused.headers['content-type']]).toEqual([
+      413,
+      expect.stringContaining('application/problem+json'),
+    ]);
+  });
+});

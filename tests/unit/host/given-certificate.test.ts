@@ -1,0 +1,160 @@
+/** A certificate from files that somebody else looks after. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createCertificates } from '../../../main/host/tls/index.ts';
+import type { Identity } from '../../../main/host/tls/identity.ts';
+import { makeCertificate, makeKey } from '../../../main/host/tls/make-certificate.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const dayMs = 86_400_000;
+
+async function open() {
+  const folder = openFolder();
+  const clock = createVirtualClock();
+  const files = { certificate: join(folder, 'fullchain.pem'), key: join(folder, 'privkey.pem') };
+  const issue = async (key = makeKey(), now = clock.wall(), name = 'yard.example'): Promise<string> => {
+    writeFileSync(files.key, key);
+    writeFileSync(files.certificate, await makeCertificate(key, [name], now));
+    return key;
+  };
+  await issue();
+  const shown: Identity[] = [];
+  const facts: unknown[] = [];
+  const log: string[] = [];
+  const say = (event: string, { reason }: Readonly<Record<string, unknown>> = {}): void =>
+    void log.push(`${event} ${String(reason)}`);
+  const certificates = createCertificates({
+    files,
+    folder: join(folder, 'tls'),
+    names: () => [],
+    clock,
+    log: { info: say, warn: say, error: say },
+    orchestrator: { noteSettings: async told => void facts.push(...told) },
+    present: identity => void shown.push(identity),
+  });
+  onTestFinished(() => certificates.stop());
+  return { certificates, files, issue, clock, shown, facts, log };
+}
+
+test('it is shown as it is, with its chain, and nobody else vouches for it here', async () => {
+  const bench = await open();
+  writeFileSync(bench.files.certificate, `${readFileSync(bench.files.certificate, 'utf8')}# more\n`);
+  const identity = await bench.certificates.open();
+  expect(identity).toMatchObject({ source: 'files', names: ['yard.example'] });
+  expect(identity.certificate).toBe(readFileSync(bench.files.certificate, 'utf8'));
+  expect(bench.shown).toEqual([identity]);
+  expect(bench.facts).toEqual([]);
+});
+
+describe('a start is refused, and says why', () => {
+  type Bench = Awaited<ReturnType<typeof open>>;
+  test.each<[string, (bench: Bench) => unknown, RegExp]>([
+    [
+      'without the certificate',
+      ({ files }) => rmSync(files.certificate),
+      /fullchain\.pem \(--ssl-cert\) can not be read: ENOENT/,
+    ],
+    [
+      'without the key',
+      ({ files }) => rmSync(files.key),
+      /privkey\.pem \(--ssl-key\) can not be read: ENOENT/,
+    ],
+    [
+      'with a key of another certificate',
+      ({ files }) => writeFileSync(files.key, makeKey()),
+      /the key is not the one that the certificate was made for/,
+    ],
+    [
+      'with a certificate that is none',
+      ({ files }) => writeFileSync(files.certificate, 'hello'),
+      /the certificate is none in the PEM format/,
+    ],
+    [
+      'with a key that is none',
+      ({ files }) => writeFileSync(files.key, 'hello'),
+      /the key is none in the PEM format/,
+    ],
+    [
+      'with the two exchanged',
+      ({ files }) => {
+        const key = readFileSync(files.key);
+        writeFileSync(files.key, readFileSync(files.certificate));
+        writeFileSync(files.certificate, key);
+      },
+      /the certificate is none in the PEM format/,
+    ],
+    [
+      'with a key that wants a passphrase',
+      ({ files }) =>
+        writeFileSync(
+          files.key,
+          execFileSync('openssl', ['pkcs8', '-topk8', '-in', files.key, '-passout', 'pass:x']),
+        ),
+      /the key is encrypted/,
+    ],
+    [
+      'with one that has expired',
+      ({ issue, clock }) => issue(undefined, clock.wall() - 400 * dayMs),
+      /fullchain\.pem \(--ssl-cert\) has expired at 2025-.*renew it, or give --ssl alone/,
+    ],
+  ])('%s', async (_what, spoil, reason) => {
+    const bench = await open();
+    await spoil(bench);
+    await expect(bench.certificates.open()).rejects.toThrow(reason);
+    expect(bench.shown).toEqual([]);
+  });
+});
+
+describe('files that change', () => {
+  test('are shown within a minute, and noted', async () => {
+    const bench = await open();
+    const was = await bench.certificates.open();
+    await bench.clock.advance(300_000);
+    expect(bench.shown).toEqual([was]);
+    await bench.issue();
+    await bench.clock.advance(61_000);
+    expect(bench.shown).toHaveLength(2);
+    const [, now] = bench.shown;
+    expect(now?.pin).not.toBe(was.pin);
+    expect(bench.certificates.shown).toEqual(now);
+    expect(bench.facts).toMatchObject([
+      {
+        type: 'settings.certificate_changed',
+        details: { why: 'files', source: 'files', fingerprint: now?.fingerprint },
+      },
+    ]);
+  });
+
+  test('one after the other are shown when both are there', async () => {
+    const bench = await open();
+    const was = await bench.certificates.open();
+    const key = makeKey();
+    writeFileSync(bench.files.certificate, await makeCertificate(key, ['yard.example'], bench.clock.wall()));
+    await bench.clock.advance(61_000);
+    expect(bench.certificates.shown).toEqual(was);
+    writeFileSync(bench.files.key, key);
+    await bench.clock.advance(61_000);
+    expect(bench.certificates.shown).not.toEqual(was);
+    expect(bench.log).toHaveLength(1);
+  });
+
+  test.each<[string, (bench: Awaited<ReturnType<typeof open>>) => unknown, RegExp]>([
+    ['broken', ({ files }) => writeFileSync(files.certificate, 'x'), /PEM format/],
+    ['gone', ({ files }) => rmSync(files.key), /can not be read/],
+    ['expired', ({ issue, clock }) => issue(undefined, clock.wall() - 400 * dayMs), /has expired/],
+  ])('and are %s then leave the old one, and a line in the log', async (_what, spoil, reason) => {
+    const bench = await open();
+    const was = await bench.certificates.open();
+    await spoil(bench);
+    await bench.clock.advance(300_000);
+    expect(bench.certificates.shown).toEqual(was);
+    expect(bench.shown).toEqual([was]);
+    expect(bench.log).toEqual([expect.stringMatching(reason)]);
+    await bench.issue();
+    await bench.clock.advance(61_000);
+    expect(bench.certificates.shown).not.toEqual(was);
+  });
+});
