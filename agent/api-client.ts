@@ -2,6 +2,7 @@ import { type CallFailure, type CallResult, createClient } from '../protocol/cli
 import type { AttemptId, JobId, WorkerId } from '../protocol/ids.ts';
 import {
   type HeartbeatBody,
+  type JoinBody,
   type RegistrationBody,
   type StatusReportBody,
   workerApi,
@@ -44,6 +45,15 @@ export function createApiClient({ url, token, signal }: ApiClientParts): ApiClie
       }),
     disconnect: workerId => hurried.call(workerApi.disconnect, { body: { worker_id: workerId }, signal }),
   };
+}
+
+/** Joins with a join token: the one call of a worker that has no token of its own yet. */
+export type JoinCall = (joinToken: string, body: JoinBody) => Promise<CallResult<typeof workerApi.join>>;
+
+export function createJoinCall({ url, signal }: Omit<ApiClientParts, 'token'>): JoinCall {
+  const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: patienceMs });
+  return (joinToken, body) =>
+    client.call(workerApi.join, { body, signal, headers: { 'x-worker-token': joinToken } });
 }
 
 /** Whether the same call can succeed later: no answer, or one that speaks of the moment and not of the call. */

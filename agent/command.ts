@@ -24,7 +24,10 @@ export function workerCommand(invocation: WorkerInvocation): Command {
     // What stands behind a command of its own belongs to that command.
     .enablePositionalOptions()
     .option('--orchestrator-url <url>', 'where the orchestrator is (or SIMPLETUNER_ORCHESTRATOR_URL)')
-    .option('--worker-token <token>', 'the token of this worker (or SIMPLETUNER_WORKER_TOKEN)')
+    .option(
+      '--worker-token <token>',
+      'the token of this worker, or a join token (or SIMPLETUNER_WORKER_TOKEN)',
+    )
     .option('--worker-token-file <file>', 'read the token from a file that only you can read')
     .option('--name <name>', "how this worker calls itself (default: the host's name)")
     .option('--persistent', 'stay between jobs (default: leave after one)')

@@ -12,7 +12,8 @@ export type TrainerChoice =
 /** Built once, from flags, environment and file. */
 export interface AgentConfig {
   readonly orchestratorUrl: string;
-  readonly token: TokenSource;
+  /** Null when none was given: then the one counts that this machine has made when it joined. */
+  readonly token: TokenSource | null;
   readonly name: string;
   readonly persistent: boolean;
   /** Leaves, and lets its training go on, when whoever has started it is gone. */
@@ -128,17 +129,20 @@ function parseUrl(text: string | null): Loaded<string> {
   return { ok: true, value: url.origin + url.pathname.replace(/\/+$/, '') };
 }
 
-function tokenSource(text: (name: string) => string | null, flags: Flags, env: Env): Loaded<TokenSource> {
+export const tokenMissing =
+  'Give the worker token, or a join token: --worker-token-file FILE, --worker-token TOKEN, or SIMPLETUNER_WORKER_TOKEN';
+
+function tokenSource(
+  text: (name: string) => string | null,
+  flags: Flags,
+  env: Env,
+): Loaded<TokenSource | null> {
   const path = text('worker-token-file');
   const token = text('worker-token');
   // Both say the same thing, so the nearer one counts; side by side the file does, unless the token is a flag.
   const nearer = flags['worker-token'] ?? (flags['worker-token-file'] === undefined && env[tokenVariable]);
   if (path !== null && !nearer) return { ok: true, value: { kind: 'file', path } };
-  if (token === null) {
-    return fail(
-      'Give the worker token: --worker-token-file FILE, --worker-token TOKEN, or SIMPLETUNER_WORKER_TOKEN',
-    );
-  }
+  if (token === null) return { ok: true, value: null };
   const checked = checkToken(token);
   return checked.ok ? { ok: true, value: { kind: 'value', token } } : checked;
 }

@@ -38,6 +38,10 @@ function verdictOf(failure: CallFailure): Verdict {
   return failure.status === 409 ? 'now_and_then' : 'again';
 }
 
+const ownTokenDead =
+  'Invalid token: the one with which this worker has joined works no longer. It was rotated, somebody else has joined as this ' +
+  'worker since, or the worker was deleted: make a new join command on the orchestrator, and start this worker with that';
+
 /**
  * Introduces the machine, and tries again until it is known or refused for good. A token file is looked at again when
  * the token is refused: when the old one had been good, a new one is waited for, because a rotation comes before its
@@ -58,6 +62,14 @@ export function createRegister(parts: RegisterParts) {
     const soon = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
     const later = createBackoff({ firstMs: 15_000, mostMs: 60_000, random });
     while (!signal.aborted) {
+      const ready = await token.ready(signal);
+      if (ready.kind === 'aborted') break;
+      if (ready.kind !== 'ready') {
+        if (!wasKnown) return ready;
+        // The one that it has may still be good, and else its refusal says what is to be done.
+        say(ready.message);
+        continue;
+      }
       const result = await api.register({ ...introduction(), registration_no: ++count });
       if (result.ok) {
         wasKnown = true;
@@ -71,7 +83,8 @@ export function createRegister(parts: RegisterParts) {
           return { kind: 'refused', message };
         case 'new_token':
           if (token.reload()) break;
-          if (token.file === null || !wasKnown) return { kind: 'rejected', message };
+          if (token.file === null || !wasKnown)
+            return { kind: 'rejected', message: token.isOwn() ? ownTokenDead : message };
           await awaitNewToken(signal);
           break;
         case 'now_and_then':

@@ -11,6 +11,7 @@ import type { RunOrigin } from './run.ts';
 import type { RunEars } from './run-follow.ts';
 import { type SimulatedTrainer, simulateRun } from './simulated-run.ts';
 import type { Telemetry } from './telemetry.ts';
+import { holdWorkerToken } from './token-holder.ts';
 import type { JobOffer, PreparedJob } from './trainer.ts';
 
 export { type Clock, systemClock } from './clock.ts';
@@ -64,7 +65,7 @@ export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWor
     api: network.api,
     followStream: network.followStream,
     url,
-    token: { current: () => token, reload: () => false, file: null },
+    token: holdWorkerToken({ current: () => token, reload: () => false, file: null }),
     persistent,
     introduction: {
       ...introductionOf({ name, persistent, labels: {} }, version, report),

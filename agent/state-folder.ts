@@ -19,6 +19,7 @@ export interface FinalReport {
  *
  *     lock           who uses the folder
  *     instance       the worker's own name for itself on this machine
+ *     token          what it has joined with (own-tokens.ts)
  *     runs/ATTEMPT/  the files of a run (guard-files.ts)
  */
 export interface StateFolder {

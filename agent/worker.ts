@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
 import { findRun } from './adopt.ts';
 import { type Agent, createAgent } from './agent.ts';
-import { createApiClient } from './api-client.ts';
+import { createApiClient, createJoinCall } from './api-client.ts';
 import { systemClock } from './clock.ts';
 import { followStream } from './command-stream.ts';
-import type { AgentConfig } from './config.ts';
+import { type AgentConfig, type Loaded, tokenMissing } from './config.ts';
 import {
   createRunCommand,
   type GpuReport,
@@ -15,8 +15,11 @@ import {
 } from './gpu-probe.ts';
 import type { LaunchParts } from './guard-launch.ts';
 import { introductionOf } from './introduction.ts';
+import { createJoin } from './join.ts';
+import { createJoining } from './joining.ts';
 import { machineUptime } from './machine-time.ts';
 import { ownProcesses } from './own-processes.ts';
+import { openOwnTokens } from './own-tokens.ts';
 import { startRun } from './run.ts';
 import { findSample } from './sample.ts';
 import { reasonOf } from './start-failure.ts';
@@ -24,8 +27,9 @@ import { openStateFolder, type StateFolder } from './state-folder.ts';
 import { lockState } from './state-lock.ts';
 import { createTelemetry } from './telemetry.ts';
 import { trustCertificates } from './tls.ts';
-import { openToken, type TokenHolder } from './token-holder.ts';
+import { type GivenToken, openToken, type TokenHolder } from './token-holder.ts';
 import { missingTrainer, prepareJob, type Rig } from './trainer.ts';
+import { createTroubleTeller } from './trouble-teller.ts';
 
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -45,9 +49,9 @@ const exitCodes = { unusable: 1, usage: 2, locked: 73 } as const;
 /** Runs the worker from its settings to its exit code. */
 export async function runWorker(config: AgentConfig, host: Host): Promise<number> {
   const { say } = host;
-  const token = openToken(config.token);
-  if (!token.ok) {
-    say(token.message);
+  const given = tokenFor(config);
+  if (!given.ok) {
+    say(given.message);
     return exitCodes.usage;
   }
   const trusted = trust(config);
@@ -70,7 +74,7 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   const state = await openState(config, host);
   if (typeof state === 'number') return state;
   try {
-    return await serve({ config, host, state, rig, report, token: token.value });
+    return await serve({ config, host, state, rig, report, given: given.value });
   } finally {
     state.release();
   }
@@ -82,10 +86,10 @@ interface Serving {
   readonly state: StateFolder;
   readonly rig: Rig;
   readonly report: GpuReport;
-  readonly token: TokenHolder;
+  readonly given: GivenToken;
 }
 
-async function serve({ config, host, state, rig, report, token }: Serving): Promise<number> {
+async function serve({ config, host, state, rig, report, given }: Serving): Promise<number> {
   const { say, env } = host;
   const launching: LaunchParts = {
     ownCommand: host.ownCommand,
@@ -93,6 +97,7 @@ async function serve({ config, host, state, rig, report, token }: Serving): Prom
     clock: systemClock,
   };
   const network = new AbortController();
+  const token = joiningToken(config, given, say, network.signal);
   const agent = createAgent({
     clock: systemClock,
     uptime: machineUptime,
@@ -120,6 +125,34 @@ async function serve({ config, host, state, rig, report, token }: Serving): Prom
   return code;
 }
 
+/** The one that was given; or, where none was, the one that this worker has joined with. */
+function tokenFor({ token, stateDir }: AgentConfig): Loaded<GivenToken> {
+  if (token !== null) return openToken(token);
+  const own = openOwnTokens(stateDir).read();
+  if (!own.ok) return own;
+  // What was not answered may well have been done.
+  const kept = own.value.joined ?? own.value.pending;
+  return kept === null
+    ? { ok: false, message: tokenMissing }
+    : openToken({ kind: 'value', token: kept.token });
+}
+
+function joiningToken(
+  { orchestratorUrl: url, stateDir }: AgentConfig,
+  given: GivenToken,
+  say: Host['say'],
+  over: AbortSignal,
+): TokenHolder {
+  const join = createJoin({
+    clock: systemClock,
+    call: createJoinCall({ url, signal: over }),
+    url,
+    random: Math.random,
+    onTrouble: createTroubleTeller(systemClock, url, say).tell,
+  });
+  return createJoining({ given, own: openOwnTokens(stateDir), join, say, over });
+}
+
 interface Listening {
   readonly host: Host;
   readonly agent: Agent;
@@ -141,7 +174,12 @@ function listen({ host, agent, token, network, leavesWithParent }: Listening): v
   onSignal('SIGTERM', stop);
   onSignal('SIGINT', stop);
   onSignal('SIGHUP', () => {
-    if (token.reload()) say(`Took the new token from ${token.file}`);
+    if (!token.reload()) return;
+    say(`Took the new token from ${token.file}`);
+    // At once: a join token does not wait for the next registration.
+    void token.ready(network.signal).then(ready => {
+      if (ready.kind === 'rejected' || ready.kind === 'refused') say(ready.message);
+    });
   });
   const handOver = (): void => {
     if (!agent.handOver()) return agent.leave();

@@ -35,6 +35,16 @@ const Issued = z.object({
   connection_command: z.string(),
 });
 
+/** As with `Issued`, the secret is given only here. */
+const IssuedJoinToken = z.object({
+  worker_id: WorkerId,
+  name: z.string(),
+  /** `tj_...`: makes one machine this worker, once. */
+  join_token: z.string(),
+  expires_at: z.iso.datetime(),
+  connection_command: z.string(),
+});
+
 /** Administration of workers: people and scripts, with `Authorization: Bearer`. */
 export const workersApi = {
   list: call({
@@ -128,6 +138,19 @@ export const workersApi = {
     params: byWorker,
     body: z.strictObject({ mode: z.enum(['now', 'after_job']).default('now') }),
     reply: Issued,
+  }),
+  createJoinToken: call({
+    method: 'POST',
+    path: '/api/admin/workers/:id/join-token',
+    authority: 'admin.workers',
+    summary:
+      'Make a join token, shown this once: the machine that uses it becomes the worker; an older one is void',
+    params: byWorker,
+    body: z.strictObject({
+      /** From now; from a minute to a week. */
+      expires_in_s: z.number().int().min(60).max(604_800).default(3_600),
+    }),
+    reply: IssuedJoinToken,
   }),
 };
 

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 
-/** Who may make a call: anybody, a worker with its own token, or a bearer that holds a permission. */
-export type Authority = 'open' | 'worker' | Permission;
+/**
+ * Who may make a call: anybody, a worker with its own token, a machine that has a join token, or a bearer that holds a
+ * permission.
+ */
+export type Authority = 'open' | 'worker' | 'join' | Permission;
 
 export const permissions = [
   'admin.workers',

@@ -14,6 +14,8 @@ export const WorkerEventType = z.enum([
   'worker.draining',
   'worker.undrained',
   'worker.token_rotated',
+  'worker.join_token_created',
+  'worker.joined',
   'worker.quarantined',
   'worker.unquarantined',
   'worker.duplicate',

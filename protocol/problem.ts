@@ -10,6 +10,8 @@ export const problems = {
   token_missing: { status: 401, title: 'A token is needed' },
   token_invalid: { status: 401, title: 'Invalid token' },
   code_invalid: { status: 401, title: 'The link is used up or too old' },
+  join_token_invalid: { status: 401, title: 'Invalid join token' },
+  join_token_used: { status: 401, title: 'The join token was used' },
   cross_site: { status: 403, title: 'The call comes from another site' },
   wrong_token_kind: { status: 403, title: 'The token is not one for this call' },
   permission_missing: { status: 403, title: 'The token does not permit this' },

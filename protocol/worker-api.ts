@@ -5,7 +5,7 @@ import { OnLostContact, TrainerConfig } from './job.ts';
 import { Labels } from './labels.ts';
 import { CleanLine } from './line.ts';
 import { AnyProgress } from './progress.ts';
-import { CapabilityFields, type Capabilities, capabilitiesFrom } from './worker.ts';
+import { CapabilityFields, type Capabilities, capabilitiesFrom, WorkerType } from './worker.ts';
 
 /** What this agent and orchestrator speak. SimpleTuner's published agent sends none and counts as 1. */
 export const protocolVersion = 2;
@@ -179,8 +179,36 @@ export type WorkerCommand = z.output<typeof WorkerCommand>;
 const done = z.object({ success: z.literal(true) });
 const ofWorker = z.object({ worker_id: WorkerId });
 
+/** How a join token begins: an agent tells by that what it was given. */
+export const joinTokenPrefix = 'tj_';
+
+const JoinRequest = z.strictObject({
+  /** Of the token that the agent has made and keeps, in lower-case hex: the token itself stays where it was made. */
+  token_sha256: z.string().regex(/^[0-9a-f]{64}$/, 'expected the SHA-256 of a token, in lower-case hex'),
+});
+/** As an agent sends it. */
+export type JoinBody = z.input<typeof JoinRequest>;
+
+const JoinReply = z.object({
+  worker_id: WorkerId,
+  /** The name that the admin gave. */
+  name: z.string(),
+  worker_type: WorkerType,
+});
+export type JoinReply = z.output<typeof JoinReply>;
+
 /** Worker -> orchestrator, with the token in `X-Worker-Token`. */
 export const workerApi = {
+  /** With the join token in the place of the worker's. The same again, with the same hash, is answered the same. */
+  join: call({
+    method: 'POST',
+    path: '/api/join',
+    authority: 'join',
+    summary:
+      'Become the worker that the join token was made for, with a token that the machine has made itself',
+    body: JoinRequest,
+    reply: JoinReply,
+  }),
   register: call({
     method: 'POST',
     path: '/api/workers/register',

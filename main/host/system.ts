@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { AttemptId, JobId, TokenId, WorkerId } from '../../protocol/ids.ts';
+import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import type { Clock, Ids } from '../orchestrator/ports.ts';
 
 /** Longer delays overflow in Node and would fire at once. */
@@ -35,4 +36,5 @@ export const systemIds: Ids = {
   workerToken: () => newToken('wt_'),
   sessionToken: () => newToken('ts_'),
   apiToken: () => newToken('tk_'),
+  joinToken: () => newToken(joinTokenPrefix),
 };

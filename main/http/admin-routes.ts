@@ -62,6 +62,19 @@ export function mountWorkerAdminRoutes(
     const outcome = await orchestrator.rotateToken(params.id, body.mode, actorOf(caller, request));
     return outcome.ok ? accept(issuedReply(outcome.value, request)) : outcome;
   });
+  router.answer(workersApi.createJoinToken, async ({ params, body, caller, request }) => {
+    const lastsMs = body.expires_in_s * 1000;
+    const outcome = await orchestrator.createJoinToken(params.id, lastsMs, actorOf(caller, request));
+    if (!outcome.ok) return outcome;
+    const { workerId, name, token, expiresAt } = outcome.value;
+    return accept({
+      worker_id: workerId,
+      name,
+      join_token: token,
+      expires_at: expiresAt,
+      connection_command: commandFor(outcome.value, joinAddress(calledUrl(request))),
+    });
+  });
 }
 
 function calledUrl(request: Request): string {
@@ -69,19 +82,19 @@ function calledUrl(request: Request): string {
   return /^[\w.:[\]-]+$/.test(host) ? `${schemeOf(request)}://${host}` : 'URL';
 }
 
+const replyFor = (issued: IssuedToken, at: ReturnType<JoinAddress>) => ({
+  worker_id: issued.workerId,
+  token: issued.token,
+  name: issued.name,
+  connection_command: commandFor(issued, at),
+});
+
+type Startable = Pick<IssuedToken, 'token' | 'name' | 'persistent'>;
+
 /** The token goes in front of the command, not behind it: arguments can be read by every user of the machine. */
-function replyFor(issued: IssuedToken, to: ReturnType<JoinAddress>) {
-  const url = shellWord(to.url);
-  const pin = to.pin === null ? '' : ` --pin ${shellWord(to.pin)}`;
-  const name = shellWord(issued.name);
-  const stay = issued.persistent ? ' --persistent' : '';
-  return {
-    worker_id: issued.workerId,
-    token: issued.token,
-    name: issued.name,
-    connection_command: `SIMPLETUNER_WORKER_TOKEN=${issued.token} trainyard worker --orchestrator-url ${url}${pin} --name ${name}${stay}`,
-  };
-}
+const commandFor = ({ token, name, persistent }: Startable, { url, pin }: ReturnType<JoinAddress>): string =>
+  `SIMPLETUNER_WORKER_TOKEN=${token} trainyard worker --orchestrator-url ${shellWord(url)}` +
+  `${pin === null ? '' : ` --pin ${shellWord(pin)}`} --name ${shellWord(name)}${persistent ? ' --persistent' : ''}`;
 
 const shellWord = (text: string): string =>
   /^[\w.:/+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

@@ -3,13 +3,19 @@ import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import type { Authority, Permission } from '../../protocol/call.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
+import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
-import type { Principal } from '../orchestrator/index.ts';
+import { type Principal, unknownJoinToken } from '../orchestrator/index.ts';
 
-/** Who calls: nobody in particular, a worker, or a person or script by the name of their token, and what they may. */
+/**
+ * Who calls: nobody in particular, a worker, a machine that is to be one, or a person or script by the name of their token,
+ * and what they may.
+ */
 export type Caller =
   | { readonly kind: 'anybody' }
   | { readonly kind: 'worker'; readonly id: WorkerId }
+  /** A machine with a join token, by the hash of that. */
+  | { readonly kind: 'joiner'; readonly hash: string }
   | { readonly kind: 'bearer'; readonly principal: Principal };
 
 /**
@@ -27,6 +33,8 @@ export interface AuthParts {
   readonly admin: Principal;
   readonly adminToken: string;
   readonly workerByTokenHash: (hash: string) => WorkerId | null;
+  /** Whether there is such a join token, used or not. */
+  readonly knowsJoinToken: (hash: string) => boolean;
 }
 
 export interface Auth {
@@ -53,27 +61,7 @@ export function createAuth(parts: AuthParts): Auth {
     return timingSafeEqual(hash, adminHash) ? parts.admin : principalByTokenHash(hash.toString('hex'));
   };
 
-  const asWorker = (request: IncomingMessage): Outcome<Caller> => {
-    const token = request.headers['x-worker-token'];
-    if (token === undefined) {
-      return bearerOf(request) === null
-        ? refuse('token_missing', 'Send the worker token in the header X-Worker-Token')
-        : refuse(
-            'wrong_token_kind',
-            'This call is for workers: send a worker token in the header X-Worker-Token',
-          );
-    }
-    const id =
-      typeof token === 'string' && wellFormed(token)
-        ? workerByTokenHash(hashOf(token).toString('hex'))
-        : null;
-    if (id !== null) return accept({ kind: 'worker', id });
-    return refuse(
-      'token_invalid',
-      'Invalid token: it may have been rotated, or its worker deleted; ask for a new one',
-    );
-  };
-
+  const { asWorker, asJoiner } = createMachineAuth(parts);
   const asBearer = (request: IncomingMessage): Outcome<Bearer> => {
     const token = bearerOf(request);
     if (token === null && request.headers['x-worker-token'] === undefined) {
@@ -113,10 +101,55 @@ export function createAuth(parts: AuthParts): Auth {
     authenticate(request, authority) {
       if (authority === 'open') return accept({ kind: 'anybody' });
       if (authority === 'worker') return asWorker(request);
+      if (authority === 'join') return asJoiner(request);
       const caller = asBearer(request);
       return caller.ok ? permitted(caller.value, authority) : caller;
     },
   };
+}
+
+/** Rigs: those that are workers, and those that are to become one. */
+function createMachineAuth({
+  workerByTokenHash,
+  knowsJoinToken,
+}: Pick<AuthParts, 'workerByTokenHash' | 'knowsJoinToken'>) {
+  const asWorker = (request: IncomingMessage): Outcome<Caller> => {
+    const token = request.headers['x-worker-token'];
+    if (token === undefined) {
+      return bearerOf(request) === null
+        ? refuse('token_missing', 'Send the worker token in the header X-Worker-Token')
+        : refuse(
+            'wrong_token_kind',
+            'This call is for workers: send a worker token in the header X-Worker-Token',
+          );
+    }
+    const id =
+      typeof token === 'string' && wellFormed(token)
+        ? workerByTokenHash(hashOf(token).toString('hex'))
+        : null;
+    if (id !== null) return accept({ kind: 'worker', id });
+    return refuse(
+      'token_invalid',
+      String(token).startsWith(joinTokenPrefix)
+        ? "Invalid token: a join token is not a worker token. This worker program can not join with one: update it, or give it the worker's token"
+        : 'Invalid token: it may have been rotated, or its worker deleted; ask for a new one',
+    );
+  };
+
+  const asJoiner = (request: IncomingMessage): Outcome<Caller> => {
+    const token = request.headers['x-worker-token'];
+    if (token === undefined) {
+      return bearerOf(request) === null
+        ? refuse('token_missing', 'Send the join token in the header X-Worker-Token')
+        : refuse('wrong_token_kind', 'This call is for join tokens: send one in the header X-Worker-Token');
+    }
+    const hash = typeof token === 'string' && wellFormed(token) ? hashOf(token).toString('hex') : null;
+    if (hash !== null && knowsJoinToken(hash)) return accept({ kind: 'joiner', hash });
+    return hash !== null && workerByTokenHash(hash) !== null
+      ? refuse('wrong_token_kind', 'This call is for join tokens: a worker token has joined already')
+      : unknownJoinToken;
+  };
+  return { asWorker, asJoiner };
 }
 
 /** Behind a call that needs a permission stands somebody who has it. */

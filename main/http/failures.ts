@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type Refusal, refuse } from '../../protocol/problem.ts';
+import { type ProblemCode, type Refusal, refuse } from '../../protocol/problem.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import type { Orchestrator } from '../orchestrator/index.ts';
 import { addressOf, hashOf, secretOf } from './auth.ts';
@@ -7,6 +7,14 @@ import type { FailureLimit } from './failure-limit.ts';
 
 /** What a caller is told who was refused: the refusal itself, or that there have been too many. */
 export type OnRefused = (request: IncomingMessage, refusal: Refusal) => Refusal;
+
+const ofUnknownCallers: ReadonlySet<ProblemCode> = new Set([
+  'token_missing',
+  'token_invalid',
+  'code_invalid',
+  'join_token_invalid',
+  'join_token_used',
+]);
 
 /** Enough to tell one wrong token from another in the audit trail, and of no use to anybody else. */
 const shownOfHash = 8;
@@ -19,12 +27,7 @@ const tooMany = refuse(
 /** Counts calls whose caller is unknown, writes down what they came with, and holds back who does not stop. */
 export function guardFailures(limit: FailureLimit, note: Orchestrator['noteRefusal']): OnRefused {
   return (request, refusal) => {
-    if (
-      refusal.code !== 'token_missing' &&
-      refusal.code !== 'token_invalid' &&
-      refusal.code !== 'code_invalid'
-    )
-      return refusal;
+    if (!ofUnknownCallers.has(refusal.code)) return refusal;
     const address = addressOf(request) ?? 'unknown';
     const path = shown(request);
     const call = `${request.method} ${path}`;

@@ -34,6 +34,13 @@ const securitySchemes = {
     name: 'X-Worker-Token',
     description: 'A worker, with its own token.',
   },
+  join: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Worker-Token',
+    description:
+      'A machine that is to become a worker, with the join token that was made for it. It works once.',
+  },
 };
 
 function createDescribe(schemas: Record<string, Json>): Describe {
@@ -73,7 +80,7 @@ function operationOf(call: Call, describe: Describe): Json {
 
 function securityOf({ authority }: Call): Json {
   if (authority === 'open') return { security: [] };
-  if (authority === 'worker') return { security: [{ worker: [] }] };
+  if (authority === 'worker' || authority === 'join') return { security: [{ [authority]: [] }] };
   return { security: [{ bearer: [] }], description: `Needs the permission \`${authority}\`.` };
 }
 

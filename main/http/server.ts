@@ -67,11 +67,13 @@ export function createHttpServer(parts: HttpParts): HttpServer {
     next();
   });
   app.use(guardEdge(parts.isOurHost));
-  const { workerByTokenHash, principalByTokenHash, sessionByHash, principalOfToken } = orchestrator;
+  const { workerByTokenHash, knowsJoinToken, principalByTokenHash, sessionByHash, principalOfToken } =
+    orchestrator;
   const auth = createAuth({
     admin: adminPrincipal,
     adminToken,
     workerByTokenHash,
+    knowsJoinToken,
     principalByTokenHash,
     principalBySessionHash(hash) {
       const session = sessionByHash(hash);

@@ -12,6 +12,11 @@ export function mountWorkerRoutes(
   orchestrator: Orchestrator,
   streams: Pick<StreamRegistry, 'open'>,
 ): void {
+  router.answer(workerApi.join, ({ caller, body, request }) =>
+    caller.kind === 'joiner'
+      ? orchestrator.join(caller.hash, body.token_sha256, addressOf(request))
+      : refuse('token_missing', 'Send the join token in the header X-Worker-Token'),
+  );
   router.answer(workerApi.register, ({ caller, body, request }) =>
     forWorker(caller, null, id => orchestrator.register(id, body, addressOf(request))),
   );

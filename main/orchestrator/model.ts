@@ -242,6 +242,14 @@ export interface ApiToken {
   readonly usedAt: WallMs | null;
 }
 
+/** What makes a machine a worker, once; its secret is kept as a hash alone. */
+export interface JoinToken {
+  readonly workerId: WorkerId;
+  readonly expiresAt: WallMs;
+  /** The hash of the worker token that it was used for; null while it was not. */
+  readonly usedFor: string | null;
+}
+
 /** Somebody who calls, and what they may do. */
 export interface Principal {
   readonly user: string;

@@ -8,6 +8,7 @@ import { createFleetFigures } from './fleet-figures.ts';
 import { createHealthLoop, grantGrace } from './health.ts';
 import { createConfigCalls } from './configs.ts';
 import { createJobCalls } from './jobs.ts';
+import { createJoinCalls } from './joining.ts';
 import { createQueueFigures } from './queue-figures.ts';
 import { createQueueCalls } from './queue.ts';
 import { createTurnCalls } from './turns.ts';
@@ -97,6 +98,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createSettingsCalls(core, home),
     ...createConfigCalls(core),
     ...createTokenCalls(core),
+    ...createJoinCalls(core),
     report: createReports(core, progress),
     times,
 
@@ -129,13 +131,17 @@ export function createOrchestrator(parts: OrchestratorParts) {
       health.stop();
       timers.stop();
       clock.stop();
-      for (const id of core.presence.streaming()) {
-        if (store.worker(id)?.agent?.protocol === 2)
-          core.presence.send(id, { type: 'stopping', reason: 'the orchestrator stops, and will be back' });
-      }
-      for (const id of core.presence.all()) core.presence.forget(id);
+      sayGoodbye(core);
     },
   };
+}
+
+function sayGoodbye({ store, presence }: Core): void {
+  for (const id of presence.streaming()) {
+    if (store.worker(id)?.agent?.protocol === 2)
+      presence.send(id, { type: 'stopping', reason: 'the orchestrator stops, and will be back' });
+  }
+  for (const id of presence.all()) presence.forget(id);
 }
 
 /** The wall clock as it would be now if nobody had set it since: in whole milliseconds, too. */

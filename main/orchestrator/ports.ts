@@ -10,6 +10,7 @@ import type {
   EventFact,
   Job,
   JobPayload,
+  JoinToken,
   LateResult,
   LiveJob,
   MonoMs,
@@ -30,6 +31,7 @@ export type {
   EventFact,
   Job,
   JobPayload,
+  JoinToken,
   LiveJob,
   PendingJob,
   QueueSettings,
@@ -61,6 +63,7 @@ export interface Ids {
   workerToken(): NewToken;
   sessionToken(): NewToken;
   apiToken(): NewToken;
+  joinToken(): NewToken;
 }
 
 export interface Log {
@@ -165,6 +168,8 @@ export interface Read {
   apiTokens(): readonly ApiToken[];
   apiToken(id: TokenId): ApiToken | null;
   apiTokenByHash(hash: string): ApiToken | null;
+  /** By its hash. */
+  joinToken(hash: string): JoinToken | null;
   /** Events after `seq`, oldest first. */
   eventsAfter(seq: number, limit: number): readonly StoredEvent[];
   /** The oldest event kept, or the next one when none is, and the newest that there was; both 0 before the first. */
@@ -202,6 +207,10 @@ export interface Tx extends Read {
   setApiTokenUsed(id: TokenId, at: WallMs): void;
   /** With every session that was opened with it. */
   removeApiToken(id: TokenId): void;
+  /** In the place of the one that the worker had, if any. */
+  setJoinToken(hash: string, token: JoinToken): void;
+  /** Of a worker, used or not. */
+  removeJoinToken(worker: WorkerId): void;
   /** Those from before `forgetBefore` are forgotten. */
   rememberSubmission(user: string, key: string, submission: KeyedSubmission, forgetBefore: WallMs): void;
   appendEvent(fact: EventFact, at: WallMs): StoredEvent;

@@ -61,6 +61,8 @@ export interface PresenceBook {
   closed(worker: WorkerId, stream: WorkerStream): boolean;
   /** Ends the stream cleanly; the answer tells whether there was one. */
   hangUp(worker: WorkerId): boolean;
+  /** Whoever has spoken for it may do so no longer: it counts as never heard, though not as silent. */
+  unmeet(worker: WorkerId): void;
   settle(worker: WorkerId, until: MonoMs): void;
   /** Sends if a stream is open. */
   send(worker: WorkerId, command: WorkerCommand): boolean;
@@ -204,8 +206,15 @@ function offerCalls(
 function noteCalls(
   entries: ReadonlyMap<WorkerId, Entry>,
   entry: (worker: WorkerId, now: MonoMs) => Entry,
-): Pick<PresenceBook, 'loadOf' | 'noteLoad' | 'noteAbsence' | 'clearAbsence' | 'noteRival' | 'rivalOf'> {
+): Pick<
+  PresenceBook,
+  'unmeet' | 'loadOf' | 'noteLoad' | 'noteAbsence' | 'clearAbsence' | 'noteRival' | 'rivalOf'
+> {
   return {
+    unmeet(worker) {
+      const known = entries.get(worker);
+      if (known !== undefined) known.met = false;
+    },
     loadOf: worker => entries.get(worker)?.load ?? unknownLoad,
     noteLoad(worker, load) {
       const known = entries.get(worker);

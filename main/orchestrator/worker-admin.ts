@@ -201,6 +201,7 @@ function replaceToken(
 ): void {
   const keepOld = mode === 'after_job' && tx.liveJobOf(id) !== null;
   tx.setTokenHash(id, hash, keepOld);
+  tx.removeJoinToken(id);
   tellWorker(core, tx, 'worker.token_rotated', id, by, { mode });
   if (!keepOld) tx.afterCommit(() => core.presence.hangUp(id));
 }
@@ -228,10 +229,11 @@ function deleteWorker(
   });
 }
 
-/** Out of every list, its token dead; the row stays for the history of its jobs. */
+/** Out of every list, its tokens dead; the row stays for the history of its jobs. */
 export function removeWorker(core: Core, tx: Tx, worker: Worker, by: Actor): void {
   const { id, name } = worker;
   tx.removeWorker(id);
+  tx.removeJoinToken(id);
   tellWorker(core, tx, 'worker.deleted', id, by, { name });
   tx.afterCommit(() => {
     core.presence.forget(id);

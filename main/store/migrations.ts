@@ -209,6 +209,14 @@ const migrations: readonly string[] = [
   WHEN OLD.seq > coalesce((SELECT seq FROM audit_anchor), 0)
   BEGIN SELECT RAISE(ABORT, 'the audit trail is only ever appended to'); END;
   `,
+  `
+  CREATE TABLE join_tokens (
+    worker_id TEXT PRIMARY KEY REFERENCES workers (id),
+    hash TEXT NOT NULL UNIQUE,
+    expires_at INTEGER NOT NULL,
+    used_for TEXT
+  ) STRICT;
+  `,
 ];
 
 /**

@@ -8,6 +8,7 @@ import { createDiskState, type DiskState } from './disk-state.ts';
 import { createEventRows, passOverEvents } from './event-rows.ts';
 import { createWriter } from './group-commit.ts';
 import { createJobRows } from './job-rows.ts';
+import { createJoinTokenRows } from './join-token-rows.ts';
 import { createQueueRows } from './queue-rows.ts';
 import { companions } from './file-check.ts';
 import { migrate, schemaOf } from './migrations.ts';
@@ -54,6 +55,7 @@ export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
     ...createQueueRows(db),
     ...createSessionRows(db),
     ...createTokenRows(db),
+    ...createJoinTokenRows(db),
     ...createEventRows(db),
   };
   const wal = createWriteAheadLog(db);

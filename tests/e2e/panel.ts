@@ -68,8 +68,11 @@ export interface Orchestrator {
   signInPath(): Promise<string>;
   /** Another program of ours, told where the orchestrator is; ended with the test. */
   start(args: readonly string[]): void;
-  /** What a person would paste into a terminal; `trainyard` is the program of this checkout. The answer ends it. */
-  paste(command: string): Terminal;
+  /**
+   * What a person would paste into a terminal, on a machine of that name; `trainyard` is the program of this checkout. The
+   * answer ends it.
+   */
+  paste(command: string, machine?: string): Terminal;
   /** A new worker and its agent, on a machine of its own. */
   rig(name: string, options?: RigOptions): Promise<Rig>;
   /** As after a power cut: the server alone, at once. */
@@ -128,7 +131,7 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
     signInPath: async () => String((await call('POST', '/api/session/link', {}))['path']),
     submit: async job => String((await call('POST', '/api/queue/submit', job))['job_id']),
     start: args => void programs.node('fleet', [...args, '--url', url, '--token-file', tokenFile]),
-    paste: command => terminal(programs.shell('terminal', command)),
+    paste: (command, machine = 'terminal') => terminal(programs.shell(machine, command)),
     async rig(name, { trainer, labels = {} } = {}) {
       const created = await call('POST', '/api/admin/workers', { name, labels });
       const own = trainer === undefined ? [] : ['--trainer', trainer];

@@ -135,6 +135,15 @@ export const scenes: readonly Scene[] = [
     },
     close: takeBackJoiner,
   },
+  {
+    name: 'join-simpletuner',
+    path: at('/workers'),
+    async open(page) {
+      await issueToken(page);
+      await page.getByRole('tab').nth(4).click();
+    },
+    close: takeBackJoiner,
+  },
   { name: 'drain', path: at('/workers'), open: actOn('atlas', 'drain') },
   { name: 'labels', path: at('/workers'), open: actOn('atlas', 'edit') },
   { name: 'rotate', path: at('/workers'), open: actOn('atlas', 'rotate') },

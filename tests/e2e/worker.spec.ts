@@ -17,13 +17,13 @@ async function create(page: Page, name: string): Promise<Locator> {
   return dialog;
 }
 
-/** What is to be pasted: at first without the token. */
-async function shownCommand(dialog: Locator): Promise<string> {
+/** What is to be pasted: at first without the token, and with a join token unless told. */
+async function shownCommand(dialog: Locator, begins = 'tj_'): Promise<string> {
   const command = dialog.locator('pre').first();
-  await expect(command).toContainText('trainyard worker');
-  await expect(command).not.toContainText('wt_');
+  await expect(command).toContainText(/trainyard worker|simpletuner worker/);
+  await expect(command).not.toContainText(begins);
   await dialog.getByRole('button', { name: 'Show', exact: true }).click();
-  await expect(command).toContainText('wt_');
+  await expect(command).toContainText(begins);
   return (await command.textContent()) ?? '';
 }
 
@@ -72,7 +72,7 @@ test('its token is rotated: the old one is out at once, and the command with the
 
   await act(page, 'rig-turned', 'Rotate the token…');
   const question = page.getByRole('alertdialog', { name: 'Rotate the token of rig-turned?' });
-  await expect(question).toContainText('The worker gets a new token, shown once.');
+  await expect(question).toContainText('The worker has to join again.');
   await expect(question.getByRole('button', { name: 'Cancel' })).toBeFocused();
   await question.getByRole('button', { name: 'Rotate', exact: true }).click();
   const issued = page.getByRole('dialog', { name: 'The new token of rig-turned' });
@@ -82,9 +82,44 @@ test('its token is rotated: the old one is out at once, and the command with the
   // A token that is refused: docs/workers.md has the exit codes.
   expect(await agent.exited).toBe(3);
   await issued.getByRole('button', { name: 'Done' }).click();
-  await expect(page.getByText('wt_')).toHaveCount(0);
+  await expect(page.getByText(/wt_|tj_/)).toHaveCount(0);
   await expect(row).toContainText('not listening');
 
   orchestrator.paste(after);
   await expect(row).toContainText('idle', { timeout: 20_000 });
+});
+
+test('its join command works once: a second machine is refused, and the first one goes on', async ({
+  page,
+}) => {
+  const row = rowOf(page, 'rig-once');
+  const dialog = await create(page, 'rig-once');
+  await expect(dialog.getByText(/^Works once, until \d/)).toBeVisible();
+  const command = await shownCommand(dialog);
+  const first = orchestrator.paste(command);
+  await expect(dialog.getByText(/^Connected/)).toBeVisible({ timeout: 20_000 });
+  // Who is there needs to know nothing of a command any more.
+  await expect(dialog.getByText(/^Works once/)).toHaveCount(0);
+  await dialog.getByRole('button', { name: 'Done' }).click();
+  expect(await orchestrator.paste(command, 'elsewhere').exited).toBe(3);
+  await expect(row).toContainText('idle');
+  await first();
+});
+
+test('when the time of a command is over, the dialog makes another one', async ({ page }) => {
+  await page.clock.install();
+  const dialog = await create(page, 'rig-late');
+  const before = await shownCommand(dialog);
+  await page.clock.fastForward('01:00:01');
+  await expect(dialog.getByText(/^Worked until \d/)).toBeVisible();
+  await dialog.getByRole('button', { name: 'Make a new one' }).click();
+  await expect(dialog.getByText(/^Works once, until \d/)).toBeVisible();
+  expect(await dialog.locator('pre').first().textContent()).not.toBe(before);
+});
+
+test('SimpleTuner’s own worker is offered the token that lasts', async ({ page }) => {
+  const dialog = await create(page, 'rig-v1');
+  await dialog.getByRole('tab', { name: 'SimpleTuner' }).click();
+  expect(await shownCommand(dialog, 'wt_')).toContain('simpletuner worker --orchestrator-url');
+  await expect(dialog).toContainText('joining makes this token void');
 });

@@ -1,4 +1,4 @@
-import { auditApi } from '../../protocol/admin-api.ts';
+import { auditApi, workersApi } from '../../protocol/admin-api.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import { settingsApi } from '../../protocol/settings-api.ts';
 import { everyCall } from '../support/every-call.ts';
@@ -26,7 +26,10 @@ export async function fuzzServer(
         body: { name: 'ada', permissions: ['queue.view', 'queue.submit'] },
       }),
     );
-    const secrets = [server.adminToken, token, other.token, scoped.token];
+    const joining = valueOf(
+      await server.admin.call(workersApi.createJoinToken, { params: { id: other.id }, body: {} }),
+    );
+    const secrets = [server.adminToken, token, other.token, scoped.token, joining.join_token];
     const result = await fuzz({
       ...order,
       server,
@@ -36,9 +39,11 @@ export async function fuzzServer(
       callers: [
         { authorization: `Bearer ${server.adminToken}` },
         { authorization: `Bearer ${server.adminToken}` },
+        { authorization: `Bearer ${server.adminToken}` },
         { authorization: `Bearer ${scoped.token}` },
         { 'x-worker-token': token },
         { 'x-worker-token': other.token },
+        { 'x-worker-token': joining.join_token },
         { authorization: 'Bearer wrong' },
         {},
       ],

@@ -40,9 +40,9 @@ test('from nothing to nothing: list, create, get, drain, undrain, delete', async
     '--label',
     'rack=4',
   ]);
-  expect(created).toMatchObject({ code: 0, err: 'The token is shown this once: keep it now\n' });
+  expect(created).toMatchObject({ code: 0, err: 'Both are shown this once: keep what you need now\n' });
   expect(created.out).toMatch(
-    /^Worker +rig one \(w_\w+\)\nToken +wt_\S+\nStart it with +SIMPLETUNER_WORKER_TOKEN=wt_/,
+    /^Worker +rig one \(w_\w+\)\nStart it with +SIMPLETUNER_WORKER_TOKEN=tj_\S+ trainyard worker .*\nWhich works +once, until 2\S+Z\nToken for SimpleTuner's own worker +wt_\S+\n$/,
   );
 
   const listed = await workers(['list', '--json']);
@@ -64,6 +64,89 @@ test('from nothing to nothing: list, create, get, drain, undrain, delete', async
 
   expect((await workers(['delete', 'rig one'])).out).toMatch(/^Deleted +rig one \(w_/);
   expect((await workers(['get', id])).code).toBe(4);
+});
+
+describe('how a worker joins', () => {
+  test('is in the answer that programs read, beside the token', async () => {
+    const created = await workers(['create', 'rig-json', '--json']);
+    const fields = JSON.parse(created.out) as Readonly<Record<string, string>>;
+    expect(Object.keys(fields)).toEqual([
+      'worker_id',
+      'token',
+      'name',
+      'connection_command',
+      'join_token',
+      'join_expires_at',
+      'join_command',
+    ]);
+    expect(fields['connection_command']).toContain(`TOKEN=${fields['token']} `);
+    expect(fields['join_command']).toContain(`TOKEN=${fields['join_token']} `);
+    await workers(['delete', 'rig-json']);
+  });
+
+  test('is printed anew, for as long as it is to work, and the token that it has stays', async () => {
+    const { id, token } = await server.createWorker({ name: 'rig-again' });
+    const joined = await workers(['join', 'rig-again', '--expires', '30m', '--json']);
+    const { join_token: joinToken, expires_at: at } = JSON.parse(joined.out) as Readonly<
+      Record<string, string>
+    >;
+    expect(joinToken).toMatch(/^tj_[\w-]{43}$/);
+    expect(Math.abs(Date.parse(at ?? '') - Date.now() - 1_800_000)).toBeLessThan(60_000);
+    expect((await workers(['join', id])).out).toMatch(
+      /^Worker +rig-again \(w_\w+\)\nStart it with +SIMPLETUNER_WORKER_TOKEN=tj_\S+ .*\nWhich works +once, until 2\S+\n$/,
+    );
+    const call = async (path: string): Promise<number> =>
+      (
+        await fetch(server.url + path, {
+          method: 'POST',
+          headers: { 'x-worker-token': token, 'content-type': 'application/json' },
+          body: '{}',
+        })
+      ).status;
+    expect([await call('/api/workers/register'), await call('/api/workers/disconnect')]).toEqual([200, 200]);
+    await workers(['delete', 'rig-again']);
+  });
+
+  test('is told by who rotates a token, too', async () => {
+    await server.createWorker({ name: 'rig-turned' });
+    const rotated = await workers(['rotate', 'rig-turned', '--yes', '-o', 'token,join_token']);
+    expect(rotated.out).toMatch(/^wt_\S+\ttj_\S+\n$/);
+    await workers(['delete', 'rig-turned']);
+  });
+
+  test('an orchestrator that knows no join tokens: the token is shown all the same', async () => {
+    const issued = {
+      worker_id: 'w_1',
+      token: 'wt_1',
+      name: 'rig',
+      connection_command: 'TOKEN=wt_1 trainyard worker',
+    };
+    const older = createServer((request, response) => {
+      const isCreate = request.url === '/api/admin/workers';
+      const problem = {
+        type: 'about:blank',
+        title: 'No',
+        status: 404,
+        detail: 'no',
+        code: 'route_not_found',
+      };
+      response.writeHead(isCreate ? 200 : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isCreate ? issued : problem));
+    });
+    await new Promise<void>(resolve => {
+      older.listen(0, '127.0.0.1', resolve);
+    });
+    onTestFinished(() => void older.close());
+    const url = `http://127.0.0.1:${(older.address() as AddressInfo).port}`;
+    const run = await runTrainyard(['workers', 'create', 'rig', '--url', url, '--token', 'ta_x']);
+    expect(run.code).toBe(0);
+    expect(run.out).toMatch(
+      /^Worker +rig \(w_1\)\nStart it with +TOKEN=wt_1 trainyard worker\nToken .* wt_1\n$/,
+    );
+    expect(run.err).toMatch(
+      /^There is no join command, "workers join" makes one: .* its version is older\nThe token is shown this once: keep it now\n$/m,
+    );
+  });
 });
 
 describe('before something is lost', () => {
@@ -93,6 +176,9 @@ describe('before something is lost', () => {
 
 describe('what can not be done has its exit code, says why, and leaves stdout empty:', () => {
   test.each<[string, number, readonly string[], RegExp]>([
+    ['a time that is too short', 2, ['join', 'rig-x', '--expires', '30s'], /^--expires: /],
+    ['a time that is none', 2, ['join', 'rig-x', '--expires', 'soon'], /30m/],
+    ['to join as nobody', 4, ['join', 'nobody'], /no worker "nobody"/],
     ['no such worker', 4, ['drain', 'nobody'], /no worker "nobody".*workers list/],
     ['a name that is none', 2, ['create', '  '], /^NAME: a name is needed$/m],
     ['a label that is none', 2, ['create', 'x', '--label', 'gpu'], /KEY=VALUE/],

@@ -267,6 +267,7 @@ function countedIds(): Ids & { counted(prefix: string): number } {
     workerToken: () => token('wt'),
     sessionToken: () => token('ts'),
     apiToken: () => token('ta'),
+    joinToken: () => token('tj'),
   };
 }
 

@@ -45,6 +45,7 @@ export interface TestServerOptions {
   readonly agent?: Partial<Surroundings['agent']>;
   readonly failureLimit?: Surroundings['failureLimit'];
   readonly socketLimits?: Surroundings['socketLimits'];
+  readonly clock?: Surroundings['clock'];
 }
 
 /** A whole orchestrator on a port and a folder of its own, in this process. */
@@ -69,7 +70,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       ...options.config,
     },
     {
-      clock: systemClock,
+      clock: options.clock ?? systemClock,
       ids: systemIds,
       log: createLog(line => log.push(line), false),
       agent: { command: [], env: {}, hasSample: true, ...options.agent },

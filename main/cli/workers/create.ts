@@ -8,7 +8,7 @@ import { showIssued } from './issued.ts';
 
 export const create: RemoteSpec = {
   name: 'create',
-  description: 'Create a worker, and print its token this once',
+  description: 'Create a worker, and print this once how it joins',
   shape: command =>
     command
       .argument('<name>', 'how you call it')
@@ -25,6 +25,6 @@ export const create: RemoteSpec = {
       { name, worker_type: type, labels: label },
       { name: 'NAME', worker_type: '--type', labels: '--label' },
     );
-    showIssued(remote, await remote.ask(workersApi.create, { body }));
+    await showIssued(remote, await remote.ask(workersApi.create, { body }));
   },
 };

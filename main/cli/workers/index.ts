@@ -3,6 +3,7 @@ import { create } from './create.ts';
 import { remove } from './delete.ts';
 import { drain, undrain, unquarantine } from './drain.ts';
 import { get } from './get.ts';
+import { join } from './join.ts';
 import { label } from './label.ts';
 import { list } from './list.ts';
 import { rename } from './rename.ts';
@@ -14,6 +15,7 @@ export const workerCommands: readonly RemoteSpec[] = [
   list,
   get,
   create,
+  join,
   label,
   rename,
   drain,

@@ -1,17 +1,46 @@
-import type { workersApi } from '../../../protocol/admin-api.ts';
+import { workersApi } from '../../../protocol/admin-api.ts';
 import type { ValueOf } from '../../../protocol/client.ts';
+import { CommandEnd } from '../failure.ts';
 import { printOne } from '../output.ts';
 import type { Remote } from '../remote.ts';
 
-/** A token that was just made. */
-export function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.create>): void {
+/**
+ * A token that was just made, and a join command beside it. The token is shown whatever becomes of the latter: nobody can
+ * ask for it again.
+ */
+export async function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.create>): Promise<void> {
+  const { name, worker_id: id, token, connection_command: lasting } = issued;
+  const { join, trouble } = await tryJoin(remote, id);
   printOne(remote, {
-    answer: issued,
+    answer: {
+      ...issued,
+      join_token: join?.join_token ?? null,
+      join_expires_at: join?.expires_at ?? null,
+      join_command: join?.connection_command ?? null,
+    },
     facts: [
-      ['Worker', `${issued.name} (${issued.worker_id})`],
-      ['Token', issued.token],
-      ['Start it with', issued.connection_command],
+      ['Worker', `${name} (${id})`],
+      ['Start it with', join === null ? lasting : join.connection_command],
+      ['Which works', join === null ? null : onceUntil(join)],
+      ["Token for SimpleTuner's own worker", token],
     ],
   });
-  remote.terminal.err('The token is shown this once: keep it now\n');
+  const { terminal } = remote;
+  if (trouble === null) return terminal.err('Both are shown this once: keep what you need now\n');
+  terminal.err(`There is no join command, "workers join" makes one: ${trouble}\n`);
+  terminal.err('The token is shown this once: keep it now\n');
+}
+
+type Joinable = ValueOf<typeof workersApi.createJoinToken>;
+
+export const onceUntil = ({ expires_at: at }: Joinable): string => `once, until ${at}`;
+
+async function tryJoin(remote: Remote, id: Joinable['worker_id']) {
+  try {
+    const join = await remote.ask(workersApi.createJoinToken, { params: { id }, body: {} });
+    return { join, trouble: null };
+  } catch (cause) {
+    if (!(cause instanceof CommandEnd)) throw cause;
+    return { join: null, trouble: cause.message };
+  }
 }

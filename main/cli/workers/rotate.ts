@@ -6,7 +6,8 @@ import { showIssued } from './issued.ts';
 
 export const rotate: RemoteSpec = {
   name: 'rotate',
-  description: 'Give a worker a new token, and print it this once; the old one is dead at once',
+  description:
+    'Give a worker a new token, and print this once how it joins again; the old one is dead at once',
   shape: command =>
     takesWorker(command)
       .option('--after-job', 'let the old token work until its job has ended')
@@ -22,6 +23,6 @@ export const rotate: RemoteSpec = {
       : '';
     await remote.confirm(`The token of ${worker.name} will be dead ${when}.${loss} Go on?`);
     const body = { mode: isLater ? 'after_job' : 'now' } as const;
-    showIssued(remote, await remote.ask(workersApi.rotateToken, { params: { id: worker.id }, body }));
+    await showIssued(remote, await remote.ask(workersApi.rotateToken, { params: { id: worker.id }, body }));
   },
 };

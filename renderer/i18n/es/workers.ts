@@ -93,7 +93,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.result.sum': '{done} de {count} hechos, {failed} denegados',
   'workers.rotate.title': '¿Rotar el token de {name}?',
   'workers.rotate.consequence':
-    'El worker recibe un token nuevo, que se muestra una sola vez. Un agente que lee su token de un archivo continúa en cuanto el nuevo está en ese archivo; cualquier otro hay que reiniciarlo con él.',
+    'El worker tiene que unirse de nuevo. Se muestra el comando para ello, que funciona una sola vez, y el token nuevo para el worker propio de SimpleTuner. Un agente que lee su token de un archivo continúa en cuanto uno de los dos está en ese archivo; cualquier otro hay que reiniciarlo.',
   'workers.rotate.mode': 'El token antiguo deja de valer',
   'workers.rotate.now': 'de inmediato',
   'workers.rotate.afterJob': 'cuando termine el trabajo en ejecución',
@@ -143,7 +143,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.issued.vpn': 'Solo las máquinas de la misma red privada (VPN) llegan a {host}.',
   'workers.issued.pod': 'Pod alquilado',
   'workers.issued.podRun':
-    'Como script de inicio del pod. Vuelve a iniciar el worker si falla y le transmite la parada del pod. Contiene el token: no hay que compartirlo.',
+    'Como script de inicio del pod. Vuelve a iniciar el worker si falla y le transmite la parada del pod. El token que contiene funciona una sola vez: un pod que pierde su disco necesita otro.',
   'workers.issued.copyScript': 'Copiar el script',
   'workers.issued.shell': 'Shell',
   'workers.issued.environment': 'Entorno',
@@ -154,6 +154,13 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.issued.copyToken': 'Copiar el comando del token',
   'workers.issued.copyUnit': 'Copiar la unidad',
   'workers.issued.copyCommand': 'Copiar el comando',
+  'workers.join.open': 'Funciona una sola vez, hasta las {time}.',
+  'workers.join.over': 'Funcionaba hasta las {time}; ya no.',
+  'workers.join.missing': 'No se pudo crear el comando para unirse.',
+  'workers.join.again': 'Crear uno nuevo',
+  'workers.issued.simpletuner': 'SimpleTuner',
+  'workers.issued.simpletunerRun':
+    'El worker propio de SimpleTuner no puede unirse así: recibe el token duradero. Se usa este comando o uno de los otros: al unirse, este token deja de valer.',
   'workers.copy.byHand':
     'Esta página no puede copiar por sí misma: está seleccionado, pulsar Ctrl o Cmd y C.',
   'workers.wait.listening': 'Esperando a {name}',
@@ -164,7 +171,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.wait.try': 'No ha llegado nada en un minuto. Se puede probar esto en esa máquina:',
   'workers.wait.try.reach': '¿Puede acceder al servidor? Esto debe imprimir "live":',
   'workers.wait.try.firewall': 'Si no: ¿está abierto el puerto {port} en el firewall del servidor?',
-  'workers.wait.try.token': 'El código de salida 3 significa que se rechazó el token: ¿se copió entero?',
+  'workers.wait.try.token':
+    'El código de salida 3 significa que se rechazó el token: ¿se copió entero, y sigue vigente?',
   'workers.wait.try.agent': '¿Está trainyard instalado allí? Esto imprime su versión:',
   'workers.test.send': 'Enviar un trabajo de prueba',
   'workers.test.explain': 'No entrena nada durante diez segundos, con un progreso como el de verdad.',
@@ -210,6 +218,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.event.draining': 'Drenado',
   'workers.event.undrained': 'Drenado anulado',
   'workers.event.token_rotated': 'Token rotado',
+  'workers.event.join_token_created': 'Comando para unirse creado',
+  'workers.event.joined': 'Se ha unido',
   'workers.event.quarantined': 'En cuarentena',
   'workers.event.unquarantined': 'Recibe trabajos de nuevo',
   'workers.event.duplicate': 'Máquina duplicada',

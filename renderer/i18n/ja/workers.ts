@@ -94,7 +94,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.result.sum': '{count} 台中 {done} 台が完了、{failed} 台が拒否',
   'workers.rotate.title': '{name} のトークンをローテーションしますか?',
   'workers.rotate.consequence':
-    'ワーカーに新しいトークンが発行され、一度だけ表示されます。トークンをファイルから読むエージェントは、そのファイルに新しいトークンが入り次第続行します。それ以外のエージェントは、新しいトークンで再起動する必要があります。',
+    'ワーカーは参加し直す必要があります。一度だけ使える参加コマンドと、SimpleTuner 自身のワーカー用の新しいトークンが表示されます。トークンをファイルから読むエージェントは、どちらかがそのファイルに入り次第続行します。それ以外のエージェントは再起動が必要です。',
   'workers.rotate.mode': '古いトークンの失効',
   'workers.rotate.now': 'すぐに',
   'workers.rotate.afterJob': '実行中のジョブの終了後',
@@ -143,7 +143,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.issued.vpn': '{host} に接続できるのは、同じプライベートネットワーク (VPN) のマシンだけです。',
   'workers.issued.pod': 'レンタル Pod',
   'workers.issued.podRun':
-    'Pod の起動スクリプトとして使います。ワーカーがクラッシュすると再び起動し、Pod の停止をワーカーに伝えます。トークンが含まれるので、他人に見せないでください。',
+    'Pod の起動スクリプトとして使います。ワーカーがクラッシュすると再び起動し、Pod の停止をワーカーに伝えます。含まれる参加トークンは一度だけ使えます。ディスクを失った Pod には新しいトークンが必要です。',
   'workers.issued.copyScript': 'スクリプトをコピー',
   'workers.issued.shell': 'シェル',
   'workers.issued.environment': '環境変数',
@@ -154,6 +154,13 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.issued.copyToken': 'トークンのコマンドをコピー',
   'workers.issued.copyUnit': 'ユニットをコピー',
   'workers.issued.copyCommand': 'コマンドをコピー',
+  'workers.join.open': '一度だけ使えます ({time} まで)。',
+  'workers.join.over': '{time} で期限が切れました。',
+  'workers.join.missing': '参加コマンドを作成できませんでした。',
+  'workers.join.again': '新しく作成',
+  'workers.issued.simpletuner': 'SimpleTuner',
+  'workers.issued.simpletunerRun':
+    'SimpleTuner 自身のワーカーは参加トークンに対応していないため、永続トークンを渡します。このコマンドか、ほかのコマンドのどちらか一方を使ってください。参加すると、このトークンは無効になります。',
   'workers.copy.byHand':
     'このページからは自動でコピーできません。選択済みなので、Ctrl または Cmd と C を押してください。',
   'workers.wait.listening': '{name} を待っています',
@@ -164,7 +171,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.wait.try': '1 分間、何も届いていません。そのマシンで次を試してください:',
   'workers.wait.try.reach': 'サーバーに接続できますか? 次は "live" と表示するはずです:',
   'workers.wait.try.firewall': 'できない場合: サーバーのファイアウォールでポート {port} は開いていますか?',
-  'workers.wait.try.token': '終了コード 3 は、トークンが拒否されたことを示します。全体をコピーしましたか?',
+  'workers.wait.try.token':
+    '終了コード 3 は、トークンが拒否されたことを示します。全体をコピーしましたか? 期限内ですか?',
   'workers.wait.try.agent': 'trainyard はインストールされていますか? 次でバージョンを表示します:',
   'workers.test.send': 'テストジョブを送る',
   'workers.test.explain': '10 秒間、実際には何も学習せず、本物と同じように進捗を示します。',
@@ -210,6 +218,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.event.draining': 'ドレイン',
   'workers.event.undrained': 'ドレインを取り消し',
   'workers.event.token_rotated': 'トークンをローテーション',
+  'workers.event.join_token_created': '参加コマンドを作成',
+  'workers.event.joined': '参加',
   'workers.event.quarantined': '隔離',
   'workers.event.unquarantined': 'ジョブの割り当てを再開',
   'workers.event.duplicate': '重複するマシン',

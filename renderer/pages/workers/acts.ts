@@ -3,6 +3,7 @@ import type { WorkerId } from '../../../protocol/ids.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 import type { Joining } from './join-commands.ts';
+import type { JoinOffer } from './join-offer.ts';
 
 /** What somebody is about to do, or has just done: each has its dialog. */
 export type Act =
@@ -10,11 +11,16 @@ export type Act =
   | { readonly kind: 'edit' | 'rotate' | 'remove'; readonly worker: WorkerView }
   | { readonly kind: 'drain'; readonly workers: readonly WorkerView[] }
   | { readonly kind: 'drained'; readonly workers: readonly WorkerView[] }
-  /** A token, which is shown this once; `isNew` when its worker is still to come. */
+  /**
+   * A token, which is shown this once, and the join token that most need instead; null when that could not be made. `isNew`
+   * when the worker is still to come.
+   */
   | {
       readonly kind: 'issued';
       readonly id: WorkerId;
+      /** With the lasting token. The pin goes by the address that is picked. */
       readonly joining: Omit<Joining, 'pin'>;
+      readonly offer: JoinOffer | null;
       readonly isNew: boolean;
     };
 

@@ -6,6 +6,7 @@ export interface Joining {
   readonly url: string;
   /** Of its key, where that is its own and nobody else vouches for it. */
   readonly pin: string | null;
+  /** Of the worker, or one to join with. */
   readonly token: string;
   readonly name: string;
   readonly type: WorkerType;
@@ -19,6 +20,14 @@ export const shellCommand = ({ url, pin, token, name, type }: Joining): string =
   [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `trainyard worker --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
+    `--name ${shellWord(name)}${stay(type)}`,
+  ].join(goesOn);
+
+/** The same for SimpleTuner's own worker, which takes a worker token alone. */
+export const simpletunerCommand = ({ url, token, name, type }: Joining): string =>
+  [
+    `SIMPLETUNER_WORKER_TOKEN=${token}`,
+    `simpletuner worker --orchestrator-url ${shellWord(url)}`,
     `--name ${shellWord(name)}${stay(type)}`,
   ].join(goesOn);
 

@@ -9,6 +9,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { useStart } from './acts.ts';
 import { isLoopback } from './join-commands.ts';
+import { askForOffer } from './join-offer.ts';
 import { readLabels } from './labels-text.ts';
 import { ShareStep } from './share-step.tsx';
 
@@ -53,10 +54,17 @@ function JoinForm({ onClose }: JoinDialogProps) {
     setAsking(true);
     const body = { name: name.trim(), worker_type: type, labels: read.labels };
     const answer = await client.call(workersApi.create, { body });
+    const offer = answer.ok ? await askForOffer(client, answer.value.worker_id) : null;
     setAsking(false);
     if (!answer.ok) return setTrouble(detailOf(answer.failure) ?? t('error.unreachable'));
     const { worker_id: id, token, name: given } = answer.value;
-    start({ kind: 'issued', id, joining: { url: baseUrl, token, name: given, type }, isNew: true });
+    start({
+      kind: 'issued',
+      id,
+      joining: { url: baseUrl, token, name: given, type },
+      offer: offer?.ok === true ? offer.value : null,
+      isNew: true,
+    });
   };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();

@@ -7,6 +7,7 @@ import { Confirm } from '../../ui/dialog.tsx';
 import { tellFailure } from '../../ui/toast.tsx';
 import { useStart } from './acts.ts';
 import { losesJobOnRotation } from './facts.ts';
+import { askForOffer } from './join-offer.ts';
 
 interface RotateDialogProps {
   readonly worker: WorkerView;
@@ -26,7 +27,9 @@ export function RotateDialog({ worker, onClose }: RotateDialogProps) {
     const answer = await client.call(workersApi.rotateToken, { params: { id }, body: { mode } });
     if (!answer.ok) return tellFailure(t, answer.failure);
     const { token, name } = answer.value;
-    start({ kind: 'issued', id, joining: { url: baseUrl, token, name, type }, isNew: false });
+    const made = await askForOffer(client, id);
+    const offer = made.ok ? made.value : null;
+    start({ kind: 'issued', id, joining: { url: baseUrl, token, name, type }, offer, isNew: false });
   };
   return (
     <Confirm

@@ -3,14 +3,18 @@ import { workersApi } from '../../../protocol/admin-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { urlOf } from '../../../protocol/client.ts';
 import { everyCall as rows } from '../../support/every-call.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
 let server: TestServer;
 let workerToken: string;
+let joinToken: string;
 beforeAll(async () => {
   // A thousand wrong tokens come from one address here.
   server = await startTestServer({ failureLimit: { note: () => 'count' } });
   workerToken = (await server.createWorker({ name: 'rig-1' })).token;
+  const { id } = await server.createWorker({ name: 'rig-joining' });
+  const made = await server.admin.call(workersApi.createJoinToken, { params: { id } });
+  joinToken = valueOf(made).join_token;
 });
 afterAll(() => server.close());
 
@@ -29,7 +33,8 @@ const problem = (status: number, code: string) => [status, code, 'application/pr
 
 const guarded = rows.filter(({ authority }) => authority !== 'open');
 const forWorkers = guarded.filter(({ authority }) => authority === 'worker');
-const forPeople = guarded.filter(({ authority }) => authority !== 'worker');
+const forJoining = guarded.filter(({ authority }) => authority === 'join');
+const forPeople = guarded.filter(row => !forWorkers.includes(row) && !forJoining.includes(row));
 const name = ({ method, path }: Call): string => `${method} ${path}`;
 
 describe('who may call what', () => {
@@ -53,10 +58,12 @@ describe('who may call what', () => {
   const wrong = ['wt_wrong', 'x'.repeat(8_000), 'Bearer', ' ', '\u00e9', "' OR 1=1 --"];
   test.each(guarded.map(row => [name(row), row] as const))('%s takes no wrong token', async (_, row) => {
     for (const token of wrong) {
-      const header: Record<string, string> =
-        row.authority === 'worker' ? { 'x-worker-token': token } : { authorization: `Bearer ${token}` };
+      const header: Record<string, string> = forPeople.includes(row)
+        ? { authorization: `Bearer ${token}` }
+        : { 'x-worker-token': token };
       const [status, code] = await refusal(await send(row, header));
-      expect([status, code === 'token_invalid' || code === 'token_missing']).toEqual([401, true]);
+      const wrongOne = row.authority === 'join' ? 'join_token_invalid' : 'token_invalid';
+      expect([status, code === wrongOne || code === 'token_missing']).toEqual([401, true]);
     }
   });
 
@@ -73,6 +80,35 @@ describe('who may call what', () => {
     const asHeader = await send(row, { 'x-worker-token': server.adminToken });
     expect(await refusal(asHeader)).toEqual(problem(401, 'token_invalid'));
   });
+
+  test.each(forWorkers.map(row => [name(row), row] as const))('%s takes no join token', async (_, row) => {
+    expect(await refusal(await send(row, { 'x-worker-token': joinToken }))).toEqual(
+      problem(401, 'token_invalid'),
+    );
+  });
+
+  test.each(forPeople.map(row => [name(row), row] as const))('%s takes no join token', async (_, row) => {
+    expect(await refusal(await send(row, { 'x-worker-token': joinToken }))).toEqual(
+      problem(403, 'wrong_token_kind'),
+    );
+    expect(await refusal(await send(row, { authorization: `Bearer ${joinToken}` }))).toEqual(
+      problem(401, 'token_invalid'),
+    );
+  });
+
+  test.each(forJoining.map(row => [name(row), row] as const))(
+    '%s is for join tokens only',
+    async (_, row) => {
+      const asBearer = await send(row, { authorization: `Bearer ${server.adminToken}` });
+      expect(await refusal(asBearer)).toEqual(problem(403, 'wrong_token_kind'));
+      const joinAsBearer = await send(row, { authorization: `Bearer ${joinToken}` });
+      expect(await refusal(joinAsBearer)).toEqual(problem(403, 'wrong_token_kind'));
+      const asHeader = await send(row, { 'x-worker-token': server.adminToken });
+      expect(await refusal(asHeader)).toEqual(problem(401, 'join_token_invalid'));
+      const asWorker = await send(row, { 'x-worker-token': workerToken });
+      expect(await refusal(asWorker)).toEqual(problem(403, 'wrong_token_kind'));
+    },
+  );
 });
 
 describe('what a token opens', () => {

@@ -65,9 +65,9 @@ describe('it shows', () => {
       const [section = ''] =
         page.split('<section').filter(part => part.includes(`<code>${name}</code></a></h3>`)) ?? [];
       expect(textOf(`<section${section}`)).toContain(summary);
-      const who = { open: 'Open to everybody.', worker: 'For a worker token.' };
+      const who = { open: 'Open to everybody.', worker: 'For a worker token.', join: 'For a join token.' };
       expect(textOf(section)).toContain(
-        authority === 'open' || authority === 'worker'
+        authority === 'open' || authority === 'worker' || authority === 'join'
           ? who[authority]
           : `Needs the permission ${authority}.`,
       );

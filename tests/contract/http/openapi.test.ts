@@ -54,9 +54,11 @@ test.each(rows.map(row => [`${row.method} ${row.path}`, row] as const))(
   '%s says who may call it, and what is in its path',
   (_name, row) => {
     const operation = operationOf(row);
-    const schemes = { open: [], worker: [{ worker: [] }] };
+    const schemes = { open: [], worker: [{ worker: [] }], join: [{ join: [] }] };
     const expected =
-      row.authority === 'open' || row.authority === 'worker' ? schemes[row.authority] : [{ bearer: [] }];
+      row.authority === 'open' || row.authority === 'worker' || row.authority === 'join'
+        ? schemes[row.authority]
+        : [{ bearer: [] }];
     expect(operation?.security).toEqual(expected);
     expect(operation?.summary).toBe(row.summary);
     const inPath = operation?.parameters.filter(({ in: place }) => place === 'path') ?? [];

@@ -176,6 +176,13 @@ describe('workers', () => {
   });
 });
 
+test('workers of before can join', async () => {
+  const store = open(writeOldFile(old => old.worker('w_1')));
+  const token = { workerId: workerId('w_1'), expiresAt: at(9), usedFor: null };
+  await store.write(tx => tx.setJoinToken('hash-1', token));
+  expect(store.joinToken('hash-1')).toEqual(token);
+});
+
 describe('jobs', () => {
   const live = { started: at(3) };
 

@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { describeAudit } from './audit.suite.ts';
 import type { OpenStore } from './builders.ts';
 import { describeEvents } from './events.suite.ts';
+import { describeJoinTokens } from './join-tokens.suite.ts';
 import { describeJobs } from './jobs.suite.ts';
 import { describeQueue } from './queue.suite.ts';
 import { describeTokens } from './tokens.suite.ts';
@@ -18,5 +19,6 @@ export function describeStore(name: string, open: OpenStore): void {
     describeWrites(open);
     describeAudit(open);
     describeTokens(open);
+    describeJoinTokens(open);
   });
 }

@@ -43,6 +43,7 @@ export function createFrontDoor({ orchestrator, process, ears }: DoorParts): Fro
   const { authenticate } = createAuth({
     adminToken: 'nobody has this one',
     workerByTokenHash: orchestrator.workerByTokenHash,
+    knowsJoinToken: orchestrator.knowsJoinToken,
     admin: adminPrincipal,
     principalByTokenHash: () => null,
     principalBySessionHash: () => null,

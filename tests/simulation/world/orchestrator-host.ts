@@ -195,5 +195,6 @@ function countedIds(): Ids {
     workerToken: () => token('wt_'),
     sessionToken: () => token('ts_'),
     apiToken: () => token('ta_'),
+    joinToken: () => token('tj_'),
   };
 }

@@ -1,4 +1,5 @@
 import { createAgent } from '../../../agent/agent.ts';
+import { holdWorkerToken, type TokenHolder } from '../../../agent/token-holder.ts';
 import type { JobOffer, PreparedJob } from '../../../agent/trainer.ts';
 import { createGuard, type Guard } from './guard.ts';
 import type { SimProcess } from './process.ts';
@@ -109,9 +110,9 @@ function trainingOf({ guard, process, natureOf }: LaunchParts) {
 type Tail<T extends readonly unknown[]> = T extends readonly [unknown, unknown, ...infer R] ? R : never;
 
 /** agent/token-holder.ts, with the rig's owner in the place of the file. */
-function holdToken(newest: () => string, hasFile: boolean) {
+function holdToken(newest: () => string, hasFile: boolean): TokenHolder {
   let token = newest();
-  return {
+  return holdWorkerToken({
     current: () => token,
     reload() {
       if (!hasFile || newest() === token) return false;
@@ -119,5 +120,5 @@ function holdToken(newest: () => string, hasFile: boolean) {
       return true;
     },
     file: hasFile ? '/etc/trainyard/token' : null,
-  };
+  });
 }

@@ -11,7 +11,7 @@ import {
   readReport,
   type StateFolder,
 } from '../../../agent/state-folder.ts';
-import { openToken, type TokenHolder } from '../../../agent/token-holder.ts';
+import { holdWorkerToken, openToken, type TokenHolder } from '../../../agent/token-holder.ts';
 import { offerOf, scriptJob, tempFolder } from './builders.ts';
 import { type HeldRun, holdRun } from './held-runs.ts';
 import { type Call, type ScriptedOrchestrator, startOrchestrator } from './scripted-orchestrator.ts';
@@ -59,7 +59,7 @@ export async function passUntil<T>(coming: Promise<T>, stepMs = 90): Promise<T> 
 export function tokenOf(source: Parameters<typeof openToken>[0]): TokenHolder {
   const token = openToken(source);
   if (!token.ok) throw new Error(token.message);
-  return token.value;
+  return holdWorkerToken(token.value);
 }
 
 interface Waiting {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../agent/api-client.ts';
 import { systemClock } from '../../../agent/clock.ts';
 import { createRegister } from '../../../agent/register.ts';
-import { openToken, type TokenHolder } from '../../../agent/token-holder.ts';
+import { holdWorkerToken, openToken, type Ready, type TokenHolder } from '../../../agent/token-holder.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 import { WorkerId } from '../../../protocol/ids.ts';
 import type { RegistrationBody } from '../../../protocol/worker-api.ts';
@@ -33,7 +33,7 @@ afterEach(() => void vi.useRealTimers());
 function holderOf(source: Parameters<typeof openToken>[0]): TokenHolder {
   const holder = openToken(source);
   if (!holder.ok) throw new Error(holder.message);
-  return holder.value;
+  return holdWorkerToken(holder.value);
 }
 
 /** Registers with an orchestrator that knows one token. */
@@ -206,5 +206,69 @@ describe('a token that is refused', () => {
     over.abort();
     expect(await registered).toEqual({ kind: 'aborted' });
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('a join token', () => {
+  /** Ready with `wt_1` when it is told so, in the order of the answers. */
+  const joining = (...answers: readonly Ready[]): TokenHolder => {
+    let asked = 0;
+    return {
+      current: () => 'wt_1',
+      reload: () => false,
+      file: null,
+      isOwn: () => true,
+      ready: async () => answers[asked++] ?? { kind: 'ready' },
+    };
+  };
+
+  it('is joined with before the machine is introduced', async () => {
+    const order: string[] = [];
+    const token: TokenHolder = {
+      ...joining(),
+      async ready() {
+        order.push('join');
+        return { kind: 'ready' };
+      },
+    };
+    const bench = createBench(token);
+    bench.answer = () => {
+      order.push('register');
+      return known;
+    };
+    expect((await bench.register(() => ({}), never)).kind).toBe('registered');
+    expect(order).toEqual(['join', 'register']);
+  });
+
+  it.each<Ready>([
+    { kind: 'rejected', message: 'no' },
+    { kind: 'refused', message: 'no' },
+    { kind: 'aborted' },
+  ])('that opens nothing ends the worker, and no introduction is made: %j', async answer => {
+    const bench = createBench(joining(answer));
+    expect(await bench.register(() => ({}), never)).toEqual(answer);
+    expect(bench.introductions).toEqual([]);
+  });
+
+  it.each<Ready>([
+    { kind: 'rejected', message: 'no' },
+    { kind: 'refused', message: 'no' },
+  ])(
+    'that opens nothing is told by a worker that has a good token already, and no more: %j',
+    async answer => {
+      const bench = createBench(joining({ kind: 'ready' }, answer));
+      await bench.register(() => ({}), never);
+      expect((await bench.register(() => ({}), never)).kind).toBe('registered');
+      expect(bench.said).toEqual(['no']);
+    },
+  );
+
+  it('whose token is dead calls for a new join command', async () => {
+    const bench = createBench(joining());
+    bench.good = 'wt_2';
+    expect(await bench.register(() => ({}), never)).toEqual({
+      kind: 'rejected',
+      message: expect.stringMatching(/^Invalid token: .*joined.*make a new join command/),
+    });
   });
 });

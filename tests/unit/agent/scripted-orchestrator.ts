@@ -2,7 +2,7 @@ import http from 'node:http';
 import { onTestFinished } from 'vitest';
 import type { StatusReportBody, WorkerCommand } from '../../../protocol/worker-api.ts';
 
-type CallName = 'register' | 'stream' | 'heartbeat' | 'status' | 'disconnect';
+type CallName = 'join' | 'register' | 'stream' | 'heartbeat' | 'status' | 'disconnect';
 
 export interface Call {
   readonly name: CallName;
@@ -74,7 +74,7 @@ export const beatReply = (parts: object = {}): Answer =>
   ok({ success: true, cancel: null, abandon_job: null, heartbeat_interval_s: 30, ...parts });
 
 function nameOf(path: string): CallName {
-  const [name] = /register|stream|heartbeat|status|disconnect/.exec(path) ?? [];
+  const [name] = /join|register|stream|heartbeat|status|disconnect/.exec(path) ?? [];
   if (name === undefined) throw new Error(`there is no call ${path}`);
   return name as CallName;
 }
@@ -91,6 +91,7 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
   const answered: Call[] = [];
   const lookers = new Set<() => void>();
   const answers: Answers = {
+    join: () => ok({ worker_id: 'w_1', name: 'rig-3', worker_type: 'persistent' }),
     register: () => registerReply(),
     stream: () => ok({}),
     heartbeat: () => beatReply(),

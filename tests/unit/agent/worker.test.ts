@@ -273,3 +273,75 @@ it('SIGHUP takes a new token over', async () => {
   expect(await exit).toBe(0);
   expect((await orchestrator.nth('disconnect')).token).toBe('wt_2');
 });
+
+describe('a worker with a join token', () => {
+  const mine = /^wt_[\w-]{43}$/;
+
+  it('joins, registers with a token of its own, and needs none any more after that', async () => {
+    const orchestrator = await startOrchestrator();
+    const flags = { 'orchestrator-url': orchestrator.url, 'state-dir': tempFolder() };
+    const first = startWorker({ ...flags, 'worker-token': 'tj_1' });
+    await first.says('Connected to');
+    expect((await orchestrator.nth('join')).token).toBe('tj_1');
+    const { token } = await orchestrator.nth('register');
+    expect(token).toMatch(mine);
+    first.signal('SIGTERM');
+    expect(await first.exit).toBe(0);
+
+    const again = startWorker({ ...flags, 'worker-token': undefined });
+    await again.says('Connected to');
+    expect((await orchestrator.nth('register', 2)).token).toBe(token);
+    expect(orchestrator.count('join')).toBe(1);
+    for (const { said } of [first, again]) expect(said.join('\n')).not.toMatch(/tj_1|wt_/);
+  });
+
+  it('that is refused leaves with exit code 3, and what the orchestrator says', async () => {
+    const orchestrator = await startOrchestrator();
+    orchestrator.answers.join = () => refused(401);
+    const { exit, said } = startWorker({ 'orchestrator-url': orchestrator.url, 'worker-token': 'tj_1' });
+    expect(await exit).toBe(3);
+    expect(said.at(-1)).toBe('Invalid token: refused with 401');
+    expect(orchestrator.count('register')).toBe(0);
+  });
+
+  it('and none at all, on a machine that never joined, asks for one', async () => {
+    const { exit, said } = startWorker({ 'worker-token': undefined });
+    expect(await exit).toBe(2);
+    expect(said).toEqual([
+      'Give the worker token, or a join token: --worker-token-file FILE, --worker-token TOKEN, or SIMPLETUNER_WORKER_TOKEN',
+    ]);
+  });
+
+  it('and none at all, with a state folder that is damaged, says so', async () => {
+    const dir = tempFolder();
+    writeFile(dir, 'token', 'x');
+    const { exit, said } = startWorker({ 'worker-token': undefined, 'state-dir': dir });
+    expect(await exit).toBe(2);
+    expect(said).toEqual([expect.stringContaining('is damaged')]);
+  });
+
+  it('in its file joins at once on SIGHUP, and goes on with its new token', async () => {
+    const folder = tempFolder();
+    const path = writeFile(folder, 'token', 'wt_1');
+    const orchestrator = await startOrchestrator();
+    const flags = { 'worker-token': undefined, 'worker-token-file': path };
+    const { exit, says, signal } = startWorker({ 'orchestrator-url': orchestrator.url, ...flags });
+    await says('Connected to');
+    writeFile(folder, 'token', 'tj_1');
+    signal('SIGHUP');
+    await says('Joined as rig-3');
+    signal('SIGTERM');
+    expect(await exit).toBe(0);
+    expect((await orchestrator.nth('disconnect')).token).toMatch(mine);
+  });
+
+  it('leaves when it is told to while nobody answers', async () => {
+    const { exit, says, signal } = startWorker({
+      'orchestrator-url': await nobodyThere(),
+      'worker-token': 'tj_1',
+    });
+    await says('Connection refused');
+    signal('SIGTERM');
+    expect(await exit).toBe(0);
+  });
+});

@@ -43,6 +43,7 @@ test('nothing is known of a worker that was never heard', () => {
   expect(book.hangUp(w1)).toBe(false);
   expect(book.closed(w1, makeStream())).toBe(false);
   book.settle(w1, 99);
+  book.unmeet(w1);
   book.offerSettled(w1, jobId('j1'));
   expect(book.all()).toEqual([]);
 });

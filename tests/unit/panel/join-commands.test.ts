@@ -12,6 +12,7 @@ import {
   podScript,
   reachCommand,
   shellCommand,
+  simpletunerCommand,
   systemdUnit,
   tokenCommand,
 } from '../../../renderer/pages/workers/join-commands.ts';
@@ -61,9 +62,18 @@ test('curl is told the pin in its own words, and of no certificate that it knows
   expect(reachCommand(joining)).toBe(`curl -sS ${joining.url}/health/live`);
 });
 
+test('SimpleTuner’s own worker is told the same, by its own name', () => {
+  const command = simpletunerCommand({ ...joining, name: awkward });
+  const { args, env } = run(command.replace('simpletuner worker', 'trainyard worker'));
+  expect(command).toMatch(/^SIMPLETUNER_WORKER_TOKEN=wt_secret-1 .*\n {2}simpletuner worker /);
+  expect(args).toEqual(['worker', '--orchestrator-url', joining.url, '--name', awkward, '--persistent']);
+  expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
+});
+
 test('an ephemeral one does not stay', () => {
   const ephemeral: Joining = { ...joining, type: 'ephemeral' };
   expect(run(shellCommand(ephemeral)).args).not.toContain('--persistent');
+  expect(simpletunerCommand(ephemeral)).not.toContain('--persistent');
   expect(run(environmentCommands(ephemeral)).env['SIMPLETUNER_WORKER_PERSISTENT']).toBeUndefined();
   expect(systemdUnit(ephemeral)).not.toContain('--persistent');
 });

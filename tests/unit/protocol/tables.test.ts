@@ -28,6 +28,7 @@ describe('the calls', () => {
       return `${row.method} ${row.path} (${row.authority}${stream})`;
     });
     expect(addresses).toEqual([
+      'POST /api/join (join)',
       'POST /api/workers/register (worker)',
       'GET /api/workers/stream (worker, stream)',
       'POST /api/workers/heartbeat (worker)',
@@ -43,6 +44,7 @@ describe('the calls', () => {
       'POST /api/admin/workers/:id/undrain (admin.workers)',
       'POST /api/admin/workers/:id/unquarantine (admin.workers)',
       'POST /api/admin/workers/:id/token (admin.workers)',
+      'POST /api/admin/workers/:id/join-token (admin.workers)',
       'POST /api/queue/submit (queue.submit)',
       'GET /api/queue (queue.view)',
       'GET /api/queue/status (queue.view)',
@@ -158,7 +160,7 @@ describe('the calls', () => {
     const inPath = [...row.path.matchAll(/:([a-z_]+)/g)].map(([, name]) => name);
     expect(Object.keys((row.params as z.ZodObject).shape)).toEqual(inPath);
     expect(row.summary).toMatch(/^[A-Z].+[^.]$/);
-    expect(['open', 'worker', ...permissions]).toContain(row.authority);
+    expect(['open', 'worker', 'join', ...permissions]).toContain(row.authority);
   });
 
   test('take nothing where nothing is said', () => {

@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { AttemptId, type JobId } from '../../../protocol/ids.ts';
-import { ada, bob, type Fleet } from '../../support/fleet.ts';
+import { valueOf } from '../../support/fleet-outcome.ts';
+import { ada, bob, type Fleet, hashOf } from '../../support/fleet.ts';
 import type { FleetWorker } from '../../support/fleet-worker.ts';
 
 export interface World {
@@ -53,6 +54,13 @@ const reports = (
     const job = about(worker, world, step);
     if (job !== undefined) await worker.report(job, ...report);
   });
+
+/** Somebody makes a join token and uses it, twice: the second time nothing happens. */
+const joinAgain: OfWorker = async (worker, { fleet: { orchestrator } }) => {
+  const { token } = valueOf(await orchestrator.createJoinToken(worker.id, hourMs, ada));
+  const own = hashOf(`wt_for_${token}`);
+  for (let time = 0; time < 2; time += 1) valueOf(await orchestrator.join(hashOf(token), own, '10.0.0.9'));
+};
 
 const submits =
   (...job: Parameters<Fleet['submit']>): Does =>
@@ -181,6 +189,7 @@ const acts = {
   unquarantine: toWorker((worker, { fleet }) => fleet.orchestrator.unquarantineWorker(worker.id, ada)),
   rotate: toWorker((worker, { fleet }) => fleet.orchestrator.rotateToken(worker.id, 'now', ada)),
   rotateLater: toWorker((worker, { fleet }) => fleet.orchestrator.rotateToken(worker.id, 'after_job', ada)),
+  join: toWorker(joinAgain),
   remove: toWorker((worker, { fleet }) => fleet.orchestrator.deleteWorker(worker.id, ada)),
   endAll,
   second: ({ fleet }) => fleet.clock.advance(1_000),
@@ -240,6 +249,7 @@ const script = (...steps: readonly (readonly [Act, number])[]): Script =>
 export const seldom: readonly Script[] = [
   script(['add', 0], ['failToStart', 0], ['unquarantine', 0], ['drain', 0], ['undrain', 0]),
   script(['add', 0], ['goodbye', 0], ['remove', 0]),
+  script(['add', 0], ['join', 0]),
   script(['add', 0], ['run', 0], ['takeover', 0], ['add', 1], ['completed', 0]),
   script(['submitBlocked', 0], ['submitBlocked', 0], ['setPriority', 0], ['approve', 0], ['rename', 0]),
   script(['pauseQueue', 0], ['submit', 0], ['submit', 0], ['moveToTop', 0], ['hour', 0], ['resumeQueue', 0]),

@@ -1,0 +1,38 @@
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { numberOf, timeSpan } from '../flags.ts';
+import { readInput } from '../input.ts';
+import { printOne } from '../output.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import { findWorker, takesWorker } from './find.ts';
+import { onceUntil } from './issued.ts';
+
+export const join: RemoteSpec = {
+  name: 'join',
+  description:
+    'Print a command that makes a machine this worker, once; the token that it has works until then',
+  shape: command =>
+    takesWorker(command).option(
+      '--expires <time>',
+      'it works for this long, from 1m to 7d (default: 1h)',
+      timeSpan,
+    ),
+  async act(remote, [word]) {
+    const expires = numberOf(remote.flags, 'expires');
+    const body = readInput(
+      workersApi.createJoinToken.body,
+      { ...(expires !== null && { expires_in_s: expires }) },
+      { expires_in_s: '--expires' },
+    );
+    const { id } = await findWorker(remote, word);
+    const answer = await remote.ask(workersApi.createJoinToken, { params: { id }, body });
+    printOne(remote, {
+      answer,
+      facts: [
+        ['Worker', `${answer.name} (${answer.worker_id})`],
+        ['Start it with', answer.connection_command],
+        ['Which works', onceUntil(answer)],
+      ],
+    });
+    remote.terminal.err('It is shown this once: keep it now\n');
+  },
+};

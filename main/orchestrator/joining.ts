@@ -1,0 +1,103 @@
+import type { WorkerId } from '../../protocol/ids.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import type { JoinReply } from '../../protocol/worker-api.ts';
+import { type Core, tellWorker } from './core.ts';
+import { judgeJoin } from './join-verdict.ts';
+import type { Actor, Worker } from './model.ts';
+import type { Tx } from './ports.ts';
+
+export interface IssuedJoinToken {
+  readonly workerId: WorkerId;
+  readonly name: string;
+  readonly persistent: boolean;
+  /** In the clear: given once, and kept nowhere. */
+  readonly token: string;
+  /** RFC 3339. */
+  readonly expiresAt: string;
+}
+
+const remedy =
+  'make a new join command, with "Rotate the token" at the worker in the panel, or with "trainyard workers join NAME"';
+
+export const unknownJoinToken = refuse(
+  'join_token_invalid',
+  'This join token opens nothing: it was not copied whole, or a newer one, another token of its worker, or the end of that ' +
+    `worker has made it void; ${remedy}`,
+);
+
+const refusals = {
+  unknown: unknownJoinToken,
+  expired: refuse('join_token_invalid', `This join token has expired; ${remedy}`),
+  used: refuse(
+    'join_token_used',
+    `This join token was used already, and works once; ${remedy}. If nobody here has used it, somebody else has it`,
+  ),
+} as const;
+
+const badHash = refuse(
+  'invalid_request',
+  'token_sha256: expected that of a token which the agent has just made',
+);
+
+/** How a machine becomes a worker without ever being told the worker's lasting token. */
+export function createJoinCalls(core: Core) {
+  return {
+    /** Whether there is such a join token, used or not. */
+    knowsJoinToken: (hash: string): boolean => core.store.joinToken(hash) !== null,
+
+    /** The one before is void from the answer on. */
+    async createJoinToken(id: WorkerId, lastsMs: number, by: Actor): Promise<Outcome<IssuedJoinToken>> {
+      const { token, hash } = core.ids.joinToken();
+      return core.store.write(tx => {
+        const worker = tx.worker(id);
+        if (worker === null) return refuse('worker_not_found', `There is no worker ${id}`);
+        const at = core.clock.wall() + lastsMs;
+        const expiresAt = core.clock.iso(at);
+        tx.setJoinToken(hash, { workerId: id, expiresAt: at, usedFor: null });
+        tellWorker(core, tx, 'worker.join_token_created', id, by, { expires_at: expiresAt });
+        return accept({
+          workerId: id,
+          name: worker.name,
+          persistent: worker.type === 'persistent',
+          token,
+          expiresAt,
+        });
+      });
+    },
+
+    /**
+     * The token with `tokenHash` is the worker's from the answer on, as after a rotation: the one before is dead and its
+     * stream closed. Both are SHA-256 in lower-case hex.
+     */
+    join: (joinHash: string, tokenHash: string, address: string | null): Promise<Outcome<JoinReply>> =>
+      core.store.write(tx => join(core, tx, { joinHash, tokenHash, address })),
+  };
+}
+
+interface Joining {
+  readonly joinHash: string;
+  readonly tokenHash: string;
+  readonly address: string | null;
+}
+
+function join(core: Core, tx: Tx, { joinHash, tokenHash, address }: Joining): Outcome<JoinReply> {
+  const known = tx.joinToken(joinHash);
+  const worker = known === null ? null : tx.worker(known.workerId);
+  if (known === null || worker === null) return refusals.unknown;
+  const verdict = judgeJoin(known, tokenHash, core.clock.wall());
+  if (verdict === 'repeated') return accept(replyFor(worker));
+  if (verdict !== 'join') return refusals[verdict];
+  // Nobody's join token becomes a lasting one, and no token speaks for two workers.
+  if (tokenHash === joinHash || tx.workerByTokenHash(tokenHash) !== null) return badHash;
+  tx.setTokenHash(worker.id, tokenHash, false);
+  tx.setJoinToken(joinHash, { ...known, usedFor: tokenHash });
+  tellWorker(core, tx, 'worker.joined', worker.id, { type: 'worker', id: worker.id, address });
+  // Whoever spoke for it until now has no token: it is no rival of the machine that registers next.
+  tx.afterCommit(() => {
+    core.presence.hangUp(worker.id);
+    core.presence.unmeet(worker.id);
+  });
+  return accept(replyFor(worker));
+}
+
+const replyFor = ({ id, name, type }: Worker): JoinReply => ({ worker_id: id, name, worker_type: type });

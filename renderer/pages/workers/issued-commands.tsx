@@ -1,0 +1,150 @@
+import { Tabs } from 'radix-ui';
+import { type ReactNode, useState } from 'react';
+import type { WorkerId } from '../../../protocol/ids.ts';
+import { useFleet, usePanel } from '../../app/context.ts';
+import { perPlace } from '../../i18n/formats.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { useNow } from '../../ui/time.tsx';
+import { tellFailure } from '../../ui/toast.tsx';
+import {
+  environmentCommands,
+  type Joining,
+  podScript,
+  shellCommand,
+  simpletunerCommand,
+  systemdUnit,
+  tokenCommand,
+} from './join-commands.ts';
+import { askForOffer, type JoinOffer, standingOf } from './join-offer.ts';
+import { joinPhase } from './join-phase.ts';
+import { Secret } from './secret.tsx';
+
+interface IssuedCommandsProps {
+  readonly id: WorkerId;
+  /** With the lasting token. */
+  readonly joining: Joining;
+  /** The one that came with the worker; null when it could not be made. */
+  readonly first: JoinOffer | null;
+  readonly isNew: boolean;
+}
+
+/** Our own agents join with a token that works once; SimpleTuner's worker is given the lasting one. */
+export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProps) {
+  const t = useT();
+  const [offer, setOffer] = useState(first);
+  const once = offer === null ? null : { ...joining, token: offer.token };
+  const standing = <OfferLine id={id} offer={offer} isNew={isNew} onNew={setOffer} />;
+  return (
+    <Tabs.Root defaultValue="shell" className="worker-tabs">
+      <Tabs.List className="worker-tabs-list" aria-label={t('workers.issued.tabs')}>
+        <Tabs.Trigger value="shell">{t('workers.issued.shell')}</Tabs.Trigger>
+        <Tabs.Trigger value="environment">{t('workers.issued.environment')}</Tabs.Trigger>
+        <Tabs.Trigger value="systemd">{t('workers.issued.systemd')}</Tabs.Trigger>
+        <Tabs.Trigger value="pod">{t('workers.issued.pod')}</Tabs.Trigger>
+        <Tabs.Trigger value="simpletuner">{t('workers.issued.simpletuner')}</Tabs.Trigger>
+      </Tabs.List>
+      <OnceTab value="shell" joining={once} standing={standing}>
+        {each => (
+          <Secret text={shellCommand(each)} token={each.token} label={t('workers.issued.copyCommand')} />
+        )}
+      </OnceTab>
+      <OnceTab value="environment" joining={once} standing={standing}>
+        {each => (
+          <Secret
+            text={environmentCommands(each)}
+            token={each.token}
+            label={t('workers.issued.copyCommand')}
+          />
+        )}
+      </OnceTab>
+      <OnceTab value="systemd" joining={once} standing={standing}>
+        {each => <SystemdSteps joining={each} />}
+      </OnceTab>
+      <OnceTab value="pod" joining={once} standing={standing}>
+        {each => (
+          <>
+            <p>{t('workers.issued.podRun')}</p>
+            <Secret text={podScript(each)} token={each.token} label={t('workers.issued.copyScript')} />
+          </>
+        )}
+      </OnceTab>
+      <Tabs.Content value="simpletuner" className="worker-form">
+        <p>{t('workers.issued.simpletunerRun')}</p>
+        <Secret
+          text={simpletunerCommand(joining)}
+          token={joining.token}
+          label={t('workers.issued.copyCommand')}
+        />
+      </Tabs.Content>
+    </Tabs.Root>
+  );
+}
+
+interface OnceTabProps {
+  readonly value: string;
+  /** With the join token; null while there is none. */
+  readonly joining: Joining | null;
+  readonly standing: ReactNode;
+  readonly children: (joining: Joining) => ReactNode;
+}
+
+const OnceTab = ({ value, joining, standing, children }: OnceTabProps) => (
+  <Tabs.Content value={value} className="worker-form">
+    {standing}
+    {joining !== null && children(joining)}
+  </Tabs.Content>
+);
+
+function SystemdSteps({ joining }: { readonly joining: Joining }) {
+  const t = useT();
+  const { token } = joining;
+  return (
+    <>
+      <p>{t('workers.issued.tokenFile')}</p>
+      <Secret text={tokenCommand(joining)} token={token} label={t('workers.issued.copyToken')} />
+      <p>{t('workers.issued.unit')}</p>
+      <Secret text={systemdUnit(joining)} token={token} label={t('workers.issued.copyUnit')} />
+    </>
+  );
+}
+
+const timeOfDay = perPlace({ timeStyle: 'short' });
+
+interface OfferLineProps {
+  readonly id: WorkerId;
+  readonly offer: JoinOffer | null;
+  readonly isNew: boolean;
+  readonly onNew: (offer: JoinOffer) => void;
+}
+
+/** How long the command works, and another one when it does no longer. Who has joined needs neither. */
+function OfferLine({ id, offer, isNew, onNew }: OfferLineProps) {
+  const t = useT();
+  const { client } = usePanel();
+  const worker = useFleet(state => state.fleet.workers.get(id));
+  const now = useNow(1_000);
+  const [isAsking, setAsking] = useState(false);
+  if (isNew && joinPhase(worker) !== 'listening') return null;
+  const renew = async (): Promise<void> => {
+    setAsking(true);
+    const made = await askForOffer(client, id);
+    setAsking(false);
+    if (made.ok) onNew(made.value);
+    else tellFailure(t, made.failure);
+  };
+  const standing = standingOf(offer, now);
+  const time = offer === null ? '' : timeOfDay(t).format(offer.until);
+  return (
+    <p className="worker-offer" data-standing={standing}>
+      <span role="status">
+        {standing === 'missing' ? t('workers.join.missing') : t(`workers.join.${standing}`, { time })}
+      </span>
+      {standing !== 'open' && (
+        <Button disabled={isAsking} onClick={() => void renew()}>
+          {t('workers.join.again')}
+        </Button>
+      )}
+    </p>
+  );
+}

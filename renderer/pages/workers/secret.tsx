@@ -1,0 +1,43 @@
+import { useRef, useState } from 'react';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Copy } from '../../ui/copy.tsx';
+import { tell } from '../../ui/toast.tsx';
+import { masked } from './join-commands.ts';
+
+interface SecretProps {
+  readonly text: string;
+  readonly token: string;
+  /** Of the button that copies it. */
+  readonly label: string;
+}
+
+/** The token is not for those who look over a shoulder; what is copied has it. */
+export function Secret({ text, token, label }: SecretProps) {
+  const t = useT();
+  const [isShown, setShown] = useState(false);
+  const box = useRef<HTMLPreElement>(null);
+  const select = (): void => {
+    setShown(true);
+    // When the token is in the page.
+    requestAnimationFrame(() => {
+      if (box.current !== null) getSelection()?.selectAllChildren(box.current);
+    });
+    tell(t('workers.copy.byHand'));
+  };
+  return (
+    <div className="worker-secret">
+      <pre ref={box} className="mono">
+        {isShown ? text : masked(text, token)}
+      </pre>
+      <div className="worker-secret-acts">
+        {text.includes(token) && (
+          <Button kind="quiet" onClick={() => setShown(!isShown)}>
+            {isShown ? t('action.hide') : t('action.reveal')}
+          </Button>
+        )}
+        <Copy text={text} label={label} onRefused={select} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import type { JoinToken } from '../../../main/orchestrator/ports.ts';
+import { at, type OpenStore, putWorkers, workerId } from './builders.ts';
+
+const tokenOf = (id: string, changes: Partial<JoinToken> = {}): JoinToken => ({
+  workerId: workerId(id),
+  expiresAt: at(60),
+  usedFor: null,
+  ...changes,
+});
+
+export function describeJoinTokens(open: OpenStore): void {
+  describe('a join token', () => {
+    const withTwo = async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      await store.write(tx => {
+        tx.setJoinToken('join-1', tokenOf('w_1'));
+        tx.setJoinToken('join-2', tokenOf('w_2', { expiresAt: at(90) }));
+      });
+      return store;
+    };
+
+    test('is found by its hash, and is that of its worker', async () => {
+      const store = await withTwo();
+      expect(store.joinToken('join-1')).toEqual(tokenOf('w_1'));
+      expect(store.joinToken('join-2')).toEqual(tokenOf('w_2', { expiresAt: at(90) }));
+      expect(store.joinToken('join-3')).toBeNull();
+    });
+
+    test('keeps what it was used for', async () => {
+      const store = await withTwo();
+      await store.write(tx => tx.setJoinToken('join-1', tokenOf('w_1', { usedFor: 'hash-9' })));
+      expect(store.joinToken('join-1')).toEqual(tokenOf('w_1', { usedFor: 'hash-9' }));
+      expect(store.joinToken('join-2')?.usedFor).toBeNull();
+    });
+
+    test('takes the place of the one that its worker had', async () => {
+      const store = await withTwo();
+      await store.write(tx => tx.setJoinToken('join-1', tokenOf('w_1', { usedFor: 'hash-9' })));
+      await store.write(tx => tx.setJoinToken('join-3', tokenOf('w_1', { expiresAt: at(70) })));
+      expect(store.joinToken('join-1')).toBeNull();
+      expect(store.joinToken('join-3')).toEqual(tokenOf('w_1', { expiresAt: at(70) }));
+      expect(store.joinToken('join-2')).not.toBeNull();
+    });
+
+    test('that is removed is gone, and no other is', async () => {
+      const store = await withTwo();
+      await store.write(tx => tx.removeJoinToken(workerId('w_1')));
+      expect([store.joinToken('join-1'), store.joinToken('join-2')]).toEqual([
+        null,
+        tokenOf('w_2', { expiresAt: at(90) }),
+      ]);
+      await store.write(tx => tx.removeJoinToken(workerId('w_1')));
+    });
+
+    test('opens one worker only, and one that there is', async () => {
+      const store = await withTwo();
+      await expect(store.write(tx => tx.setJoinToken('join-1', tokenOf('w_2')))).rejects.toThrow('UNIQUE');
+      await expect(store.write(tx => tx.setJoinToken('join-3', tokenOf('w_9')))).rejects.toThrow('FOREIGN');
+      expect(store.joinToken('join-1')).toEqual(tokenOf('w_1'));
+    });
+  });
+}

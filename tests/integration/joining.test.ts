@@ -1,0 +1,186 @@
+/** A real agent and a real server: a command that was pasted once, a kill in the worst moment, and what is left behind. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { workersApi } from '../../protocol/admin-api.ts';
+import { argvOf } from '../support/own-processes.ts';
+import { eventually } from '../support/notices.ts';
+import { type Program, startServer, startWorker, temporaryFolder, trainyard } from '../support/processes.ts';
+import { adminClient, conveniences, startTestServer, type TestServer, valueOf } from '../support/server.ts';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+async function openServer(): Promise<TestServer> {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  return server;
+}
+
+async function offer(server: TestServer, name = 'rig-1') {
+  const { id } = await server.createWorker({ name });
+  return valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
+}
+
+/** What the machine keeps, and who may read it. */
+function keptIn(stateHome: string, name = 'rig-1') {
+  const file = join(stateHome, 'trainyard', name, 'token');
+  const { joined, pending } = JSON.parse(readFileSync(file, 'utf8')) as Record<
+    'joined' | 'pending',
+    { readonly join_sha256: string; readonly token: string } | null
+  >;
+  return { joined, pending, mode: statSync(file).mode & 0o777 };
+}
+
+/** A trainer that writes down what it was started with, and ends. */
+function makeWitness(): { readonly trainer: string; readonly file: string } {
+  const folder = temporaryFolder();
+  const [script, file] = [join(folder, 'trainer.cjs'), join(folder, 'seen.json')];
+  const seen = '{ args: process.argv, env: process.env }';
+  writeFileSync(
+    script,
+    `require('node:fs').writeFileSync(${JSON.stringify(file)}, JSON.stringify(${seen})); setTimeout(() => {}, 300)`,
+  );
+  return { trainer: `'${process.execPath}' '${script}'`, file };
+}
+
+/** Every file below a folder, as text. */
+const textsIn = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
+
+test('it joins once, is killed right after, comes back with the same environment, and nobody else joins with it', async () => {
+  const server = await openServer();
+  const made = await offer(server);
+  const [stateHome, witness] = [temporaryFolder(), makeWitness()];
+  const args = ['--name', 'rig-1', '--persistent', '--trainer', witness.trainer, '-v'];
+  const start = (home: string): Program =>
+    startWorker({ url: server.url, token: made.join_token, args, stateHome: home });
+
+  const first = start(stateHome);
+  await first.said(/^Joined as rig-1 \(w_/);
+  first.kill('SIGKILL');
+  await first.exited;
+  const again = start(stateHome);
+  await again.said(/^Connected to .* as rig-1/);
+  expect(again.lines.join('\n')).not.toContain('Joined');
+
+  const { joined, pending, mode } = keptIn(stateHome);
+  expect([joined?.join_sha256, pending, mode]).toEqual([sha256(made.join_token), null, 0o600]);
+  const token = joined?.token ?? '';
+  expect(token).toMatch(/^wt_[\w-]{43}$/);
+
+  const thief = start(temporaryFolder());
+  expect(await thief.exited).toEqual({ code: 3, signal: null });
+  expect(thief.lines.at(-1)).toMatch(
+    /^Invalid token: This join token was used already, and works once; make a new/,
+  );
+
+  const job = await server.submit({ config: {} });
+  expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', worker_id: made.worker_id });
+  const seen = readFileSync(witness.file, 'utf8');
+  const said = [first, again, thief].flatMap(({ lines }) => lines).join('\n');
+  const elsewhere = [
+    argvOf(again.pid),
+    seen,
+    said,
+    server.log.join('\n'),
+    ...textsIn(join(stateHome, 'trainyard/rig-1/jobs')),
+  ];
+  for (const secret of [token, made.join_token])
+    for (const text of elsewhere) expect(text).not.toContain(secret);
+  for (const text of textsIn(server.dataDir)) expect(text).not.toContain(token);
+}, 60_000);
+
+test('the answer gets lost with the process: the next start asks again, and is the worker', async () => {
+  const server = await openServer();
+  const made = await offer(server);
+  const stateHome = temporaryFolder();
+  const args = ['--name', 'rig-1', '--persistent'];
+  // What a process leaves that was killed after its call: the token is kept, and nobody knows what became of the call.
+  const first = startWorker({ url: server.url, token: made.join_token, args, stateHome });
+  await first.said(/^Joined/);
+  first.kill('SIGKILL');
+  await first.exited;
+  const file = join(stateHome, 'trainyard/rig-1/token');
+  const { joined } = keptIn(stateHome);
+  writeFileSync(file, JSON.stringify({ joined: null, pending: joined }));
+
+  const again = startWorker({ url: server.url, token: made.join_token, args, stateHome });
+  await again.said(/^Joined as rig-1/);
+  await again.said(/^Connected to/);
+  expect(keptIn(stateHome)).toMatchObject({ joined, pending: null });
+}, 60_000);
+
+test('it waits for an orchestrator that is not there yet, and joins when it is', async () => {
+  const first = await startServer();
+  onTestFinished(() => first.kill('SIGKILL'));
+  const admin = adminClient(first.url, readFileSync(join(first.dataDir, 'admin-token'), 'utf8').trim());
+  const { id } = await conveniences(admin).createWorker({ name: 'rig-1' });
+  const made = valueOf(await admin.call(workersApi.createJoinToken, { params: { id } }));
+  first.kill('SIGKILL');
+  await first.exited;
+  const worker = startWorker({
+    url: first.url,
+    token: made.join_token,
+    args: ['--name', 'rig-1', '--persistent'],
+  });
+  await worker.said(/^Connection refused.*Trying again/);
+  const second = await startServer(['--port', new URL(first.url).port], first.dataDir);
+  onTestFinished(() => second.kill('SIGKILL'));
+  await worker.said(/^Connected to .* as rig-1/);
+  expect(worker.lines.filter(line => line.startsWith('Joined'))).toHaveLength(1);
+}, 60_000);
+
+test('a worker that goes on with its token file joins again with the join token that is put there', async () => {
+  const server = await openServer();
+  const { id, token } = await server.createWorker({ name: 'rig-1' });
+  const [stateHome, file] = [temporaryFolder(), join(temporaryFolder(), 'token')];
+  writeFileSync(file, token, { mode: 0o600 });
+  const args = ['--name', 'rig-1', '--persistent', '--worker-token-file', file];
+  const worker = startWorker({ url: server.url, token: '', args, stateHome });
+  await worker.said(/^Connected/);
+  valueOf(await server.admin.call(workersApi.rotateToken, { params: { id }, body: {} }));
+  await worker.said(/^The token has been rotated/);
+  const made = valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
+  writeFileSync(file, made.join_token);
+  await worker.said(/^Joined as rig-1/);
+  await eventually(
+    'the second connection',
+    () => worker.lines.filter(line => line.startsWith('Connected')).length === 2,
+  );
+  expect(keptIn(stateHome).joined?.join_sha256).toBe(sha256(made.join_token));
+}, 60_000);
+
+test('the old process of a worker that somebody joins as leaves, and the new one is not held up by it', async () => {
+  const server = await openServer();
+  const { id, token } = await server.createWorker({ name: 'rig-1' });
+  const args = ['--name', 'rig-1', '--persistent'];
+  const old = startWorker({ url: server.url, token, args });
+  await old.said(/^Connected/);
+  const made = valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
+  const fresh = startWorker({ url: server.url, token: made.join_token, args });
+  await fresh.said(/^Connected/);
+  expect((await old.exited).code).toBe(3);
+  expect(fresh.lines.join('\n')).not.toContain('Another machine');
+}, 60_000);
+
+test('without any token, on a machine that has joined: it needs none', async () => {
+  const server = await openServer();
+  const made = await offer(server);
+  const stateHome = temporaryFolder();
+  const args = ['--name', 'rig-1', '--persistent'];
+  const first = startWorker({ url: server.url, token: made.join_token, args, stateHome });
+  await first.said(/^Connected/);
+  first.kill('SIGTERM');
+  expect((await first.exited).code).toBe(0);
+  const again = trainyard(['worker', '--orchestrator-url', server.url, ...args], {
+    env: { XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: stateHome },
+  });
+  onTestFinished(async () => {
+    again.kill('SIGKILL');
+    await again.exited;
+  });
+  await again.said(/^Connected to .* as rig-1/);
+}, 60_000);
