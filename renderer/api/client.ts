@@ -5,11 +5,19 @@ import { type CallFailure, type Client, createClient, urlOf } from '../../protoc
 export const createPanelClient = (baseUrl: string): Client =>
   createClient({ baseUrl, headers: () => ({}), timeoutMs: 15_000 });
 
-/** The same client; `onSignedOut` hears of it when a call is refused because the session is over, whichever call it was. */
-export const watchingClient = (client: Client, onSignedOut: () => void): Client => ({
+interface Watcher {
+  /** The session is over, or does not permit this: it is not the one that the page knows of. */
+  readonly onRefused: (failure: CallFailure) => void;
+  /** Something was changed. */
+  readonly onDone: () => void;
+}
+
+/** The same client; the watcher hears of what becomes of any call. */
+export const watchingClient = (client: Client, { onRefused, onDone }: Watcher): Client => ({
   async call(row, input) {
     const answer = await client.call(row, input);
-    if (!answer.ok && isSignedOut(answer.failure)) onSignedOut();
+    if (answer.ok && row.method !== 'GET') onDone();
+    if (!answer.ok && (isSignedOut(answer.failure) || isForbidden(answer.failure))) onRefused(answer.failure);
     return answer;
   },
 });
@@ -22,6 +30,9 @@ export function detailOf(failure: CallFailure): string | null {
 
 export const isSignedOut = (failure: CallFailure): boolean =>
   failure.kind === 'problem' && failure.status === 401;
+
+export const isForbidden = (failure: CallFailure): boolean =>
+  failure.kind === 'problem' && failure.problem.code === 'permission_missing';
 
 /** A call of a page that goes away: it is sent all the same, and nobody reads the answer. */
 export function sendLeaving(baseUrl: string, row: Call, params: object): void {

@@ -4,7 +4,8 @@ import { UiEvent } from '../../protocol/events.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import { createCatchUp } from '../state/catch-up.ts';
 import type { FleetStore } from '../state/store.ts';
-import { isSignedOut } from './client.ts';
+import { isForbidden, isSignedOut } from './client.ts';
+import { type May, type Person, personOf } from './person.ts';
 import { readFleet } from './read-fleet.ts';
 import type { OpenStream, StreamNews } from './stream/news.ts';
 
@@ -12,8 +13,11 @@ export interface FollowParts {
   readonly client: Client;
   readonly baseUrl: string;
   readonly store: FleetStore;
+  /** What else than the stream may be read. */
+  readonly may: May;
   readonly openStream: OpenStream;
-  readonly onSignedOut: () => void;
+  /** Who is signed in by now; null for nobody. */
+  readonly onPerson: (now: Person | null) => void;
 }
 
 /** Events that come together are shown together: the first one at once, those that follow it so much later. */
@@ -24,7 +28,8 @@ const retryMs = 2_000;
  * Keeps the store as the server is: the stream first, then what there is, then what the stream brought since. Whenever the
  * stream opens anew, and after a gap, all is read again. The answer ends it.
  */
-export function followFleet({ client, baseUrl, store, openStream, onSignedOut }: FollowParts): () => void {
+export function followFleet(parts: FollowParts): () => void {
+  const { client, baseUrl, store, may, openStream, onPerson } = parts;
   const over = new AbortController();
   const catchUp = createCatchUp(store);
   let reading = new AbortController();
@@ -55,6 +60,7 @@ export function followFleet({ client, baseUrl, store, openStream, onSignedOut }:
     const { signal } = reading;
     const failure = await readFleet({
       client,
+      may,
       signal,
       onFirst(snapshot) {
         catchUp.first(snapshot);
@@ -67,14 +73,15 @@ export function followFleet({ client, baseUrl, store, openStream, onSignedOut }:
     else retryUnlessSignedOut(failure);
   };
   const retryUnlessSignedOut = (failure: CallFailure): void => {
-    if (isSignedOut(failure)) return onSignedOut();
+    if (isSignedOut(failure)) return onPerson(null);
+    if (isForbidden(failure)) void askWhoWeAre();
     goStale();
     retrying = setTimeout(() => void read(), retryMs);
     return undefined;
   };
   const askWhoWeAre = async (): Promise<void> => {
     const answer = await client.call(sessionApi.get, { signal: over.signal });
-    if (!over.signal.aborted && answer.ok && answer.value.user === null) onSignedOut();
+    if (!over.signal.aborted && answer.ok) onPerson(personOf(answer.value));
   };
   const take = (data: string): void => {
     const event = UiEvent.safeParse(JSON.parse(data));
@@ -86,7 +93,11 @@ export function followFleet({ client, baseUrl, store, openStream, onSignedOut }:
   const hear = (news: StreamNews): void => {
     if (over.signal.aborted) return undefined;
     if (news.kind === 'frame') return take(news.data);
-    if (news.kind === 'open') return void read();
+    if (news.kind === 'open') {
+      // Meanwhile another tab may have signed out, and somebody else in.
+      if (store.getState().stream.kind === 'stale') void askWhoWeAre();
+      return void read();
+    }
     goStale();
     return news.kind === 'refused' ? void askWhoWeAre() : undefined;
   };

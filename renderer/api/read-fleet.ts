@@ -1,11 +1,15 @@
+import { workersApi } from '../../protocol/admin-api.ts';
 import type { CallFailure, Client } from '../../protocol/client.ts';
 import { finalStatuses } from '../../protocol/job.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
+import type { WorkerView } from '../../protocol/worker.ts';
 import type { JobsRead, Snapshot } from '../state/fleet.ts';
-import { readJobs, readWorkers } from './lists.ts';
+import { type ListRead, readJobs, readWorkers } from './lists.ts';
+import type { May } from './person.ts';
 
 export interface ReadFleetParts {
   readonly client: Client;
+  readonly may: May;
   /** Ends it: nothing is told any more. */
   readonly signal: AbortSignal;
   /** Comes first, with all but further jobs that have not ended. */
@@ -17,13 +21,16 @@ export interface ReadFleetParts {
 const keptJobs = 500;
 const pageSize = 500;
 
+/** Of who may look at jobs alone. */
+const noWorkers: ListRead<WorkerView> = { ok: true, rows: [], seq: Number.POSITIVE_INFINITY, next: null };
+
 /** All that the panel keeps at hand. Jobs wait in their thousands: what is seen first is there first. Null when it is whole. */
 export async function readFleet(parts: ReadFleetParts): Promise<CallFailure | null> {
-  const { client, signal, onFirst, onMore } = parts;
+  const { client, may, signal, onFirst, onMore } = parts;
   const readActive = (from: { readonly cursor?: string }) =>
     readJobs(client, { include_completed: 'false', limit: pageSize, ...from }, signal);
   const [workers, active, ended, queue] = await Promise.all([
-    readWorkers(client, {}, signal),
+    may(workersApi.list) ? readWorkers(client, {}, signal) : noWorkers,
     readActive({}),
     readJobs(client, { status: finalStatuses.join(','), limit: keptJobs }, signal),
     client.call(queueApi.status, { signal }),

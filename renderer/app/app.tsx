@@ -1,8 +1,11 @@
 import { useCallback, useEffect, useMemo, useState } from 'react';
+import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
 import type { Client } from '../../protocol/client.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
-import { watchingClient } from '../api/client.ts';
+import { isSignedOut, watchingClient } from '../api/client.ts';
 import { followFleet } from '../api/follow.ts';
+import { isSamePerson, mayOf, type Person, personOf } from '../api/person.ts';
+import { pollWorkers } from '../api/refresh.ts';
 import { openStream } from '../api/stream/index.ts';
 import { loadLanguage, type Translator, TranslatorProvider } from '../i18n/index.ts';
 import { type PreferencesStore, usePreferences } from '../state/preferences.ts';
@@ -19,7 +22,7 @@ interface AppProps {
 }
 
 /** `unknown` until the server has said who we are. */
-type Access = 'unknown' | 'signed out' | 'signed in';
+type Access = 'unknown' | 'signed out' | Person;
 
 export function App({ client, baseUrl, preferences }: AppProps) {
   const translator = useLanguage(preferences);
@@ -28,34 +31,64 @@ export function App({ client, baseUrl, preferences }: AppProps) {
   useEffect(() => {
     const looking = new AbortController();
     void client.call(sessionApi.get, { signal: looking.signal }).then(answer => {
-      if (!looking.signal.aborted)
-        setAccess(answer.ok && answer.value.user !== null ? 'signed in' : 'signed out');
+      if (looking.signal.aborted) return;
+      setAccess((answer.ok ? personOf(answer.value) : null) ?? 'signed out');
     });
     return () => looking.abort();
   }, [client]);
-  const signedIn = useCallback(() => setAccess('signed in'), []);
-  const panel = useMemo((): Panel => {
-    const signOut = (): void => {
-      void client.call(sessionApi.signOut).then(() => setAccess('signed out'));
-    };
-    // What a page asks for may be the first to show that the session was ended elsewhere.
-    const watching = watchingClient(client, () => setAccess('signed out'));
-    return { client: watching, baseUrl, preferences, fleet: createFleetStore(), signOut };
-  }, [client, baseUrl, preferences]);
-  useEffect(() => {
-    if (access !== 'signed in') return undefined;
-    const onSignedOut = (): void => setAccess('signed out');
-    return followFleet({ client, baseUrl, store: panel.fleet, openStream, onSignedOut });
-  }, [access, client, baseUrl, panel.fleet]);
+  const see = useCallback(
+    (now: Person | null) =>
+      setAccess(was => {
+        if (now === null) return 'signed out';
+        return typeof was === 'object' && isSamePerson(was, now) ? was : now;
+      }),
+    [],
+  );
 
   if (translator === null || access === 'unknown') return null;
   return (
     <TranslatorProvider value={translator}>
-      <PanelProvider value={panel}>
-        {access === 'signed in' ? <Shell /> : <SignIn client={client} onSignedIn={signedIn} />}
-        <Toaster />
-      </PanelProvider>
+      {access === 'signed out' ? (
+        <SignIn client={client} onSignedIn={see} />
+      ) : (
+        <SignedIn {...{ client, baseUrl, preferences }} person={access} onPerson={see} />
+      )}
+      <Toaster />
     </TranslatorProvider>
+  );
+}
+
+interface SignedInProps extends AppProps {
+  readonly person: Person;
+  /** Who is signed in by now; null for nobody. */
+  readonly onPerson: (now: Person | null) => void;
+}
+
+/** What one has read is nothing for the next who signs in here: each begins with an empty store. */
+function SignedIn({ client, baseUrl, preferences, person, onPerson }: SignedInProps) {
+  const panel = useMemo((): Panel => {
+    const fleet = createFleetStore();
+    const lookAgain = async (): Promise<void> => {
+      const answer = await client.call(sessionApi.get);
+      if (answer.ok) onPerson(personOf(answer.value));
+    };
+    const watching = watchingClient(client, {
+      // What a page asks for may be the first to show that the session was ended, or is another one, elsewhere.
+      onRefused: failure => (isSignedOut(failure) ? onPerson(null) : void lookAgain()),
+      onDone: () => fleet.setState(({ acted }) => ({ acted: acted + 1 })),
+    });
+    const signOut = (): void => void client.call(sessionApi.signOut).then(() => onPerson(null));
+    return { client: watching, baseUrl, preferences, fleet, person, may: mayOf(person), signOut };
+  }, [client, baseUrl, preferences, person, onPerson]);
+  const { client: watching, fleet: store, may } = panel;
+  useEffect(() => {
+    if (may(eventsApi.stream)) return followFleet({ client, baseUrl, store, may, openStream, onPerson });
+    return may(workersApi.list) ? pollWorkers({ client: watching, store, page: document }) : undefined;
+  }, [client, watching, baseUrl, store, may, onPerson]);
+  return (
+    <PanelProvider value={panel}>
+      <Shell />
+    </PanelProvider>
   );
 }
 

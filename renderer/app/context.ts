@@ -1,5 +1,6 @@
 import { createContext, useContext } from 'react';
 import type { Client } from '../../protocol/client.ts';
+import type { May, Person } from '../api/person.ts';
 import { type FleetState, type FleetStore, useFleet as useFleetOf } from '../state/store.ts';
 import type { PreferencesStore } from '../state/preferences.ts';
 
@@ -9,6 +10,8 @@ export interface Panel {
   readonly fleet: FleetStore;
   readonly preferences: PreferencesStore;
   readonly baseUrl: string;
+  readonly person: Person;
+  readonly may: May;
   readonly signOut: () => void;
 }
 
@@ -23,3 +26,6 @@ export function usePanel(): Panel {
 
 /** Renders again only when what is selected has changed. */
 export const useFleet = <T>(select: (state: FleetState) => T): T => useFleetOf(usePanel().fleet, select);
+
+/** What somebody may not do is not shown, and what they may not read is not asked for. */
+export const useMay = (): May => usePanel().may;

@@ -2,11 +2,13 @@ import { Command } from 'cmdk';
 import { Dialog } from 'radix-ui';
 import { type ReactNode, useState } from 'react';
 import { useLocation } from 'wouter';
+import { workersApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
 import { useT } from '../i18n/index.ts';
 import { useReturnedFocus } from '../ui/focus.ts';
 import { Icon } from '../ui/icon.tsx';
-import { useFleet } from './context.ts';
-import { pages } from './pages.ts';
+import { useFleet, useMay } from './context.ts';
+import { pagesFor } from './pages.ts';
 
 /** Of each kind; whoever looks for another one writes more of its name. */
 const mostFound = 8;
@@ -15,17 +17,20 @@ const mostFound = 8;
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const t = useT();
   const [, go] = useLocation();
+  const may = useMay();
   const [text, setText] = useState('');
   const fleet = useFleet(state => state.fleet);
   const wanted = text.trim().toLowerCase();
   const isWanted = (...names: readonly string[]): boolean =>
     wanted !== '' && names.some(name => name.toLowerCase().includes(wanted));
-  const workers = [...fleet.workers.values()]
-    .filter(({ id, name }) => isWanted(id, name))
-    .slice(0, mostFound);
-  const jobs = [...fleet.jobs.values()]
-    .filter(({ id, config_name: config }) => isWanted(id, config))
-    .slice(0, mostFound);
+  const workers = may(workersApi.get)
+    ? [...fleet.workers.values()].filter(({ id, name }) => isWanted(id, name)).slice(0, mostFound)
+    : [];
+  const jobs = may(queueApi.get)
+    ? [...fleet.jobs.values()]
+        .filter(({ id, config_name: config }) => isWanted(id, config))
+        .slice(0, mostFound)
+    : [];
   const open = (path: string) => () => {
     onClose();
     go(path);
@@ -35,11 +40,11 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       <Command.Input value={text} onValueChange={setText} placeholder={t('palette.hint')} />
       <Command.List label={t('palette.label')}>
         <Command.Empty>{t('palette.nothing')}</Command.Empty>
-        {pages
-          .filter(({ name }) => wanted === '' || t(name).toLowerCase().includes(wanted))
-          .map(({ path, name, icon }) => (
+        {pagesFor(may)
+          .filter(({ name }) => wanted === '' || t(`nav.${name}`).toLowerCase().includes(wanted))
+          .map(({ path, name }) => (
             <Command.Item key={path} value={path} onSelect={open(path)}>
-              <Icon name={icon} /> {t(name)}
+              <Icon name={name} /> {t(`nav.${name}`)}
             </Command.Item>
           ))}
         {workers.map(({ id, name }) => (

@@ -8,7 +8,7 @@ export type ChangeSettings = (
 ) => Promise<CallResult<typeof settingsApi.change>>;
 
 export interface SettingsState {
-  /** Null until they are read, and when they could not be. */
+  /** Null until they are read, when they could not be, and for who may not. */
   readonly settings: SettingsView | null;
   readonly isRead: boolean;
   /** What is set is shown as the server has answered. */
@@ -20,9 +20,10 @@ const lookEveryMs = 3_000;
 
 /** The settings of the orchestrator, as they were when this came into the page or was changed by it. */
 export function useSettings(): SettingsState {
-  const { client } = usePanel();
+  const { client, may } = usePanel();
+  const mayRead = may(settingsApi.get);
   const [settings, setSettings] = useState<SettingsView | null>(null);
-  const [isRead, setRead] = useState(false);
+  const [isRead, setRead] = useState(!mayRead);
   const load = useCallback(
     async (signal: AbortSignal): Promise<void> => {
       const answer = await client.call(settingsApi.get, { signal });
@@ -33,10 +34,11 @@ export function useSettings(): SettingsState {
     [client],
   );
   useEffect(() => {
+    if (!mayRead) return undefined;
     const looking = new AbortController();
     void load(looking.signal);
     return () => looking.abort();
-  }, [load]);
+  }, [load, mayRead]);
   const isLeaving = settings?.local_worker.state === 'leaving';
   useEffect(() => {
     if (!isLeaving) return undefined;

@@ -1,25 +1,32 @@
-import { Suspense, lazy, useCallback, useEffect, useRef, useState } from 'react';
+import { Suspense, lazy, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { useT } from '../i18n/index.ts';
 import { Boundary } from '../ui/boundary.tsx';
 import { focusPage } from '../ui/focus.ts';
 import { Icon } from '../ui/icon.tsx';
+import { useMay } from './context.ts';
+import { Guarded } from './guarded.tsx';
 import mark from './icon.svg';
-import { pages } from './pages.ts';
+import { type PageName, pages, pagesFor } from './pages.ts';
 import { Palette } from './palette.tsx';
 import { useShortcuts } from './shortcuts.ts';
 import { StreamBadge } from './stream-badge.tsx';
+import { Who } from './who.tsx';
 
-const Overview = lazy(async () => ({ default: (await import('../pages/overview/index.tsx')).OverviewPage }));
-const Workers = lazy(async () => ({ default: (await import('../pages/workers/index.tsx')).WorkersPage }));
-const Jobs = lazy(async () => ({ default: (await import('../pages/jobs/index.tsx')).JobsPage }));
-const Queue = lazy(async () => ({ default: (await import('../pages/queue/index.tsx')).QueuePage }));
-const Audit = lazy(async () => ({ default: (await import('../pages/audit/index.tsx')).AuditPage }));
-const Settings = lazy(async () => ({ default: (await import('../pages/settings/index.tsx')).SettingsPage }));
-const Help = lazy(async () => ({ default: (await import('../pages/help/index.tsx')).HelpPage }));
+const parts = {
+  overview: lazy(async () => ({ default: (await import('../pages/overview/index.tsx')).OverviewPage })),
+  workers: lazy(async () => ({ default: (await import('../pages/workers/index.tsx')).WorkersPage })),
+  jobs: lazy(async () => ({ default: (await import('../pages/jobs/index.tsx')).JobsPage })),
+  queue: lazy(async () => ({ default: (await import('../pages/queue/index.tsx')).QueuePage })),
+  audit: lazy(async () => ({ default: (await import('../pages/audit/index.tsx')).AuditPage })),
+  settings: lazy(async () => ({ default: (await import('../pages/settings/index.tsx')).SettingsPage })),
+  help: lazy(async () => ({ default: (await import('../pages/help/index.tsx')).HelpPage })),
+} as const satisfies Readonly<Record<PageName, unknown>>;
 
 export function Shell() {
   const t = useT();
+  const may = useMay();
+  const shown = useMemo(() => pagesFor(may), [may]);
   const [path] = useLocation();
   const [isSearching, setSearching] = useState(false);
   useShortcuts(useCallback(() => setSearching(true), []));
@@ -41,40 +48,52 @@ export function Shell() {
           {t('app.name')}
         </span>
         <nav aria-label={t('nav.label')}>
-          {pages.map(page => (
+          {shown.map(page => (
             <Link
               key={page.path}
               href={page.path}
               aria-current={isAt(path, page.path) ? 'page' : undefined}
               className="rail-link"
             >
-              <Icon name={page.icon} />
-              <span>{t(page.name)}</span>
+              <Icon name={page.name} />
+              <span>{t(`nav.${page.name}`)}</span>
             </Link>
           ))}
         </nav>
+        <Who />
         <StreamBadge />
       </header>
       <main id="content" tabIndex={-1}>
         <Boundary key={path}>
           <Suspense fallback={<div className="page" aria-busy="true" />}>
-            <Switch>
-              <Route path="/" component={Overview} />
-              <Route path="/workers/:id?" component={Workers} />
-              <Route path="/jobs/:id?" component={Jobs} />
-              <Route path="/queue" component={Queue} />
-              <Route path="/audit" component={Audit} />
-              <Route path="/settings" component={Settings} />
-              <Route path="/help" component={Help} />
-              <Route>
-                <div className="page">{t('page.notFound')}</div>
-              </Route>
-            </Switch>
+            <Pages />
           </Suspense>
         </Boundary>
       </main>
       {isSearching && <Palette onClose={() => setSearching(false)} />}
     </div>
+  );
+}
+
+/** A link to a page that is not for whoever is signed in leads to why. */
+function Pages() {
+  const t = useT();
+  return (
+    <Switch>
+      {pages.map(({ name, path, pattern = path, calls }) => {
+        const Part = parts[name];
+        return (
+          <Route key={name} path={pattern}>
+            <Guarded calls={calls} title={`nav.${name}`}>
+              <Part />
+            </Guarded>
+          </Route>
+        );
+      })}
+      <Route>
+        <div className="page">{t('page.notFound')}</div>
+      </Route>
+    </Switch>
   );
 }
 

@@ -1,7 +1,8 @@
 import { useEffect } from 'react';
 import { tinykeys } from 'tinykeys';
 import { useLocation } from 'wouter';
-import { pages } from './pages.ts';
+import { useMay } from './context.ts';
+import { pagesFor } from './pages.ts';
 
 /** Where a letter is a letter, or has a meaning of its own. */
 const taken =
@@ -15,6 +16,7 @@ const focusFirst = (what: string): void => document.querySelector<HTMLElement>(`
 /** Keys that work on every page; Help has the list of them. */
 export function useShortcuts(onPalette: () => void): void {
   const [, go] = useLocation();
+  const may = useMay();
   useEffect(() => {
     const unlessTaken = (act: () => void) => (event: KeyboardEvent) => {
       if (isIn(event, taken)) return;
@@ -37,11 +39,13 @@ export function useShortcuts(onPalette: () => void): void {
         // On many keyboards these two are reached with Shift.
         '[Shift]+?': unlessTaken(() => go('/help')),
         '[Shift]+/': unlessTaken(() => focusFirst('input[type="search"]')),
-        ...Object.fromEntries(pages.map(({ key, path }) => [`g ${key}`, unlessTaken(() => go(path))])),
+        ...Object.fromEntries(
+          pagesFor(may).map(({ key, path }) => [`g ${key}`, unlessTaken(() => go(path))]),
+        ),
         // Behind those: `g j` is for the page.
         j: row,
       },
       { ignore: event => event.repeat || event.isComposing },
     );
-  }, [go, onPalette]);
+  }, [go, may, onPalette]);
 }

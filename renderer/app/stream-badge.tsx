@@ -1,13 +1,15 @@
+import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
 import { perPlace } from '../i18n/formats.ts';
 import { useT } from '../i18n/index.ts';
 import { Icon } from '../ui/icon.tsx';
-import { useFleet } from './context.ts';
+import { useFleet, useMay } from './context.ts';
 
 const sinceFormat = perPlace({ timeStyle: 'medium' });
 
-/** Whether what is shown is what is. */
+/** Whether what is shown is what is; nothing for who may look at neither jobs nor workers. */
 export function StreamBadge() {
   const t = useT();
+  const may = useMay();
   const stream = useFleet(state => state.stream);
   const time = stream.kind === 'stale' ? sinceFormat(t).format(stream.since) : '';
   const words = {
@@ -15,10 +17,12 @@ export function StreamBadge() {
     loading: t('stream.loading'),
     live: t('stream.live'),
     stale: t('stream.stale', { time }),
+    polled: t('stream.polled'),
   };
+  if (!may(eventsApi.stream) && !may(workersApi.list)) return null;
   return (
     <div className="stream-badge" data-stream={stream.kind} role="status">
-      <Icon name={stream.kind === 'live' ? 'live' : 'stale'} />
+      <Icon name={stream.kind === 'live' || stream.kind === 'polled' ? 'live' : 'stale'} />
       <span>{words[stream.kind]}</span>
     </div>
   );

@@ -111,6 +111,17 @@ function toldOf(event: UiEvent): WorkerId | null {
   return event.kind === 'job' ? (event.worker?.id ?? null) : null;
 }
 
+/** Where no events come, the list says who comes and goes, too. */
+export function listed(fleet: Fleet, { workers, seq }: WorkersRead): Fleet {
+  const gone = [...fleet.workers.keys()].map(id => [id, null] as const);
+  const changed = new Map<WorkerId, WorkerView | null>(gone);
+  for (const view of workers) {
+    if (isSame(view, fleet.workers.get(view.id))) changed.delete(view.id);
+    else changed.set(view.id, view);
+  }
+  return { ...fleet, workers: fleet.workers.with(changed), seq };
+}
+
 /** Of two things that came as JSON. Written out, thousands of them would hold up whoever scrolls. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;

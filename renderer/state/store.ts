@@ -6,13 +6,15 @@ import type { Losses } from './losses.ts';
 
 /**
  * `loading`: what is shown is so, and there is more that is not shown yet. `live`: what is shown is what is. `stale`: the
- * stream broke at that time, and is being opened again.
+ * stream broke at that time, and is being opened again. `polled`: there is no stream for whoever is signed in, and what they
+ * may see is read again and again.
  */
 export type StreamState =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'loading' }
   | { readonly kind: 'live' }
-  | { readonly kind: 'stale'; readonly since: number };
+  | { readonly kind: 'stale'; readonly since: number }
+  | { readonly kind: 'polled' };
 
 export interface FleetState {
   readonly fleet: Fleet;
@@ -23,6 +25,8 @@ export interface FleetState {
   readonly losses: Losses;
   /** How far the clock of the server is before that of this machine. */
   readonly clockLeadMs: number;
+  /** So many changes were made from this page. */
+  readonly acted: number;
 }
 
 export const createFleetStore = () =>
@@ -32,6 +36,7 @@ export const createFleetStore = () =>
     loads: new Map(),
     losses: new Map(),
     clockLeadMs: 0,
+    acted: 0,
   }));
 
 export type FleetStore = ReturnType<typeof createFleetStore>;

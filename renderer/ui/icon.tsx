@@ -23,6 +23,7 @@ import {
   Server,
   Settings,
   ShieldAlert,
+  UserRound,
   Wifi,
   WifiOff,
 } from 'lucide-react';
@@ -38,6 +39,7 @@ const icons = {
   live: Wifi,
   stale: WifiOff,
   more: MoreHorizontal,
+  person: UserRound,
   up: ArrowUp,
   top: ArrowUpToLine,
   down: ArrowDown,

@@ -21,10 +21,14 @@ interface MenuProps {
 /** How it was opened: where a key did it, the focus goes to the first item. */
 type Opened = 'by pointer' | 'by key';
 
-/** Beside its button there is nothing of it in the page before it is opened: a table has a menu in each of its rows. */
+/**
+ * Nothing where there is nothing to choose from; and before it is opened, nothing of it in the page beside its button: a table
+ * has a menu in each of its rows.
+ */
 export function Menu({ label, items }: MenuProps) {
   const button = useRef<HTMLButtonElement>(null);
   const [opened, setOpened] = useState<Opened | null>(null);
+  if (items.length === 0) return null;
   return (
     <span className="menu-place">
       <Button

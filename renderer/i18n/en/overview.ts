@@ -14,6 +14,7 @@ export const overview = {
   'overview.failed': '{count, plural, =0 {none failed} one {# failed} other {# failed}}',
   'overview.dayNote': '{count, plural, =0 {none failed} one {# failed} other {# failed}}, GPU hours: {hours}',
   'overview.needsYou': 'Needs you',
+  'overview.needsSomebody': 'Needs attention',
   'overview.silentJob': '{worker} is silent, and may still be training {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {No worker could ever take {job}} one {No worker could ever take {job}, and # like it} other {No worker could ever take {job}, and # like it}}',
@@ -25,4 +26,5 @@ export const overview = {
   'overview.more': '{count, plural, one {and # more} other {and # more}}',
   'overview.recent': 'What happened',
   'overview.nothingYet': 'Nothing has happened yet.',
+  'overview.nothingSince': 'Nothing has happened since this page was opened.',
 } as const;

@@ -33,6 +33,7 @@ export const queue = {
   'queue.limits.user': 'Of these, of one user',
   'queue.limits.save': 'Set the limits',
   'queue.limits.whole': 'A whole number from 0 is needed.',
+  'queue.limits.none': 'no limit',
   'queue.cleanup': 'Clean up',
   'queue.cleanup.explain':
     'Deletes jobs that have ended, with their attempts. The audit trail keeps what was done.',

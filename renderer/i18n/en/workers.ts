@@ -35,7 +35,6 @@ export const workers = {
   'workers.vram.label': 'GPU memory of {name}',
   'workers.percent': '{value} %',
   'workers.load.label': 'Utilisation, lately {last} %, between {least} % and {most} %',
-  'workers.load.unknown': 'not told',
   'workers.here': 'this machine',
   'workers.type.persistent': 'persistent',
   'workers.type.ephemeral': 'ephemeral',

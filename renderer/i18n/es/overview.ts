@@ -18,6 +18,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.dayNote':
     '{count, plural, =0 {ninguno fallido} one {# fallido} other {# fallidos}}, horas de GPU: {hours}',
   'overview.needsYou': 'Requiere atención',
+  'overview.needsSomebody': 'Requiere la atención de alguien',
   'overview.silentJob': '{worker} no responde, y quizá siga entrenando {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {Ningún worker podría aceptar {job}} one {Ningún worker podría aceptar {job}, ni otro como él} other {Ningún worker podría aceptar {job}, ni otros # como él}}',
@@ -29,4 +30,5 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.more': '{count, plural, one {y # más} other {y # más}}',
   'overview.recent': 'Qué ha pasado',
   'overview.nothingYet': 'Todavía no ha pasado nada.',
+  'overview.nothingSince': 'No ha ocurrido nada desde que se abrió esta página.',
 };

@@ -36,6 +36,7 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.limits.user': 'De ellos, de un mismo usuario',
   'queue.limits.save': 'Fijar los límites',
   'queue.limits.whole': 'Hace falta un número entero a partir de 0.',
+  'queue.limits.none': 'sin límite',
   'queue.cleanup': 'Limpiar',
   'queue.cleanup.explain':
     'Elimina trabajos que han terminado, con sus intentos. El registro de auditoría conserva lo que se hizo.',

@@ -37,7 +37,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.vram.label': 'Memoria de GPU de {name}',
   'workers.percent': '{value} %',
   'workers.load.label': 'Utilización, últimamente {last} %, entre {least} % y {most} %',
-  'workers.load.unknown': 'sin datos',
   'workers.here': 'esta máquina',
   'workers.type.persistent': 'persistente',
   'workers.type.ephemeral': 'efímero',

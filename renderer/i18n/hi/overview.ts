@@ -16,6 +16,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.failed': '{count, plural, =0 {कोई विफल नहीं} one {# विफल} other {# विफल}}',
   'overview.dayNote': '{count, plural, =0 {कोई विफल नहीं} one {# विफल} other {# विफल}}, GPU घंटे: {hours}',
   'overview.needsYou': 'आपका ध्यान चाहिए',
+  'overview.needsSomebody': 'किसी का ध्यान चाहिए',
   'overview.silentJob': '{worker} चुप है, और शायद अब भी {job} को ट्रेन कर रहा है',
   'overview.unsatisfiable':
     '{more, plural, =0 {कोई भी वर्कर {job} को नहीं ले सकता} one {कोई भी वर्कर {job} और उस जैसे # अन्य जॉब को नहीं ले सकता} other {कोई भी वर्कर {job} और उस जैसे # अन्य जॉब को नहीं ले सकता}}',
@@ -27,4 +28,5 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.more': '{count, plural, one {और # अन्य} other {और # अन्य}}',
   'overview.recent': 'क्या हुआ',
   'overview.nothingYet': 'अभी तक कुछ नहीं हुआ है।',
+  'overview.nothingSince': 'यह पेज खुलने के बाद से कुछ नहीं हुआ है।',
 };

@@ -35,6 +35,7 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.limits.user': 'इनमें से एक उपयोगकर्ता के',
   'queue.limits.save': 'सीमाएँ तय करें',
   'queue.limits.whole': '0 या उससे बड़ी पूर्ण संख्या चाहिए।',
+  'queue.limits.none': 'कोई सीमा नहीं',
   'queue.cleanup': 'सफ़ाई',
   'queue.cleanup.explain':
     'समाप्त हो चुके जॉब उनके प्रयासों सहित मिटाता है। क्या किया गया था, यह ऑडिट रिकॉर्ड में रहता है।',

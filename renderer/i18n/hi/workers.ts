@@ -36,7 +36,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.vram.label': '{name} की GPU मेमोरी',
   'workers.percent': '{value}%',
   'workers.load.label': 'उपयोग, हाल में {last}%, {least}% और {most}% के बीच',
-  'workers.load.unknown': 'नहीं बताया गया',
   'workers.here': 'यह मशीन',
   'workers.type.persistent': 'स्थायी',
   'workers.type.ephemeral': 'अस्थायी',

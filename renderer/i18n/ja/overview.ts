@@ -16,6 +16,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.failed': '{count, plural, =0 {失敗なし} other {失敗 # 件}}',
   'overview.dayNote': '{count, plural, =0 {失敗なし} other {失敗 # 件}}、GPU 時間: {hours}',
   'overview.needsYou': '要対応',
+  'overview.needsSomebody': '対応が必要',
   'overview.silentJob': '{worker} から応答がありません。{job} の学習が続いている可能性があります',
   'overview.unsatisfiable':
     '{more, plural, =0 {{job} を実行できるワーカーがありません} other {{job} と、同種のほか # 件を実行できるワーカーがありません}}',
@@ -27,4 +28,5 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.more': '{count, plural, other {ほか # 件}}',
   'overview.recent': '最近の出来事',
   'overview.nothingYet': 'まだ何も起きていません。',
+  'overview.nothingSince': 'このページを開いてからは何も起きていません。',
 };

@@ -35,6 +35,7 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.limits.user': 'うち 1 ユーザーあたり',
   'queue.limits.save': '上限を設定',
   'queue.limits.whole': '0 以上の整数を入力してください。',
+  'queue.limits.none': '制限なし',
   'queue.cleanup': 'クリーンアップ',
   'queue.cleanup.explain': '終了したジョブを試行ごと削除します。監査記録には行われたことが残ります。',
   'queue.cleanup.days': '終了からの日数 (これ以上)',

@@ -37,7 +37,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.vram.label': '{name} の GPU メモリ',
   'workers.percent': '{value}%',
   'workers.load.label': '使用率、最近 {last}%、{least}% から {most}% の間',
-  'workers.load.unknown': '報告なし',
   'workers.here': 'このマシン',
   'workers.type.persistent': '永続',
   'workers.type.ephemeral': '一時',

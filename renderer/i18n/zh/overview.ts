@@ -16,6 +16,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.failed': '{count, plural, =0 {没有失败} other {# 个失败}}',
   'overview.dayNote': '{count, plural, =0 {没有失败} other {# 个失败}}，GPU 小时：{hours}',
   'overview.needsYou': '需要你处理',
+  'overview.needsSomebody': '需要处理',
   'overview.silentJob': '{worker} 没有回应，可能仍在训练 {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {没有工作节点能够执行 {job}} other {没有工作节点能够执行 {job} 以及另外 # 个同类任务}}',
@@ -27,4 +28,5 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.more': '{count, plural, other {还有 # 个}}',
   'overview.recent': '最近动态',
   'overview.nothingYet': '还没有任何动态。',
+  'overview.nothingSince': '打开此页面以来还没有发生任何事。',
 };

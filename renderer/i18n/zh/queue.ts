@@ -34,6 +34,7 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.limits.user': '其中每个用户的上限',
   'queue.limits.save': '设置限额',
   'queue.limits.whole': '需要不小于 0 的整数。',
+  'queue.limits.none': '不限',
   'queue.cleanup': '清理',
   'queue.cleanup.explain': '删除已结束的任务及其尝试。审计记录会保留做过的操作。',
   'queue.cleanup.days': '结束至今的天数（至少）',

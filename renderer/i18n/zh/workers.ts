@@ -35,7 +35,6 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.vram.label': '{name} 的显存',
   'workers.percent': '{value}%',
   'workers.load.label': '利用率，最近 {last}%，在 {least}% 到 {most}% 之间',
-  'workers.load.unknown': '未上报',
   'workers.here': '本机',
   'workers.type.persistent': '常驻',
   'workers.type.ephemeral': '临时',

@@ -65,12 +65,14 @@ export function HelpPage() {
 /** Counts and states alone: no names, no tokens, no configs. */
 function useDiagnostics(): string {
   const { fleet, stream } = useFleet(state => state);
+  const { permissions } = usePanel().person;
   const count = (states: Iterable<{ readonly status: string }>): Readonly<Record<string, number>> => {
     const counts: Record<string, number> = {};
     for (const { status } of states) counts[status] = (counts[status] ?? 0) + 1;
     return counts;
   };
   const facts = {
+    permissions,
     stream: stream.kind,
     seq: fleet.seq,
     workers: count(fleet.workers.values()),

@@ -1,4 +1,7 @@
+import type { Call } from '../../../protocol/call.ts';
 import { type JobView, isFinal } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import type { May } from '../../api/person.ts';
 import type { MessageKey } from '../../i18n/index.ts';
 
 export const jobActs = [
@@ -13,9 +16,24 @@ export const jobActs = [
 ] as const;
 export type JobAct = (typeof jobActs)[number];
 
-/** Approving is offered of those alone that wait for it: of all others it would only be noise. */
-export const isOffered = (act: JobAct, job: JobView): boolean =>
-  (act !== 'approve' && act !== 'reject') || (job.status === 'pending' && job.approval === 'wanted');
+const calls = {
+  cancel: queueApi.cancel,
+  retry: queueApi.retry,
+  duplicate: queueApi.submit,
+  priority: queueApi.setPriority,
+  top: queueApi.moveToTop,
+  approve: queueApi.approve,
+  reject: queueApi.reject,
+  delete: queueApi.remove,
+} as const satisfies Readonly<Record<JobAct, Call>>;
+
+/** Whether there is anything at all that somebody may do with a job. */
+export const mayAct = (may: May): boolean => Object.values(calls).some(may);
+
+/** What one may not do is never offered. Approving is, of those alone that wait for it: of all others it would only be noise. */
+export const isOffered = (act: JobAct, job: JobView, may: May): boolean =>
+  may(calls[act]) &&
+  ((act !== 'approve' && act !== 'reject') || (job.status === 'pending' && job.approval === 'wanted'));
 
 /** Why an act can not be done to a job now; null when it can. The server has the last word. */
 export function whyNot(act: JobAct, job: JobView): MessageKey | null {

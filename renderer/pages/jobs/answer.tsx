@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import type { ValueOf } from '../../../protocol/client.ts';
-import type { queueApi } from '../../../protocol/queue-api.ts';
-import { useFleet } from '../../app/context.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { useFleet, useMay } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { WaitingExplained } from './explanation.tsx';
@@ -16,6 +16,7 @@ interface AnswerProps {
 /** What became of a job that was submitted. */
 export function SubmitAnswer({ answer, onAgain }: AnswerProps) {
   const t = useT();
+  const may = useMay();
   const { status, job_id: id, reason, allocated_worker_id: worker, queue_position: place } = answer;
   const name = useFleet(({ fleet }) =>
     worker === null ? null : (fleet.workers.get(worker)?.name ?? worker),
@@ -37,11 +38,12 @@ export function SubmitAnswer({ answer, onAgain }: AnswerProps) {
       {reason !== null && <p>{reason}</p>}
       {isTried && <WaitingExplained explanation={answer.explanation} />}
       <div className="answer-foot">
-        {id !== null && (
+        {id !== null && may(queueApi.get) && (
           <Link href={`/jobs/${id}`} className="button button-primary">
             {t('jobs.answer.open')}
           </Link>
         )}
+        {id !== null && !may(queueApi.get) && <code>{id}</code>}
         <Button onClick={onAgain}>{t(isTried ? 'jobs.submit.back' : 'jobs.submit.again')}</Button>
       </div>
     </section>

@@ -1,5 +1,5 @@
-import { Link } from 'wouter';
 import type { AttemptView } from '../../../protocol/job.ts';
+import { WorkerLink } from '../../app/links.tsx';
 import { type MessageKey, type Translator, useT } from '../../i18n/index.ts';
 import { Time, useNow } from '../../ui/time.tsx';
 import { saysTheSame } from './cells.tsx';
@@ -32,7 +32,7 @@ function AttemptItem({ attempt }: { readonly attempt: AttemptView }) {
       <div className="attempt-head">
         <strong>{t('jobs.attempt.title', { attempt: attempt.attempt })}</strong>
         <span className="attempt-outcome">{outcomeText(attempt.outcome, t)}</span>
-        <Link href={`/workers/${worker}`}>{attempt.worker_name ?? worker}</Link>
+        <WorkerLink id={worker}>{attempt.worker_name ?? worker}</WorkerLink>
         {ran !== null && <span className="muted">{duration(ran, t.language)}</span>}
       </div>
       <dl className="attempt-times">

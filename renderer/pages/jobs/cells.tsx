@@ -1,7 +1,9 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { type Hold, type JobView, isFinal } from '../../../protocol/job.ts';
-import { useFleet } from '../../app/context.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { useFleet, useMay } from '../../app/context.ts';
+import { WorkerLink } from '../../app/links.tsx';
 import { type MessageKey, type Translator, useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Icon } from '../../ui/icon.tsx';
@@ -90,6 +92,7 @@ export const saysTheSame = (cause: string, error: string): boolean =>
 
 function Held({ job, hold }: JobProps & { readonly hold: Hold }) {
   const t = useT();
+  const may = useMay();
   const { perform } = useActs();
   const text = holdText(hold, t);
   return (
@@ -97,7 +100,7 @@ function Held({ job, hold }: JobProps & { readonly hold: Hold }) {
       <span className="clamped" title={text}>
         {text}
       </span>
-      {hold.releasable && (
+      {hold.releasable && may(queueApi.release) && (
         <Button onClick={() => perform('release', job)}>
           {t(job.status === 'cancelling' ? 'jobs.act.giveUp' : 'jobs.act.release')}
         </Button>
@@ -135,9 +138,9 @@ export function WorkerCell({ job }: JobProps) {
     <Lines
       first={
         id !== null && (
-          <Link href={`/workers/${id}`} title={name ?? id}>
+          <WorkerLink id={id} title={name ?? id}>
             {name ?? id}
-          </Link>
+          </WorkerLink>
         )
       }
       second={t('jobs.attempt', { attempt, most })}

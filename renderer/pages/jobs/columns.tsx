@@ -1,19 +1,30 @@
 import { useMemo } from 'react';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { useMay } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { State } from '../../ui/state.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { absolute } from '../../ui/time.tsx';
+import { mayAct } from './acts.ts';
 import * as cells from './cells.tsx';
 import { phaseOf, phases, shownState } from './filter.ts';
 
 export type Toggle = (id: JobId) => void;
 
+/** Nothing is chosen where nothing could be done with it. */
 export function useJobColumns(chosen: ReadonlySet<JobId>, toggle: Toggle): readonly Column<JobView>[] {
   const t = useT();
-  const plain = useMemo(() => plainColumns(t), [t]);
-  return useMemo(() => [chooser(t, chosen, toggle), ...plain], [t, chosen, toggle, plain]);
+  const may = useMay();
+  const plain = useMemo(
+    () => (mayAct(may) ? [...plainColumns(t), menuColumn(t)] : plainColumns(t)),
+    [t, may],
+  );
+  return useMemo(
+    () => (may(queueApi.cancel) ? [chooser(t, chosen, toggle), ...plain] : plain),
+    [t, may, chosen, toggle, plain],
+  );
 }
 
 const chooser = (t: Translator, chosen: ReadonlySet<JobId>, toggle: Toggle): Column<JobView> => ({
@@ -92,12 +103,13 @@ const plainColumns = (t: Translator): readonly Column<JobView>[] => [
     cell: job => <cells.SubmittedCell job={job} />,
     sortBy: job => job.queued_at,
   },
-  {
-    id: 'menu',
-    title: t('jobs.column.menu'),
-    isTitleUnseen: true,
-    width: '44px',
-    align: 'end',
-    cell: job => <cells.MenuCell job={job} />,
-  },
 ];
+
+const menuColumn = (t: Translator): Column<JobView> => ({
+  id: 'menu',
+  title: t('jobs.column.menu'),
+  isTitleUnseen: true,
+  width: '44px',
+  align: 'end',
+  cell: job => <cells.MenuCell job={job} />,
+});

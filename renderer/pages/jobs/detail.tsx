@@ -1,5 +1,11 @@
 import { Tabs } from 'radix-ui';
+import type { ReactNode } from 'react';
 import { Link, useSearchParams } from 'wouter';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import type { JobDetail } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { useMay } from '../../app/context.ts';
+import { Missing } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { Menu } from '../../ui/menu.tsx';
@@ -12,15 +18,25 @@ import { JobOverview } from './overview.tsx';
 import { JobRaw } from './raw.tsx';
 import { useJob } from './use-job.ts';
 
-/** In this order; a part has its tab once there is a call for it. */
-const tabs = ['overview', 'config', 'events', 'raw'] as const;
+/** In this order, each with the call that it is made of. */
+const tabs = {
+  overview: queueApi.get,
+  config: queueApi.config,
+  events: auditApi.list,
+  raw: queueApi.get,
+} as const;
+type Tab = keyof typeof tabs;
+const allTabs = ['overview', 'config', 'events', 'raw'] as const satisfies readonly Tab[];
 
 export function JobDetailPage({ id }: { readonly id: string }) {
   const t = useT();
+  const may = useMay();
   const [params, setParams] = useSearchParams();
   const { job, isGone } = useJob(id);
   const { menuOf } = useActs();
-  const tab = tabs.find(name => name === params.get('tab')) ?? 'overview';
+  const tab = allTabs.find(name => name === params.get('tab')) ?? 'overview';
+  // Whoever follows a link to one that is not for them is told why.
+  const shown = allTabs.filter(name => may(tabs[name]) || name === tab);
   const back = <Link href="/jobs">{t('jobs.detail.back')}</Link>;
   if (isGone) {
     return (
@@ -45,25 +61,31 @@ export function JobDetailPage({ id }: { readonly id: string }) {
       </div>
       <Tabs.Root value={tab} onValueChange={name => setParams(name === 'overview' ? {} : { tab: name })}>
         <Tabs.List className="tabs" aria-label={t('jobs.detail.tabs')}>
-          {tabs.map(name => (
+          {shown.map(name => (
             <Tabs.Trigger key={name} value={name} className="tab">
               {t(`jobs.tab.${name}`)}
             </Tabs.Trigger>
           ))}
         </Tabs.List>
-        <Tabs.Content value="overview" className="tab-content">
-          <JobOverview job={job} />
-        </Tabs.Content>
-        <Tabs.Content value="config" className="tab-content">
-          <JobConfig job={job} />
-        </Tabs.Content>
-        <Tabs.Content value="events" className="tab-content">
-          <JobEvents id={job.id} />
-        </Tabs.Content>
-        <Tabs.Content value="raw" className="tab-content">
-          <JobRaw job={job} />
-        </Tabs.Content>
+        {shown.map(name => (
+          <Tabs.Content key={name} value={name} className="tab-content">
+            {may(tabs[name]) ? contentOf(name, job) : <Missing call={tabs[name]} />}
+          </Tabs.Content>
+        ))}
       </Tabs.Root>
     </div>
   );
+}
+
+function contentOf(tab: Tab, job: JobDetail): ReactNode {
+  switch (tab) {
+    case 'overview':
+      return <JobOverview job={job} />;
+    case 'config':
+      return <JobConfig job={job} />;
+    case 'events':
+      return <JobEvents id={job.id} />;
+    case 'raw':
+      return <JobRaw job={job} />;
+  }
 }

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useState } from 'react';
-import { Link } from 'wouter';
 import type { z } from 'zod';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { type JobId, WorkerId } from '../../../protocol/ids.ts';
 import { useFleet, usePanel } from '../../app/context.ts';
+import { WorkerLink } from '../../app/links.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -61,7 +61,7 @@ function Actor({ entry: { actor_id: id, actor_type: type } }: { readonly entry: 
     return workerId && fleet.workers.get(workerId);
   });
   if (worker === undefined) return id ?? type;
-  return <Link href={`/workers/${worker.id}`}>{worker.name}</Link>;
+  return <WorkerLink id={worker.id}>{worker.name}</WorkerLink>;
 }
 
 const Details = ({ details }: { readonly details: Entry['details'] }) => (

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react';
-import { Link } from 'wouter';
 import type { Explanation } from '../../../protocol/explain.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
+import { WorkerLink } from '../../app/links.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Time } from '../../ui/time.tsx';
 
@@ -36,7 +36,7 @@ export function WaitingExplained({ explanation }: { readonly explanation: Explan
           <ul className="explained-workers">
             {shown.map(({ worker_id: id, name, fits, reasons: against }) => (
               <li key={id}>
-                <Link href={`/workers/${id}`}>{name}</Link>{' '}
+                <WorkerLink id={id}>{name}</WorkerLink>{' '}
                 {fits ? t('jobs.explain.fits') : against.map(({ detail }) => detail).join('; ')}
               </li>
             ))}

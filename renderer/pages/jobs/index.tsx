@@ -1,12 +1,25 @@
 import { useParams } from 'wouter';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { Guarded } from '../../app/guarded.tsx';
 import { JobDetailPage } from './detail.tsx';
 import { ActsProvider } from './job-acts.tsx';
 import './jobs.css';
 import { JobList } from './list.tsx';
+import { NewJob } from './new-job.tsx';
 import { SubmitPage } from './submit.tsx';
 
+/** To submit takes one permission, and to look at jobs another. */
 export function JobsPage() {
   const { id } = useParams();
-  if (id === 'new') return <SubmitPage />;
-  return <ActsProvider>{id === undefined ? <JobList /> : <JobDetailPage id={id} />}</ActsProvider>;
+  if (id === 'new')
+    return (
+      <Guarded calls={[queueApi.submit]} title="jobs.submit.title">
+        <SubmitPage />
+      </Guarded>
+    );
+  return (
+    <Guarded calls={[queueApi.list]} title="nav.jobs" instead={<NewJob kind="primary" />}>
+      <ActsProvider>{id === undefined ? <JobList /> : <JobDetailPage id={id} />}</ActsProvider>
+    </Guarded>
+  );
 }

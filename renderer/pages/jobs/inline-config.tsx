@@ -1,4 +1,6 @@
 import { useState } from 'react';
+import { configsApi } from '../../../protocol/configs-api.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfigDiff, ConfigText } from './config-parts.tsx';
@@ -47,11 +49,13 @@ export function InlineConfig({ draft, error, change }: InlineProps) {
           names={[draft.base.name, t('jobs.diff.run')]}
         />
       )}
-      <div>
-        <Button disabled={!parsed.ok} onClick={() => setSaving(true)}>
-          {t('jobs.save.open')}
-        </Button>
-      </div>
+      <Allowed call={configsApi.put}>
+        <div>
+          <Button disabled={!parsed.ok} onClick={() => setSaving(true)}>
+            {t('jobs.save.open')}
+          </Button>
+        </div>
+      </Allowed>
       {isSaving && parsed.ok && (
         <SaveDialog draft={draft} config={parsed.config} change={change} onClose={() => setSaving(false)} />
       )}

@@ -8,7 +8,6 @@ import { sendLeaving } from '../../api/client.ts';
 import { type Panel, usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import type { MenuItem } from '../../ui/menu.tsx';
-import { useFocusReturn } from '../../ui/focus-return.ts';
 import { tell, tellFailure, tellUndoable } from '../../ui/toast.tsx';
 import { isOffered, type JobAct, jobActs, whyNot } from './acts.ts';
 import { type Asked, AskedDialog } from './act-dialogs.tsx';
@@ -35,16 +34,11 @@ export function ActsProvider({ children }: { readonly children: ReactNode }) {
   const [, go] = useLocation();
   const [asked, setAsked] = useState<Asked | null>(null);
   const leaving = useRef(new Set<JobId>());
-  const rememberFocus = useFocusReturn(asked !== null);
   const acts = useMemo((): Acts => {
-    const ask = (next: Asked): void => {
-      rememberFocus();
-      setAsked(next);
-    };
-    const perform = performer({ t, panel, go, ask, leaving: leaving.current });
+    const perform = performer({ t, panel, go, ask: setAsked, leaving: leaving.current });
     const menuOf = (job: JobView): readonly MenuItem[] =>
       jobActs
-        .filter(act => isOffered(act, job))
+        .filter(act => isOffered(act, job, panel.may))
         .map(act => {
           const reason = whyNot(act, job);
           return {
@@ -56,7 +50,7 @@ export function ActsProvider({ children }: { readonly children: ReactNode }) {
           };
         });
     return { menuOf, perform };
-  }, [t, panel, go, rememberFocus]);
+  }, [t, panel, go]);
   return (
     <ActsContext value={acts}>
       {children}

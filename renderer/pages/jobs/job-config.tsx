@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react';
 import type { CallFailure } from '../../../protocol/client.ts';
 import type { JobDetail } from '../../../protocol/job.ts';
+import { configsApi } from '../../../protocol/configs-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { detailOf } from '../../api/client.ts';
 import { usePanel } from '../../app/context.ts';
@@ -61,7 +62,8 @@ function useFound({ id, config_name: name }: JobDetail): {
   readonly found: Found | null;
   readonly failure: CallFailure | null;
 } {
-  const { client } = usePanel();
+  const { client, may } = usePanel();
+  const isCompared = isNamed({ config_name: name }) && may(configsApi.get);
   const [found, setFound] = useState<Found | null>(null);
   const [failure, setFailure] = useState<CallFailure | null>(null);
   useEffect(() => {
@@ -69,7 +71,7 @@ function useFound({ id, config_name: name }: JobDetail): {
     const read = async (): Promise<void> => {
       const [own, now] = await Promise.all([
         client.call(queueApi.config, { params: { id }, signal: over.signal }),
-        isNamed({ config_name: name }) ? findTraining(client, name) : null,
+        isCompared ? findTraining(client, name) : null,
       ]);
       if (over.signal.aborted) return;
       if (!own.ok) return setFailure(own.failure);
@@ -81,6 +83,6 @@ function useFound({ id, config_name: name }: JobDetail): {
     };
     void read();
     return () => over.abort();
-  }, [client, id, name]);
+  }, [client, id, name, isCompared]);
   return { found, failure };
 }

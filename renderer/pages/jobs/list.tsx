@@ -1,8 +1,10 @@
 import { useCallback, useMemo, useState } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { useLocation, useSearchParams } from 'wouter';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet } from '../../app/context.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { FilterChips } from '../../ui/chips.tsx';
@@ -21,6 +23,7 @@ import {
   shownState,
   withState,
 } from './filter.ts';
+import { NewJob } from './new-job.tsx';
 import { useCounts } from './use-counts.ts';
 import { useOlderJobs } from './use-older.ts';
 
@@ -43,9 +46,7 @@ export function JobList() {
     <div className="page jobs-page">
       <div className="page-head">
         <h1>{t('nav.jobs')}</h1>
-        <Link href="/jobs/new" className="button button-primary">
-          {t('jobs.new')}
-        </Link>
+        <NewJob kind="primary" />
       </div>
       <Phases counts={counts} chosen={chosenState(filter)} onChoose={to => setText(withState(text, to))} />
       <div className="filter-row">
@@ -60,7 +61,9 @@ export function JobList() {
           {t('jobs.shown', { count: rows.length })}
         </span>
       </div>
-      <BulkBar rows={rows} chosen={chosen} choose={choose} />
+      <Allowed call={queueApi.cancel}>
+        <BulkBar rows={rows} chosen={chosen} choose={choose} />
+      </Allowed>
       <Table
         label={t('jobs.table')}
         columns={columns}
@@ -137,9 +140,7 @@ function NoJobs({ isFiltered, onClear }: { readonly isFiltered: boolean; readonl
   }
   return (
     <Empty why={t('jobs.none')}>
-      <Link href="/jobs/new" className="button">
-        {t('jobs.new')}
-      </Link>
+      <NewJob kind="plain" />
     </Empty>
   );
 }

@@ -1,6 +1,8 @@
 import { type ReactNode, useMemo } from 'react';
 import { Link } from 'wouter';
+import type { WorkerId } from '../../../protocol/ids.ts';
 import { type JobDetail, type JobView, isFinal } from '../../../protocol/job.ts';
+import { WorkerLink } from '../../app/links.tsx';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { LabelChips } from '../../ui/chips.tsx';
 import { State } from '../../ui/state.tsx';
@@ -81,7 +83,7 @@ function Facts({ job }: JobProps) {
     [t('jobs.fact.started'), isOn && job.started_at && <Time at={job.started_at} style="absolute" />],
     [t('jobs.fact.ended'), job.completed_at && <Time at={job.completed_at} style="absolute" />],
     [t('jobs.fact.ran'), ran === null ? null : duration(ran, t.language)],
-    [t('jobs.fact.worker'), isOn && job.worker_id && <WorkerLink job={job} />],
+    [t('jobs.fact.worker'), isOn && job.worker_id && <OnWorker id={job.worker_id} job={job} />],
     [t('jobs.fact.attempt'), job.attempt === 0 ? null : attemptText(job, t)],
     [t('jobs.fact.priority'), <PriorityCell key="priority" job={job} />],
     [t('jobs.fact.allocated'), job.allocated_gpus?.join(', ')],
@@ -109,8 +111,8 @@ function Facts({ job }: JobProps) {
 const hasValue = (value: ReactNode): boolean =>
   value !== null && value !== undefined && value !== false && value !== '';
 
-const WorkerLink = ({ job: { worker_id: id, worker_name: name } }: { readonly job: JobView }) => (
-  <Link href={`/workers/${id}`}>{name ?? id}</Link>
+const OnWorker = ({ id, job: { worker_name: name } }: { readonly id: WorkerId; readonly job: JobView }) => (
+  <WorkerLink id={id}>{name ?? id}</WorkerLink>
 );
 
 const attemptText = ({ attempt, max_attempts: most }: JobView, t: Translator): string =>

@@ -3,6 +3,7 @@ import { Link, useSearchParams } from 'wouter';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { detailOf } from '../../api/client.ts';
 import { usePanel } from '../../app/context.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { type Answer, SubmitAnswer } from './answer.tsx';
@@ -19,9 +20,11 @@ export function SubmitPage() {
   const { like } = model;
   return (
     <div className="page jobs-page">
-      <nav className="crumb" aria-label={t('jobs.detail.back')}>
-        <Link href="/jobs">{t('jobs.detail.back')}</Link>
-      </nav>
+      <Allowed call={queueApi.list}>
+        <nav className="crumb" aria-label={t('jobs.detail.back')}>
+          <Link href="/jobs">{t('jobs.detail.back')}</Link>
+        </nav>
+      </Allowed>
       <h1>
         {like === null ? t('jobs.submit.title') : t('jobs.submit.duplicate', { config: like.config_name })}
       </h1>

@@ -3,6 +3,7 @@ import type { Client } from '../../../protocol/client.ts';
 import { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
+import type { May } from '../../api/person.ts';
 import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { tellFailure } from '../../ui/toast.tsx';
@@ -23,8 +24,8 @@ const blank: Model = { like: null, draft: emptyDraft, isConfigLost: false };
 /** Of the job with this id, if it names one. */
 export function useModel(id: string | null): Model | 'loading' {
   const t = useT();
-  const { client } = usePanel();
-  const jobId = JobId.safeParse(id).data;
+  const { client, may } = usePanel();
+  const jobId = may(queueApi.get) ? JobId.safeParse(id).data : undefined;
   const [model, setModel] = useState<Model | 'loading'>(jobId === undefined ? blank : 'loading');
   useEffect(() => {
     if (jobId === undefined) return undefined;
@@ -36,20 +37,21 @@ export function useModel(id: string | null): Model | 'loading' {
         return setModel(blank);
       }
       const like = answer.value;
-      const origins = await originsOf(client, like);
+      const origins = await originsOf(client, may, like);
       if (over.signal.aborted) return;
       setModel({ like, draft: draftOf(like, origins), isConfigLost: origins.own === null });
     });
     return () => over.abort();
-  }, [client, jobId, t]);
+  }, [client, may, jobId, t]);
   return model;
 }
 
-async function originsOf(client: Client, job: JobView): Promise<Origins> {
+/** Who may not look at the config of a job has what its name means by now. */
+async function originsOf(client: Client, may: May, job: JobView): Promise<Origins> {
   const { id, config_name: name } = job;
-  const own = await client.call(queueApi.config, { params: { id } });
+  const own = may(queueApi.config) ? await client.call(queueApi.config, { params: { id } }) : null;
   return {
-    own: own.ok ? { config: own.value.config, dataloader: own.value.dataloader ?? null } : null,
+    own: own?.ok === true ? { config: own.value.config, dataloader: own.value.dataloader ?? null } : null,
     inFolder: isNamed(job) ? await findTraining(client, name) : null,
   };
 }

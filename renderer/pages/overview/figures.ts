@@ -1,5 +1,8 @@
+import { workersApi } from '../../../protocol/admin-api.ts';
+import type { Call } from '../../../protocol/call.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import type { Stats } from './use-stats.ts';
 
@@ -86,3 +89,12 @@ export function needsOf(
       .map(job => ({ kind: 'approval' as const, job })),
   ];
 }
+
+/** What helps. */
+export const remedies = {
+  silent: queueApi.release,
+  quarantined: workersApi.unquarantine,
+  duplicate: workersApi.rotateToken,
+  unsatisfiable: queueApi.cancel,
+  approval: queueApi.approve,
+} as const satisfies Readonly<Record<Need['kind'], Call>>;

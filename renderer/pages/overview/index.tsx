@@ -1,10 +1,13 @@
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { Link } from 'wouter';
-import { useFleet } from '../../app/context.ts';
+import { auditApi, eventsApi, workersApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { useFleet, useMay } from '../../app/context.ts';
 import { useFreshWorkers } from '../../app/fresh.ts';
+import { Hidden } from '../../app/guarded.tsx';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Time, useNow } from '../../ui/time.tsx';
-import { figuresOf, needsOf } from './figures.ts';
+import { type Figures, figuresOf, needsOf } from './figures.ts';
 import { Needs } from './needs.tsx';
 import { Recent } from './recent.tsx';
 import { Running } from './running.tsx';
@@ -14,9 +17,12 @@ import './overview.css';
 /** Not before it is needed: it has the dialogs of the workers with it. */
 const FirstRun = lazy(async () => ({ default: (await import('../workers/first-run.tsx')).FirstRun }));
 
+/** Each part of it for who may look at what it is made of. */
 export function OverviewPage() {
   useFreshWorkers();
   const t = useT();
+  const may = useMay();
+  const [seesWorkers, seesJobs] = [may(workersApi.list), may(queueApi.list)];
   const workers = useFleet(({ fleet }) => fleet.workers);
   const jobs = useFleet(({ fleet }) => fleet.jobs);
   const isLoaded = useFleet(({ fleet }) => fleet.seq >= 0);
@@ -24,71 +30,29 @@ export function OverviewPage() {
   const figures = useMemo(() => figuresOf(workers.values(), jobs.values(), now), [workers, jobs, now]);
   const stats = useStats(now);
   const needs = useMemo(
-    () => needsOf(workers.values(), jobs, stats?.unsatisfiable ?? []),
-    [workers, jobs, stats],
+    () => needsOf(seesWorkers ? workers.values() : [], jobs, stats?.unsatisfiable ?? []),
+    [seesWorkers, workers, jobs, stats],
   );
   const running = useMemo(() => [...jobs.values()].filter(({ status }) => status === 'running'), [jobs]);
-  const isFirstRun = useSticky(isLoaded && workers.size === 0);
+  const isFirstRun = useSticky(isLoaded && seesWorkers && workers.size === 0);
   if (!isLoaded) return <div className="page" aria-busy="true" />;
   return (
     <div className="page">
       <h1>{t('nav.overview')}</h1>
       <div className="tiles">
-        <Tile
-          href="/workers"
-          title={t('overview.workers')}
-          figure={t('overview.workersOnline', {
-            online: figures.workers - figures.offline,
-            all: figures.workers,
-          })}
-          note={t('overview.workersStates', {
-            idle: figures.idle,
-            busy: figures.busy,
-            offline: figures.offline,
-          })}
-        />
-        <Tile
-          href="/workers"
-          title={t('overview.gpus')}
-          figure={t('overview.gpusInUse', { busy: figures.gpusBusy, all: figures.gpus })}
-          note={t('overview.gpusNote')}
-        />
-        <Tile
-          href="/queue"
-          title={t('overview.queue')}
-          figure={t('overview.waiting', { count: figures.waiting })}
-          note={
-            figures.oldestAt === null ? (
-              t('overview.nothingWaits')
-            ) : (
-              <>
-                {t('overview.oldest')} <Time at={figures.oldestAt} />
-              </>
-            )
-          }
-        />
-        <Tile
-          href="/jobs"
-          title={t('overview.lastDay')}
-          figure={t('overview.completed', { count: stats?.ended_24h.completed ?? figures.completed })}
-          note={dayNote(t, stats, figures.failed)}
-        />
+        {seesWorkers && <WorkerTiles figures={figures} />}
+        {seesJobs && <JobTiles figures={figures} stats={stats} />}
       </div>
+      {!seesWorkers && <Hidden call={workersApi.list} page="nav.workers" />}
+      {!seesJobs && <Hidden call={queueApi.list} page="nav.jobs" />}
       {isFirstRun && (
         <Suspense fallback={<section className="card" aria-busy="true" />}>
           <FirstRun isEmpty={workers.size === 0} />
         </Suspense>
       )}
       <Needs needs={needs} />
-      <section className="card" aria-labelledby="overview-running">
-        <h2 id="overview-running">{t('overview.running')}</h2>
-        {running.length === 0 ? (
-          <p className="muted">{t('overview.nothingRuns')}</p>
-        ) : (
-          <Running jobs={running} />
-        )}
-      </section>
-      <Recent />
+      {seesJobs && <Running jobs={running} />}
+      {(may(eventsApi.stream) || may(auditApi.list)) && <Recent />}
     </div>
   );
 }
@@ -108,6 +72,65 @@ function dayNote(t: Translator, stats: Stats | null, failed: number): string {
     count: stats.ended_24h.failed,
     hours: hours.format(stats.gpu_hours_24h),
   });
+}
+
+interface TilesProps {
+  readonly figures: Figures;
+}
+
+function WorkerTiles({ figures }: TilesProps) {
+  const t = useT();
+  return (
+    <>
+      <Tile
+        href="/workers"
+        title={t('overview.workers')}
+        figure={t('overview.workersOnline', {
+          online: figures.workers - figures.offline,
+          all: figures.workers,
+        })}
+        note={t('overview.workersStates', {
+          idle: figures.idle,
+          busy: figures.busy,
+          offline: figures.offline,
+        })}
+      />
+      <Tile
+        href="/workers"
+        title={t('overview.gpus')}
+        figure={t('overview.gpusInUse', { busy: figures.gpusBusy, all: figures.gpus })}
+        note={t('overview.gpusNote')}
+      />
+    </>
+  );
+}
+
+function JobTiles({ figures, stats }: TilesProps & { readonly stats: Stats | null }) {
+  const t = useT();
+  return (
+    <>
+      <Tile
+        href="/queue"
+        title={t('overview.queue')}
+        figure={t('overview.waiting', { count: figures.waiting })}
+        note={
+          figures.oldestAt === null ? (
+            t('overview.nothingWaits')
+          ) : (
+            <>
+              {t('overview.oldest')} <Time at={figures.oldestAt} />
+            </>
+          )
+        }
+      />
+      <Tile
+        href="/jobs"
+        title={t('overview.lastDay')}
+        figure={t('overview.completed', { count: stats?.ended_24h.completed ?? figures.completed })}
+        note={dayNote(t, stats, figures.failed)}
+      />
+    </>
+  );
 }
 
 interface TileProps {

@@ -1,17 +1,20 @@
 import { Link } from 'wouter';
+import { useMay } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
-import type { Need } from './figures.ts';
+import { type Need, remedies } from './figures.ts';
 
 /** The most pressing; the pages have them all. */
 const mostShown = 12;
 
-/** Nothing when nobody is needed. */
+/** Nothing when nobody is needed. Who can help with none of it is told all the same, and is not called. */
 export function Needs({ needs }: { readonly needs: readonly Need[] }) {
   const t = useT();
+  const may = useMay();
+  const isForYou = needs.some(({ kind }) => may(remedies[kind]));
   if (needs.length === 0) return null;
   return (
     <section className="card needs" aria-labelledby="overview-needs">
-      <h2 id="overview-needs">{t('overview.needsYou')}</h2>
+      <h2 id="overview-needs">{t(isForYou ? 'overview.needsYou' : 'overview.needsSomebody')}</h2>
       <ul className="plain-list">
         {needs.slice(0, mostShown).map(need => (
           <li key={keyOf(need)}>

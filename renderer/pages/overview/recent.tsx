@@ -1,8 +1,8 @@
 import { useMemo } from 'react';
-import { Link } from 'wouter';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { JobId, WorkerId } from '../../../protocol/ids.ts';
-import { useFleet } from '../../app/context.ts';
+import { useFleet, useMay } from '../../app/context.ts';
+import { JobLink, WorkerLink } from '../../app/links.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Time } from '../../ui/time.tsx';
 import { useLoaded } from '../workers/use-loaded.ts';
@@ -13,9 +13,13 @@ const mostShown = 15;
 const newest = { query: { limit: 3 * mostShown } };
 const noRows: readonly TrailRow[] = [];
 
-/** What happened lately, the newest first: the trail up to the opening of this page, and the stream since. */
+/**
+ * What happened lately, the newest first: the trail up to the opening of this page, and the stream since. For who may read
+ * one of them alone, what that one says.
+ */
 export function Recent() {
   const t = useT();
+  const may = useMay();
   const events = useFleet(({ fleet }) => fleet.recent);
   const { value } = useLoaded(auditApi.list, newest, '');
   const rows = value?.entries ?? noRows;
@@ -24,7 +28,7 @@ export function Recent() {
     <section className="card" aria-labelledby="overview-recent">
       <h2 id="overview-recent">{t('overview.recent')}</h2>
       {shown.length === 0 ? (
-        <p className="muted">{t('overview.nothingYet')}</p>
+        <p className="muted">{t(may(auditApi.list) ? 'overview.nothingYet' : 'overview.nothingSince')}</p>
       ) : (
         <ul className="plain-list">
           {shown.map(happening => (
@@ -47,5 +51,6 @@ function Target({ kind, id, name }: NonNullable<Happening['target']>) {
       ? fleet.workers.get(WorkerId.parse(id))?.name
       : fleet.jobs.get(JobId.parse(id))?.config_name,
   );
-  return <Link href={`/${kind}s/${id}`}>{known ?? name ?? id}</Link>;
+  const ThingLink = kind === 'worker' ? WorkerLink : JobLink;
+  return <ThingLink id={id}>{known ?? name ?? id}</ThingLink>;
 }

@@ -11,6 +11,16 @@ const mostShown = 10;
 export function Running({ jobs }: { readonly jobs: readonly JobView[] }) {
   const t = useT();
   return (
+    <section className="card" aria-labelledby="overview-running">
+      <h2 id="overview-running">{t('overview.running')}</h2>
+      {jobs.length === 0 ? <p className="muted">{t('overview.nothingRuns')}</p> : <List jobs={jobs} />}
+    </section>
+  );
+}
+
+function List({ jobs }: { readonly jobs: readonly JobView[] }) {
+  const t = useT();
+  return (
     <ul className="plain-list">
       {jobs.slice(0, mostShown).map(job => (
         <li key={job.id} className="running">

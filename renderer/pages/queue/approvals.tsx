@@ -1,6 +1,8 @@
 import { useMemo } from 'react';
 import { Link } from 'wouter';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet } from '../../app/context.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -36,19 +38,23 @@ export function Approvals() {
                 {t('queue.submittedBy', { user: job.user })} <Time at={job.queued_at} />
               </span>
             </span>
-            <Button
-              aria-label={t('queue.approveOf', { config: job.config_name })}
-              onClick={() => perform('approve', job)}
-            >
-              {t('queue.approve')}
-            </Button>
-            <Button
-              kind="danger"
-              aria-label={t('queue.rejectOf', { config: job.config_name })}
-              onClick={() => perform('reject', job)}
-            >
-              {t('queue.reject')}
-            </Button>
+            <Allowed call={queueApi.approve}>
+              <Button
+                aria-label={t('queue.approveOf', { config: job.config_name })}
+                onClick={() => perform('approve', job)}
+              >
+                {t('queue.approve')}
+              </Button>
+            </Allowed>
+            <Allowed call={queueApi.reject}>
+              <Button
+                kind="danger"
+                aria-label={t('queue.rejectOf', { config: job.config_name })}
+                onClick={() => perform('reject', job)}
+              >
+                {t('queue.reject')}
+              </Button>
+            </Allowed>
           </li>
         ))}
       </ul>

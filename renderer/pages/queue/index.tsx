@@ -1,22 +1,26 @@
 import { useMemo } from 'react';
 import { Link } from 'wouter';
-import { useFleet } from '../../app/context.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { useFleet, useMay } from '../../app/context.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { countPhases } from '../jobs/filter.ts';
 import { ActsProvider } from '../jobs/job-acts.tsx';
 import '../jobs/jobs.css';
 import { Approvals } from './approvals.tsx';
 import { Cleanup } from './cleanup.tsx';
-import { LimitsForm } from './limits.tsx';
+import { Limits, LimitsForm } from './limits.tsx';
 import { Line } from './line.tsx';
 import { PauseButton, PausedBanner } from './pause.tsx';
 import './queue.css';
 
 export function QueuePage() {
   const t = useT();
+  const may = useMay();
   const queue = useFleet(({ fleet }) => fleet.queue);
   if (queue === null) return <div className="page" aria-busy="true" />;
   const { max_concurrent: all, user_max_concurrent: user, paused } = queue;
+  const limits = { max_concurrent: all, user_max_concurrent: user };
   return (
     <ActsProvider>
       <div className="page queue-page">
@@ -25,14 +29,20 @@ export function QueuePage() {
             <h1>{t('nav.queue')}</h1>
             <Figures />
           </div>
-          {paused === null && <PauseButton />}
+          <Allowed call={queueApi.pause}>{paused === null && <PauseButton />}</Allowed>
         </div>
         {paused !== null && <PausedBanner paused={paused} />}
         <Approvals />
         <Line />
         <div className="queue-forms">
-          <LimitsForm key={`${all}/${user}`} limits={{ max_concurrent: all, user_max_concurrent: user }} />
-          <Cleanup />
+          {may(queueApi.limit) ? (
+            <LimitsForm key={`${all}/${user}`} limits={limits} />
+          ) : (
+            <Limits limits={limits} />
+          )}
+          <Allowed call={queueApi.cleanup}>
+            <Cleanup />
+          </Allowed>
         </div>
       </div>
     </ActsProvider>

@@ -8,8 +8,31 @@ import { tellFailure } from '../../ui/toast.tsx';
 import { TextField } from '../jobs/field.tsx';
 import { limitOf } from './order.ts';
 
+interface LimitsProps {
+  readonly limits: Concurrency;
+}
+
+/** For who may not set them. */
+export function Limits({ limits: { max_concurrent: all, user_max_concurrent: user } }: LimitsProps) {
+  const t = useT();
+  const number = new Intl.NumberFormat(t.language);
+  const shown = (limit: number | null): string =>
+    limit === null ? t('queue.limits.none') : number.format(limit);
+  return (
+    <section className="card" aria-labelledby="queue-limits">
+      <h2 id="queue-limits">{t('queue.limits')}</h2>
+      <dl className="queue-limits">
+        <dt>{t('queue.limits.all')}</dt>
+        <dd>{shown(all)}</dd>
+        <dt>{t('queue.limits.user')}</dt>
+        <dd>{shown(user)}</dd>
+      </dl>
+    </section>
+  );
+}
+
 /** Made anew when somebody has set other limits. */
-export function LimitsForm({ limits }: { readonly limits: Concurrency }) {
+export function LimitsForm({ limits }: LimitsProps) {
   const t = useT();
   const { client } = usePanel();
   const [all, setAll] = useState(String(limits.max_concurrent ?? ''));

@@ -1,12 +1,15 @@
 import { useMemo } from 'react';
 import { useLocation } from 'wouter';
-import { useFleet } from '../../app/context.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { useFleet, useMay } from '../../app/context.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { mayAct } from '../jobs/acts.ts';
 import { ConfigCell, MenuCell, PriorityCell, WhyWaiting } from '../jobs/cells.tsx';
 import { useActs } from '../jobs/job-acts.tsx';
 import { createPlacing, inLine, type Placed } from './order.ts';
@@ -17,12 +20,16 @@ const idOf = ({ job }: Placed): string => job.id;
 /** Who waits, in the order in which they are taken: all of them. */
 export function Line() {
   const t = useT();
+  const may = useMay();
   const [, go] = useLocation();
   const jobs = useFleet(({ fleet }) => fleet.jobs);
   const order = useOrder();
   const placed = useMemo(createPlacing, []);
   const rows = useMemo(() => inLine(jobs, order, placed), [jobs, order, placed]);
-  const columns = useMemo(() => lineColumns(t), [t]);
+  const columns = useMemo(
+    () => (mayAct(may) ? [...lineColumns(t), actsColumn(t)] : lineColumns(t)),
+    [t, may],
+  );
   return (
     <section className="line" aria-labelledby="queue-order">
       <h2 id="queue-order">{t('queue.order')}</h2>
@@ -74,15 +81,16 @@ const lineColumns = (t: Translator): readonly Column<Placed>[] => [
     width: '110px',
     cell: ({ job }) => <Time at={job.queued_at} />,
   },
-  {
-    id: 'menu',
-    title: t('jobs.column.menu'),
-    isTitleUnseen: true,
-    width: '150px',
-    align: 'end',
-    cell: row => <LineActs row={row} />,
-  },
 ];
+
+const actsColumn = (t: Translator): Column<Placed> => ({
+  id: 'menu',
+  title: t('jobs.column.menu'),
+  isTitleUnseen: true,
+  width: '150px',
+  align: 'end',
+  cell: row => <LineActs row={row} />,
+});
 
 const placeText = (place: number | null, t: Translator): string =>
   place === null ? t('time.none') : new Intl.NumberFormat(t.language).format(place);
@@ -93,14 +101,16 @@ function LineActs({ row: { job, place } }: { readonly row: Placed }) {
   return (
     <span className="line-acts">
       {place !== 1 && (
-        <Button
-          kind="quiet"
-          aria-label={t('queue.topOf', { config: job.config_name })}
-          onClick={() => perform('top', job)}
-        >
-          <Icon name="top" />
-          {t('queue.top')}
-        </Button>
+        <Allowed call={queueApi.moveToTop}>
+          <Button
+            kind="quiet"
+            aria-label={t('queue.topOf', { config: job.config_name })}
+            onClick={() => perform('top', job)}
+          >
+            <Icon name="top" />
+            {t('queue.top')}
+          </Button>
+        </Allowed>
       )}
       <MenuCell job={job} />
     </span>

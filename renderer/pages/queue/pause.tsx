@@ -2,6 +2,7 @@ import { type SubmitEvent, useState } from 'react';
 import type { QueueView } from '../../../protocol/queue.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -67,9 +68,11 @@ export function PausedBanner({ paused }: { readonly paused: NonNullable<QueueVie
         {paused.note !== null && <q>{paused.note}</q>}
         <span className="muted">{t('queue.paused.nothing')}</span>
       </div>
-      <Button kind="primary" onClick={() => void resume()}>
-        {t('queue.resume')}
-      </Button>
+      <Allowed call={queueApi.resume}>
+        <Button kind="primary" onClick={() => void resume()}>
+          {t('queue.resume')}
+        </Button>
+      </Allowed>
     </div>
   );
 }

@@ -1,14 +1,16 @@
 import type { SettingsView } from '../../../protocol/settings-api.ts';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { usePanel } from '../../app/context.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import { useSettings } from '../../app/settings.ts';
 import { isLanguage, languages, useT } from '../../i18n/index.ts';
 import { usePreferences } from '../../state/preferences.ts';
-import { Button } from '../../ui/button.tsx';
 import { Network } from './network.tsx';
 import { PathLine } from './path-line.tsx';
 import { ThisMachine } from './this-machine.tsx';
 import './settings.css';
 import { Tokens } from './tokens.tsx';
+import { You } from './you.tsx';
 
 const ownZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
@@ -17,12 +19,13 @@ const themes = ['system', 'light', 'dark'] as const;
 /** What this browser prefers, and what the server says of itself. */
 export function SettingsPage() {
   const t = useT();
-  const { preferences, signOut, baseUrl } = usePanel();
+  const { preferences, baseUrl } = usePanel();
   const { theme, language, zone } = usePreferences(preferences);
   const { settings, change } = useSettings();
   return (
     <div className="page">
       <h1>{t('nav.settings')}</h1>
+      <You />
       <section className="card" aria-labelledby="settings-looks">
         <h2 id="settings-looks">{t('settings.looks')}</h2>
         <label>
@@ -71,18 +74,19 @@ export function SettingsPage() {
       {settings !== null && <Network settings={settings} change={change} />}
       {settings !== null && <ThisMachine settings={settings} change={change} />}
       {settings !== null && <Folders settings={settings} />}
-      <Tokens />
+      <Allowed call={tokensApi.list}>
+        <Tokens />
+      </Allowed>
       <section className="card" aria-labelledby="settings-server">
         <h2 id="settings-server">{t('settings.server')}</h2>
         <p>
           {t('settings.address')} <code>{baseUrl}</code>
         </p>
-        <p>
-          {t('settings.version')} <code>{settings?.version ?? t('time.none')}</code>
-        </p>
-        <div>
-          <Button onClick={signOut}>{t('signOut')}</Button>
-        </div>
+        {settings !== null && (
+          <p>
+            {t('settings.version')} <code>{settings.version}</code>
+          </p>
+        )}
       </section>
     </div>
   );

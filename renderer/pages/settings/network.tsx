@@ -1,6 +1,7 @@
 import { useState } from 'react';
-import type { SettingsView } from '../../../protocol/settings-api.ts';
+import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
 import { useFleet } from '../../app/context.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import type { ChangeSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
@@ -35,12 +36,21 @@ export function Network({ settings, change }: NetworkProps) {
       {shared && open.length === 0 && <p className="muted">{t('settings.network.noAddress')}</p>}
       {shared && tls === null && <p className="muted">{t('settings.share.warning')}</p>}
       {fixedBy === null ? (
-        <Sharing isShared={shared} isSecure={tls !== null} isTlsFixed={tlsFixedBy !== null} change={change} />
+        <Allowed call={settingsApi.change}>
+          <Sharing
+            isShared={shared}
+            isSecure={tls !== null}
+            isTlsFixed={tlsFixedBy !== null}
+            change={change}
+          />
+        </Allowed>
       ) : (
         <p className="muted">{t('settings.fixed', { by: fixedBy })}</p>
       )}
       <Tls network={settings.network} change={change} />
-      <PublicUrl key={settings.public_url} url={settings.public_url ?? ''} change={change} />
+      <Allowed call={settingsApi.change}>
+        <PublicUrl key={settings.public_url} url={settings.public_url ?? ''} change={change} />
+      </Allowed>
     </section>
   );
 }
@@ -81,7 +91,7 @@ function Sharing({ isShared, isSecure, isTlsFixed, change }: SharingProps) {
             </label>
           )}
           {!withTls && (
-            <p className="settings-notice" role="note">
+            <p className="notice" role="note">
               {t('settings.share.warning')}
             </p>
           )}

@@ -1,5 +1,5 @@
 import { type SubmitEvent, useState } from 'react';
-import { type Permission, permissions } from '../../../protocol/call.ts';
+import type { Permission } from '../../../protocol/call.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { detailOf } from '../../api/client.ts';
 import { usePanel } from '../../app/context.ts';
@@ -17,7 +17,7 @@ interface NewTokenProps {
 const daysToLive = ['30', '90', '365', 'never'] as const;
 const dayS = 86_400;
 
-/** First who it is for and what it may; then the token itself, this once. */
+/** First who it is for and what it may, which is no more than whoever makes it; then the token itself, this once. */
 export function NewTokenDialog({ onMade, onClose }: NewTokenProps) {
   const t = useT();
   const [made, setMade] = useState<{ readonly name: string; readonly token: string } | null>(null);
@@ -33,7 +33,7 @@ export function NewTokenDialog({ onMade, onClose }: NewTokenProps) {
     );
   return (
     <Dialog title={t('tokens.made', { name: made.name })} onClose={onClose} staysOpen>
-      <p className="worker-notice" role="note">
+      <p className="notice" role="note">
         {t('tokens.once')}
       </p>
       <pre className="mono settings-secret">{made.token}</pre>
@@ -54,9 +54,11 @@ interface WantedProps {
 
 function Wanted({ onMade, onClose }: WantedProps) {
   const t = useT();
-  const { client } = usePanel();
+  const { client, person } = usePanel();
   const [name, setName] = useState('');
-  const [chosen, setChosen] = useState<readonly Permission[]>(['queue.view']);
+  const [chosen, setChosen] = useState<readonly Permission[]>(
+    person.permissions.filter(each => each === 'queue.view'),
+  );
   const [days, setDays] = useState<(typeof daysToLive)[number]>('90');
   const [trouble, setTrouble] = useState<string | null>(null);
   const create = async (): Promise<void> => {
@@ -76,7 +78,7 @@ function Wanted({ onMade, onClose }: WantedProps) {
     );
   return (
     <Dialog title={t('tokens.new')} onClose={onClose}>
-      <form className="worker-form" onSubmit={submit}>
+      <form className="dialog-form" onSubmit={submit}>
         <label>
           {t('tokens.name')}
           <input
@@ -90,8 +92,8 @@ function Wanted({ onMade, onClose }: WantedProps) {
         </label>
         <fieldset className="settings-permissions">
           <legend>{t('tokens.may')}</legend>
-          {permissions.map(permission => (
-            <label key={permission} className="worker-inline-label">
+          {person.permissions.map(permission => (
+            <label key={permission} className="inline-label">
               <input
                 type="checkbox"
                 checked={chosen.includes(permission)}

@@ -1,5 +1,6 @@
 import { useState } from 'react';
-import type { SettingsView } from '../../../protocol/settings-api.ts';
+import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import type { ChangeSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
@@ -26,17 +27,19 @@ export function ThisMachine({ settings, change }: ThisMachineProps) {
     <section className="card" aria-labelledby="settings-here">
       <h2 id="settings-here">{t('settings.here')}</h2>
       <p role="status">{t(`settings.here.${state}`)}</p>
-      {by.enabled === null ? (
-        <div>
-          <Button disabled={isSending} onClick={() => void turn()}>
-            {t(enabled ? 'settings.here.turnOff' : 'settings.here.turnOn')}
-          </Button>
-        </div>
-      ) : (
-        <p className="muted">{t('settings.fixed', { by: by.enabled })}</p>
-      )}
-      <p className="muted">{t(enabled ? 'settings.here.offSays' : 'settings.here.onSays')}</p>
-      <WorkerForm key={`${worker.gpus} ${worker.trainer}`} worker={worker} change={change} />
+      <Allowed call={settingsApi.change}>
+        {by.enabled === null ? (
+          <div>
+            <Button disabled={isSending} onClick={() => void turn()}>
+              {t(enabled ? 'settings.here.turnOff' : 'settings.here.turnOn')}
+            </Button>
+          </div>
+        ) : (
+          <p className="muted">{t('settings.fixed', { by: by.enabled })}</p>
+        )}
+        <p className="muted">{t(enabled ? 'settings.here.offSays' : 'settings.here.onSays')}</p>
+        <WorkerForm key={`${worker.gpus} ${worker.trainer}`} worker={worker} change={change} />
+      </Allowed>
     </section>
   );
 }

@@ -1,5 +1,6 @@
 import { useState } from 'react';
-import type { SettingsView } from '../../../protocol/settings-api.ts';
+import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import type { ChangeSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Confirm } from '../../ui/dialog.tsx';
@@ -29,17 +30,19 @@ export function Tls({ network, change }: TlsProps) {
   return (
     <div className="settings-tls">
       <h3>{t('settings.tls')}</h3>
-      <label className="settings-switch">
-        <input
-          type="checkbox"
-          role="switch"
-          checked={isOn}
-          disabled={isSending || fixedBy !== null}
-          aria-describedby="settings-tls-says"
-          onChange={() => (shared ? setAsked(true) : void turn())}
-        />
-        {t('settings.tls.switch')}
-      </label>
+      <Allowed call={settingsApi.change}>
+        <label className="settings-switch">
+          <input
+            type="checkbox"
+            role="switch"
+            checked={isOn}
+            disabled={isSending || fixedBy !== null}
+            aria-describedby="settings-tls-says"
+            onChange={() => (shared ? setAsked(true) : void turn())}
+          />
+          {t('settings.tls.switch')}
+        </label>
+      </Allowed>
       <p id="settings-tls-says" className="muted">
         {t(isOn ? 'settings.tls.on' : 'settings.tls.off')}
       </p>

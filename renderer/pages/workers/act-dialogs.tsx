@@ -1,5 +1,5 @@
 import { type ReactNode, useCallback, useState } from 'react';
-import { useFocusReturn } from '../../ui/focus-return.ts';
+import { OpenerProvider } from '../../ui/focus.ts';
 import { type Act, type Outcomes, StartProvider } from './acts.ts';
 import { DrainDialog, DrainedDialog } from './drain-dialogs.tsx';
 import { EditDialog } from './edit-dialog.tsx';
@@ -8,25 +8,31 @@ import { JoinDialog } from './join-dialog.tsx';
 import { RemoveDialog } from './remove-dialog.tsx';
 import { RotateDialog } from './rotate-dialog.tsx';
 
+interface Open {
+  readonly act: Act;
+  /** Who had the focus before the first of the dialogs that led here. */
+  readonly opener: Element | null;
+}
+
 /** What is below may open any of the dialogs; one at a time is open. */
 export function ActDialogs({ children }: { readonly children: ReactNode }) {
-  const [act, setAct] = useState<Act | null>(null);
+  const [open, setOpen] = useState<Open | null>(null);
   const [outcomes, setOutcomes] = useState<Outcomes>(new Map());
-  const rememberFocus = useFocusReturn(act !== null);
-  const start = useCallback(
-    (next: Act): void => {
-      rememberFocus();
-      if (next.kind === 'drained') setOutcomes(new Map());
-      setAct(next);
-    },
-    [rememberFocus],
-  );
+  const start = useCallback((act: Act): void => {
+    const { activeElement } = document;
+    if (act.kind === 'drained') setOutcomes(new Map());
+    setOpen(before => ({ act, opener: before?.opener ?? activeElement }));
+  }, []);
   // A dialog that closes as its act goes on to the next one does not close that one.
-  const close = (): void => setAct(now => (now === act ? null : now));
+  const close = (): void => setOpen(now => (now === open ? null : now));
   return (
     <StartProvider value={start}>
       {children}
-      {act !== null && dialogOf(act, close, outcomes, setOutcomes)}
+      {open !== null && (
+        <OpenerProvider value={open.opener}>
+          {dialogOf(open.act, close, outcomes, setOutcomes)}
+        </OpenerProvider>
+      )}
     </StartProvider>
   );
 }

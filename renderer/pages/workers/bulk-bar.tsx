@@ -1,4 +1,6 @@
+import { workersApi } from '../../../protocol/admin-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { useStart } from './acts.ts';
@@ -26,7 +28,9 @@ export function BulkBar({ chosen, shown, onChoose }: BulkBarProps) {
       <Button kind="quiet" onClick={() => onChoose([])}>
         {t('workers.selectNone')}
       </Button>
-      <Button onClick={() => start({ kind: 'drain', workers: chosen })}>{t('workers.act.drain')}</Button>
+      <Allowed call={workersApi.drain}>
+        <Button onClick={() => start({ kind: 'drain', workers: chosen })}>{t('workers.act.drain')}</Button>
+      </Allowed>
     </div>
   );
 }

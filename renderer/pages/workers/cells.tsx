@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { useFleet } from '../../app/context.ts';
+import { JobLink } from '../../app/links.tsx';
 import { useT } from '../../i18n/index.ts';
 import { keptMs, type LoadSample } from '../../state/loads.ts';
 import { LabelChips } from '../../ui/chips.tsx';
@@ -147,9 +148,9 @@ export function JobCell({ worker }: CellProps) {
       : t('workers.job.steps', { step: figure(t, step), total: figure(t, total) });
   return (
     <span className="worker-two-lines">
-      <Link href={`/jobs/${id}`} title={name}>
+      <JobLink id={id} title={name}>
         {name}
-      </Link>
+      </JobLink>
       <span className="worker-small muted">
         <Progress label={t('workers.job.of', { name })} percent={done} text={steps} />
       </span>

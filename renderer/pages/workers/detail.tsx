@@ -1,6 +1,9 @@
 import { Link, useSearch } from 'wouter';
+import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { useFleet } from '../../app/context.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -35,11 +38,15 @@ export function WorkerDetail({ id }: { readonly id: string }) {
           <div className="worker-cards">
             <div>
               <GpusCard worker={worker} />
-              <JobsCard worker={worker} />
+              <Allowed call={queueApi.list}>
+                <JobsCard worker={worker} />
+              </Allowed>
             </div>
             <div>
               <ConnectionCard worker={worker} />
-              <EventsCard worker={worker} />
+              <Allowed call={auditApi.list}>
+                <EventsCard worker={worker} />
+              </Allowed>
             </div>
           </div>
           <RawCard worker={worker} />
@@ -65,14 +72,20 @@ function Head({ worker }: { readonly worker: WorkerView }) {
       </div>
       <div className="worker-acts">
         {worker.quarantine !== null && (
-          <Button onClick={() => takeBack('unquarantine', worker)}>{t('workers.act.unquarantine')}</Button>
+          <Allowed call={workersApi.unquarantine}>
+            <Button onClick={() => takeBack('unquarantine', worker)}>{t('workers.act.unquarantine')}</Button>
+          </Allowed>
         )}
         {worker.drain === null ? (
-          <Button onClick={() => start({ kind: 'drain', workers: [worker] })}>
-            {t('workers.act.drain')}
-          </Button>
+          <Allowed call={workersApi.drain}>
+            <Button onClick={() => start({ kind: 'drain', workers: [worker] })}>
+              {t('workers.act.drain')}
+            </Button>
+          </Allowed>
         ) : (
-          <Button onClick={() => takeBack('undrain', worker)}>{t('workers.act.undrain')}</Button>
+          <Allowed call={workersApi.undrain}>
+            <Button onClick={() => takeBack('undrain', worker)}>{t('workers.act.undrain')}</Button>
+          </Allowed>
         )}
         <WorkerMenu worker={worker} />
       </div>

@@ -1,3 +1,5 @@
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -10,9 +12,11 @@ export function EmptyFleet() {
   return (
     <Empty why={t('workers.empty')}>
       <div className="worker-first-acts">
-        <Button kind="primary" onClick={() => start({ kind: 'join' })}>
-          {t('workers.join')}
-        </Button>
+        <Allowed call={workersApi.create}>
+          <Button kind="primary" onClick={() => start({ kind: 'join' })}>
+            {t('workers.join')}
+          </Button>
+        </Allowed>
         <SampleOffer />
       </div>
       <p>{t('workers.empty.demo')}</p>

@@ -1,5 +1,6 @@
 import { type SubmitEvent, useState } from 'react';
 import { workersApi } from '../../../protocol/admin-api.ts';
+import { settingsApi } from '../../../protocol/settings-api.ts';
 import type { WorkerType } from '../../../protocol/worker.ts';
 import { detailOf } from '../../api/client.ts';
 import { usePanel } from '../../app/context.ts';
@@ -22,11 +23,12 @@ interface JoinDialogProps {
 /** First the network, where no other machine could join; then what it is to be; the command comes when the server has made it. */
 export function JoinDialog({ onClose }: JoinDialogProps) {
   const t = useT();
-  const { baseUrl } = usePanel();
+  const { baseUrl, may } = usePanel();
   const { settings, isRead, change } = useSettings();
   const [isSkipped, setSkipped] = useState(false);
   const isOnlyHere =
     settings !== null &&
+    may(settingsApi.change) &&
     !settings.network.shared &&
     settings.network.fixed_by === null &&
     settings.public_url === null &&

@@ -1,8 +1,10 @@
 import { useMemo, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
+import { workersApi } from '../../../protocol/admin-api.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { useFleet } from '../../app/context.ts';
+import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -50,9 +52,11 @@ export function WorkerList() {
     <div className="page workers workers-list">
       <header className="page-head">
         <h1>{t('workers.title')}</h1>
-        <Button kind="primary" onClick={() => start({ kind: 'join' })}>
-          {t('workers.join')}
-        </Button>
+        <Allowed call={workersApi.create}>
+          <Button kind="primary" onClick={() => start({ kind: 'join' })}>
+            {t('workers.join')}
+          </Button>
+        </Allowed>
       </header>
       <FilterBar text={filter} query={query} onChange={setFilter} shown={rows.length} />
       {chosen.length > 0 && <BulkBar chosen={chosen} shown={rows} onChoose={choose} />}

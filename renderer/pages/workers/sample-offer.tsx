@@ -2,8 +2,8 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { sampleTraining } from '../../../protocol/sample.ts';
-import type { SettingsView } from '../../../protocol/settings-api.ts';
-import { usePanel } from '../../app/context.ts';
+import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
+import { useMay, usePanel } from '../../app/context.ts';
 import { type ChangeSettings, useSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
@@ -13,11 +13,14 @@ import { tellFailure } from '../../ui/toast.tsx';
 /** A real training on the server's own machine: for who has no other yet. Not offered where nothing could run it. */
 export function SampleOffer() {
   const t = useT();
+  const may = useMay();
   const { settings, change } = useSettings();
   const { run, isRunning } = useSample(change);
   const [isAsked, setAsked] = useState(false);
   if (settings === null || !canRun(settings)) return null;
   const isOn = settings.local_worker.enabled;
+  // It leads to the page of its job.
+  if (!may(queueApi.submit) || !may(queueApi.get) || (!isOn && !may(settingsApi.change))) return null;
   return (
     <>
       <Button disabled={isRunning} onClick={() => (isOn ? void run(isOn) : setAsked(true))}>

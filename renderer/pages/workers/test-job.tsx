@@ -3,7 +3,7 @@ import { Link } from 'wouter';
 import type { JobId } from '../../../protocol/ids.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
-import { useFleet, usePanel } from '../../app/context.ts';
+import { useFleet, useMay, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Progress } from '../../ui/progress.tsx';
@@ -22,6 +22,7 @@ interface TestJobProps {
 export function TestJob({ worker }: TestJobProps) {
   const t = useT();
   const { client } = usePanel();
+  const may = useMay();
   const workers = useFleet(state => state.fleet.workers);
   const [sent, setSent] = useState<JobId | 'asking' | null>(null);
   const labels = labelsThatBind(worker, workers.values());
@@ -35,7 +36,8 @@ export function TestJob({ worker }: TestJobProps) {
     setSent(answer.ok ? answer.value.job_id : null);
     if (!answer.ok) tellFailure(t, answer.failure);
   };
-  if (worker.protocol < 2) return null;
+  // What becomes of it is shown here, too.
+  if (worker.protocol < 2 || !may(queueApi.submit) || !may(queueApi.get)) return null;
   if (sent !== null && sent !== 'asking') return <SentJob id={sent} />;
   if (labels === null) return <p className="muted">{t('workers.test.shared')}</p>;
   return (

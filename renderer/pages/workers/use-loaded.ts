@@ -10,12 +10,14 @@ interface Loaded<T> {
 
 /**
  * Asks when the page opens, and again whenever `input` (one object, kept) or `sign` is another; what was there stays until
- * the answer comes.
+ * the answer comes. What may not be read is not asked for: whoever shows it looks at that first.
  */
 export function useLoaded<C extends Call>(row: C, input: CallInput<C>, sign: string): Loaded<ValueOf<C>> {
-  const { client } = usePanel();
+  const { client, may } = usePanel();
+  const isWanted = may(row);
   const [loaded, setLoaded] = useState<Loaded<ValueOf<C>>>({ value: null, failure: null });
   useEffect(() => {
+    if (!isWanted) return undefined;
     const over = new AbortController();
     void client.call(row, { ...input, signal: over.signal }).then(answer => {
       if (over.signal.aborted) return;
@@ -23,6 +25,6 @@ export function useLoaded<C extends Call>(row: C, input: CallInput<C>, sign: str
       else setLoaded(({ value }) => ({ value, failure: answer.failure }));
     });
     return () => over.abort();
-  }, [client, row, input, sign]);
+  }, [client, row, input, sign, isWanted]);
   return loaded;
 }

@@ -1,6 +1,7 @@
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { workersApi } from '../../../protocol/admin-api.ts';
-import { usePanel } from '../../app/context.ts';
+import type { Call } from '../../../protocol/call.ts';
+import { useMay, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Menu, type MenuItem } from '../../ui/menu.tsx';
 import { tellFailure } from '../../ui/toast.tsx';
@@ -20,21 +21,39 @@ export function useTakeBack() {
 
 export function WorkerMenu({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
+  const may = useMay();
   const start = useStart();
   const takeBack = useTakeBack();
   const why = whyKept(worker);
-  const items: MenuItem[] = [
+  const items: (MenuItem & { readonly call: Call })[] = [
     worker.drain === null
       ? {
           id: 'drain',
+          call: workersApi.drain,
           text: t('workers.act.drain'),
           onSelect: () => start({ kind: 'drain', workers: [worker] }),
         }
-      : { id: 'undrain', text: t('workers.act.undrain'), onSelect: () => takeBack('undrain', worker) },
-    { id: 'edit', text: t('workers.act.edit'), onSelect: () => start({ kind: 'edit', worker }) },
-    { id: 'rotate', text: t('workers.act.rotate'), onSelect: () => start({ kind: 'rotate', worker }) },
+      : {
+          id: 'undrain',
+          call: workersApi.undrain,
+          text: t('workers.act.undrain'),
+          onSelect: () => takeBack('undrain', worker),
+        },
+    {
+      id: 'edit',
+      call: workersApi.update,
+      text: t('workers.act.edit'),
+      onSelect: () => start({ kind: 'edit', worker }),
+    },
+    {
+      id: 'rotate',
+      call: workersApi.rotateToken,
+      text: t('workers.act.rotate'),
+      onSelect: () => start({ kind: 'rotate', worker }),
+    },
     {
       id: 'remove',
+      call: workersApi.remove,
       text: t('workers.act.remove'),
       isDanger: true,
       reason: why === null ? null : t(`workers.kept.${why}`),
@@ -44,8 +63,11 @@ export function WorkerMenu({ worker }: { readonly worker: WorkerView }) {
   if (worker.quarantine !== null)
     items.splice(1, 0, {
       id: 'unquarantine',
+      call: workersApi.unquarantine,
       text: t('workers.act.unquarantine'),
       onSelect: () => takeBack('unquarantine', worker),
     });
-  return <Menu label={t('workers.more', { name: worker.name })} items={items} />;
+  return (
+    <Menu label={t('workers.more', { name: worker.name })} items={items.filter(({ call }) => may(call))} />
+  );
 }

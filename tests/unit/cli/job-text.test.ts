@@ -4,7 +4,7 @@ import { submittedFacts, trialFacts } from '../../../main/cli/jobs/submission.ts
 import { jobColumns, jobFacts } from '../../../main/cli/jobs/text.ts';
 import { factLines, tableLines } from '../../../main/cli/table.ts';
 import { Explanation } from '../../../protocol/explain.ts';
-import { jobView } from './builders.ts';
+import { jobView } from '../../support/job-view.ts';
 
 const facts = (given: Parameters<typeof jobView>[0]): Readonly<Record<string, string | null>> =>
   Object.fromEntries(jobFacts(jobView(given)));

@@ -5,7 +5,7 @@ import { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { type CatchUp, createCatchUp } from '../../../renderer/state/catch-up.ts';
 import { createFleetStore, type FleetStore } from '../../../renderer/state/store.ts';
-import { jobView } from '../cli/builders.ts';
+import { jobView } from '../../support/job-view.ts';
 
 const queue = {
   paused: null,

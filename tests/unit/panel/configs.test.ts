@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { ConfigView } from '../../../protocol/configs-api.ts';
-import { JobView } from '../../../protocol/job.ts';
+import type { JobView } from '../../../protocol/job.ts';
 import { loadLanguage, type Translator } from '../../../renderer/i18n/index.ts';
 import { differences, isSame } from '../../../renderer/pages/jobs/config-diff.ts';
 import { conceal, hidden, isSecret } from '../../../renderer/pages/jobs/config-secrets.ts';
@@ -15,6 +15,7 @@ import {
   relationOf,
 } from '../../../renderer/pages/jobs/draft.ts';
 import { priorityChoices } from '../../../renderer/pages/jobs/figures.ts';
+import { jobView } from '../../support/job-view.ts';
 
 let t: Translator;
 beforeAll(async () => {
@@ -22,42 +23,7 @@ beforeAll(async () => {
 });
 
 const job = (part: Partial<JobView> = {}): JobView =>
-  JobView.parse({
-    id: 'j_1',
-    job_id: 'j_1',
-    status: 'failed',
-    config_name: 'digits',
-    target: 'auto',
-    worker_labels: {},
-    gpu_count: 1,
-    gpu_vram_gb: 0,
-    accelerator: null,
-    allocated_gpus: null,
-    user: 'admin',
-    priority: 10,
-    priority_name: 'normal',
-    boosts: 0,
-    is_top: false,
-    approval: null,
-    retry_of: null,
-    position: null,
-    worker_id: null,
-    worker_name: null,
-    attempt: 1,
-    max_attempts: 4,
-    queued_at: '2026-01-01T00:00:00.000Z',
-    started_at: null,
-    completed_at: null,
-    progress: null,
-    error_message: null,
-    cause: null,
-    reason: null,
-    timeout_s: null,
-    retry_on: [],
-    on_lost_contact: 'continue',
-    hold: null,
-    ...part,
-  });
+  jobView({ status: 'failed', gpu_count: 1, attempt: 1, ...part });
 
 describe('how two configs differ', () => {
   it('is said setting by setting, whatever the order', () => {

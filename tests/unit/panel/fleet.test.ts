@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { advance, emptyFleet, type Fleet, fromSnapshot } from '../../../renderer/state/fleet.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
 import { JobId } from '../../../protocol/ids.ts';
-import { jobView } from '../cli/builders.ts';
+import { jobView } from '../../support/job-view.ts';
 import { workerView } from './worker-builders.ts';
 
 const id = JobId.parse('j_1');

@@ -3,10 +3,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CallFailure, Client } from '../../../protocol/client.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
 import { JobId } from '../../../protocol/ids.ts';
+import { type Permission, permissions } from '../../../protocol/call.ts';
 import { followFleet } from '../../../renderer/api/follow.ts';
+import { mayOf, type Person } from '../../../renderer/api/person.ts';
 import type { StreamNews, Tell } from '../../../renderer/api/stream/news.ts';
 import { createFleetStore } from '../../../renderer/state/store.ts';
-import { jobView } from '../cli/builders.ts';
+import { jobView } from '../../support/job-view.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -32,10 +34,21 @@ const refusal: CallFailure = {
   status: 401,
   problem: { type: 'about:blank', title: 'no', status: 401, code: 'token_invalid', detail: 'signed out' },
 };
+const forbidden: CallFailure = {
+  kind: 'problem',
+  status: 403,
+  problem: {
+    type: 'about:blank',
+    title: 'no',
+    status: 403,
+    code: 'permission_missing',
+    detail: 'not for you',
+  },
+};
 const unreachable: CallFailure = { kind: 'unreachable', cause: null };
 
 /** A server with one job, as it is at event `seq`. */
-function bench() {
+function bench(held: readonly Permission[] = permissions) {
   const server = {
     seq: 5,
     status: 'pending',
@@ -49,7 +62,7 @@ function bench() {
     '/api/queue': query =>
       'status' in query ? list() : { ...list(), entries: [jobView({ status: server.status })] },
     '/api/queue/status': () => ({ paused: null }),
-    '/api/session': () => ({ user: server.user }),
+    '/api/session': () => ({ user: server.user, permissions: held, expires_at: null }),
   };
   const client = {
     call: (row: { readonly path: string }, input: { readonly query?: object } = {}) => {
@@ -65,12 +78,13 @@ function bench() {
   const opened: string[] = [];
   let tell: Tell = () => {};
   let isClosed = false;
-  const onSignedOut = vi.fn<() => void>();
+  const onPerson = vi.fn<(now: Person | null) => void>();
   const close = followFleet({
     client,
     baseUrl: 'http://fleet',
     store,
-    onSignedOut,
+    may: mayOf({ permissions: held }),
+    onPerson,
     openStream(url, listener) {
       opened.push(url);
       tell = listener;
@@ -83,7 +97,7 @@ function bench() {
   };
   const shown = () => [store.getState().stream.kind, store.getState().fleet.jobs.get(id)?.status];
   const reads = (): number => asked.filter(path => path === '/api/admin/workers').length;
-  return { server, hear, shown, reads, close, opened, onSignedOut, isClosed: () => isClosed };
+  return { server, asked, hear, shown, reads, close, opened, onPerson, isClosed: () => isClosed };
 }
 
 describe('following', () => {
@@ -135,7 +149,7 @@ describe('following', () => {
   });
 
   test('what can not be read is tried again after two seconds, until it can', async () => {
-    const { server, hear, shown, reads, onSignedOut } = bench();
+    const { server, hear, shown, reads, onPerson } = bench();
     server.failure = unreachable;
     await hear({ kind: 'open' });
     expect(shown()[0]).toBe('stale');
@@ -144,7 +158,7 @@ describe('following', () => {
     server.failure = null;
     await vi.advanceTimersByTimeAsync(2_000);
     expect([shown(), reads()]).toEqual([['live', 'pending'], 3]);
-    expect(onSignedOut).not.toHaveBeenCalled();
+    expect(onPerson).not.toHaveBeenCalled();
   });
 
   test('ends with the stream, and whatever was still on its way changes nothing', async () => {
@@ -160,24 +174,52 @@ describe('following', () => {
 
 describe('somebody who is signed out', () => {
   test('is told when the stream is refused', async () => {
-    const { server, hear, onSignedOut } = bench();
+    const { server, hear, onPerson } = bench();
     await hear({ kind: 'open' });
     server.user = null;
     await hear({ kind: 'refused' });
-    expect(onSignedOut).toHaveBeenCalledOnce();
+    expect(onPerson.mock.calls).toEqual([[null]]);
   });
 
   test('is told when nothing may be read', async () => {
-    const { server, hear, onSignedOut } = bench();
+    const { server, hear, onPerson } = bench();
     server.failure = refusal;
     await hear({ kind: 'open' });
-    expect(onSignedOut).toHaveBeenCalledOnce();
+    expect(onPerson.mock.calls).toEqual([[null]]);
   });
 
   test('is not whoever is refused for another reason', async () => {
-    const { hear, shown, onSignedOut } = bench();
+    const { hear, shown, onPerson } = bench();
     await hear({ kind: 'open' });
     await hear({ kind: 'refused' });
-    expect([shown()[0], onSignedOut.mock.calls.length]).toEqual(['stale', 0]);
+    expect([shown()[0], onPerson.mock.lastCall?.[0]]).toMatchObject(['stale', { user: 'ada' }]);
+  });
+});
+
+describe('somebody who may not see everything', () => {
+  test('is shown the jobs, and nobody asks for the workers', async () => {
+    const { hear, shown, reads } = bench(['queue.view']);
+    await hear({ kind: 'open' });
+    expect([shown(), reads()]).toEqual([['live', 'pending'], 0]);
+    await hear(runs(6));
+    expect(shown()).toEqual(['live', 'running']);
+  });
+
+  test('who is another one by the time that the stream is open again is told so', async () => {
+    const { server, hear, onPerson } = bench();
+    await hear({ kind: 'open' });
+    expect(onPerson).not.toHaveBeenCalled();
+    await hear({ kind: 'lost' });
+    server.user = 'bob';
+    await hear({ kind: 'open' });
+    expect(onPerson.mock.lastCall?.[0]).toMatchObject({ user: 'bob' });
+  });
+
+  test('who may see less than was said is looked at again', async () => {
+    const { server, asked, hear, onPerson } = bench();
+    server.failure = forbidden;
+    await hear({ kind: 'open' });
+    expect(asked).toContain('/api/session');
+    expect(onPerson.mock.lastCall?.[0]).toMatchObject({ user: 'ada' });
   });
 });

@@ -25,50 +25,15 @@ import {
   limitOf,
   waitsForApproval,
 } from '../../../renderer/pages/queue/order.ts';
+import { jobView } from '../../support/job-view.ts';
 
 let t: Translator;
 beforeAll(async () => {
   t = await loadLanguage('en', 'utc');
 });
 
-function job(id: string, part: Partial<JobView> = {}): JobView {
-  return {
-    id: JobId.parse(id),
-    job_id: JobId.parse(id),
-    status: 'pending',
-    config_name: 'digits',
-    target: 'auto',
-    worker_labels: {},
-    gpu_count: 1,
-    gpu_vram_gb: 0,
-    accelerator: null,
-    allocated_gpus: null,
-    user: 'admin',
-    priority: 10,
-    priority_name: 'normal',
-    boosts: 0,
-    is_top: false,
-    approval: null,
-    retry_of: null,
-    position: null,
-    worker_id: null,
-    worker_name: null,
-    attempt: 0,
-    max_attempts: 4,
-    queued_at: '2026-01-01T00:00:00.000Z',
-    started_at: null,
-    completed_at: null,
-    progress: null,
-    error_message: null,
-    cause: null,
-    reason: null,
-    timeout_s: null,
-    retry_on: [],
-    on_lost_contact: 'continue',
-    hold: null,
-    ...part,
-  };
-}
+const job = (id: string, part: Partial<JobView> = {}): JobView =>
+  jobView({ id, job_id: id, gpu_count: 1, queued_at: '2026-01-01T00:00:00.000Z', ...part });
 
 const rig3 = { worker_id: WorkerId.parse('w-3'), worker_name: 'Rig-3' };
 
@@ -171,10 +136,11 @@ describe('acts on a job', () => {
   });
 
   it('offer a decision only where one is wanted', () => {
-    expect(isOffered('approve', job('a', { approval: 'wanted' }))).toBe(true);
-    expect(isOffered('reject', job('a', { approval: 'given' }))).toBe(false);
-    expect(isOffered('approve', job('a', { approval: 'wanted', status: 'failed' }))).toBe(false);
-    expect(isOffered('cancel', job('a'))).toBe(true);
+    const may = () => true;
+    expect(isOffered('approve', job('a', { approval: 'wanted' }), may)).toBe(true);
+    expect(isOffered('reject', job('a', { approval: 'given' }), may)).toBe(false);
+    expect(isOffered('approve', job('a', { approval: 'wanted', status: 'failed' }), may)).toBe(false);
+    expect(isOffered('cancel', job('a'), may)).toBe(true);
   });
 });
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../protocol/events.ts';
 import { JobId } from '../../../protocol/ids.ts';
 import { directionOf, heard, type Losses, scaled } from '../../../renderer/state/losses.ts';
-import { jobView } from '../cli/builders.ts';
+import { jobView } from '../../support/job-view.ts';
 
 const id = JobId.parse('j_1');
 const start = Date.parse('2026-03-01T12:00:00.000Z');

@@ -1,4 +1,7 @@
 /** The texts of all languages: each says all that the English one does, and can be put into words. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { compileMessage } from '@lingui/message-utils/compileMessage';
 import { describe, expect, test } from 'vitest';
 import { en } from '../../../renderer/i18n/en/index.ts';
@@ -27,7 +30,32 @@ function namesIn(text: string): readonly string[] {
   return [...names].toSorted();
 }
 
+const root = fileURLToPath(new URL('../../../renderer/', import.meta.url));
+const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .filter(file => /\.tsx?$/.test(file) && !file.startsWith('i18n/'))
+  .map(file => readFileSync(join(root, file), 'utf8'))
+  .join('\n');
+
+/** Written out, or put together: of a template, what stands between the holes. */
+function isUsed(key: string): boolean {
+  const isWrittenOut = [`'${key}'`, `"${key}"`].some(quoted => sources.includes(quoted));
+  return isWrittenOut || templates.some(template => template.test(key));
+}
+const templates = [...sources.matchAll(/`((?:[\w.]|\$\{[^}`]*\})+)`/g)]
+  .map(([, text = '']) => text.split(/\$\{[^}]*\}/))
+  // Without three letters in a row it could be anything.
+  .filter(parts => parts.some(part => /[a-z]{3}/i.test(part)))
+  .map(parts => new RegExp(`^${parts.map(RegExp.escape).join('.+')}$`));
+
+test('each text is shown somewhere', () => {
+  expect(keys.filter(key => !isUsed(key))).toEqual([]);
+});
+
 describe.each(Object.keys(catalogs) as Language[])('in %s', language => {
+  test('there are the same texts', () => {
+    expect(Object.keys(catalogs[language]).toSorted()).toEqual(keys.toSorted());
+  });
+
   test('each text takes what the English one takes', () => {
     const others = keys.filter(key => namesIn(catalogs[language][key]).join() !== namesIn(en[key]).join());
     expect(others).toEqual([]);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { figuresOf, needsOf } from '../../../renderer/pages/overview/figures.ts';
-import { jobView } from '../cli/builders.ts';
+import { jobView } from '../../support/job-view.ts';
 import { jobId, workerId, workerView } from './worker-builders.ts';
 
 const job = (id: string, change: Readonly<Record<string, unknown>> = {}): JobView =>

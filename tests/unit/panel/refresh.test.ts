@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Client } from '../../../protocol/client.ts';
 import { WorkerId } from '../../../protocol/ids.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
-import { refreshWorkers, type Sight } from '../../../renderer/api/refresh.ts';
+import { refreshWorkers } from '../../../renderer/api/refresh.ts';
 import { keyed } from '../../../renderer/state/keyed.ts';
 import { createFleetStore } from '../../../renderer/state/store.ts';
 import { workerView } from './worker-builders.ts';
@@ -44,17 +44,8 @@ function bench(count: number) {
     store.setState(({ fleet }) => ({ fleet: { ...fleet, recent: [...fleet.recent] } }));
   const loadOf = (number: number) =>
     store.getState().fleet.workers.get(WorkerId.parse(`w_${number}`))?.gpu_utilization;
-  const page = { isSeen: true, look: (): void => {} };
-  const sight: Sight = {
-    isSeen: () => page.isSeen,
-    onChange(run) {
-      page.look = run;
-      return () => {
-        page.look = () => {};
-      };
-    },
-  };
-  return { server, store, page, asked, happen, loadOf, stop: refreshWorkers(client, store, sight) };
+  const page = Object.assign(new EventTarget(), { visibilityState: 'visible' });
+  return { server, store, page, asked, happen, loadOf, stop: refreshWorkers({ client, store, page }) };
 }
 
 const passes = (ms: number) => vi.advanceTimersByTimeAsync(ms);
@@ -108,11 +99,11 @@ test('a small fleet in which something happens is read again within a second and
 test('nothing is asked while nobody looks, and who looks again sees the first page at once', async () => {
   const { asked, page, stop } = bench(600);
   await passes(350);
-  page.isSeen = false;
+  page.visibilityState = 'hidden';
   await passes(30_000);
   expect(asked).toHaveLength(1);
-  page.isSeen = true;
-  page.look();
+  page.visibilityState = 'visible';
+  page.dispatchEvent(new Event('visibilitychange'));
   await passes(400);
   expect(asked.map(({ cursor }) => cursor)).toEqual([null, null]);
   stop();

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../protocol/events.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
-import { emptyFleet, type Fleet, refreshed } from '../../../renderer/state/fleet.ts';
+import { emptyFleet, type Fleet, listed, refreshed } from '../../../renderer/state/fleet.ts';
 import { keyed } from '../../../renderer/state/keyed.ts';
 import { jobId, workerId, workerView } from './worker-builders.ts';
 
@@ -90,4 +90,13 @@ test('a list that says nothing new changes nothing, not even the worker that is 
   expect(refreshed(before, { workers: [workerView(), other], seq: 10 })).toBe(before);
   const after = refreshed(before, { workers: [later, workerView({ id: other.id })], seq: 10 });
   expect(after.workers.get(other.id)).toBe(other);
+});
+
+test('without events the list says who comes and goes, and what is the same stays the same thing', () => {
+  const [gone, come] = [workerView({ id: workerId('w_gone') }), workerView({ id: workerId('w_new') })];
+  const fleet = listed(fleetOf([known, gone]), { workers: [workerView(), come], seq: 12 });
+  expect([...fleet.workers.keys()]).toEqual([known.id, come.id]);
+  expect(fleet.workers.get(known.id)).toBe(known);
+  expect(fleet.seq).toBe(12);
+  expect(listed(fleet, { workers: [later], seq: 13 }).workers.get(known.id)).toEqual(later);
 });

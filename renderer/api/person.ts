@@ -1,0 +1,29 @@
+import type { Call, Permission } from '../../protocol/call.ts';
+import type { ValueOf } from '../../protocol/client.ts';
+import type { sessionApi } from '../../protocol/session-api.ts';
+
+/** Who is signed in. */
+export interface Person {
+  /** The name of the token. */
+  readonly user: string;
+  readonly permissions: readonly Permission[];
+  /** When the session ends, RFC 3339. */
+  readonly until: string | null;
+}
+
+/** Null for nobody. */
+export const personOf = ({ user, permissions, expires_at: until }: ValueOf<typeof sessionApi.get>) =>
+  user === null ? null : { user, permissions, until };
+
+/** What may be seen and done is the same, and so is the name that it is done under. */
+export const isSamePerson = (one: Person, other: Person): boolean =>
+  one.user === other.user && one.permissions.toSorted().join() === other.permissions.toSorted().join();
+
+/** Whether somebody may make a call: its row in the protocol says what it needs, and nothing else does. */
+export type May = (row: Pick<Call, 'authority'>) => boolean;
+
+/** A worker's own calls are for nobody who signs in. */
+export const mayOf = ({ permissions }: Pick<Person, 'permissions'>): May => {
+  const held = new Set<string>(permissions);
+  return ({ authority }) => authority === 'open' || held.has(authority);
+};

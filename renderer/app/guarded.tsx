@@ -1,0 +1,92 @@
+import type { ReactNode } from 'react';
+import { type Authority, type Call, type Permission, permissions } from '../../protocol/call.ts';
+import { type MessageKey, useT } from '../i18n/index.ts';
+import { Button } from '../ui/button.tsx';
+import { useMay, usePanel } from './context.ts';
+
+interface GuardedProps {
+  /** One of these is enough; without any it is for everybody. */
+  readonly calls: readonly Call[];
+  /** Of the page that is not shown. */
+  readonly title: MessageKey;
+  /** What can be done all the same. */
+  readonly instead?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** A page, for who may make the calls that it is made of; for anybody else, what is missing, and who can give it. */
+export function Guarded({ calls, title, instead, children }: GuardedProps) {
+  const t = useT();
+  const may = useMay();
+  const [first] = calls;
+  if (first === undefined || calls.some(may)) return children;
+  return (
+    <div className="page">
+      <h1>{t(title)}</h1>
+      <Missing call={first}>{instead}</Missing>
+    </div>
+  );
+}
+
+interface AllowedProps {
+  readonly call: Call;
+  readonly children: ReactNode;
+}
+
+/** An act, for who may make its call. */
+export function Allowed({ call, children }: AllowedProps) {
+  return useMay()(call) && children;
+}
+
+const isPermission = (authority: Authority): authority is Permission =>
+  permissions.some(each => each === authority);
+
+interface HiddenProps {
+  readonly call: Call;
+  /** Whose part of this page is left out. */
+  readonly page: MessageKey;
+}
+
+/** A line that says what is not here, where the rest of a page says enough without it. */
+export function Hidden({ call: { authority }, page }: HiddenProps) {
+  const t = useT();
+  if (!isPermission(authority)) return null;
+  return <p className="muted">{t('may.hidden', { page: t(page), what: t(`tokens.may.${authority}`) })}</p>;
+}
+
+interface MissingProps {
+  readonly call: Call;
+  /** What can be done all the same. */
+  readonly children?: ReactNode;
+}
+
+/** Which permission a call needs, whom to ask for it, and as whom one is signed in. */
+export function Missing({ call: { authority }, children }: MissingProps) {
+  const t = useT();
+  const { person, signOut } = usePanel();
+  if (!isPermission(authority)) return null;
+  return (
+    <section className="card missing">
+      <p>{t('may.missing', { what: t(`tokens.may.${authority}`), permission: authority })}</p>
+      <p>{t('may.as', { user: person.user })}</p>
+      <p>
+        {t('may.may')} <Permissions />
+      </p>
+      <p className="muted">{t('may.ask')}</p>
+      <pre className="mono">
+        trainyard tokens create NAME --allow {[...person.permissions, authority].join(',')}
+      </pre>
+      <div className="missing-acts">
+        {children}
+        <Button onClick={signOut}>{t('may.other')}</Button>
+      </div>
+    </section>
+  );
+}
+
+/** What whoever is signed in may do, in words. */
+export function Permissions() {
+  const t = useT();
+  const { person } = usePanel();
+  return person.permissions.map(name => t(`tokens.may.${name}`)).join(' · ');
+}

@@ -1,0 +1,16 @@
+import { Link } from 'wouter';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { Allowed } from '../../app/guarded.tsx';
+import { useT } from '../../i18n/index.ts';
+
+/** The way to the form, for who may submit. */
+export function NewJob({ kind }: { readonly kind: 'plain' | 'primary' }) {
+  const t = useT();
+  return (
+    <Allowed call={queueApi.submit}>
+      <Link href="/jobs/new" className={`button button-${kind}`}>
+        {t('jobs.new')}
+      </Link>
+    </Allowed>
+  );
+}

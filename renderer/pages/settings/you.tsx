@@ -1,0 +1,28 @@
+import { usePanel } from '../../app/context.ts';
+import { Permissions } from '../../app/guarded.tsx';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Time } from '../../ui/time.tsx';
+
+/** As whom this browser is signed in, what that one may do, and the way out. */
+export function You() {
+  const t = useT();
+  const { person, signOut } = usePanel();
+  const { user, until } = person;
+  return (
+    <section className="card" aria-labelledby="settings-you">
+      <h2 id="settings-you">{t('may.as', { user })}</h2>
+      <p>
+        {t('may.may')} <Permissions />
+      </p>
+      {until !== null && (
+        <p className="muted">
+          {t('may.until')} <Time at={until} style="absolute" />
+        </p>
+      )}
+      <div>
+        <Button onClick={signOut}>{t('signOut')}</Button>
+      </div>
+    </section>
+  );
+}

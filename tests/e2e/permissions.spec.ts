@@ -1,0 +1,186 @@
+/** What somebody may not do is not there, and what they may not see is not asked for. */
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, type Page, test } from '@playwright/test';
+import type { Permission } from '../../protocol/call.ts';
+import { act, type Orchestrator, rowOf, startOrchestrator } from './panel.ts';
+
+let orchestrator: Orchestrator;
+let waiting: string;
+test.beforeAll(async () => {
+  orchestrator = await startOrchestrator();
+  await orchestrator.rig('rig-a');
+  waiting = await orchestrator.submit({
+    config_name: 'far',
+    config: {},
+    worker_labels: { nobody: 'has-this' },
+  });
+  await orchestrator.submit({ config_name: 'asks', config: {}, requires_approval: true });
+});
+test.afterAll(() => orchestrator.close());
+
+async function tokenFor(name: string, permissions: readonly Permission[]): Promise<string> {
+  return String((await orchestrator.call('POST', '/api/tokens', { name, permissions }))['token']);
+}
+
+interface Asked {
+  /** Whatever was asked for, and what became of it: "403 GET /api/audit". */
+  readonly calls: readonly string[];
+  refused(): readonly string[];
+}
+
+async function signInAs(page: Page, name: string, permissions: readonly Permission[]): Promise<Asked> {
+  const calls: string[] = [];
+  page.on('response', response => {
+    const { pathname } = new URL(response.url());
+    calls.push(`${response.status()} ${response.request().method()} ${pathname}`);
+  });
+  await page.goto(orchestrator.url);
+  await page.getByLabel('Token').fill(await tokenFor(name, permissions));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('navigation')).toBeVisible();
+  return { calls, refused: () => calls.filter(call => /^40[13]/.test(call)) };
+}
+
+const railOf = (page: Page): Promise<readonly string[]> =>
+  page.getByRole('navigation').getByRole('link').allTextContents();
+
+/** What can be done on a page, but for filters, orders and tabs. */
+const actsOn = (page: Page): Promise<readonly string[]> =>
+  page
+    .locator('#content :is(button, .button, [type="checkbox"])')
+    .and(page.locator(':not(.chip-button, .table-sort, [role="tab"])'))
+    .allTextContents();
+
+async function expectQuiet(page: Page): Promise<void> {
+  await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
+  await expect(page.getByRole('alert')).toHaveCount(0);
+  await expect(page.locator('[data-sonner-toast]')).toHaveCount(0);
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`)).toEqual(
+    [],
+  );
+}
+
+test('who may only look is offered nothing else on any page, and nothing is refused', async ({ page }) => {
+  const asked = await signInAs(page, 'watcher', ['queue.view']);
+  expect(await railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Settings', 'Help']);
+  await expect(page.getByRole('link', { name: 'Signed in as watcher' })).toBeVisible();
+  const tour: readonly (readonly [path: string, there: string, acts: readonly string[]])[] = [
+    ['/', 'Workers: not shown without the permission “Manage workers”', []],
+    ['/jobs', 'far', []],
+    [`/jobs/${waiting}`, 'Why it waits', []],
+    [`/jobs/${waiting}?tab=raw`, '"config_name": "far"', ['Copy']],
+    ['/queue', '1 job waits for approval', []],
+    ['/settings', 'Look at the queue', ['Sign out']],
+    ['/help', '"queue.view"', ['Copy']],
+  ];
+  for (const [path, there, acts] of tour) {
+    await page.goto(orchestrator.url + path);
+    await expect(page.getByText(there).first()).toBeVisible();
+    await expectQuiet(page);
+    expect(await actsOn(page), path).toEqual(acts);
+  }
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  await page.keyboard.press('Control+k');
+  const found = page.getByRole('dialog', { name: 'Go to' }).getByRole('option');
+  await page.keyboard.type('r');
+  await expect(found.filter({ hasText: 'far' })).toHaveCount(1);
+  await expect(found.filter({ hasText: 'rig-a' })).toHaveCount(0);
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('g');
+  await page.keyboard.press('w');
+  await expect(page.getByRole('heading', { level: 1, name: 'Help' })).toBeVisible();
+  expect(asked.refused()).toEqual([]);
+});
+
+test('a link to what is not for them says what is missing, who gives it, and leads out', async ({ page }) => {
+  const asked = await signInAs(page, 'guest', ['queue.view']);
+  const pages: readonly (readonly [path: string, permission: Permission])[] = [
+    ['/audit', 'admin.audit'],
+    ['/workers', 'admin.workers'],
+    ['/jobs/new', 'queue.submit'],
+    [`/jobs/${waiting}?tab=config`, 'queue.manage'],
+  ];
+  for (const [path, permission] of pages) {
+    await page.goto(orchestrator.url + path);
+    const why = page.locator('.missing');
+    await expect(why).toContainText(`(${permission})`);
+    await expect(why).toContainText('Signed in as guest');
+    await expect(why).toContainText(`trainyard tokens create NAME --allow queue.view,${permission}`);
+    await expectQuiet(page);
+  }
+  expect(asked.refused()).toEqual([]);
+  await page.getByRole('button', { name: 'Sign in with another token' }).click();
+  await expect(page.getByLabel('Token')).toBeVisible();
+});
+
+test('who may submit submits, and is offered what goes with it alone', async ({ page }) => {
+  const asked = await signInAs(page, 'submitter', ['queue.view', 'queue.submit']);
+  await page.goto(`${orchestrator.url}/jobs`);
+  await page.getByRole('link', { name: 'Submit a job' }).first().click();
+  await page.getByLabel('Configuration', { exact: true }).selectOption('inline');
+  await page.getByLabel('Configuration, as JSON').fill('{ "steps": 3 }');
+  await expect(page.getByRole('button', { name: /Save/ })).toHaveCount(0);
+  await page.getByLabel('GPUs', { exact: true }).fill('64');
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await page.getByRole('link', { name: 'Open the job' }).click();
+  await expect(page.locator('.job-title')).toContainText('pending');
+  await page.locator('.job-head').getByRole('button').click();
+  const offered = page.getByRole('menuitem');
+  await expect(offered).toHaveCount(2);
+  await expect(offered.first()).toContainText('Submit it once more');
+  await offered.filter({ hasText: 'Duplicate with edits' }).click();
+  await expect(page.getByRole('heading', { level: 1, name: 'Submit a job like inline' })).toBeVisible();
+  await expectQuiet(page);
+  expect(asked.refused()).toEqual([]);
+});
+
+test('who may manage workers and not look at jobs sees them, drains one, and has no stream', async ({
+  page,
+}) => {
+  const asked = await signInAs(page, 'rigger', ['admin.workers']);
+  expect(await railOf(page)).toEqual(['Overview', 'Workers', 'Settings', 'Help']);
+  await expect(page.getByText('Jobs: not shown without the permission “Look at the queue”')).toBeVisible();
+  await page.goto(`${orchestrator.url}/workers`);
+  await expect(rowOf(page, 'rig-a')).toContainText('idle', { timeout: 20_000 });
+  await expect(page.getByText('Read every 10 seconds')).toBeVisible();
+  await act(page, 'rig-a', 'Drain…');
+  await page.getByRole('button', { name: 'Drain', exact: true }).click();
+  await expect(rowOf(page, 'rig-a')).toContainText('by rigger');
+  await act(page, 'rig-a', 'Take the drain back');
+  await expect(rowOf(page, 'rig-a')).toContainText('idle');
+  await page.goto(`${orchestrator.url}/settings`);
+  await expect(page.getByRole('region', { name: 'Network' })).toBeVisible();
+  await expectQuiet(page);
+  expect(asked.refused()).toEqual([]);
+  expect(asked.calls.filter(call => /\/api\/(events|queue|audit|tokens)/.test(call))).toEqual([]);
+});
+
+test('who may make tokens is asked only for what they have themselves', async ({ page }) => {
+  const asked = await signInAs(page, 'keeper', ['queue.view', 'admin.tokens']);
+  await page.goto(`${orchestrator.url}/settings`);
+  await page.getByRole('button', { name: 'Add a token' }).click();
+  await expect(page.getByRole('dialog').getByRole('checkbox')).toHaveCount(2);
+  await expect(page.getByRole('checkbox', { name: 'Manage tokens' })).toBeVisible();
+  await expect(page.getByRole('checkbox', { name: 'Look at the queue' })).toBeChecked();
+  // Styles of other pages are not there.
+  await expect(page.getByRole('dialog').locator('form')).toHaveCSS('display', 'flex');
+  expect(asked.refused()).toEqual([]);
+});
+
+test('who signs in over another session is shown what is theirs, without loading the page again', async ({
+  page,
+}) => {
+  await signInAs(page, 'before', ['queue.view', 'admin.workers', 'admin.audit']);
+  await page.goto(`${orchestrator.url}/workers`);
+  await expect(rowOf(page, 'rig-a')).toBeVisible();
+  const answer = await page.request.post(`${orchestrator.url}/api/session`, {
+    headers: { origin: orchestrator.url },
+    data: { token: await tokenFor('after', ['queue.view']) },
+  });
+  expect(answer.status()).toBe(200);
+  // With the next look at the workers.
+  await expect(page.locator('.missing')).toContainText('Signed in as after', { timeout: 30_000 });
+  await expect.poll(() => railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Settings', 'Help']);
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+});

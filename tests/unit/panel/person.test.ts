@@ -1,0 +1,84 @@
+/** Who is signed in, and what follows from it: which pages there are, and which acts. */
+import { describe, expect, test } from 'vitest';
+import { type Permission, permissions } from '../../../protocol/call.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { settingsApi } from '../../../protocol/settings-api.ts';
+import { isSamePerson, mayOf, personOf } from '../../../renderer/api/person.ts';
+import { pagesFor } from '../../../renderer/app/pages.ts';
+import { isOffered, jobActs, mayAct } from '../../../renderer/pages/jobs/acts.ts';
+import { everyCall } from '../../support/every-call.ts';
+import { jobView } from '../../support/job-view.ts';
+
+const may = (...held: readonly Permission[]) => mayOf({ permissions: held });
+const pathsFor = (...held: readonly Permission[]): readonly string[] =>
+  pagesFor(may(...held)).map(({ path }) => path);
+
+describe('what somebody may do', () => {
+  test('is what the rows of the protocol say, one permission at a time', () => {
+    const allowed = permissions.map(held => everyCall.filter(may(held)).map(({ authority }) => authority));
+    expect(allowed.map(found => [...new Set(found)].toSorted())).toEqual(
+      permissions.map(held => [held, 'open'].toSorted()),
+    );
+  });
+
+  test('is every call but those of workers, with every permission', () => {
+    const refused = everyCall.filter(row => !may(...permissions)(row));
+    expect(new Set(refused.map(({ authority }) => authority))).toEqual(new Set(['worker', 'join']));
+  });
+
+  test('may be to look at the settings, and not to change them', () => {
+    expect(may('admin.workers')(settingsApi.get)).toBe(true);
+    expect(may('admin.workers')(settingsApi.change)).toBe(false);
+  });
+});
+
+describe('the pages', () => {
+  const own = ['/settings', '/help'];
+
+  test.each<readonly [readonly Permission[], readonly string[]]>([
+    [permissions, ['/', '/workers', '/jobs', '/queue', '/audit']],
+    [['queue.view'], ['/', '/jobs', '/queue']],
+    [['queue.submit'], ['/jobs']],
+    [['admin.workers'], ['/', '/workers']],
+    [['admin.audit'], ['/audit']],
+    [['admin.tokens'], []],
+    [[], []],
+  ])('for %j are %j, Settings and Help', (held, paths) => {
+    expect(pathsFor(...held)).toEqual([...paths, ...own]);
+  });
+});
+
+describe('acts on a job', () => {
+  const offered = (...held: readonly Permission[]) =>
+    jobActs.filter(act => isOffered(act, jobView({ status: 'pending', approval: 'wanted' }), may(...held)));
+
+  test('are offered to who may make their calls', () => {
+    expect(offered(...permissions)).toEqual(jobActs);
+    expect(offered('queue.view', 'queue.submit')).toEqual(['retry', 'duplicate']);
+    expect(offered('queue.view', 'queue.cancel')).toEqual(['cancel']);
+    expect(offered('queue.view')).toEqual([]);
+  });
+
+  test('have no place at all where none is offered of any job', () => {
+    expect(mayAct(may('queue.view'))).toBe(false);
+    expect(mayAct(may('queue.view', 'queue.manage'))).toBe(true);
+    expect(may('queue.manage')(queueApi.list)).toBe(false);
+  });
+});
+
+describe('the session', () => {
+  const session = { user: 'ada', permissions: ['queue.view' as const], expires_at: null };
+
+  test('of nobody is nobody', () => {
+    expect(personOf({ ...session, user: null })).toBeNull();
+    expect(personOf(session)).toEqual({ user: 'ada', permissions: ['queue.view'], until: null });
+  });
+
+  test('is another one when the name or the permissions are others, and not when it lasts for longer', () => {
+    const ada = { user: 'ada', permissions: ['queue.view', 'queue.submit'] as const, until: null };
+    const later = { ...ada, permissions: ['queue.submit', 'queue.view'] as const, until: '2027-01-01' };
+    expect(isSamePerson(ada, later)).toBe(true);
+    expect(isSamePerson(ada, { ...ada, user: 'bob' })).toBe(false);
+    expect(isSamePerson(ada, { ...ada, permissions: ['queue.view'] })).toBe(false);
+  });
+});
