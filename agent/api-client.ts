@@ -1,4 +1,4 @@
-import { type CallFailure, type CallResult, createClient } from '../protocol/client.ts';
+import { type CallFailure, type CallResult, createClient, type Fetch } from '../protocol/client.ts';
 import type { AttemptId, JobId, WorkerId } from '../protocol/ids.ts';
 import {
   type HeartbeatBody,
@@ -11,6 +11,7 @@ import {
 export interface ApiClientParts {
   readonly url: string;
   readonly token: () => string;
+  readonly fetch: Fetch;
   /** Fires when nobody waits for an answer any more. */
   readonly signal: AbortSignal;
 }
@@ -30,8 +31,8 @@ export interface ApiClient {
 const patienceMs = 10_000;
 const goodbyeMs = 2_000;
 
-export function createApiClient({ url, token, signal }: ApiClientParts): ApiClient {
-  const options = { baseUrl: url, headers: () => ({ 'x-worker-token': token() }) };
+export function createApiClient({ url, token, fetch, signal }: ApiClientParts): ApiClient {
+  const options = { baseUrl: url, fetch, headers: () => ({ 'x-worker-token': token() }) };
   const client = createClient({ ...options, timeoutMs: patienceMs });
   const hurried = createClient({ ...options, timeoutMs: goodbyeMs });
   return {
@@ -50,8 +51,8 @@ export function createApiClient({ url, token, signal }: ApiClientParts): ApiClie
 /** Joins with a join token: the one call of a worker that has no token of its own yet. */
 export type JoinCall = (joinToken: string, body: JoinBody) => Promise<CallResult<typeof workerApi.join>>;
 
-export function createJoinCall({ url, signal }: Omit<ApiClientParts, 'token'>): JoinCall {
-  const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: patienceMs });
+export function createJoinCall({ url, fetch, signal }: Omit<ApiClientParts, 'token'>): JoinCall {
+  const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: patienceMs, fetch });
   return (joinToken, body) =>
     client.call(workerApi.join, { body, signal, headers: { 'x-worker-token': joinToken } });
 }

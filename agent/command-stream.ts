@@ -1,4 +1,5 @@
 import { EventSource } from 'eventsource';
+import type { Fetch } from '../protocol/client.ts';
 import { WorkerCommand } from '../protocol/worker-api.ts';
 
 export interface StreamParts {
@@ -19,13 +20,18 @@ export type FollowStream = (parts: StreamParts) => Promise<StreamEnd>;
 export type StreamEnd = 'aborted' | 'rejected' | 'lost';
 
 /** Follows one stream to its end. Connecting anew is the caller's: only it knows what to say first. */
-export function followStream(parts: StreamParts): Promise<StreamEnd> {
+export const createFollowStream =
+  (fetch: Fetch): FollowStream =>
+  parts =>
+    follow(parts, fetch);
+
+function follow(parts: StreamParts, fetch: Fetch): Promise<StreamEnd> {
   if (parts.signal.aborted) return Promise.resolve('aborted');
   return new Promise(resolve => {
     const connection = new AbortController();
     const source = new EventSource(parts.url, {
       fetch: (url, { headers }) =>
-        fetch(url, {
+        fetch(new URL(url), {
           signal: connection.signal,
           // A redirect could carry the token to another host.
           redirect: 'error',

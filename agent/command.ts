@@ -41,6 +41,11 @@ export function workerCommand(invocation: WorkerInvocation): Command {
     )
     .option('--leave-with-parent', 'leave when stdin ends, and let the training go on, as with SIGUSR2')
     .option('--no-selftest', 'refuse jobs that only test the fleet: the self-test, and the sample training')
+    .option(
+      '--pin <sha256:...>',
+      'take a server for the orchestrator by its key alone, as the panel shows it; may be repeated',
+      collect,
+    )
     .option('--ca-file <file>', "trust this certificate authority, besides the system's own")
     .option('--ssl-no-verify', 'do not check TLS certificates: for tests only')
     .option('--config <file>', 'settings by the names of these flags, as JSON')

@@ -3,6 +3,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { splitCommand } from './argv.ts';
+import { fail, type Loaded } from './loaded.ts';
+import { parseTrust, type Trust } from './trust.ts';
 
 /** What runs a job: SimpleTuner, or a command of the rig's own. */
 export type TrainerChoice =
@@ -26,8 +28,7 @@ export interface AgentConfig {
   readonly workDir: string;
   readonly trainer: TrainerChoice;
   readonly selftest: boolean;
-  readonly caFile: string | null;
-  readonly verifyTls: boolean;
+  readonly trust: Trust;
 }
 
 export type TokenSource =
@@ -36,11 +37,6 @@ export type TokenSource =
 
 type Env = Readonly<Record<string, string | undefined>>;
 export type Flags = Readonly<Record<string, unknown>>;
-
-export type Loaded<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly message: string };
-const fail = (message: string): { readonly ok: false; readonly message: string } => ({ ok: false, message });
 
 const tokenVariable = 'SIMPLETUNER_WORKER_TOKEN';
 /** The guide's variables. */
@@ -66,6 +62,12 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
   };
   const url = parseUrl(text('orchestrator-url'));
   if (!url.ok) return url;
+  const trust = parseTrust(url.value, {
+    pin: setting('pin'),
+    caFile: text('ca-file'),
+    verify: !isTrue(setting('ssl-no-verify')),
+  });
+  if (!trust.ok) return trust;
   const token = tokenSource(text, flags, env);
   if (!token.ok) return token;
   const labels = parseLabels(setting('label'));
@@ -91,8 +93,7 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
       workDir: resolve(text('work-dir') ?? join(stateDir, 'jobs')),
       trainer: trainer.value,
       selftest: setting('selftest') !== false,
-      caFile: text('ca-file'),
-      verifyTls: !isTrue(setting('ssl-no-verify')),
+      trust: trust.value,
     }),
   };
 }

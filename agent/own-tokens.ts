@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Loaded } from './config.ts';
+import type { Loaded } from './loaded.ts';
 import { type Fields, fieldsOf, writeWhole } from './whole-file.ts';
 
 /** A worker token that was made on this machine, for a join token, of which the SHA-256 is kept. */

@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import type { Fetch } from '../protocol/client.ts';
 import { version } from '../protocol/version.ts';
 import { createAgent } from './agent.ts';
 import { createApiClient } from './api-client.ts';
 import { breakable } from './breakable-network.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { followStream as followRealStream, type FollowStream } from './command-stream.ts';
+import { createFollowStream, type FollowStream } from './command-stream.ts';
 import { type Accelerator, type Gpu, makeReport } from './gpu-report.ts';
 import { introductionOf } from './introduction.ts';
+import { openNetwork, usualTrust } from './network.ts';
 import type { RunOrigin } from './run.ts';
 import type { RunEars } from './run-follow.ts';
 import { type SimulatedTrainer, simulateRun } from './simulated-run.ts';
@@ -22,6 +24,8 @@ export type { Telemetry } from './telemetry.ts';
 export interface SimulatedWorkerParts {
   readonly url: string;
   readonly token: string;
+  /** Its way to the orchestrator; the usual one unless told. */
+  readonly fetch?: Fetch;
   readonly name: string;
   /** Else it leaves after one job. */
   readonly persistent: boolean;
@@ -52,11 +56,11 @@ export interface SimulatedWorker {
  * are make-believe. It writes nothing to disk, so that its end ends its training.
  */
 export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWorker {
-  const { url, token, name, persistent, clock = systemClock } = parts;
+  const { url, token, name, persistent, clock = systemClock, fetch = openNetwork(usualTrust) } = parts;
   const over = new AbortController();
   const network = breakable(
-    createApiClient({ url, token: () => token, signal: over.signal }),
-    noteConnection(followRealStream, parts.onConnection),
+    createApiClient({ url, token: () => token, fetch, signal: over.signal }),
+    noteConnection(createFollowStream(fetch), parts.onConnection),
   );
   const report = makeReport(parts.accelerator, parts.gpus);
   const agent = createAgent({

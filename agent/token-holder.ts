@@ -1,4 +1,5 @@
-import { type Loaded, readToken, type TokenSource } from './config.ts';
+import { readToken, type TokenSource } from './config.ts';
+import type { Loaded } from './loaded.ts';
 
 /** The token that this worker was given, as it was last read: a worker token, or a join token. */
 export interface GivenToken {

@@ -18,6 +18,7 @@ const certificateCodes = new Set([
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
   'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_PIN_MISMATCH',
 ]);
 
 export function troubleOf(failure: CallFailure, url: string): Trouble {
@@ -62,10 +63,7 @@ function unreachable(cause: unknown, url: string): string {
     return `Host not found: the name in ${url} can not be resolved. Check the spelling, or use the IP address`;
   }
   if (certificateCodes.has(code) || /certificate/i.test(message)) {
-    return (
-      `SSL certificate verify failed (${code || message}) for ${url}. Give the certificate's authority with --ca-file, ` +
-      "add it to the system's trust store, or use --ssl-no-verify for a test"
-    );
+    return `SSL certificate verify failed (${code || shown(message)}): ${ofCertificate(code, message, url)}`;
   }
   if (code.startsWith('ERR_SSL') || /ssl|tls/i.test(code)) {
     return `TLS failed for ${url} (${code}): does the orchestrator speak https there? Try http:// instead`;
@@ -80,11 +78,45 @@ function unreachable(cause: unknown, url: string): string {
       `orchestrator speaks ${scheme}:// there`
     );
   }
-  if (message === 'unexpected redirect') {
-    return `${url} redirects to another address, where the token must not go: give the orchestrator's own address`;
+  if (code === 'ERR_REDIRECTED') {
+    return (
+      `${url} redirects to ${shown(message)}, where the token must not go. If that is the orchestrator, give its address with ` +
+      '--orchestrator-url; if it is not, see what answers in its place'
+    );
   }
   return `${url} could not be reached: ${message.trim() || code}. Check address and port, and the network in between`;
 }
+
+const clock = "Check this machine's clock first";
+
+/** What is wrong with a certificate, and what to do: the key that was presented is told, and never to be taken for the right one. */
+function ofCertificate(code: string, message: string, url: string): string {
+  switch (code) {
+    case 'ERR_PIN_MISMATCH':
+      return (
+        `what answers at ${url} is not the orchestrator that --pin is for (${shown(message)}). Nothing was sent to it. Compare ` +
+        'with the value that the panel shows: if the orchestrator has got a new key, give the new --pin (both, with a comma ' +
+        'between them, while it changes); if not, somebody is in between'
+      );
+    case 'CERT_HAS_EXPIRED':
+      return `the certificate of ${url} has expired. ${clock}; if that is right, renew the certificate on the orchestrator`;
+    case 'CERT_NOT_YET_VALID':
+      return `the certificate of ${url} is not valid yet. ${clock}, then the orchestrator's`;
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return (
+        `the certificate of ${url} is for other names (${shown(message)}). Use one of those in --orchestrator-url, or give ` +
+        '--pin with the value that the panel shows: then names do not count'
+      );
+    default:
+      return (
+        `this machine trusts nobody who vouches for the certificate of ${url}. Give --pin with the value that the panel shows, ` +
+        "or the certificate's authority with --ca-file, or add that to the system's trust store; --ssl-no-verify is for a test"
+      );
+  }
+}
+
+/** What the other side has a hand in, on one line. */
+const shown = (text: string): string => text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 300);
 
 /** fetch wraps what really happened several causes deep. */
 function innermost(cause: unknown): { readonly code: string; readonly message: string } {
@@ -95,5 +127,12 @@ function innermost(cause: unknown): { readonly code: string; readonly message: s
   // Several addresses were tried: any of the failures will do.
   if (inner instanceof AggregateError && inner.errors.length > 0) return innermost(inner.errors[0]);
   const code = 'code' in inner && typeof inner.code === 'string' ? inner.code : inner.name;
-  return { code, message: inner.message };
+  return { code, message: namesOf(inner) ?? inner.message };
+}
+
+/** For which names a certificate is, where that is what is wrong; Node's message leaves some out. */
+function namesOf(error: Error): string | null {
+  if (!('cert' in error) || typeof error.cert !== 'object' || error.cert === null) return null;
+  const { cert } = error;
+  return 'subjectaltname' in cert && typeof cert.subjectaltname === 'string' ? cert.subjectaltname : null;
 }

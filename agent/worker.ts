@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import type { Fetch } from '../protocol/client.ts';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
 import { findRun } from './adopt.ts';
 import { type Agent, createAgent } from './agent.ts';
 import { createApiClient, createJoinCall } from './api-client.ts';
 import { systemClock } from './clock.ts';
-import { followStream } from './command-stream.ts';
-import { type AgentConfig, type Loaded, tokenMissing } from './config.ts';
+import { createFollowStream } from './command-stream.ts';
+import { type AgentConfig, tokenMissing } from './config.ts';
 import {
   createRunCommand,
   type GpuReport,
@@ -17,7 +18,9 @@ import type { LaunchParts } from './guard-launch.ts';
 import { introductionOf } from './introduction.ts';
 import { createJoin } from './join.ts';
 import { createJoining } from './joining.ts';
+import { fail, type Loaded } from './loaded.ts';
 import { machineUptime } from './machine-time.ts';
+import { openNetwork } from './network.ts';
 import { ownProcesses } from './own-processes.ts';
 import { openOwnTokens } from './own-tokens.ts';
 import { startRun } from './run.ts';
@@ -26,7 +29,6 @@ import { reasonOf } from './start-failure.ts';
 import { openStateFolder, type StateFolder } from './state-folder.ts';
 import { lockState } from './state-lock.ts';
 import { createTelemetry } from './telemetry.ts';
-import { trustCertificates } from './tls.ts';
 import { type GivenToken, openToken, type TokenHolder } from './token-holder.ts';
 import { missingTrainer, prepareJob, type Rig } from './trainer.ts';
 import { createTroubleTeller } from './trouble-teller.ts';
@@ -54,9 +56,9 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
     say(given.message);
     return exitCodes.usage;
   }
-  const trusted = trust(config);
-  if (trusted !== null) {
-    say(trusted);
+  const way = openWay(config);
+  if (!way.ok) {
+    say(way.message);
     return exitCodes.usage;
   }
   const run = createRunCommand({ environment: host.env });
@@ -74,7 +76,7 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   const state = await openState(config, host);
   if (typeof state === 'number') return state;
   try {
-    return await serve({ config, host, state, rig, report, given: given.value });
+    return await serve({ config, host, state, rig, report, given: given.value, fetch: way.value });
   } finally {
     state.release();
   }
@@ -87,23 +89,25 @@ interface Serving {
   readonly rig: Rig;
   readonly report: GpuReport;
   readonly given: GivenToken;
+  readonly fetch: Fetch;
 }
 
-async function serve({ config, host, state, rig, report, given }: Serving): Promise<number> {
+async function serve({ config, host, state, rig, report, given, fetch }: Serving): Promise<number> {
   const { say, env } = host;
+  const { orchestratorUrl: url } = config;
   const launching: LaunchParts = {
     ownCommand: host.ownCommand,
     processes: ownProcesses(env),
     clock: systemClock,
   };
   const network = new AbortController();
-  const token = joiningToken(config, given, say, network.signal);
+  const token = joiningToken({ config, given, say, fetch, over: network.signal });
   const agent = createAgent({
     clock: systemClock,
     uptime: machineUptime,
-    api: createApiClient({ url: config.orchestratorUrl, token: token.current, signal: network.signal }),
-    followStream,
-    url: config.orchestratorUrl,
+    api: createApiClient({ url, token: token.current, fetch, signal: network.signal }),
+    followStream: createFollowStream(fetch),
+    url,
     token,
     persistent: config.persistent,
     introduction: { ...introductionOf(config, host.version, report), ...identityOf(state) },
@@ -132,20 +136,18 @@ function tokenFor({ token, stateDir }: AgentConfig): Loaded<GivenToken> {
   if (!own.ok) return own;
   // What was not answered may well have been done.
   const kept = own.value.joined ?? own.value.pending;
-  return kept === null
-    ? { ok: false, message: tokenMissing }
-    : openToken({ kind: 'value', token: kept.token });
+  return kept === null ? fail(tokenMissing) : openToken({ kind: 'value', token: kept.token });
 }
 
-function joiningToken(
-  { orchestratorUrl: url, stateDir }: AgentConfig,
-  given: GivenToken,
-  say: Host['say'],
-  over: AbortSignal,
-): TokenHolder {
+interface JoiningParts extends Pick<Serving, 'config' | 'given' | 'fetch'>, Pick<Host, 'say'> {
+  readonly over: AbortSignal;
+}
+
+function joiningToken({ config, given, say, fetch, over }: JoiningParts): TokenHolder {
+  const { orchestratorUrl: url, stateDir } = config;
   const join = createJoin({
     clock: systemClock,
-    call: createJoinCall({ url, signal: over }),
+    call: createJoinCall({ url, fetch, signal: over }),
     url,
     random: Math.random,
     onTrouble: createTroubleTeller(systemClock, url, say).tell,
@@ -209,9 +211,13 @@ function firstWords(config: AgentConfig, rig: Rig, report: GpuReport): readonly 
   return [
     `Worker ${config.name}: ${gpus}; ${config.persistent ? 'stays between jobs' : 'leaves after one job'}`,
     ...[report.problem?.message, missingTrainer(rig)].filter(line => line !== undefined && line !== null),
-    ...(config.verifyTls ? [] : ['TLS certificates are not checked (--ssl-no-verify): for tests only']),
+    ...(config.trust.verify ? [] : [unverified]),
   ];
 }
+
+const unverified =
+  'WARNING: TLS certificates are not checked (--ssl-no-verify), so that anybody on the way can take the token and give orders ' +
+  'here: for tests only. Use --pin with the value that the panel shows, or --ca-file';
 
 /** The folder, for this process alone; or an exit code when it can't be used, which has been said then. */
 async function openState(
@@ -237,13 +243,12 @@ async function openState(
   }
 }
 
-/** Null when all is well. */
-function trust(config: AgentConfig): string | null {
+/** For all that this worker ever sends. */
+function openWay({ trust }: AgentConfig): Loaded<Fetch> {
   try {
-    trustCertificates(config.caFile, config.verifyTls);
-    return null;
+    return { ok: true, value: openNetwork(trust) };
   } catch (cause) {
-    return `--ca-file ${config.caFile}: ${reasonOf(cause)}`;
+    return fail(`--ca-file ${trust.caFile}: ${reasonOf(cause)}`);
   }
 }
 

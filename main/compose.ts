@@ -20,6 +20,7 @@ import type { SocketLimits } from './http/door.ts';
 import type { FailureLimit } from './http/failure-limit.ts';
 import { createHttpServer, type HttpServer } from './http/server.ts';
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
+import type { RequestLog } from './http/requests.ts';
 import type { Clock, Ids, Log } from './orchestrator/ports.ts';
 import { createConfigFiles } from './store/config-files.ts';
 import { type DataStore, openDataStore } from './store/data-store.ts';
@@ -49,7 +50,9 @@ export interface Composed {
 export interface Surroundings {
   readonly clock: Clock;
   readonly ids: Ids;
-  readonly log: Log;
+  readonly log: RequestLog;
+  /** Leaves a line in it for each request; else not. */
+  readonly logRequests?: boolean;
   /** What the worker on this machine is started with, if there is to be one. */
   readonly agent: AgentProgram & {
     /** Whether it can run the sample training. */
@@ -213,6 +216,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
     configs,
     adminToken: folder.adminToken,
     log,
+    logRequests: parts.logRequests ?? false,
     version,
     panelDir,
     mono: clock.mono,

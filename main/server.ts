@@ -14,13 +14,17 @@ const stopWithinMs = 1_800;
 /** As in sysexits.h: what could not be created, and what may work another time. */
 const exitCodes = { failed: 1, folderInUse: 73, diskFailed: 75 } as const;
 
-/**
- * Runs the orchestrator without a display until SIGTERM or SIGINT; answers with the exit code. With `json`, stdout
- * carries one line when the server is ready, and stderr logs as JSON.
- */
+export interface Logging {
+  /** Stdout carries one line when the server is ready, and stderr logs as JSON. */
+  readonly json: boolean;
+  /** A line for each request. */
+  readonly requests: boolean;
+}
+
+/** Runs the orchestrator without a display until SIGTERM or SIGINT; answers with the exit code. */
 export async function runServer(
   config: ServerConfig,
-  json: boolean,
+  { json, requests }: Logging,
   terminal: Terminal,
   agent: Surroundings['agent'],
 ): Promise<number> {
@@ -30,6 +34,7 @@ export async function runServer(
       clock: systemClock,
       ids: systemIds,
       log,
+      logRequests: requests,
       agent,
       onFatal: () => process.exit(exitCodes.diskFailed),
     });

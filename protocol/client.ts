@@ -31,6 +31,30 @@ export interface Client {
   call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>>;
 }
 
+/** What is needed of an answer: every `fetch` has it, whichever library it is of. */
+export interface Answer {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly url: string;
+  readonly redirected: boolean;
+  readonly headers: { get(name: string): string | null };
+  readonly body: ReadableStream<Uint8Array> | null;
+  text(): Promise<string>;
+  json(): Promise<unknown>;
+}
+
+/** One way to the network: the global `fetch`, or one that is particular about whom it speaks to. */
+export type Fetch = (
+  url: URL,
+  init: {
+    readonly method?: string;
+    readonly headers?: Record<string, string>;
+    readonly body?: string;
+    readonly redirect?: 'error' | 'manual';
+    readonly signal?: AbortSignal;
+  },
+) => Promise<Answer>;
+
 export interface ClientOptions {
   /** The orchestrator's address, with or without a slash at its end. */
   readonly baseUrl: string;
@@ -38,6 +62,8 @@ export interface ClientOptions {
   readonly headers: () => Readonly<Record<string, string>>;
   /** A call without an answer fails after this long. */
   readonly timeoutMs: number;
+  /** The global one unless told. */
+  readonly fetch?: Fetch;
 }
 
 export function urlOf(baseUrl: string, path: string, params: object = {}, query: object = {}): URL {
@@ -54,10 +80,11 @@ export function urlOf(baseUrl: string, path: string, params: object = {}, query:
 
 /** Calls rows of the contract over HTTP. Failures are values; nothing is retried here. */
 export function createClient(options: ClientOptions): Client {
-  const send = async (row: Call, input: CallInput<Call>): Promise<Response> => {
+  const fetchOver = options.fetch ?? fetch;
+  const send = async (row: Call, input: CallInput<Call>): Promise<Answer> => {
     const timeout = AbortSignal.timeout(options.timeoutMs);
     const url = urlOf(options.baseUrl, row.path, input.params ?? {}, input.query ?? {});
-    return fetch(url, {
+    return fetchOver(url, {
       method: row.method,
       // A redirect could carry the token to another host (FAULTS.md S18).
       redirect: 'error',

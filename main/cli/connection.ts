@@ -1,5 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { openNetwork, parseTrust } from '../../agent/network.ts';
+import type { Fetch } from '../../protocol/client.ts';
 import { type ConfigFile, defaultDataDir, type Env, type Flags, readConfigFile } from '../config.ts';
 import { exitCodes, type Failure, reasonOf } from './failure.ts';
 
@@ -41,6 +43,25 @@ export function findConnection(flags: Flags, env: Env): Found<Connection> {
 export function findUrl(flags: Flags, env: Env): Found<string> {
   const sources = sourcesOf(flags, env);
   return sources.ok ? urlFrom(sources.value) : sources;
+}
+
+/** The way to it: whom to take for it there, by the same settings as a worker's. Those of the file are for the address beside them. */
+export function findNetwork(flags: Flags, env: Env): Found<Fetch> {
+  const sources = sourcesOf(flags, env);
+  if (!sources.ok) return sources;
+  const url = urlFrom(sources.value);
+  if (!url.ok) return url;
+  const { settings } = sources.value.file;
+  const beside = word(settings['url']);
+  const fromFile: Flags = beside === null || isSame(beside, url.value) ? settings : {};
+  const caFile = word(flags['ca-file']) ?? word(fromFile['ca-file']);
+  const trust = parseTrust(url.value, { pin: flags['pin'] ?? fromFile['pin'], caFile, verify: true });
+  if (!trust.ok) return missing(exitCodes.usage, trust.message);
+  try {
+    return found(openNetwork(trust.value));
+  } catch (cause) {
+    return missing(exitCodes.usage, `--ca-file ${caFile}: ${reasonOf(cause)}`);
+  }
 }
 
 /** The data folder of this machine; `isMeant` when no other address was given than that of the orchestrator on it. */

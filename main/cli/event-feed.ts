@@ -1,11 +1,13 @@
 import { eventsApi } from '../../protocol/admin-api.ts';
-import { type CallFailure, urlOf } from '../../protocol/client.ts';
+import { type Answer, type CallFailure, type Fetch, urlOf } from '../../protocol/client.ts';
 import { UiEvent } from '../../protocol/events.ts';
 import { Problem } from '../../protocol/problem.ts';
 
 export interface FeedAddress {
   readonly url: string;
   readonly token: string;
+  /** The way there; the global one unless told. */
+  readonly fetch?: Fetch;
   readonly signal?: AbortSignal;
   /** The number of the last event that is known already; null to begin with what comes next. */
   readonly after?: number | null;
@@ -32,11 +34,11 @@ const longestSilenceMs = 90_000;
  * or the way breaks (then the reading throws). Throws when it can't be opened: `FeedRefused` when the server said why.
  */
 export async function openEvents(address: FeedAddress): Promise<AsyncGenerator<UiEvent, void>> {
-  const { url, token, signal, after = null, silenceMs = longestSilenceMs } = address;
+  const { url, token, fetch: send = fetch, signal, after = null, silenceMs = longestSilenceMs } = address;
   const watchdog = new AbortController();
   const tooLong = () => watchdog.abort(new Error('nothing has come for too long'));
   const bark = setTimeout(tooLong, silenceMs).unref();
-  const response = await fetch(urlOf(url, eventsApi.stream.path), {
+  const response = await send(urlOf(url, eventsApi.stream.path), {
     headers: {
       authorization: `Bearer ${token}`,
       accept: 'text/event-stream',
@@ -49,7 +51,7 @@ export async function openEvents(address: FeedAddress): Promise<AsyncGenerator<U
   return eventsOf(linesOf(response.body, () => bark.refresh()));
 }
 
-async function refusalOf(response: Response, url: string): Promise<FeedRefused> {
+async function refusalOf(response: Answer, url: string): Promise<FeedRefused> {
   const { status } = response;
   const problem = Problem.safeParse(await response.json().catch(() => null));
   const detail = `${url} refused the event stream: ${status}`;

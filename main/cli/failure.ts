@@ -63,7 +63,8 @@ export function failureOf(failure: CallFailure, url: string): Failure {
   return { code, message: isOurs && id !== undefined ? `${detail} (request ${id})` : detail };
 }
 
-const certificate = 'its certificate comes from nobody whom this machine trusts. Name the authority in ';
+const untrusted =
+  'its certificate comes from nobody whom this machine trusts. Give --pin with the value that its panel shows, or the authority with --ca-file';
 const byCode: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'Connection refused. Check that the orchestrator runs, and the address and port',
   ECONNRESET: 'it hung up. Check that the orchestrator listens there, and whether the address is https',
@@ -77,12 +78,24 @@ const byCode: Readonly<Record<string, string>> = {
   TimeoutError: 'it does not answer in time. Check the network, and whether the orchestrator is busy',
   ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS. Check whether the address is http',
   ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS. Check whether the address is http',
-  DEPTH_ZERO_SELF_SIGNED_CERT: `${certificate}NODE_EXTRA_CA_CERTS`,
-  SELF_SIGNED_CERT_IN_CHAIN: `${certificate}NODE_EXTRA_CA_CERTS`,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: `${certificate}NODE_EXTRA_CA_CERTS`,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: `${certificate}NODE_EXTRA_CA_CERTS`,
-  CERT_HAS_EXPIRED: 'its certificate has expired. Renew it there',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name. Use that name in the address',
+  DEPTH_ZERO_SELF_SIGNED_CERT: untrusted,
+  SELF_SIGNED_CERT_IN_CHAIN: untrusted,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT: untrusted,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
+  CERT_HAS_EXPIRED:
+    "its certificate has expired. Check this machine's clock; if that is right, renew it there",
+  CERT_NOT_YET_VALID: "its certificate is not valid yet. Check this machine's clock, then the one there",
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'its certificate is for another name. Use that name in the address, or --pin with the value that its panel shows',
+};
+
+/** What the other side has a hand in is told, on one line. */
+const withMessage: Readonly<Record<string, (shown: string) => string>> = {
+  ERR_PIN_MISMATCH: shown =>
+    `it is not the one that --pin is for (${shown}). Nothing was sent to it. Compare with the value that the panel shows`,
+  ERR_REDIRECTED: shown =>
+    `it redirects to ${shown}, where the token must not go. If that is the orchestrator, give its address with --url`,
 };
 
 /** `fetch` says only that it failed; why is in the cause of what it throws, at some depth. */
@@ -91,6 +104,8 @@ export function reasonOf(cause: unknown): string {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
     const words = byCode[code];
     if (words !== undefined) return words;
+    const tell = withMessage[code];
+    if (tell !== undefined) return tell(error.message.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 300));
     if (error.cause === undefined) return error.message;
   }
   return String(cause);

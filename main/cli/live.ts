@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { UiEvent } from '../../protocol/events.ts';
-import { FeedRefused, openEvents } from './event-feed.ts';
+import { type FeedAddress, FeedRefused, openEvents } from './event-feed.ts';
 import { CommandEnd, exitCodes, failureOf, reasonOf } from './failure.ts';
 import type { Remote } from './remote.ts';
 
@@ -50,17 +50,23 @@ async function hold<T>(remote: Remote, session: Session<T>, feed: Feed): Promise
   const over = new AbortController();
   try {
     const { url, token } = remote.connection();
-    return await session(numbered(await open(url, token, over.signal, feed), remote, feed));
+    return await session(
+      numbered(
+        await open({ url, token, fetch: remote.fetch, signal: over.signal, after: feed.after }),
+        remote,
+        feed,
+      ),
+    );
   } finally {
     over.abort();
   }
 }
 
-async function open(url: string, token: string, signal: AbortSignal, { after }: Feed) {
+async function open(address: FeedAddress) {
   try {
-    return await openEvents({ url, token, signal, after });
+    return await openEvents(address);
   } catch (cause) {
-    if (cause instanceof FeedRefused) throw new CommandEnd(failureOf(cause.failure, url));
+    if (cause instanceof FeedRefused) throw new CommandEnd(failureOf(cause.failure, address.url));
     throw new FeedLost(reasonOf(cause), { cause });
   }
 }

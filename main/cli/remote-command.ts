@@ -48,8 +48,16 @@ export const withConnection = (command: Command): Command =>
     .option('--url <url>', 'where it is (default: on this machine; or SIMPLETUNER_ORCHESTRATOR_URL)')
     .option('--token-file <file>', 'read its token from a file that only you can read')
     .option('--token <token>', 'the token itself, for every user of this machine to see (or ADMIN_TOKEN)')
+    .option(
+      '--pin <sha256:...>',
+      'take a server for it by its key alone, as the panel shows it; may be repeated',
+      collect,
+    )
+    .option('--ca-file <file>', "trust this certificate authority, besides the system's own")
     .option('--data-dir <folder>', 'where an orchestrator of this machine keeps its things')
     .option('--config <file>', 'settings by the names of these options, as JSON');
+
+const collect = (pin: string, earlier: readonly string[] = []): readonly string[] => [...earlier, pin];
 
 async function run(invocation: Invocation, command: Command, act: RemoteSpec['act']): Promise<number> {
   const { terminal } = invocation;

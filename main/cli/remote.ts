@@ -1,7 +1,13 @@
 import type { Call } from '../../protocol/call.ts';
-import { type CallFailure, type CallInput, createClient, type ValueOf } from '../../protocol/client.ts';
+import {
+  type CallFailure,
+  type CallInput,
+  createClient,
+  type Fetch,
+  type ValueOf,
+} from '../../protocol/client.ts';
 import type { Flags } from '../config.ts';
-import { type Connection, findConnection } from './connection.ts';
+import { type Connection, findConnection, findNetwork } from './connection.ts';
 import { CommandEnd, exitCodes, fail, failureOf } from './failure.ts';
 import { isOn } from './flags.ts';
 import type { CliTerminal, Invocation } from './invocation.ts';
@@ -11,6 +17,8 @@ export interface Remote {
   readonly flags: Flags;
   readonly terminal: CliTerminal;
   readonly connection: () => Connection;
+  /** The way to it, for what is no call with one answer. */
+  readonly fetch: Fetch;
   /** Looks again where the orchestrator of this machine is: one that was started anew may listen elsewhere. */
   locate(): void;
   ask<C extends Call>(row: C, input?: CallInput<C>): Promise<ValueOf<C>>;
@@ -28,11 +36,15 @@ export function openRemote(
 ): Remote {
   const first = findConnection(flags, env);
   if (!first.ok) throw new CommandEnd(first.failure);
+  const network = findNetwork(flags, env);
+  if (!network.ok) throw new CommandEnd(network.failure);
+  const fetch = network.value;
   let connection = first.value;
   return {
     flags,
     terminal,
     connection: () => connection,
+    fetch,
     locate() {
       const again = findConnection(flags, env);
       if (again.ok) connection = again.value;
@@ -40,7 +52,10 @@ export function openRemote(
     async ask(row, input) {
       const { url, token } = connection;
       const headers = { authorization: `Bearer ${token}` };
-      const result = await createClient({ baseUrl: url, headers: () => headers, timeoutMs }).call(row, input);
+      const result = await createClient({ baseUrl: url, headers: () => headers, timeoutMs, fetch }).call(
+        row,
+        input,
+      );
       if (result.ok) return result.value;
       const { code, message } = failureOf(result.failure, url);
       const doubt = row.method === 'GET' || !isInDoubt(result.failure) ? '' : doubtText(isKeyed(input?.body));
@@ -54,12 +69,15 @@ export function openRemote(
   };
 }
 
+/** Nobody was reached, or not who was meant, or somebody who sent us on. */
+const nothingSent =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ERR_(PIN|SSL|TLS)_\w+|CERT_\w+|\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|ERR_REDIRECTED)$/;
+
 /** Of a change without an answer nobody knows whether it was made. */
 function isInDoubt(failure: CallFailure): boolean {
   if (failure.kind !== 'unreachable') return false;
   for (let error = failure.cause; error instanceof Error; error = error.cause) {
-    if ('code' in error && /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH)$/.test(String(error.code)))
-      return false;
+    if ('code' in error && nothingSent.test(String(error.code))) return false;
   }
   return true;
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { findSample } from '../../agent/command.ts';
 import { loadServerConfig } from '../config.ts';
-import { flagsOf } from './flags.ts';
+import { flagsOf, isOn } from './flags.ts';
 import type { Invocation } from './invocation.ts';
 
 const collect = (name: string, names: readonly string[] = []): readonly string[] => [...names, name];
@@ -56,6 +56,7 @@ export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): 
     )
     .option('--config <file>', 'settings by the names of these flags, as JSON')
     .option('--json', 'print one line of JSON when ready, and log as JSON')
+    .option('--log-requests', 'log a line for each request, too')
     .action(async (_options: unknown, command: Command) => {
       const flags = flagsOf(command);
       const config = loadServerConfig(flags, env);
@@ -63,7 +64,8 @@ export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): 
         // Express and SQLite take longer to load than most other commands take in all.
         const { runServer } = await import('../server.ts');
         const agent = { command: [...ownCommand, 'worker'], env, hasSample: findSample() !== null };
-        return exit(await runServer(config.value, flags['json'] === true, terminal, agent));
+        const logging = { json: isOn(flags, 'json'), requests: isOn(flags, 'log-requests') };
+        return exit(await runServer(config.value, logging, terminal, agent));
       }
       terminal.err(`${config.refusal.detail}\n`);
       exit(2);

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { systemApi } from '../../protocol/admin-api.ts';
 import { createClient } from '../../protocol/client.ts';
 import { version } from '../../protocol/version.ts';
-import { findUrl } from './connection.ts';
+import { findNetwork, findUrl } from './connection.ts';
 import { failureOf } from './failure.ts';
 import { flagsOf } from './flags.ts';
 import type { Invocation } from './invocation.ts';
@@ -17,7 +17,9 @@ export function versionCommand({ env, terminal }: Invocation): Command {
   return withConnection(withOutput(command)).action(async () => {
     const flags = flagsOf(command);
     const url = findUrl(flags, env);
-    const found = url.ok ? await askVersion(url.value) : { version: null, why: 'none was found' };
+    const found = url.ok
+      ? await askVersion(url.value, findNetwork(flags, env))
+      : { version: null, why: 'none was found' };
     const server = url.ok ? url.value : null;
     printOne(
       { terminal, flags },
@@ -34,8 +36,15 @@ export function versionCommand({ env, terminal }: Invocation): Command {
 
 async function askVersion(
   baseUrl: string,
+  network: ReturnType<typeof findNetwork>,
 ): Promise<{ readonly version: string | null; readonly why: string }> {
-  const client = createClient({ baseUrl, headers: () => ({}), timeoutMs: patienceMs });
+  if (!network.ok) return { version: null, why: network.failure.message };
+  const client = createClient({
+    baseUrl,
+    headers: () => ({}),
+    timeoutMs: patienceMs,
+    fetch: network.value,
+  });
   const result = await client.call(systemApi.version);
   return result.ok
     ? { version: result.value.version, why: '' }

@@ -1,12 +1,25 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Log } from '../orchestrator/ports.ts';
 
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A log whose lines say on whose behalf they were written. */
+export interface ScopedLog extends Log {
+  /**
+   * Every line that is written while this runs, or by what it has begun, carries these fields for as long as there are any: a
+   * timer outlives the call that has set it.
+   */
+  within(fields: () => Fields | null, run: () => void): void;
+}
+
 /** One line an event, to be read by people or, with `json`, by programs. */
-export function createLog(write: (line: string) => void, json: boolean): Log {
+export function createLog(write: (line: string) => void, json: boolean): ScopedLog {
+  const scopes = new AsyncLocalStorage<() => Fields | null>();
   const at =
     (level: string) =>
-    (event: string, fields: Readonly<Record<string, unknown>> = {}): void => {
+    (event: string, fields: Fields = {}): void => {
       const time = new Date().toISOString();
-      const shown = Object.entries(fields).map(([key, value]) => [
+      const shown = Object.entries({ ...scopes.getStore()?.(), ...fields }).map(([key, value]) => [
         key,
         value instanceof Error ? reasonOf(value) : value,
       ]);
@@ -16,7 +29,12 @@ export function createLog(write: (line: string) => void, json: boolean): Log {
           `${time} ${level} ${event}${shown.map(([key, value]) => ` ${String(key)}=${JSON.stringify(value)}`).join('')}\n`,
         );
     };
-  return { info: at('info'), warn: at('warn'), error: at('error') };
+  return {
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    within: (fields, run) => scopes.run(fields, run),
+  };
 }
 
 const reasonOf = (error: Error): string =>

@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Response } from 'express';
 import { type Problem, type ProblemCode, problems, type Refusal, refuse } from '../../protocol/problem.ts';
 import type { Log } from '../orchestrator/ports.ts';
+import { requestIdOf } from './requests.ts';
 
 type FieldErrors = NonNullable<Problem['errors']>;
 
@@ -15,7 +16,7 @@ export function sendProblem(response: Response, refusal: Refusal, errors: FieldE
     code: refusal.code,
     ...(refusal.action && { action: refusal.action }),
     ...(errors.length > 0 && { errors }),
-    request_id: String(response.getHeader('X-Request-Id') ?? ''),
+    request_id: requestIdOf(response),
   };
   if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
   if (status === 429) response.setHeader('Retry-After', '1');
@@ -46,8 +47,8 @@ export function unexpected(log: Log): ErrorRequestHandler {
     const status = problems[code].status;
     // The store has said it, once, and would say it again with every call while the disk is full.
     if (status >= 500 && code !== 'storage') {
-      const requestId = response.getHeader('X-Request-Id');
-      log.error('http.failed', { cause, method: request.method, path: request.path, requestId });
+      const { method, path } = request;
+      log.error('http.failed', { request_id: requestIdOf(response), method, path, cause });
     }
     sendProblem(response, { code, detail });
   };

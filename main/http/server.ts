@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import express from 'express';
 import { adminPrincipal, type Orchestrator } from '../orchestrator/index.ts';
-import type { ConfigFolder, Log } from '../orchestrator/ports.ts';
+import type { ConfigFolder } from '../orchestrator/ports.ts';
 import { mountWorkerAdminRoutes } from './admin-routes.ts';
 import { type AuditReader, mountAuditRoutes } from './audit-routes.ts';
 import { unexpected } from './answer.ts';
@@ -16,6 +15,7 @@ import { createListeners, type Listener } from './listeners.ts';
 import { mountQueueRoutes } from './queue-routes.ts';
 import { createOneTimeCodes } from './one-time-codes.ts';
 import { servePanel } from './panel.ts';
+import { identify, type RequestLog } from './requests.ts';
 import { createRouter } from './route.ts';
 import { mountSessionRoutes, signInPath } from './session-routes.ts';
 import { createMetrics } from './metrics.ts';
@@ -31,7 +31,9 @@ export interface HttpParts {
   readonly settings: SettingsDesk;
   readonly configs: ConfigFolder;
   readonly adminToken: string;
-  readonly log: Log;
+  readonly log: RequestLog;
+  /** Leaves a line for each request. */
+  readonly logRequests: boolean;
   readonly version: string;
   /** Where the panel was built; null for none. */
   readonly panelDir: string | null;
@@ -58,8 +60,8 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
+  app.use(identify(log, parts.logRequests));
   app.use((_request, response, next) => {
-    response.setHeader('X-Request-Id', randomBytes(8).toString('hex'));
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('X-Frame-Options', 'DENY');
     response.setHeader('Referrer-Policy', 'no-referrer');

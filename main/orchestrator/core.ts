@@ -1,8 +1,9 @@
 import type { JobEventType, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
-import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
+import type { ProblemCode } from '../../protocol/problem.ts';
 import type { Feed } from './feed.ts';
 import type { Line } from './line.ts';
-import type { Actor, AuditType, Job, WallMs, Worker } from './model.ts';
+import { type Actor, asWorker, type AuditType, type Job, type WallMs, type Worker } from './model.ts';
 import type { Ids, Log, Store, Tx } from './ports.ts';
 import type { Standing } from './standing.ts';
 
@@ -41,6 +42,7 @@ export function tellWorker(
   const at = core.clock.wall();
   const event = tx.appendEvent({ kind: 'worker', type, workerId }, at);
   tx.appendAudit({ at, type, actor, target: { type: 'worker', id: workerId }, details });
+  noteInLog(core, tx, type, { worker_id: workerId, by: nameOf(actor) });
   tx.afterCommit(() => core.feed.publish(event));
 }
 
@@ -58,8 +60,15 @@ export function tellJob(
   const attempt = job.attempt?.n ?? 0;
   const cause = 'cause' in job ? job.cause : (job.attempt?.end?.cause ?? null);
   const event = tx.appendEvent({ kind: 'job', type, jobId: job.id, workerId, attempt, cause }, at);
-  if (type !== 'job.progress')
-    noteJob(core, tx, type, job.id, actor, { worker_id: workerId, attempt, cause, ...details });
+  if (type !== 'job.progress') {
+    const told = { worker_id: workerId, attempt, cause, ...details };
+    tx.appendAudit({ at, type, actor, target: { type: 'job', id: job.id }, details: told });
+    const { from = null, to = null } = details;
+    const attemptId = job.attempt?.id ?? null;
+    const n = job.attempt?.n ?? null;
+    const ids = { job_id: job.id, worker_id: workerId, attempt: n, attempt_id: attemptId };
+    noteInLog(core, tx, type, { ...ids, from, to, cause, by: nameOf(actor) });
+  }
   tx.afterCommit(() => core.feed.publish(event));
 }
 
@@ -68,20 +77,43 @@ export function tellQueue(core: Core, tx: Tx, type: QueueEventType, actor: Actor
   const at = core.clock.wall();
   const event = tx.appendEvent({ kind: 'queue', type }, at);
   tx.appendAudit({ at, type, actor, target: { type: 'queue', id: 'queue' }, details });
+  noteInLog(core, tx, type, { by: nameOf(actor) });
   tx.afterCommit(() => core.feed.publish(event));
 }
 
-/** An audit row alone: something that changed nothing, and should be known. */
-export function noteJob(
+/** What a report was refused for. */
+interface RefusedReport {
+  readonly status: string;
+  readonly code: ProblemCode;
+  /** Which the reporter named; null for none. */
+  readonly attemptId: AttemptId | null;
+}
+
+/** An audit row alone: it changed nothing, and should be known. */
+export function noteRefusedReport(
   core: Core,
   tx: Tx,
-  type: AuditType,
   id: JobId,
-  actor: Actor,
-  details: Details,
+  worker: WorkerId,
+  refused: RefusedReport,
 ): void {
-  tx.appendAudit({ at: core.clock.wall(), type, actor, target: { type: 'job', id }, details });
+  const { status, code, attemptId } = refused;
+  const [at, type, actor] = [core.clock.wall(), 'job.report_refused', asWorker(worker)] as const;
+  tx.appendAudit({ at, type, actor, target: { type: 'job', id }, details: { status, code } });
+  const ids = { job_id: id, worker_id: worker, attempt_id: attemptId };
+  tx.afterCommit(() => core.log.warn(type, { ...ids, status, code }));
 }
+
+/**
+ * One line an event, once it is on disk. Ids and closed words only: what people and machines have written stands in the audit
+ * trail.
+ */
+function noteInLog(core: Core, tx: Tx, event: AuditType, fields: Details): void {
+  const known = Object.entries(fields).filter(([, value]) => value !== null);
+  tx.afterCommit(() => core.log.info(event, Object.fromEntries(known)));
+}
+
+const nameOf = (actor: Actor): string => (actor.type === 'system' ? actor.type : actor.id);
 
 /** The row holds what was known when it was last written; memory is newer once the worker has been heard. */
 export function lastContact(core: Core, worker: Worker): WallMs | null {

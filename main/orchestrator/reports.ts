@@ -2,7 +2,7 @@ import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { isFinal } from '../../protocol/job.ts';
 import { accept, type Outcome, type ProblemCode, refuse } from '../../protocol/problem.ts';
 import type { StatusReport } from '../../protocol/worker-api.ts';
-import { type Core, noteJob, tellJob } from './core.ts';
+import { type Core, noteRefusedReport, tellJob } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { failureCause } from './failure.ts';
 import type { Advance, JobEvent, ReportedEnd } from './job-lifecycle.ts';
@@ -105,7 +105,8 @@ function noteRefused(
   const meant = own.findLast(({ id }) => id === (report.attempt_id ?? id));
   const actor = asWorker(worker.id);
   if (meant === undefined || code !== 'attempt_superseded') {
-    noteJob(core, tx, 'job.report_refused', job.id, actor, { status, code });
+    const attemptId = report.attempt_id ?? null;
+    noteRefusedReport(core, tx, job.id, worker.id, { status, code, attemptId });
     return;
   }
   if (!isFinal(status) || meant.late !== null) return;

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Database } from 'better-sqlite3';
 import type { Log } from '../orchestrator/ports.ts';
 import { diskFault } from './disk-fault.ts';
@@ -89,10 +90,11 @@ export function createWriter(parts: WriterParts): Writer {
       if (disk.now() === 'refusing') return Promise.reject(refused(disk));
       return new Promise<T>((resolve, reject) => {
         if (queue.length === 0) setImmediate(flush);
-        queue.push({ run, resolve, reject });
+        // Run later, and still on behalf of whoever asks: the log says who that was.
+        queue.push({ run: AsyncLocalStorage.bind(run), resolve, reject });
       });
     },
-    afterCommit: effects.add,
+    afterCommit: effect => effects.add(AsyncLocalStorage.bind(effect)),
     afterRollback: regrets.add,
     close() {
       closed = true;

@@ -4,6 +4,8 @@ import { createBuilder } from 'vite';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type Program, root, startProgram, temporaryFolder } from '../support/processes.ts';
 import { startTestServer } from '../support/server.ts';
+import { makeIdentity } from '../support/tls/identity.ts';
+import { startListener } from '../support/tls/listener.ts';
 import { endTrainings } from '../support/trainings.ts';
 
 /** The worker as it goes to a rig: one file in an empty folder, with nothing of this checkout around it. */
@@ -23,6 +25,20 @@ describe('the bundled worker', () => {
 
   test('says its version', async () => {
     expect((await start(['--version']).said(/^\d+\.\d+\.\d+/))[0]).toMatch(/^\d/);
+  });
+
+  test('joins over TLS by a pin', async () => {
+    const server = await startTestServer();
+    onTestFinished(() => server.close());
+    const { id, token } = await server.createWorker({ name: 'rig-1' });
+    const identity = await makeIdentity();
+    const front = await startListener(identity, { to: server.url });
+    const worker = start(['--orchestrator-url', front.url, '--name', 'rig-1', '--pin', identity.pin], {
+      SIMPLETUNER_WORKER_TOKEN: token,
+    });
+    onTestFinished(() => worker.kill('SIGKILL'));
+    expect(await server.watch.worker(id, 'idle')).toMatchObject({ name: 'rig-1' });
+    expect(front.received()).toContain(token);
   });
 
   test('joins, runs a job, takes it up again after kill -9, and leaves', async () => {

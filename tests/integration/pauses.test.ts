@@ -5,7 +5,7 @@ import { createClient, urlOf } from '../../protocol/client.ts';
 import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
-import { followStream } from '../../agent/command-stream.ts';
+import { createFollowStream } from '../../agent/command-stream.ts';
 import { type Program, type ServerProgram, startWorker } from '../support/processes.ts';
 import { valueOf } from '../support/server.ts';
 import { type Watch, watchEvents } from '../support/watch.ts';
@@ -88,7 +88,7 @@ async function followAs(server: ServerProgram, token: string) {
   onTestFinished(() => over.abort());
   const types: string[] = [];
   const opened = Promise.withResolvers<void>();
-  const end = followStream({
+  const end = createFollowStream(fetch)({
     url: urlOf(server.url, workerApi.stream.path, {}, { worker_id }).href,
     token: () => token,
     silenceMs: 30_000,

@@ -46,6 +46,8 @@ export interface TestServerOptions {
   readonly failureLimit?: Surroundings['failureLimit'];
   readonly socketLimits?: Surroundings['socketLimits'];
   readonly clock?: Surroundings['clock'];
+  readonly logRequests?: boolean;
+  readonly jsonLog?: boolean;
 }
 
 /** A whole orchestrator on a port and a folder of its own, in this process. */
@@ -72,7 +74,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     {
       clock: options.clock ?? systemClock,
       ids: systemIds,
-      log: createLog(line => log.push(line), false),
+      log: createLog(line => log.push(line), options.jsonLog ?? false),
+      logRequests: options.logRequests ?? false,
       agent: { command: [], env: {}, hasSample: true, ...options.agent },
       ...(options.addresses && { addresses: options.addresses }),
       ...(options.socketLimits && { socketLimits: options.socketLimits }),

@@ -10,7 +10,7 @@ export const exportAll: RemoteSpec = {
   name: 'export',
   description: 'Print all entries, oldest first, one line of JSON each',
   shape: withSieve,
-  async act({ flags, connection, terminal }) {
+  async act({ flags, connection, fetch, terminal }) {
     const query = readInput(auditApi.export.query, sieveOf(flags), sieveFlags);
     const { url, token } = connection();
     const unreachable = (cause: unknown): never => {

@@ -63,7 +63,7 @@ function createFleet(stage: Stage, plans: readonly WorkerPlan[]) {
       if (options.verbose) display.say(`${name}: ${message}`);
     };
     const { url } = remote.connection();
-    const common = { url, habits: options.habits, random, clock: systemClock, tally };
+    const common = { url, fetch: remote.fetch, habits: options.habits, random, clock: systemClock, tally };
     workers.push(startDemoWorker({ ...common, plan, token, say }));
   };
 

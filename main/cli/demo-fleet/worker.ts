@@ -5,6 +5,7 @@ import {
 } from '../../../agent/simulated-worker.ts';
 import { vanishAtTimes } from './absences.ts';
 import type { Connection } from '../connection.ts';
+import type { Remote } from '../remote.ts';
 import type { WorkerPlan } from './hardware.ts';
 import type { Random } from './random.ts';
 import { planTraining, telemetryOf, type TrainingHabits } from './training-plan.ts';
@@ -14,6 +15,7 @@ import { train } from './training.ts';
 export interface DemoWorkerParts {
   readonly plan: WorkerPlan;
   readonly url: Connection['url'];
+  readonly fetch: Remote['fetch'];
   /** The worker's own. */
   readonly token: string;
   readonly habits: TrainingHabits;
@@ -31,7 +33,7 @@ export interface DemoWorker {
 
 /** Starts a worker of a demo: the agent, on hardware that is planned. */
 export function startDemoWorker(parts: DemoWorkerParts): DemoWorker {
-  const { plan, url, token, random, clock, tally, say } = parts;
+  const { plan, url, token, fetch, random, clock, tally, say } = parts;
   const chance = random.fork(plan.name);
   const figures = chance.fork('figures');
   const trainings = createTrainings(parts, chance.fork('trainings'));
@@ -39,6 +41,7 @@ export function startDemoWorker(parts: DemoWorkerParts): DemoWorker {
   const worker = createSimulatedWorker({
     url,
     token,
+    fetch,
     name: plan.name,
     persistent: !plan.isEphemeral,
     accelerator: machine.accelerator,

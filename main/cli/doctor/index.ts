@@ -3,7 +3,7 @@ import { systemApi, workersApi } from '../../../protocol/admin-api.ts';
 import { createClient } from '../../../protocol/client.ts';
 import { version } from '../../../protocol/version.ts';
 import type { Env, Flags } from '../../config.ts';
-import { findConnection, findLocalFolder, findUrl } from '../connection.ts';
+import { findConnection, findLocalFolder, findNetwork, findUrl } from '../connection.ts';
 import { exitCodes, failureOf } from '../failure.ts';
 import { flagsOf } from '../flags.ts';
 import type { Invocation } from '../invocation.ts';
@@ -54,7 +54,9 @@ async function checkWay(flags: Flags, env: Env): Promise<Check> {
   const what = 'Orchestrator';
   const url = findUrl(flags, env);
   if (!url.ok) return failed(what, url.failure.message);
-  const client = createClient({ baseUrl: url.value, headers: () => ({}), timeoutMs });
+  const network = findNetwork(flags, env);
+  if (!network.ok) return failed(what, network.failure.message);
+  const client = createClient({ baseUrl: url.value, headers: () => ({}), timeoutMs, fetch: network.value });
   const result = await client.call(systemApi.version);
   if (!result.ok) return failed(what, failureOf(result.failure, url.value).message);
   const difference = result.value.version === version ? '' : `; this program is ${version}`;
@@ -65,11 +67,12 @@ async function checkToken(flags: Flags, env: Env): Promise<Check> {
   const what = 'Token';
   const found = findConnection(flags, env);
   if (!found.ok) return failed(what, found.failure.message);
+  const network = findNetwork(flags, env);
+  if (!network.ok) return failed(what, network.failure.message);
   const { url, token } = found.value;
   const headers = { authorization: `Bearer ${token}` };
-  const result = await createClient({ baseUrl: url, headers: () => headers, timeoutMs }).call(
-    workersApi.list,
-  );
+  const client = createClient({ baseUrl: url, headers: () => headers, timeoutMs, fetch: network.value });
+  const result = await client.call(workersApi.list);
   if (!result.ok) return failed(what, failureOf(result.failure, url).message);
   const { total } = result.value;
   return passed(what, `It is accepted; ${total} ${total === 1 ? 'worker is' : 'workers are'} known`);

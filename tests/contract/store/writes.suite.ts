@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test } from 'vitest';
 import { emptyPayload, jobId, makeJob, makeWorker, put, putWorkers, type OpenStore } from './builders.ts';
 
@@ -45,6 +46,20 @@ export function describeWrites(open: OpenStore): void {
         'answer a',
         'answer b',
       ]);
+    });
+
+    test('run on behalf of who asked for each, their effects, too', async () => {
+      const store = open();
+      const whose = new AsyncLocalStorage<string>();
+      const seen: (string | undefined)[] = [];
+      const note = (): void => void seen.push(whose.getStore());
+      const command = () =>
+        store.write(tx => {
+          note();
+          tx.afterCommit(note);
+        });
+      await Promise.all([whose.run('a', command), whose.run('b', command), command()]);
+      expect(seen).toEqual(['a', 'b', undefined, 'a', 'b', undefined]);
     });
 
     test('see what those before them have done', async () => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, vi } from 'vitest';
 import { type Agent, type AgentParts, createAgent } from '../../../agent/agent.ts';
 import { createApiClient } from '../../../agent/api-client.ts';
 import { systemClock } from '../../../agent/clock.ts';
-import { followStream } from '../../../agent/command-stream.ts';
+import { createFollowStream } from '../../../agent/command-stream.ts';
 import {
   type FinalReport,
   openStateFolder,
@@ -94,9 +94,9 @@ export function startAgent(
   const token = parts.token ?? tokenOf({ kind: 'value', token: 'wt_1' });
   const agent = createAgent({
     clock: systemClock,
-    api: createApiClient({ url, token: token.current, signal: new AbortController().signal }),
+    api: createApiClient({ url, token: token.current, fetch, signal: new AbortController().signal }),
     uptime: () => performance.now(),
-    followStream,
+    followStream: createFollowStream(fetch),
     url,
     token,
     persistent: true,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { followStream, type StreamEnd, type StreamParts } from '../../../agent/command-stream.ts';
+import { createFollowStream, type StreamEnd, type StreamParts } from '../../../agent/command-stream.ts';
+import { openNetwork, usualTrust } from '../../../agent/network.ts';
 import type { WorkerCommand } from '../../../protocol/worker-api.ts';
 import { nobodyThere, offerOf } from './builders.ts';
 import { type SseServer, startSseServer } from './sse-server.ts';
@@ -24,7 +25,7 @@ function follow({ url }: Pick<SseServer, 'url'>, parts: Partial<StreamParts> = {
   const commands: WorkerCommand[] = [];
   const opened = Promise.withResolvers<void>();
   const pinged = Promise.withResolvers<void>();
-  const end = followStream({
+  const end = createFollowStream(openNetwork(usualTrust))({
     url: `${url}/api/workers/stream?worker_id=w_1`,
     token: () => 'wt_canary',
     silenceMs: 60_000,

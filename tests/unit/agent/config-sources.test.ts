@@ -95,8 +95,7 @@ describe('settings of ours alone', () => {
     workDir: config.workDir,
     trainer: config.trainer,
     selftest: config.selftest,
-    caFile: config.caFile,
-    verifyTls: config.verifyTls,
+    trust: config.trust,
   });
   const file = {
     verbose: true,
@@ -115,8 +114,7 @@ describe('settings of ours alone', () => {
     workDir: '/file',
     trainer: { kind: 'command', argv: ['train-file'] },
     selftest: false,
-    caFile: '/file.pem',
-    verifyTls: false,
+    trust: { pins: [], caFile: '/file.pem', verify: false },
   };
 
   it('have defaults', () => {
@@ -128,8 +126,7 @@ describe('settings of ours alone', () => {
       workDir: join(config.stateDir, 'jobs'),
       trainer: { kind: 'simpletuner' },
       selftest: true,
-      caFile: null,
-      verifyTls: true,
+      trust: { pins: [], caFile: null, verify: true },
     });
   });
 
@@ -142,7 +139,7 @@ describe('settings of ours alone', () => {
     ['gpus', '0', { gpus: [0] }],
     ['work-dir', '/flag', { workDir: '/flag' }],
     ['trainer', 'train-flag', { trainer: { kind: 'command', argv: ['train-flag'] } }],
-    ['ca-file', '/flag.pem', { caFile: '/flag.pem' }],
+    ['ca-file', '/flag.pem', { trust: { pins: [], caFile: '/flag.pem', verify: false } }],
   ])('--%s goes before the file, alone', (name, value, expected) => {
     expect(read(loadedWith(file, { ...minimalFlags, [name]: value }))).toEqual({ ...fromFile, ...expected });
   });

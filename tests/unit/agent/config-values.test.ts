@@ -1,7 +1,7 @@
 import { homedir, hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loaded, minimalFlags, refusal, tempFolder } from './builders.ts';
+import { loaded, minimalFlags, refusal, tempFolder, writeFile } from './builders.ts';
 
 const withFlag = (name: string, value: unknown) => ({ ...minimalFlags, [name]: value });
 
@@ -190,5 +190,41 @@ describe('places', () => {
   it('two workers of one machine never share a folder', () => {
     const names = ['a_b', 'a/b', 'a b', '..', '__', '训练', '推理', 'x'.repeat(300), 'x'.repeat(301)];
     expect(new Set(names.map(stateDirOf)).size).toBe(names.length);
+  });
+});
+
+describe('whom to trust', () => {
+  const pin = `sha256:${Buffer.alloc(32, 1).toString('base64')}`;
+  const other = `sha256:${Buffer.alloc(32, 2).toString('base64')}`;
+  const overTls = { ...minimalFlags, 'orchestrator-url': 'https://rig:8001' };
+
+  it('may be said by pins: by flags that are repeated, or in the file as text or a list', () => {
+    expect(loaded({ ...overTls, pin: [pin, other] }).trust).toEqual({
+      pins: [pin, other],
+      caFile: null,
+      verify: true,
+    });
+    for (const inFile of [`${pin}, ${other}`, [pin, other]]) {
+      const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ pin: inFile }));
+      expect(loaded({ ...overTls, config }).trust.pins).toEqual([pin, other]);
+      expect(loaded({ ...overTls, config, pin: [other] }).trust.pins).toEqual([other]);
+    }
+  });
+
+  it.each([['sha256:short'], ['']])('a pin %j is refused with a good one', given => {
+    expect(refusal({ ...overTls, pin: [given] })).toMatch(/is no pin: write --pin sha256:A+=/);
+  });
+
+  it('a pin for an http address is refused: it would protect nothing', () => {
+    expect(refusal({ ...minimalFlags, pin: [pin] })).toMatch(
+      /^--pin is for https:\/\/, and http:\/\/orchestrator\.test:8001 is not: the token would travel unencrypted.*https:\/\/ address, or leave --pin out$/,
+    );
+  });
+
+  it('a pin and no verification contradict each other, wherever each was said', () => {
+    const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ 'ssl-no-verify': true }));
+    expect(refusal({ ...overTls, pin: [pin], config })).toMatch(
+      /^--pin and --ssl-no-verify contradict each other/,
+    );
   });
 });

@@ -8,7 +8,13 @@ const remedies: Readonly<Record<string, RegExp>> = {
     /^Connection refused: nothing listens on http:\/\/rig:8001\. Check address and port, .*--host 0\.0\.0\.0.*firewall/,
   token: /^Invalid token: .*rotated.*ask for a new one.*white space/,
   certificate:
-    /^SSL certificate verify failed .*http:\/\/rig:8001.*--ca-file.*trust store.*--ssl-no-verify for a test/,
+    /^SSL certificate verify failed .*http:\/\/rig:8001\. Give --pin .*--ca-file.*trust store.*--ssl-no-verify is for a test/,
+  pin: /^SSL certificate verify failed \(ERR_PIN_MISMATCH\).*http:\/\/rig:8001 is not .*Nothing was sent.*Compare/,
+  expired:
+    /^SSL certificate verify failed \(CERT_HAS_EXPIRED\).*http:\/\/rig:8001 has expired\. Check this machine's clock/,
+  early: /^SSL certificate verify failed \(CERT_NOT_YET_VALID\).*not valid yet\. Check this machine's clock/,
+  name: /^SSL certificate verify failed \(ERR_TLS_CERT_ALTNAME_INVALID\).*for other names.*--orchestrator-url.*--pin/,
+  redirect: /^http:\/\/rig:8001 redirects to .*where the token must not go.*--orchestrator-url/,
   host: /^Host not found: the name in http:\/\/rig:8001.*Check the spelling, or use the IP address/,
   timeout: /^No answer from http:\/\/rig:8001 in time: check the address.*firewall/,
   tls: /^TLS failed for http:\/\/rig:8001 .*Try http:\/\/ instead/,
@@ -26,9 +32,11 @@ describe('a server that can not be reached', () => {
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'certificate'],
     ['UNABLE_TO_GET_ISSUER_CERT', 'certificate'],
     ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'certificate'],
-    ['CERT_HAS_EXPIRED', 'certificate'],
-    ['CERT_NOT_YET_VALID', 'certificate'],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate'],
+    ['CERT_HAS_EXPIRED', 'expired'],
+    ['CERT_NOT_YET_VALID', 'early'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'name'],
+    ['ERR_PIN_MISMATCH', 'pin'],
+    ['ERR_REDIRECTED', 'redirect'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls'],
     ['ERR_SSL_PACKET_LENGTH_TOO_LONG', 'tls'],
     ['ETIMEDOUT', 'timeout'],
@@ -63,6 +71,15 @@ describe('a server that can not be reached', () => {
     ['nothing', undefined, 'other'],
   ])('%s', (_what, cause: unknown, kind) => {
     expect(troubleOf({ kind: 'unreachable', cause }, url).message).toMatch(remedies[kind]!);
+  });
+
+  it('what a certificate says is shown on one line, and no more of it than is of use', () => {
+    const cause = Object.assign(new Error(`a\u001b[31m\nb${'x'.repeat(5_000)}`), {
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    });
+    const { message } = troubleOf({ kind: 'unreachable', cause }, url);
+    expect(message).toContain('(a?[31m?bx');
+    expect(message.length).toBeLessThan(800);
   });
 
   it('an https address that is hung up on may be an http one', () => {

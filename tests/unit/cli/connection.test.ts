@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findConnection, findLocalFolder, findUrl } from '../../../main/cli/connection.ts';
+import { findConnection, findLocalFolder, findNetwork, findUrl } from '../../../main/cli/connection.ts';
 import { temporaryFolder } from '../../support/processes.ts';
 
 const local = 'http://127.0.0.1:8001';
@@ -82,6 +82,38 @@ describe('a token goes to no address but its own:', () => {
     const { find } = machine({ url: 'http://fleet:8001', token: 'ta_fleet' });
     expect(find({ url: 'http://other:8001' })).toEqual(refused(3, /^No token for http:\/\/other:8001/));
     expect(find({ url: 'http://fleet:8001/' })).toMatchObject({ value: { token: 'ta_fleet' } });
+  });
+});
+
+describe('whom to take for it', () => {
+  const pin = `sha256:${Buffer.alloc(32, 1).toString('base64')}`;
+  const fleet = 'https://fleet:8001';
+
+  test.each<[string, object, object]>([
+    ['flags', {}, { url: fleet, pin: [pin] }],
+    ['the file, beside the address', { url: fleet, pin }, {}],
+    ['the file, for any address', { pin: [pin] }, { url: fleet }],
+    ['nobody', {}, { url: fleet }],
+  ])('is said by %s', (_what, config, flags) => {
+    expect(findNetwork({ ...flags }, machine(config).env)).toMatchObject({ ok: true });
+  });
+
+  test('a pin of the file is for the address beside it, and for no other', () => {
+    const { env } = machine({ url: fleet, pin: 'nonsense' });
+    expect(findNetwork({ url: local }, env)).toMatchObject({ ok: true });
+    expect(findNetwork({}, env)).toEqual(refused(2, /^"nonsense" is no pin: write --pin sha256:A+=/));
+  });
+
+  test.each<[string, object, RegExp]>([
+    ['a pin in a bad form', { url: fleet, pin: ['sha256:x'] }, /^"sha256:x" is no pin/],
+    [
+      'a pin for an http address',
+      { pin: [pin] },
+      /^--pin is for https:\/\/, and http:\/\/127\.0\.0\.1:8001 is not/,
+    ],
+    ['an authority that is not there', { url: fleet, 'ca-file': '/nowhere' }, /^--ca-file \/nowhere: ENOENT/],
+  ])('%s is refused: exit code 2', (_what, flags, message) => {
+    expect(findNetwork({ ...flags }, machine().env)).toEqual(refused(2, message));
   });
 });
 

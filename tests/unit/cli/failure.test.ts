@@ -60,7 +60,11 @@ describe('an orchestrator that can not be reached: exit code 6, the reason, and 
     ['ENOTFOUND', /name is not known here\. Check the address/],
     ['UND_ERR_SOCKET', /hung up.*https/],
     ['ERR_SSL_WRONG_VERSION_NUMBER', /does not speak TLS.*http/],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', /NODE_EXTRA_CA_CERTS/],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', /--pin .*--ca-file/],
+    ['CERT_HAS_EXPIRED', /expired. Check this machine's clock/],
+    ['CERT_NOT_YET_VALID', /not valid yet. Check this machine's clock/],
+    ['ERR_PIN_MISMATCH', /not the one that --pin is for \(deep down\)\. Nothing was sent/],
+    ['ERR_REDIRECTED', /redirects to deep down, where the token must not go/],
     ['EWHATEVER', /deep down/],
   ])('%s', (code, message) => {
     expect(unreachable(code).code).toBe(6);

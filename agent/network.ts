@@ -1,0 +1,62 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Fetch } from '../protocol/client.ts';
+import type { Voucher } from './tls.ts';
+import type { Trust } from './trust.ts';
+
+export { parseTrust, type Trust, usualTrust } from './trust.ts';
+
+/**
+ * The one way to the orchestrator: over TLS to nobody but whom `trust` means, and never where an answer sends it, since a token
+ * goes with each call. Throws when the file of the authority can't be used.
+ */
+export function openNetwork(trust: Trust): Fetch {
+  const voucher = voucherOf(trust);
+  let secure: Promise<Fetch> | null = null;
+  const wayTo = (url: URL): Fetch | Promise<Fetch> => {
+    if (url.protocol !== 'https:') {
+      if (trust.pins.length > 0) throw new Error('a pin is for https:// alone');
+      return fetch;
+    }
+    // It takes long to load, and few fleets of one machine need it.
+    secure ??= import('./tls.ts').then(({ openSecureFetch }) => openSecureFetch(voucher));
+    return secure;
+  };
+  return async (url, init) => {
+    const send = await wayTo(url);
+    const answer = await send(url, { ...init, redirect: 'manual' });
+    const location = answer.headers.get('location');
+    if (answer.status < 300 || answer.status > 399 || location === null) return answer;
+    await answer.body?.cancel();
+    throw Object.assign(new Error(placeOf(location, url)), { code: 'ERR_REDIRECTED' });
+  };
+}
+
+/** Fit to be shown: its query may hold anything. */
+function placeOf(location: string, base: URL): string {
+  const place = URL.canParse(location, base.href) ? new URL(location, base) : null;
+  if (place === null || !/^https?:$/.test(place.protocol)) return 'another place';
+  return `${place.origin}${place.pathname}`.slice(0, 200);
+}
+
+function voucherOf({ pins, verify, caFile }: Trust): Voucher {
+  // Looked at even when it does not count: what is wrong with it shall not come out some other day.
+  const extra = caFile === null ? [] : [readAuthority(caFile)];
+  if (pins.length > 0) return { kind: 'pins', pins };
+  return verify ? { kind: 'authorities', extra } : { kind: 'anybody' };
+}
+
+/** What is no certificate would be passed over in silence, and every call would fail for no visible reason. */
+function readAuthority(file: string): string {
+  const text = readFileSync(file, 'utf8');
+  if (!isCertificate(text)) throw new Error('there is no certificate in it, or not in PEM form');
+  return text;
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).fingerprint256 !== '';
+  } catch {
+    return false;
+  }
+}

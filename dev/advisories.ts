@@ -1,0 +1,47 @@
+import { z } from 'zod';
+
+const severities = ['info', 'low', 'moderate', 'high', 'critical'] as const;
+const grave: ReadonlySet<string> = new Set(['high', 'critical']);
+
+/** Of what `npm audit --json` prints (report version 2), as much as is judged here. */
+const Report = z.object({
+  auditReportVersion: z.literal(2),
+  vulnerabilities: z.record(
+    z.string(),
+    z.object({ severity: z.enum(severities), range: z.string().optional() }),
+  ),
+});
+
+export type Judgement =
+  | { readonly kind: 'clean'; readonly minor: number }
+  /** Packages with a known hole that is high or critical. */
+  | { readonly kind: 'holes'; readonly packages: readonly string[] }
+  /** The registry was not there, or keeps no such list. */
+  | { readonly kind: 'unanswered'; readonly why: string };
+
+/** What a report says of the product. What is no report is never taken for a clean one. */
+export function judgeAudit(text: string): Judgement {
+  const report = Report.safeParse(parseJson(text));
+  if (!report.success) return { kind: 'unanswered', why: whyOf(text) };
+  const found = Object.entries(report.data.vulnerabilities);
+  const packages = found
+    .filter(([, { severity }]) => grave.has(severity))
+    .map(([name, { severity, range }]) => `${name} ${range ?? ''} (${severity})`);
+  return packages.length > 0 ? { kind: 'holes', packages } : { kind: 'clean', minor: found.length };
+}
+
+const Failure = z.object({ message: z.string().min(1) });
+
+function whyOf(text: string): string {
+  const failure = Failure.safeParse(parseJson(text));
+  const why = failure.success ? failure.data.message : text.replaceAll(/\s+/g, ' ').trim();
+  return why.slice(0, 300) || 'npm said nothing';
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import type { RequestHandler, Response } from 'express';
+import type { Log } from '../orchestrator/ports.ts';
+
+/** A log whose lines can be told to belong to a request. */
+export interface RequestLog extends Log {
+  /** Lines written while this runs, or by what it has begun, carry these fields while there are any. */
+  within(fields: () => Readonly<Record<string, unknown>> | null, run: () => void): void;
+}
+
+/** What proxies and clients make: hex, UUIDs, ULIDs. Anything else could forge what it is shown in. */
+const wellFormed = /^[\w.-]{1,64}$/;
+
+/**
+ * Gives each request an id, or takes over the one that it brings, so that an answer, a line of the log and what a proxy has
+ * written can be found by each other. With `all`, each request leaves a line when it is over.
+ */
+export const identify =
+  (log: RequestLog, all: boolean): RequestHandler =>
+  (request, response, next) => {
+    const { 'x-request-id': given } = request.headers;
+    const id = typeof given === 'string' && wellFormed.test(given) ? given : randomBytes(8).toString('hex');
+    response.setHeader('X-Request-Id', id);
+    if (all) {
+      const begun = performance.now();
+      response.once('close', () => {
+        const { statusCode: status, writableFinished: whole } = response;
+        const ms = Math.round(performance.now() - begun);
+        // Without the query, which may hold anything.
+        const path = request.path.slice(0, 200);
+        log.info('http.answered', { request_id: id, method: request.method, path, status, ms, whole });
+      });
+    }
+    // What is begun here can outlive the request by hours, and must not keep it.
+    const answer = new WeakRef(response);
+    log.within(() => (answer.deref()?.headersSent === false ? { request_id: id } : null), next);
+  };
+
+export const requestIdOf = (response: Response): string => String(response.getHeader('X-Request-Id') ?? '');

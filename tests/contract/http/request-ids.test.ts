@@ -1,0 +1,182 @@
+/** Requests in answers and in the log: what was answered, and what came of it, can be found by an id. */
+import { Agent, request } from 'node:http';
+import express from 'express';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { unexpected } from '../../../main/http/answer.ts';
+import { identify } from '../../../main/http/requests.ts';
+import { createLog } from '../../../main/host/log.ts';
+import { createLightWorker } from '../../support/light-worker.ts';
+import { eventually } from '../../support/notices.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+
+type Line = Readonly<Record<string, unknown>>;
+
+async function start(options: Parameters<typeof startTestServer>[0] = {}) {
+  const server = await startTestServer({ jsonLog: true, ...options });
+  onTestFinished(() => server.close());
+  const lines = (event: string): readonly Line[] =>
+    server.log.map(line => JSON.parse(line) as Line).filter(line => line['event'] === event);
+  return { server, lines };
+}
+
+const submit = (server: TestServer, id: string, body: object = { config: { trainer: 'selftest' } }) =>
+  fetch(`${server.url}/api/queue/submit`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${server.adminToken}`,
+      'content-type': 'application/json',
+      'x-request-id': id,
+    },
+    body: JSON.stringify(body),
+  });
+
+describe('an answer', () => {
+  test.each([
+    ['of a call', '/api/version', 200],
+    ['to nobody in particular', '/api/queue', 401],
+    ['of a path that is not there', '/nowhere', 404],
+  ])('%s carries an id, a problem in its body, too', async (_what, path, status) => {
+    const { server } = await start();
+    const answers = [await fetch(server.url + path), await fetch(server.url + path)];
+    const ids = answers.map(({ headers }) => headers.get('x-request-id'));
+    expect(new Set(ids).size).toBe(2);
+    for (const answer of answers) {
+      const id = answer.headers.get('x-request-id');
+      expect(answer.status).toBe(status);
+      expect(id).toMatch(/^[0-9a-f]{16}$/);
+      const body = (await answer.json()) as { readonly request_id?: string };
+      expect(body.request_id).toBe(status === 200 ? undefined : id);
+    }
+  });
+
+  test.each(['0190163d-8694-739b-aea5-966c26f8ad91', 'abc', 'a_b.c-1', 'x'.repeat(64)])(
+    'takes %j over',
+    async id => {
+      const { server } = await start();
+      const answer = await fetch(`${server.url}/nowhere`, { headers: { 'x-request-id': id } });
+      expect(answer.headers.get('x-request-id')).toBe(id);
+      expect(await answer.json()).toMatchObject({ request_id: id });
+    },
+  );
+
+  test.each<[string, readonly string[]]>([
+    ['nothing', ['']],
+    ['what is too long', ['x'.repeat(65)]],
+    ['two words', ['a b']],
+    ['markup', ['<b>']],
+    ['quotes', ['"a"']],
+    ['a path', ['../x']],
+    ['several', ['a', 'b']],
+  ])('does not take over %s', async (_what, given) => {
+    const { server } = await start();
+    const id = await new Promise<unknown>((resolve, reject) => {
+      const sent = request(`${server.url}/nowhere`, { headers: { 'x-request-id': [...given] } }, answer => {
+        answer.resume();
+        resolve(answer.headers['x-request-id']);
+      });
+      sent.on('error', reject).end();
+    });
+    expect(id).toMatch(/^[0-9a-f]{16}$/);
+  });
+});
+
+test('a call that fails for no known reason: an id for the caller, and the stack beside it in the log', async () => {
+  const lines: string[] = [];
+  const log = createLog(line => lines.push(line), true);
+  const app = express();
+  app.use(identify(log, false));
+  app.get('/boom', () => {
+    throw new Error('canary: select * from /etc/secret');
+  });
+  app.use(unexpected(log));
+  const server = app.listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await new Promise(resolve => server.once('listening', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const answer = await fetch(`http://127.0.0.1:${address.port}/boom?token=canary`, {
+    headers: { 'x-request-id': 'look-me-up', connection: 'close' },
+  });
+  const text = await answer.text();
+  expect(answer.status).toBe(500);
+  expect(JSON.parse(text)).toMatchObject({ code: 'internal', request_id: 'look-me-up' });
+  for (const hidden of ['canary', 'select', '/etc', 'request-ids.test', ' at '])
+    expect(text).not.toContain(hidden);
+  expect(lines).toHaveLength(1);
+  const line = JSON.parse(lines[0] ?? '') as Line;
+  expect(line).toMatchObject({
+    level: 'error',
+    event: 'http.failed',
+    request_id: 'look-me-up',
+    path: '/boom',
+  });
+  expect(line['cause']).toMatch(/canary: select.*\n +at .*request-ids\.test/s);
+  expect(lines[0]).not.toContain('token=');
+});
+
+describe('a line of the log', () => {
+  test('says which request let it happen, for each of many at a time', async () => {
+    const { server, lines } = await start();
+    const ids = Array.from({ length: 20 }, (_, n) => `request-${n}`);
+    const answers = await Promise.all(ids.map(id => submit(server, id)));
+    const jobs = await Promise.all(
+      answers.map(async answer => ((await answer.json()) as { readonly job_id: string }).job_id),
+    );
+    const told = new Map(lines('job.submitted').map(line => [line['request_id'], line]));
+    expect(told.size).toBe(20);
+    for (const [n, id] of ids.entries())
+      expect(told.get(id)).toMatchObject({ level: 'info', job_id: jobs[n], by: 'admin' });
+  });
+
+  test('names job, worker and attempt, from dispatch to the end, and a report that was refused', async () => {
+    const { server, lines } = await start();
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    const [one, other] = await Promise.all(
+      ['rig-1', 'rig-2'].map(async name => {
+        const { id, token } = await server.createWorker({ name });
+        return createLightWorker({ url: server.url, id, token, agent });
+      }),
+    );
+    if (one === undefined || other === undefined) throw new Error('no workers');
+    await one.register();
+    await one.openStream();
+    const job = await server.submit({ config: {} });
+    const offer = await one.waitFor('the offer', () =>
+      one.commands.find(({ type }) => type === 'job_submit'),
+    );
+    const attempt = offer.attempt_id ?? '';
+    const ids = { job_id: job, worker_id: one.id, attempt: 1, attempt_id: attempt };
+    expect(lines('worker.registered')).toMatchObject([{ worker_id: one.id, by: one.id }]);
+    expect(lines('job.dispatched')).toMatchObject([{ ...ids, from: 'pending', to: 'dispatched' }]);
+    expect((await other.report(job, attempt, 'running')).status).toBe(403);
+    expect(lines('job.report_refused')).toMatchObject([
+      { level: 'warn', job_id: job, worker_id: other.id, attempt_id: attempt, code: 'not_your_job' },
+    ]);
+    expect(lines('job.report_refused')[0]?.['request_id']).toMatch(/^[0-9a-f]{16}$/);
+    await one.report(job, attempt, 'starting');
+    await one.report(job, attempt, 'failed', { exit_code: 1, error: 'canary' });
+    expect(lines('job.failed')).toMatchObject([{ ...ids, to: 'failed', cause: 'trainer_exit', by: one.id }]);
+    expect(server.log.join('')).not.toContain('canary');
+  });
+
+  test('for each request is left when that was asked for, without what its query holds', async () => {
+    const { server, lines } = await start({ logRequests: true });
+    await fetch(`${server.url}/nowhere?secret=canary`, { headers: { 'x-request-id': 'one' } });
+    await submit(server, 'two', {});
+    const answered = (id: string) =>
+      eventually(`the line of ${id}`, () => lines('http.answered').find(line => line['request_id'] === id));
+    expect(await answered('one')).toMatchObject({
+      method: 'GET',
+      path: '/nowhere',
+      status: 404,
+      whole: true,
+    });
+    expect(await answered('two')).toMatchObject({ method: 'POST', path: '/api/queue/submit', status: 400 });
+    expect(server.log.join('')).not.toContain('canary');
+    const quiet = await start();
+    await fetch(`${quiet.server.url}/nowhere`);
+    await submit(quiet.server, 'three', {});
+    expect(quiet.lines('http.answered')).toEqual([]);
+  });
+});

@@ -1,0 +1,90 @@
+/** The command line as a client over TLS: whom it takes for the orchestrator, and what the others get of it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runTrainyard } from '../support/cli.ts';
+import { temporaryFolder } from '../support/processes.ts';
+import { startTestServer } from '../support/server.ts';
+import { type Identity, makeIdentity } from '../support/tls/identity.ts';
+import { httpAnswer, startListener } from '../support/tls/listener.ts';
+
+async function startFront(identity: Identity) {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  await server.createWorker({ name: 'rig-1' });
+  const front = await startListener(identity, { to: server.url });
+  const run = (...argv: readonly string[]) =>
+    runTrainyard([...argv, '--url', front.url], { env: { ADMIN_TOKEN: server.adminToken } });
+  return { server, front, run };
+}
+
+describe('over TLS', () => {
+  test('by a pin', async () => {
+    const identity = await makeIdentity({ names: ['elsewhere.test'] });
+    const { run } = await startFront(identity);
+    const listed = await run('workers', 'list', '--pin', identity.pin);
+    expect(listed).toMatchObject({ code: 0, out: expect.stringContaining('rig-1') as string });
+    expect(await run('audit', 'export', '--pin', identity.pin)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('worker.created') as string,
+    });
+    expect((await run('version', '--pin', identity.pin)).out).toContain(' at https://');
+    expect((await run('doctor', '--pin', identity.pin)).out).toMatch(/Token +ok +It is accepted/);
+  });
+
+  test('the stream of events, by a pin', async () => {
+    const identity = await makeIdentity();
+    const { server, run } = await startFront(identity);
+    const job = await server.submit({ config: { trainer: 'selftest' } });
+    const watching = run('jobs', 'watch', job, '--pin', identity.pin);
+    expect((await run('jobs', 'cancel', job, '--yes', '--pin', identity.pin)).code).toBe(0);
+    expect((await watching).out).toContain('cancelled');
+  });
+
+  test('by an authority', async () => {
+    const identity = await makeIdentity();
+    const { run } = await startFront(identity);
+    const file = join(temporaryFolder(), 'ca.pem');
+    writeFileSync(file, identity.cert);
+    expect((await run('workers', 'list', '--ca-file', file)).code).toBe(0);
+  });
+
+  test.each<[string, (other: Identity) => readonly string[], RegExp]>([
+    [
+      'another pin',
+      other => ['--pin', other.pin],
+      /not the one that --pin is for \(it presented sha256:.*Nothing was sent/,
+    ],
+    ['nobody to vouch for it', () => [], /Give --pin with the value that its panel shows/],
+  ])('%s: exit code 6, and not one byte', async (_what, args, message) => {
+    const [ours, other] = [await makeIdentity(), await makeIdentity()];
+    const { front, run } = await startFront(ours);
+    for (const command of [
+      ['workers', 'list'],
+      ['workers', 'create', 'rig-2'],
+      ['audit', 'export'],
+    ]) {
+      const { code, err } = await run(...command, ...args(other));
+      expect(code).toBe(6);
+      expect(err).toMatch(message);
+      expect(err).not.toContain('may have been done');
+    }
+    await front.ended(3);
+    expect(front.wire().length).toBeGreaterThan(100);
+    expect(front.received()).toBe('');
+  });
+
+  test('a redirect is named and not followed', async () => {
+    const identity = await makeIdentity();
+    const there = await startListener(identity);
+    const answer = httpAnswer(302, '', { location: `${there.url}/x?y=z` });
+    const front = await startListener(identity, { answer });
+    const args = ['--url', front.url, '--pin', identity.pin];
+    const { code, err } = await runTrainyard(['workers', 'list', ...args], {
+      env: { ADMIN_TOKEN: 'ta_canary' },
+    });
+    expect(code).toBe(6);
+    expect(err).toContain(`redirects to ${there.url}/x, where the token must not go`);
+    expect(there.connections()).toBe(0);
+  });
+});

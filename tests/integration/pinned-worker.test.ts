@@ -1,0 +1,92 @@
+/** The worker as a process, and the orchestrator behind TLS: what is said with the right key and with others. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startWorker } from '../support/processes.ts';
+import { startTestServer } from '../support/server.ts';
+import { makeIdentity } from '../support/tls/identity.ts';
+import { httpAnswer, startListener } from '../support/tls/listener.ts';
+
+async function startFleet() {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const worker = await server.createWorker({ name: 'rig-1' });
+  return { server, ...worker };
+}
+
+describe('a worker with a pin', () => {
+  test('joins who has the key, and runs a job', async () => {
+    const { server, id, token } = await startFleet();
+    const identity = await makeIdentity({ names: ['elsewhere.test'] });
+    const front = await startListener(identity, { to: server.url });
+    const program = startWorker({ url: front.url, token, args: ['--pin', identity.pin] });
+    await program.said(/^Connected to https:/);
+    await server.watch.worker(id, 'idle');
+    const job = await server.submit({ config: { trainer: 'selftest', seconds: 0.2 } });
+    expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed' });
+    expect((await program.exited).code).toBe(0);
+    for (const call of ['register', 'stream', 'heartbeat', `job/${job}/status`, 'disconnect'])
+      expect(front.received()).toContain(`/api/workers/${call}`);
+  });
+
+  test('says nothing to another one, stays, and joins when the right one is there', async () => {
+    const { server, id, token } = await startFleet();
+    const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
+    const front = await startListener(theirs, { to: server.url });
+    const program = startWorker({ url: front.url, token, args: ['--pin', ours.pin] });
+    const [message] = await program.said(/^SSL certificate verify failed.*/);
+    expect(message).toContain(`it presented ${theirs.pin}`);
+    expect(message).toMatch(/Trying again$/);
+    await front.ended(2);
+    expect(front.connections()).toBeGreaterThanOrEqual(2);
+    expect(front.wire().length).toBeGreaterThan(100);
+    expect(front.received()).toBe('');
+    expect(program.lines.filter(line => line.startsWith('SSL certificate'))).toHaveLength(1);
+    front.present(ours);
+    await program.said(/^Connected to https:/);
+    await server.watch.worker(id, 'idle');
+    expect(program.lines.join('\n')).not.toContain(token);
+  });
+
+  test('takes a new key while the old one is still pinned', async () => {
+    const { server, id, token } = await startFleet();
+    const [old, fresh] = [await makeIdentity(), await makeIdentity()];
+    const front = await startListener(old, { to: server.url });
+    const pins = `${old.pin},${fresh.pin}`;
+    startWorker({ url: front.url, token, args: ['--persistent', '--pin', pins] });
+    await server.watch.worker(id, 'idle');
+    front.present(fresh);
+    const job = await server.submit({ config: { trainer: 'selftest', seconds: 0.2 } });
+    expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+  });
+
+  test('does not go where it is sent: nothing arrives there', async () => {
+    const identity = await makeIdentity();
+    const there = await startListener(identity);
+    const location = `${there.url}/api/workers/register`;
+    const front = await startListener(identity, { answer: httpAnswer(307, '', { location }) });
+    const program = startWorker({ url: front.url, token: 'wt_canary', args: ['--pin', identity.pin] });
+    const [message] = await program.said(/redirects to .*/);
+    expect(message).toContain(`redirects to ${location}, where the token must not go`);
+    expect(there.connections()).toBe(0);
+  });
+
+  test.each<[string, string, readonly string[], RegExp]>([
+    [
+      'an http address',
+      'http://127.0.0.1:1',
+      [],
+      /^--pin is for https:\/\/.*the token would travel unencrypted/,
+    ],
+    [
+      'no verification',
+      'https://127.0.0.1:1',
+      ['--ssl-no-verify'],
+      /^--pin and --ssl-no-verify contradict each other/,
+    ],
+    ['a bad form', 'https://127.0.0.1:1', ['--pin', 'sha1:x'], /^"sha1:x" is no pin: write --pin sha256:A+=/],
+  ])('and %s does not start: exit code 2', async (_what, url, more, message) => {
+    const { pin } = await makeIdentity();
+    const program = startWorker({ url, token: 'wt_canary', args: ['--pin', pin, ...more] });
+    expect((await program.exited).code).toBe(2);
+    expect(program.lines).toEqual([expect.stringMatching(message)]);
+  });
+});

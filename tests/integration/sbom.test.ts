@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { root, temporaryFolder } from '../support/processes.ts';
+
+const Bill = z.object({
+  bomFormat: z.literal('CycloneDX'),
+  specVersion: z.string(),
+  metadata: z.object({ component: z.object({ name: z.string(), version: z.string() }) }),
+  components: z.array(z.object({ name: z.string(), version: z.string(), purl: z.string() })),
+});
+const Manifest = z.object({
+  name: z.string(),
+  version: z.string(),
+  dependencies: z.record(z.string(), z.string()),
+  devDependencies: z.record(z.string(), z.string()),
+});
+const Lock = z.object({
+  packages: z.record(z.string(), z.object({ version: z.string().optional(), dev: z.boolean().optional() })),
+});
+
+const read = (file: string): unknown => JSON.parse(readFileSync(file, 'utf8'));
+
+test('the bill of materials lists what the product is made of, in the locked versions, and no tool', () => {
+  const file = join(temporaryFolder(), 'deeper/sbom.cdx.json');
+  execFileSync(process.execPath, [join(root, 'dev/sbom.ts'), file], { stdio: 'ignore' });
+  const bill = Bill.parse(read(file));
+  const manifest = Manifest.parse(read(join(root, 'package.json')));
+  const { packages } = Lock.parse(read(join(root, 'package-lock.json')));
+  const listed = new Map(bill.components.map(({ name, version, purl }) => [`${name}@${version}`, purl]));
+  expect(bill.metadata.component).toMatchObject({ name: manifest.name, version: manifest.version });
+  for (const name of Object.keys(manifest.dependencies)) {
+    const version = packages[`node_modules/${name}`]?.version;
+    expect(listed.get(`${name}@${version}`)).toMatch(/^pkg:npm\//);
+  }
+  // Of what they need, in turn: one that tools need, too.
+  expect(listed.get(`braces@${packages['node_modules/braces']?.version}`)).toBeDefined();
+  const names = new Set(bill.components.map(({ name }) => name));
+  const tools = Object.keys(manifest.devDependencies).filter(name => packages[`node_modules/${name}`]?.dev);
+  expect(tools.length).toBeGreaterThan(5);
+  expect(tools.filter(name => names.has(name))).toEqual([]);
+});

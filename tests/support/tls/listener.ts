@@ -1,0 +1,130 @@
+import { connect, createServer, type Server } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import { onTestFinished } from 'vitest';
+import type { Identity } from './identity.ts';
+
+/** A server over TLS that writes down all that it is sent. It is gone after the test. */
+export interface Listener {
+  readonly url: string;
+  /** Its parts, for what stands before it. */
+  readonly port: number;
+  /** How many connections were made. */
+  connections(): number;
+  /** How many of them have ended. */
+  ended(count: number): Promise<void>;
+  /** What came over the wire, encrypted or not. */
+  wire(): Buffer;
+  /** What came inside of TLS: none of it may have when a server is refused. */
+  received(): string;
+  /** How many connections went on with the session of an earlier one. */
+  resumed(): number;
+  /** From now on it has another key or certificate; tickets of earlier sessions stay good. */
+  present(identity: Identity): void;
+}
+
+export interface ListenerOptions {
+  /** Where it passes on what it gets; else it gives each connection the same answer. */
+  readonly to?: string;
+  /** A whole HTTP answer. */
+  readonly answer?: string;
+  readonly tls?: Pick<TlsOptions, 'maxVersion'>;
+}
+
+export const httpAnswer = (
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): string =>
+  [
+    `HTTP/1.1 ${status} x`,
+    ...Object.entries({ 'content-length': String(body.length), ...headers }).map(([k, v]) => `${k}: ${v}`),
+    '',
+    body,
+  ].join('\r\n');
+
+export async function startListener(identity: Identity, options: ListenerOptions = {}): Promise<Listener> {
+  const { to, answer = httpAnswer(200, '{"success":true}') } = options;
+  let received = '';
+  let resumed = 0;
+  const inner = createTlsServer({ ...options.tls, key: identity.key, cert: identity.cert }, socket => {
+    if (socket.isSessionReused()) resumed += 1;
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (chunk: Buffer) => {
+      received += chunk.toString('latin1');
+    });
+    if (to === undefined) {
+      socket.on('data', () => void socket.write(answer));
+      return;
+    }
+    const onward = connect(Number(new URL(to).port), '127.0.0.1');
+    onward.on('error', () => socket.destroy());
+    socket.on('close', () => onward.destroy());
+    onward.on('close', () => socket.end());
+    socket.pipe(onward).pipe(socket);
+  });
+  const innerPort = await listen(inner);
+  const relay = createRelay(innerPort);
+  const port = await listen(relay.server);
+  return {
+    url: `https://127.0.0.1:${port}`,
+    port,
+    ...relay,
+    received: () => received,
+    resumed: () => resumed,
+    present: ({ key, cert }) => inner.setSecureContext({ key, cert, ticketKeys: inner.getTicketKeys() }),
+  };
+}
+
+/** Sees the bytes of the wire, and that a connection has ended, whatever TLS makes of both. */
+function createRelay(innerPort: number) {
+  const chunks: Buffer[] = [];
+  const lookers = new Set<() => void>();
+  let [begun, over] = [0, 0];
+  const server = createServer(socket => {
+    begun += 1;
+    const inner = connect(innerPort, '127.0.0.1');
+    socket.on('data', chunk => chunks.push(Buffer.from(chunk)));
+    for (const [one, other] of [
+      [socket, inner],
+      [inner, socket],
+    ] as const) {
+      one.on('error', () => other.end());
+      one.pipe(other);
+    }
+    socket.on('close', () => {
+      over += 1;
+      for (const look of lookers) look();
+    });
+  });
+  return {
+    server,
+    connections: () => begun,
+    wire: () => Buffer.concat(chunks),
+    ended: (count: number) =>
+      new Promise<void>(resolve => {
+        const look = (): void => {
+          if (over < count) return;
+          lookers.delete(look);
+          resolve();
+        };
+        lookers.add(look);
+        look();
+      }),
+  };
+}
+
+async function listen(server: Server): Promise<number> {
+  const open = new Set<{ destroy(): void }>();
+  server.on('connection', socket => {
+    open.add(socket);
+    socket.on('close', () => open.delete(socket));
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}

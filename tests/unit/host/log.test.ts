@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { createLog } from '../../../main/host/log.ts';
+
+function bench(json = true) {
+  const lines: string[] = [];
+  const log = createLog(line => lines.push(line), json);
+  return { log, lines, read: () => lines.map(line => JSON.parse(line) as Record<string, unknown>) };
+}
+
+describe('a line', () => {
+  it('is one, whatever is in it, as JSON and as text', () => {
+    for (const json of [true, false]) {
+      const { log, lines } = bench(json);
+      log.warn('job.failed', { job_id: 'j_1', note: 'two\nlines \u001b[31m "quoted"' });
+      expect(lines).toHaveLength(1);
+      expect(lines[0]?.indexOf('\n')).toBe((lines[0]?.length ?? 0) - 1);
+      expect(lines[0]).not.toContain('\u001b');
+      expect(lines[0]).toContain('job.failed');
+    }
+  });
+
+  it('has an error with its stack and what caused it', () => {
+    const { log, read } = bench();
+    log.error('http.failed', { cause: new Error('outer', { cause: new Error('inner') }) });
+    expect(read()).toMatchObject([{ level: 'error', event: 'http.failed' }]);
+    expect(read()[0]?.['cause']).toMatch(/^Error: outer\n +at .* <- Error: inner\n/s);
+  });
+});
+
+describe('on whose behalf', () => {
+  it('is said by each line of what was begun there, and by no other', async () => {
+    const { log, read } = bench();
+    const finish = Promise.withResolvers<void>();
+    const both = ['one', 'two'].map(
+      id =>
+        new Promise<void>(resolve => {
+          const work = async (): Promise<void> => {
+            await finish.promise;
+            log.info('work', { id });
+            resolve();
+          };
+          log.within(
+            () => ({ request_id: id }),
+            () => void work(),
+          );
+        }),
+    );
+    log.info('work', { id: 'nobody' });
+    finish.resolve();
+    await Promise.all(both);
+    expect(read().map(({ id, request_id }) => [id, request_id])).toEqual([
+      ['nobody', undefined],
+      ['one', 'one'],
+      ['two', 'two'],
+    ]);
+  });
+
+  it('is said no longer when there is nobody any more', async () => {
+    const { log, read } = bench();
+    let isOver = false;
+    let later = Promise.resolve();
+    log.within(
+      () => (isOver ? null : { request_id: 'one' }),
+      () => {
+        log.info('first');
+        later = new Promise(resolve => {
+          setImmediate(() => {
+            log.info('later');
+            resolve();
+          });
+        });
+      },
+    );
+    isOver = true;
+    await later;
+    expect(read().map(({ event, request_id }) => [event, request_id])).toEqual([
+      ['first', 'one'],
+      ['later', undefined],
+    ]);
+  });
+
+  it('does not count against what the line itself says', () => {
+    const { log, read } = bench();
+    log.within(
+      () => ({ request_id: 'one' }),
+      () => log.info('x', { request_id: 'two' }),
+    );
+    expect(read()).toMatchObject([{ request_id: 'two' }]);
+  });
+});
