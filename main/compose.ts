@@ -1,6 +1,7 @@
+import type { IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { createSeal, openAudit } from './audit/index.ts';
+import { type Audit, createSeal, openAudit } from './audit/index.ts';
 import type { ServerConfig } from './config.ts';
 import { openHeadFile } from './host/audit-head.ts';
 import { announce, type DataFolder, makeFolder, openDataFolder } from './host/data-folder.ts';
@@ -12,18 +13,20 @@ import { type AgentProgram, startLocalWorker } from './host/local-worker.ts';
 import { workerNameOf } from './host/local-worker-plan.ts';
 import { createLocalWorkerSwitch } from './host/local-worker-switch.ts';
 import { createNetwork, type Network } from './host/network.ts';
+import { createRestoration, type Restoration } from './host/restoration.ts';
 import { createSettings } from './host/settings.ts';
-import { inForce, localWorkerInForce } from './host/settings-fixed.ts';
+import { auditDaysInForce, inForce, localWorkerInForce } from './host/settings-fixed.ts';
 import { openSettingsFile, type SettingsFile } from './host/settings-file.ts';
 import { type Certificates, createCertificates } from './host/tls/index.ts';
 import type { SocketLimits } from './http/door.ts';
+import type { BackupDesk } from './http/backup-routes.ts';
 import type { FailureLimit } from './http/failure-limit.ts';
-import { createHttpServer, type HttpServer } from './http/server.ts';
+import { createHttpServer, type HttpParts, type HttpServer } from './http/server.ts';
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
 import type { RequestLog } from './http/requests.ts';
 import type { Clock, Ids, Log } from './orchestrator/ports.ts';
 import { createConfigFiles } from './store/config-files.ts';
-import { type DataStore, openDataStore } from './store/data-store.ts';
+import { type DataStore, type KeptBackup, openDataStore, type Replacement } from './store/data-store.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import { version } from '../protocol/version.ts';
 
@@ -31,7 +34,6 @@ export { findDamage } from './store/file-check.ts';
 export { FolderInUse, holderOf } from './store/folder-lock.ts';
 
 export interface Composed {
-  readonly orchestrator: Orchestrator;
   readonly url: string;
   /** What signs a browser in on the panel, once; null without a panel. */
   readonly signInPath: (() => string) | null;
@@ -107,10 +109,11 @@ interface SetParts {
   readonly network: Network;
   readonly certificates: Certificates;
   readonly orchestrator: Orchestrator;
+  readonly audit: Audit;
 }
 
 /** What people set while it runs. */
-function createSet({ config, parts, file, network, certificates, orchestrator }: SetParts) {
+function createSet({ config, parts, file, network, certificates, orchestrator, audit }: SetParts) {
   const localWorker = createLocalWorkerSwitch(settings =>
     startLocalWorker({
       ...parts,
@@ -131,6 +134,7 @@ function createSet({ config, parts, file, network, certificates, orchestrator }:
     refreshCertificate: certificates.refresh,
     localWorker,
     orchestrator,
+    keepAuditFor: audit.keepFor,
     about: {
       version,
       configs_dir: resolve(config.configsDir),
@@ -161,11 +165,13 @@ async function openStore(folder: DataFolder, retentionDays: number | null, parts
 const hostsOf = (url: string | null): readonly string[] =>
   url === null ? [] : [new URL(url).hostname.replace(/^\[|\]$/g, '')];
 
-interface ReachParts extends Pick<SetParts, 'config' | 'parts' | 'file' | 'orchestrator'> {
+interface ReachParts extends Pick<SetParts, 'config' | 'parts' | 'file'> {
   /** By which it is called beside those that the machine has by itself. */
   readonly otherNames: () => readonly string[];
   /** Made later than this, and asked for when sockets are opened. */
   readonly http: () => HttpServer;
+  /** The one that works by then. */
+  readonly orchestrator: Pick<Orchestrator, 'noteSettings'>;
 }
 
 /** Where it is to be reached, and what it shows there. */
@@ -193,65 +199,181 @@ function createReach({ config, parts, file, orchestrator, otherNames, http }: Re
   return { network, certificates };
 }
 
-async function composeParts(config: ServerConfig, parts: Surroundings): Promise<Composed> {
-  const { log, clock, addresses = ownAddresses } = parts;
-  const folder = openDataFolder(config.dataDir);
-  makeFolder(config.configsDir);
-  const file = openSettingsFile(folder.settingsFile);
-  const { store, restored, backups, audit } = await openStore(folder, config.auditRetentionDays, parts);
+/** What outlives the database: a restore leaves it as it is. */
+interface Ground {
+  readonly config: ServerConfig;
+  readonly parts: Surroundings;
+  readonly folder: DataFolder;
+  readonly file: SettingsFile;
+  readonly network: Network;
+  readonly certificates: Certificates;
+  readonly panelDir: string | null;
+  readonly isOurHost: HttpParts['isOurHost'];
+  readonly restore: BackupDesk['restore'];
+}
+
+/** All that works on one database, from its opening to its closing. */
+interface Works {
+  readonly orchestrator: Orchestrator;
+  readonly audit: Audit;
+  readonly data: DataStore;
+  readonly http: HttpParts;
+  /** Begins, once it is served. */
+  startLocalWorker(): Promise<void>;
+  readonly localWorker: ReturnType<typeof createSet>['localWorker'];
+}
+
+async function openWorks(ground: Ground): Promise<Works> {
+  const { config, parts, folder, file, panelDir, isOurHost, restore } = ground;
+  const { audit, ...data } = await openStore(folder, auditDaysInForce(config, file.settings), parts);
   const configs = createConfigFiles(config.configsDir);
   const worker = localWorkerInForce(config, file.settings);
   const runsLocally = worker !== null;
-  const orchestrator = createOrchestrator({ ...parts, ...config, store, configs, runsLocally });
-  const otherNames = () => [...config.allowHosts, ...hostsOf(file.settings.public_url)];
-  const reached = { config, parts, file, orchestrator, otherNames, http: () => http };
-  const { network, certificates } = createReach(reached);
-  const { localWorker, settings } = createSet({ config, parts, file, network, certificates, orchestrator });
-  const panelDir = findPanel();
-  const http = createHttpServer({
+  const orchestrator = createOrchestrator({ ...parts, ...config, store: data.store, configs, runsLocally });
+  const { localWorker, settings } = createSet({ ...ground, orchestrator, audit });
+  return {
     orchestrator,
-    audit: audit.book,
-    backups,
-    settings,
-    configs,
-    adminToken: folder.adminToken,
+    audit,
+    data,
+    localWorker,
+    startLocalWorker: () => localWorker.turn(worker),
+    http: {
+      orchestrator,
+      audit: audit.book,
+      backups: { ...data.backups, restore },
+      settings,
+      configs,
+      adminToken: folder.adminToken,
+      log: parts.log,
+      logRequests: parts.logRequests ?? false,
+      version,
+      panelDir,
+      mono: parts.clock.mono,
+      isOurHost,
+      failureLimit: parts.failureLimit,
+      socketLimits: parts.socketLimits,
+    },
+  };
+}
+
+interface Exchange {
+  readonly ground: Ground;
+  works(): Works;
+  setWorks(works: Works): void;
+  readonly http: ReturnType<typeof createHttpServer>;
+}
+
+/** Another database in the place of the one that is worked with, under the sockets and the lock that are there. */
+function createExchange({
+  ground,
+  works,
+  setWorks,
+  http,
+}: Exchange): Restoration<KeptBackup, IncomingMessage> {
+  const { clock, log, onFatal } = ground.parts;
+  let trail: ReturnType<Audit['account']> | null = null;
+  return createRestoration<KeptBackup, Replacement, IncomingMessage>(
+    {
+      prepare: name => works().data.prepare(name),
+      async quiet(asker) {
+        // First, so that it can still say goodbye.
+        await works().localWorker.close();
+        works().orchestrator.stop();
+        await http.hold(asker);
+        await works().audit.stop();
+        // It can be asked as long as its store is open.
+        trail = works().audit.account();
+      },
+      save: () => works().data.backups.make('before-restore'),
+      close: () => works().data.store.close(),
+      sign: ({ note, backup, lastAudit }, saved, actor) => {
+        const target = { type: 'audit', id: 'audit' } as const;
+        const about = {
+          backup: backup.name,
+          backup_at: clock.iso(backup.at),
+          saved: saved.name,
+          newest: lastAudit,
+        };
+        const details = { ...about, ...trail };
+        return note({ at: clock.wall(), type: 'audit.restored', actor, target, details });
+      },
+      async reopen() {
+        try {
+          setWorks(await openWorks(ground));
+          works().orchestrator.start();
+        } catch (cause) {
+          // It was looked through before; who starts it anew reads why.
+          log.error('restore.not_opened', { cause });
+          onFatal();
+          throw cause;
+        }
+        http.serve(works().http);
+        await works().startLocalWorker();
+      },
+    },
     log,
-    logRequests: parts.logRequests ?? false,
-    version,
-    panelDir,
-    mono: clock.mono,
-    isOurHost: createOwnNames({
-      mono: clock.mono,
-      addresses,
-      others: otherNames,
-    }),
-    failureLimit: parts.failureLimit,
-    socketLimits: parts.socketLimits,
+  );
+}
+
+async function composeParts(config: ServerConfig, parts: Surroundings): Promise<Composed> {
+  const { clock, log, addresses = ownAddresses } = parts;
+  const folder = openDataFolder(config.dataDir);
+  makeFolder(config.configsDir);
+  const file = openSettingsFile(folder.settingsFile);
+  const otherNames = () => [...config.allowHosts, ...hostsOf(file.settings.public_url)];
+  const { network, certificates } = createReach({
+    config,
+    parts,
+    file,
+    otherNames,
+    http: () => http,
+    orchestrator: { noteSettings: (facts, by) => works.orchestrator.noteSettings(facts, by) },
+  });
+  const ground: Ground = {
+    config,
+    parts,
+    folder,
+    file,
+    network,
+    certificates,
+    panelDir: findPanel(),
+    isOurHost: createOwnNames({ mono: clock.mono, addresses, others: otherNames }),
+    restore: (name, by, asker) => restoration.restore(name, by, asker),
+  };
+  let works = await openWorks(ground);
+  const http = createHttpServer(works.http);
+  const restoration = createExchange({
+    ground,
+    http,
+    works: () => works,
+    setWorks(next) {
+      works = next;
+    },
   });
   const close = async (): Promise<void> => {
+    await restoration.idle();
     network.stop();
     certificates.stop();
     // First, so that it can still say goodbye.
-    await localWorker.close();
-    orchestrator.stop();
+    await works.localWorker.close();
+    works.orchestrator.stop();
     await http.close();
-    await audit.stop();
-    await store.close();
+    await works.audit.stop();
+    await works.data.store.close();
   };
   try {
-    orchestrator.start();
+    works.orchestrator.start();
     if (network.isSecure) await certificates.open();
     await network.open();
     const { url } = network;
     const withdraw = announceOrWarn(config.dataDir, url, log);
-    await localWorker.turn(worker);
+    await works.startLocalWorker();
     return {
-      orchestrator,
       url,
-      signInPath: panelDir === null ? null : http.signInPath,
+      signInPath: ground.panelDir === null ? null : http.signInPath,
       adminTokenFile: folder.adminTokenFile,
       adminToken: folder.adminToken,
-      restored,
+      restored: works.data.restored,
       get reachableAt() {
         return network.listening().filter(each => !isLoopback(new URL(each).hostname));
       },

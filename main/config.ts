@@ -45,6 +45,7 @@ const panelSettings = [
   'local-worker-gpus',
   'local-worker-trainer',
   'local-worker-work-dir',
+  'audit-retention-days',
 ] as const;
 export type PanelSetting = (typeof panelSettings)[number];
 
@@ -147,7 +148,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
         trainer: settings['local-worker-trainer'] ?? null,
         workDir: settings['local-worker-work-dir'] ?? null,
       },
-      fixedBy: fixedBy(flags, file.value),
+      fixedBy: fixedBy(flags, env, file.value),
     }),
   );
 }
@@ -168,9 +169,11 @@ function certificateFiles({
 }
 
 /** In the words of whoever would have to take it back. */
-function fixedBy(flags: Flags, file: ConfigFile): ServerConfig['fixedBy'] {
+function fixedBy(flags: Flags, env: Env, file: ConfigFile): ServerConfig['fixedBy'] {
   const saying = (name: keyof typeof Settings.shape): string | undefined => {
     if (flags[name] !== undefined) return flags[name] === false ? `--no-${name}` : `--${name}`;
+    const variable = variables[name];
+    if (variable !== undefined && env[variable] !== undefined) return variable;
     return file.settings[name] === undefined ? undefined : `"${name}" in ${file.path}`;
   };
   const said = panelSettings.flatMap(name => {

@@ -11,6 +11,8 @@ export type CallInput<C> =
         /** Beside those that go with every call. */
         readonly headers?: Readonly<Record<string, string>>;
         readonly signal?: AbortSignal;
+        /** For a call that takes its time, in the place of the client's own. */
+        readonly timeoutMs?: number;
       }
     : never;
 
@@ -82,7 +84,7 @@ export function urlOf(baseUrl: string, path: string, params: object = {}, query:
 export function createClient(options: ClientOptions): Client {
   const fetchOver = options.fetch ?? fetch;
   const send = async (row: Call, input: CallInput<Call>): Promise<Answer> => {
-    const timeout = AbortSignal.timeout(options.timeoutMs);
+    const timeout = AbortSignal.timeout(input.timeoutMs ?? options.timeoutMs);
     const url = urlOf(options.baseUrl, row.path, input.params ?? {}, input.query ?? {});
     return fetchOver(url, {
       method: row.method,

@@ -42,6 +42,9 @@ const LocalWorker = z.strictObject({
   work_dir: Line.trim().min(1).max(1_000).nullable(),
 });
 
+/** Older entries of the audit trail are removed; null keeps all. */
+const RetentionDays = z.number().int().min(1).max(36_500).nullable();
+
 /** What people set of the orchestrator while it runs, and what it keeps over its restarts. */
 export const Settings = z.strictObject({
   host: Host,
@@ -49,6 +52,8 @@ export const Settings = z.strictObject({
   tls: z.boolean().default(false),
   public_url: PublicUrl.nullable(),
   local_worker: LocalWorker,
+  // Files from before it could be set have none.
+  audit_retention_days: RetentionDays.default(null),
 });
 export type Settings = z.output<typeof Settings>;
 
@@ -62,6 +67,7 @@ const SettingsChange = z
     tls: z.boolean().optional(),
     public_url: PublicUrl.nullable().optional(),
     local_worker: LocalWorker.partial().optional(),
+    audit_retention_days: RetentionDays.optional(),
   })
   .refine(({ shared, host }) => shared === undefined || host === undefined, {
     path: ['shared'],
@@ -129,6 +135,11 @@ const SettingsView = z
       /** Whether it can run the sample training. */
       has_sample: z.boolean(),
     }),
+    audit: z.object({
+      /** Null keeps everything. */
+      retention_days: z.number().nullable(),
+      fixed_by: FixedBy,
+    }),
   })
   .meta({ id: 'Settings' });
 export type SettingsView = z.output<typeof SettingsView>;
@@ -148,7 +159,7 @@ export const settingsApi = {
     path: '/api/settings',
     authority: 'admin.tokens',
     summary:
-      'Share it on the network or not, set its public address, turn the worker of its own machine on or off',
+      'Share it on the network or not, set its public address, turn the worker of its own machine on or off, say how long the audit trail is kept',
     body: SettingsChange,
     reply: SettingsView,
   }),

@@ -27,6 +27,8 @@ export interface HeadKeeper {
   head(): Head;
   /** Whether it is one of ours, and the trail goes on from it. */
   fits(): boolean;
+  /** Whether it is one of ours, whatever the trail is. */
+  isSealed(): boolean;
   /** The trail was replaced by an older one, and says so itself: the head stands for that from now on. */
   accept(): void;
   /** Writes the newest one a last time. */
@@ -76,6 +78,7 @@ export function keepHead(parts: HeadParts): HeadKeeper {
   return {
     head: () => kept,
     fits,
+    isSealed: () => kept !== null && kept !== 'unreadable' && isSealed(kept),
     accept: write,
     stop() {
       takeBack();

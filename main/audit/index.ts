@@ -3,6 +3,7 @@ import { type AuditBook, createAuditBook } from './book.ts';
 import { createMarkSeal } from './chain.ts';
 import { type Head, type HeadFile, keepHead, readHead } from './head.ts';
 import { startRetention } from './retention.ts';
+import { accountOf, isAccountedFor, shownHead } from './restored.ts';
 
 export { createSeal } from './chain.ts';
 
@@ -21,13 +22,17 @@ export interface AuditParts {
 
 export interface Audit {
   readonly book: AuditBook;
+  /** From now on; null keeps everything. */
+  keepFor(days: number | null): void;
+  /** What a row `audit.restored` of the trail that takes the place of this one has to say of it. Once it is stopped. */
+  account(): ReturnType<typeof accountOf>;
   /** Before the store is closed. */
   stop(): Promise<void>;
 }
 
 /** What vouches for the trail, and keeps it from growing for ever. What it finds at its start is written into the trail. */
 export async function openAudit(parts: AuditParts): Promise<Audit> {
-  const { store, seal, key, clock, log, retentionDays: days } = parts;
+  const { store, seal, key, clock, log, retentionDays } = parts;
   const markSeal = createMarkSeal(key);
   const found = readHead(parts.headFile);
   const wasLost = found === null && store.audit.lastSeq() > 0;
@@ -40,13 +45,15 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
     log,
     isWithheld: wasLost && !isTold,
   });
-  if (isTold) keeper.accept();
+  if (isTold || isAccountedFor(store.audit, seal, keeper)) keeper.accept();
   if (!keeper.fits()) log.error('audit.broken', { note: 'trainyard audit verify says where' });
-  const retention = days === null ? null : startRetention({ store, seal: markSeal, clock, log, days });
+  const retention = startRetention({ store, seal: markSeal, clock, log, days: retentionDays });
   return {
     book: createAuditBook({ trail: store.audit, seal, markSeal, keeper }),
+    keepFor: retention.keepFor,
+    account: () => accountOf(store.audit, keeper.head()),
     async stop() {
-      await retention?.stop();
+      await retention.stop();
       keeper.stop();
     },
   };
@@ -57,7 +64,7 @@ async function tellOf({ store, isRestored, clock, log }: AuditParts, head: Head)
   const type = isRestored ? 'audit.restored' : 'audit.head_lost';
   const details = {
     newest: store.audit.lastSeq(),
-    head: head === null || head === 'unreadable' ? null : { seq: head.seq, hash: head.hash },
+    head: shownHead(head),
   };
   const target = { type: 'audit', id: 'audit' } as const;
   try {

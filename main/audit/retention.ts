@@ -14,34 +14,44 @@ export interface RetentionParts {
   readonly seal: MarkSeal;
   readonly clock: Clock;
   readonly log: Log;
-  /** Rows older than this are removed. */
-  readonly days: number;
+  /** Rows older than this are removed; null keeps everything. */
+  readonly days: number | null;
 }
 
 export interface Retention {
+  /** From now on; what is old by then goes a little later. Null keeps everything. */
+  keepFor(days: number | null): void;
   stop(): Promise<void>;
 }
 
 /** Removes old rows now and then, and leaves an anchor in their place, so that what is left can still be verified. */
 export function startRetention(parts: RetentionParts): Retention {
-  const { clock, log } = parts;
-  const isTrusted = clock.wall() - newestAt(parts.store.audit, clock.wall()) < trustedMs;
-  if (!isTrusted)
-    log.warn('audit.not_trimmed', {
-      note: 'the clock has gone on for more than 30 days since the last entry: nothing is removed until the next start',
-    });
+  const { clock, log, store } = parts;
+  const isTrusted = clock.wall() - newestAt(store.audit, clock.wall()) < trustedMs;
+  let days: number | null = null;
   let isOver = false;
-  let running: Promise<void> = Promise.resolve();
+  let running: Promise<void> | null = null;
   let takeBack = (): void => {};
+  const passIn = (ms: number): void => {
+    takeBack();
+    takeBack = isOver || days === null || running !== null ? () => {} : clock.after(ms, pass);
+  };
   const pass = (): void => {
-    running = trim(parts, () => isOver)
+    running = trim(parts, () => (isOver ? null : days))
       .catch((cause: unknown) => log.error('audit.not_trimmed', { cause }))
       .then(() => {
-        if (!isOver) takeBack = clock.after(everyMs, pass);
+        running = null;
+        passIn(everyMs);
       });
   };
-  if (isTrusted) takeBack = clock.after(firstAfterMs, pass);
+  const keepFor = (next: number | null): void => {
+    days = next;
+    if (isTrusted) passIn(firstAfterMs);
+    else if (days !== null) log.warn('audit.not_trimmed', { note: untrusted });
+  };
+  keepFor(parts.days);
   return {
+    keepFor,
     async stop() {
       isOver = true;
       takeBack();
@@ -50,13 +60,17 @@ export function startRetention(parts: RetentionParts): Retention {
   };
 }
 
-/** One pass; ends early when `isOver` says so. Each portion is written down in the transaction that removes it. */
-async function trim({ store, seal, clock, days }: RetentionParts, isOver: () => boolean): Promise<void> {
-  const cutoff = clock.wall() - days * dayMs;
+const untrusted =
+  'the clock has gone on for more than 30 days since the last entry: nothing is removed until the next start';
+
+/** One pass, for as many days as `daysNow` says; ends early on null. Each portion is written down in the transaction that removes it. */
+async function trim({ store, seal, clock }: RetentionParts, daysNow: () => number | null): Promise<void> {
   for (;;) {
-    const old = oldest(store.audit, cutoff);
+    const days = daysNow();
+    if (days === null || !store.takesChanges()) return;
+    const old = oldest(store.audit, clock.wall() - days * dayMs);
     const last = old.at(-1);
-    if (last === undefined || isOver() || !store.takesChanges()) return;
+    if (last === undefined) return;
     await store.write(tx => {
       const at = clock.wall();
       const mark: AuditMark = { seq: last.seq, hash: last.hash, at };

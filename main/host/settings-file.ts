@@ -16,6 +16,7 @@ const atFirst: Settings = {
   tls: false,
   public_url: null,
   local_worker: { enabled: false, gpus: null, trainer: null, work_dir: null },
+  audit_retention_days: null,
 };
 
 /** The data folder must be locked for this process. Throws with a reason when the file is not what was written. */

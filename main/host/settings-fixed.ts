@@ -8,6 +8,8 @@ export interface Given {
   /** Whether other machines are spoken to by TLS. */
   readonly isSecure: boolean;
   readonly localWorker: LocalWorkerSettings & { readonly enabled: boolean };
+  /** Null keeps everything. */
+  readonly auditRetentionDays: number | null;
   readonly fixedBy: Readonly<Partial<Record<Fixable, string>>>;
 }
 
@@ -17,7 +19,8 @@ type Fixable =
   | 'local-worker'
   | 'local-worker-gpus'
   | 'local-worker-trainer'
-  | 'local-worker-work-dir';
+  | 'local-worker-work-dir'
+  | 'audit-retention-days';
 
 /** A setting that a flag or the config file may fix. */
 interface Row {
@@ -52,6 +55,12 @@ const rows: readonly Row[] = [
   workerRow('local-worker-gpus', 'gpus', 'Which GPUs the worker of this machine uses'),
   workerRow('local-worker-trainer', 'trainer', 'The trainer of the worker of this machine'),
   workerRow('local-worker-work-dir', 'work_dir', 'The folder of the worker of this machine'),
+  {
+    flag: 'audit-retention-days',
+    what: 'How long the audit trail is kept',
+    of: ({ audit_retention_days: days }) => days,
+    copy: (to, { audit_retention_days: days }) => ({ ...to, audit_retention_days: days }),
+  },
 ];
 
 const fixedRows = ({ fixedBy }: Given): readonly Row[] =>
@@ -68,7 +77,7 @@ export const inForce = (given: Given, set: Settings): Settings =>
 export const toKeep = (given: Given, set: Settings, next: Settings): Settings =>
   taking(fixedRows(given), next, set);
 
-const asSettings = ({ host, isSecure, localWorker }: Given): Settings => ({
+const asSettings = ({ host, isSecure, localWorker, auditRetentionDays }: Given): Settings => ({
   host,
   tls: isSecure,
   public_url: null,
@@ -78,6 +87,7 @@ const asSettings = ({ host, isSecure, localWorker }: Given): Settings => ({
     trainer: localWorker.trainer,
     work_dir: localWorker.workDir,
   },
+  audit_retention_days: auditRetentionDays,
 });
 
 export type Refused = ReturnType<typeof refuse>;
@@ -95,6 +105,10 @@ export function localWorkerInForce(given: Given, set: Settings): LocalWorkerSett
   const { local_worker: worker } = inForce(given, set);
   return worker.enabled ? workerSettingsOf(worker) : null;
 }
+
+/** Null keeps everything. */
+export const auditDaysInForce = (given: Given, set: Settings): number | null =>
+  inForce(given, set).audit_retention_days;
 
 export const workerSettingsOf = ({
   gpus,

@@ -13,7 +13,14 @@ import {
   type NetworkViewParts,
   tlsFixedBy,
 } from './network-view.ts';
-import { fixedRefusal, inForce, type Refused, toKeep, workerSettingsOf } from './settings-fixed.ts';
+import {
+  auditDaysInForce,
+  fixedRefusal,
+  inForce,
+  type Refused,
+  toKeep,
+  workerSettingsOf,
+} from './settings-fixed.ts';
 import type { SettingsFile } from './settings-file.ts';
 
 export interface SettingsParts extends NetworkViewParts {
@@ -24,6 +31,7 @@ export interface SettingsParts extends NetworkViewParts {
   readonly refreshCertificate: () => Promise<void>;
   readonly localWorker: LocalWorkerSwitch;
   readonly orchestrator: Pick<Orchestrator, 'noteSettings' | 'runLocally'>;
+  readonly keepAuditFor: (days: number | null) => void;
   readonly about: Pick<SettingsView, 'version' | 'configs_dir' | 'data_dir'> & {
     readonly hasSample: boolean;
   };
@@ -61,6 +69,10 @@ export function createSettings(parts: SettingsParts) {
       command_allowed: isHere,
       has_sample: about.hasSample,
     },
+    audit: {
+      retention_days: auditDaysInForce(given, file.settings),
+      fixed_by: given.fixedBy['audit-retention-days'] ?? null,
+    },
   });
 
   const change = async (wanted: SettingsChange, by: Asker): Promise<Outcome<SettingsView>> => {
@@ -84,6 +96,7 @@ export function createSettings(parts: SettingsParts) {
       return kept;
     }
     move.value?.settle();
+    if (next.audit_retention_days !== was.audit_retention_days) parts.keepAuditFor(next.audit_retention_days);
     if (next.tls) await parts.refreshCertificate();
     if (facts.some(({ type }) => type === 'settings.local_worker_changed')) {
       const { local_worker: worker } = next;
@@ -107,7 +120,7 @@ export function createSettings(parts: SettingsParts) {
 
 function changed(
   was: Settings,
-  { shared, host, tls, public_url: url, local_worker: worker }: SettingsChange,
+  { shared, host, tls, public_url: url, local_worker: worker, audit_retention_days: days }: SettingsChange,
 ): Settings {
   const chosen = host ?? (shared === undefined ? was.host : hostFor(shared, was.host));
   return {
@@ -115,6 +128,7 @@ function changed(
     tls: tls ?? was.tls,
     public_url: url === undefined ? was.public_url : url,
     local_worker: { ...was.local_worker, ...worker },
+    audit_retention_days: days === undefined ? was.audit_retention_days : days,
   };
 }
 
@@ -153,6 +167,7 @@ const tales = [
   { type: 'settings.network_changed', of: ({ host }) => ({ host }) },
   { type: 'settings.tls_changed', of: ({ tls }) => ({ tls }) },
   { type: 'settings.public_url_changed', of: ({ public_url }) => ({ public_url }) },
+  { type: 'settings.audit_retention_changed', of: ({ audit_retention_days: days }) => ({ days }) },
   { type: 'settings.local_worker_changed', of: ({ local_worker }) => local_worker },
 ] as const satisfies readonly {
   readonly type: SettingsFact['type'];

@@ -1,6 +1,7 @@
+import type { IncomingMessage } from 'node:http';
 import { backupApi, type BackupView } from '../../protocol/backup-api.ts';
-import { accept, refuse } from '../../protocol/problem.ts';
-import type { Log } from '../orchestrator/ports.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import type { Actor, Log } from '../orchestrator/ports.ts';
 import { nameOf, type Orchestrator } from '../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
 import type { Router } from './route.ts';
@@ -16,7 +17,13 @@ interface Made {
 export interface BackupDesk {
   readonly path: string;
   list(): readonly Made[];
-  make(): Promise<Made>;
+  make(kind: 'manual'): Promise<Made>;
+  /** Answers when all works on it; the call of whoever asked is the only one that outlives it. */
+  restore(
+    name: string,
+    by: Actor,
+    asker: IncomingMessage,
+  ): Promise<Outcome<{ readonly restored: Made; readonly saved: Made }>>;
 }
 
 export interface BackupParts {
@@ -30,7 +37,7 @@ export function mountBackupRoutes(router: Router, { backups, orchestrator, log }
   router.answer(backupApi.make, async ({ caller, request }) => {
     const by = actorOf(caller, request);
     try {
-      const made = await backups.make();
+      const made = await backups.make('manual');
       await orchestrator.noteBackup(made.name, by);
       log.info('backup.made', { name: made.name, by: nameOf(by) });
       return accept(viewOf(made));
@@ -40,11 +47,27 @@ export function mountBackupRoutes(router: Router, { backups, orchestrator, log }
       return refuse('storage', `The backup could not be made: ${reason}`);
     }
   });
+  router.answer(backupApi.restore, async ({ params: { name }, body, caller, request }) => {
+    if (body.confirm !== name)
+      return refuse(
+        'invalid_request',
+        'confirm: give the name of the backup once more, as it stands in the path',
+      );
+    const outcome = await backups.restore(name, actorOf(caller, request), request);
+    if (!outcome.ok) return outcome;
+    const { restored, saved } = outcome.value;
+    return accept({ restored: viewOf(restored), saved: viewOf(saved) });
+  });
 }
 
 const viewOf = ({ name, kind, at, bytes }: Made): BackupView => ({
   name,
-  kind: kind === 'hourly' || kind === 'manual' ? kind : 'upgrade',
+  kind: kindOf(kind),
   at: new Date(at).toISOString(),
   bytes,
 });
+
+function kindOf(kind: string): BackupView['kind'] {
+  if (kind === 'hourly' || kind === 'manual') return kind;
+  return kind === 'before-restore' ? 'restore' : 'upgrade';
+}

@@ -1,13 +1,16 @@
-import express from 'express';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import express, { type Express } from 'express';
+import { refuse } from '../../protocol/problem.ts';
 import { adminPrincipal, type Orchestrator } from '../orchestrator/index.ts';
 import type { ConfigFolder } from '../orchestrator/ports.ts';
 import { mountWorkerAdminRoutes } from './admin-routes.ts';
 import { type AuditReader, mountAuditRoutes } from './audit-routes.ts';
-import { unexpected } from './answer.ts';
+import { sendProblem, unexpected } from './answer.ts';
 import { createAuth } from './auth.ts';
 import { type BackupDesk, mountBackupRoutes } from './backup-routes.ts';
 import { mountConfigRoutes } from './config-routes.ts';
 import { guardEdge, type IsOurs } from './edge.ts';
+import { createFront } from './front.ts';
 import { createFailureLimit, type FailureLimit } from './failure-limit.ts';
 import { guardFailures } from './failures.ts';
 import { type SocketLimits, socketLimits, type TlsIdentity } from './door.ts';
@@ -18,9 +21,9 @@ import { servePanel } from './panel.ts';
 import { identify, type RequestLog } from './requests.ts';
 import { createRouter } from './route.ts';
 import { mountSessionRoutes, signInPath } from './session-routes.ts';
-import { createMetrics } from './metrics.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
 import { mountSettingsRoutes, type SettingsDesk } from './settings-routes.ts';
-import { createStreamRegistry } from './stream-registry.ts';
+import { createStreamRegistry, type StreamRegistry } from './stream-registry.ts';
 import { mountSystemRoutes } from './system-routes.ts';
 import { mountTokenRoutes } from './token-routes.ts';
 import { mountWorkerRoutes } from './worker-routes.ts';
@@ -47,6 +50,13 @@ export interface HttpParts {
 export interface HttpServer {
   /** What signs a browser in, once: to be put behind the address. */
   signInPath(): string;
+  /**
+   * Ends streams, and answers everybody with 503 from now on, on the sockets that are open: whoever asked for it alone
+   * still gets an answer. Calls in progress may finish for a moment.
+   */
+  hold(asker: IncomingMessage): Promise<void>;
+  /** Goes on, with these. */
+  serve(parts: HttpParts): void;
   /** Begins to take calls there, too. Fails as `listen` does: EADDRINUSE, EACCES, ... */
   listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
   /** What TLS shows from now on, wherever it is spoken. */
@@ -56,11 +66,36 @@ export interface HttpServer {
 }
 
 export function createHttpServer(parts: HttpParts): HttpServer {
-  const { orchestrator, audit, settings, configs, adminToken, log, version, panelDir, mono } = parts;
+  const streams = createStreamRegistry();
+  let orchestrator = parts.orchestrator;
+  const lasting = {
+    streams,
+    failureLimit: parts.failureLimit ?? createFailureLimit(parts.mono),
+    metrics: createMetrics({ version: parts.version, figures: () => orchestrator.fleetFigures() }),
+  };
+  let app = createApp(parts, lasting);
+  const front = createFront(app.handler, createHeld(parts), streams);
+  const listeners = createListeners(front.handler, streams, parts.socketLimits ?? socketLimits);
+  return {
+    signInPath: () => app.signInPath(),
+    hold: front.hold,
+    serve(next) {
+      orchestrator = next.orchestrator;
+      app = createApp(next, lasting);
+      front.serve(app.handler);
+    },
+    listen: listeners.listen,
+    present: listeners.present,
+    close: listeners.closeAll,
+  };
+}
+
+/** Without any call. */
+function createBare({ log, logRequests }: Pick<HttpParts, 'log' | 'logRequests'>): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.use(identify(log, parts.logRequests));
+  app.use(identify(log, logRequests));
   app.use((_request, response, next) => {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('X-Frame-Options', 'DENY');
@@ -68,6 +103,32 @@ export function createHttpServer(parts: HttpParts): HttpServer {
     response.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
     next();
   });
+  return app;
+}
+
+/** As long as there is no database to ask. */
+function createHeld(parts: HttpParts): RequestListener {
+  const detail = 'A backup takes the place of the database: that is done in a moment. Try again then';
+  return createBare(parts).use((_request, response) =>
+    sendProblem(response, refuse('restoring', detail).refusal),
+  );
+}
+
+/** What goes on when all the rest is exchanged. */
+interface Lasting {
+  readonly streams: StreamRegistry;
+  readonly failureLimit: FailureLimit;
+  readonly metrics: Metrics;
+}
+
+interface App {
+  readonly handler: RequestListener;
+  signInPath(): string;
+}
+
+function createApp(parts: HttpParts, { streams, failureLimit, metrics }: Lasting): App {
+  const { orchestrator, audit, settings, configs, adminToken, log, version, panelDir, mono } = parts;
+  const app = createBare(parts);
   app.use(guardEdge(parts.isOurHost));
   const { workerByTokenHash, knowsJoinToken, principalByTokenHash, sessionByHash, principalOfToken } =
     orchestrator;
@@ -82,11 +143,9 @@ export function createHttpServer(parts: HttpParts): HttpServer {
       return session === null ? null : principalOfToken(session.tokenId);
     },
   });
-  const failures = guardFailures(parts.failureLimit ?? createFailureLimit(mono), orchestrator.noteRefusal);
-  const metrics = createMetrics({ version, figures: orchestrator.fleetFigures });
+  const failures = guardFailures(failureLimit, orchestrator.noteRefusal);
   const router = createRouter(app, auth.authenticate, { onRefused: failures, onAnswered: metrics.noteCall });
   const codes = createOneTimeCodes(mono);
-  const streams = createStreamRegistry();
   mountWorkerRoutes(router, orchestrator, streams);
   mountWorkerAdminRoutes(router, orchestrator, settings.joinAddress);
   mountQueueRoutes(router, orchestrator);
@@ -105,11 +164,5 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   if (panelDir !== null) servePanel(app, panelDir);
   router.seal();
   app.use(unexpected(log));
-  const listeners = createListeners(app, streams, parts.socketLimits ?? socketLimits);
-  return {
-    signInPath: () => signInPath(codes.make(adminPrincipal)),
-    listen: listeners.listen,
-    present: listeners.present,
-    close: listeners.closeAll,
-  };
+  return { handler: app, signInPath: () => signInPath(codes.make(adminPrincipal)) };
 }

@@ -321,6 +321,7 @@ const settingsTypes = [
   'settings.exposed',
   'settings.public_url_changed',
   'settings.local_worker_changed',
+  'settings.audit_retention_changed',
 ] as const;
 export type SettingsFactType = (typeof settingsTypes)[number];
 

@@ -5,7 +5,7 @@ import type { SqliteStore } from './sqlite-store.ts';
 
 export interface BackupLoop {
   /** Makes one beside those of every hour, after the one that is being made; answers with its path. Rejects with the reason. */
-  now(): Promise<string>;
+  now(kind: 'manual' | 'before-restore'): Promise<string>;
   /** Ends the one that is being made, if any: it is not kept. */
   stop(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export function startBackups({ store, folder, clock, log }: BackupLoopParts): Ba
 
   takeIn(firstInMs({ store, folder, clock }));
   return {
-    now: () => makeOne('manual'),
+    now: makeOne,
     async stop() {
       over.abort();
       cancel();

@@ -4,9 +4,9 @@ type WallMs = ReturnType<Clock['wall']>;
 
 /**
  * One made before the schema was changed is kept for ever, unless the same change is tried again and again; of those that
- * people have asked for, the newest ten.
+ * people have asked for, and of those made before another one took the place of the database, the newest ten.
  */
-export type BackupKind = 'hourly' | 'manual' | `before-schema-${number}`;
+export type BackupKind = 'hourly' | 'manual' | 'before-restore' | `before-schema-${number}`;
 
 export interface Backup {
   readonly name: string;
@@ -16,14 +16,20 @@ export interface Backup {
   readonly at: WallMs;
 }
 
+/** As it lies in its folder. */
+export interface KeptBackup extends Backup {
+  readonly bytes: number;
+}
+
 export const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const keptHours = 24;
 const keptDays = 7;
 const keptTries = 3;
-const keptManual = 10;
+const keptAsked = 10;
 
-const pattern = /^(hourly|manual|before-schema-\d+)-(\d{6,})-(\d{4,6}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z\.db$/;
+const pattern =
+  /^(hourly|manual|before-restore|before-schema-\d+)-(\d{6,})-(\d{4,6}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z\.db$/;
 
 /** What a name stands for, such as `hourly-000042-2026-01-31T12-00-00Z.db`; null for other files. */
 export function parseBackupName(name: string): Backup | null {
@@ -43,14 +49,14 @@ export const fileTime = (at: WallMs): string =>
 /**
  * Those to be deleted: all hourly ones but the newest 24, and the last of each of the newest 7 days that have any; of
  * those before the same schema all but the newest 3, because a change that fails is tried with every start; of those that
- * people have asked for all but the newest 10.
+ * people have asked for, and of those before a restore, all but the newest 10.
  */
 export function planRetention(backups: readonly Backup[]): readonly Backup[] {
   const newestFirst = backups.toSorted((a, b) => b.number - a.number);
   const ofKind = Map.groupBy(newestFirst, ({ kind }) => kind);
   return [...ofKind].flatMap(([kind, all]) => {
     if (kind === 'hourly') return oldHourly(all);
-    return all.slice(kind === 'manual' ? keptManual : keptTries);
+    return all.slice(kind === 'manual' || kind === 'before-restore' ? keptAsked : keptTries);
   });
 }
 
@@ -64,12 +70,15 @@ function oldHourly(newestFirst: readonly Backup[]): readonly Backup[] {
   });
 }
 
-/** How long until the next hourly one is due. One that lies in the future was made when the clock was wrong. */
+/**
+ * How long until the next hourly one is due. One that lies in the future was made when the clock was wrong. After a restore
+ * it is due at once: the newest one holds what was restored away from, and would be the first to come back.
+ */
 export function nextBackupInMs(backups: readonly Backup[], now: WallMs): number {
   const newest = backups.reduce<Backup | null>(
     (best, backup) => (best === null || backup.number > best.number ? backup : best),
     null,
   );
-  if (newest === null || newest.at > now) return 0;
+  if (newest === null || newest.at > now || newest.kind === 'before-restore') return 0;
   return Math.max(0, newest.at + hourMs - now);
 }

@@ -82,7 +82,7 @@ export function openBackupFolder(databaseFile: string, clock: Clock): BackupFold
       begin();
       try {
         await copyTo(unfinished);
-        await checkInSlices(unfinished, signal);
+        refuseDamaged(await findDamageInSlices(unfinished, signal));
         const file = finish(kind);
         dropOld();
         return file;
@@ -101,18 +101,25 @@ function refuseWithoutRoom(path: string, databaseFile: string): void {
     throw new Error(`a backup needs ${Math.ceil(needed / 1_048_576)} MiB of room on the disk of ${path}`);
 }
 
-/** A large database takes a second to check: too long for everybody else to wait. */
-async function checkInSlices(file: string, signal: AbortSignal): Promise<void> {
+/**
+ * What is wrong with a copy, in words of SQLite; null when it is whole. A large database takes a second to
+ * check: too long for everybody else to wait. Throws what SQLite throws where it finds no way in.
+ */
+export async function findDamageInSlices(file: string, signal: AbortSignal): Promise<string | null> {
   const db = new Database(file);
   try {
     // The copy of a database with a log claims to have one, too.
     db.pragma('journal_mode = DELETE');
     const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck();
     for (const table of tables.all()) {
-      const [found] = db.prepare<[], string>(`PRAGMA quick_check("${table}")`).pluck().all();
-      refuseDamaged(found === 'ok' ? null : String(found));
+      const [found] = db
+        .prepare<[], string>(`PRAGMA quick_check("${table.replaceAll('"', '""')}")`)
+        .pluck()
+        .all();
+      if (found !== 'ok') return String(found);
       await setImmediate(undefined, { signal });
     }
+    return null;
   } finally {
     db.close();
   }

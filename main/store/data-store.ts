@@ -1,20 +1,25 @@
 import { basename, join } from 'node:path';
+import type { Outcome } from '../../protocol/problem.ts';
 import type { Store } from '../orchestrator/ports.ts';
 import { startBackups } from './backup-loop.ts';
-import type { Backup } from './backup-plan.ts';
+import type { KeptBackup } from './backup-plan.ts';
 import { openBackupFolder } from './backups.ts';
 import { sizeOf } from './file-check.ts';
+import { dropReplacement, prepareReplacement, type Replacement } from './replacement.ts';
 import { type Restored, restoreIfDamaged } from './restore.ts';
 import { openSqliteStore, type StoreParts } from './sqlite-store.ts';
+
+export type { KeptBackup } from './backup-plan.ts';
+export type { Replacement } from './replacement.ts';
 
 /** Copies of the database, each checked before it has its name. */
 export interface Backups {
   /** Where they lie. */
   readonly path: string;
   /** Newest first. */
-  list(): readonly (Backup & { readonly bytes: number })[];
+  list(): readonly KeptBackup[];
   /** Rejects with the reason when it can not be made. */
-  make(): Promise<Backup & { readonly bytes: number }>;
+  make(kind: 'manual' | 'before-restore'): Promise<KeptBackup>;
 }
 
 export interface DataStore {
@@ -22,6 +27,8 @@ export interface DataStore {
   readonly backups: Backups;
   /** Null when the database was whole. */
   readonly restored: Restored | null;
+  /** Makes a backup ready to take the place of the database, or refuses it; the store goes on meanwhile. */
+  prepare(name: string): Promise<Outcome<Replacement>>;
 }
 
 /**
@@ -31,6 +38,7 @@ export interface DataStore {
 export function openDataStore(file: string, parts: Omit<StoreParts, 'beforeMigration'>): DataStore {
   const { clock, log } = parts;
   const folder = openBackupFolder(file, clock);
+  dropReplacement(file);
   const restored = restoreIfDamaged({ file, folder, clock, log });
   const store = openSqliteStore(file, {
     ...parts,
@@ -48,11 +56,15 @@ export function openDataStore(file: string, parts: Omit<StoreParts, 'beforeMigra
       },
     },
     restored,
+    prepare: name => {
+      const lastEvent = store.eventRange().last;
+      return prepareReplacement({ file, folder, store: parts, lastEvent }, name);
+    },
     backups: {
       path: folder.path,
       list,
-      async make() {
-        const name = basename(await loop.now());
+      async make(kind) {
+        const name = basename(await loop.now(kind));
         const made = list().find(backup => backup.name === name);
         if (made === undefined) throw new Error(`the backup ${name} was removed as soon as it was made`);
         return made;

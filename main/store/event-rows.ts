@@ -41,9 +41,10 @@ const passedOver = 1_000_000_000;
 
 /**
  * For a backup that takes the place of the database, which shows in that it has no log yet. Readers know of events that it
- * does not: none of their numbers is given again, and whoever names one loads everything anew.
+ * does not: none of their numbers is given again, and whoever names one loads everything anew. `given` is the last
+ * number that is known to have been given out, if there is one.
  */
-export function passOverEvents(db: Database): void {
+export function passOverEvents(db: Database, given = 0): void {
   const isNew = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'events'").get() === undefined;
   if (isNew) return;
   db.transaction(() => {
@@ -53,7 +54,9 @@ export function passOverEvents(db: Database): void {
       .pluck()
       .get();
     db.exec("DELETE FROM sqlite_sequence WHERE name = 'events'");
-    db.prepare("INSERT INTO sqlite_sequence VALUES ('events', ?)").run((last ?? 0) + passedOver);
+    db.prepare("INSERT INTO sqlite_sequence VALUES ('events', ?)").run(
+      Math.max(last ?? 0, given) + passedOver,
+    );
   }).immediate();
 }
 

@@ -219,6 +219,9 @@ const migrations: readonly string[] = [
   `,
 ];
 
+/** The newest that this version can work with. */
+export const knownSchema = migrations.length;
+
 /**
  * Brings the schema up to this version, in one transaction, which is the first write of every start. Answers with the
  * schema that was there before, 0 for a new file. Throws when a newer program has written it.

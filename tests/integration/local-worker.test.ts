@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../protocol/admin-api.ts';
+import { backupApi } from '../../protocol/backup-api.ts';
 import type { JobId } from '../../protocol/ids.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
@@ -235,6 +236,37 @@ test(
     expect(machine.agents()).toHaveLength(1);
     await server.end('SIGKILL');
     await eventually('the end of all processes', () => machine.processes().length === 0);
+  },
+  testLimitMs,
+);
+
+test(
+  'a restore on the server leaves what its own worker trains alone, and an agent comes back for it',
+  async () => {
+    const machine = openMachine();
+    const server = await machine.start(machine.localWorker);
+    const id = await server.submit({ config: { until: machine.gate }, target: 'local' });
+    const trainer = await startedTrainer(machine, id);
+    await server.watch.job(id, 'running');
+    const { name } = valueOf(await server.admin.call(backupApi.make, {}));
+    const first = await agentOf(server);
+    valueOf(
+      await server.admin.call(backupApi.restore, {
+        params: { name },
+        body: { confirm: name },
+        timeoutMs: 30_000,
+      }),
+    );
+    const next = await agentOf(server, 2);
+    await server.said(new RegExp(`Job ${id} goes on: .*\\(pid ${trainer}\\)`));
+    expect(isAlive(first)).toBe(false);
+    expect(machine.agents()).toEqual([next]);
+    const token = readFileSync(join(machine.dataDir, 'admin-token'), 'utf8').trim();
+    const watch = await watchEvents(server.url, token);
+    onTestFinished(() => watch.close());
+    writeFileSync(machine.gate, '');
+    expect(await watch.jobEnd(id)).toMatchObject({ status: 'completed', attempt: 1 });
+    expect(onlyRun(machine, id).pid).toBe(trainer);
   },
   testLimitMs,
 );

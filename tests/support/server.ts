@@ -38,7 +38,16 @@ export interface TestServerOptions {
   readonly port?: number;
   /** What flags would have said. */
   readonly config?: Partial<
-    Pick<ServerConfig, 'host' | 'allowHosts' | 'isSecure' | 'certificateFiles' | 'localWorker' | 'fixedBy'>
+    Pick<
+      ServerConfig,
+      | 'host'
+      | 'allowHosts'
+      | 'isSecure'
+      | 'certificateFiles'
+      | 'localWorker'
+      | 'auditRetentionDays'
+      | 'fixedBy'
+    >
   >;
   /** Of the machine on which it believes to run. */
   readonly addresses?: Surroundings['addresses'];
@@ -48,6 +57,13 @@ export interface TestServerOptions {
   readonly clock?: Surroundings['clock'];
   readonly logRequests?: boolean;
   readonly jsonLog?: boolean;
+}
+
+/** With which a machine may become a worker that is made for it. */
+export async function joinTokenOf(server: TestServer): Promise<string> {
+  const { id } = await server.createWorker({ name: 'rig-to-join' });
+  const answer = await server.admin.call(workersApi.createJoinToken, { params: { id }, body: {} });
+  return valueOf(answer).join_token;
 }
 
 /** A whole orchestrator on a port and a folder of its own, in this process. */

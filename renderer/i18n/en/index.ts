@@ -6,6 +6,7 @@ import { queue } from './queue.ts';
 import { audit } from './audit.ts';
 import { settings } from './settings.ts';
 import { tokens } from './tokens.ts';
+import { backups } from './backups.ts';
 import { help } from './help.ts';
 
 /** Every text of the panel, as ICU messages: the other languages have the same keys, or do not compile. */
@@ -18,6 +19,7 @@ export const en = {
   ...audit,
   ...settings,
   ...tokens,
+  ...backups,
   ...help,
 } as const satisfies Readonly<Record<string, string>>;
 

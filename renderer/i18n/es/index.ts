@@ -7,6 +7,7 @@ import { queue } from './queue.ts';
 import { audit } from './audit.ts';
 import { settings } from './settings.ts';
 import { tokens } from './tokens.ts';
+import { backups } from './backups.ts';
 import { help } from './help.ts';
 
 export const es: Messages = {
@@ -18,5 +19,6 @@ export const es: Messages = {
   ...audit,
   ...settings,
   ...tokens,
+  ...backups,
   ...help,
 };

@@ -1,12 +1,15 @@
 import type { SettingsView } from '../../../protocol/settings-api.ts';
+import { backupApi } from '../../../protocol/backup-api.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
 import { useSettings } from '../../app/settings.ts';
 import { isLanguage, languages, useT } from '../../i18n/index.ts';
 import { usePreferences } from '../../state/preferences.ts';
+import { Backups } from './backups.tsx';
 import { Network } from './network.tsx';
 import { PathLine } from './path-line.tsx';
+import { Retention } from './retention.tsx';
 import { ThisMachine } from './this-machine.tsx';
 import './settings.css';
 import { Tokens } from './tokens.tsx';
@@ -77,6 +80,10 @@ export function SettingsPage() {
       <Allowed call={tokensApi.list}>
         <Tokens />
       </Allowed>
+      <Allowed call={backupApi.list}>
+        <Backups />
+      </Allowed>
+      {settings !== null && <Retention audit={settings.audit} change={change} />}
       <section className="card" aria-labelledby="settings-server">
         <h2 id="settings-server">{t('settings.server')}</h2>
         <p>

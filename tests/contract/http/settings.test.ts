@@ -59,6 +59,7 @@ test('at first it is here alone, and says what there is', async () => {
       command_allowed: true,
       has_sample: true,
     },
+    audit: { retention_days: null, fixed_by: null },
   });
   expect(existsSync(settingsFile(server))).toBe(false);
 });

@@ -114,6 +114,83 @@ test('a backup in its place is told of, with what the head stood for, and the he
   expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: true });
 });
 
+interface Named {
+  readonly type?: 'audit.restored' | 'queue.paused';
+  readonly head?: object | null;
+}
+
+/** A trail of its own under the head of another one, which has it be replaced: as a crash leaves the two. */
+async function replaced({ type = 'audit.restored', head }: Named = {}): Promise<Bench> {
+  const before = openBench();
+  await before.act(5);
+  await (await before.open()).stop();
+  const { seq, hash } = JSON.parse(before.file.text ?? '') as { seq: number; hash: string };
+  const bench = openBench();
+  await bench.act(2);
+  await bench.store.write(tx =>
+    tx.appendAudit({
+      at: 0,
+      type,
+      actor: { type: 'admin', id: 'ada', address: null },
+      target: { type: 'audit', id: 'audit' },
+      details: { backup: 'noon', head: head === undefined ? { seq, hash } : head },
+    }),
+  );
+  bench.file.text = before.file.text;
+  return bench;
+}
+
+test('a trail that says itself, sealed, which head it takes the place of is gone on with: once', async () => {
+  const bench = await replaced();
+  const audit = await bench.open();
+  expect(newest(bench)).toMatchObject({ seq: 3, type: 'audit.restored' });
+  expect(bench.logged).toEqual([]);
+  expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: true, head: { seq: 3 } });
+  expect(audit.account()).toEqual({
+    was: { seq: 3, hash: newest(bench)?.hash },
+    head: { seq: 3, hash: newest(bench)?.hash },
+  });
+  await audit.stop();
+  expect(await (await bench.open()).book.verify(wholeTrail)).toMatchObject({ valid: true });
+});
+
+test.each<[string, Named]>([
+  ['names another head', { head: { seq: 5, hash: 'of another trail' } }],
+  ['names none', { head: null }],
+  ['names what is no head', { head: ['5'] }],
+  ['is no word of a restore', { type: 'queue.paused' }],
+])('one whose newest row %s proves nothing: the end was cut off', async (_what, named) => {
+  const bench = await replaced(named);
+  const { text } = bench.file;
+  const audit = await bench.open();
+  expect(bench.logged).toEqual(['audit.broken']);
+  expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: false });
+  expect(bench.file.text).toBe(text);
+});
+
+test('neither does one that goes on behind that row, or whose head is not ours', async () => {
+  const goneOn = await replaced();
+  await goneOn.act(1);
+  await goneOn.open();
+  expect(goneOn.logged).toEqual(['audit.broken']);
+  const foreign = await replaced();
+  foreign.file.text = JSON.stringify({ ...(JSON.parse(foreign.file.text ?? '') as object), seal: '00' });
+  await foreign.open();
+  expect(foreign.logged).toEqual(['audit.broken']);
+});
+
+test('nor does a row that somebody without the key has put there', async () => {
+  const bench = await replaced();
+  const { audit } = bench.store;
+  const forged = { ...bench.store, audit: { ...audit, row: (seq: number) => forgedRow(audit.row(seq)) } };
+  const opened = await bench.open({ store: forged });
+  expect(bench.logged).toEqual(['audit.broken']);
+  await opened.stop();
+});
+
+const forgedRow = <R extends { readonly type: string } | null>(row: R): R =>
+  row?.type === 'audit.restored' ? { ...row, actor_id: 'somebody' } : row;
+
 test('a head that can not be read is told of as none', async () => {
   const bench = openBench();
   await bench.act(1);

@@ -14,7 +14,7 @@ interface Bench {
   readonly warned: readonly string[];
   /** Rows of so many days ago. */
   write(daysAgo: number, count: number): Promise<void>;
-  start(days: number): ReturnType<typeof startRetention>;
+  start(days: number | null): ReturnType<typeof startRetention>;
 }
 
 function openBench(): Bench {
@@ -78,6 +78,42 @@ describe('retention', () => {
     await retention.stop();
     await bench.clock.advance(100 * dayMs);
     expect(seqs(bench)).toEqual([4, 5]);
+  });
+
+  test('is set while it runs: what is old by then goes soon, and stays from when it is taken back', async () => {
+    const bench = openBench();
+    await bench.write(40, 2);
+    await bench.write(20, 2);
+    await bench.write(0, 1);
+    const retention = bench.start(null);
+    await bench.clock.advance(13 * 3_600_000);
+    expect(seqs(bench)).toEqual([1, 2, 3, 4, 5]);
+    retention.keepFor(30);
+    await bench.clock.advance(60_000);
+    expect(seqs(bench)).toEqual([3, 4, 5, 6]);
+    retention.keepFor(10);
+    retention.keepFor(null);
+    await bench.clock.advance(13 * 3_600_000);
+    expect(seqs(bench)).toEqual([3, 4, 5, 6]);
+    retention.keepFor(10);
+    await retention.stop();
+    retention.keepFor(10);
+    await bench.clock.advance(13 * 3_600_000);
+    expect(seqs(bench)).toEqual([3, 4, 5, 6]);
+    expect(bench.warned).toEqual([]);
+  });
+
+  test('that is set while the clock is not trusted waits for the next start, too, and says so', async () => {
+    const bench = openBench();
+    await bench.write(0, 5);
+    bench.clock.shiftWall(3_650 * dayMs);
+    const retention = bench.start(null);
+    expect(bench.warned).toEqual([]);
+    retention.keepFor(30);
+    await bench.clock.advance(7 * 3_600_000);
+    await retention.stop();
+    expect(seqs(bench)).toEqual([1, 2, 3, 4, 5]);
+    expect(bench.warned).toEqual(['audit.not_trimmed']);
   });
 
   test('takes many at a time, and never the newest of all', async () => {
@@ -150,6 +186,23 @@ describe('retention', () => {
     await bench.clock.advance(7 * 3_600_000);
     expect(failed).toEqual(['audit.not_trimmed']);
     expect(seqs(bench)).toEqual([1, 2, 3]);
+  });
+
+  test('ends between two portions when it is asked to', async () => {
+    const bench = openBench();
+    await bench.write(40, 1_500);
+    await bench.write(0, 1);
+    const log = { info: () => {}, warn: () => {}, error: () => {} };
+    const stopped = Promise.withResolvers<void>();
+    const write: Store['write'] = async command => {
+      void retention.stop().then(stopped.resolve);
+      return bench.store.write(command);
+    };
+    const store = { ...bench.store, write };
+    const retention = startRetention({ store, seal: testMarkSeal, clock: bench.clock, log, days: 30 });
+    await bench.clock.advance(60_000);
+    await stopped.promise;
+    expect(seqs(bench)).toHaveLength(502);
   });
 
   test('leaves a disk alone that takes no changes', async () => {

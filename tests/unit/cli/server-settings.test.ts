@@ -89,3 +89,24 @@ describe('who says it', () => {
     expect(loaded.ok && loaded.value.fixedBy).toEqual(expected(path));
   });
 });
+
+describe('how long the audit trail is kept', () => {
+  const variable = 'SIMPLETUNER_AUDIT_RETENTION_DAYS';
+  const key = 'audit-retention-days';
+  test.each<[string, Flags, Record<string, string>, number | null, string | undefined]>([
+    ['is for ever, and to be set in the panel, when nobody says anything', {}, {}, null, undefined],
+    ['is what the flag says', { [key]: '30' }, { [variable]: '60' }, 30, `--${key}`],
+    ['is what the variable says', {}, { [variable]: '60' }, 60, variable],
+    ['is for ever when the flag says so', { [key]: '0' }, {}, null, `--${key}`],
+  ])('%s', (_what, flags, env, days, by) => {
+    const loaded = loadServerConfig(flags, { XDG_CONFIG_HOME: openFolder(), ...env });
+    expect(loaded.ok && loaded.value.auditRetentionDays).toBe(days);
+    expect(loaded.ok && loaded.value.fixedBy[key]).toBe(by);
+  });
+
+  test('is what the file says, unless the variable says something else', () => {
+    const { path, loaded } = loadFrom({}, { [key]: 90 });
+    expect(loaded.ok && loaded.value.fixedBy[key]).toBe(`"${key}" in ${path}`);
+    expect(loaded.ok && loaded.value.auditRetentionDays).toBe(90);
+  });
+});

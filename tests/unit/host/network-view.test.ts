@@ -23,6 +23,7 @@ function addressFor(called: string, source: 'own' | 'files' = 'own', isSecure = 
         host: '127.0.0.1',
         isSecure: false,
         localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
+        auditRetentionDays: null,
         fixedBy: {},
       },
       addresses: () => [{ address: '192.0.2.7', family: 'IPv4', interface: 'eth0' }],
@@ -42,6 +43,7 @@ function addressFor(called: string, source: 'own' | 'files' = 'own', isSecure = 
       tls: isSecure,
       public_url: null,
       local_worker: { enabled: false, gpus: null, trainer: null, work_dir: null },
+      audit_retention_days: null,
     },
     called,
   );

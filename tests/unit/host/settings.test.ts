@@ -43,6 +43,7 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
       host: '127.0.0.1',
       isSecure: false,
       localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
+      auditRetentionDays: null,
       fixedBy: {},
     },
     network,
@@ -65,6 +66,7 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
       },
       runLocally: runs => void told.push(`runs locally: ${runs}`),
     },
+    keepAuditFor: days => void told.push(`keeps the trail for ${days}`),
     about: { version: '1', configs_dir: '/c', data_dir: '/d', hasSample: true },
   });
   const kept = (): unknown => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null);
@@ -92,6 +94,7 @@ test('the next change waits for the one before, and loses nothing of it', async 
     tls: false,
     public_url: 'https://yard.example',
     local_worker: off,
+    audit_retention_days: null,
   });
 });
 
@@ -143,4 +146,21 @@ test('without a certificate nothing is moved', async () => {
   });
   expect(told).toEqual([]);
   expect(kept()).toBeNull();
+});
+
+test('how long the trail is kept counts at once, and only once it is written down', async () => {
+  const { settings, told, kept } = open();
+  expect(await settings.change({ audit_retention_days: 90 }, by)).toMatchObject({
+    ok: true,
+    value: { audit: { retention_days: 90, fixed_by: null } },
+  });
+  expect(await settings.change({ audit_retention_days: null }, by)).toMatchObject({ ok: true });
+  expect(await settings.change({ audit_retention_days: null }, by)).toMatchObject({ ok: true });
+  expect(told).toEqual([
+    'settings.audit_retention_changed',
+    'keeps the trail for 90',
+    'settings.audit_retention_changed',
+    'keeps the trail for null',
+  ]);
+  expect(kept()).toMatchObject({ audit_retention_days: null });
 });

@@ -90,6 +90,7 @@ describe('the calls', () => {
       'GET /api/audit/verify (admin.audit)',
       'GET /api/backup (admin.tokens)',
       'POST /api/backup (admin.tokens)',
+      'POST /api/backup/:name/restore (admin.tokens)',
       'GET /api/events (queue.view, stream)',
       'GET /openapi.json (open)',
       'GET /health/live (open)',

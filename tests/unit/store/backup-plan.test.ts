@@ -33,7 +33,7 @@ describe('names', () => {
     expect(backupName('before-schema-3', 7, noon)).toBe('before-schema-3-000007-2026-01-31T12-00-00Z.db');
   });
 
-  test.each([make(1, noon), make(1_234_567, noon, 'before-schema-12')])(
+  test.each([make(1, noon), make(1_234_567, noon, 'before-schema-12'), make(2, noon, 'before-restore')])(
     'can be read again: $name',
     backup => {
       expect(parseBackupName(backup.name)).toEqual(backup);
@@ -105,6 +105,11 @@ describe('retention', () => {
     );
   });
 
+  test.each<Backup['kind']>(['manual', 'before-restore'])('of those of kind %s the newest 10', kind => {
+    const all = Array.from({ length: 12 }, (_, index) => make(index + 1, noon, kind));
+    expect(kept([...all, ...hourly(2)])).toEqual([...Array.from({ length: 10 }, (_, n) => n + 3), 1, 2]);
+  });
+
   test('drops none that it should keep, keeps the newest, and has nothing more to drop when asked again', () => {
     const backups = fc
       .array(fc.tuple(fc.integer({ min: 0, max: 60 * 24 }), fc.boolean()), { maxLength: 120 })
@@ -140,6 +145,11 @@ describe('the next one is due', () => {
     ];
     expect(nextBackupInMs(backups, noon)).toBe(40 * 60_000);
     expect(nextBackupInMs(backups.slice(1), noon)).toBe(0);
+  });
+
+  test('at once after a restore: the newest one holds what was restored away from', () => {
+    expect(nextBackupInMs([make(2, noon, 'before-restore'), make(1, noon)], noon)).toBe(0);
+    expect(nextBackupInMs([make(3, noon), make(2, noon, 'before-restore')], noon)).toBe(hourMs);
   });
 
   test('at once when the newest lies in the future: the clock was wrong when it was made', () => {

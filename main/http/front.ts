@@ -1,0 +1,45 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { StreamRegistry } from './stream-registry.ts';
+
+/** Stands before what answers, so that it can be exchanged while the sockets stay open. */
+export interface Front {
+  readonly handler: RequestListener;
+  hold(asker: IncomingMessage): Promise<void>;
+  serve(handler: RequestListener): void;
+}
+
+/** What is not finished within this long is cut off: it would ask a database that is closed. */
+const finishWithinMs = 1_000;
+
+export function createFront(first: RequestListener, held: RequestListener, streams: StreamRegistry): Front {
+  const inProgress = new Set<ServerResponse>();
+  let current = first;
+  return {
+    handler(request, response) {
+      inProgress.add(response);
+      response.once('close', () => inProgress.delete(response));
+      current(request, response);
+    },
+    async hold(asker) {
+      current = held;
+      const others = (): readonly ServerResponse[] => [...inProgress].filter(({ req }) => req !== asker);
+      const cut = (): void => {
+        for (const response of others()) response.destroy();
+      };
+      streams.endThose(() => true);
+      const timer = setTimeout(cut, finishWithinMs);
+      // Those that come meanwhile are answered at once, and are not waited for.
+      await Promise.all(others().map(closed));
+      clearTimeout(timer);
+    },
+    serve(handler) {
+      current = handler;
+    },
+  };
+}
+
+const closed = (response: ServerResponse): Promise<void> =>
+  new Promise(resolve => {
+    if (response.closed) resolve();
+    else response.once('close', resolve);
+  });

@@ -1,0 +1,162 @@
+import { chmodSync, constants, renameSync, rmSync } from 'node:fs';
+import { copyFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import type { AuditFact, Log, Store } from '../orchestrator/ports.ts';
+import type { KeptBackup } from './backup-plan.ts';
+import { type BackupFolder, findDamageInSlices } from './backups.ts';
+import { openFailure } from './disk-fault.ts';
+import { passOverEvents } from './event-rows.ts';
+import { companions, sizeOf } from './file-check.ts';
+import { knownSchema } from './migrations.ts';
+import { openSqliteStore, type StoreParts } from './sqlite-store.ts';
+import { syncFile, syncNames } from './sync.ts';
+
+/** A copy of a backup that lies ready beside the database: checked, of this schema, and read as a start reads it. */
+export interface Replacement {
+  readonly backup: KeptBackup;
+  /** Its newest row of the audit trail; 0 for none. */
+  readonly lastAudit: number;
+  /** Has it say in its own trail, before anybody sees it, that it was restored: no crash can come between the two. */
+  note(fact: AuditFact): Promise<void>;
+  /** Takes the place of the database, whose store must be closed. Throws, with nothing changed, when it can not. */
+  takePlace(): void;
+  drop(): void;
+}
+
+export interface ReplacementParts {
+  readonly file: string;
+  readonly folder: BackupFolder;
+  readonly store: Omit<StoreParts, 'onFatal' | 'log' | 'beforeMigration'>;
+  /** The number of the newest event that readers may know of. */
+  readonly lastEvent: number;
+}
+
+/** For one that was cut off: what a start finds of it is of no use any more. */
+export function dropReplacement(file: string): void {
+  for (const suffix of companions) rmSync(readyFile(file) + suffix, { force: true });
+}
+
+/** Refuses, with nothing changed, a backup that is not there, or can not be worked with. */
+export async function prepareReplacement(
+  parts: ReplacementParts,
+  name: string,
+): Promise<Outcome<Replacement>> {
+  const { file, folder } = parts;
+  const found = folder.list().find(each => each.name === name);
+  if (found === undefined)
+    return refuse(
+      'backup_not_found',
+      `There is no backup ${name} in ${folder.path}: look at the list of them`,
+    );
+  const ready = readyFile(file);
+  const drop = (): void => dropReplacement(file);
+  try {
+    drop();
+    await copyFile(join(folder.path, name), ready, constants.COPYFILE_FICLONE);
+    chmodSync(ready, 0o600);
+  } catch (cause) {
+    drop();
+    const reason = cause instanceof Error ? openFailure(cause, ready).message : String(cause);
+    return refuse('storage', `The backup ${name} could not be copied: ${reason}. Nothing was changed`);
+  }
+  try {
+    await examine(ready, parts.lastEvent);
+    const lastAudit = await withStore(parts, readAll);
+    const backup = { ...found, bytes: sizeOf(join(folder.path, name)) ?? 0 };
+    return accept({ backup, lastAudit, drop, note: fact => note(parts, fact), takePlace: () => swap(file) });
+  } catch (cause) {
+    drop();
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return refuse('backup_unusable', `The backup ${name} can not be used: ${reason}. Nothing was changed`);
+  }
+}
+
+const readyFile = (file: string): string => `${file}.restoring`;
+
+/** As it lies there. Throws with the reason when it is not one of ours, or not whole. */
+async function examine(ready: string, lastEvent: number): Promise<void> {
+  const damage = await findDamageInSlices(ready, new AbortController().signal).catch((cause: unknown) =>
+    cause instanceof Error ? cause.message : String(cause),
+  );
+  if (damage !== null) throw new Error(`it is damaged (${damage.split('\n').at(-1)})`);
+  const db = new Database(ready);
+  try {
+    const schema = Number(db.pragma('user_version', { simple: true }));
+    if (schema === 0) throw new Error('it is no database of Trainyard');
+    if (schema > knownSchema)
+      throw new Error(
+        `a newer version of Trainyard has made it (schema ${schema}; this version knows ${knownSchema})`,
+      );
+    passOverEvents(db, lastEvent);
+    // Or the store would take it for one whose events have not been passed over yet.
+    db.pragma('journal_mode = WAL');
+  } finally {
+    db.close();
+  }
+}
+
+/** What a start reads at once: what is not as it was written shows here, and not when there is no way back. */
+function readAll(store: Store): number {
+  store.workers();
+  store.pendingJobs();
+  store.liveJobs();
+  store.apiTokens();
+  store.queueSettings();
+  store.countJobs();
+  store.eventRange();
+  const last = store.audit.lastSeq();
+  store.audit.row(last);
+  return last;
+}
+
+async function note(parts: ReplacementParts, fact: AuditFact): Promise<void> {
+  await withStore(parts, store => store.write(tx => tx.appendAudit(fact)));
+}
+
+/** What fails here says so to whoever asked, and is no fault of the database that is in use. */
+async function withStore<T>(
+  { file, store: parts }: ReplacementParts,
+  act: (store: Store) => T | Promise<T>,
+): Promise<T> {
+  const store = openSqliteStore(readyFile(file), { ...parts, log: silent, onFatal: () => undefined });
+  try {
+    return await act(store);
+  } finally {
+    await store.close();
+  }
+}
+
+const silent: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+
+/** As long as another program may take to let go. */
+const waitForLockMs = 1_000;
+
+/**
+ * One rename: whenever this is cut off, the next start finds the old database or the new one, whole. The log of the old
+ * one must be gone before, because nothing in it says of which file its pages are.
+ */
+function swap(file: string): void {
+  const ready = readyFile(file);
+  try {
+    foldLog(file);
+    if (companions.some(suffix => suffix !== '' && sizeOf(ready + suffix) !== null))
+      throw new Error(`${ready} is still in use`);
+    syncFile(ready);
+    renameSync(ready, file);
+    syncNames(file);
+  } catch (cause) {
+    throw openFailure(cause, file);
+  }
+}
+
+/** Only who has it alone can: it throws when another program works on it. */
+function foldLog(file: string): void {
+  const db = new Database(file, { timeout: waitForLockMs });
+  try {
+    db.pragma('journal_mode = DELETE');
+  } finally {
+    db.close();
+  }
+}

@@ -1,0 +1,129 @@
+import { useState } from 'react';
+import type { BackupView } from '../../../protocol/backup-api.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Confirm } from '../../ui/dialog.tsx';
+import { Time } from '../../ui/time.tsx';
+import { lastHourly, megabytes } from './backup-rows.ts';
+import { useBackups } from './use-backups.ts';
+import './backups.css';
+
+/** The others are asked for: mostly it is one of the last. */
+const shownFirst = 6;
+
+/** What was kept of the database, and the way back to it. */
+export function Backups() {
+  const t = useT();
+  const { backups, work, make, restore } = useBackups();
+  const [areAllShown, setAllShown] = useState(false);
+  const [chosen, setChosen] = useState<BackupView | null>(null);
+  if (backups === null) return null;
+  const shown = areAllShown ? backups : backups.slice(0, shownFirst);
+  return (
+    <section className="card" aria-labelledby="settings-backups">
+      <h2 id="settings-backups">{t('backups.title')}</h2>
+      <p className="muted">{t('backups.what')}</p>
+      <p>
+        {t('backups.hourly')} <Time at={lastHourly(backups)} />
+      </p>
+      {backups.length === 0 && <p className="muted">{t('backups.none')}</p>}
+      <ul className="plain-list settings-backups">
+        {shown.map(backup => (
+          <li key={backup.name}>
+            <Row backup={backup} isBusy={work !== null} onRestore={() => setChosen(backup)} />
+          </li>
+        ))}
+      </ul>
+      {shown.length < backups.length && (
+        <div>
+          <Button kind="quiet" onClick={() => setAllShown(true)}>
+            {t('backups.all', { count: backups.length })}
+          </Button>
+        </div>
+      )}
+      <div className="settings-line">
+        <Button disabled={work !== null} onClick={() => void make()}>
+          {t('backups.make')}
+        </Button>
+        <span role="status">
+          {work?.kind === 'making' && t('backups.making')}
+          {work?.kind === 'restoring' && t('backups.restoring', { name: work.name })}
+        </span>
+      </div>
+      {chosen !== null && (
+        <Restore
+          backup={chosen}
+          onConfirm={() => void restore(chosen.name)}
+          onClose={() => setChosen(null)}
+        />
+      )}
+    </section>
+  );
+}
+
+interface RowProps {
+  readonly backup: BackupView;
+  readonly isBusy: boolean;
+  readonly onRestore: () => void;
+}
+
+function Row({ backup: { name, kind, at, bytes }, isBusy, onRestore }: RowProps) {
+  const t = useT();
+  return (
+    <div className="settings-backup">
+      <span>
+        <Time at={at} style="absolute" />
+      </span>
+      <span>{t(`backups.kind.${kind}`)}</span>
+      <span className="muted settings-backup-size">{t('backups.size', { size: megabytes(bytes) })}</span>
+      <Button
+        kind="quiet"
+        disabled={isBusy}
+        aria-label={t('backups.restore.of', { name })}
+        onClick={onRestore}
+      >
+        {t('backups.restore')}
+      </Button>
+    </div>
+  );
+}
+
+interface RestoreProps {
+  readonly backup: BackupView;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+/** Nobody types a name by accident. */
+function Restore({ backup: { name, at }, onConfirm, onClose }: RestoreProps) {
+  const t = useT();
+  const [typed, setTyped] = useState('');
+  return (
+    <Confirm
+      title={t('backups.restore.title')}
+      consequence={t('backups.restore.consequence')}
+      act={t('backups.restore.act')}
+      isReady={typed.trim() === name}
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
+      <p>
+        {t('backups.restore.asOf')} <Time at={at} style="absolute" />
+      </p>
+      <ul className="settings-consequences">
+        <li>{t('backups.restore.saved')}</li>
+        <li>{t('backups.restore.workers')}</li>
+        <li>{t('backups.restore.signIn')}</li>
+      </ul>
+      <label>
+        {t('backups.restore.type')} <code className="settings-backup-name">{name}</code>
+        <input
+          autoComplete="off"
+          spellCheck={false}
+          value={typed}
+          onChange={event => setTyped(event.target.value)}
+        />
+      </label>
+    </Confirm>
+  );
+}

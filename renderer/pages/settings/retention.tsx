@@ -1,0 +1,78 @@
+import { useState } from 'react';
+import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
+import { Allowed } from '../../app/guarded.tsx';
+import type { ChangeSettings } from '../../app/settings.ts';
+import { useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { tell, tellFailure } from '../../ui/toast.tsx';
+
+interface RetentionProps {
+  readonly audit: SettingsView['audit'];
+  readonly change: ChangeSettings;
+}
+
+/** How long the audit trail is kept. */
+export function Retention({ audit, change }: RetentionProps) {
+  const t = useT();
+  const { retention_days: days, fixed_by: fixedBy } = audit;
+  return (
+    <section className="card" aria-labelledby="settings-retention">
+      <h2 id="settings-retention">{t('retention.title')}</h2>
+      <p>{days === null ? t('retention.all') : t('retention.some', { count: days })}</p>
+      {fixedBy === null ? (
+        <Allowed call={settingsApi.change}>
+          <RetentionForm key={days} days={days} change={change} />
+        </Allowed>
+      ) : (
+        <p className="muted">{t('settings.fixed', { by: fixedBy })}</p>
+      )}
+      <p className="muted">{t('retention.what')}</p>
+    </section>
+  );
+}
+
+interface RetentionFormProps {
+  readonly days: number | null;
+  readonly change: ChangeSettings;
+}
+
+function RetentionForm({ days, change }: RetentionFormProps) {
+  const t = useT();
+  const [text, setText] = useState(String(days ?? ''));
+  const wanted = text.trim() === '' ? null : Number(text);
+  const save = async (): Promise<void> => {
+    const answer = await change({ audit_retention_days: wanted });
+    if (answer.ok) tell(t('settings.saved'));
+    else tellFailure(t, answer.failure);
+  };
+  return (
+    <form
+      className="settings-form"
+      onSubmit={event => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <label>
+        {t('retention.days')}
+        <input
+          type="number"
+          min={1}
+          max={36_500}
+          step={1}
+          value={text}
+          aria-describedby="settings-retention-hint"
+          onChange={event => setText(event.target.value)}
+        />
+      </label>
+      <p id="settings-retention-hint" className="muted">
+        {t('retention.hint')}
+      </p>
+      <div>
+        <Button type="submit" disabled={wanted === days}>
+          {t('settings.save')}
+        </Button>
+      </div>
+    </form>
+  );
+}

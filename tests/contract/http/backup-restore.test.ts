@@ -1,0 +1,289 @@
+/** A backup in the place of the database, on the running server. */
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { auditApi, systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { backupApi, type BackupView } from '../../../protocol/backup-api.ts';
+import { settingsApi } from '../../../protocol/settings-api.ts';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { workerApi } from '../../../protocol/worker-api.ts';
+import { adminClient, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+import { watchEvents } from '../../support/watch.ts';
+import { scribble } from '../store/bench.ts';
+
+async function openServer(): Promise<TestServer> {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const makeBackup = async ({ admin }: TestServer): Promise<BackupView> =>
+  valueOf(await admin.call(backupApi.make, {}));
+const restore = ({ admin }: Pick<TestServer, 'admin'>, name: string, confirm = name) =>
+  admin.call(backupApi.restore, { params: { name }, body: { confirm }, timeoutMs: 30_000 });
+const workersOf = async ({ admin }: TestServer): Promise<readonly string[]> =>
+  valueOf(await admin.call(workersApi.list, {})).workers.map(({ name }) => name);
+const backupsOf = async ({ admin }: TestServer): Promise<readonly BackupView[]> =>
+  valueOf(await admin.call(backupApi.list, {})).backups;
+const verdictOf = async ({ admin }: TestServer) => valueOf(await admin.call(auditApi.verify, {}));
+
+describe('a restore', () => {
+  test('goes back to the backup, keeps what there was, and can be taken back', async () => {
+    const server = await openServer();
+    await server.createWorker({ name: 'rig-1' });
+    const backup = await makeBackup(server);
+    await server.createWorker({ name: 'rig-2' });
+    const answer = valueOf(await restore(server, backup.name));
+    expect(answer).toEqual({ restored: backup, saved: expect.objectContaining({ kind: 'restore' }) });
+    expect(await workersOf(server)).toEqual(['rig-1']);
+    expect(await backupsOf(server)).toContainEqual(answer.saved);
+    // It takes changes, and they are of the restored database.
+    await server.createWorker({ name: 'rig-3' });
+    expect((await workersOf(server)).toSorted()).toEqual(['rig-1', 'rig-3']);
+
+    const undone = valueOf(await restore(server, answer.saved.name));
+    expect((await workersOf(server)).toSorted()).toEqual(['rig-1', 'rig-2']);
+    valueOf(await restore(server, undone.saved.name));
+    expect((await workersOf(server)).toSorted()).toEqual(['rig-1', 'rig-3']);
+    expect(existsSync(join(server.dataDir, 'trainyard.db.restoring'))).toBe(false);
+  });
+
+  test('is written into the trail that comes back: which backup, by whom, where the trail stood; and it verifies', async () => {
+    const server = await openServer();
+    await server.createWorker({ name: 'rig-1' });
+    const backup = await makeBackup(server);
+    for (const name of ['rig-2', 'rig-3']) await server.createWorker({ name });
+    const [was] = valueOf(await server.admin.call(auditApi.list, { query: { limit: 1 } })).entries;
+    const { saved } = valueOf(await restore(server, backup.name));
+    const { entries } = valueOf(await server.admin.call(auditApi.list, {}));
+    const [row] = entries.filter(({ event_type: type }) => type === 'audit.restored');
+    expect(row).toMatchObject({
+      actor_type: 'admin',
+      actor_id: 'admin',
+      address: '127.0.0.1',
+      details: {
+        backup: backup.name,
+        backup_at: expect.stringMatching(/^20/),
+        saved: saved.name,
+        newest: (row?.seq ?? 0) - 1,
+        was: { seq: was?.seq, hash: was?.hash },
+        head: { seq: was?.seq, hash: was?.hash },
+      },
+    });
+    expect(await verdictOf(server)).toMatchObject({ valid: true, first_bad: null });
+    // The trail goes on from there, and so does what vouches for its end.
+    await server.createWorker({ name: 'rig-4' });
+    expect(await verdictOf(server)).toMatchObject({ valid: true });
+    expect(server.log.join('\n')).not.toContain('audit.broken');
+  });
+
+  test('ends the streams of readers, who are told to read all anew when they come back', async () => {
+    const server = await openServer();
+    const backup = await makeBackup(server);
+    await server.createWorker({ name: 'rig-1' });
+    const { seen } = server.watch;
+    await server.watch.until('the worker', event => (event.kind === 'worker' ? event : null));
+    const last = seen.at(-1)?.seq ?? 0;
+    const ended = server.watch.until('anything more', event => (event.seq > last ? event : null));
+    await Promise.all([expect(ended).rejects.toThrow(/the stream ended/), restore(server, backup.name)]);
+    const back = new AbortController();
+    onTestFinished(() => back.abort());
+    const response = await fetch(`${server.url}/api/events`, {
+      headers: { authorization: `Bearer ${server.adminToken}`, 'last-event-id': String(last) },
+      signal: back.signal,
+    });
+    let text = '';
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk).toString();
+      if (/data: .*\n\n/.test(text)) break;
+    }
+    expect(text).toMatch(/"kind":"reset"/);
+    const again = await watchEvents(server.url, server.adminToken);
+    onTestFinished(() => again.close());
+    const { id } = await server.createWorker({ name: 'rig-2' });
+    const event = await again.until('the new worker', each =>
+      each.kind === 'worker' && each.worker_id === id ? each : null,
+    );
+    expect(event.seq).toBeGreaterThan(last);
+  });
+
+  test('never gives up the port: whoever calls meanwhile is answered, and told to try again', async () => {
+    const server = await openServer();
+    await server.createWorker({ name: 'rig-1' });
+    const backup = await makeBackup(server);
+    const heard = new Map<number, string | null>();
+    let restoring = true;
+    const knock = async (): Promise<void> => {
+      while (restoring) {
+        const response = await fetch(`${server.url}/api/admin/workers`, {
+          headers: { authorization: `Bearer ${server.adminToken}` },
+        });
+        const { code } = (await response.json()) as { readonly code?: string };
+        if (response.status === 503) expect(code).toBe('restoring');
+        heard.set(response.status, response.headers.get('retry-after'));
+      }
+    };
+    const restored = restore(server, backup.name).finally(() => {
+      restoring = false;
+    });
+    await Promise.all([knock(), knock()]);
+    expect(await restored).toMatchObject({ ok: true });
+    expect(new Set(heard.keys())).toEqual(new Set([200, 503]));
+    expect(heard.get(503)).toMatch(/^\d+$/);
+  });
+
+  test('brings back the tokens of the backup: those made since open nothing, the admin token everything', async () => {
+    const server = await openServer();
+    const kept = valueOf(
+      await server.admin.call(tokensApi.create, { body: { name: 'kept', permissions: ['queue.view'] } }),
+    );
+    const { token: workerToken } = await server.createWorker({ name: 'rig-1' });
+    const backup = await makeBackup(server);
+    const made = valueOf(
+      await server.admin.call(tokensApi.create, { body: { name: 'made', permissions: ['admin.tokens'] } }),
+    );
+    valueOf(await server.admin.call(tokensApi.revoke, { params: { id: kept.id } }));
+    const { token: newer } = await server.createWorker({ name: 'rig-2' });
+    // By one that is gone afterwards: it is answered all the same.
+    expect(await restore({ admin: adminClient(server.url, made.token) }, backup.name)).toMatchObject({
+      ok: true,
+    });
+    const failed = { ok: false, failure: { status: 401 } };
+    expect(await adminClient(server.url, made.token).call(backupApi.list, {})).toMatchObject(failed);
+    const { tokens } = valueOf(await server.admin.call(tokensApi.list, {}));
+    expect(tokens.map(({ name }) => name)).toEqual(['kept']);
+    const statusWith = async (token: string): Promise<number> => {
+      const { path, method } = workerApi.disconnect;
+      const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
+      return (await fetch(server.url + path, { method, headers, body: '{}' })).status;
+    };
+    expect(await statusWith(workerToken)).not.toBe(401);
+    expect(await statusWith(newer)).toBe(401);
+  });
+
+  test('leaves what is not in a backup as it is: settings, and where it listens', async () => {
+    const server = await openServer();
+    const backup = await makeBackup(server);
+    const change = { public_url: 'https://yard.example', audit_retention_days: 90 };
+    valueOf(await server.admin.call(settingsApi.change, { body: change }));
+    valueOf(await restore(server, backup.name));
+    expect(valueOf(await server.admin.call(settingsApi.get, {}))).toMatchObject({
+      public_url: 'https://yard.example',
+      audit: { retention_days: 90 },
+    });
+  });
+});
+
+describe('what is refused changes nothing', () => {
+  /** Nobody was cut off, nothing was made, nothing was written down. */
+  async function untouched(server: TestServer, act: () => Promise<unknown>): Promise<void> {
+    await server.createWorker({ name: 'rig-1' });
+    const backups = await backupsOf(server);
+    await act();
+    expect(await backupsOf(server)).toEqual(backups);
+    const { id } = await server.createWorker({ name: 'rig-2' });
+    await server.watch.worker(id, 'connecting');
+    expect((await workersOf(server)).toSorted()).toEqual(['rig-1', 'rig-2']);
+    const { entries } = valueOf(await server.admin.call(auditApi.list, {}));
+    expect(entries.map(({ event_type: type }) => type)).not.toContain('audit.restored');
+    expect(existsSync(join(server.dataDir, 'trainyard.db.restoring'))).toBe(false);
+  }
+
+  test.each([
+    'manual-000099-2026-01-01T12-00-00Z.db',
+    '../trainyard.db',
+    '../../etc/passwd',
+    'unfinished',
+    '..',
+    'nul\0name',
+  ])('a name that no backup has: %j', async name => {
+    const server = await openServer();
+    await untouched(server, async () => {
+      const { status } = await fetch(`${server.url}/api/backup/${encodeURIComponent(name)}/restore`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ confirm: name }),
+      });
+      expect([400, 404, 405]).toContain(status);
+    });
+  });
+
+  test.each([
+    ['', 400],
+    ['another', 400],
+  ])('the name once more, but not the same: %j', async (confirm, status) => {
+    const server = await openServer();
+    const { name } = await makeBackup(server);
+    await untouched(server, async () => {
+      expect(await restore(server, name, confirm)).toMatchObject({ ok: false, failure: { status } });
+    });
+  });
+
+  test.each<[string, (file: string) => void, RegExp]>([
+    ['damaged', file => scribble(file, 4_096, Buffer.alloc(16_384, 0x5a)), /damaged/],
+    ['cut off', file => scribble(file, 0, Buffer.alloc(100)), /not a database/],
+    [
+      'of a newer version',
+      file => {
+        const db = new Database(file);
+        db.pragma('user_version = 999');
+        db.close();
+      },
+      /newer version/,
+    ],
+  ])('a backup that is %s', async (_what, spoil, says) => {
+    const server = await openServer();
+    const { name } = await makeBackup(server);
+    spoil(join(server.dataDir, 'backups', name));
+    await untouched(server, async () => {
+      expect(await restore(server, name)).toMatchObject({
+        ok: false,
+        failure: { status: 422, problem: { code: 'backup_unusable', detail: expect.stringMatching(says) } },
+      });
+    });
+  });
+
+  test('a second one while one is under way', async () => {
+    const server = await openServer();
+    const { name } = await makeBackup(server);
+    const answers = await Promise.all([restore(server, name), restore(server, name)]);
+    const codes = answers.map(answer =>
+      !answer.ok && answer.failure.kind === 'problem' ? answer.failure.problem.code : 'done',
+    );
+    expect(codes.toSorted()).toEqual(['done', 'restore_under_way']);
+  });
+
+  test('a token that may do everything but this', async () => {
+    const server = await openServer();
+    const { name } = await makeBackup(server);
+    const others = ['queue.manage', 'admin.workers', 'admin.audit'] as const;
+    const { token } = valueOf(
+      await server.admin.call(tokensApi.create, { body: { name: 'most', permissions: [...others] } }),
+    );
+    await untouched(server, async () => {
+      expect(await restore({ admin: adminClient(server.url, token) }, name)).toMatchObject({
+        ok: false,
+        failure: { status: 403, problem: { code: 'permission_missing' } },
+      });
+    });
+  });
+});
+
+test('what there is can not be saved: the database that there was is served again, and it says why', async () => {
+  const server = await openServer();
+  await server.createWorker({ name: 'rig-1' });
+  const { name } = await makeBackup(server);
+  await server.createWorker({ name: 'rig-2' });
+  // Something that can not be deleted has the name of what is being written.
+  const folder = join(server.dataDir, 'backups', 'unfinished');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'file'), '');
+  const refused = await restore(server, name);
+  rmSync(folder, { recursive: true });
+  expect(refused).toMatchObject({ ok: false, failure: { status: 507, problem: { code: 'storage' } } });
+  expect((await workersOf(server)).toSorted()).toEqual(['rig-1', 'rig-2']);
+  expect(valueOf(await server.admin.call(systemApi.ready, {}))).toEqual({ status: 'ready' });
+  expect(await verdictOf(server)).toMatchObject({ valid: true });
+  expect(await restore(server, name)).toMatchObject({ ok: true });
+});

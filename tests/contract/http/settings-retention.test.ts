@@ -1,0 +1,74 @@
+/** How long the audit trail is kept, as people set it while the orchestrator runs. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import { settingsApi } from '../../../protocol/settings-api.ts';
+import { temporaryFolder } from '../../support/processes.ts';
+import { startTestServer, type TestServer, type TestServerOptions, valueOf } from '../../support/server.ts';
+
+async function openServer(options?: TestServerOptions): Promise<TestServer> {
+  const server = await startTestServer(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const set = ({ admin }: TestServer, days: number | null) =>
+  admin.call(settingsApi.change, { body: { audit_retention_days: days } });
+const shown = async ({ admin }: TestServer) => valueOf(await admin.call(settingsApi.get, {})).audit;
+
+test('it is shown, kept over a restart, and written down with what it was', async () => {
+  const dataDir = temporaryFolder();
+  const first = await startTestServer({ dataDir });
+  expect(valueOf(await set(first, 90)).audit).toEqual({ retention_days: 90, fixed_by: null });
+  await first.close();
+  const server = await openServer({ dataDir });
+  expect(await shown(server)).toEqual({ retention_days: 90, fixed_by: null });
+  valueOf(await set(server, null));
+  const { entries } = valueOf(
+    await server.admin.call(auditApi.list, { query: { event_type: 'settings.audit_retention_changed' } }),
+  );
+  expect(entries.map(({ details, actor_id: by }) => ({ details, by }))).toEqual([
+    { details: { days: null, was: 90 }, by: 'admin' },
+    { details: { days: 90, was: null }, by: 'admin' },
+  ]);
+});
+
+test.each([0, -1, 1.5, 36_501, '30', true])('%j is no number of days', async days => {
+  const server = await openServer();
+  const response = await fetch(server.url + settingsApi.change.path, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ audit_retention_days: days }),
+  });
+  expect(response.status).toBe(400);
+  expect(await shown(server)).toEqual({ retention_days: null, fixed_by: null });
+});
+
+test('what a flag says can not be set, and counts again what was set before when nobody says it any more', async () => {
+  const dataDir = temporaryFolder();
+  const first = await startTestServer({ dataDir });
+  valueOf(await set(first, 90));
+  await first.close();
+  const by = '--audit-retention-days';
+  const fixed = await startTestServer({
+    dataDir,
+    config: { auditRetentionDays: 30, fixedBy: { 'audit-retention-days': by } },
+  });
+  expect(await shown(fixed)).toEqual({ retention_days: 30, fixed_by: by });
+  expect(await set(fixed, 60)).toMatchObject({
+    ok: false,
+    failure: { status: 409, problem: { code: 'setting_fixed', detail: expect.stringContaining(by) } },
+  });
+  valueOf(await fixed.admin.call(settingsApi.change, { body: { public_url: 'https://yard.example' } }));
+  await fixed.close();
+  expect(await shown(await openServer({ dataDir }))).toEqual({ retention_days: 90, fixed_by: null });
+});
+
+test('a file from before it could be set keeps everything', async () => {
+  const dataDir = temporaryFolder();
+  const worker = { enabled: false, gpus: null, trainer: null, work_dir: null };
+  const before = { host: '127.0.0.1', public_url: null, local_worker: worker };
+  writeFileSync(join(dataDir, 'settings.json'), JSON.stringify(before), { mode: 0o600 });
+  expect(await shown(await openServer({ dataDir }))).toEqual({ retention_days: null, fixed_by: null });
+});

@@ -1,0 +1,215 @@
+/** Which backups may take the place of the database, and how they do. */
+import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { AuditFact, Store } from '../../../main/orchestrator/ports.ts';
+import { type Backup, backupName } from '../../../main/store/backup-plan.ts';
+import { openBackupFolder } from '../../../main/store/backups.ts';
+import { prepareReplacement, type Replacement } from '../../../main/store/replacement.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+import type { Outcome } from '../../../protocol/problem.ts';
+import { testSeal } from '../../support/seal.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { newFile, scribble } from './bench.ts';
+import { makeJob, put, putWorkers, quietParts } from './builders.ts';
+import { schema1 } from './schema-1.ts';
+
+const clock = createVirtualClock();
+
+interface Bench {
+  readonly file: string;
+  readonly store: Store;
+  readonly backup: string;
+  prepare(name?: string): Promise<Outcome<Replacement>>;
+  /** Puts a file among the backups. */
+  plant(write: (file: string) => void): string;
+}
+
+/** The backup knows one worker, the database another one, too, and a job. */
+async function openBench(): Promise<Bench> {
+  const file = newFile();
+  const folder = openBackupFolder(file, clock);
+  const store = openSqliteStore(file, quietParts());
+  onTestFinished(() => store.close());
+  await putWorkers(store, 'w_first');
+  const made = await folder.add(
+    'manual',
+    copy => store.copyTo(copy, new AbortController().signal),
+    new AbortController().signal,
+  );
+  await putWorkers(store, 'w_last');
+  await put(store, makeJob(1));
+  const backup = made.slice(folder.path.length + 1);
+  const parts = { file, folder, store: { clock, seal: testSeal }, lastEvent: 5_000_000_000 };
+  return {
+    file,
+    store,
+    backup,
+    prepare: (name = backup) => prepareReplacement(parts, name),
+    plant(write) {
+      const name = backupName('manual', 77, clock.wall());
+      write(join(folder.path, name));
+      return name;
+    },
+  };
+}
+
+const leftovers = (file: string): readonly string[] =>
+  readdirSync(dirname(file)).filter(name => name.includes('restoring'));
+const workersOf = (store: Store): readonly string[] => store.workers().map(({ id }) => id);
+const restoredFact: AuditFact = {
+  at: clock.wall(),
+  type: 'audit.restored',
+  actor: { type: 'admin', id: 'ada', address: null },
+  target: { type: 'audit', id: 'audit' },
+  details: {},
+};
+
+async function ready(bench: Bench, name?: string): Promise<Replacement> {
+  const outcome = await bench.prepare(name);
+  if (!outcome.ok) throw new Error(outcome.refusal.detail);
+  onTestFinished(() => outcome.value.drop());
+  return outcome.value;
+}
+
+function reopen(file: string): Store {
+  const store = openSqliteStore(file, quietParts());
+  onTestFinished(() => store.close());
+  return store;
+}
+
+describe('a backup', () => {
+  test('is made ready beside the database, says where it comes from, and takes its place with one name', async () => {
+    const bench = await openBench();
+    const replacement = await ready(bench);
+    expect(replacement.backup).toMatchObject({
+      name: bench.backup,
+      kind: 'manual',
+    } satisfies Partial<Backup>);
+    expect(replacement.backup.bytes).toBeGreaterThan(0);
+    // All goes on until then.
+    expect(workersOf(bench.store)).toEqual(['w_first', 'w_last']);
+    await bench.store.close();
+    await replacement.note(restoredFact);
+    replacement.takePlace();
+    const store = reopen(bench.file);
+    expect(workersOf(store)).toEqual(['w_first']);
+    expect(store.liveJobs()).toEqual([]);
+    expect(store.audit.row(store.audit.lastSeq())).toMatchObject({ type: 'audit.restored', actor_id: 'ada' });
+    expect(leftovers(bench.file)).toEqual([]);
+  });
+
+  test('gives no number of an event again that a reader may know, not even of the database before', async () => {
+    const bench = await openBench();
+    const replacement = await ready(bench);
+    await bench.store.close();
+    await replacement.note(restoredFact);
+    replacement.takePlace();
+    expect(reopen(bench.file).eventRange().last).toBeGreaterThan(5_000_000_000);
+  });
+
+  test('of an older version is brought up to this one before it is let in', async () => {
+    const bench = await openBench();
+    const name = bench.plant(file => {
+      const db = new Database(file);
+      db.exec(schema1);
+      db.pragma('user_version = 1');
+      db.close();
+    });
+    const replacement = await ready(bench, name);
+    await bench.store.close();
+    replacement.takePlace();
+    expect(workersOf(reopen(bench.file))).toEqual([]);
+  });
+});
+
+describe('what can not be used is refused, and nothing has happened', () => {
+  test.each([
+    'manual-000099-2026-01-01T12-00-00Z.db',
+    '../trainyard.db',
+    '',
+    'unfinished',
+    '.',
+    '/etc/passwd',
+  ])('a name that none of them has: "%s"', async name => {
+    const bench = await openBench();
+    expect(await bench.prepare(name)).toMatchObject({ ok: false, refusal: { code: 'backup_not_found' } });
+    expect(leftovers(bench.file)).toEqual([]);
+  });
+
+  test.each<[string, (file: string, whole: string) => void, RegExp]>([
+    ['a file that is no database', file => writeFileSync(file, 'no database at all'), /not a database/],
+    ['an empty file', file => writeFileSync(file, ''), /no database of Trainyard/],
+    [
+      'the database of another program',
+      file => {
+        const db = new Database(file);
+        db.exec('CREATE TABLE songs (title TEXT)');
+        db.close();
+      },
+      /no database of Trainyard/,
+    ],
+    [
+      'a damaged one',
+      (file, whole) => {
+        copyFileSync(whole, file);
+        scribble(file, 4_096, Buffer.alloc(16_384, 0x5a));
+      },
+      /damaged/,
+    ],
+    [
+      'one of a newer version',
+      (file, whole) => {
+        copyFileSync(whole, file);
+        const db = new Database(file);
+        db.pragma('user_version = 999');
+        db.close();
+      },
+      /newer version.*999/,
+    ],
+    [
+      'one whose rows are not as they were written',
+      (file, whole) => {
+        copyFileSync(whole, file);
+        const db = new Database(file);
+        db.exec("UPDATE workers SET labels = 'no labels'");
+        db.close();
+      },
+      /JSON/,
+    ],
+  ])('%s', async (_what, plant, says) => {
+    const bench = await openBench();
+    const whole = join(dirname(bench.file), 'backups', bench.backup);
+    const name = bench.plant(file => plant(file, whole));
+    const outcome = await bench.prepare(name);
+    expect(outcome).toMatchObject({
+      ok: false,
+      refusal: { code: 'backup_unusable', detail: expect.stringMatching(says) },
+    });
+    expect(leftovers(bench.file)).toEqual([]);
+    expect(workersOf(bench.store)).toEqual(['w_first', 'w_last']);
+  });
+
+  test('while another program works on the database', async () => {
+    const bench = await openBench();
+    const replacement = await ready(bench);
+    const other = new Database(bench.file);
+    onTestFinished(() => void other.close());
+    other.prepare('SELECT count(*) FROM workers').get();
+    await bench.store.close();
+    expect(() => replacement.takePlace()).toThrow(/locked by another program/);
+    other.close();
+    expect(workersOf(reopen(bench.file))).toEqual(['w_first', 'w_last']);
+  });
+});
+
+test('one that was cut off before is begun anew', async () => {
+  const bench = await openBench();
+  for (const suffix of ['', '-wal', '-shm']) writeFileSync(`${bench.file}.restoring${suffix}`, 'half of it');
+  const replacement = await ready(bench);
+  replacement.drop();
+  expect(leftovers(bench.file)).toEqual([]);
+  expect(existsSync(bench.file)).toBe(true);
+  expect(readFileSync(bench.file).length).toBeGreaterThan(0);
+});

@@ -1,0 +1,90 @@
+/** Backups on the page of settings: one is made, another one is gone back to, and the page comes back by itself. */
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+
+let orchestrator: Orchestrator;
+test.beforeEach(async () => {
+  orchestrator = await startOrchestrator();
+});
+test.afterEach(() => orchestrator.close());
+
+const makeWorker = (name: string) => orchestrator.call('POST', '/api/admin/workers', { name });
+const cardOf = (page: Page, name: string): Locator => page.getByRole('region', { name, exact: true });
+
+test('a backup is made and restored by its name; what was added since is gone, and the page goes on', async ({
+  page,
+}) => {
+  await makeWorker('rig-1');
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/settings`);
+  const card = cardOf(page, 'Backups');
+  await card.getByRole('button', { name: 'Make one now' }).click();
+  const row = card.getByRole('listitem').filter({ hasText: 'Asked for' });
+  await expect(row).toHaveCount(1);
+  await makeWorker('rig-2');
+
+  await row.getByRole('button').click();
+  const dialog = page.getByRole('alertdialog');
+  await expect(dialog.getByRole('button', { name: 'Cancel' })).toBeFocused();
+  const act = dialog.getByRole('button', { name: 'Restore', exact: true });
+  await expect(act).toBeDisabled();
+  const field = dialog.getByRole('textbox');
+  await field.fill('something else');
+  await expect(act).toBeDisabled();
+  await field.fill(String(await dialog.locator('code').textContent()));
+  await act.click();
+  await expect(
+    page.getByText(/^Restored\. What there was until now is kept as before-restore-/),
+  ).toBeVisible();
+  await expect(card.getByRole('listitem').filter({ hasText: 'Before a restore' })).toHaveCount(1);
+
+  await page.getByRole('link', { name: 'Workers' }).first().click();
+  await expect(page.getByRole('row', { name: /rig-1/ })).toBeVisible();
+  await expect(page.getByRole('row', { name: /rig-2/ })).toHaveCount(0);
+  // It is live again.
+  await makeWorker('rig-3');
+  await expect(page.getByRole('row', { name: /rig-3/ })).toBeVisible();
+});
+
+test('who signed in after the backup has to sign in again; how long the trail is kept is not in it', async ({
+  page,
+}) => {
+  const made = await orchestrator.call('POST', '/api/backup', {});
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/settings`);
+  const trail = cardOf(page, 'Audit trail');
+  await expect(trail).toContainText('Everything is kept.');
+  await trail.getByRole('spinbutton').fill('90');
+  await trail.getByRole('button', { name: 'Save' }).click();
+  await expect(trail).toContainText('Kept for 90 days.');
+
+  const card = cardOf(page, 'Backups');
+  await card.getByRole('button', { name: `Restore ${String(made['name'])}` }).click();
+  const dialog = page.getByRole('alertdialog');
+  await dialog.getByRole('textbox').fill(String(made['name']));
+  await dialog.getByRole('button', { name: 'Restore', exact: true }).click();
+  await expect(page.getByRole('navigation')).toHaveCount(0);
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/settings`);
+  await expect(trail).toContainText('Kept for 90 days.');
+});
+
+test('who may not make backups sees none', async ({ page, browser }) => {
+  const { token } = await orchestrator.call('POST', '/api/tokens', {
+    name: 'looks',
+    permissions: ['queue.view', 'admin.workers'],
+  });
+  const context = await browser.newContext();
+  const own = await context.newPage();
+  await own.goto(orchestrator.url);
+  await own.getByRole('textbox').fill(String(token));
+  await own.keyboard.press('Enter');
+  await expect(own.getByRole('navigation')).toBeVisible();
+  await own.goto(`${orchestrator.url}/settings`);
+  await expect(cardOf(own, 'Audit trail')).toBeVisible();
+  await expect(cardOf(own, 'Backups')).toHaveCount(0);
+  await context.close();
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/settings`);
+  await expect(cardOf(page, 'Backups')).toBeVisible();
+});

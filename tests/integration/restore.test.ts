@@ -1,0 +1,153 @@
+/** A restore with real processes: what a crash leaves in the middle of it, and what becomes of trainings. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { auditApi, workersApi } from '../../protocol/admin-api.ts';
+import { backupApi } from '../../protocol/backup-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { failpoint, failpointLine } from '../support/failpoint.ts';
+import { type Program, root, startProgram, startWorker, temporaryFolder } from '../support/processes.ts';
+import { valueOf } from '../support/server.ts';
+import { watchEvents } from '../support/watch.ts';
+import { type Admin, adminOf, database, openServer, tryServer } from './storage-bench.ts';
+
+const makeBackup = async ({ client }: Admin): Promise<string> =>
+  valueOf(await client.call(backupApi.make, {})).name;
+const restore = ({ client }: Admin, name: string) =>
+  client.call(backupApi.restore, { params: { name }, body: { confirm: name }, timeoutMs: 60_000 });
+const workersOf = async ({ client }: Admin): Promise<readonly string[]> =>
+  valueOf(await client.call(workersApi.list, {}))
+    .workers.map(({ name }) => name)
+    .toSorted();
+
+/** A server that dies where it is told to, once a backup is restored on it. */
+async function openDying(at: string, dataDir: string): Promise<Program & { readonly url: string }> {
+  const { preload, env } = failpoint(new URL('../support/failpoint-restore.ts', import.meta.url), at);
+  const argv = [process.execPath, '--import', preload, join(root, 'main/cli.ts'), 'server', '--json'];
+  const program = startProgram([...argv, '--port', '0', '--data-dir', dataDir], { env });
+  onTestFinished(() => program.kill('SIGKILL'));
+  const [line] = await program.said(/^\{"ready":true.*/);
+  const { url } = JSON.parse(line) as { readonly url: string };
+  return { ...program, url };
+}
+
+describe('kill -9 in the middle of a restore leaves one database or the other, whole', () => {
+  test.each([
+    ['copied', ['rig-1', 'rig-2']],
+    ['saved', ['rig-1', 'rig-2']],
+    ['signed', ['rig-1', 'rig-2']],
+    ['renamed', ['rig-1']],
+  ])(
+    'at "%s"',
+    async (at, expected) => {
+      const dataDir = temporaryFolder();
+      const dying = await openDying(at, dataDir);
+      const before = adminOf({ ...dying, dataDir });
+      await before.createWorker({ name: 'rig-1' });
+      const backup = await makeBackup(before);
+      await before.createWorker({ name: 'rig-2' });
+      expect(await restore(before, backup)).toMatchObject({ ok: false, failure: { kind: 'unreachable' } });
+      expect(await dying.exited).toEqual({ code: null, signal: 'SIGKILL' });
+      expect(dying.lines).toContain(failpointLine(at));
+
+      const server = await openServer(dataDir);
+      const admin = adminOf(server);
+      expect(await workersOf(admin)).toEqual(expected);
+      // Nothing was set aside: nothing was damaged.
+      expect(readdirSync(dataDir).filter(name => /restoring|damaged/.test(name))).toEqual([]);
+      const verdict = valueOf(await admin.client.call(auditApi.verify, {}));
+      expect(verdict).toMatchObject({ valid: true, first_bad: null });
+      await admin.createWorker({ name: 'rig-3' });
+      expect(await restore(admin, backup)).toMatchObject({ ok: true });
+      expect(await workersOf(admin)).toEqual(['rig-1']);
+      expect(valueOf(await admin.client.call(auditApi.verify, {}))).toMatchObject({ valid: true });
+    },
+    60_000,
+  );
+});
+
+/** A trainer that trains until it is told that it is enough. */
+function makeGate(name: string) {
+  const folder = temporaryFolder();
+  const script = join(folder, 'trainer.cjs');
+  const gate = join(folder, 'enough');
+  const look = `require('node:fs').existsSync(${JSON.stringify(gate)}) && process.exit(0)`;
+  writeFileSync(script, `setInterval(() => ${look}, 20)`);
+  const args = ['--name', name, '--persistent', '--trainer', `'${process.execPath}' '${script}'`];
+  return { args, open: () => writeFileSync(gate, '') };
+}
+
+const pidOf = async (worker: Program): Promise<number> =>
+  Number((await worker.said(/^Job .* runs: .*\(pid (\d+)\)/))[1]);
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+test('what the backup knows trains on, the same process; what began since is stopped', async () => {
+  const server = await openServer();
+  const admin = adminOf(server);
+  const watchNow = async () => {
+    const watch = await watchEvents(server.url, admin.token);
+    onTestFinished(() => watch.close());
+    return watch;
+  };
+  const watch = await watchNow();
+  const rigs = await Promise.all(
+    ['rig-1', 'rig-2'].map(async name => {
+      const { token, id } = await admin.createWorker({ name, labels: { is: name } });
+      const gate = makeGate(name);
+      const agent = startWorker({ url: server.url, token, args: gate.args });
+      await agent.said(/^Connected/);
+      return { agent, gate, id, submit: () => admin.submit({ config: {}, worker_labels: { is: name } }) };
+    }),
+  );
+  const [first, second] = rigs;
+  if (first === undefined || second === undefined) throw new Error('two rigs were asked for');
+  const known = await first.submit();
+  await watch.job(known, 'running');
+  const knownPid = await pidOf(first.agent);
+  const backup = await makeBackup(admin);
+  const unknown = await second.submit();
+  await watch.job(unknown, 'running');
+  const unknownPid = await pidOf(second.agent);
+
+  expect(await restore(admin, backup)).toMatchObject({ ok: true });
+  // Whoever trains what nobody asked for any more is told so, and is free again.
+  const again = await watchNow();
+  await again.worker(second.id, 'idle');
+  await expect.poll(() => isAlive(unknownPid), { timeout: 30_000 }).toBe(false);
+  expect(await admin.jobs()).toEqual(new Set([known]));
+  await again.worker(first.id, 'busy');
+  expect(isAlive(knownPid)).toBe(true);
+  first.gate.open();
+  expect(await again.jobEnd(known)).toMatchObject({ status: 'completed', attempt: 1 });
+  const { attempts } = valueOf(await admin.client.call(queueApi.get, { params: { id: known } }));
+  expect(attempts).toMatchObject([{ attempt: 1, outcome: 'completed', exit_code: 0 }]);
+  expect(first.agent.lines.filter(line => /^Job .* runs/.test(line))).toHaveLength(1);
+  // And both go on working.
+  second.gate.open();
+  expect(await again.jobEnd(await second.submit())).toMatchObject({ status: 'completed' });
+}, 90_000);
+
+test('the folder stays locked, and the log is that of one process, when a restore is over', async () => {
+  const server = await openServer();
+  const admin = adminOf(server);
+  const backup = await makeBackup(admin);
+  expect(await restore(admin, backup)).toMatchObject({ ok: true });
+  const other = tryServer(server.dataDir);
+  expect(await other.exited).toMatchObject({ code: 73 });
+  server.kill('SIGTERM');
+  expect(await server.exited).toEqual({ code: 0, signal: null });
+  // Closed in order: nothing is left beside it.
+  expect(existsSync(`${database(server.dataDir)}-wal`)).toBe(false);
+  const db = new Database(database(server.dataDir), { readonly: true });
+  expect(db.pragma('quick_check', { simple: true })).toBe('ok');
+  db.close();
+  expect(readFileSync(join(server.dataDir, 'audit-head'), 'utf8')).toContain('"seal"');
+});
