@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { cleanLine } from '../protocol/line.ts';
 import { pause } from './backoff.ts';
 import { systemClock } from './clock.ts';
 import { loadAgentConfig } from './config.ts';
@@ -62,7 +63,8 @@ export function workerCommand(invocation: WorkerInvocation): Command {
           'The token in the arguments can be seen by every user of this machine: --worker-token-file hides it\n',
         );
       }
-      const say = (message: string): void => err(`${message}\n`);
+      // The orchestrator and trainers have a part in what is said.
+      const say = (message: string): void => err(`${cleanLine(message)}\n`);
       exit(await runWorker(config.value, { ...invocation, say, onInputEnd }));
     });
   worker

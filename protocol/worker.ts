@@ -38,7 +38,10 @@ const GpuInfo = z.object({
   count: Count,
   driver: Text,
   accelerator: Text,
-  gpus: z.array(Gpu).max(1024).nullish(),
+  gpus: z
+    .array(Gpu.extend({ name: z.string().max(200).pipe(CleanLine) }))
+    .max(1024)
+    .nullish(),
 });
 
 /** The guide's spelling beside it, flat. Where both are sent, the flat one wins. */

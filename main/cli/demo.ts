@@ -13,6 +13,7 @@ import { type Child, startChild } from './child.ts';
 import { openEvents } from './event-feed.ts';
 import type { CliTerminal, Invocation } from './invocation.ts';
 import { createProgressDisplay, duration } from './progress-bar.ts';
+import { plainLines } from './table.ts';
 
 const example = (file: string): string =>
   fileURLToPath(new URL(`../../examples/digits/${file}`, import.meta.url));
@@ -171,7 +172,9 @@ function conclude(
   const { out, err } = invocation.terminal;
   const accuracy = job.progress?.metrics?.['accuracy'] ?? 0;
   if (job.status !== 'completed') {
-    err(`The job ended as ${job.status}: ${job.error_message ?? 'no reason given'}\nMore in ${folder}\n`);
+    err(
+      `The job ended as ${job.status}: ${plainLines(job.error_message ?? 'no reason given').join('\n')}\nMore in ${folder}\n`,
+    );
     return 1;
   }
   const checkpoint = checkpointOf(join(folder, 'state/trainyard', workerName, 'jobs', job.id, 'output'));

@@ -1,3 +1,4 @@
+import { escapeUnseen } from '../../protocol/line.ts';
 import type { Flags } from '../config.ts';
 import { isOn } from './flags.ts';
 import type { CliTerminal } from './invocation.ts';
@@ -67,12 +68,8 @@ function warnOfUnknown({ err }: CliTerminal, names: readonly string[] | null, ro
 
 const lines = (all: readonly string[]): string => all.map(line => `${line}\n`).join('');
 
-/** JSON leaves some control characters as they are. */
 const json = (value: unknown, indent: number): string =>
-  `${JSON.stringify(value, null, indent).replaceAll(
-    /[\u007f-\u009f]/g,
-    char => `\\u00${char.charCodeAt(0).toString(16)}`,
-  )}\n`;
+  `${escapeUnseen(JSON.stringify(value, null, indent))}\n`;
 
 const fieldLine = (row: Row, names: readonly string[]): string =>
   `${names.map(name => fieldText(fieldOf(row, name.split('.')))).join('\t')}\n`;

@@ -4,6 +4,7 @@ import { CommandEnd, exitCodes } from './failure.ts';
 import { flagsOf, wordList } from './flags.ts';
 import type { CliTerminal, Invocation } from './invocation.ts';
 import { openRemote, type Remote } from './remote.ts';
+import { plainLines } from './table.ts';
 
 /** A command that talks to an orchestrator. */
 export interface RemoteSpec {
@@ -69,7 +70,7 @@ async function run(invocation: Invocation, command: Command, act: RemoteSpec['ac
     return exitCodes.done;
   } catch (cause) {
     if (!(cause instanceof CommandEnd)) throw cause;
-    terminal.err(`${cause.failure.message}\n`);
+    terminal.err(`${plainLines(cause.failure.message).join('\n')}\n`);
     return cause.failure.code;
   }
 }

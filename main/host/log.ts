@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { escapeUnseen } from '../../protocol/line.ts';
 import type { Log } from '../orchestrator/ports.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -23,10 +24,11 @@ export function createLog(write: (line: string) => void, json: boolean): ScopedL
         key,
         value instanceof Error ? reasonOf(value) : value,
       ]);
-      if (json) write(`${JSON.stringify({ time, level, event, ...Object.fromEntries(shown) })}\n`);
+      if (json)
+        write(`${escapeUnseen(JSON.stringify({ time, level, event, ...Object.fromEntries(shown) }))}\n`);
       else
         write(
-          `${time} ${level} ${event}${shown.map(([key, value]) => ` ${String(key)}=${JSON.stringify(value)}`).join('')}\n`,
+          `${time} ${level} ${event}${escapeUnseen(shown.map(([key, value]) => ` ${String(key)}=${JSON.stringify(value)}`).join(''))}\n`,
         );
     };
   return {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Response } from 'express';
 import { auditApi, type AuditSieve as AskedSieve } from '../../protocol/admin-api.ts';
 import type { ReplyOf } from '../../protocol/call.ts';
+import { escapeUnseen } from '../../protocol/line.ts';
 import { accept } from '../../protocol/problem.ts';
 import { auditTypes } from '../orchestrator/index.ts';
 import type { AuditFilter, AuditSieve } from '../orchestrator/ports.ts';
@@ -39,13 +40,13 @@ export function mountAuditRoutes(router: Router, audit: AuditReader): void {
   });
 }
 
-/** At the reader's pace: the next portion is read when this one is on its way. */
+/** A line each, whatever a reader takes for the end of one. At its pace: the next portion is read when this one is on its way. */
 async function writeLines(response: Response, portions: Iterable<readonly unknown[]>): Promise<void> {
   const gone = once(response, 'close');
   try {
     for (const portion of portions) {
       if (response.destroyed) return;
-      const text = portion.map(entry => `${JSON.stringify(entry)}\n`).join('');
+      const text = portion.map(entry => `${escapeUnseen(JSON.stringify(entry))}\n`).join('');
       if (response.write(text)) await new Promise(resolve => setImmediate(resolve));
       else await Promise.race([once(response, 'drain'), gone]);
     }

@@ -6,6 +6,7 @@ import type { WorkerId } from '../../protocol/ids.ts';
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { type Principal, unknownJoinToken } from '../orchestrator/index.ts';
+import { isOwnPage } from './origin.ts';
 
 /**
  * Who calls: nobody in particular, a worker, a machine that is to be one, or a person or script by the name of their token,
@@ -182,18 +183,6 @@ export function sessionOf(request: IncomingMessage): string | null {
   return token !== undefined && wellFormed(token) ? token : null;
 }
 
-/**
- * A cookie is sent with whatever a page asks for, whoever wrote the page: what changes something has to come from a page
- * of this very address. Browsers say so in `Origin` with all such calls, and in `Sec-Fetch-Site` with every call.
- */
-export function isOwnPage(request: IncomingMessage): boolean {
-  const { origin, host } = request.headers;
-  const site = request.headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
-  if (origin === undefined) return request.method === 'GET' || site !== undefined;
-  return URL.canParse(origin) && new URL(origin).host === host;
-}
-
 /** What a call tried to show itself by, of whatever kind; null when it tried nothing. */
 export function secretOf(request: IncomingMessage): string | null {
   const worker = request.headers['x-worker-token'];
@@ -225,8 +214,11 @@ export const isLoopbackAddress = (address: string): boolean => /^(?:::1$|(?:::ff
 export const schemeOf = (request: IncomingMessage): 'http' | 'https' =>
   request.socket instanceof TLSSocket || request.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http';
 
-/** The token of the header, or null when there is none of that scheme. */
-export function bearerOf(request: IncomingMessage): string | null {
-  const [, token] = /^bearer +(.*)$/i.exec(request.headers.authorization ?? '') ?? [];
+/**
+ * The token of the header, or null when there is none of that scheme. Two headers are no token: a proxy in between may have
+ * looked at the other one.
+ */
+export function bearerOf({ headersDistinct }: IncomingMessage): string | null {
+  const [, token] = /^bearer +(.*)$/i.exec((headersDistinct.authorization ?? []).join(', ')) ?? [];
   return token ?? null;
 }

@@ -42,9 +42,12 @@ export function mountBackupRoutes(router: Router, { backups, orchestrator, log }
       log.info('backup.made', { name: made.name, by: nameOf(by) });
       return accept(viewOf(made));
     } catch (cause) {
-      log.error('backup.failed', { cause });
-      const reason = cause instanceof Error ? cause.message : 'the log has more';
-      return refuse('storage', `The backup could not be made: ${reason}`);
+      log.error('backup.failed', { cause, requestId: request.res?.getHeader('X-Request-Id') });
+      return refuse(
+        'storage',
+        'The backup could not be made: there must be room on the disk for twice the database, and its folder must be writable. ' +
+          'The log has more under this request_id',
+      );
     }
   });
   router.answer(backupApi.restore, async ({ params: { name }, body, caller, request }) => {

@@ -3,15 +3,13 @@ import type { RequestHandler } from 'express';
 import { type Refusal, refuse } from '../../protocol/problem.ts';
 import { sendProblem } from './answer.ts';
 import { bearerOf } from './auth.ts';
+import { isForeign, type Provenance, provenanceOf } from './origin.ts';
 
 /** What a call shows before anybody asks who makes it. */
-export interface EdgeCall {
+export interface EdgeCall extends Omit<Provenance, 'host'> {
   readonly method: string;
   /** Every `Host` that was sent. */
   readonly hosts: readonly string[];
-  readonly origin: string | null;
-  /** `Sec-Fetch-Site`. */
-  readonly site: string | null;
   /** A token in a header: no page of another site can send one. Cookies count as none. */
   readonly hasToken: boolean;
 }
@@ -37,14 +35,8 @@ export function judgeEdge(call: EdgeCall, isOurs: IsOurs): Refusal | null {
       'wrong_host',
       'This orchestrator does not go by that name: open it by its address, or start it with --allow-host NAME',
     ).refusal;
-  if (safe.has(call.method) || call.hasToken || !isForeign(call)) return null;
+  if (safe.has(call.method) || call.hasToken || !isForeign({ ...call, host: host ?? null })) return null;
   return refuse('cross_site', 'This call comes from a page of another site: open the panel itself').refusal;
-}
-
-/** A browser that says nothing of where a call comes from is an old one, or none. */
-function isForeign({ origin, site, hosts: [host] }: EdgeCall): boolean {
-  if (site !== null && site !== 'same-origin' && site !== 'none') return true;
-  return origin !== null && (!URL.canParse(origin) || new URL(origin).host !== host?.toLowerCase());
 }
 
 /** Null when it is none. */
@@ -67,10 +59,9 @@ export const guardEdge =
 function callOf(request: IncomingMessage): EdgeCall {
   const { headers, headersDistinct, method = '' } = request;
   return {
+    ...provenanceOf(request),
     method,
     hosts: headersDistinct.host ?? [],
-    origin: headers.origin ?? null,
-    site: headersDistinct['sec-fetch-site']?.[0] ?? null,
     hasToken: bearerOf(request) !== null || headers['x-worker-token'] !== undefined,
   };
 }

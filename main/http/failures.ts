@@ -2,11 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { type ProblemCode, type Refusal, refuse } from '../../protocol/problem.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import type { Orchestrator } from '../orchestrator/index.ts';
-import { addressOf, hashOf, secretOf } from './auth.ts';
+import { addressOf, type Caller, hashOf, secretOf } from './auth.ts';
 import type { FailureLimit } from './failure-limit.ts';
 
-/** What a caller is told who was refused: the refusal itself, or that there have been too many. */
-export type OnRefused = (request: IncomingMessage, refusal: Refusal) => Refusal;
+/** What a caller is told who was refused: the refusal itself, or that there have been too many. `caller`: once it is known. */
+export type OnRefused = (request: IncomingMessage, refusal: Refusal, caller?: Caller) => Refusal;
 
 const ofUnknownCallers: ReadonlySet<ProblemCode> = new Set([
   'token_missing',
@@ -26,17 +26,25 @@ const tooMany = refuse(
 
 /** Counts calls whose caller is unknown, writes down what they came with, and holds back who does not stop. */
 export function guardFailures(limit: FailureLimit, note: Orchestrator['noteRefusal']): OnRefused {
-  return (request, refusal) => {
+  return (request, refusal, caller) => {
+    if (refusal.code === 'not_your_worker' && caller?.kind === 'worker') {
+      // Its token is a good one, and so it goes on being answered; only what is written down has a limit.
+      if (limit.note(caller.id) === 'count')
+        note('auth.refused', addressOf(request) ?? 'unknown', callOf(request), {
+          why: refusal.code,
+          worker_id: caller.id,
+        });
+      return refusal;
+    }
     if (!ofUnknownCallers.has(refusal.code)) return refusal;
     const address = addressOf(request) ?? 'unknown';
-    const path = shown(request);
-    const call = `${request.method} ${path}`;
+    const call = callOf(request);
     const verdict = limit.note(address);
     if (verdict === 'begin') note('auth.limited', address, call, {});
     if (verdict !== 'count') return tooMany;
     const secret = secretOf(request);
     // Else nothing was tried: a browser that has not signed in yet, or somebody who looks around.
-    if (secret !== null || path === sessionApi.signIn.path) {
+    if (secret !== null || call.endsWith(` ${sessionApi.signIn.path}`)) {
       const hash = secret === null ? null : hashOf(secret).toString('hex').slice(0, shownOfHash);
       note('auth.refused', address, call, { why: refusal.code, sha256: hash });
     }
@@ -45,4 +53,5 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['noteRefus
 }
 
 /** Without the query, which may hold anything, and never long. */
-const shown = ({ url = '' }: IncomingMessage): string => (url.split('?', 1)[0] ?? '').slice(0, 200);
+const callOf = ({ method, url = '' }: IncomingMessage): string =>
+  `${method} ${(url.split('?', 1)[0] ?? '').slice(0, 200)}`;

@@ -68,13 +68,13 @@ export function createRouter(app: Express, authenticate: Authenticate, ears: Rou
         const outcome = await handler(input);
         if (outcome.ok) response.json(outcome.value);
         // Who signs in shows a secret in the body.
-        else sendProblem(response, onRefused(input.request, outcome.refusal));
+        else sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
       });
     },
     stream(row, handler) {
       mount(row, (input, response) => {
         const outcome = handler(input, response);
-        if (!outcome.ok) sendProblem(response, outcome.refusal);
+        if (!outcome.ok) sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
         return Promise.resolve();
       });
     },

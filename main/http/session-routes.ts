@@ -4,8 +4,9 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import type { Orchestrator, Principal } from '../orchestrator/index.ts';
 import { personAt } from './admin-routes.ts';
-import { hashOf, isOwnPage, principalBehind, schemeOf, sessionCookie, sessionOf } from './auth.ts';
+import { hashOf, principalBehind, schemeOf, sessionCookie, sessionOf } from './auth.ts';
 import { codeLastsMs, type OneTimeCodes } from './one-time-codes.ts';
+import { isOwnPage } from './origin.ts';
 import type { Router } from './route.ts';
 
 type SessionReply = ReplyOf<typeof sessionApi.get>;

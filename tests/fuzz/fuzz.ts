@@ -1,12 +1,19 @@
 import { z } from 'zod';
 import type { Call } from '../../protocol/call.ts';
+import { sendRaw } from '../support/raw-request.ts';
 import type { TestServer } from '../support/server.ts';
+import { createKnown, type Headers, type Known } from './known.ts';
+import { contentType, damaged, methodLike, oddHeaders, oddQuery } from './odd-parts.ts';
 import { createRandom, type Random } from './random.ts';
 import { hostile, valueLike } from './values.ts';
+
+type Counts = Map<number, number>;
 
 export interface FuzzResult {
   readonly requests: number;
   readonly byStatus: ReadonlyMap<number, number>;
+  /** The same for each call by itself: `GET /api/queue`. */
+  readonly byCall: ReadonlyMap<string, ReadonlyMap<number, number>>;
   /** What must not have happened, with the request that it came of. */
   readonly faults: readonly string[];
 }
@@ -17,9 +24,11 @@ export interface FuzzParts {
   readonly seed: number;
   readonly requests: number;
   /** Headers of each kind of caller. */
-  readonly callers: readonly Readonly<Record<string, string>>[];
+  readonly callers: readonly Headers[];
   /** Ids that are really there: what knows of nothing is soon done. */
   readonly ids: readonly string[];
+  /** A job that runs, and whose it is, while there is one: else no report would ever be taken. */
+  readonly held?: () => { readonly job: string; readonly headers: Headers } | null;
   /** Texts that no answer may contain. */
   readonly secrets: readonly string[];
   readonly onProgress?: (done: number) => void;
@@ -28,29 +37,28 @@ export interface FuzzParts {
 const schemaOf = (schema: z.ZodType): unknown =>
   z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 const atOnce = 8;
-const answerWithinMs = 10_000;
 
 /** Sends what the schemas of the calls ask for, and what they do not, as everybody who may call. */
 export async function fuzz(parts: FuzzParts): Promise<FuzzResult> {
-  const { rows, seed, requests, onProgress } = parts;
+  const { rows, seed, requests, onProgress, server } = parts;
   const random = createRandom(seed);
+  const known = createKnown(parts.ids, parts.callers);
   const schemas = new Map(rows.map(row => [row, { query: schemaOf(row.query), body: schemaOf(row.body) }]));
-  const byStatus = new Map<number, number>();
+  const byStatus: Counts = new Map();
+  const byCall = new Map(rows.map(row => [nameOf(row), new Map() as Counts]));
   const faults: string[] = [];
   let done = 0;
   const send = async (): Promise<void> => {
-    const row = random.pick(rows);
-    const asked = makeRequest(row, schemas.get(row) ?? { query: {}, body: {} }, parts, random);
+    const row = pickRow(rows, known, random);
+    const asked = makeRequest(row, schemas.get(row) ?? { query: {}, body: {} }, known, random, parts);
     const fault = (why: string): void =>
-      void faults.push(`${why}: ${row.method} ${asked.url} ${String(asked.body).slice(0, 500)}`);
+      void faults.push(`${why}: ${asked.method} ${asked.path} ${String(asked.body).slice(0, 500)}`);
     try {
-      const { status, text } = await answerOf(row, asked);
-      byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
-      if (status >= 500) fault(`${status} ${text.slice(0, 300)}`);
-      const shown = parts.secrets.find(secret => text.includes(secret));
-      if (shown !== undefined) fault('a secret was shown');
-      if (status >= 400 && /\n\s+at |node_modules|SQLITE|\/tmp\//.test(text))
-        fault(`told too much: ${text.slice(0, 300)}`);
+      const { status, text } = await sendRaw(server.url, asked);
+      count(byStatus, status);
+      if (asked.method === row.method) count(byCall.get(nameOf(row)), status);
+      if (status === 200 && row.method === 'POST') known.learn(text);
+      for (const why of complaints(status, text, parts)) fault(why);
     } catch (cause) {
       fault(`no answer (${String(cause)})`);
     }
@@ -67,49 +75,88 @@ export async function fuzz(parts: FuzzParts): Promise<FuzzResult> {
       }
     }),
   );
-  return { requests: done, byStatus, faults };
+  return { requests: done, byStatus, byCall, faults };
+}
+
+const nameOf = ({ method, path }: Call): string => `${method} ${path}`;
+
+const count = (counts: Counts | undefined, status: number): void =>
+  void counts?.set(status, (counts.get(status) ?? 0) + 1);
+
+function complaints(status: number, text: string, { secrets, server }: FuzzParts): readonly string[] {
+  const shown = secrets.some(secret => text.includes(secret));
+  const isInside = /\n\s+at |node_modules|SQLITE|no such table/.test(text) || text.includes(server.dataDir);
+  return [
+    ...(status >= 500 ? [`${status} ${text.slice(0, 300)}`] : []),
+    ...(shown ? ['a secret was shown'] : []),
+    ...(status >= 400 && isInside ? [`told too much: ${text.slice(0, 300)}`] : []),
+  ];
+}
+
+/** What makes things, and what takes long, is called less often than the rest: else there is soon nothing else. */
+function pickRow(rows: readonly Call[], known: Known, random: Random): Call {
+  const row = random.pick(rows);
+  const isRare =
+    row.path === '/api/backup' || (/^\/api\/(?:admin\/workers|tokens)$/.test(row.path) && known.made() > 60);
+  return row.method === 'POST' && isRare && random.chance(0.9) ? pickRow(rows, known, random) : row;
 }
 
 interface Asked {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | null;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body?: string | Uint8Array;
 }
 
 function makeRequest(
   row: Call,
   schemas: { readonly query: unknown; readonly body: unknown },
-  { server, callers, ids }: FuzzParts,
+  known: Known,
   random: Random,
+  { server, held }: FuzzParts,
 ): Asked {
-  const hostility = random.pick([0, 0.02, 0.1, 0.4]);
+  const hostility = random.pick([0, 0, 0.02, 0.1, 0.4]);
+  const realId = () => known.id(random);
+  const own = row.path.includes('/job/') && random.chance(0.3) ? (held?.() ?? null) : null;
   const path = row.path.replace(/:[a-z_]+/g, () =>
-    encodeURIComponent(random.chance(0.6) ? random.pick(ids) : textOf(random.pick(hostile))),
+    encodeURIComponent(
+      own !== null
+        ? own.job
+        : random.chance(0.8)
+          ? known.id(random, kindOf(row))
+          : textOf(random.pick(hostile)),
+    ),
   );
-  const query = valueLike(schemas.query, random, hostility);
+  const query = valueLike(schemas.query, random, hostility, realId);
   const pairs = typeof query === 'object' && query !== null ? Object.entries(query).slice(0, 50) : [];
-  const url = new URL(server.url + path);
-  for (const [name, value] of pairs) url.searchParams.append(name, textOf(value));
-  const json = JSON.stringify(valueLike(schemas.body, random, hostility)) ?? '';
-  const body =
-    row.method === 'GET' ? null : random.chance(0.02) ? json.slice(0, random.below(json.length + 1)) : json;
+  const search = new URLSearchParams(
+    pairs.map(([name, value]): [string, string] => [name, textOf(value)]),
+  ).toString();
+  const asked = [search, oddQuery(random)].filter(part => part !== '').join('&');
+  const method = methodLike(row.method, random);
+  const signsIn = row.method === 'POST' && row.path === '/api/session' && random.chance(0.3);
+  const body = signsIn ? { token: known.bearer(random) } : valueLike(schemas.body, random, hostility, realId);
+  const json = JSON.stringify(body) ?? '';
+  const hasBody = row.method === 'GET' ? random.chance(0.02) : random.chance(0.98);
+  const odd = oddHeaders(random);
+  const caller = Object.entries(own?.headers ?? known.caller(random, row.authority));
+  // Who signs in does so on the panel itself.
+  if (row.authority === 'open' && random.chance(0.7)) caller.push(['origin', server.url]);
   return {
-    url: url.href,
-    headers: { ...random.pick(callers), ...(body !== null && { 'content-type': 'application/json' }) },
-    body,
+    method,
+    path: asked === '' ? path : `${path}?${asked}`,
+    headers: [...caller, ...(hasBody ? contentType(random) : []), ...odd],
+    ...(hasBody && { body: damaged(json, random) }),
   };
 }
 
+/** How ids of what a call is about begin. */
+const kindOf = ({ path }: Call): string => {
+  const [, kind = ''] = /^\/api\/(?:admin\/)?(\w+)/.exec(path) ?? [];
+  return (
+    { queue: 'j_', workers: path.includes('/job/') ? 'j_' : 'w_', tokens: 't_', configs: 'kept' }[kind] ?? ''
+  );
+};
+
 const textOf = (value: unknown): string =>
   (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).toWellFormed().slice(0, 3_000);
-
-/** Of a stream the head alone: it would never end. */
-async function answerOf(row: Call, { url, headers, body }: Asked): Promise<{ status: number; text: string }> {
-  const leaving = new AbortController();
-  const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(answerWithinMs)]);
-  const response = await fetch(url, { method: row.method, headers, body, signal, redirect: 'manual' });
-  const { status } = response;
-  if (row.stream === undefined || status !== 200) return { status, text: await response.text() };
-  leaving.abort();
-  return { status, text: '' };
-}

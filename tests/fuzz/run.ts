@@ -23,8 +23,13 @@ const result = await fuzzServer({
   onProgress: done => process.stderr.isTTY && process.stderr.write(`\r${done}`),
 });
 const seconds = (performance.now() - begun) / 1000;
-for (const [status, count] of [...result.byStatus].toSorted(([a], [b]) => a - b))
-  console.log(`${status}  ${count}`);
+const statuses = [...result.byStatus.keys()].toSorted((a, b) => a - b);
+const cells = (counts: ReadonlyMap<number, number>): string =>
+  statuses.map(status => String(counts.get(status) ?? '').padStart(6)).join('');
+const widest = Math.max(...[...result.byCall.keys()].map(name => name.length));
+console.log(' '.repeat(widest) + statuses.map(status => String(status).padStart(6)).join(''));
+for (const [name, counts] of result.byCall) console.log(name.padEnd(widest) + cells(counts));
+console.log('all'.padEnd(widest) + cells(result.byStatus));
 for (const fault of result.faults) console.log(`FAULT ${fault}`);
 console.log(`${result.requests} requests in ${seconds.toFixed(1)} s, ${result.faults.length} faults`);
 process.exitCode = result.faults.length === 0 ? 0 : 1;

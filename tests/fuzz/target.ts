@@ -1,12 +1,18 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { auditApi, workersApi } from '../../protocol/admin-api.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
-import { settingsApi } from '../../protocol/settings-api.ts';
 import { everyCall } from '../support/every-call.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { type FuzzParts, fuzz, type FuzzResult } from './fuzz.ts';
 
-// What it sets is the machine that the fuzzer runs on: its sockets, and a program that it starts.
-const rows = everyCall.filter(row => row !== settingsApi.change);
+// What it would set is the machine that the fuzzer runs on: its sockets, and a program that it starts.
+const fixedBy = {
+  host: '--host',
+  'local-worker': '--no-local-worker',
+  'local-worker-gpus': '--local-worker-gpus',
+  'local-worker-trainer': '--local-worker-trainer',
+  'local-worker-work-dir': '--local-worker-work-dir',
+};
 
 /**
  * A server with workers and jobs, and secrets in each place where one may stand, fuzzed. Afterwards it must live, its audit
@@ -15,7 +21,7 @@ const rows = everyCall.filter(row => row !== settingsApi.change);
 export async function fuzzServer(
   order: Pick<FuzzParts, 'seed' | 'requests' | 'onProgress'>,
 ): Promise<FuzzResult> {
-  const server = await startTestServer({ failureLimit: { note: () => 'count' } });
+  const server = await startTestServer({ failureLimit: { note: () => 'count' }, config: { fixedBy } });
   try {
     const canary = 'canary-5f1d0c';
     const { id, token } = await server.createWorker({ name: 'rig-1' });
@@ -29,12 +35,17 @@ export async function fuzzServer(
     const joining = valueOf(
       await server.admin.call(workersApi.createJoinToken, { params: { id: other.id }, body: {} }),
     );
-    const secrets = [server.adminToken, token, other.token, scoped.token, joining.join_token];
+    server.config('kept', { model_family: 'sdxl' });
+    // Nobody is told of its id, so that its token stays what it is.
+    const puppet = await server.createWorker({ name: 'rig-0' });
+    const attendance = attendStream(server.url, puppet);
+    const secrets = [server.adminToken, token, other.token, puppet.token, scoped.token, joining.join_token];
     const result = await fuzz({
       ...order,
       server,
-      rows,
-      ids: [id, other.id, job, scoped.id],
+      rows: everyCall,
+      held: attendance.held,
+      ids: [id, other.id, job, scoped.id, 'kept', 'j_unknown'],
       secrets,
       callers: [
         { authorization: `Bearer ${server.adminToken}` },
@@ -44,14 +55,46 @@ export async function fuzzServer(
         { 'x-worker-token': token },
         { 'x-worker-token': other.token },
         { 'x-worker-token': joining.join_token },
+        { 'x-worker-token': puppet.token },
         { authorization: 'Bearer wrong' },
         {},
       ],
     });
+    attendance.leave();
     return { ...result, faults: [...result.faults, ...(await afterwards(server, [...secrets, canary]))] };
   } finally {
     await server.close();
   }
+}
+
+/** A worker that takes what it is offered, and does no more: so jobs get further than the queue. */
+function attendStream(url: string, { id, token }: { readonly id: string; readonly token: string }) {
+  const over = new AbortController();
+  let newest: string | null = null;
+  const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
+  const attend = async (): Promise<void> => {
+    const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 8 });
+    const options = { headers, signal: over.signal };
+    const registered = await fetch(`${url}/api/workers/register`, { ...options, method: 'POST', body });
+    // Its token was rotated, or it was deleted.
+    if (registered.status === 401) return;
+    const stream = await fetch(`${url}/api/workers/stream?worker_id=${id}`, options);
+    if (!stream.ok) await pause(100, undefined, { signal: over.signal });
+    for await (const part of stream.body ?? []) {
+      const [, job] = /"job_submit","job_id":"(\w+)"/.exec(Buffer.from(part).toString()) ?? [];
+      if (job === undefined) continue;
+      newest = job;
+      const report = `${url}/api/workers/job/${job}/status`;
+      await fetch(report, { ...options, method: 'POST', body: '{"status":"running"}' });
+    }
+    // Somebody else has opened it in its name.
+    await attend();
+  };
+  void attend().catch(() => undefined);
+  return {
+    held: () => (newest === null ? null : { job: newest, headers: { 'x-worker-token': token } }),
+    leave: () => over.abort(),
+  };
 }
 
 async function afterwards(server: TestServer, secrets: readonly string[]): Promise<readonly string[]> {

@@ -14,6 +14,8 @@ const Shape = z.looseObject({
   additionalProperties: z.unknown().optional(),
   minimum: z.number().optional(),
   maximum: z.number().optional(),
+  pattern: z.string().optional(),
+  format: z.string().optional(),
 });
 
 const deep = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown;
@@ -66,24 +68,41 @@ export const hostile: readonly unknown[] = [
   Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`k${index}`, 'v'])),
 ];
 
-const words = ['rig-1', 'selftest', 'gpu_type', 'a100*', 'ada', 'now', 'queue.view'];
+const words = [
+  'rig-1',
+  'selftest',
+  'gpu_type',
+  'a100*',
+  'ada',
+  'now',
+  'queue.view',
+  'kept',
+  'x',
+  '2026-01-01T00:00:00Z',
+];
 
 /** Something like what the schema asks for; now and then, anywhere in it, something hostile. */
-export function valueLike(schema: unknown, random: Random, hostility: number, depth = 0): unknown {
+export function valueLike(
+  schema: unknown,
+  random: Random,
+  hostility: number,
+  realId: () => string,
+  depth = 0,
+): unknown {
   if (random.chance(hostility)) return random.pick(hostile);
   const shape = Shape.catch({}).parse(schema);
   const choices = shape.anyOf ?? shape.oneOf;
   if (choices !== undefined && choices.length > 0)
-    return valueLike(random.pick(choices), random, hostility, depth);
+    return valueLike(random.pick(choices), random, hostility, realId, depth);
   if (shape.const !== undefined) return shape.const;
   if (shape.enum !== undefined && shape.enum.length > 0) return random.pick(shape.enum);
   const type = Array.isArray(shape.type) ? random.pick(shape.type) : shape.type;
   switch (type) {
     case 'object':
-      return objectLike(shape, random, hostility, depth);
+      return objectLike(shape, random, hostility, realId, depth);
     case 'array':
       return Array.from({ length: random.below(4) }, () =>
-        valueLike(shape.items, random, hostility, depth + 1),
+        valueLike(shape.items, random, hostility, realId, depth + 1),
       );
     case 'integer':
       return (
@@ -99,26 +118,37 @@ export function valueLike(schema: unknown, random: Random, hostility: number, de
     case undefined:
       return depth > 3 ? null : random.pick(hostile);
     case 'string':
-      return random.pick(words);
+      return stringLike(shape, random, realId);
     default:
       return depth > 3 ? null : random.pick(hostile);
   }
+}
+
+/** Ids are known by their pattern, and times by their format. */
+function stringLike(
+  { pattern, format }: z.output<typeof Shape>,
+  random: Random,
+  realId: () => string,
+): string {
+  if (format === 'date-time') return '2026-01-01T00:00:00Z';
+  return pattern !== undefined && random.chance(0.8) ? realId() : random.pick(words);
 }
 
 function objectLike(
   shape: z.output<typeof Shape>,
   random: Random,
   hostility: number,
+  realId: () => string,
   depth: number,
 ): unknown {
   const made: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(shape.properties ?? {})) {
     const isWanted = shape.required?.includes(name) === true ? !random.chance(hostility) : random.chance(0.4);
-    if (isWanted) made[name] = valueLike(property, random, hostility, depth + 1);
+    if (isWanted) made[name] = valueLike(property, random, hostility, realId, depth + 1);
   }
   const more = typeof shape.additionalProperties === 'object' ? random.below(3) : 0;
   for (let n = 0; n < more; n += 1)
-    made[random.pick(words)] = valueLike(shape.additionalProperties, random, hostility, depth + 1);
+    made[random.pick(words)] = valueLike(shape.additionalProperties, random, hostility, realId, depth + 1);
   if (random.chance(hostility)) made[`unknown_${random.below(9)}`] = random.pick(hostile);
   return made;
 }

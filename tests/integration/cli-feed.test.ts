@@ -12,7 +12,7 @@ async function startStub(...streams: readonly Answer[]) {
   const rest = [...streams];
   const server = createServer((request, response) => {
     if (request.url !== '/api/events') {
-      response.end(JSON.stringify({ workers: [], total: 0, as_of_seq: 7 }));
+      response.end(JSON.stringify({ workers: [], total: 0, next_cursor: null, as_of_seq: 7 }));
       return;
     }
     rest.shift()?.(response, request);

@@ -3,6 +3,7 @@ import { isOn } from '../flags.ts';
 import { readConfigFile } from '../jobs/config-argument.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
+import { plain } from '../table.ts';
 import { configName, takesConfig } from './name.ts';
 
 export const put: RemoteSpec = {
@@ -26,6 +27,6 @@ export const put: RemoteSpec = {
       ],
     });
     for (const warning of answer.warnings)
-      remote.terminal.err(`No job can be submitted by it yet: ${warning}\n`);
+      remote.terminal.err(`No job can be submitted by it yet: ${plain(warning)}\n`);
   },
 };

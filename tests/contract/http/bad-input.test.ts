@@ -24,6 +24,8 @@ const send = ({ path, method = 'POST', headers = {}, body }: Sent): Promise<Resp
     ...(body !== undefined && { body }),
   });
 const submit = '/api/queue/submit';
+/** FAULTS.md, S14. */
+const tenThousand = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`l${n}`, 'x']));
 
 describe('bad input gets a code, a sentence, and changes nothing', () => {
   test.each<readonly [what: string, sent: Sent, status: number, code: string, says: RegExp]>([
@@ -71,6 +73,27 @@ describe('bad input gets a code, a sentence, and changes nothing', () => {
       400,
       'invalid_request',
       /worker_labels\.a: at most 3/,
+    ],
+    [
+      'five stars',
+      { path: submit, body: '{"config_name":"good","worker_labels":{"a":"*a*a*a*a*b"}}' },
+      400,
+      'invalid_request',
+      /worker_labels\.a: at most 3/,
+    ],
+    [
+      'labels without end',
+      { path: submit, body: JSON.stringify({ config_name: 'good', worker_labels: tenThousand }) },
+      400,
+      'invalid_request',
+      /worker_labels: at most 64/,
+    ],
+    [
+      'labels without end for a worker',
+      { path: '/api/admin/workers', body: JSON.stringify({ name: 'rig', labels: tenThousand }) },
+      400,
+      'invalid_request',
+      /labels: at most 64/,
     ],
     [
       'a priority of 51',

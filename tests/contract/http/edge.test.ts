@@ -1,15 +1,25 @@
 /** Every call, as a page of another site and a name of somebody else would make it: FAULTS.md, S1 to S3. */
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eventsApi } from '../../../protocol/admin-api.ts';
+import { auditApi, eventsApi } from '../../../protocol/admin-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { urlOf } from '../../../protocol/client.ts';
 import { everyCall as rows } from '../../support/every-call.ts';
-import { startTestServer, type TestServer } from '../../support/server.ts';
+import { sendBytes } from '../../support/raw-request.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
 let server: TestServer;
+/** Of somebody who may do everything. */
+let cookie: string;
 beforeAll(async () => {
   server = await startTestServer({ failureLimit: { note: () => 'count' } });
+  const signedIn = await fetch(`${server.url}/api/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: server.url },
+    body: JSON.stringify({ token: server.adminToken }),
+  });
+  cookie = signedIn.headers.get('set-cookie')?.split(';', 1)[0] ?? '';
+  expect(cookie).toContain('trainyard_session=ts_');
 });
 afterAll(() => server.close());
 
@@ -23,7 +33,7 @@ interface Answer {
 
 /** `fetch` sends no Host but its own. */
 function send(
-  row: Pick<Call, 'method' | 'path'>,
+  row: { readonly method: string; readonly path: Call['path'] },
   headers: Readonly<Record<string, string | readonly string[]>>,
 ): Promise<Answer> {
   const url = urlOf(server.url, row.path, { id: 'x' }, { worker_id: 'w_x' });
@@ -53,6 +63,19 @@ function send(
   });
 }
 
+/** Of a page that has nothing to do with this orchestrator, as browsers say it. */
+const elsewhere: readonly Readonly<Record<string, string>>[] = [
+  { origin: 'https://evil.example' },
+  { origin: 'null' },
+  { origin: 'http://127.0.0.1.evil.example' },
+  { 'sec-fetch-site': 'cross-site' },
+  // Another port of the same machine.
+  { 'sec-fetch-site': 'same-site' },
+];
+const changing = ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'];
+const invitations = ({ headers }: Answer): readonly string[] =>
+  Object.keys(headers).filter(name => name.startsWith('access-control'));
+
 const bearer = () => ({ authorization: `Bearer ${server.adminToken}` });
 const ownHost = () => new URL(server.url).host;
 
@@ -64,23 +87,45 @@ describe.each(named)('%s', (_name, row) => {
   });
 
   test('does nothing for a page of another site, and invites none', async () => {
-    const elsewhere: readonly Readonly<Record<string, string>>[] = [
-      { origin: 'https://evil.example' },
-      { origin: 'null' },
-      { 'sec-fetch-site': 'cross-site' },
-    ];
-    for (const headers of elsewhere) {
-      const answer = await send(row, { host: ownHost(), ...headers, cookie: 'trainyard_session=ts_x' });
-      if (row.method !== 'GET') expect(answer).toMatchObject({ status: 403, code: 'cross_site' });
-      expect(Object.keys(answer.headers).filter(name => name.startsWith('access-control'))).toEqual([]);
-    }
+    for (const headers of elsewhere)
+      for (const method of changing) {
+        const answer = await send({ method, path: row.path }, { host: ownHost(), ...headers, cookie });
+        expect(answer).toMatchObject({ status: 403, code: 'cross_site' });
+        expect(invitations(answer)).toEqual([]);
+      }
     const preflight = await send(
-      { method: 'OPTIONS' as Call['method'], path: row.path },
+      { method: 'OPTIONS', path: row.path },
       { host: ownHost(), origin: 'https://evil.example', 'access-control-request-method': row.method },
     );
     expect(preflight.status).toBe(405);
-    expect(Object.keys(preflight.headers).filter(name => name.startsWith('access-control'))).toEqual([]);
+    expect(invitations(preflight)).toEqual([]);
   });
+
+  test('tells a page of another site nothing, whoever has signed in there', async () => {
+    for (const headers of elsewhere) {
+      const answer = await send({ method: 'GET', path: row.path }, { host: ownHost(), ...headers, cookie });
+      // What is open to everybody is so to pages, too, which their own browsers do not let read it.
+      if (row.method === 'GET' && row.authority !== 'open') expect([401, 403]).toContain(answer.status);
+      expect(invitations(answer)).toEqual([]);
+    }
+  });
+});
+
+test('after all of that nothing has been done', async () => {
+  const { total, entries } = valueOf(await server.admin.call(auditApi.list, { query: { limit: 500 } }));
+  expect(entries.map(({ event_type: type }) => type).filter(type => type !== 'auth.refused')).toEqual([
+    'auth.signed_in',
+  ]);
+  expect(total).toBe(entries.length);
+});
+
+test('without a name there is no answer, in any version of HTTP', async () => {
+  const lines = ['Connection: close', `Authorization: Bearer ${server.adminToken}`, '', ''].join('\r\n');
+  for (const version of ['1.0', '1.1'])
+    for (const host of ['', 'Host:\r\n', 'Host: \r\n'])
+      expect(await sendBytes(server.url, `GET /api/queue HTTP/${version}\r\n${host}${lines}`)).toMatch(
+        /^HTTP\/1\.1 400 /,
+      );
 });
 
 test('a name that was allowed is ours, as is every address of the loopback', async () => {

@@ -1,3 +1,4 @@
+/** The streams as any client gets them, and `Last-Event-ID` in every form: FAULTS.md, S15 and S16. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { UiEvent } from '../../../protocol/events.ts';
@@ -112,7 +113,7 @@ describe('the event stream', () => {
     expect(events.filter(event => event.kind === 'worker' && event.worker_id === id)).toHaveLength(600);
   });
 
-  test.each(['-1', '1e99', 'abc', '999999999', ''])(
+  test.each(['-1', '1e99', 'abc', '999999999', '', '9'.repeat(15), '9'.repeat(5_000), '1, 2', '0x10', '1.5'])(
     'answers a Last-Event-ID of "%s" with a reset',
     async id => {
       const stream = await openStream('/api/events', { ...bearer(), 'last-event-id': id });

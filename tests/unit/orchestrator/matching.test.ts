@@ -94,6 +94,35 @@ describe('a pattern', () => {
   });
 });
 
+describe('the worst that is let in', () => {
+  const value = 'a'.repeat(64);
+  const letters = 'a'.repeat(20);
+
+  // FAULTS.md, S14. What the process has worked, not what the clock says: others may be busy meanwhile.
+  test.each([
+    '*a*a*ab',
+    '*?*?*?b',
+    '*[a-z]*[a-z]*[a-z]b',
+    `*${letters}*${letters}*b`,
+    '***b',
+    'a*?????*?????*b',
+  ])('%s: a match takes less than a millisecond', pattern => {
+    expect(LabelPatterns.safeParse({ x: pattern }).success).toBe(true);
+    const match = compileMatcher(makeNeeds({ labels: { x: pattern } }));
+    const offering = makeOffering({ labels: { x: value } });
+    expect(match(offering)).toHaveLength(1);
+    const times = 200;
+    const before = process.cpuUsage();
+    for (let n = 0; n < times; n += 1) match(offering);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000 / times).toBeLessThan(1);
+  });
+
+  test.each(['*a*a*a*a*b', `${'*a'.repeat(31)}b`])('%s is not', pattern => {
+    expect(LabelPatterns.safeParse({ x: pattern }).success).toBe(false);
+  });
+});
+
 describe('a worker', () => {
   test('that offers more than is asked fits', () => {
     const offering = { gpuCount: 8, labels: { gpu: 'a100-80gb', team: 'nlp', rack: '4' } };

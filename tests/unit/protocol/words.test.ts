@@ -4,6 +4,7 @@ import { NewWorker, workersApi } from '../../../protocol/admin-api.ts';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
 import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
 import { LabelPatterns, Labels } from '../../../protocol/labels.ts';
+import { cleanLine, escapeUnseen } from '../../../protocol/line.ts';
 import { workerApi } from '../../../protocol/worker-api.ts';
 
 describe('an id', () => {
@@ -154,6 +155,17 @@ describe('text for people', () => {
     const said = workerApi.register.body.parse({ name: 'rig\u001b[31m\n7', gpu_name: 'A100\u202e' });
     expect(said.host).toBe('rig [31m 7');
     expect(said.capabilities.gpuName).toBe('A100 ');
+  });
+
+  test('is cleaned where it goes to a terminal, and escaped where it is JSON, which means the same then', () => {
+    const text = 'a\u001b[31m\u009b1m\u202e\u2028\r\n\u{e0041}z 機 🦊';
+    expect(cleanLine(text)).toBe('a [31m 1m     z 機 🦊');
+    const json = JSON.stringify({ text, list: [text] }, null, 2);
+    const shown = escapeUnseen(json);
+    expect(JSON.parse(shown)).toEqual(JSON.parse(json));
+    expect(shown).not.toMatch(/[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(shown.split('\n')).toHaveLength(json.split('\n').length);
+    expect(shown).toContain('機 🦊');
   });
 
   test('a drain has no other keys: one that is not acted on is refused', () => {

@@ -1,0 +1,179 @@
+/** Whatever goes wrong, on every call: a code, a sentence and an id to ask about, and nothing of the inside. FAULTS.md, S3 and S22. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Call } from '../../../protocol/call.ts';
+import { Problem } from '../../../protocol/problem.ts';
+import { everyCall } from '../../support/every-call.ts';
+import { asJson, bearer, type RawAnswer, type RawRequest, sendRaw } from '../../support/raw-request.ts';
+import { joinTokenOf, startTestServer, type TestServer } from '../../support/server.ts';
+
+let server: TestServer;
+let workerToken: string;
+let joinToken: string;
+beforeAll(async () => {
+  server = await startTestServer({ failureLimit: { note: () => 'count' } });
+  workerToken = (await server.createWorker({ name: 'rig-1' })).token;
+  joinToken = await joinTokenOf(server);
+});
+afterAll(() => server.close());
+
+type Header = readonly [name: string, value: string];
+
+function tokenFor({ authority }: Call): Header {
+  if (authority === 'join') return ['x-worker-token', joinToken];
+  return authority === 'worker' ? ['x-worker-token', workerToken] : bearer(server.adminToken);
+}
+
+const pathOf = ({ path }: Call, value = 'x_none'): string => path.replaceAll(/:[a-z_]+/g, value);
+
+/** Whether a path may mean this call, too: that of one is another's with a certain name in it. */
+const fits = (row: Call, path: string): boolean =>
+  new RegExp(`^${row.path.replaceAll(/:[a-z_]+/g, '[^/]+')}$`).test(path);
+
+/** What was asked, for a message. */
+const said = ({ method = 'GET', path }: RawRequest): string => `${method} ${path.slice(0, 80)}`;
+
+function expectProblem(asked: RawRequest, answer: RawAnswer): void {
+  const { status, headers, text } = answer;
+  expect([said(asked), headers['content-type']], `answered: ${text}`).toEqual([
+    said(asked),
+    'application/problem+json; charset=utf-8',
+  ]);
+  const problem = Problem.parse(JSON.parse(text));
+  expect(problem.status).toBe(status);
+  expect(problem.request_id).toMatch(/^[\w-]{8,}$/);
+  expect(problem.request_id).toBe(headers['x-request-id']);
+  expect(text).not.toMatch(
+    /\n\s+at |\\n\s+at |\.[tj]s:\d|node_modules|node:internal|SQLITE|no such (?:table|column)|SELECT |INSERT |UPDATE \w+ SET/,
+  );
+  for (const inside of [server.dataDir, process.cwd(), '/tmp/', '/root/', 'trainyard.db'])
+    expect(text).not.toContain(inside);
+}
+
+const withBody = everyCall.filter(({ method }) => method !== 'GET');
+const deep = `${'{"config":['.repeat(500)}1${']}'.repeat(500)}`;
+
+describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))('%s', (_name, row) => {
+  const send = async (headers: readonly Header[], body: string | Uint8Array): Promise<RawAnswer> => {
+    const asked = { method: row.method, path: pathOf(row), headers, body };
+    const answer = await sendRaw(server.url, asked);
+    if (answer.status >= 400) expectProblem(asked, answer);
+    return answer;
+  };
+
+  test('takes a body as JSON alone', async () => {
+    const types = [
+      'text/plain',
+      'text/plain;application/json',
+      'multipart/form-data; boundary=x',
+      'application/xml',
+      '',
+    ];
+    for (const type of types)
+      expect(await send([tokenFor(row), ['content-type', type]], '{}')).toMatchObject({
+        status: 415,
+        code: 'media_type',
+      });
+    // A page elsewhere can have a browser send a form; beside a header that it can not send there it is the guide's curl.
+    const form: Header = ['content-type', 'application/x-www-form-urlencoded'];
+    const [name] = tokenFor(row);
+    const isBearer = name === 'authorization';
+    if (!isBearer || row.authority === 'open')
+      expect((await send(isBearer ? [form] : [tokenFor(row), form], '{}')).status).toBe(415);
+  });
+
+  test.each<
+    readonly [
+      what: string,
+      status: number,
+      code: string,
+      body: string | Uint8Array,
+      headers: readonly Header[],
+    ]
+  >([
+    ['half of it', 400, 'malformed_json', '{"name": "x', []],
+    ['no UTF-8', 400, 'malformed_json', new Uint8Array([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]), []],
+    ['brackets 1,000 deep', 400, 'malformed_json', deep, []],
+    ['more than a body may be', 413, 'body_too_large', `{"x":"${'x'.repeat(1_048_576)}"}`, []],
+    ['packed', 415, 'media_type', 'x', [['content-encoding', 'gzip']]],
+    ['packed twice', 415, 'media_type', 'x', [['content-encoding', 'gzip, br']]],
+  ])('refuses %s', async (_what, status, code, body, headers) => {
+    expect(await send([tokenFor(row), asJson, ...headers], body)).toMatchObject({ status, code });
+  });
+});
+
+describe.each(everyCall.map(row => [`${row.method} ${row.path}`, row] as const))('%s', (_name, row) => {
+  const send = async (asked: Omit<RawRequest, 'headers'>, headers: readonly Header[]): Promise<RawAnswer> => {
+    const answer = await sendRaw(server.url, { ...asked, headers });
+    if (answer.status >= 400) expectProblem({ ...asked, headers }, answer);
+    return answer;
+  };
+  const body = row.method === 'GET' ? {} : { body: '{"__proto__":{"name":"x"},"name":{"a":[]},"id":null}' };
+
+  test('tells nothing of the inside, whatever is asked', async () => {
+    const queries = [
+      '',
+      '?limit=abc&offset=-1&since=never&status=%00&cursor=x',
+      `?q=${'x'.repeat(4_000)}`,
+      '?%zz=%',
+      '?limit[a]=1',
+    ];
+    const statuses: number[] = [];
+    const ask = async (path: string, ...headers: readonly Header[]): Promise<number> => {
+      const { status } = await send({ method: row.method, path, ...body }, [asJson, ...headers]);
+      statuses.push(status);
+      return status;
+    };
+    for (const query of queries) await ask(pathOf(row) + query, tokenFor(row));
+    const unreadable = await ask(pathOf(row, '%zz'), tokenFor(row));
+    if (row.path.includes(':')) expect(unreadable).toBe(400);
+    if (row.authority !== 'open') expect(await ask(pathOf(row))).toBe(401);
+    expect(statuses.filter(status => status >= 500)).toEqual([]);
+  });
+
+  test('says which methods there are', async () => {
+    const there = new Set<string>(
+      everyCall.filter(other => fits(other, pathOf(row))).map(({ method }) => method),
+    );
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'PROPFIND'].filter(each => !there.has(each))) {
+      const answer = await send({ method, path: pathOf(row) }, [tokenFor(row)]);
+      expect([method, answer.status]).toEqual([method, 405]);
+      expect(answer.headers.allow).toBeTypeOf('string');
+    }
+  });
+});
+
+test('what nobody expected is told by its id alone, and the log has the rest under it', async () => {
+  const broken = await startTestServer();
+  onTestFinished(() => broken.close().catch(() => undefined));
+  const db = new Database(join(broken.dataDir, 'trainyard.db'));
+  const tables = db
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    .pluck()
+    .all();
+  for (const table of tables) db.exec(`ALTER TABLE "${table}" RENAME TO "${table}_gone"`);
+  const failed: RawAnswer[] = [];
+  for (const row of everyCall.filter(({ authority }) => authority !== 'worker')) {
+    // Of what comes in pieces the first is on its way before anybody can know.
+    if (row.stream !== undefined) continue;
+    const asked = {
+      method: row.method,
+      path: pathOf(row),
+      headers: [bearer(broken.adminToken), asJson],
+      ...(row.method !== 'GET' && { body: '{}' }),
+    };
+    const answer = await sendRaw(broken.url, asked);
+    if (answer.status < 500) continue;
+    expectProblem(asked, answer);
+    failed.push(answer);
+  }
+  for (const table of tables) db.exec(`ALTER TABLE "${table}_gone" RENAME TO "${table}"`);
+  db.close();
+  const internal = failed.filter(({ code }) => code === 'internal');
+  expect(internal.length).toBeGreaterThan(3);
+  for (const { headers } of internal) {
+    const line = broken.log.find(each => each.includes(String(headers['x-request-id'])));
+    expect(line).toMatch(/no such table/);
+  }
+});

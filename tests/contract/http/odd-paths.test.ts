@@ -1,0 +1,100 @@
+/** What people put into a path in the place of an id or a name, on every call that has one: FAULTS.md, S9. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Call } from '../../../protocol/call.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { everyCall } from '../../support/every-call.ts';
+import { asJson, bearer, type RawAnswer, sendRaw } from '../../support/raw-request.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+let server: TestServer;
+let workerToken: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  workerToken = (await server.createWorker({ name: 'rig-1' })).token;
+});
+afterAll(() => server.close());
+
+const named = everyCall.filter(({ path }) => path.includes(':'));
+
+/** As they stand in the path. */
+const odd: readonly string[] = [
+  '..',
+  '.',
+  '...',
+  '%2e%2e',
+  '%2e%2e%2f',
+  '%2e%2e%2f%2e%2e%2fetc%2fpasswd',
+  '..%2f..%2fadmin-token',
+  '..%5c..%5cadmin-token',
+  '%252e%252e%252f',
+  '%2fetc%2fpasswd',
+  'C%3a%5ccon',
+  'a%00b',
+  '%00',
+  'a%0ab',
+  'a%0d%0aX-Forged%3a%201',
+  '%c0%ae%c0%ae',
+  '%ff',
+  '%zz',
+  '%',
+  '*',
+  '%20',
+  "'%3b%20DROP%20TABLE%20jobs%3b%20--",
+  '%e2%80%ae',
+  '__proto__',
+  'constructor',
+  'x'.repeat(10_000),
+];
+
+const send = (row: Call, value: string): Promise<RawAnswer> =>
+  sendRaw(server.url, {
+    method: row.method,
+    path: row.path.replaceAll(/:[a-z_]+/g, () => value),
+    headers: [
+      row.authority === 'worker' ? ['x-worker-token', workerToken] : bearer(server.adminToken),
+      asJson,
+    ],
+    ...(row.method !== 'GET' && { body: '{}' }),
+  });
+
+/** What only sounds odd is a name like any other. */
+const isPlain = (value: string): boolean => /^[\w-]{1,64}$/.test(value);
+
+/** A body that is wanted and not there is refused as well: what counts is that the path was. */
+function isRefused(row: Call, value: string, { status, code, text }: RawAnswer): boolean {
+  if (status === 404) return code !== null;
+  if (status !== 400 || code !== 'invalid_request') return false;
+  const { errors = [], detail } = JSON.parse(text) as {
+    readonly errors?: readonly { readonly field: string }[];
+    readonly detail: string;
+  };
+  // What the folder of configs takes for a name it says once there is a config to put there.
+  return (
+    row.method === 'PUT' ||
+    isPlain(value) ||
+    errors.some(({ field }) => field === 'id' || field === 'name' || field === 'confirm') ||
+    detail === 'The request could not be read' ||
+    /name/.test(detail)
+  );
+}
+
+test('there are calls with a parameter, and each has one that is checked here', () => {
+  expect(named.length).toBeGreaterThan(20);
+  for (const { path } of named) expect(path.match(/:[a-z_]+/g)).toHaveLength(1);
+});
+
+describe.each(named.map(row => [`${row.method} ${row.path}`, row] as const))('%s', (_name, row) => {
+  test('takes no such thing, opens nothing and changes nothing', async () => {
+    const before = valueOf(await server.admin.call(queueApi.list, {})).as_of_seq;
+    for (const value of odd) {
+      const answer = await send(row, value);
+      expect([value.slice(0, 40), isRefused(row, value, answer)], `answered: ${answer.text}`).toEqual([
+        value.slice(0, 40),
+        true,
+      ]);
+      expect(answer.text).not.toMatch(/root:|\n\s+at |node_modules|SQLITE/);
+      expect(answer.headers['x-forged']).toBeUndefined();
+    }
+    expect(valueOf(await server.admin.call(queueApi.list, {})).as_of_seq).toBe(before);
+  });
+});

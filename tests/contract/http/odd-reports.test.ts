@@ -1,0 +1,196 @@
+/** What a worker says that is not its own, or that nobody can use: FAULTS.md, S6 and S7. */
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
+import { UiEvent } from '../../../protocol/events.ts';
+import type { JobId, WorkerId } from '../../../protocol/ids.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { asJson, type RawAnswer, sendRaw } from '../../support/raw-request.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer();
+});
+afterAll(() => server.close());
+
+interface Rig {
+  readonly id: WorkerId;
+  readonly post: (path: string, body: string | object) => Promise<RawAnswer>;
+  readonly openStream: (of: WorkerId) => Promise<number>;
+}
+
+/** An agent that does no more than it is told to. */
+async function addRig(name: string): Promise<Rig> {
+  const { id, token } = await server.createWorker({ name, labels: { rig: name } });
+  const own = ['x-worker-token', token] as const;
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const rig: Rig = {
+    id,
+    post: (path, body) =>
+      sendRaw(server.url, {
+        method: 'POST',
+        path,
+        headers: [own, asJson],
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    async openStream(of) {
+      const url = `${server.url}/api/workers/stream?worker_id=${of}`;
+      const response = await fetch(url, { headers: [[...own]], signal: over.signal });
+      return response.status;
+    },
+  };
+  await rig.post('/api/workers/register', { protocol: 2, persistent: true, gpu_count: 0 });
+  expect(await rig.openStream(id)).toBe(200);
+  await server.watch.worker(id, 'idle');
+  return rig;
+}
+
+const jobOf = async (id: JobId) => valueOf(await server.admin.call(queueApi.get, { params: { id } }));
+
+/** A job that runs on the rig, as far as the orchestrator knows. */
+async function runOn(rig: Rig, name: string): Promise<JobId> {
+  const job = await server.submit({ config: {}, worker_labels: { rig: name } });
+  expect((await rig.post(`/api/workers/job/${job}/status`, { status: 'running' })).status).toBe(200);
+  await server.watch.job(job, 'running');
+  return job;
+}
+
+describe("a worker that has a token, and wants what is another's", () => {
+  test('reports nothing of its jobs, opens no stream in its name and speaks in no name but its own; all of it is written down', async () => {
+    const [mine, other] = [await addRig('a-1'), await addRig('a-2')];
+    const job = await runOn(mine, 'a-1');
+    const before = await jobOf(job);
+    for (const status of ['starting', 'running', 'completed', 'failed', 'cancelled']) {
+      const answer = await other.post(`/api/workers/job/${job}/status`, { status });
+      expect([status, answer.status, answer.code]).toEqual([status, 403, 'not_your_job']);
+    }
+    const attempt = (await jobOf(job)).attempts.at(-1)?.attempt_id;
+    const known = await other.post(`/api/workers/job/${job}/status`, {
+      status: 'completed',
+      attempt_id: attempt,
+    });
+    expect(known).toMatchObject({ status: 403, code: 'not_your_job' });
+    expect(await other.openStream(mine.id)).toBe(403);
+    for (const path of ['/api/workers/heartbeat', '/api/workers/disconnect'])
+      expect(await other.post(path, { worker_id: mine.id })).toMatchObject({
+        status: 403,
+        code: 'not_your_worker',
+      });
+    // That it runs the job itself is news that is set right, and changes nothing.
+    const claim = { protocol: 2, persistent: true, gpu_count: 0, current_job_id: job };
+    expect(JSON.parse((await other.post('/api/workers/register', claim)).text)).toMatchObject({
+      resume_job: null,
+      abandon_job: job,
+    });
+    const after = await jobOf(job);
+    expect(after).toMatchObject({ status: 'running', worker_id: mine.id, attempt: before.attempt });
+    expect(valueOf(await server.admin.call(workersApi.get, { params: { id: mine.id } }))).toMatchObject({
+      status: 'busy',
+      current_job_id: job,
+    });
+
+    const { entries } = valueOf(await server.admin.call(auditApi.list, { query: { limit: 500 } }));
+    const refused = entries.filter(({ event_type: type }) => type === 'job.report_refused');
+    expect(refused).toHaveLength(6);
+    for (const entry of refused)
+      expect(entry).toMatchObject({ actor_type: 'worker', actor_id: other.id, target_id: job });
+    const strange = entries.filter(({ event_type: type }) => type === 'auth.refused');
+    expect(strange.map(({ target_id: call }) => call).toSorted()).toEqual([
+      'GET /api/workers/stream',
+      'POST /api/workers/disconnect',
+      'POST /api/workers/heartbeat',
+    ]);
+    for (const { details, address } of strange)
+      expect({ details, address }).toEqual({
+        details: { why: 'not_your_worker', worker_id: other.id },
+        address: '127.0.0.1',
+      });
+  });
+
+  test('fills the trail with that no further than with wrong tokens, and is served on', async () => {
+    const [mine, other] = [await addRig('b-1'), await addRig('b-2')];
+    for (let n = 0; n < 200; n += 1)
+      expect((await other.post('/api/workers/heartbeat', { worker_id: mine.id })).status).toBe(403);
+    const query = { event_type: 'auth.refused', limit: 500 };
+    const { entries } = valueOf(await server.admin.call(auditApi.list, { query }));
+    const own = entries.filter(({ details }) => details['worker_id'] === other.id);
+    expect(own.length).toBeGreaterThanOrEqual(60);
+    expect(own.length).toBeLessThan(150);
+    expect((await other.post('/api/workers/heartbeat', { worker_id: other.id })).status).toBe(200);
+  });
+});
+
+const nested = (levels: number, text: string): string =>
+  `${'{"a":['.repeat(levels)}${text}${']}'.repeat(levels)}`;
+
+/** As they stand in the body of a report, or of a beat. */
+const strangeProgress: readonly (readonly [what: string, progress: string])[] = [
+  ['NaN', 'NaN'],
+  ['a step that is no number', '{"step":NaN}'],
+  ['more than any number', '{"step":1e999,"total_steps":1e999,"loss":1e999}'],
+  ['more than anybody counts', '{"step":1e308,"total_steps":-1e308,"loss":-1e308,"percent":1e308}'],
+  ['numbers as text', '{"step":"1e308","loss":"NaN","percent":"__proto__"}'],
+  ['percent below and above', '-5'],
+  ['a prototype', '{"__proto__":{"step":5},"constructor":{"prototype":{"step":6}}}'],
+  ['metrics without end', `{"metrics":{${Array.from({ length: 9_000 }, (_, n) => `"m${n}":1e308`).join()}}}`],
+  ['a name of 100 kB', `{"stage":"${'x'.repeat(100_000)}"}`],
+  ['1 MB of nesting', nested(90, `"${'x'.repeat(520_000)}"`)],
+  ['1 MB of lists', `[${'[0],'.repeat(130_000)}0]`],
+  ['a text', '"50%"'],
+  ['null', 'null'],
+];
+
+describe('figures that are none', () => {
+  test.each(strangeProgress)(
+    '%s: refused, or left out; the job goes on, and what is told of it stays small',
+    async (_what, progress) => {
+      const name = `c-${strangeProgress.findIndex(([, text]) => text === progress)}`;
+      const rig = await addRig(name);
+      const job = await runOn(rig, name);
+      const report = await rig.post(
+        `/api/workers/job/${job}/status`,
+        `{"status":"running","progress":${progress}}`,
+      );
+      const beat = await rig.post(
+        '/api/workers/heartbeat',
+        `{"worker_id":"${rig.id}","status":"busy","current_job_id":"${job}","job_progress":${progress},"gpu_utilization":${progress}}`,
+      );
+      for (const { status } of [report, beat]) expect([200, 400, 413]).toContain(status);
+      const after = await jobOf(job);
+      expect(after.status).toBe('running');
+      expect(JSON.stringify(after).length).toBeLessThan(8_000);
+      const { step = 0, total_steps: total = 0, percent = 0 } = after.progress ?? {};
+      for (const figure of [step, total, percent]) {
+        expect(figure).toBeGreaterThanOrEqual(0);
+        expect(figure).toBeLessThanOrEqual(1e12);
+      }
+      for (const event of server.watch.seen) UiEvent.parse(event);
+      // That it ends is understood all the same, whatever comes with it.
+      const end = await rig.post(
+        `/api/workers/job/${job}/status`,
+        `{"status":"completed","exit_code":0,"progress":${/NaN/.test(progress) ? '0' : progress}}`,
+      );
+      expect([end.status, (await jobOf(job)).status]).toEqual([200, 'completed']);
+    },
+  );
+
+  test.each([
+    '42',
+    'null',
+    '"__proto__"',
+    '"constructor"',
+    '"pending"',
+    '["completed"]',
+    '{}',
+    '""',
+    '"COMPLETED"',
+  ])('a status of %s is refused and changes nothing', async status => {
+    const name = `d-${status.replaceAll(/\W/g, '') || 'none'}-${status.length}`;
+    const rig = await addRig(name);
+    const job = await runOn(rig, name);
+    const answer = await rig.post(`/api/workers/job/${job}/status`, `{"status":${status}}`);
+    expect(answer).toMatchObject({ status: 400, code: 'invalid_request' });
+    expect(await jobOf(job)).toMatchObject({ status: 'running', worker_id: rig.id });
+  });
+});

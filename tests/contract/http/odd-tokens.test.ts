@@ -1,0 +1,123 @@
+/** Tokens in every form but the right one, on every call: FAULTS.md, S5. */
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import type { Call } from '../../../protocol/call.ts';
+import { urlOf } from '../../../protocol/client.ts';
+import { everyCall } from '../../support/every-call.ts';
+import { bearer, type RawAnswer, sendBytes, sendRaw } from '../../support/raw-request.ts';
+import { joinTokenOf, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+let server: TestServer;
+let workerToken: string;
+let joinToken: string;
+beforeAll(async () => {
+  server = await startTestServer({ failureLimit: { note: () => 'count' } });
+  workerToken = (await server.createWorker({ name: 'rig-1' })).token;
+  joinToken = await joinTokenOf(server);
+});
+afterAll(() => server.close());
+
+type Header = readonly [name: string, value: string];
+
+const guarded = everyCall.filter(({ authority }) => authority !== 'open');
+const long = `tk_${'x'.repeat(10_000)}`;
+const wrong = 'tk_first-of-two';
+
+/** What the call would be opened by, and the header that it is sent in. */
+function right({ authority }: Call): {
+  readonly token: string;
+  readonly asHeader: (token: string) => Header;
+} {
+  const ofWorkers = { worker: workerToken, join: joinToken };
+  return authority === 'worker' || authority === 'join'
+    ? { token: ofWorkers[authority], asHeader: token => ['x-worker-token', token] }
+    : { token: server.adminToken, asHeader: bearer };
+}
+
+const send = (row: Call, headers: readonly Header[]): Promise<RawAnswer> => {
+  const { pathname, search } = urlOf(
+    server.url,
+    row.path,
+    { id: 'x', name: 'x' },
+    { worker_id: 'w_x', limit: 1 },
+  );
+  return sendRaw(server.url, { method: row.method, path: pathname + search, headers });
+};
+
+type Form = readonly [what: string, headersOf: (row: Call) => readonly Header[], code: string];
+const forms: readonly Form[] = [
+  ['none', () => [], 'token_missing'],
+  ['an empty one', row => [right(row).asHeader('')], 'token_missing or token_invalid'],
+  ['10 kB', row => [right(row).asHeader(long)], 'token_invalid'],
+  ['a list', row => [right(row).asHeader(`["${right(row).token}"]`)], 'token_invalid'],
+  [
+    'a good one before a wrong one',
+    row => [right(row).asHeader(right(row).token), right(row).asHeader(wrong)],
+    'token_invalid',
+  ],
+  [
+    'a good one behind a wrong one',
+    row => [right(row).asHeader(wrong), right(row).asHeader(right(row).token)],
+    'token_invalid',
+  ],
+  [
+    'a good one twice',
+    row => [right(row).asHeader(right(row).token), right(row).asHeader(right(row).token)],
+    'token_invalid',
+  ],
+  ['a good one with another end', row => [right(row).asHeader(`${right(row).token}x`)], 'token_invalid'],
+  ['a part of a good one', row => [right(row).asHeader(right(row).token.slice(0, -1))], 'token_invalid'],
+  ['a good one by another scheme', row => [['authorization', `Basic ${right(row).token}`]], 'token_missing'],
+];
+
+describe.each(guarded.map(row => [`${row.method} ${row.path}`, row] as const))('%s', (_name, row) => {
+  test('is opened by a right token alone', async () => {
+    for (const [what, headersOf, code] of forms) {
+      const answer = await send(row, headersOf(row));
+      expect([what, answer.status], `answered: ${answer.text}`).toEqual([what, 401]);
+      expect(code).toContain(answer.code?.replace('join_', ''));
+    }
+    const { token, asHeader } = right(row);
+    expect((await send(row, [asHeader(token)])).status).not.toBe(401);
+  });
+});
+
+test.each([
+  ['authorization', 'Bearer tk_'],
+  ['x-worker-token', 'wt_'],
+])('a NUL in %s is no request at all, and neither are headers without an end', async (name, begin) => {
+  const request = (value: string): string =>
+    `GET /api/queue HTTP/1.1\r\nHost: ${new URL(server.url).host}\r\n${name}: ${value}\r\nConnection: close\r\n\r\n`;
+  expect(await sendBytes(server.url, request(`${begin}a\0b`))).toMatch(/^HTTP\/1\.1 400 /);
+  expect(await sendBytes(server.url, request(`${begin}${'x'.repeat(40_000)}`))).toMatch(/^HTTP\/1\.1 431 /);
+});
+
+test('what was tried stands in the trail by the beginning of its hash, and nowhere else', async () => {
+  const entries = [];
+  for (let offset = 0; ; offset += 500) {
+    const query = { event_type: 'auth.*', limit: 500, offset };
+    const page = valueOf(await server.admin.call(auditApi.list, { query })).entries;
+    entries.push(...page);
+    if (page.length < 500) break;
+  }
+  const tried = [
+    long,
+    wrong,
+    `${server.adminToken}x`,
+    server.adminToken.slice(0, -1),
+    workerToken.slice(0, -1),
+  ];
+  const text = JSON.stringify(entries) + server.log.join('');
+  for (const secret of [...tried, server.adminToken, workerToken]) expect(text).not.toContain(secret);
+  expect(text).not.toContain('xxxxxxxxx');
+  const ofTokens = entries.filter(({ details }) => details['why'] !== 'not_your_worker');
+  for (const { details } of ofTokens)
+    expect(details).toEqual({
+      why: expect.stringMatching(/^(?:join_)?token_(?:missing|invalid)$/) as unknown,
+      sha256: expect.stringMatching(/^[0-9a-f]{8}$/) as unknown,
+    });
+  const shown = new Set(ofTokens.map(({ details }) => details['sha256']));
+  for (const secret of [long, `${server.adminToken}x`, workerToken.slice(0, -1)])
+    expect(shown).toContain(createHash('sha256').update(secret).digest('hex').slice(0, 8));
+});

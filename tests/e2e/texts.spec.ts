@@ -1,0 +1,85 @@
+/** Names and texts with markup in them are shown as they are, on every page: FAULTS.md, S15. */
+import { expect, test } from '@playwright/test';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+
+let orchestrator: Orchestrator;
+test.beforeAll(async () => {
+  orchestrator = await startOrchestrator();
+});
+test.afterAll(() => orchestrator.close());
+
+const markup = '<img src=x onerror="globalThis.owned=1"><script>globalThis.owned=1</script>';
+const link = 'javascript:globalThis.owned=1';
+const turned = '\u202egpj.exe';
+
+test('a worker and a job that are all markup run no script, and neither does what they say of themselves', async ({
+  page,
+}) => {
+  const { call, url } = orchestrator;
+  const created = await call('POST', '/api/admin/workers', { name: markup, labels: { rig: 'x', link } });
+  const [id, token] = [String(created['worker_id']), String(created['token'])];
+  const asWorker = (path: string, body: object): Promise<Response> =>
+    fetch(url + path, {
+      method: 'POST',
+      headers: { 'x-worker-token': token, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const gpu = { index: 0, name: markup + turned, vram_gb: 24 };
+  const gpuInfo = { name: markup, count: 1, vram_gb: 24, driver: markup, accelerator: markup, gpus: [gpu] };
+  const says = {
+    protocol: 2,
+    persistent: true,
+    name: markup + turned,
+    gpu_info: gpuInfo,
+    agent_version: markup,
+  };
+  expect((await asWorker('/api/workers/register', says)).status).toBe(200);
+  const leaving = new AbortController();
+  const stream = await fetch(`${url}/api/workers/stream?worker_id=${id}`, {
+    headers: { 'x-worker-token': token },
+    signal: leaving.signal,
+  });
+  expect(stream.status).toBe(200);
+  const config = { model_family: markup, prompt: markup, [markup]: link };
+  const job = await orchestrator.submit({ config, config_name: markup, worker_labels: { rig: 'x' } });
+  const report = `/api/workers/job/${job}/status`;
+  expect((await asWorker(report, { status: 'running', progress: { step: 1, stage: markup } })).status).toBe(
+    200,
+  );
+  const error = `Traceback:\n${markup}\n${turned}`;
+  expect((await asWorker(report, { status: 'failed', exit_code: 1, error })).status).toBe(200);
+  const waiting = await orchestrator.submit({
+    config,
+    config_name: link,
+    worker_labels: { [markup.slice(0, 40)]: 'x' },
+  });
+  await call('POST', `/api/admin/workers/${id}/drain`, { reason: markup });
+
+  let dialogs = 0;
+  page.on('dialog', dialog => {
+    dialogs += 1;
+    void dialog.dismiss();
+  });
+  await signIn(page, orchestrator);
+  const places = [
+    '/',
+    '/workers',
+    `/workers/${id}`,
+    '/jobs',
+    `/jobs/${job}`,
+    `/jobs/${waiting}`,
+    '/queue',
+    '/audit',
+  ];
+  for (const place of places) {
+    await page.goto(url + place);
+    await expect(page.getByRole('navigation')).toBeVisible();
+    const isLink = place === '/queue' || place === `/jobs/${waiting}`;
+    await expect(page.getByText(isLink ? link : '<img src=x onerror=').first()).toBeVisible();
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+    expect(await page.locator('a[href^="javascript:"]').count()).toBe(0);
+    expect(await page.evaluate(() => 'owned' in globalThis)).toBe(false);
+  }
+  expect(dialogs).toBe(0);
+  leaving.abort();
+});

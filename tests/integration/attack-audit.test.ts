@@ -1,0 +1,239 @@
+/** Somebody edits the trail behind the back of the orchestrator: FAULTS.md, S21. Asked by call and by command, of a real server. */
+import { copyFileSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { expect, onTestFinished, test } from 'vitest';
+import { auditApi, workersApi } from '../../protocol/admin-api.ts';
+import { tokensApi } from '../../protocol/tokens-api.ts';
+import { runTrainyard } from '../support/cli.ts';
+import { failpoint } from '../support/failpoint.ts';
+import { eventually } from '../support/notices.ts';
+import {
+  root,
+  type ServerProgram,
+  startProgram,
+  startServer,
+  temporaryFolder,
+} from '../support/processes.ts';
+import { adminClient, conveniences, valueOf } from '../support/server.ts';
+
+interface Trail {
+  readonly server: ServerProgram;
+  readonly admin: ReturnType<typeof adminClient>;
+  /** The whole trail is walked, by call and by command, and both say the same: where it breaks, or null. */
+  verify(): Promise<{ readonly seq: number; readonly problem: string } | null>;
+  stop(): Promise<void>;
+}
+
+function attend(server: ServerProgram): Trail {
+  onTestFinished(() => server.kill('SIGKILL'));
+  const token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim();
+  const admin = adminClient(server.url, token);
+  return {
+    server,
+    admin,
+    async verify() {
+      const { valid, first_bad: bad } = valueOf(await admin.call(auditApi.verify, {}));
+      expect(valid).toBe(bad === null);
+      const told = await runTrainyard(['audit', 'verify', '--data-dir', server.dataDir]);
+      expect(told.code).toBe(bad === null ? 0 : 1);
+      if (bad !== null) expect(told.err).toContain(`broken at row ${bad.seq}: ${bad.problem}`);
+      return bad;
+    },
+    async stop() {
+      server.kill('SIGTERM');
+      await server.exited;
+    },
+  };
+}
+
+const open = async (dataDir?: string): Promise<Trail> => attend(await startServer([], dataDir));
+
+/** Rows of people, of tokens and of nobody, so that every column has something in it somewhere. */
+async function leaveRows({ server, admin }: Trail, name: string): Promise<void> {
+  const { createWorker, submit } = conveniences(admin);
+  const { id } = await createWorker({ name: `${name}-1` });
+  valueOf(await admin.call(workersApi.drain, { params: { id }, body: { reason: 'new disk' } }));
+  valueOf(await admin.call(tokensApi.create, { body: { name, permissions: ['queue.view'] } }));
+  await fetch(`${server.url}/api/queue`, { headers: { authorization: 'Bearer tk_wrong' } });
+  await submit({ config: {} });
+  await createWorker({ name: `${name}-2` });
+}
+
+/** Works on the file as somebody does who owns the machine, and has no key. */
+function edit<T>(dataDir: string, act: (db: Database.Database) => T): T {
+  const db = new Database(join(dataDir, 'trainyard.db'));
+  try {
+    db.pragma('ignore_check_constraints = ON');
+    db.pragma('busy_timeout = 10000');
+    db.exec(
+      'DROP TRIGGER IF EXISTS audit_rows_stay; DROP TRIGGER IF EXISTS audit_rows_are_kept; DROP TRIGGER IF EXISTS audit_rows_are_new',
+    );
+    return act(db);
+  } finally {
+    db.close();
+  }
+}
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly notnull: number;
+}
+
+/** Values that a column did not have: the nearest ones, and none at all. */
+function others({ name, type, notnull }: Column, value: unknown): readonly unknown[] {
+  const none = notnull === 0 && value !== null && name !== 'seq' ? [null] : [];
+  if (type === 'INTEGER') return [Number(value) + (name === 'seq' ? 1_000 : 1), ...none];
+  const text = typeof value === 'string' ? value : '';
+  const changed = name === 'details' ? text.replace('{', '{ ') : `${text}x`;
+  return [changed, ...(text === '' ? [] : [text.slice(0, -1)]), ...none];
+}
+
+test('every column of every kind of row: the row that was edited is named, and none when it is as it was', async () => {
+  const written = await open();
+  await leaveRows(written, 'ada');
+  const { dataDir } = written.server;
+  // The head, which vouches for the newest row, follows the trail by some seconds; at an end it is there at once.
+  await written.stop();
+  const trail = await open(dataDir);
+  expect(await trail.verify()).toBeNull();
+  const columns = edit(dataDir, db =>
+    db.prepare<[], Column>("SELECT * FROM pragma_table_info('audit')").all(),
+  );
+  expect(columns.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['seq', 'at', 'type', 'actor_id', 'address', 'target_id', 'details', 'hash']),
+  );
+  const rows = edit(dataDir, db =>
+    db.prepare<[], Record<string, unknown>>('SELECT * FROM audit ORDER BY seq').all(),
+  );
+  expect(rows.length).toBeGreaterThanOrEqual(6);
+  // Each column in a row of its own, as far as they go: first, last, and those between.
+  for (const [at, column] of columns.entries()) {
+    const row = rows[at % rows.length] ?? {};
+    const seq = Number(row['seq']);
+    for (const value of others(column, row[column.name])) {
+      const set = `UPDATE audit SET "${column.name}" = ? WHERE seq = ?`;
+      edit(dataDir, db => db.prepare(set).run(value, seq));
+      const { valid, first_bad: bad } = valueOf(await trail.admin.call(auditApi.verify, {}));
+      expect([column.name, value, valid, bad?.seq]).toEqual([column.name, value, false, seq]);
+      const now = column.name === 'seq' ? value : seq;
+      edit(dataDir, db => db.prepare(set).run(row[column.name], now));
+    }
+    expect([column.name, await trail.verify()]).toEqual([column.name, null]);
+  }
+}, 120_000);
+
+test('rows that are gone: one of the middle, the first, the tail, and the tail with its numbers', async () => {
+  const trail = await open();
+  await leaveRows(trail, 'ada');
+  const { dataDir } = trail.server;
+  await trail.stop();
+  const again = await open(dataDir);
+  const rows = edit(dataDir, db => db.prepare<[], { seq: number }>('SELECT * FROM audit ORDER BY seq').all());
+  const names = Object.keys(rows[0] ?? {});
+  const insert = `INSERT INTO audit (${names.join(', ')}) VALUES (${names.map(name => `@${name}`).join(', ')})`;
+  const without = async (from: number, to: number, forget = false) => {
+    const taken = edit(dataDir, db => {
+      const gone = rows.filter(({ seq }) => seq >= from && seq <= to);
+      for (const { seq } of gone) db.prepare('DELETE FROM audit WHERE seq = ?').run(seq);
+      if (forget) db.prepare("UPDATE sqlite_sequence SET seq = ? WHERE name = 'audit'").run(from - 1);
+      return gone;
+    });
+    const bad = await again.verify();
+    edit(dataDir, db => {
+      for (const row of taken) db.prepare(insert).run(row);
+    });
+    expect(await again.verify()).toBeNull();
+    return bad;
+  };
+  const last = rows.length;
+  expect(await without(3, 3)).toMatchObject({ seq: 3, problem: 'the row is missing' });
+  expect(await without(1, 1)).toMatchObject({ seq: 1, problem: 'the row is missing' });
+  expect(await without(last - 1, last)).toMatchObject({
+    seq: last - 1,
+    problem: 'the newest rows are missing',
+  });
+  expect(await without(last - 1, last, true)).toMatchObject({ seq: last - 1 });
+  await again.stop();
+}, 120_000);
+
+const databaseFiles = ['trainyard.db', 'trainyard.db-wal', 'trainyard.db-shm'];
+
+test('the whole file swapped, for an older copy of itself or that of another orchestrator, is seen', async () => {
+  const [first, other] = [await open(), await open()];
+  await leaveRows(first, 'ada');
+  await leaveRows(other, 'ada');
+  await Promise.all([first.stop(), other.stop()]);
+  const { dataDir } = first.server;
+  const older = join(temporaryFolder(), 'older.db');
+  copyFileSync(join(dataDir, 'trainyard.db'), older);
+  const second = await open(dataDir);
+  expect(await second.verify()).toBeNull();
+  await leaveRows(second, 'bob');
+  await second.stop();
+  const newer = join(temporaryFolder(), 'newer.db');
+  copyFileSync(join(dataDir, 'trainyard.db'), newer);
+  const swapFor = async (file: string) => {
+    for (const name of databaseFiles) rmSync(join(dataDir, name), { force: true });
+    copyFileSync(file, join(dataDir, 'trainyard.db'));
+    const swapped = await open(dataDir);
+    const bad = await swapped.verify();
+    await swapped.stop();
+    return bad;
+  };
+  // That it was moved is nothing; what is in it counts.
+  expect(await swapFor(newer)).toBeNull();
+  expect((await swapFor(older))?.problem).toMatch(
+    /newest rows are missing|not the row that the head stands for/,
+  );
+  expect(await swapFor(join(other.server.dataDir, 'trainyard.db'))).toMatchObject({
+    seq: 1,
+    problem: 'the row was changed',
+  });
+}, 120_000);
+
+test('retention leaves an anchor in the place of what it removes: nothing is wrong, until somebody edits what is left', async () => {
+  const trail = await open();
+  await leaveRows(trail, 'ada');
+  await trail.stop();
+  const { dataDir } = trail.server;
+  // What is removed after a minute is removed at once where a minute is none.
+  const haste = failpoint(new URL('../support/failpoint-haste.ts', import.meta.url), '200');
+  const program = startProgram(
+    [
+      process.execPath,
+      '--import',
+      haste.preload,
+      join(root, 'main/cli.ts'),
+      'server',
+      '--port',
+      '0',
+      '--data-dir',
+      dataDir,
+      '--json',
+      '--audit-retention-days',
+      '0.00001',
+    ],
+    { env: haste.env },
+  );
+  const [line] = await program.said(/^\{"ready":true.*/);
+  const { url } = JSON.parse(line) as { readonly url: string };
+  const hasty = attend({ ...program, url, dataDir });
+  const anchor = await eventually('a trail without its old rows', () =>
+    edit(dataDir, db => db.prepare<[], { seq: number }>('SELECT seq FROM audit_anchor').get()),
+  );
+  expect(anchor.seq).toBeGreaterThanOrEqual(3);
+  expect(await hasty.verify()).toBeNull();
+  await hasty.stop();
+
+  const last = await open(dataDir);
+  expect(await last.verify()).toBeNull();
+  expect(valueOf(await last.admin.call(auditApi.verify, {})).anchor?.seq).toBeGreaterThanOrEqual(anchor.seq);
+  const { entries } = valueOf(await last.admin.call(auditApi.list, {}));
+  expect(entries.map(({ event_type: type }) => type)).toContain('audit.trimmed');
+  const first = entries.at(-1)?.seq ?? 0;
+  expect(first).toBeGreaterThan(anchor.seq);
+  edit(dataDir, db => db.prepare("UPDATE audit SET details = '{}' WHERE seq = ?").run(first));
+  expect(await last.verify()).toMatchObject({ seq: first, problem: 'the row was changed' });
+}, 120_000);

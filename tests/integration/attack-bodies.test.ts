@@ -1,0 +1,101 @@
+/** Bodies that are to fill the memory of the server's process, or to stop it: FAULTS.md, S12. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { request } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { scaled } from '../support/attack-scale.ts';
+import { memoryOf } from '../support/own-processes.ts';
+import { startServer } from '../support/processes.ts';
+import { asJson, bearer, sendRaw } from '../support/raw-request.ts';
+
+const MiB = 1_048_576;
+const submit = '/api/queue/submit';
+const bomb = gzipSync(Buffer.alloc(100 * MiB, ' '));
+
+/** Sends and sends, without ever saying how much it will be, for as long as the server takes it. */
+function pour(url: string, token: string, mebibytes: number): Promise<number> {
+  return new Promise(resolve => {
+    const [name, value] = bearer(token);
+    const { hostname, port } = new URL(url);
+    const sent = request({
+      hostname,
+      port,
+      path: submit,
+      method: 'POST',
+      headers: { [name]: value, 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
+    });
+    const piece = Buffer.alloc(MiB, 'x');
+    let left = mebibytes;
+    let status = 0;
+    const next = (): void => {
+      left -= 1;
+      if (left < 0 || sent.destroyed) sent.end();
+      else if (sent.write(piece)) setImmediate(next);
+      else sent.once('drain', next);
+    };
+    sent.once('response', response => {
+      status = response.statusCode ?? 0;
+      response.resume().once('end', () => resolve(status));
+      sent.destroy();
+    });
+    // The server hangs up on who goes on for too long; what it has answered may have been lost with that.
+    sent.once('error', () => resolve(status));
+    sent.write('"');
+    next();
+  });
+}
+
+test('by the dozen: all are refused, and the memory of the process stays as it was', async () => {
+  const server = await startServer();
+  onTestFinished(() => server.kill('SIGKILL'));
+  const token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim();
+  const post = async (body: string | Uint8Array, ...more: (readonly [string, string])[]): Promise<number> =>
+    (
+      await sendRaw(server.url, {
+        method: 'POST',
+        path: submit,
+        headers: [bearer(token), asJson, ...more],
+        body,
+      })
+    ).status;
+  const bodies: readonly (readonly [what: string, status: number, send: () => Promise<number>])[] = [
+    ['over the limit', 413, () => post(Buffer.alloc(3 * MiB, 'x'))],
+    ['a gzip bomb', 415, () => post(bomb, ['content-encoding', 'gzip'])],
+    ['a bomb that is said to be none', 400, () => post(bomb)],
+    ['500,000 deep', 400, () => post('['.repeat(500_000) + ']'.repeat(500_000))],
+    ['1,000 deep', 400, () => post(`${'{"config":'.repeat(1_000)}1${'}'.repeat(1_000)}`)],
+    ['no UTF-8', 400, () => post(Buffer.alloc(MiB - 1, 0xff))],
+    [
+      'a prototype',
+      400,
+      () => post('{"__proto__":{"config":{},"config_name":"x"},"constructor":{"prototype":{"x":1}}}'),
+    ],
+    ['a million keys', 400, () => post(`{${Array.from({ length: 80_000 }, (_, n) => `"k${n}":{}`).join()}}`)],
+    ['one text of a megabyte', 400, () => post(`"${'\\u0041'.repeat(170_000)}"`)],
+  ];
+  const round = async (): Promise<void> => {
+    for (const [what, status, send] of bodies) {
+      const answers = await Promise.all(Array.from({ length: 5 }, send));
+      expect([what, answers]).toEqual([what, Array.from({ length: 5 }, () => status)]);
+    }
+    // Whatever became of the answer: it is refused, or cut off, and never read to its end.
+    for (const status of await Promise.all(Array.from({ length: 5 }, () => pour(server.url, token, 20))))
+      expect([0, 413]).toContain(status);
+  };
+  await round();
+  // What the first of them brought with it is code, and room that is used again.
+  const before = memoryOf(server.pid);
+  let most = before;
+  const looking = setInterval(() => {
+    most = Math.max(most, memoryOf(server.pid));
+  }, 20);
+  onTestFinished(() => clearInterval(looking));
+  const rounds = scaled(2);
+  for (let n = 0; n < rounds; n += 1) await round();
+  expect((most - before) / MiB).toBeLessThan(150);
+  const { status } = await sendRaw(server.url, { path: '/health/ready' });
+  expect(status).toBe(200);
+  const jobs = await sendRaw(server.url, { path: '/api/queue', headers: [bearer(token)] });
+  expect(JSON.parse(jobs.text)).toMatchObject({ entries: [], as_of_seq: 0 });
+}, 120_000);

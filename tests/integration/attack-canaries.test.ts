@@ -1,0 +1,338 @@
+/** Secrets that are planted everywhere, looked for everywhere else: FAULTS.md, S19 and I7. */
+import { execFile } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { workersApi } from '../../protocol/admin-api.ts';
+import { backupApi } from '../../protocol/backup-api.ts';
+import { configsApi } from '../../protocol/configs-api.ts';
+import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import { tokensApi } from '../../protocol/tokens-api.ts';
+import { everyCall } from '../support/every-call.ts';
+import { argvOf, killProcessesOf, ownerVariable, processesOf } from '../support/own-processes.ts';
+import { type Program, root, startProgram } from '../support/processes.ts';
+import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { type Watch, watchEvents } from '../support/watch.ts';
+
+const canary = (what: string): string => `canary-${what}-${randomBytes(9).toString('hex')}`;
+
+/** Values of a config that are secrets of whoever has written it, by the keys that people keep them under. */
+const ofConfig = {
+  hf_token: canary('hf'),
+  wandb_api_key: canary('wandb'),
+  '--hub_token': canary('hub'),
+  tracker: { password: canary('deep') },
+};
+const ofDataloader = { aws_secret_access_key: canary('aws') };
+const ofServer = canary('server');
+const ofAgent = canary('agent');
+
+/** The database holds the configs of jobs, the rig those that it runs, and the calls that are there to show them show them. */
+const configPlaces = [
+  /^file data\/trainyard\.db(?:-wal)?$/,
+  /^file data\/backups\//,
+  /^file home\/trainyard\/rig-1\/jobs\/[^/]+\/(?:config|dataloader)\.json$/,
+  /^GET \/api\/queue\/:id\/config$/,
+];
+
+interface Planted {
+  readonly what: string;
+  readonly text: string;
+  /** Where it may stand, and must be found at least once; everywhere else it must not. Empty for nowhere. */
+  readonly places: readonly RegExp[];
+}
+
+interface Evidence {
+  readonly place: string;
+  readonly text: string;
+}
+
+const roles: readonly (readonly [RegExp, string])[] = [
+  [/ server --port/, 'server'],
+  [/ guard /, 'guard'],
+  [/agent\/main\.ts/, 'agent'],
+  [/trainer\.cjs/, 'trainer'],
+];
+const roleOf = (argv: string): string => roles.find(([pattern]) => pattern.test(argv))?.[1] ?? 'unknown';
+
+/** What every process of the test shows to whoever may look at it. */
+const lookAtProcesses = (owner: string): readonly Evidence[] =>
+  processesOf(owner).flatMap(pid => {
+    const role = roleOf(argvOf(pid));
+    return [
+      { place: `arguments of ${role}`, text: argvOf(pid) },
+      { place: `environment of ${role}`, text: readFileSync(`/proc/${pid}/environ`, 'latin1') },
+    ];
+  });
+
+const lookAtFiles = (folder: string): readonly Evidence[] =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map(name => join(folder, name))
+    .filter(path => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+    .map(path => ({ place: `file ${relative(folder, path)}`, text: readFileSync(path, 'latin1') }));
+
+interface Known {
+  readonly url: string;
+  readonly adminToken: string;
+  readonly job: JobId;
+  readonly worker: WorkerId;
+  readonly tokenId: string;
+}
+
+/** Every call that shows something, as somebody who may see all. */
+async function lookAtCalls({ url, adminToken, job, worker, tokenId }: Known): Promise<readonly Evidence[]> {
+  const shown = everyCall.filter(
+    ({ method, authority, stream }) =>
+      method === 'GET' && authority !== 'worker' && stream !== 'text/event-stream',
+  );
+  const paths = [...shown.map(({ path }) => path), '/docs', '/'];
+  return Promise.all(
+    paths.map(async path => {
+      const kind = path.startsWith('/api/admin/workers')
+        ? worker
+        : path.startsWith('/api/tokens')
+          ? tokenId
+          : job;
+      const response = await fetch(url + path.replace(':id', kind).replace(':name', 'flux'), {
+        headers: { authorization: `Bearer ${adminToken}` },
+      });
+      expect([path, response.status < 500]).toEqual([path, true]);
+      return { place: `GET ${path}`, text: await response.text() };
+    }),
+  );
+}
+
+/** All events from the first on, as they come over the wire. */
+async function openRawEvents(url: string, token: string) {
+  const over = new AbortController();
+  const response = await fetch(`${url}/api/events`, {
+    headers: { authorization: `Bearer ${token}`, 'last-event-id': '0' },
+    signal: over.signal,
+  });
+  let text = '';
+  const pump = async (): Promise<void> => {
+    for await (const part of response.body ?? []) text += Buffer.from(part).toString('latin1');
+  };
+  const ended = pump().catch(() => undefined);
+  return {
+    async close(): Promise<Evidence> {
+      over.abort();
+      await ended;
+      return { place: 'event stream', text };
+    },
+  };
+}
+
+const asNobody = (command: readonly string[]): Promise<{ readonly code: number; readonly out: string }> =>
+  new Promise(resolve => {
+    const args = ['--reuid=65534', '--regid=65534', '--clear-groups', '--', ...command];
+    execFile('setpriv', args, { encoding: 'utf8' }, (error, out) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? 1), out }),
+    );
+  });
+
+/** Where everybody gets as far as its own mode lets them: else there would be nothing to see. */
+function openFolder(): string {
+  const folder = mkdtempSync('/tmp/trainyard-canaries-');
+  chmodSync(folder, 0o755);
+  onTestFinished(() => {
+    killProcessesOf(folder);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  });
+  return folder;
+}
+
+const canBeNobody = process.getuid?.() === 0 && existsSync('/usr/bin/setpriv');
+
+test.skipIf(!existsSync('/proc/self/environ'))(
+  'a training that succeeds and one that fails, with logs of either kind: no secret is anywhere but where it has to be',
+  async () => {
+    const folder = openFolder();
+    const [dataDir, home, bench] = [join(folder, 'data'), join(folder, 'home'), join(folder, 'bench')];
+    for (const path of [home, bench]) mkdirSync(path, { mode: 0o755 });
+    const env = { [ownerVariable]: folder };
+    const evidence: Evidence[] = [];
+    const note = (found: readonly Evidence[]): void => void evidence.push(...found);
+
+    const gate = join(bench, 'go');
+    const trainer = join(bench, 'trainer.cjs');
+    writeFileSync(
+      trainer,
+      `const { existsSync, readFileSync } = require('node:fs');
+     const { code } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+     console.log('step 1/2');
+     setInterval(() => { if (existsSync(${JSON.stringify(gate)} + code)) { console.error('ValueError: no'); process.exit(code); } }, 20);`,
+    );
+
+    const startServer = async (...args: readonly string[]) => {
+      const program = startProgram(
+        [
+          process.execPath,
+          join(root, 'main/cli.ts'),
+          'server',
+          '--port',
+          '0',
+          '--data-dir',
+          dataDir,
+          ...args,
+        ],
+        { env: { ...env, MY_SECRET: ofServer } },
+      );
+      const [, url = ''] = await program.said(/(?:^Trainyard listens on |"url":")(http:[^"\s]+)/);
+      const adminToken = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
+      const admin = adminClient(url, adminToken);
+      const watch = await watchEvents(url, adminToken);
+      onTestFinished(() => watch.close());
+      return { program, url, adminToken, admin, watch, ...conveniences(admin) };
+    };
+    const startAgent = (
+      url: string,
+      more: Readonly<Record<string, string>>,
+      ...args: readonly string[]
+    ): Program =>
+      startProgram(
+        [
+          process.execPath,
+          join(root, 'agent/main.ts'),
+          '--orchestrator-url',
+          url,
+          '--name',
+          'rig-1',
+          '--persistent',
+          '--verbose',
+          ...args,
+          '--trainer',
+          `'${process.execPath}' '${trainer}' {config_path}`,
+        ],
+        { env: { ...env, ...more, RIG_SECRET: ofAgent, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home } },
+      );
+    const train = async (
+      { watch, submit }: { readonly watch: Watch } & Pick<ReturnType<typeof conveniences>, 'submit'>,
+      code: number,
+    ): Promise<JobId> => {
+      const config = { ...ofConfig, code };
+      const job = await submit({ config, config_name: 'flux', dataloader: [ofDataloader] });
+      await watch.job(job, 'running');
+      note(lookAtProcesses(folder));
+      writeFileSync(`${gate}${code}`, '');
+      expect((await watch.jobEnd(job)).status).toBe(code === 0 ? 'completed' : 'failed');
+      return job;
+    };
+    const say = (place: string, { lines }: Program): Evidence => ({ place, text: lines.join('\n') });
+
+    // With a log for people, and the worker's token in the environment of its agent.
+    const first = await startServer();
+    const { id, token: firstToken } = await first.createWorker({ name: 'rig-1' });
+    valueOf(
+      await first.admin.call(configsApi.put, { params: { name: 'flux' }, body: { model_family: 'flux' } }),
+    );
+    const api = valueOf(
+      await first.admin.call(tokensApi.create, { body: { name: 'ada', permissions: ['queue.view'] } }),
+    );
+    const signedIn = await fetch(`${first.url}/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: first.url },
+      body: JSON.stringify({ token: api.token }),
+    });
+    const session = /trainyard_session=([^;]+)/.exec(signedIn.headers.get('set-cookie') ?? '')?.[1] ?? 'none';
+    expect(session).toMatch(/^ts_/);
+    const wrong = canary('wrong');
+    for (const [name, value] of [
+      ['authorization', `Bearer ${wrong}`],
+      ['x-worker-token', wrong],
+    ] as const)
+      expect((await fetch(`${first.url}/api/queue`, { headers: { [name]: value } })).ok).toBe(false);
+    const agent = startAgent(first.url, { SIMPLETUNER_WORKER_TOKEN: firstToken });
+    await first.watch.worker(id, 'idle');
+    await train(first, 0);
+    const { token: secondToken } = valueOf(
+      await first.admin.call(workersApi.rotateToken, { params: { id } }),
+    );
+    await agent.exited;
+    first.program.kill('SIGTERM');
+    await first.program.exited;
+
+    // With a log for programs, and the token in a file.
+    const second = await startServer('--json');
+    const tokenFile = join(bench, 'token');
+    writeFileSync(tokenFile, secondToken, { mode: 0o600 });
+    const again = startAgent(second.url, {}, '--worker-token-file', tokenFile);
+    await second.watch.worker(id, 'idle');
+    const events = await openRawEvents(second.url, second.adminToken);
+    const job = await train(second, 3);
+    valueOf(await second.admin.call(backupApi.make));
+    const known = { url: second.url, adminToken: second.adminToken, job, worker: id, tokenId: api.id };
+    note(await lookAtCalls(known));
+    note([await events.close()]);
+    if (canBeNobody) {
+      const pid = String(processesOf(folder)[0]);
+      expect((await asNobody(['find', join(folder, 'data'), home, '-type', 'f', '-readable'])).out).toBe('');
+      expect((await asNobody(['cat', tokenFile])).code).not.toBe(0);
+      expect((await asNobody(['cat', `/proc/${pid}/environ`])).code).not.toBe(0);
+      // It is a question that can be answered otherwise.
+      expect((await asNobody(['cat', trainer])).code).toBe(0);
+    }
+    note(lookAtFiles(folder));
+    again.kill('SIGTERM');
+    await again.exited;
+    second.program.kill('SIGTERM');
+    await second.program.exited;
+    note(lookAtFiles(folder));
+    note([
+      say('words of the server', first.program),
+      say('words of the server', second.program),
+      say('words of the agent', agent),
+      say('words of the agent', again),
+    ]);
+
+    const planted: readonly Planted[] = [
+      { what: 'the admin token', text: second.adminToken, places: [/^file data\/admin-token$/] },
+      { what: 'the first worker token', text: firstToken, places: [/^environment of agent$/] },
+      { what: 'the second worker token', text: secondToken, places: [/^file bench\/token$/] },
+      { what: 'the API token', text: api.token, places: [] },
+      { what: 'the session', text: session, places: [] },
+      { what: 'a wrong token', text: wrong, places: [] },
+      { what: 'the environment of the server', text: ofServer, places: [/^environment of server$/] },
+      {
+        what: 'the environment of the rig',
+        text: ofAgent,
+        places: [/^environment of (?:agent|guard|trainer)$/],
+      },
+      ...[
+        ...Object.values(ofConfig).map(each => (typeof each === 'string' ? each : each.password)),
+        ofDataloader.aws_secret_access_key,
+      ].map(text => ({ what: 'a value of a config', text, places: configPlaces })),
+    ];
+    const places = new Set(evidence.map(({ place }) => place));
+    for (const role of ['server', 'agent', 'guard', 'trainer'])
+      expect(places).toContain(`environment of ${role}`);
+    expect([...places].filter(place => place.includes('unknown'))).toEqual([]);
+    for (const { what, text, places: allowed } of planted) {
+      const found = [...new Set(evidence.filter(each => each.text.includes(text)).map(({ place }) => place))];
+      expect([what, found.filter(place => !allowed.some(pattern => pattern.test(place)))]).toEqual([
+        what,
+        [],
+      ]);
+      // Else nobody would have looked.
+      expect([what, found.length > 0]).toEqual([what, allowed.length > 0]);
+    }
+    // Of what opens something the database knows the hash.
+    const database = evidence.filter(({ place }) => place.startsWith('file data/trainyard.db'));
+    for (const secret of [secondToken, api.token]) {
+      const hash = createHash('sha256').update(secret).digest('hex');
+      expect(database.some(({ text }) => text.includes(hash))).toBe(true);
+    }
+  },
+  120_000,
+);

@@ -1,0 +1,116 @@
+/** Under the most generous umask nobody else reads a file of orchestrator or agent, at any moment: FAULTS.md, S20. */
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { backupApi } from '../../protocol/backup-api.ts';
+import { configsApi } from '../../protocol/configs-api.ts';
+import { settingsApi } from '../../protocol/settings-api.ts';
+import { tokensApi } from '../../protocol/tokens-api.ts';
+import { killProcessesOf, ownerVariable } from '../support/own-processes.ts';
+import { watchModes } from '../support/mode-watch.ts';
+import { root, startProgram, temporaryFolder } from '../support/processes.ts';
+import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { watchEvents } from '../support/watch.ts';
+
+const generous = (argv: readonly string[], env: Readonly<Record<string, string>>) =>
+  startProgram(['/bin/sh', '-c', 'umask 000; exec "$0" "$@"', process.execPath, ...argv], { env });
+
+const isWindows = process.platform === 'win32';
+
+test.skipIf(isWindows)(
+  'data folder, backups, settings, tokens, state, guards and logs',
+  async () => {
+    const folder = temporaryFolder();
+    // Else nobody would get as far as the folders that are looked at.
+    chmodSync(folder, 0o755);
+    const env = { [ownerVariable]: folder };
+    onTestFinished(() => killProcessesOf(folder));
+    const [dataDir, home] = [join(folder, 'data'), join(folder, 'home')];
+    mkdirSync(home, { mode: 0o755 });
+    // What a trainer writes is its own affair: the folder around it is closed.
+    const modes = watchModes(folder, path => path !== home && !/\/output\/./.test(path));
+    onTestFinished(() => modes.close());
+
+    const startServer = async (...args: readonly string[]) => {
+      const server = generous(
+        [join(root, 'main/cli.ts'), 'server', '--port', '0', '--data-dir', dataDir, '--json', ...args],
+        env,
+      );
+      const [line] = await server.said(/^\{"ready":true.*/);
+      const { url } = JSON.parse(line) as { readonly url: string };
+      const admin = adminClient(url, readFileSync(join(dataDir, 'admin-token'), 'utf8').trim());
+      return { ...server, url, admin, ...conveniences(admin) };
+    };
+    const server = await startServer();
+    const { admin } = server;
+    valueOf(await admin.call(tokensApi.create, { body: { name: 'ada', permissions: ['queue.view'] } }));
+    const { id, token } = await server.createWorker({ name: 'rig-1' });
+    valueOf(await admin.call(configsApi.put, { params: { name: 'flux' }, body: { model_family: 'flux' } }));
+    valueOf(await admin.call(settingsApi.change, { body: { public_url: 'https://yard.example' } }));
+    valueOf(await admin.call(backupApi.make));
+    modes.look();
+
+    const watch = await watchEvents(server.url, readFileSync(join(dataDir, 'admin-token'), 'utf8').trim());
+    onTestFinished(() => watch.close());
+    const trainer = join(folder, 'trainer.cjs');
+    writeFileSync(
+      trainer,
+      `const { writeFileSync } = require('node:fs');
+     const config = JSON.parse(require('node:fs').readFileSync(process.argv[2], 'utf8'));
+     writeFileSync(process.argv[3] + '/mine', 'x');
+     console.log(process.umask()); process.exitCode = config.code;`,
+      { mode: 0o600 },
+    );
+    const agent = generous(
+      [
+        join(root, 'agent/main.ts'),
+        '--orchestrator-url',
+        server.url,
+        '--name',
+        'rig-1',
+        '--persistent',
+        '--trainer',
+        `'${process.execPath}' '${trainer}' {config_path} {output_dir}`,
+      ],
+      { ...env, SIMPLETUNER_WORKER_TOKEN: token, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home },
+    );
+    await watch.worker(id, 'idle');
+    for (const code of [0, 3]) {
+      const job = await server.submit({ config: { code }, dataloader: [] });
+      const { status } = await watch.jobEnd(job);
+      expect(status).toBe(code === 0 ? 'completed' : 'failed');
+      modes.look();
+      // It is about what they would do: the umask has reached all of them.
+      const output = join(home, 'trainyard/rig-1/jobs', job, 'output');
+      expect(statSync(join(output, 'mine')).mode & 0o777).toBe(0o666);
+      expect(statSync(output).mode & 0o777).toBe(0o700);
+    }
+    agent.kill('SIGTERM');
+    await agent.exited;
+    server.kill('SIGTERM');
+    await server.exited;
+    modes.look();
+    const again = await startServer('--audit-retention-days', '30', '--ssl');
+    modes.look();
+    again.kill('SIGKILL');
+    await again.exited;
+    modes.look();
+
+    expect(modes.open()).toEqual([]);
+    expect(modes.seen()).toBeGreaterThan(20);
+    const names = [
+      'admin-token',
+      'audit-key',
+      'audit-head',
+      'settings.json',
+      'trainyard.db',
+      'backups',
+      'configs',
+      'tls',
+      'tls/key.pem',
+      'tls/cert.pem',
+    ];
+    for (const name of names) expect(statSync(join(dataDir, name)).mode & 0o077).toBe(0);
+  },
+  60_000,
+);

@@ -1,0 +1,113 @@
+/** Wrong tokens by the thousand, and streams by the hundred, at the server's own process: FAULTS.md, S13. */
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { auditApi } from '../../protocol/admin-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { tokensApi } from '../../protocol/tokens-api.ts';
+import { scaled } from '../support/attack-scale.ts';
+import { startServer, startWorker } from '../support/processes.ts';
+import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { watchEvents } from '../support/watch.ts';
+
+async function openServer() {
+  const server = await startServer(['--heartbeat-timeout', '20']);
+  onTestFinished(() => server.kill('SIGKILL'));
+  const token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim();
+  const admin = adminClient(server.url, token);
+  const watch = await watchEvents(server.url, token);
+  onTestFinished(() => watch.close());
+  return { url: server.url, admin, watch, token, ...conveniences(admin) };
+}
+
+/** Calls with tokens that are none, as fast as they are answered, until it is told to stop. */
+function flood(url: string, atOnce: number, isOver: () => boolean) {
+  const { hostname, port } = new URL(url);
+  const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+  const statuses = new Map<number, number>();
+  let tried = 0;
+  const one = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      tried += 1;
+      const isWorker = tried % 2 === 0;
+      const headers = isWorker
+        ? { 'x-worker-token': `wt_${tried}` }
+        : { authorization: `Bearer tk_${tried}` };
+      const path = isWorker ? '/api/workers/queue?worker_id=w_x' : '/api/queue';
+      request({ hostname, port, path, agent, headers }, response => {
+        const { statusCode = 0 } = response;
+        statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1);
+        response.resume().once('end', resolve);
+      })
+        .once('error', reject)
+        .end();
+    });
+  const loop = async (): Promise<void> => {
+    while (!isOver()) await one();
+  };
+  const done = Promise.all(Array.from({ length: atOnce }, loop)).finally(() => agent.destroy());
+  return { statuses, tried: () => tried, done };
+}
+
+test('thousands of wrong tokens: held back after sixty, while a worker and an admin at the same address work on', async () => {
+  const { url, admin, watch, createWorker, submit } = await openServer();
+  const { id, token } = await createWorker({ name: 'rig-1' });
+  const trainer = `'${process.execPath}' -e ''`;
+  startWorker({ url, token, args: ['--persistent', '--trainer', trainer] });
+  await watch.worker(id, 'idle');
+
+  const begun = performance.now();
+  const enough = scaled(3_000);
+  let jobsDone = 0;
+  let isOver = false;
+  const attack = flood(url, 16, () => isOver);
+  // Whoever has a token is answered all the while, and what is to be done is done.
+  while (attack.tried() < enough || jobsDone < 2) {
+    const job = await submit({ config: {} });
+    expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+    jobsDone += 1;
+    valueOf(await admin.call(queueApi.list, {}));
+  }
+  isOver = true;
+  await attack.done;
+  const seconds = (performance.now() - begun) / 1_000;
+
+  const { statuses } = attack;
+  expect([...statuses.keys()].toSorted((a, b) => a - b)).toEqual([401, 429]);
+  // Sixty in a row, and then one a second.
+  const answered = statuses.get(401) ?? 0;
+  expect(answered).toBeGreaterThanOrEqual(60);
+  expect(answered).toBeLessThanOrEqual(62 + seconds);
+  const query = { event_type: 'auth.*', limit: 500 };
+  const { entries } = valueOf(await admin.call(auditApi.list, { query }));
+  const types = entries.map(({ event_type: type }) => type);
+  expect(types.filter(type => type === 'auth.refused')).toHaveLength(answered);
+  expect(types.filter(type => type === 'auth.limited')).toHaveLength(1);
+  // Its worker was never lost of sight.
+  const statusesSeen = watch.seen.flatMap(event =>
+    event.kind === 'worker' && event.worker_id === id ? [event.worker?.status] : [],
+  );
+  expect(statusesSeen).not.toContain('offline');
+  console.log(
+    `${attack.tried()} wrong tokens in ${seconds.toFixed(1)} s; ${jobsDone} jobs were done meanwhile`,
+  );
+}, 120_000);
+
+test('two hundred streams with one token: a hundred are open, and another token has its own', async () => {
+  const { url, admin } = await openServer();
+  const tokenOf = async (name: string): Promise<string> =>
+    valueOf(await admin.call(tokensApi.create, { body: { name, permissions: ['queue.view'] } })).token;
+  const [greedy, modest] = [await tokenOf('greedy'), await tokenOf('modest')];
+  const leaving = new AbortController();
+  onTestFinished(() => leaving.abort());
+  const open = (token: string): Promise<Response> =>
+    fetch(`${url}/api/events`, { headers: { authorization: `Bearer ${token}` }, signal: leaving.signal });
+  const answers = await Promise.all(Array.from({ length: 200 }, () => open(greedy)));
+  const counts = Map.groupBy(answers, ({ status }) => status);
+  expect([counts.get(200)?.length, counts.get(429)?.length]).toEqual([100, 100]);
+  const refused: unknown = await counts.get(429)?.[0]?.json();
+  expect(refused).toMatchObject({ code: 'too_many_streams' });
+  expect((await open(modest)).status).toBe(200);
+  valueOf(await admin.call(queueApi.list, {}));
+}, 120_000);

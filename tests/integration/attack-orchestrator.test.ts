@@ -1,0 +1,211 @@
+/** An orchestrator that is against its workers, and the agent's own process on a rig: FAULTS.md, S10, S11 and S15. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { WorkerCommand } from '../../protocol/worker-api.ts';
+import { type Program, root, startProgram, temporaryFolder } from '../support/processes.ts';
+import { endTrainings } from '../support/trainings.ts';
+import { registerReply, startOrchestrator } from '../unit/agent/scripted-orchestrator.ts';
+
+const token = 'wt_canary-7c1f03';
+const unseen = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+/** A rig whose trainer writes down what it was started with. */
+function makeRig() {
+  const folder = temporaryFolder();
+  const record = join(folder, 'record.json');
+  const trainer = join(folder, 'trainer.cjs');
+  writeFileSync(
+    trainer,
+    `const { env, argv, cwd } = process;
+     const config = JSON.parse(require('node:fs').readFileSync(env.CONFIG_PATH, 'utf8'));
+     require('node:fs').writeFileSync(${JSON.stringify(record)}, JSON.stringify({ argv: argv.slice(2), env, cwd: cwd(), config }));
+     console.log('\\u001b[31mtrained\\u001b[0m \\u202e');`,
+  );
+  return { folder, record, trainer, home: join(folder, 'home') };
+}
+
+function startAgent(rig: ReturnType<typeof makeRig>, url: string): Program {
+  const trainer = `'${process.execPath}' '${rig.trainer}' --config {config_path} --out {output_dir} 'a b'`;
+  const args = [
+    '--orchestrator-url',
+    url,
+    '--name',
+    'rig-1',
+    '--persistent',
+    '--verbose',
+    '--trainer',
+    trainer,
+  ];
+  const program = startProgram([process.execPath, join(root, 'agent/main.ts'), ...args], {
+    cwd: rig.folder,
+    env: { SIMPLETUNER_WORKER_TOKEN: token, XDG_STATE_HOME: rig.home, XDG_CONFIG_HOME: rig.home },
+  });
+  onTestFinished(async () => {
+    program.kill('SIGKILL');
+    await program.exited;
+    await endTrainings(rig.home);
+  });
+  return program;
+}
+
+/** Somebody else's machine, which nobody has any business with. */
+async function startStranger() {
+  const calls: string[] = [];
+  const server = createServer((request, response) => {
+    calls.push(`${request.method} ${request.url}`);
+    response.end();
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const address = server.address();
+  return { host: `127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, calls };
+}
+
+const filesIn = (folder: string): readonly string[] =>
+  existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted() : [];
+
+type Offer = Extract<WorkerCommand, { type: 'job_submit' }>;
+
+const offer = (parts: object): Offer =>
+  ({
+    type: 'job_submit',
+    job_id: 'j_good',
+    attempt_id: 'a_good',
+    config_name: 'good',
+    config: {},
+    dataloader: null,
+    upload_endpoint: '/api/cloud/storage',
+    provider: null,
+    hf_token: null,
+    on_lost_contact: 'continue',
+    ...parts,
+  }) as Offer;
+
+test('offers that would leave their place are not taken: no file is made, nobody is called, and a good one is taken after them', async () => {
+  const rig = makeRig();
+  const stranger = await startStranger();
+  const orchestrator = await startOrchestrator();
+  // First it says in its answer what it may not say.
+  const replies = [
+    { resume_job: { job_id: '../../evil', config_name: 'x', status: 'running', attempt_id: 'a_1' } },
+    { worker_id: `w_1@${stranger.host}`, abandon_job: '../../evil' },
+  ];
+  orchestrator.answers.register = () => registerReply(replies.shift() ?? {});
+  const agent = startAgent(rig, orchestrator.url);
+  await agent.said(/^Connected/);
+  expect(replies).toEqual([]);
+  const state = join(rig.home, 'trainyard/rig-1');
+  const before = filesIn(rig.folder);
+
+  const places = [
+    '../evil',
+    '..',
+    '.',
+    '/evil',
+    'a/b',
+    'a\\b',
+    'a\0b',
+    '%2e%2e%2fevil',
+    'j_1/../../evil',
+    '',
+    'x'.repeat(300),
+  ];
+  for (const place of places) {
+    orchestrator.push(offer({ job_id: place }));
+    orchestrator.push(offer({ attempt_id: place }));
+    orchestrator.push({ type: 'job_cancel', job_id: place, attempt_id: place } as WorkerCommand);
+  }
+  const endpoints = [
+    `@${stranger.host}/x`,
+    `//${stranger.host}/x`,
+    `http://${stranger.host}/x`,
+    `.evil.example/x`,
+    `:80@${stranger.host}/`,
+    `/../../x`,
+    `/a/..`,
+    '\\\\evil',
+    `/\\${stranger.host}`,
+    '/x?y=1',
+    '/x#y',
+    '/x y',
+    '',
+  ];
+  for (const upload_endpoint of endpoints) orchestrator.push(offer({ upload_endpoint }));
+  orchestrator.push(offer({}));
+  await orchestrator.reported('completed', 'a_good');
+
+  const reports = orchestrator.calls.filter(({ name }) => name === 'status');
+  expect(new Set(reports.map(({ jobId }) => jobId))).toEqual(new Set(['j_good']));
+  expect(stranger.calls).toEqual([]);
+  const made = filesIn(rig.folder).filter(path => !before.includes(path));
+  const isOwn = (path: string): boolean =>
+    path === 'record.json' || /^home\/trainyard\/rig-1\/(?:jobs\/j_good|jobs$|runs\/a_good)/.test(path);
+  expect(made.filter(path => !isOwn(path))).toEqual([]);
+  expect(filesIn(join(state, 'jobs')).filter(path => !path.includes('/'))).toEqual(['j_good']);
+  expect(existsSync(join(rig.folder, '..', 'evil'))).toBe(false);
+}, 120_000);
+
+test('what an offer brings is data: command, environment and folder of the trainer are the rig’s own', async () => {
+  const rig = makeRig();
+  const orchestrator = await startOrchestrator();
+  const agent = startAgent(rig, orchestrator.url);
+  await agent.said(/^Connected/);
+  const config = {
+    LD_PRELOAD: join(rig.folder, 'evil.so'),
+    NODE_OPTIONS: '--require ./evil.cjs',
+    PATH: rig.folder,
+    env: { LD_PRELOAD: 'x' },
+    argv: ['sh', '-c', 'touch touched'],
+    '$(touch touched)': '`touch touched`; touch touched | touch touched',
+    prompt: 'a\nb\r\n--config /etc/passwd\n{output_dir}',
+    '--output_dir': '/etc',
+    command: 'touch touched',
+    trainer: '/bin/sh',
+  };
+  orchestrator.push(
+    offer({
+      config,
+      config_name: '\u001b[2J$(touch touched)\nJob j_forged is completed\u202e',
+      dataloader: [{ LD_PRELOAD: 'x', path: '$(touch touched)' }],
+      hf_token: 'hf_x\nLD_PRELOAD=evil.so',
+      provider: '; touch touched',
+      upload_token: 'ut_x\nPATH=/evil',
+    }),
+  );
+  await orchestrator.reported('completed', 'a_good');
+  const job = join(rig.home, 'trainyard/rig-1/jobs/j_good');
+  const seen = JSON.parse(readFileSync(rig.record, 'utf8')) as {
+    readonly argv: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+    readonly cwd: string;
+    readonly config: unknown;
+  };
+  expect(seen.argv).toEqual(['--config', join(job, 'config.json'), '--out', join(job, 'output'), 'a b']);
+  expect(seen.cwd).toBe(rig.folder);
+  expect(seen.config).toEqual({ ...config });
+  expect(seen.env).not.toHaveProperty('LD_PRELOAD');
+  expect(seen.env).not.toHaveProperty('NODE_OPTIONS', config.NODE_OPTIONS);
+  expect(seen.env['PATH']).toBe(process.env['PATH']);
+  expect(seen.env['HF_TOKEN']).toBe('hf_x\nLD_PRELOAD=evil.so');
+  expect(JSON.stringify(seen.env)).not.toContain(token);
+  expect(seen.env['PYTHONUNBUFFERED']).toBe('1');
+  const isKnown = (name: string): boolean => name in process.env || name === 'PYTHONUNBUFFERED';
+  const added = Object.keys(seen.env).filter(name => !isKnown(name));
+  expect(added.toSorted()).toEqual([
+    'CONFIG_PATH',
+    'HF_TOKEN',
+    'SIMPLETUNER_CONFIG_BACKEND',
+    'SIMPLETUNER_UPLOAD_ENDPOINT',
+    'SIMPLETUNER_UPLOAD_TOKEN',
+    'XDG_CONFIG_HOME',
+    'XDG_STATE_HOME',
+  ]);
+  expect(filesIn(rig.folder).filter(path => path.includes('touched'))).toEqual([]);
+  expect(existsSync(join(root, 'touched'))).toBe(false);
+  // Its own words, the orchestrator's and the trainer's: each is one line of plain text.
+  await agent.said(/^\| .*trained/);
+  for (const line of agent.lines) expect(line).not.toMatch(unseen);
+  expect(agent.lines.filter(line => line.startsWith('Job j_forged'))).toEqual([]);
+}, 120_000);

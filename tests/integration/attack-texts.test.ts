@@ -1,0 +1,212 @@
+/** Names and texts that want to be more than text, on every way that they go: FAULTS.md, S15. */
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { workersApi } from '../../protocol/admin-api.ts';
+import { UiEvent } from '../../protocol/events.ts';
+import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { runTrainyard } from '../support/cli.ts';
+import { asJson, sendRaw } from '../support/raw-request.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+
+const markup = '<img src=x onerror=alert(1)>';
+const frame = 'x\n\nid: 1\nevent: job\ndata: {"kind":"reset","seq":0}\n\n';
+const ansi = '\u001b]0;owned\u0007\u001b[2J\u009b31m';
+const turned = '\u202egpj.exe\u2066\u200f';
+const lines = 'a\r\nb\u2028c\u2029d\u0085e\u0000';
+const all = [markup, frame, ansi, turned, lines].join(' ');
+
+/** What moves a cursor, ends a line or turns the text around; a screen takes line breaks and tabs of our own. */
+const harmful = /[^\P{Cc}\t\n]|[\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+let server: TestServer;
+let rig: { readonly id: WorkerId; readonly token: string };
+let failed: JobId;
+let waiting: JobId;
+let workerStream: { readonly text: () => string };
+let uiStream: { readonly text: () => string; until(pattern: RegExp): Promise<void> };
+
+async function openStream(path: string, header: readonly [string, string], over: AbortSignal) {
+  const response = await fetch(server.url + path, { headers: [[...header]], signal: over });
+  let text = '';
+  const looks = new Set<() => void>();
+  const pump = async (): Promise<void> => {
+    for await (const part of response.body ?? []) {
+      text += Buffer.from(part).toString('latin1');
+      for (const look of looks) look();
+    }
+  };
+  void pump().catch(() => undefined);
+  return {
+    text: () => text,
+    until: (pattern: RegExp): Promise<void> =>
+      new Promise(resolve => {
+        const look = (): void => {
+          if (!pattern.test(text)) return;
+          looks.delete(look);
+          resolve();
+        };
+        looks.add(look);
+        look();
+      }),
+  };
+}
+
+const post = (path: string, body: object) =>
+  sendRaw(server.url, {
+    method: 'POST',
+    path,
+    headers: [['x-worker-token', rig.token], asJson],
+    body: JSON.stringify(body),
+  });
+
+const over = new AbortController();
+beforeAll(async () => {
+  server = await startTestServer();
+  const { admin } = server;
+  uiStream = await openStream('/api/events', ['authorization', `Bearer ${server.adminToken}`], over.signal);
+  rig = await server.createWorker({
+    name: markup,
+    labels: { rig: 'x', [lines.slice(0, 20)]: all.slice(0, 64) },
+  });
+  const gpu = { index: 0, name: all, vram_gb: 24 };
+  const registered = await post('/api/workers/register', {
+    protocol: 2,
+    persistent: true,
+    name: all,
+    agent_version: all,
+    gpu_info: { name: all, count: 1, vram_gb: 24, driver: all, accelerator: all, gpus: [gpu] },
+    labels: { own: all.slice(0, 64), [frame.slice(0, 40)]: ansi },
+  });
+  expect(registered.status).toBe(200);
+  workerStream = await openStream(
+    `/api/workers/stream?worker_id=${rig.id}`,
+    ['x-worker-token', rig.token],
+    over.signal,
+  );
+  await server.watch.worker(rig.id, 'idle');
+  failed = await server.submit({
+    config: { prompt: all, [all]: all, nested: { list: [all] } },
+    config_name: markup,
+    worker_labels: { rig: 'x' },
+  });
+  await server.watch.job(failed, 'dispatched');
+  const progress = { step: 1, stage: all.slice(0, 200), metrics: { [ansi]: 1, [frame.slice(0, 60)]: 2 } };
+  await post(`/api/workers/job/${failed}/status`, { status: 'running', progress });
+  await post('/api/workers/heartbeat', { status: all, current_job_id: failed, job_progress: progress });
+  await post(`/api/workers/job/${failed}/status`, {
+    status: 'failed',
+    error: `Traceback\n${all}\nValueError: ${all}`,
+    exit_code: 1,
+    progress,
+  });
+  await server.watch.jobEnd(failed);
+  waiting = await server.submit({ config: {}, worker_labels: { [ansi]: all.slice(0, 60) } });
+  valueOf(await admin.call(workersApi.drain, { params: { id: rig.id }, body: { reason: markup } }));
+  await server.watch.worker(rig.id, 'draining');
+});
+afterAll(async () => {
+  over.abort();
+  await server.close();
+});
+
+const blocksOf = (text: string): readonly string[] => text.split('\n\n').filter(block => block !== '');
+
+describe('on a stream', () => {
+  test('they are one line of ASCII within a frame, and no frame is forged', async () => {
+    await uiStream.until(/worker\.drain/);
+    for (const text of [uiStream.text(), workerStream.text()])
+      for (const line of text.split('\n'))
+        expect(line).toMatch(/^(?:|: [a-z]+|id: \d+|data: \{[\x20-\x7e]*\})$/);
+    const blocks = blocksOf(uiStream.text()).filter(block => !block.startsWith(':'));
+    expect(blocks.length).toBeGreaterThan(6);
+    const events = blocks.map(block => {
+      const [, id = '', data = ''] = /^id: (\d+)\ndata: (.*)$/.exec(block) ?? [];
+      const event = UiEvent.parse(JSON.parse(data));
+      expect(event.seq).toBe(Number(id));
+      return event;
+    });
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, n) => (events[0]?.seq ?? 0) + n));
+    expect(events.map(({ kind }) => kind)).not.toContain('reset');
+    const commands = blocksOf(workerStream.text()).filter(block => block.startsWith('data: '));
+    expect(commands.map(text => JSON.parse(text.slice(6)) as object)).toMatchObject([
+      { type: 'job_submit', job_id: failed, config: { prompt: all, [all]: all, nested: { list: [all] } } },
+    ]);
+  });
+
+  test('what a machine says of itself has come without what no screen should get, and short', async () => {
+    const worker = valueOf(await server.admin.call(workersApi.get, { params: { id: rig.id } }));
+    const said = [worker.host, worker.gpu_name, worker.accelerator_type, worker.agent_version];
+    for (const text of [...said, worker.gpu_info.driver, ...worker.gpu_info.gpus.map(({ name }) => name)]) {
+      expect(text).toContain(markup);
+      expect(text).not.toMatch(harmful);
+      expect(text?.length).toBeLessThanOrEqual(200);
+    }
+  });
+});
+
+test.each([frame, ansi, turned, lines])('%j is no name and no reason that a person gives', async text => {
+  const { admin } = server;
+  const answers = [
+    await admin.call(workersApi.create, { body: { name: text } }),
+    await admin.call(workersApi.drain, { params: { id: rig.id }, body: { reason: text } }),
+    await admin.call(queueApi.submit, { body: { config: {}, config_name: text } }),
+  ];
+  for (const answer of answers)
+    expect(answer).toMatchObject({ ok: false, failure: { problem: { code: 'invalid_request' } } });
+});
+
+describe('at a terminal', () => {
+  const commands: readonly (readonly [string, () => readonly string[]])[] = [
+    ['workers list', () => []],
+    ['workers get', () => [rig.id]],
+    ['jobs list', () => []],
+    ['jobs list', () => ['--all']],
+    ['jobs get', () => [failed]],
+    ['jobs why', () => [waiting]],
+    ['audit list', () => []],
+    ['audit export', () => []],
+    ['audit stats', () => []],
+    ['queue status', () => []],
+  ];
+  const shapes: readonly (readonly string[])[] = [
+    [],
+    ['--json'],
+    ['-o', 'worker_labels,labels,host,name,error_message,details'],
+  ];
+
+  test.each(commands)('trainyard %s shows them as text, in every shape', async (command, args) => {
+    for (const shape of shapes) {
+      const argv = [...command.split(' '), ...args(), ...shape, '--data-dir', server.dataDir];
+      const wide = await runTrainyard(argv);
+      const onScreen = await runTrainyard(argv, { screen: { columns: 80, rows: 24 } });
+      for (const { out, err, code } of [wide, onScreen]) {
+        expect([argv.join(' '), code === 0 || code === 2], `said: ${err}`).toEqual([argv.join(' '), true]);
+        // Between fields of `-o` there are tabs; nothing else has any.
+        expect(out).not.toMatch(harmful);
+        expect(err).not.toMatch(harmful);
+      }
+      if (shape[0] === '--json' && wide.code === 0 && command !== 'audit export')
+        expect(() => JSON.parse(wide.out) as unknown).not.toThrow();
+    }
+  });
+
+  test('nor does the log move a cursor', () => {
+    for (const line of server.log)
+      expect(line.slice(0, -1)).not.toMatch(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e]/u);
+  });
+});
+
+test('what the server answers to something odd reaches the terminal as text, too', async () => {
+  const { createServer } = await import('node:http');
+  const odd = createServer((_request, response) => response.writeHead(502).end(`<h1>${all}</h1>`));
+  await new Promise<void>(resolve => odd.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void odd.close());
+  const address = odd.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  const run = await runTrainyard(['workers', 'list', '--url', `http://127.0.0.1:${port}`], {
+    env: { ADMIN_TOKEN: 'ta_x' },
+  });
+  expect(run.code).not.toBe(0);
+  expect(run.err).toContain('502');
+  expect(run.err).not.toMatch(harmful);
+});

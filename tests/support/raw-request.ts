@@ -1,0 +1,87 @@
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
+
+/** What `fetch` would not send: headers twice, a `Host` of one's own, paths that are not tidied up. */
+export interface RawRequest {
+  readonly method?: string;
+  /** As it goes over the wire. */
+  readonly path: string;
+  readonly headers?: readonly (readonly [name: string, value: string])[];
+  readonly body?: string | Uint8Array;
+}
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Of a stream what came first. */
+  readonly text: string;
+  /** Of a problem; null for everything else. */
+  readonly code: string | null;
+}
+
+const patienceMs = 20_000;
+
+export function sendRaw(
+  baseUrl: string,
+  { method = 'GET', path, headers = [], body }: RawRequest,
+): Promise<RawAnswer> {
+  const { hostname, port, host } = new URL(baseUrl);
+  const own = headers.some(([name]) => name.toLowerCase() === 'host') ? [] : [['host', host] as const];
+  const length = body === undefined ? [] : [['content-length', String(Buffer.byteLength(body))] as const];
+  return new Promise((resolve, reject) => {
+    const sent = request({
+      hostname,
+      port,
+      method,
+      path,
+      setHost: false,
+      headers: [...own, ...length, ...headers].flat(),
+      timeout: patienceMs,
+    });
+    sent.once('error', reject);
+    sent.once('timeout', () => sent.destroy(new Error(`${method} ${path} was not answered`)));
+    sent.once('response', response => {
+      const parts: Buffer[] = [];
+      const isStream = String(response.headers['content-type']).startsWith('text/event-stream');
+      const done = (): void => {
+        const text = Buffer.concat(parts).toString();
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, code: codeOf(text) });
+        response.destroy();
+      };
+      response.on('data', (part: Buffer) => {
+        parts.push(part);
+        if (isStream) done();
+      });
+      response.once('end', done);
+      response.once('close', done);
+    });
+    sent.end(body);
+  });
+}
+
+export const bearer = (token: string): readonly [string, string] => ['authorization', `Bearer ${token}`];
+export const asJson: readonly [string, string] = ['content-type', 'application/json'];
+
+/** Bytes as they are, on a socket of their own; answers with all that came back until the server hung up. */
+export function sendBytes(baseUrl: string, bytes: string | Uint8Array): Promise<string> {
+  const { hostname, port } = new URL(baseUrl);
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port), timeout: patienceMs });
+    let text = '';
+    socket.setEncoding('latin1').on('data', (part: string) => (text += part));
+    socket.once('timeout', () => socket.destroy(new Error('the server neither answers nor hangs up')));
+    socket.once('error', reject);
+    socket.once('close', () => resolve(text));
+    socket.write(bytes);
+  });
+}
+
+function codeOf(text: string): string | null {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    const code = typeof parsed === 'object' && parsed !== null && 'code' in parsed ? parsed.code : null;
+    return typeof code === 'string' ? code : null;
+  } catch {
+    return null;
+  }
+}
