@@ -156,6 +156,8 @@ export const workers = {
   'workers.join.missing': 'The join command could not be made.',
   'workers.join.again': 'Make a new one',
   'workers.issued.simpletuner': 'SimpleTuner',
+  'workers.issued.simpletunerUnchecked':
+    'It knows no pins: so it does not look at the certificate, and whoever is in between can take the token. For a network that you do not trust, give the orchestrator a certificate of a known authority (--ssl-cert).',
   'workers.issued.simpletunerRun':
     'SimpleTuner’s own worker can not join: it is given the lasting token. Use this, or one of the other commands: joining makes this token void.',
   'workers.copy.byHand': 'This page may not copy by itself: it is selected, press Ctrl or Cmd and C.',

@@ -158,6 +158,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.join.missing': 'No se pudo crear el comando para unirse.',
   'workers.join.again': 'Crear uno nuevo',
   'workers.issued.simpletuner': 'SimpleTuner',
+  'workers.issued.simpletunerUnchecked':
+    'No conoce pines: por eso no comprueba el certificado, y quien esté en medio puede quedarse con el token. En una red que no sea de confianza, conviene dar al orquestador un certificado de una autoridad conocida (--ssl-cert).',
   'workers.issued.simpletunerRun':
     'El worker propio de SimpleTuner no puede unirse así: recibe el token duradero. Se usa este comando o uno de los otros: al unirse, este token deja de valer.',
   'workers.copy.byHand':

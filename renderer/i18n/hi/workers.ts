@@ -155,6 +155,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.join.missing': 'जुड़ने का कमांड नहीं बनाया जा सका।',
   'workers.join.again': 'नया बनाएँ',
   'workers.issued.simpletuner': 'SimpleTuner',
+  'workers.issued.simpletunerUnchecked':
+    'यह पिन नहीं जानता: इसलिए प्रमाणपत्र की जाँच नहीं करता, और बीच में बैठा कोई भी टोकन ले सकता है। जिस नेटवर्क पर भरोसा न हो, वहाँ ऑर्केस्ट्रेटर को किसी मान्य प्राधिकरण का प्रमाणपत्र दें (--ssl-cert)।',
   'workers.issued.simpletunerRun':
     'SimpleTuner का अपना वर्कर इस तरह नहीं जुड़ सकता: उसे स्थायी टोकन दिया जाता है। या तो यह कमांड चलाएँ, या बाकी में से कोई: जुड़ने पर यह टोकन अमान्य हो जाता है।',
   'workers.copy.byHand': 'यह पेज खुद कॉपी नहीं कर सकता: टेक्स्ट चुना हुआ है, Ctrl या Cmd के साथ C दबाएँ।',

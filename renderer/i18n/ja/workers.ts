@@ -158,6 +158,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.join.missing': '参加コマンドを作成できませんでした。',
   'workers.join.again': '新しく作成',
   'workers.issued.simpletuner': 'SimpleTuner',
+  'workers.issued.simpletunerUnchecked':
+    'ピンに対応していないため証明書を確認せず、途中にいる者がトークンを奪えます。信頼できないネットワークでは、オーケストレーターに既知の認証局の証明書を設定してください（--ssl-cert）。',
   'workers.issued.simpletunerRun':
     'SimpleTuner 自身のワーカーは参加トークンに対応していないため、永続トークンを渡します。このコマンドか、ほかのコマンドのどちらか一方を使ってください。参加すると、このトークンは無効になります。',
   'workers.copy.byHand':

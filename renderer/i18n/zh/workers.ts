@@ -153,6 +153,8 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.join.missing': '未能生成加入命令。',
   'workers.join.again': '重新生成',
   'workers.issued.simpletuner': 'SimpleTuner',
+  'workers.issued.simpletunerUnchecked':
+    '它不支持公钥固定，因此不会检查证书，中间人可能窃取令牌。若网络不可信，请为调度服务器配置由公认机构签发的证书（--ssl-cert）。',
   'workers.issued.simpletunerRun':
     'SimpleTuner 自带的工作节点不支持一次性加入，需使用长期令牌。请在此命令与其他命令中任选其一：用其他命令加入后，此令牌即失效。',
   'workers.copy.byHand': '此页面无法自行复制：内容已选中，请按 Ctrl 或 Cmd 加 C。',

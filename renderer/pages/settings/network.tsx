@@ -3,6 +3,7 @@ import { settingsApi, type SettingsView } from '../../../protocol/settings-api.t
 import { useFleet } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
 import type { ChangeSettings } from '../../app/settings.ts';
+import { ShareTerms } from '../../app/share-terms.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
@@ -83,18 +84,7 @@ function Sharing({ isShared, isSecure, isTlsFixed, change }: SharingProps) {
       {isAsked && isShared && <Unshare onConfirm={() => void set(false)} onClose={close} />}
       {isAsked && !isShared && (
         <Dialog title={t('settings.share.title')} onClose={close}>
-          <p>{t('settings.share.what')}</p>
-          {!isTlsFixed && (
-            <label className="settings-switch">
-              <input type="checkbox" checked={withTls} onChange={() => setWithTls(!withTls)} />
-              {t('settings.share.tls')}
-            </label>
-          )}
-          {!withTls && (
-            <p className="notice" role="note">
-              {t('settings.share.warning')}
-            </p>
-          )}
+          <ShareTerms withTls={withTls} isTlsFixed={isTlsFixed} onChange={setWithTls} />
           <p className="muted">{t('settings.share.signIn')}</p>
           <footer className="dialog-foot">
             <Button onClick={close}>{t('action.cancel')}</Button>

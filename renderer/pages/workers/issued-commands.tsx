@@ -71,6 +71,11 @@ export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProp
       </OnceTab>
       <Tabs.Content value="simpletuner" className="worker-form">
         <p>{t('workers.issued.simpletunerRun')}</p>
+        {joining.pin !== null && (
+          <p className="notice" role="note">
+            {t('workers.issued.simpletunerUnchecked')}
+          </p>
+        )}
         <Secret
           text={simpletunerCommand(joining)}
           token={joining.token}

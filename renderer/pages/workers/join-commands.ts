@@ -23,11 +23,14 @@ export const shellCommand = ({ url, pin, token, name, type }: Joining): string =
     `--name ${shellWord(name)}${stay(type)}`,
   ].join(goesOn);
 
-/** The same for SimpleTuner's own worker, which takes a worker token alone. */
-export const simpletunerCommand = ({ url, token, name, type }: Joining): string =>
+/**
+ * The same for SimpleTuner's own worker, which takes a worker token alone, and knows no pins: of a certificate that nobody
+ * vouches for it can only be told not to look at it.
+ */
+export const simpletunerCommand = ({ url, pin, token, name, type }: Joining): string =>
   [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
-    `simpletuner worker --orchestrator-url ${shellWord(url)}`,
+    `simpletuner worker --orchestrator-url ${shellWord(url)}${pin === null ? '' : ' --ssl-no-verify'}`,
     `--name ${shellWord(name)}${stay(type)}`,
   ].join(goesOn);
 

@@ -35,7 +35,9 @@ export function JoinDialog({ onClose }: JoinDialogProps) {
     isLoopback(new URL(baseUrl).hostname);
   return (
     <Dialog title={t('workers.new.title')} onClose={onClose}>
-      {isRead && isOnlyHere && !isSkipped && <ShareStep change={change} onSkip={() => setSkipped(true)} />}
+      {isRead && isOnlyHere && !isSkipped && (
+        <ShareStep network={settings.network} change={change} onSkip={() => setSkipped(true)} />
+      )}
       {isRead && (!isOnlyHere || isSkipped) && <JoinForm onClose={onClose} />}
     </Dialog>
   );

@@ -1,32 +1,35 @@
 import { useState } from 'react';
+import type { SettingsView } from '../../../protocol/settings-api.ts';
 import { detailOf } from '../../api/client.ts';
 import type { ChangeSettings } from '../../app/settings.ts';
+import { ShareTerms } from '../../app/share-terms.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 
 interface ShareStepProps {
+  readonly network: SettingsView['network'];
   readonly change: ChangeSettings;
   readonly onSkip: () => void;
 }
 
 /** Before a worker of another machine can join, the orchestrator must be there for it. Once it is, this is over. */
-export function ShareStep({ change, onSkip }: ShareStepProps) {
+export function ShareStep({ network, change, onSkip }: ShareStepProps) {
   const t = useT();
+  const { tls, tls_fixed_by: tlsFixedBy } = network;
+  const isSecure = tls !== null;
+  const [withTls, setWithTls] = useState(isSecure);
   const [isAsking, setAsking] = useState(false);
   const [trouble, setTrouble] = useState<string | null>(null);
   const share = async (): Promise<void> => {
     setAsking(true);
-    const answer = await change({ shared: true });
+    const answer = await change({ shared: true, ...(withTls !== isSecure && { tls: withTls }) });
     setAsking(false);
     if (!answer.ok) setTrouble(detailOf(answer.failure) ?? t('error.unreachable'));
   };
   return (
     <>
       <p>{t('workers.share.private')}</p>
-      <p>{t('settings.share.what')}</p>
-      <p className="worker-notice" role="note">
-        {t('settings.share.warning')}
-      </p>
+      <ShareTerms withTls={withTls} isTlsFixed={tlsFixedBy !== null} onChange={setWithTls} />
       {trouble !== null && (
         <p role="alert" className="trouble">
           {trouble}

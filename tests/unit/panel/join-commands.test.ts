@@ -70,6 +70,13 @@ test('SimpleTuner’s own worker is told the same, by its own name', () => {
   expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
 });
 
+test('SimpleTuner’s own worker, which knows no pins, is told not to look at a certificate that nobody vouches for', () => {
+  const pinned = simpletunerCommand({ ...joining, pin: 'sha256:Ab+/=' });
+  expect(pinned).toContain(`--orchestrator-url ${joining.url} --ssl-no-verify \\\n`);
+  expect(pinned).not.toContain('--pin');
+  expect(simpletunerCommand(joining)).not.toContain('--ssl');
+});
+
 test('an ephemeral one does not stay', () => {
   const ephemeral: Joining = { ...joining, type: 'ephemeral' };
   expect(run(shellCommand(ephemeral)).args).not.toContain('--persistent');
