@@ -263,12 +263,19 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     first.program.kill('SIGTERM');
     await first.program.exited;
 
-    // With a log for programs, and the token in a file.
-    const second = await startServer('--json');
+    // With a log for programs, a key for TLS, and a token to join with in a file.
+    const second = await startServer('--json', '--ssl');
+    const keyFile = readFileSync(join(dataDir, 'tls/key.pem'), 'utf8');
+    const { join_token: joinToken } = valueOf(
+      await second.admin.call(workersApi.createJoinToken, { params: { id }, body: {} }),
+    );
     const tokenFile = join(bench, 'token');
-    writeFileSync(tokenFile, secondToken, { mode: 0o600 });
+    writeFileSync(tokenFile, joinToken, { mode: 0o600 });
     const again = startAgent(second.url, {}, '--worker-token-file', tokenFile);
     await second.watch.worker(id, 'idle');
+    const [ownToken = 'none'] =
+      /wt_[\w-]{43}/.exec(readFileSync(join(home, 'trainyard/rig-1/token'), 'utf8')) ?? [];
+    expect(ownToken).not.toBe('none');
     const events = await openRawEvents(second.url, second.adminToken);
     const job = await train(second, 3);
     valueOf(await second.admin.call(backupApi.make));
@@ -299,7 +306,18 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     const planted: readonly Planted[] = [
       { what: 'the admin token', text: second.adminToken, places: [/^file data\/admin-token$/] },
       { what: 'the first worker token', text: firstToken, places: [/^environment of agent$/] },
-      { what: 'the second worker token', text: secondToken, places: [/^file bench\/token$/] },
+      { what: 'the second worker token', text: secondToken, places: [] },
+      { what: 'the join token', text: joinToken, places: [/^file bench\/token$/] },
+      {
+        what: 'the worker token that the rig has made',
+        text: ownToken,
+        places: [/^file home\/trainyard\/rig-1\/token$/],
+      },
+      {
+        what: 'the key of TLS',
+        text: keyFile.split('\n')[1] ?? 'none',
+        places: [/^file data\/tls\/key\.pem$/],
+      },
       { what: 'the API token', text: api.token, places: [] },
       { what: 'the session', text: session, places: [] },
       { what: 'a wrong token', text: wrong, places: [] },
@@ -329,7 +347,7 @@ test.skipIf(!existsSync('/proc/self/environ'))(
     }
     // Of what opens something the database knows the hash.
     const database = evidence.filter(({ place }) => place.startsWith('file data/trainyard.db'));
-    for (const secret of [secondToken, api.token]) {
+    for (const secret of [joinToken, ownToken, api.token]) {
       const hash = createHash('sha256').update(secret).digest('hex');
       expect(database.some(({ text }) => text.includes(hash))).toBe(true);
     }
