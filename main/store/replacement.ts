@@ -46,10 +46,7 @@ export async function prepareReplacement(
   const { file, folder } = parts;
   const found = folder.list().find(each => each.name === name);
   if (found === undefined)
-    return refuse(
-      'backup_not_found',
-      `There is no backup ${name} in ${folder.path}: look at the list of them`,
-    );
+    return refuse('backup_not_found', `There is no backup ${name}: look at the list of them`);
   const ready = readyFile(file);
   const drop = (): void => dropReplacement(file);
   try {

@@ -200,12 +200,13 @@ describe('what is refused changes nothing', () => {
   ])('a name that no backup has: %j', async name => {
     const server = await openServer();
     await untouched(server, async () => {
-      const { status } = await fetch(`${server.url}/api/backup/${encodeURIComponent(name)}/restore`, {
+      const answer = await fetch(`${server.url}/api/backup/${encodeURIComponent(name)}/restore`, {
         method: 'POST',
         headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
         body: JSON.stringify({ confirm: name }),
       });
-      expect([400, 404, 405]).toContain(status);
+      expect([400, 404, 405]).toContain(answer.status);
+      expect(await answer.text()).not.toContain(server.dataDir);
     });
   });
 
@@ -282,6 +283,8 @@ test('what there is can not be saved: the database that there was is served agai
   const refused = await restore(server, name);
   rmSync(folder, { recursive: true });
   expect(refused).toMatchObject({ ok: false, failure: { status: 507, problem: { code: 'storage' } } });
+  expect(JSON.stringify(refused)).toContain('backups/unfinished');
+  expect(JSON.stringify(refused)).not.toContain(server.dataDir);
   expect((await workersOf(server)).toSorted()).toEqual(['rig-1', 'rig-2']);
   expect(valueOf(await server.admin.call(systemApi.ready, {}))).toEqual({ status: 'ready' });
   expect(await verdictOf(server)).toMatchObject({ valid: true });
