@@ -70,7 +70,7 @@ export default defineConfig({
     agent: program('agent/main.ts', 'dist/agent', 'trainyard-worker.mjs', true),
   },
   test: {
-    // One less than there are processors leaves a machine of two with one: much of these tests is waiting.
+    // One less than there are processors would leave a machine of two with one.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       suite('unit', 10_000),
