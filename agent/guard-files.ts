@@ -1,4 +1,13 @@
-import { closeSync, fsyncSync, openSync, renameSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { AttemptId, JobId } from '../protocol/ids.ts';
 import type { OnLostContact } from '../protocol/job.ts';
@@ -95,8 +104,11 @@ const files = {
 
 const fileOf = ({ path }: RunFolder, name: keyof typeof files): string => join(path, files[name]);
 
-export const writeTask = (run: RunFolder, task: Task): void =>
+/** Begins a run: the folder is made here, and by nothing that the guard writes into it. */
+export function writeTask(run: RunFolder, task: Task): void {
+  mkdirSync(run.path, { recursive: true, mode: 0o700 });
   writeWhole(fileOf(run, 'task'), JSON.stringify(task));
+}
 
 export function readTask(run: RunFolder): Task | null {
   const fields = readFields(fileOf(run, 'task'));
@@ -225,8 +237,9 @@ export function writeExit(run: RunFolder, exit: ExitRecord): void {
   inNeed(run, 'exit', () => writeWhole(fileOf(run, 'exit'), text), text);
 }
 
-/** What is to be reported, as it will be read. */
+/** What is to be reported, as it will be read; of a job that was refused, too, for which there was no run. */
 export function writeReport(run: RunFolder, text: string): void {
+  mkdirSync(run.path, { recursive: true, mode: 0o700 });
   inNeed(run, 'report', () => writeWhole(fileOf(run, 'report'), text), text);
 }
 

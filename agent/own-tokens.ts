@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Loaded } from './loaded.ts';
 import { type Fields, fieldsOf, writeWhole } from './whole-file.ts';
@@ -46,11 +46,13 @@ export function openOwnTokens(stateDir: string): OwnTokenBook {
       const tokens = parse(text);
       return tokens === null ? fail(`${file} is damaged`) : { ok: true, value: tokens };
     },
-    keep: ({ joined, pending }) =>
+    keep({ joined, pending }) {
+      mkdirSync(stateDir, { recursive: true, mode: 0o700 });
       writeWhole(
         file,
         JSON.stringify({ joined: joined && fieldsFor(joined), pending: pending && fieldsFor(pending) }),
-      ),
+      );
+    },
   };
 }
 

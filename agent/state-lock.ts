@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
@@ -25,6 +25,7 @@ const settleMs = 150;
  * the folder can't be written.
  */
 export async function lockState({ dir, pid, processes, clock }: LockParts): Promise<Locked> {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
   const file = join(dir, 'lock');
   // Where nothing tells when a process was started, nobody is kept out: a lock that stays for ever would be worse.
   const self = (await processes.identify(pid)) ?? { pid, start: 'unknown' };

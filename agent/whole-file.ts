@@ -1,31 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Whole or not at all, and on disk when this returns. */
+/** Whole or not at all, and on disk when this returns. Makes no folder: where one was taken away, it throws. */
 export function writeWhole(file: string, text: string): void {
   replace(file, text, true);
   syncFolder(dirname(file));
 }
 
-/** Whole or not at all, for other processes to read; what a loss of power takes was of no use after it. */
+/** Whole or not at all, for other processes to read; what a loss of power takes was of no use after it. Makes no folder, either. */
 export function showWhole(file: string, text: string): void {
   replace(file, text, false);
 }
 
 function replace(file: string, text: string, durable: boolean): void {
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.tmp`;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
     const handle = openSync(unfinished, 'wx', 0o600);
     try {

@@ -15,6 +15,7 @@ const line = (n: number): string => `line ${String(n).padStart(6, '0')}\n`;
 function createBench(maxBytes = 1_000) {
   const folder = tempFolder();
   const run: RunFolder = { path: join(folder, 'run') };
+  mkdirSync(run.path);
   const file = join(folder, 'trainer.log');
   const disk = createLogDisk({ file, maxBytes, onPlaces: places => writePlaces(run, places) });
   const reader = createLogReader(run, file);

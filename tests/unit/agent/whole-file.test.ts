@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -20,6 +20,15 @@ describe('writing a whole file', () => {
     expect(readFileSync(file, 'utf8')).toBe('new');
     expect(modeOf(file)).toBe(0o600);
     expect(statSync(file).ino).not.toBe(before);
+  });
+
+  it.each([
+    ['on disk', writeWhole],
+    ['to be seen', showWhole],
+  ])('%s makes no folder: one that was taken away stays away', (_what, write) => {
+    const folder = join(tempFolder(), 'gone');
+    expect(() => write(join(folder, 'log.json'), '{}')).toThrow('ENOENT');
+    expect(existsSync(folder)).toBe(false);
   });
 
   it('that can not take its place leaves nothing behind', () => {
