@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { readStored, textsIn } from '../support/database-evidence.ts';
+import { readStored } from '../support/database-evidence.ts';
+import { textsBelow } from '../support/files-below.ts';
 import { type Evidence, type Judgement, judge } from '../support/invariants.ts';
 import { eventually } from '../support/notices.ts';
 import { isAlive, processesOf } from '../support/own-processes.ts';
@@ -52,7 +53,7 @@ export async function conclude(bench: Bench): Promise<Judgement> {
     stored: readStored(server.databaseFile),
     runs: trainers.runs(),
     mayOverlap: bench.notes.overlapping,
-    texts: new Map([...textsIn(bench.folder, tokenFilesOf(bench)), ...openTextsOf(bench), ...answers]),
+    texts: new Map([...textsBelow(bench.folder, tokenFilesOf(bench)), ...openTextsOf(bench), ...answers]),
     openTexts: new Map([...openTextsOf(bench), ...answers]),
     secrets: new Map([...bench.notes.secrets, ['the admin token', server.adminToken]]),
     canary: bench.notes.canary,

@@ -1,17 +1,7 @@
 /** Secrets that are planted everywhere, looked for everywhere else: FAULTS.md, S19 and I7. */
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../protocol/admin-api.ts';
@@ -20,7 +10,14 @@ import { configsApi } from '../../protocol/configs-api.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import { everyCall } from '../support/every-call.ts';
-import { argvOf, killProcessesOf, ownerVariable, processesOf } from '../support/own-processes.ts';
+import { textsBelow } from '../support/files-below.ts';
+import {
+  argvOf,
+  environmentOf,
+  killProcessesOf,
+  ownerVariable,
+  processesOf,
+} from '../support/own-processes.ts';
 import { type Program, root, startProgram } from '../support/processes.ts';
 import { adminClient, conveniences, valueOf } from '../support/server.ts';
 import { type Watch, watchEvents } from '../support/watch.ts';
@@ -72,15 +69,12 @@ const lookAtProcesses = (owner: string): readonly Evidence[] =>
     const role = roleOf(argvOf(pid));
     return [
       { place: `arguments of ${role}`, text: argvOf(pid) },
-      { place: `environment of ${role}`, text: readFileSync(`/proc/${pid}/environ`, 'latin1') },
+      { place: `environment of ${role}`, text: environmentOf(pid) },
     ];
   });
 
 const lookAtFiles = (folder: string): readonly Evidence[] =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map(name => join(folder, name))
-    .filter(path => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
-    .map(path => ({ place: `file ${relative(folder, path)}`, text: readFileSync(path, 'latin1') }));
+  Array.from(textsBelow(folder), ([path, text]) => ({ place: `file ${relative(folder, path)}`, text }));
 
 interface Known {
   readonly url: string;

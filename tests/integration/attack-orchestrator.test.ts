@@ -1,9 +1,10 @@
 /** An orchestrator that is against its workers, and the agent's own process on a rig: FAULTS.md, S10, S11 and S15. */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
+import { pathsBelow } from '../support/files-below.ts';
 import { type Program, root, startProgram, temporaryFolder } from '../support/processes.ts';
 import { endTrainings } from '../support/trainings.ts';
 import { registerReply, startOrchestrator } from '../unit/agent/scripted-orchestrator.ts';
@@ -63,8 +64,11 @@ async function startStranger() {
   return { host: `127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, calls };
 }
 
+/** Paths within a folder. */
 const filesIn = (folder: string): readonly string[] =>
-  existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted() : [];
+  pathsBelow(folder)
+    .map(path => relative(folder, path))
+    .toSorted();
 
 type Offer = Extract<WorkerCommand, { type: 'job_submit' }>;
 

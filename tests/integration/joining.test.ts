@@ -1,9 +1,10 @@
 /** A real agent and a real server: a command that was pasted once, a kill in the worst moment, and what is left behind. */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../protocol/admin-api.ts';
+import { textsBelow } from '../support/files-below.ts';
 import { argvOf } from '../support/own-processes.ts';
 import { eventually } from '../support/notices.ts';
 import { type Program, startServer, startWorker, temporaryFolder, trainyard } from '../support/processes.ts';
@@ -44,12 +45,6 @@ function makeWitness(): { readonly trainer: string; readonly file: string } {
   return { trainer: `'${process.execPath}' '${script}'`, file };
 }
 
-/** Every file below a folder, as text. */
-const textsIn = (folder: string): readonly string[] =>
-  readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .map(entry => readFileSync(join(entry.parentPath, entry.name), 'latin1'));
-
 test('it joins once, is killed right after, comes back with the same environment, and nobody else joins with it', async () => {
   const server = await openServer();
   const made = await offer(server);
@@ -86,11 +81,11 @@ test('it joins once, is killed right after, comes back with the same environment
     seen,
     said,
     server.log.join('\n'),
-    ...textsIn(join(stateHome, 'trainyard/rig-1/jobs')),
+    ...textsBelow(join(stateHome, 'trainyard/rig-1/jobs')).values(),
   ];
   for (const secret of [token, made.join_token])
     for (const text of elsewhere) expect(text).not.toContain(secret);
-  for (const text of textsIn(server.dataDir)) expect(text).not.toContain(token);
+  for (const text of textsBelow(server.dataDir).values()) expect(text).not.toContain(token);
 }, 60_000);
 
 test('the answer gets lost with the process: the next start asks again, and is the worker', async () => {

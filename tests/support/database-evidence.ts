@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 
@@ -63,17 +63,4 @@ export function readStored(databaseFile: string): Stored {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** Every file of a folder as text, by its path within; those in `except` and large ones are left out. */
-export function textsIn(folder: string, except: readonly string[] = []): ReadonlyMap<string, string> {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
-    entry => entry.isFile() && !except.includes(entry.name),
-  );
-  return new Map(
-    files.map(({ parentPath, name }) => [
-      join(parentPath, name),
-      readFileSync(join(parentPath, name), 'latin1'),
-    ]),
-  );
 }

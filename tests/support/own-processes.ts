@@ -10,6 +10,9 @@ export const ownerVariable = 'TRAINYARD_TEST_OWNER';
 /** What a process was started with, as every user of the machine can see it. */
 export const argvOf = (pid: number): string => read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
 
+/** What its own user can see of it besides. */
+export const environmentOf = (pid: number): string => read(`/proc/${pid}/environ`);
+
 /** A zombie is dead, whatever the process table says. */
 export function isAlive(pid: number): boolean {
   const stat = read(`/proc/${pid}/stat`);
@@ -24,7 +27,7 @@ export function processesOf(owner: string): readonly number[] {
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
     .map(Number)
-    .filter(pid => pid !== process.pid && `\0${read(`/proc/${pid}/environ`)}`.includes(mark) && isAlive(pid));
+    .filter(pid => pid !== process.pid && `\0${environmentOf(pid)}`.includes(mark) && isAlive(pid));
 }
 
 /** SIGKILL to every process of this owner, until none is left: one may just be starting another. */
