@@ -6,6 +6,8 @@ import { systemClock, systemIds } from './host/system.ts';
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
+  /** Whether so much waits to be read there that more would only cost memory; absent where nothing ever waits. */
+  readonly isErrBehind?: () => boolean;
 }
 
 /** What is not answered within this long of a signal is cut off. */
@@ -28,7 +30,7 @@ export async function runServer(
   terminal: Terminal,
   agent: Surroundings['agent'],
 ): Promise<number> {
-  const log = createLog(terminal.err, json);
+  const log = createLog(terminal.err, json, terminal.isErrBehind);
   try {
     const composed = await compose(config, {
       clock: systemClock,
@@ -43,10 +45,13 @@ export async function runServer(
     if (!json && composed.restored !== null) terminal.err(restoredNotice(composed.restored));
     const signal = await stopped;
     log.info('server.stopping', { signal });
-    const cut = setTimeout(() => process.exit(exitCodes.failed), stopWithinMs);
+    let code: number = exitCodes.failed;
+    const cut = setTimeout(() => process.exit(code), stopWithinMs);
     await composed.close();
-    clearTimeout(cut);
-    return 0;
+    code = 0;
+    // From here on only a log that nobody reads could keep the process.
+    cut.unref();
+    return code;
   } catch (cause) {
     const reason = startFailure(cause, config);
     if (json) log.error('server.not_started', { reason });

@@ -2,6 +2,9 @@ import { createInterface } from 'node:readline/promises';
 import { WriteStream } from 'node:tty';
 import type { CliTerminal, Screen } from './invocation.ts';
 
+/** Bytes that a reader who has stopped reading costs at most, or a little more. */
+const mostUnread = 1024 * 1024;
+
 /** The terminal of this process, or whatever its streams were pointed at. */
 export function processTerminal(env: Readonly<Record<string, string | undefined>>): CliTerminal {
   const { stdin, stdout, stderr } = process;
@@ -13,6 +16,7 @@ export function processTerminal(env: Readonly<Record<string, string | undefined>
   return {
     out: text => void stdout.write(text),
     err: text => void stderr.write(text),
+    isErrBehind: () => stderr.writableLength > mostUnread,
     outScreen: screenOf(stdout),
     errScreen: screenOf(stderr),
     ask: stdin.isTTY && stderr.isTTY ? askPerson : null,

@@ -13,23 +13,40 @@ export interface ScopedLog extends Log {
   within(fields: () => Fields | null, run: () => void): void;
 }
 
-/** One line an event, to be read by people or, with `json`, by programs. */
-export function createLog(write: (line: string) => void, json: boolean): ScopedLog {
+/**
+ * One line an event, to be read by people or, with `json`, by programs. While what reads it `isBehind`, lines are counted and
+ * not kept: the next one that is written comes after a `log.left_out`.
+ */
+export function createLog(
+  write: (line: string) => void,
+  json: boolean,
+  isBehind: () => boolean = () => false,
+): ScopedLog {
   const scopes = new AsyncLocalStorage<() => Fields | null>();
+  let leftOut = 0;
+  const put = (level: string, event: string, fields: Fields): void => {
+    const time = new Date().toISOString();
+    const shown = Object.entries(fields).map(([key, value]) => [
+      key,
+      value instanceof Error ? reasonOf(value) : value,
+    ]);
+    if (json)
+      write(`${escapeUnseen(JSON.stringify({ time, level, event, ...Object.fromEntries(shown) }))}\n`);
+    else
+      write(
+        `${time} ${level} ${event}${escapeUnseen(shown.map(([key, value]) => ` ${String(key)}=${JSON.stringify(value)}`).join(''))}\n`,
+      );
+  };
   const at =
     (level: string) =>
     (event: string, fields: Fields = {}): void => {
-      const time = new Date().toISOString();
-      const shown = Object.entries({ ...scopes.getStore()?.(), ...fields }).map(([key, value]) => [
-        key,
-        value instanceof Error ? reasonOf(value) : value,
-      ]);
-      if (json)
-        write(`${escapeUnseen(JSON.stringify({ time, level, event, ...Object.fromEntries(shown) }))}\n`);
-      else
-        write(
-          `${time} ${level} ${event}${escapeUnseen(shown.map(([key, value]) => ` ${String(key)}=${JSON.stringify(value)}`).join(''))}\n`,
-        );
+      if (isBehind()) {
+        leftOut += 1;
+        return;
+      }
+      if (leftOut > 0) put('warn', 'log.left_out', { lines: leftOut });
+      leftOut = 0;
+      put(level, event, { ...scopes.getStore()?.(), ...fields });
     };
   return {
     info: at('info'),

@@ -1,8 +1,16 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { queueApi } from '../../protocol/queue-api.ts';
-import { type ServerProgram, startServer, startWorker } from '../support/processes.ts';
+import {
+  root,
+  type ServerProgram,
+  startProgram,
+  startServer,
+  startWorker,
+  temporaryFolder,
+} from '../support/processes.ts';
 import { adminClient, conveniences, valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
 
@@ -64,3 +72,32 @@ test('a job that runs while the server is killed and started again is resumed, n
   expect(await again.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
   expect(agent.lines.filter(line => /^Job .* runs/.test(line))).toHaveLength(1);
 }, 30_000);
+
+test.runIf(process.platform !== 'win32')(
+  'a log that nobody reads holds up neither the answers nor the end',
+  async () => {
+    const dataDir = temporaryFolder();
+    const pipe = join(dataDir, 'log');
+    spawnSync('mkfifo', [pipe]);
+    // Opened for both, it has a reader for ever, who never reads.
+    const unread = 'log=$1; shift; exec "$@" 2<>"$log"';
+    const server = [
+      process.execPath,
+      join(root, 'main/cli.ts'),
+      'server',
+      '--port',
+      '0',
+      '--data-dir',
+      dataDir,
+    ];
+    const program = startProgram(['sh', '-c', unread, 'sh', pipe, ...server, '--json', '--log-requests']);
+    onTestFinished(() => program.kill('SIGKILL'));
+    const [line] = await program.said(/^\{"ready":true.*/);
+    const { url } = JSON.parse(line) as { readonly url: string };
+    // About 200 bytes a line: more than a pipe holds.
+    for (let n = 0; n < 500; n += 1) expect((await fetch(`${url}/health/live`)).status).toBe(200);
+    program.kill('SIGTERM');
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+  },
+  30_000,
+);

@@ -27,6 +27,34 @@ describe('a line', () => {
   });
 });
 
+describe('while nobody reads', () => {
+  it('lines are counted, and the count comes before the next one that is read', () => {
+    for (const json of [true, false]) {
+      const lines: string[] = [];
+      let isBehind = false;
+      const log = createLog(
+        line => lines.push(line),
+        json,
+        () => isBehind,
+      );
+      log.info('one');
+      isBehind = true;
+      log.info('two');
+      log.error('three');
+      isBehind = false;
+      log.info('four');
+      log.info('five');
+      const events = lines.map(line => /log\.left_out.*|one|two|three|four|five/.exec(line)?.[0].trim());
+      expect(events).toEqual([
+        'one',
+        json ? 'log.left_out","lines":2}' : 'log.left_out lines=2',
+        'four',
+        'five',
+      ]);
+    }
+  });
+});
+
 describe('on whose behalf', () => {
   it('is said by each line of what was begun there, and by no other', async () => {
     const { log, read } = bench();
