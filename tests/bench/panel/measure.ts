@@ -195,12 +195,20 @@ interface TraceEvent {
   readonly name: string;
   readonly pid: number;
   readonly tid: number;
+  /** From its begin to its end, in microseconds. */
+  readonly dur?: number;
   /** The time that the thread had of a processor, in microseconds: other work on the machine is not in it. */
   readonly tdur?: number;
 }
 
-/** What each task of the page's main thread took of a processor; the answer ends it, and says so in milliseconds. */
-async function traceTasks(page: Page): Promise<() => Promise<readonly number[]>> {
+/** In milliseconds. */
+interface Task {
+  readonly wall: number;
+  readonly processor: number;
+}
+
+/** What each task of the page's main thread took; the answer ends it, and says so. */
+async function traceTasks(page: Page): Promise<() => Promise<readonly Task[]>> {
   const devtools = await page.context().newCDPSession(page);
   const events: TraceEvent[] = [];
   devtools.on('Tracing.dataCollected', ({ value }) => events.push(...(value as unknown as TraceEvent[])));
@@ -218,7 +226,7 @@ async function traceTasks(page: Page): Promise<() => Promise<readonly number[]>>
     const [main] = [...counts].toSorted((a, b) => b[1] - a[1])[0] ?? [];
     return events
       .filter(({ name, pid, tid }) => name.endsWith('RunTask') && `${pid} ${tid}` === main)
-      .map(({ tdur = 0 }) => tdur / 1_000);
+      .map(({ dur = 0, tdur = 0 }) => ({ wall: dur / 1_000, processor: tdur / 1_000 }));
   };
 }
 
@@ -255,8 +263,10 @@ export async function measureScrolling(
   await go(page, path);
   const endTrace = await traceTasks(page);
   await scrollThrough(page);
-  const processor = await endTrace();
+  const traced = await endTrace();
   await load.stop();
+  const processor = traced.map(task => task.processor);
+  const long = traced.filter(({ wall }) => wall > 50);
   return [
     { what: `${path}: rows that were scrolled through`, figure: rows, unit: 'rows' },
     { what: `${path}: time for that`, figure: ms, unit: 'ms' },
@@ -279,6 +289,12 @@ export async function measureScrolling(
       figure: processor.filter(time => time > 50).length,
       unit: '',
       atMost: 0,
+    },
+    { what: `${path}: tasks over 50 ms in that scroll`, figure: long.length, unit: '' },
+    {
+      what: `${path}: the most that one of these had of the processor`,
+      figure: Math.max(0, ...long.map(task => task.processor)),
+      unit: 'ms',
     },
     { what: `${path}: longest time between two turns of a timer`, figure: longestGap, unit: 'ms' },
     { what: `${path}: rows in the page, at most`, figure: mostRows, unit: 'rows', atMost: 60 },
