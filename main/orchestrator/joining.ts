@@ -26,7 +26,6 @@ export const unknownJoinToken = refuse(
 );
 
 const refusals = {
-  unknown: unknownJoinToken,
   expired: refuse('join_token_invalid', `This join token has expired; ${remedy}`),
   used: refuse(
     'join_token_used',
@@ -83,7 +82,7 @@ interface Joining {
 function join(core: Core, tx: Tx, { joinHash, tokenHash, address }: Joining): Outcome<JoinReply> {
   const known = tx.joinToken(joinHash);
   const worker = known === null ? null : tx.worker(known.workerId);
-  if (known === null || worker === null) return refusals.unknown;
+  if (known === null || worker === null) return unknownJoinToken;
   const verdict = judgeJoin(known, tokenHash, core.clock.wall());
   if (verdict === 'repeated') return accept(replyFor(worker));
   if (verdict !== 'join') return refusals[verdict];

@@ -6,8 +6,7 @@ import { WorkerId } from '../../../protocol/ids.ts';
 const open: JoinToken = { workerId: WorkerId.parse('w_1'), expiresAt: 1_000, usedFor: null };
 const used: JoinToken = { ...open, usedFor: 'mine' };
 
-test.each<[string, JoinToken | null, string, number, string]>([
-  ['none', null, 'mine', 0, 'unknown'],
+test.each<[string, JoinToken, string, number, string]>([
   ['one in its time', open, 'mine', 999, 'join'],
   ['one whose time is over', open, 'mine', 1_000, 'expired'],
   ['one that was used for this token', used, 'mine', 999, 'repeated'],
