@@ -115,42 +115,52 @@ function createMachineAuth({
   knowsJoinToken,
 }: Pick<AuthParts, 'workerByTokenHash' | 'knowsJoinToken'>) {
   const asWorker = (request: IncomingMessage): Outcome<Caller> => {
-    const token = request.headers['x-worker-token'];
-    if (token === undefined) {
-      return bearerOf(request) === null
-        ? refuse('token_missing', 'Send the worker token in the header X-Worker-Token')
-        : refuse(
-            'wrong_token_kind',
-            'This call is for workers: send a worker token in the header X-Worker-Token',
-          );
-    }
-    const id =
-      typeof token === 'string' && wellFormed(token)
-        ? workerByTokenHash(hashOf(token).toString('hex'))
-        : null;
+    const shown = machineToken(request, 'worker', 'This call is for workers');
+    if (!shown.ok) return shown;
+    const { token, hash } = shown.value;
+    const id = hash === null ? null : workerByTokenHash(hash);
     if (id !== null) return accept({ kind: 'worker', id });
     return refuse(
       'token_invalid',
-      String(token).startsWith(joinTokenPrefix)
+      token.startsWith(joinTokenPrefix)
         ? "Invalid token: a join token is not a worker token. This worker program can not join with one: update it, or give it the worker's token"
         : 'Invalid token: it may have been rotated, or its worker deleted; ask for a new one',
     );
   };
 
   const asJoiner = (request: IncomingMessage): Outcome<Caller> => {
-    const token = request.headers['x-worker-token'];
-    if (token === undefined) {
-      return bearerOf(request) === null
-        ? refuse('token_missing', 'Send the join token in the header X-Worker-Token')
-        : refuse('wrong_token_kind', 'This call is for join tokens: send one in the header X-Worker-Token');
-    }
-    const hash = typeof token === 'string' && wellFormed(token) ? hashOf(token).toString('hex') : null;
+    const shown = machineToken(request, 'join', 'This call is for machines that are to be workers');
+    if (!shown.ok) return shown;
+    const { hash } = shown.value;
     if (hash !== null && knowsJoinToken(hash)) return accept({ kind: 'joiner', hash });
     return hash !== null && workerByTokenHash(hash) !== null
       ? refuse('wrong_token_kind', 'This call is for join tokens: a worker token has joined already')
       : unknownJoinToken;
   };
   return { asWorker, asJoiner };
+}
+
+interface MachineToken {
+  readonly token: string;
+  /** Null when no token of ours looks like that. */
+  readonly hash: string | null;
+}
+
+/** What a rig shows itself by, of either kind: in a header of its own, and never as a bearer. */
+function machineToken(
+  request: IncomingMessage,
+  kind: 'worker' | 'join',
+  callIsFor: string,
+): Outcome<MachineToken> {
+  const shown = request.headers['x-worker-token'];
+  if (shown === undefined) {
+    return bearerOf(request) === null
+      ? refuse('token_missing', `Send the ${kind} token in the header X-Worker-Token`)
+      : refuse('wrong_token_kind', `${callIsFor}: send a ${kind} token in the header X-Worker-Token`);
+  }
+  const token = String(shown);
+  const isOne = typeof shown === 'string' && wellFormed(token);
+  return accept({ token, hash: isOne ? hashOf(token).toString('hex') : null });
 }
 
 /** Behind a call that needs a permission stands somebody who has it. */

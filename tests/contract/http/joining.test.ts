@@ -196,6 +196,20 @@ test('too many wrong ones are held back, and a good one of the same address is n
   expect((await join(joinToken, 'wt_mine'))[0]).toBe(200);
 });
 
+test.each([
+  ['/api/join', 'join'],
+  ['/api/workers/register', 'worker'],
+])('%s says which token it wants, whether it came with none or with one for people', async (path, kind) => {
+  const asBearer = { authorization: `Bearer ${server.adminToken}` };
+  for (const [headers, status] of [[{}, 401] as const, [asBearer, 403] as const]) {
+    const [answered, { detail }] = await post(path, headers, {});
+    expect([answered, detail]).toEqual([
+      status,
+      expect.stringContaining(` ${kind} token in the header X-Worker-Token`),
+    ]);
+  }
+});
+
 test('no token that was made stands in the database', async () => {
   const { id } = await server.createWorker({ name: 'rig-1' });
   const { join_token: joinToken } = await offer(id);
