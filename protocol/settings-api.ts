@@ -144,6 +144,21 @@ const SettingsView = z
   .meta({ id: 'Settings' });
 export type SettingsView = z.output<typeof SettingsView>;
 
+/**
+ * What a worker is to know of the key that it meets at an address: only of the orchestrator's own, at its own port and names. At
+ * any other address somebody else's is shown, such as that of a proxy, and one that comes from files is for the worker's system to judge.
+ */
+export function pinFor(
+  { tls, port }: Pick<SettingsView['network'], 'tls' | 'port'>,
+  url: string,
+): string | null {
+  if (tls?.source !== 'own' || !URL.canParse(url)) return null;
+  const { protocol, hostname, port: called } = new URL(url);
+  const isOurPort = Number(called === '' ? 443 : called) === port;
+  const isOurName = tls.names.includes(hostname.replaceAll(/^\[|\]$/g, ''));
+  return protocol === 'https:' && isOurPort && isOurName ? tls.pin : null;
+}
+
 /** What can be set of the orchestrator itself while it runs. */
 export const settingsApi = {
   get: call({

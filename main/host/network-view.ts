@@ -1,4 +1,4 @@
-import type { Settings, SettingsView } from '../../protocol/settings-api.ts';
+import { pinFor, type Settings, type SettingsView } from '../../protocol/settings-api.ts';
 import { byReach, isLoopback, type MachineAddress, reachOf, urlOf } from './addresses.ts';
 import type { Network } from './network.ts';
 import type { Given } from './settings-fixed.ts';
@@ -80,13 +80,4 @@ function reachableFor({ shared, addresses }: View, called: string): string {
   const isCalledHere = URL.canParse(called) && isLoopback(new URL(called).hostname);
   if (!shared || !isCalledHere) return called;
   return addresses.find(({ listening, note }) => listening && note === null)?.url ?? called;
-}
-
-/** Only for an address that is our own: at any other somebody else's key is shown, such as that of a proxy. */
-function pinFor({ tls, port }: View, url: string): string | null {
-  if (tls?.source !== 'own' || !URL.canParse(url)) return null;
-  const { protocol, hostname, port: called } = new URL(url);
-  const isOurPort = Number(called === '' ? 443 : called) === port;
-  const isOurName = tls.names.includes(hostname.replace(/^\[|\]$/g, ''));
-  return protocol === 'https:' && isOurPort && isOurName ? tls.pin : null;
 }

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import type { WorkerId } from '../../../protocol/ids.ts';
+import { pinFor } from '../../../protocol/settings-api.ts';
 import { useSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
@@ -7,7 +8,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { IssuedCommands } from './issued-commands.tsx';
 import type { Joining } from './join-commands.ts';
 import type { JoinOffer } from './join-offer.ts';
-import { type JoinUrl, joinUrls, pinFor } from './join-urls.ts';
+import { type JoinUrl, joinUrls } from './join-urls.ts';
 import { JoinWait } from './join-wait.tsx';
 
 interface IssuedDialogProps {
@@ -27,7 +28,7 @@ export function IssuedDialog({ id, joining, offer, isNew, onClose }: IssuedDialo
   const { name } = joining;
   const urls = joinUrls(settings, joining.url);
   const chosen = urls.find(({ url }) => url === picked) ?? urls[0];
-  const shown = { ...joining, url: chosen.url, pin: pinFor(settings, chosen.url) };
+  const shown = { ...joining, url: chosen.url, pin: settings && pinFor(settings.network, chosen.url) };
   return (
     <Dialog
       title={t(isNew ? 'workers.issued.title' : 'workers.rotated.title', { name })}

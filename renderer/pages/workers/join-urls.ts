@@ -43,16 +43,3 @@ export function joinUrls(
 }
 
 const noteOf = (url: string): JoinUrl['note'] => (isLoopback(new URL(url).hostname) ? 'loopback' : null);
-
-/**
- * What a worker is to know of the key that it meets at an address: only of the orchestrator's own. At any other address somebody
- * else's is shown, such as that of a proxy, and one that comes from files is for the worker's system to judge.
- */
-export function pinFor(settings: Pick<SettingsView, 'network'> | null, url: string): string | null {
-  const { tls = null, port } = settings?.network ?? {};
-  if (tls?.source !== 'own') return null;
-  const { protocol, hostname, port: called } = new URL(url);
-  const isOurPort = Number(called === '' ? 443 : called) === port;
-  const isOurName = tls.names.includes(hostname.replaceAll(/^\[|\]$/g, ''));
-  return protocol === 'https:' && isOurPort && isOurName ? tls.pin : null;
-}

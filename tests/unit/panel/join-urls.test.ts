@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { SettingsView } from '../../../protocol/settings-api.ts';
-import { joinUrls, pinFor } from '../../../renderer/pages/workers/join-urls.ts';
+import { joinUrls } from '../../../renderer/pages/workers/join-urls.ts';
 
 type Address = SettingsView['network']['addresses'][number];
 
@@ -66,38 +66,5 @@ test('what somebody has set comes before all, once', () => {
   ]);
   expect(joinUrls(settingsWith([lan], 'http://localhost:9000'), lan.url)[0]).toMatchObject({
     note: 'loopback',
-  });
-});
-
-describe('a pin', () => {
-  const pin = 'sha256:AAAA';
-  const tls = {
-    source: 'own' as 'own' | 'files',
-    pin,
-    fingerprint: 'AB:CD',
-    expires_at: '2027-01-01T00:00:00.000Z',
-    names: ['yard.lan', '192.0.2.7', 'fd00::7'],
-  };
-  const settings = (shown: typeof tls | null, port = 8001) => ({
-    network: { ...settingsWith([]).network, tls: shown, port },
-  });
-
-  test.each<[string, string | null]>([
-    ['https://yard.lan:8001', pin],
-    ['https://192.0.2.7:8001', pin],
-    ['https://[fd00::7]:8001', pin],
-    // Plain, a proxy at another port, somebody else.
-    ['http://192.0.2.7:8001', null],
-    ['https://yard.lan', null],
-    ['https://yard.example:8001', null],
-  ])('of the own certificate at %s is %j', (url, expected) => {
-    expect(pinFor(settings(tls), url)).toBe(expected);
-    expect(pinFor(settings({ ...tls, source: 'files' }), url)).toBeNull();
-    expect(pinFor(settings(null), url)).toBeNull();
-    expect(pinFor(null, url)).toBeNull();
-  });
-
-  test('goes with an address that names no port where that is 443', () => {
-    expect(pinFor(settings(tls, 443), 'https://yard.lan')).toBe(pin);
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sampleTraining } from '../../../protocol/sample.ts';
-import { settingsApi } from '../../../protocol/settings-api.ts';
+import { pinFor, settingsApi } from '../../../protocol/settings-api.ts';
 
 const taken = (body: unknown): unknown => settingsApi.change.body.parse(body);
 const isTaken = (body: unknown): boolean => settingsApi.change.body.safeParse(body).success;
@@ -47,4 +47,34 @@ test('the sample is the quick config of the example', () => {
   );
   const config: unknown = JSON.parse(readFileSync(file, 'utf8'));
   expect({ ...sampleTraining.config }).toEqual({ ...(config as object), trainer: 'digits' });
+});
+
+describe('a pin', () => {
+  const pin = 'sha256:AAAA';
+  const own = {
+    source: 'own' as const,
+    pin,
+    fingerprint: 'AB:CD',
+    expires_at: '2027-01-01T00:00:00.000Z',
+    names: ['yard.lan', '192.0.2.7', 'fd00::7'],
+  };
+
+  test.each<[string, string | null]>([
+    ['https://yard.lan:8001', pin],
+    ['https://192.0.2.7:8001', pin],
+    ['https://[fd00::7]:8001', pin],
+    // Plain, a proxy at another port, somebody else, no address.
+    ['http://192.0.2.7:8001', null],
+    ['https://yard.lan', null],
+    ['https://yard.example:8001', null],
+    ['URL', null],
+  ])('of the own certificate at %s is %j', (url, expected) => {
+    expect(pinFor({ tls: own, port: 8001 }, url)).toBe(expected);
+    expect(pinFor({ tls: { ...own, source: 'files' }, port: 8001 }, url)).toBeNull();
+    expect(pinFor({ tls: null, port: 8001 }, url)).toBeNull();
+  });
+
+  test('goes with an address that names no port where that is 443', () => {
+    expect(pinFor({ tls: own, port: 443 }, 'https://yard.lan')).toBe(pin);
+  });
 });
