@@ -56,7 +56,7 @@ export const workersApi = {
       status_filter: WorkerStatus.optional(),
       /** So many at a time, in the order in which they were made; with a status, those of them that have it. Without it, all. */
       limit: z.coerce.number().int().min(1).max(1_000).optional(),
-      /** `next_cursor` of the page before. Without a limit it says nothing. */
+      /** `next_cursor` of the page before: good also when that worker was deleted since. Without a limit it says nothing. */
       cursor: WorkerId.optional(),
     }),
     reply: z.object({

@@ -125,7 +125,10 @@ export interface KeyedSubmission {
 export interface Read {
   worker(id: WorkerId): Worker | null;
   workers(): readonly Worker[];
-  /** The next ones after this one, or the first ones of all, in the order in which they were made. */
+  /**
+   * The next ones after this one, which may have been removed since, or the first ones of all, in the order in which they were
+   * made; none after one that there never was.
+   */
   workersAfter(id: WorkerId | null, limit: number): readonly Worker[];
   workerByTokenHash(hash: string): Worker | null;
   job(id: JobId): Job | null;

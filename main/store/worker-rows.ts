@@ -45,10 +45,13 @@ export function createWorkerRows(db: Database): WorkerStatements {
   const all = db.prepare<[], Row>(
     `SELECT ${columns} FROM workers WHERE removed_at IS NULL ORDER BY created_at, id`,
   );
-  // One that was removed meanwhile is still a place to go on from: its row stays.
-  const after = db.prepare<[string | null, number], Row>(`
+  const first = db.prepare<[number], Row>(
+    `SELECT ${columns} FROM workers WHERE removed_at IS NULL ORDER BY rowid LIMIT ?`,
+  );
+  // One that was removed meanwhile is still a place to go on from: its row stays. What no row has is before nothing.
+  const after = db.prepare<[string, number], Row>(`
     SELECT ${columns} FROM workers
-    WHERE removed_at IS NULL AND rowid > coalesce((SELECT rowid FROM workers WHERE id = ?), -1)
+    WHERE removed_at IS NULL AND rowid > (SELECT rowid FROM workers WHERE id = ?)
     ORDER BY rowid LIMIT ?`);
   const byHash = db.prepare<[string, string], Row>(
     `SELECT ${columns} FROM workers WHERE token_hash = ? OR old_token_hash = ?`,
@@ -73,7 +76,7 @@ export function createWorkerRows(db: Database): WorkerStatements {
   return {
     worker: id => fromRow(byId.get(id)),
     workers: () => all.all().map(toWorker),
-    workersAfter: (id, limit) => after.all(id, limit).map(toWorker),
+    workersAfter: (id, limit) => (id === null ? first.all(limit) : after.all(id, limit)).map(toWorker),
     workerByTokenHash: hash => fromRow(byHash.get(hash, hash)),
     insertWorker: (worker, tokenHash) => void insert.run({ ...toRow(worker), token_hash: tokenHash }),
     updateWorker: worker => void update.run(toRow(worker)),

@@ -129,6 +129,12 @@ export function describeWorkers(open: OpenStore): void {
       expect(store.workersAfter(workerId('w_2'), 5).map(({ id }) => id)).toEqual(['w_3']);
     });
 
+    test('that there never was is no place to go on from: nothing comes after it', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      expect(store.workersAfter(workerId('w_9'), 5)).toEqual([]);
+    });
+
     test('that nobody knows is null', () => {
       const store = open();
       expect([
