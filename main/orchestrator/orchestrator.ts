@@ -24,7 +24,7 @@ import { createReports } from './reports.ts';
 import { resumeDeadlines } from './resume.ts';
 import { createSteadyClock } from './steady-clock.ts';
 import { timesFrom } from './times.ts';
-import { eventView } from './views.ts';
+import { createEventViewer } from './views.ts';
 import { createWorkerAdmin } from './worker-admin.ts';
 import { createWorkerCalls, greet } from './worker-calls.ts';
 import { createWorkerList } from './worker-list.ts';
@@ -83,6 +83,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
   };
   const progress = createProgressBook(core);
   const health = createHealthLoop(core, clock.takeLongPause);
+  const viewOf = createEventViewer(core);
 
   return {
     ...createWorkerCalls(core, progress),
@@ -112,7 +113,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     follow(after: number | null, reader: (event: UiEvent) => void, pace?: Pace): () => void {
       return core.feed.subscribe(after, {
         pace,
-        event: event => reader(eventView(core, event)),
+        event: event => reader(viewOf(event)),
         reset: seq => reader({ kind: 'reset', seq, at: clock.iso(clock.wall()) }),
       });
     },

@@ -209,7 +209,7 @@ const leavesWorker: ReadonlySet<JobEventType> = new Set([
   'job.deleted',
 ]);
 
-export function eventView(core: Core, event: StoredEvent): UiEvent {
+function eventView(core: Core, event: StoredEvent): UiEvent {
   const { seq } = event;
   const at = core.clock.iso(event.at);
   const read = core.store;
@@ -239,5 +239,18 @@ export function eventView(core: Core, event: StoredEvent): UiEvent {
     cause: event.cause,
     job: job && createJobViewer(core, read)(job),
     ...(worker === null ? {} : { worker: workerView(core, read, worker) }),
+  };
+}
+
+/**
+ * What readers are told of an event. It is worked out for the first of those who are told now; the others get the same, because nothing
+ * in it depends on who reads. One that is read again from the log is another object, and told as things are by then.
+ */
+export function createEventViewer(core: Core): (event: StoredEvent) => UiEvent {
+  const views = new WeakMap<StoredEvent, UiEvent>();
+  return event => {
+    const view = views.get(event) ?? eventView(core, event);
+    views.set(event, view);
+    return view;
   };
 }

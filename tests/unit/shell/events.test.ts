@@ -1,12 +1,17 @@
 /** What readers of the event stream are told: HOUSE.md, section 3, item 5; SEMANTICS.md, section 8. */
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { systemIds } from '../../../main/host/system.ts';
+import { createOrchestrator } from '../../../main/orchestrator/index.ts';
+import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
+import { NewWorker } from '../../../protocol/admin-api.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
 import { openFleet, openFolder } from '../../support/fleet-bench.ts';
 import type { Fleet } from '../../support/fleet.ts';
 import { SubmitRequest } from '../../../protocol/queue-api.ts';
 import { ada } from '../../support/fleet.ts';
+import { quietParts } from '../../contract/store/builders.ts';
 
 /** A little of everything. */
 async function liveALittle(fleet: Fleet): Promise<void> {
@@ -120,6 +125,50 @@ test('a reader goes on after any number without gap or repeat', async () => {
   const all = seqsOf(fleet.events);
   for (const { after, seen } of readers) expect(seqsOf(seen)).toEqual(all.slice(after));
   expect(seqsOf(during.seen)).toEqual(all.slice(total - 1));
+});
+
+test('all who follow get the very same events', async () => {
+  const fleet = await openFleet();
+  const readers = Array.from({ length: 3 }, () => read(fleet, null));
+  const rig = await fleet.addIdleWorker();
+  await fleet.runJob(rig);
+  const [first = [], ...others] = readers.map(({ seen }) => seen);
+  expect(new Set(first.map(({ kind }) => kind))).toEqual(new Set(['worker', 'job']));
+  for (const seen of others) {
+    expect(seen).toHaveLength(first.length);
+    for (const [index, event] of seen.entries()) expect(event).toBe(first[index]);
+  }
+});
+
+test('what an event shows is looked up once, however many follow, and not at all for nobody', async () => {
+  const parts = quietParts();
+  const store = openSqliteStore(':memory:', parts);
+  onTestFinished(() => store.close());
+  let looks = 0;
+  const orchestrator = createOrchestrator({
+    ...parts,
+    store: {
+      ...store,
+      liveJobOf(id) {
+        looks++;
+        return store.liveJobOf(id);
+      },
+    },
+    ids: systemIds,
+    configs: { load: () => Promise.reject(new Error('no configs')) },
+    heartbeatTimeoutMs: 120_000,
+  });
+  const looksFor = async (readers: number): Promise<number> => {
+    const ends = Array.from({ length: readers }, () => orchestrator.follow(null, () => undefined));
+    const before = looks;
+    await orchestrator.createWorker(NewWorker.parse({ name: `rig-${readers}` }), ada);
+    for (const end of ends) end();
+    return looks - before;
+  };
+  expect(await looksFor(0)).toBe(0);
+  const once = await looksFor(1);
+  expect(once).toBeGreaterThan(0);
+  expect(await looksFor(20)).toBe(once);
 });
 
 test('more events than one page are replayed whole', async () => {
