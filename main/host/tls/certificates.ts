@@ -1,6 +1,9 @@
 import type { Clock, Log } from '../../orchestrator/ports.ts';
 import type { Identity } from './identity.ts';
 
+/** A certificate that is good for less than this is to be renewed. */
+export const expiresSoonMs = 30 * 86_400_000;
+
 /** Why there is another certificate: the first, an old one, another name, other files. */
 export type Why = 'made' | 'expiring' | 'names' | 'files';
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Certificates, CertificateParts } from './certificates.ts';
+import { createExpiryWarning } from './expiry-warning.ts';
 import { type Identity, identityOf } from './identity.ts';
 
 const lookEveryMs = 60_000;
@@ -16,7 +17,7 @@ interface Texts {
 
 /**
  * A certificate that somebody else looks after (`--ssl-cert`, `--ssl-key`). The files are read again when they have changed, as certbot
- * does; what is no good then is said once in the log, and what was shown stays.
+ * does; what is no good then is said once in the log, and what was shown stays. One that expires soon is said at the start and once a day.
  */
 export function createGivenCertificate(parts: GivenCertificateParts): Certificates {
   const { clock, log, onChange, note } = parts;
@@ -24,6 +25,7 @@ export function createGivenCertificate(parts: GivenCertificateParts): Certificat
   /** What was tried last, good or not. */
   let tried: Texts | null = null;
   let told = '';
+  const warnOfExpiry = createExpiryWarning(parts.certificateFile, clock, log);
   let stopLooking = (): void => {};
   let isStopped = false;
 
@@ -58,6 +60,7 @@ export function createGivenCertificate(parts: GivenCertificateParts): Certificat
     }
   };
   const lookLater = (): void => {
+    if (shown !== null) warnOfExpiry(shown);
     if (!isStopped) stopLooking = clock.after(lookEveryMs, () => void look().then(lookLater));
   };
   return {

@@ -3,13 +3,12 @@ import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { makeFolder, readSecret } from '../data-folder.ts';
 import { draftOf, writeWhole } from '../whole-file.ts';
-import type { Certificates, CertificateParts, Why } from './certificates.ts';
+import { type Certificates, type CertificateParts, expiresSoonMs, type Why } from './certificates.ts';
 import { type Identity, identityOf } from './identity.ts';
 import { checkKey, makeCertificate, makeKey } from './make-certificate.ts';
 
 /** A machine that joins another network has a new address, and is called by it at once. */
 const lookEveryMs = 10_000;
-const renewBeforeMs = 30 * 86_400_000;
 
 export interface OwnCertificateParts extends CertificateParts {
   /** `DATA/tls`: made when it is not there, for its owner's eyes only. */
@@ -102,7 +101,7 @@ function whyRenew(
   now: number,
 ): Why | null {
   // One of the future is of a clock that was wrong.
-  if (expiresAt - now < renewBeforeMs || validFrom > now) return 'expiring';
+  if (expiresAt - now < expiresSoonMs || validFrom > now) return 'expiring';
   return wanted.every(name => names.includes(name)) ? null : 'names';
 }
 

@@ -24,8 +24,8 @@ async function open() {
   const shown: Identity[] = [];
   const facts: unknown[] = [];
   const log: string[] = [];
-  const say = (event: string, { reason }: Readonly<Record<string, unknown>> = {}): void =>
-    void log.push(`${event} ${String(reason)}`);
+  const say = (event: string, { reason, note }: Readonly<Record<string, unknown>> = {}): void =>
+    void log.push(`${event} ${String(reason)}; ${String(note)}`);
   const certificates = createCertificates({
     files,
     folder: join(folder, 'tls'),
@@ -156,5 +156,77 @@ describe('files that change', () => {
     await bench.issue();
     await bench.clock.advance(61_000);
     expect(bench.certificates.shown).not.toEqual(was);
+  });
+});
+
+describe('one that expires soon', () => {
+  /** The certificate that is there now is good for so long. */
+  async function openWith(leftMs: number) {
+    const bench = await open();
+    // Made for 397 days, an hour before it was asked for.
+    await bench.issue(undefined, bench.clock.wall() + leftMs + 3_600_000 - 397 * dayMs);
+    const { expiresAt } = await bench.certificates.open();
+    expect(expiresAt - bench.clock.wall()).toBe(leftMs);
+    return { ...bench, until: bench.clock.iso(expiresAt) };
+  }
+  const expires = (log: readonly string[]) => log.filter(line => line.startsWith('tls.certificate_expires '));
+
+  test('is said at the start and once a day: which file, until when, and what to do', async () => {
+    const bench = await openWith(29 * dayMs);
+    expect(bench.log).toEqual([
+      `tls.certificate_expires ${bench.files.certificate} (--ssl-cert) expires at ${bench.until}; ` +
+        'renew it and put it in the place of the file, with its key: that is shown within a minute, without a restart',
+    ]);
+    await bench.clock.advance(dayMs - 120_000);
+    expect(bench.log).toHaveLength(1);
+    await bench.clock.advance(240_000);
+    expect(bench.log).toHaveLength(2);
+    await bench.clock.advance(3 * dayMs);
+    expect(bench.log).toHaveLength(5);
+    expect(new Set(bench.log).size).toBe(1);
+  });
+
+  test('is said from the thirtieth day before on, and not earlier', async () => {
+    const bench = await openWith(30 * dayMs + 3_600_000);
+    await bench.clock.advance(3_540_000);
+    expect(bench.log).toEqual([]);
+    await bench.clock.advance(180_000);
+    expect(bench.log).toEqual([expect.stringContaining(`expires at ${bench.until}`)]);
+  });
+
+  test('and then has expired is said as well, for as long as it is shown', async () => {
+    const bench = await openWith(dayMs / 2);
+    await bench.clock.advance(dayMs + 120_000);
+    expect(expires(bench.log)).toEqual([
+      expect.stringContaining(`(--ssl-cert) expires at ${bench.until}`),
+      expect.stringContaining(`(--ssl-cert) is refused by other machines: it has expired at ${bench.until}`),
+    ]);
+    await bench.clock.advance(dayMs + 120_000);
+    expect(expires(bench.log)).toHaveLength(3);
+  });
+
+  test('is said although the files can not be read by now', async () => {
+    const bench = await openWith(20 * dayMs);
+    rmSync(bench.files.key);
+    await bench.clock.advance(dayMs + 120_000);
+    expect(expires(bench.log)).toHaveLength(2);
+  });
+
+  test('is said no more once it is renewed, and at once of another one that is as old', async () => {
+    const bench = await openWith(20 * dayMs);
+    await bench.issue(undefined, bench.clock.wall() - 380 * dayMs);
+    await bench.clock.advance(120_000);
+    expect(bench.log).toHaveLength(2);
+    expect(bench.log[1]).not.toContain(bench.until);
+    await bench.issue();
+    await bench.clock.advance(3 * dayMs);
+    expect(bench.log).toHaveLength(2);
+  });
+
+  test('is said no more when nobody looks after it any more', async () => {
+    const bench = await openWith(20 * dayMs);
+    bench.certificates.stop();
+    await bench.clock.advance(3 * dayMs);
+    expect(bench.log).toHaveLength(1);
   });
 });

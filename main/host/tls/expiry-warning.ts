@@ -1,0 +1,23 @@
+import type { Clock, Log } from '../../orchestrator/ports.ts';
+import { expiresSoonMs } from './certificates.ts';
+import type { Identity } from './identity.ts';
+
+const dayMs = 86_400_000;
+
+/**
+ * Says once a day, and at once of a certificate that is another one, that it expires soon or has expired: whoever else looks after it may have
+ * stopped doing so. To be called often; a wall clock that is set does not make it say more.
+ */
+export function createExpiryWarning(file: string, clock: Clock, log: Log): (shown: Identity) => void {
+  let told: { readonly fingerprint: string; readonly at: number } | null = null;
+  return ({ fingerprint, expiresAt }) => {
+    if (expiresAt - clock.wall() >= expiresSoonMs) return;
+    if (told?.fingerprint === fingerprint && clock.mono() - told.at < dayMs) return;
+    told = { fingerprint, at: clock.mono() };
+    const when = expiresAt > clock.wall() ? 'expires at' : 'is refused by other machines: it has expired at';
+    log.warn('tls.certificate_expires', {
+      reason: `${file} (--ssl-cert) ${when} ${clock.iso(expiresAt)}`,
+      note: 'renew it and put it in the place of the file, with its key: that is shown within a minute, without a restart',
+    });
+  };
+}
