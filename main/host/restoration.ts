@@ -58,11 +58,19 @@ export function createRestoration<B extends { readonly name: string }, R extends
     const outcome = await exchange(ready, by, asker);
     await running.reopen();
     if (outcome.ok) log.warn('restore.done', { backup: ready.backup.name, saved: outcome.value.saved.name });
-    else log.error('restore.failed', { backup: ready.backup.name, reason: outcome.refusal.detail });
     return outcome;
   };
 
   const exchange = async (ready: R, by: Actor, asker: O): Promise<Outcome<Restored<B>>> => {
+    /** Which file of this machine is the matter is for the log alone. */
+    const attempt = async <T>(what: string, act: () => Promise<T>): Promise<Outcome<T>> => {
+      try {
+        return accept(await act());
+      } catch (cause) {
+        log.error('restore.failed', { backup: ready.backup.name, what, cause });
+        return refuse('storage', `${what}. Nothing was changed. ${remedy}`);
+      }
+    };
     const saved = await attempt('What there is now could not be saved', async () => {
       await running.quiet(asker);
       return running.save();
@@ -108,11 +116,6 @@ export function createRestoration<B extends { readonly name: string }, R extends
   };
 }
 
-async function attempt<T>(what: string, act: () => Promise<T>): Promise<Outcome<T>> {
-  try {
-    return accept(await act());
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    return refuse('storage', `${what}: ${reason}. Nothing was changed`);
-  }
-}
+const remedy =
+  'There must be room on the disk for three times the database, backups/ must be writable, and no other program may work on it. ' +
+  'The log has more under this request_id';

@@ -1,4 +1,3 @@
-import { dirname, sep } from 'node:path';
 import type { IncomingMessage } from 'node:http';
 import { backupApi, type BackupView } from '../../protocol/backup-api.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
@@ -34,9 +33,6 @@ export interface BackupParts {
 }
 
 export function mountBackupRoutes(router: Router, { backups, orchestrator, log }: BackupParts): void {
-  const dataFolder = `${dirname(backups.path)}${sep}`;
-  /** Where on the disk a file lies is for the log, which has the whole of it. */
-  const withoutFolder = (text: string): string => text.replaceAll(dataFolder, '');
   router.answer(backupApi.list, () => accept({ folder: backups.path, backups: backups.list().map(viewOf) }));
   router.answer(backupApi.make, async ({ caller, request }) => {
     const by = actorOf(caller, request);
@@ -61,7 +57,7 @@ export function mountBackupRoutes(router: Router, { backups, orchestrator, log }
         'confirm: give the name of the backup once more, as it stands in the path',
       );
     const outcome = await backups.restore(name, actorOf(caller, request), request);
-    if (!outcome.ok) return refuse(outcome.refusal.code, withoutFolder(outcome.refusal.detail));
+    if (!outcome.ok) return outcome;
     const { restored, saved } = outcome.value;
     return accept({ restored: viewOf(restored), saved: viewOf(saved) });
   });

@@ -58,7 +58,7 @@ export function openDataStore(file: string, parts: Omit<StoreParts, 'beforeMigra
     restored,
     prepare: name => {
       const lastEvent = store.eventRange().last;
-      return prepareReplacement({ file, folder, store: parts, lastEvent }, name);
+      return prepareReplacement({ file, folder, store: parts, log, lastEvent }, name);
     },
     backups: {
       path: folder.path,

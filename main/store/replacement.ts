@@ -29,6 +29,8 @@ export interface ReplacementParts {
   readonly file: string;
   readonly folder: BackupFolder;
   readonly store: Omit<StoreParts, 'onFatal' | 'log' | 'beforeMigration'>;
+  /** Whoever asked is told no path of this machine; the log is. */
+  readonly log: Log;
   /** The number of the newest event that readers may know of. */
   readonly lastEvent: number;
 }
@@ -43,7 +45,7 @@ export async function prepareReplacement(
   parts: ReplacementParts,
   name: string,
 ): Promise<Outcome<Replacement>> {
-  const { file, folder } = parts;
+  const { file, folder, log } = parts;
   const found = folder.list().find(each => each.name === name);
   if (found === undefined)
     return refuse('backup_not_found', `There is no backup ${name}: look at the list of them`);
@@ -55,43 +57,56 @@ export async function prepareReplacement(
     chmodSync(ready, 0o600);
   } catch (cause) {
     drop();
-    const reason = cause instanceof Error ? openFailure(cause, ready).message : String(cause);
-    return refuse('storage', `The backup ${name} could not be copied: ${reason}. Nothing was changed`);
+    log.error('backup.not_copied', { name, cause });
+    return refuse(
+      'storage',
+      `The backup ${name} could not be copied: there must be room for it on the disk of the database, whose folder must be ` +
+        'writable. Nothing was changed. The log has more under this request_id',
+    );
   }
+  const unusable = (why: string) => {
+    drop();
+    return refuse('backup_unusable', `The backup ${name} can not be used: ${why}`);
+  };
   try {
-    await examine(ready, parts.lastEvent);
+    const fault = await examine(ready, parts.lastEvent);
+    if (fault !== null) return unusable(`${fault}. Nothing was changed`);
     const lastAudit = await withStore(parts, readAll);
     const backup = { ...found, bytes: sizeOf(join(folder.path, name)) ?? 0 };
     return accept({ backup, lastAudit, drop, note: fact => note(parts, fact), takePlace: () => swap(file) });
   } catch (cause) {
-    drop();
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    return refuse('backup_unusable', `The backup ${name} can not be used: ${reason}. Nothing was changed`);
+    log.error('backup.unusable', { file: join(folder.path, name), cause });
+    return unusable(
+      'it could not be read as a start reads it. Nothing was changed. The log has more under this request_id',
+    );
   }
 }
 
 const readyFile = (file: string): string => `${file}.restoring`;
 
-/** As it lies there. Throws with the reason when it is not one of ours, or not whole. */
-async function examine(ready: string, lastEvent: number): Promise<void> {
-  const damage = await findDamageInSlices(ready, new AbortController().signal).catch((cause: unknown) =>
-    cause instanceof Error ? cause.message : String(cause),
-  );
-  if (damage !== null) throw new Error(`it is damaged (${damage.split('\n').at(-1)})`);
+/** As it lies there: why it is not one of ours, or not whole, in words that name no file; null when nothing is the matter. */
+async function examine(ready: string, lastEvent: number): Promise<string | null> {
+  const damage = await findDamageInSlices(ready, new AbortController().signal).catch(wordsOfSqlite);
+  if (damage !== null) return `it is damaged (${damage.split('\n').at(-1)})`;
   const db = new Database(ready);
   try {
     const schema = Number(db.pragma('user_version', { simple: true }));
-    if (schema === 0) throw new Error('it is no database of Trainyard');
+    if (schema === 0) return 'it is no database of Trainyard';
     if (schema > knownSchema)
-      throw new Error(
-        `a newer version of Trainyard has made it (schema ${schema}; this version knows ${knownSchema})`,
-      );
+      return `a newer version of Trainyard has made it (schema ${schema}; this version knows ${knownSchema})`;
     passOverEvents(db, lastEvent);
     // Or the store would take it for one whose events have not been passed over yet.
     db.pragma('journal_mode = WAL');
+    return null;
   } finally {
     db.close();
   }
+}
+
+/** Throws whatever else it is. */
+function wordsOfSqlite(cause: unknown): string {
+  if (cause instanceof Database.SqliteError) return cause.message;
+  throw cause;
 }
 
 /** What a start reads at once: what is not as it was written shows here, and not when there is no way back. */

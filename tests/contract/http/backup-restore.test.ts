@@ -283,8 +283,13 @@ test('what there is can not be saved: the database that there was is served agai
   const refused = await restore(server, name);
   rmSync(folder, { recursive: true });
   expect(refused).toMatchObject({ ok: false, failure: { status: 507, problem: { code: 'storage' } } });
-  expect(JSON.stringify(refused)).toContain('backups/unfinished');
+  expect(JSON.stringify(refused)).toContain('backups/ must be writable');
   expect(JSON.stringify(refused)).not.toContain(server.dataDir);
+  const id =
+    !refused.ok && refused.failure.kind === 'problem' ? refused.failure.problem.request_id : undefined;
+  const [line = ''] = server.log.filter(each => each.includes('restore.failed'));
+  expect(line).toContain(folder);
+  expect(line).toContain(`"${String(id)}"`);
   expect((await workersOf(server)).toSorted()).toEqual(['rig-1', 'rig-2']);
   expect(valueOf(await server.admin.call(systemApi.ready, {}))).toEqual({ status: 'ready' });
   expect(await verdictOf(server)).toMatchObject({ valid: true });

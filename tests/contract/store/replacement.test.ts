@@ -1,6 +1,7 @@
 /** Which backups may take the place of the database, and how they do. */
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { inspect } from 'node:util';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AuditFact, Store } from '../../../main/orchestrator/ports.ts';
@@ -21,6 +22,8 @@ interface Bench {
   readonly file: string;
   readonly store: Store;
   readonly backup: string;
+  /** What the log says is the matter. */
+  readonly causes: string[];
   prepare(name?: string): Promise<Outcome<Replacement>>;
   /** Puts a file among the backups. */
   plant(write: (file: string) => void): string;
@@ -41,11 +44,17 @@ async function openBench(): Promise<Bench> {
   await putWorkers(store, 'w_last');
   await put(store, makeJob(1));
   const backup = made.slice(folder.path.length + 1);
-  const parts = { file, folder, store: { clock, seal: testSeal }, lastEvent: 5_000_000_000 };
+  const causes: string[] = [];
+  const log = {
+    ...quietParts().log,
+    error: (_event: string, fields = {}) => void causes.push(inspect(fields)),
+  };
+  const parts = { file, folder, store: { clock, seal: testSeal }, log, lastEvent: 5_000_000_000 };
   return {
     file,
     store,
     backup,
+    causes,
     prepare: (name = backup) => prepareReplacement(parts, name),
     plant(write) {
       const name = backupName('manual', 77, clock.wall());
@@ -138,7 +147,7 @@ describe('what can not be used is refused, and nothing has happened', () => {
     expect(leftovers(bench.file)).toEqual([]);
   });
 
-  test.each<[string, (file: string, whole: string) => void, RegExp]>([
+  test.each<[string, (file: string, whole: string) => void, RegExp, RegExp?]>([
     ['a file that is no database', file => writeFileSync(file, 'no database at all'), /not a database/],
     ['an empty file', file => writeFileSync(file, ''), /no database of Trainyard/],
     [
@@ -176,9 +185,10 @@ describe('what can not be used is refused, and nothing has happened', () => {
         db.exec("UPDATE workers SET labels = 'no labels'");
         db.close();
       },
+      /could not be read as a start reads it.*The log has more/,
       /JSON/,
     ],
-  ])('%s', async (_what, plant, says) => {
+  ])('%s', async (_what, plant, says, logged) => {
     const bench = await openBench();
     const whole = join(dirname(bench.file), 'backups', bench.backup);
     const name = bench.plant(file => plant(file, whole));
@@ -187,8 +197,19 @@ describe('what can not be used is refused, and nothing has happened', () => {
       ok: false,
       refusal: { code: 'backup_unusable', detail: expect.stringMatching(says) },
     });
+    expect(JSON.stringify(outcome)).not.toContain(dirname(bench.file));
+    expect(bench.causes).toEqual(logged === undefined ? [] : [expect.stringMatching(logged)]);
     expect(leftovers(bench.file)).toEqual([]);
     expect(workersOf(bench.store)).toEqual(['w_first', 'w_last']);
+  });
+
+  test('one that can not be copied; which file that is, the log alone says', async () => {
+    const bench = await openBench();
+    const name = bench.plant(file => mkdirSync(file));
+    const outcome = await bench.prepare(name);
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'storage' } });
+    expect(JSON.stringify(outcome)).not.toContain(dirname(bench.file));
+    expect(bench.causes).toEqual([expect.stringContaining(join(dirname(bench.file), 'backups', name))]);
   });
 
   test('while another program works on the database', async () => {

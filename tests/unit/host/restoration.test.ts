@@ -10,10 +10,11 @@ const asker = 'the call';
 
 function open(fails: Step | null = null) {
   const done: string[] = [];
+  const logged: [string, unknown][] = [];
   let letPrepare = (): void => {};
   const step = (name: Step): void => {
     done.push(name);
-    if (name === fails) throw new Error(`${name} fails`);
+    if (name === fails) throw new Error(`/srv/data: ${name} fails`);
   };
   const restoration = createRestoration(
     {
@@ -44,14 +45,14 @@ function open(fails: Step | null = null) {
       },
       reopen: async () => step('reopen'),
     },
-    { info: () => {}, warn: () => {}, error: () => {} },
+    { info: () => {}, warn: () => {}, error: (event, fields) => void logged.push([event, fields]) },
   );
   const restore = async () => {
     const outcome = restoration.restore('noon', by, asker);
     letPrepare();
     return outcome;
   };
-  return { restoration, restore, done, letPrepare: () => letPrepare() };
+  return { restoration, restore, done, logged, letPrepare: () => letPrepare() };
 }
 
 describe('a restore', () => {
@@ -73,14 +74,21 @@ describe('a restore', () => {
     ['close', ['quiet', 'save', 'close', 'reopen']],
     ['sign', ['quiet', 'save', 'close', 'sign', 'reopen']],
     ['takePlace', ['quiet', 'save', 'close', 'sign', 'takePlace', 'reopen']],
-  ])('that fails at "%s" goes on with the database that there was, and says why', async (step, steps) => {
-    const { restore, done } = open(step);
-    expect(await restore()).toMatchObject({
-      ok: false,
-      refusal: { code: 'storage', detail: expect.stringMatching(`${step} fails. Nothing was changed`) },
-    });
-    expect(done).toEqual(['prepare', ...steps, 'drop']);
-  });
+  ])(
+    'that fails at "%s" goes on with the database that there was; the log alone says which file',
+    async (step, steps) => {
+      const { restore, done, logged } = open(step);
+      const outcome = await restore();
+      expect(outcome).toMatchObject({
+        ok: false,
+        refusal: { code: 'storage', detail: expect.stringMatching(/Nothing was changed.*The log has more/) },
+      });
+      expect(JSON.stringify(outcome)).not.toContain('/srv');
+      const cause = expect.objectContaining({ message: `/srv/data: ${step} fails` });
+      expect(logged).toEqual([['restore.failed', expect.objectContaining({ backup: 'noon', cause })]]);
+      expect(done).toEqual(['prepare', ...steps, 'drop']);
+    },
+  );
 
   test('is one at a time, and a second one is refused without waiting', async () => {
     const { restoration, done, letPrepare } = open();
@@ -106,6 +114,6 @@ describe('a restore', () => {
 
   test('whose database can not be opened afterwards is no answer, but an error', async () => {
     const { restore } = open('reopen');
-    await expect(restore()).rejects.toThrow('reopen fails');
+    await expect(restore()).rejects.toThrow(/reopen fails/);
   });
 });
