@@ -1,0 +1,164 @@
+/** Going back to a backup while no server runs: the commands of docs/troubleshooting.md, as a person would paste them. */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { beforeAll, expect, test } from 'vitest';
+import { auditApi } from '../../protocol/admin-api.ts';
+import { root, type ServerProgram, temporaryFolder } from '../support/processes.ts';
+import { valueOf } from '../support/server.ts';
+import {
+  adminOf,
+  backupsOf,
+  copyData,
+  damage,
+  database,
+  failureOf,
+  makeData,
+  openServer,
+  stop,
+  tryServer,
+} from './storage-bench.ts';
+
+/** Of which each test begins with a copy: three jobs, two of them in the backup as well. */
+let data = '';
+beforeAll(async () => {
+  data = await makeData();
+});
+
+const [moveAway = '', putInPlace = '', takeBack = ''] = commands();
+
+/** The blocks for a shell under "With the server stopped", in their order. */
+function commands(): readonly string[] {
+  const text = readFileSync(join(root, 'docs/troubleshooting.md'), 'utf8');
+  const [, from = ''] = text.split('**With the server stopped**');
+  const [part = ''] = from.split(/^\*\*/m);
+  return [...part.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block);
+}
+
+function paste(block: string, dataDir: string): void {
+  execFileSync('sh', ['-e', '-c', block], { cwd: dataDir, stdio: 'pipe' });
+}
+
+/** The one that is named there stands for any. */
+function put(backup: string, dataDir: string): void {
+  const named = /backups\/\S+\.db/;
+  expect(putInPlace).toMatch(named);
+  paste(putInPlace.replace(named, backup), dataDir);
+}
+
+const onlyBackup = (dataDir: string): string => {
+  const [backup = '', ...others] = backupsOf(dataDir);
+  expect(others).toEqual([]);
+  return backup;
+};
+
+async function serves(server: ServerProgram): Promise<void> {
+  const { jobs, submit } = adminOf(server);
+  expect((await jobs()).size).toBe(2);
+  await submit({ config: {} });
+}
+
+const auditOf = async (server: ServerProgram) => {
+  const { client } = adminOf(server);
+  const { valid, first_bad: firstBad } = valueOf(await client.call(auditApi.verify, {}));
+  const { entries } = valueOf(await client.call(auditApi.list, {}));
+  return { valid, firstBad, types: entries.map(({ event_type: type }) => type) };
+};
+
+/** Ends it so that its last changes lie in the log alone. */
+async function killed(dataDir: string): Promise<void> {
+  const server = await openServer(dataDir);
+  await adminOf(server).submit({ config: {} });
+  server.kill('SIGKILL');
+  await server.exited;
+  expect(readdirSync(dataDir)).toContain('trainyard.db-wal');
+}
+
+test('the newest backup takes the place of a database that was moved away, and the trail goes on', async () => {
+  const dataDir = copyData(data);
+  await killed(dataDir);
+  paste(moveAway, dataDir);
+  const server = await openServer(dataDir);
+  expect(server.lines.join('\n')).toContain(basename(onlyBackup(dataDir)));
+  const { valid, firstBad, types } = await auditOf(server);
+  expect([valid, firstBad]).toEqual([true, null]);
+  expect(types).toContain('audit.restored');
+  await serves(server);
+  expect(readdirSync(join(dataDir, 'set-aside')).toSorted()).toEqual(
+    ['', '-shm', '-wal'].map(suffix => `trainyard.db${suffix}`),
+  );
+});
+
+test('one that somebody has chosen serves in its place, and the trail says what it does not know', async () => {
+  const dataDir = copyData(data);
+  await killed(dataDir);
+  paste(moveAway, dataDir);
+  put(onlyBackup(dataDir), dataDir);
+  const server = await openServer(dataDir);
+  const { valid, firstBad, types } = await auditOf(server);
+  expect([valid, firstBad]).toEqual([true, null]);
+  expect(types).toContain('audit.head_lost');
+  await serves(server);
+  await stop(server);
+  // And it stays that way.
+  expect((await auditOf(await openServer(dataDir))).valid).toBe(true);
+});
+
+test('while audit-head is left in its place the trail is said to be cut off', async () => {
+  const dataDir = copyData(data);
+  paste(moveAway, dataDir);
+  put(onlyBackup(dataDir), dataDir);
+  renameSync(join(dataDir, 'set-aside/audit-head'), join(dataDir, 'audit-head'));
+  expect((await auditOf(await openServer(dataDir))).valid).toBe(false);
+});
+
+test('a database of a newer version does not start, and gives way to the backup of this one', async () => {
+  const dataDir = copyData(data);
+  const backup = onlyBackup(dataDir);
+  writeFileSync(join(dataDir, 'backups/hourly-000099-2026-01-01T12-00-00Z.db'), '');
+  for (const file of [database(dataDir), ...backupsOf(dataDir).filter(each => each !== backup)]) {
+    const db = new Database(file);
+    db.pragma('user_version = 999');
+    db.close();
+  }
+  const { code, said } = await failureOf(tryServer(dataDir));
+  expect([code, said]).toEqual([1, expect.stringContaining('schema 999')]);
+  paste(moveAway, dataDir);
+  const server = await openServer(dataDir);
+  expect(server.lines.join('\n')).toContain(basename(backup));
+  await serves(server);
+});
+
+test('a damaged database without a whole backup does not start, and gives way to one that was kept elsewhere', async () => {
+  const dataDir = copyData(data);
+  const elsewhere = join(temporaryFolder(), 'kept.db');
+  renameSync(onlyBackup(dataDir), elsewhere);
+  damage(database(dataDir));
+  const { code, said } = await failureOf(tryServer(dataDir));
+  expect([code, said]).toEqual([1, expect.stringContaining('no whole backup')]);
+  paste(moveAway, dataDir);
+  put(elsewhere, dataDir);
+  await serves(await openServer(dataDir));
+});
+
+test.each<[string, boolean, string | null]>([
+  ['the newest backup', false, 'audit.head_lost'],
+  ['a chosen one', true, null],
+])('%s can be taken back, with all that there was', async (_what, isChosen, said) => {
+  const dataDir = copyData(data);
+  await killed(dataDir);
+  paste(moveAway, dataDir);
+  if (isChosen) put(onlyBackup(dataDir), dataDir);
+  const first = await openServer(dataDir);
+  await serves(first);
+  await stop(first);
+  paste(takeBack, dataDir);
+  const server = await openServer(dataDir);
+  expect((await adminOf(server).jobs()).size).toBe(4);
+  const { valid, types } = await auditOf(server);
+  expect(valid).toBe(true);
+  expect(types.filter(type => type === 'audit.head_lost' || type === 'audit.restored')).toEqual(
+    said === null ? [] : [said],
+  );
+});
