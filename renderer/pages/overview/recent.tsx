@@ -3,9 +3,9 @@ import { auditApi } from '../../../protocol/admin-api.ts';
 import { JobId, WorkerId } from '../../../protocol/ids.ts';
 import { useFleet, useMay } from '../../app/context.ts';
 import { JobLink, WorkerLink } from '../../app/links.tsx';
+import { useLoaded } from '../../app/loaded.ts';
 import { useT } from '../../i18n/index.ts';
 import { Time } from '../../ui/time.tsx';
-import { useLoaded } from '../workers/use-loaded.ts';
 import { type Happening, happenings, type TrailRow } from './happenings.ts';
 
 const mostShown = 15;
@@ -21,7 +21,7 @@ export function Recent() {
   const t = useT();
   const may = useMay();
   const events = useFleet(({ fleet }) => fleet.recent);
-  const { value } = useLoaded(auditApi.list, newest, '');
+  const { value } = useLoaded(auditApi.list, newest);
   const rows = value?.entries ?? noRows;
   const shown = useMemo(() => happenings(rows, events, mostShown), [rows, events]);
   return (

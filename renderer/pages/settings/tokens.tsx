@@ -1,7 +1,8 @@
-import { useCallback, useEffect, useState } from 'react';
+import { useState } from 'react';
 import type { TokenView } from '../../../protocol/tokens-api.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { usePanel } from '../../app/context.ts';
+import { useLoaded } from '../../app/loaded.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
@@ -13,7 +14,8 @@ import './tokens.css';
 /** Who else may come in, and what they may do. */
 export function Tokens() {
   const t = useT();
-  const { tokens, reload } = useTokens();
+  const { value, reload } = useLoaded(tokensApi.list);
+  const tokens = value?.tokens ?? [];
   const [isAdding, setAdding] = useState(false);
   const [leaving, setLeaving] = useState<TokenView | null>(null);
   return (
@@ -89,23 +91,4 @@ function Revoke({ token: { id, name }, onDone, onClose }: RevokeProps) {
       onClose={onClose}
     />
   );
-}
-
-/** None while they are looked for, and for who may not see them. */
-function useTokens() {
-  const { client } = usePanel();
-  const [tokens, setTokens] = useState<readonly TokenView[]>([]);
-  const load = useCallback(
-    async (signal?: AbortSignal) => {
-      const answer = await client.call(tokensApi.list, signal === undefined ? {} : { signal });
-      if (answer.ok && signal?.aborted !== true) setTokens(answer.value.tokens);
-    },
-    [client],
-  );
-  useEffect(() => {
-    const looking = new AbortController();
-    void load(looking.signal);
-    return () => looking.abort();
-  }, [load]);
-  return { tokens, reload: () => void load() };
 }

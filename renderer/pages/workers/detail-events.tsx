@@ -3,11 +3,11 @@ import { auditApi } from '../../../protocol/admin-api.ts';
 import type { ValueOf } from '../../../protocol/client.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { useFleet } from '../../app/context.ts';
+import { useLoaded } from '../../app/loaded.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Time } from '../../ui/time.tsx';
 import { eventText } from './texts.ts';
 import { Trouble } from './trouble.tsx';
-import { useLoaded } from './use-loaded.ts';
 
 type Entry = ValueOf<typeof auditApi.list>['entries'][number];
 

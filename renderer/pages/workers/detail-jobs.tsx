@@ -4,12 +4,12 @@ import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { useFleet } from '../../app/context.ts';
+import { useLoaded } from '../../app/loaded.ts';
 import { useT } from '../../i18n/index.ts';
 import { State } from '../../ui/state.tsx';
 import { Time } from '../../ui/time.tsx';
 import { JobCell } from './cells.tsx';
 import { Trouble } from './trouble.tsx';
-import { useLoaded } from './use-loaded.ts';
 
 const most = 10;
 

@@ -1,0 +1,36 @@
+import { useCallback, useEffect, useState } from 'react';
+import type { Call } from '../../protocol/call.ts';
+import type { CallFailure, CallInput, ValueOf } from '../../protocol/client.ts';
+import { usePanel } from './context.ts';
+
+interface Answer<T> {
+  readonly value: T | null;
+  readonly failure: CallFailure | null;
+}
+
+interface Loaded<T> extends Answer<T> {
+  readonly reload: () => void;
+}
+
+/**
+ * Asks when the page opens, and again when it is told to, or when `input` (one object, kept) or `sign` is another; what was
+ * there stays until the answer comes. What may not be read is not asked for: whoever shows it looks at that first.
+ */
+export function useLoaded<C extends Call>(row: C, input?: CallInput<C>, sign = ''): Loaded<ValueOf<C>> {
+  const { client, may } = usePanel();
+  const isWanted = may(row);
+  const [answer, setAnswer] = useState<Answer<ValueOf<C>>>({ value: null, failure: null });
+  const [reloads, setReloads] = useState(0);
+  const reload = useCallback(() => setReloads(count => count + 1), []);
+  useEffect(() => {
+    if (!isWanted) return undefined;
+    const over = new AbortController();
+    void client.call(row, Object.assign({}, input, { signal: over.signal })).then(result => {
+      if (over.signal.aborted) return;
+      if (result.ok) setAnswer({ value: result.value, failure: null });
+      else setAnswer(({ value }) => ({ value, failure: result.failure }));
+    });
+    return () => over.abort();
+  }, [client, row, input, sign, isWanted, reloads]);
+  return { ...answer, reload };
+}
