@@ -3,9 +3,9 @@ import type { CallInput, CallResult } from '../../protocol/client.ts';
 import { settingsApi, type SettingsView } from '../../protocol/settings-api.ts';
 import { usePanel } from './context.ts';
 
-export type ChangeSettings = (
-  body: NonNullable<CallInput<typeof settingsApi.change>['body']>,
-) => Promise<CallResult<typeof settingsApi.change>>;
+export type SettingsChange = NonNullable<CallInput<typeof settingsApi.change>['body']>;
+
+export type ChangeSettings = (body: SettingsChange) => Promise<CallResult<typeof settingsApi.change>>;
 
 export interface SettingsState {
   /** Null until they are read, when they could not be, and for who may not. */

@@ -7,8 +7,9 @@ import { ShareTerms } from '../../app/share-terms.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
-import { tell, tellFailure } from '../../ui/toast.tsx';
+import { tellFailure } from '../../ui/toast.tsx';
 import { PathLine } from './path-line.tsx';
+import { SettingsForm } from './settings-form.tsx';
 import { Tls } from './tls.tsx';
 
 interface NetworkProps {
@@ -125,18 +126,12 @@ function Unshare({ onConfirm, onClose }: UnshareProps) {
 function PublicUrl({ url, change }: { readonly url: string; readonly change: ChangeSettings }) {
   const t = useT();
   const [text, setText] = useState(url);
-  const save = async (): Promise<void> => {
-    const answer = await change({ public_url: text.trim() === '' ? null : text.trim() });
-    if (answer.ok) tell(t('settings.saved'));
-    else tellFailure(t, answer.failure);
-  };
+  const wanted = text.trim();
   return (
-    <form
-      className="settings-form"
-      onSubmit={event => {
-        event.preventDefault();
-        void save();
-      }}
+    <SettingsForm
+      wanted={{ public_url: wanted === '' ? null : wanted }}
+      isSame={wanted === url}
+      change={change}
     >
       <label>
         {t('settings.publicUrl')}
@@ -152,11 +147,6 @@ function PublicUrl({ url, change }: { readonly url: string; readonly change: Cha
       <p id="settings-public-url" className="muted">
         {t('settings.publicUrl.hint')}
       </p>
-      <div>
-        <Button type="submit" disabled={text.trim() === url}>
-          {t('settings.save')}
-        </Button>
-      </div>
-    </form>
+    </SettingsForm>
   );
 }

@@ -3,8 +3,7 @@ import { settingsApi, type SettingsView } from '../../../protocol/settings-api.t
 import { Allowed } from '../../app/guarded.tsx';
 import type { ChangeSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
-import { Button } from '../../ui/button.tsx';
-import { tell, tellFailure } from '../../ui/toast.tsx';
+import { SettingsForm } from './settings-form.tsx';
 
 interface RetentionProps {
   readonly audit: SettingsView['audit'];
@@ -40,19 +39,8 @@ function RetentionForm({ days, change }: RetentionFormProps) {
   const t = useT();
   const [text, setText] = useState(String(days ?? ''));
   const wanted = text.trim() === '' ? null : Number(text);
-  const save = async (): Promise<void> => {
-    const answer = await change({ audit_retention_days: wanted });
-    if (answer.ok) tell(t('settings.saved'));
-    else tellFailure(t, answer.failure);
-  };
   return (
-    <form
-      className="settings-form"
-      onSubmit={event => {
-        event.preventDefault();
-        void save();
-      }}
-    >
+    <SettingsForm wanted={{ audit_retention_days: wanted }} isSame={wanted === days} change={change}>
       <label>
         {t('retention.days')}
         <input
@@ -68,11 +56,6 @@ function RetentionForm({ days, change }: RetentionFormProps) {
       <p id="settings-retention-hint" className="muted">
         {t('retention.hint')}
       </p>
-      <div>
-        <Button type="submit" disabled={wanted === days}>
-          {t('settings.save')}
-        </Button>
-      </div>
-    </form>
+    </SettingsForm>
   );
 }

@@ -4,7 +4,8 @@ import { Allowed } from '../../app/guarded.tsx';
 import type { ChangeSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
-import { tell, tellFailure } from '../../ui/toast.tsx';
+import { tellFailure } from '../../ui/toast.tsx';
+import { SettingsForm } from './settings-form.tsx';
 
 interface ThisMachineProps {
   readonly settings: SettingsView;
@@ -56,24 +57,12 @@ function WorkerForm({ worker, change }: WorkerFormProps) {
   const [trainer, setTrainer] = useState(worker.trainer ?? '');
   const trainerNote = by.trainer ?? (isAllowed ? null : undefined);
   const isSame = gpus.trim() === (worker.gpus ?? '') && trainer.trim() === (worker.trainer ?? '');
-  const save = async (): Promise<void> => {
-    const answer = await change({
-      local_worker: {
-        ...(by.gpus === null && { gpus: orNull(gpus) }),
-        ...(trainerNote === null && { trainer: orNull(trainer) }),
-      },
-    });
-    if (answer.ok) tell(t('settings.saved'));
-    else tellFailure(t, answer.failure);
+  const wanted = {
+    ...(by.gpus === null && { gpus: orNull(gpus) }),
+    ...(trainerNote === null && { trainer: orNull(trainer) }),
   };
   return (
-    <form
-      className="settings-form"
-      onSubmit={event => {
-        event.preventDefault();
-        void save();
-      }}
-    >
+    <SettingsForm wanted={{ local_worker: wanted }} isSame={isSame} change={change}>
       <label>
         {t('settings.here.gpus')}
         <input
@@ -106,13 +95,8 @@ function WorkerForm({ worker, change }: WorkerFormProps) {
           {typeof trainerNote === 'string' && t('settings.fixed', { by: trainerNote })}
         </span>
       </label>
-      <div>
-        <Button type="submit" disabled={isSame}>
-          {t('settings.save')}
-        </Button>
-      </div>
       {worker.enabled && <p className="muted">{t('settings.here.restarts')}</p>}
-    </form>
+    </SettingsForm>
   );
 }
 
