@@ -41,7 +41,7 @@ export function Dialog({ title, onClose, children, staysOpen = false }: DialogPr
   );
 }
 
-interface ConfirmProps {
+export interface ConfirmProps {
   /** Names the thing: "Rotate the token of rig-3?" */
   readonly title: string;
   /** What becomes of it. */

@@ -2,8 +2,8 @@ import { useState } from 'react';
 import type { BackupView } from '../../../protocol/backup-api.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
 import { Time } from '../../ui/time.tsx';
+import { TypedConfirm } from '../../ui/typed-confirm.tsx';
 import { lastHourly, megabytes } from './backup-rows.ts';
 import { useBackups } from './use-backups.ts';
 import './backups.css';
@@ -94,16 +94,19 @@ interface RestoreProps {
   readonly onClose: () => void;
 }
 
-/** Nobody types a name by accident. */
 function Restore({ backup: { name, at }, onConfirm, onClose }: RestoreProps) {
   const t = useT();
-  const [typed, setTyped] = useState('');
   return (
-    <Confirm
+    <TypedConfirm
+      name={name}
       title={t('backups.restore.title')}
       consequence={t('backups.restore.consequence')}
       act={t('backups.restore.act')}
-      isReady={typed.trim() === name}
+      ask={
+        <>
+          {t('backups.restore.type')} <code className="settings-backup-name">{name}</code>
+        </>
+      }
       onConfirm={onConfirm}
       onClose={onClose}
     >
@@ -115,15 +118,6 @@ function Restore({ backup: { name, at }, onConfirm, onClose }: RestoreProps) {
         <li>{t('backups.restore.workers')}</li>
         <li>{t('backups.restore.signIn')}</li>
       </ul>
-      <label>
-        {t('backups.restore.type')} <code className="settings-backup-name">{name}</code>
-        <input
-          autoComplete="off"
-          spellCheck={false}
-          value={typed}
-          onChange={event => setTyped(event.target.value)}
-        />
-      </label>
-    </Confirm>
+    </TypedConfirm>
   );
 }
