@@ -2,7 +2,7 @@ import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId } from '../../protocol/ids.ts';
 import { advance, type Fleet, fromSnapshot, joined, type JobsRead, type Snapshot } from './fleet.ts';
 import { heard } from './losses.ts';
-import type { FleetStore } from './store.ts';
+import type { FleetState, FleetStore } from './store.ts';
 
 /** Puts together what is read in parts and what happens meanwhile. */
 export interface CatchUp {
@@ -32,9 +32,10 @@ export function createCatchUp(store: FleetStore): CatchUp {
   let waiting: UiEvent[] = [];
 
   const current = (): Fleet => draft ?? store.getState().fleet;
-  const keep = (fleet: Fleet): void => {
-    if (draft === null) store.setState({ fleet });
-    else draft = fleet;
+  /** All at once: each change of the store is looked at by all that is shown. */
+  const keep = (fleet: Fleet, others: Partial<FleetState> = {}): void => {
+    store.setState(draft === null ? { ...others, fleet } : others);
+    if (draft !== null) draft = fleet;
   };
 
   return {
@@ -66,8 +67,7 @@ export function createCatchUp(store: FleetStore): CatchUp {
       const { fleet, missed } = advance(current(), events);
       if (missed) return false;
       for (const event of events) if (event.kind === 'job') told?.set(event.job_id, event.seq);
-      keep(fleet);
-      store.setState(({ losses }) => ({ losses: heard(losses, events, fleet.jobs) }));
+      keep(fleet, { losses: heard(store.getState().losses, events, fleet.jobs) });
       return true;
     },
   };

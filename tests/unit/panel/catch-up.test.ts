@@ -103,3 +103,16 @@ test('a gap is said, and changes nothing; beginning anew forgets what waits', ()
   catchUp.whole();
   expect(shown()).toEqual({ j_1: 'completed' });
 });
+
+test('what comes together is shown at once: whoever looks is told a single time', () => {
+  first(5, job('j_1'), job('j_2'));
+  catchUp.whole();
+  let told = 0;
+  store.subscribe(() => {
+    told += 1;
+  });
+  catchUp.take(event(6, 'j_1', 'running'));
+  catchUp.take(event(7, 'j_2', 'running'));
+  catchUp.flush();
+  expect([told, shown()]).toEqual([1, { j_1: 'running', j_2: 'running' }]);
+});
