@@ -1,4 +1,5 @@
 import { useMemo, useRef, useState } from 'react';
+import { createArrangement, placesOf } from './arrangement.ts';
 
 export interface Order {
   readonly column: string;
@@ -23,26 +24,41 @@ export function useSteadyOrder<R>(
   const sortBy = columns.find(({ id }) => id === order?.column)?.sortBy;
   const sign = order?.isDescending === true ? -1 : 1;
   const last = useRef<readonly R[]>([]);
-  const ordered = useMemo(() => {
-    if (sortBy === undefined) return rows;
-    const sorted = inOrder(rows, { sortBy, sign, idOf, before: last.current });
-    last.current = sorted;
-    return sorted;
-  }, [rows, idOf, sortBy, sign]);
-  const [held, setHeld] = useState<Places | null>(null);
-  const steady = useMemo(
-    () => (held === null ? ordered : inPlaces(ordered, held, idOf)),
-    [ordered, held, idOf],
+  const sort = useMemo(
+    () =>
+      sortBy === undefined
+        ? null
+        : createArrangement<R>({
+            idOf,
+            arrange: unsorted => inOrder(unsorted, { sortBy, sign, idOf, before: last.current }),
+            stays: (now, before) => sortBy(now) === sortBy(before),
+          }),
+    [idOf, sortBy, sign],
   );
+  const ordered = useMemo(() => {
+    if (sort === null) return rows;
+    last.current = sort(rows);
+    return last.current;
+  }, [rows, sort]);
+  const [held, setHeld] = useState<Places | null>(null);
+  const hold = useMemo(
+    () =>
+      held === null
+        ? null
+        : createArrangement<R>({
+            idOf,
+            arrange: moved => inPlaces(moved, held, idOf),
+            stays: () => true,
+          }),
+    [idOf, held],
+  );
+  const steady = useMemo(() => (hold === null ? ordered : hold(ordered)), [ordered, hold]);
   return {
     rows: steady,
     hold: (): void => setHeld(placesOf(ordered, idOf)),
     release: (): void => setHeld(null),
   };
 }
-
-const placesOf = <R>(rows: readonly R[], idOf: (row: R) => string): Places =>
-  new Map(rows.map((row, at) => [idOf(row), at]));
 
 /**
  * Those that have a place, in the order of their places; then the others, in the order in which they come.

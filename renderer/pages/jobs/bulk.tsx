@@ -33,8 +33,15 @@ export function BulkBar({ rows, chosen, choose }: BulkProps) {
   const t = useT();
   const { client } = usePanel();
   const [step, setStep] = useState<Step | null>(null);
-  const jobs = useMemo(() => rows.filter(({ id }) => chosen.has(id)), [rows, chosen]);
-  const endable = useMemo(() => rows.filter(({ status }) => !isFinal(status)).slice(0, mostChosen), [rows]);
+  const isAnyChosen = chosen.size > 0;
+  const jobs = useMemo(
+    () => (isAnyChosen ? rows.filter(({ id }) => chosen.has(id)) : []),
+    [rows, chosen, isAnyChosen],
+  );
+  const endable = useMemo(
+    () => (isAnyChosen ? rows.filter(({ status }) => !isFinal(status)).slice(0, mostChosen) : []),
+    [rows, isAnyChosen],
+  );
   const running = jobs.filter(({ status }) => status !== 'pending' && !isFinal(status)).length;
   const cancel = async (): Promise<void> => {
     let results: readonly Result[] = jobs.map(job => ({

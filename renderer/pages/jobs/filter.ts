@@ -1,4 +1,5 @@
 import type { JobView } from '../../../protocol/job.ts';
+import { type Arrangement, createArrangement, replacements } from '../../ui/arrangement.ts';
 
 /** In the order in which a job lives through them. */
 export const phases = [
@@ -117,27 +118,50 @@ export function withTotals(counts: PhaseCounts, totals: Partial<Record<EndedPhas
   return { ...counts, completed: most('completed'), failed: most('failed'), cancelled: most('cancelled') };
 }
 
+const noCounts: PhaseCounts = {
+  pending: 0,
+  blocked: 0,
+  starting: 0,
+  running: 0,
+  recovering: 0,
+  cancelling: 0,
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+};
+
 export function countPhases(jobs: Iterable<JobView>): PhaseCounts {
-  const counts: Record<Phase, number> = {
-    pending: 0,
-    blocked: 0,
-    starting: 0,
-    running: 0,
-    recovering: 0,
-    cancelling: 0,
-    completed: 0,
-    failed: 0,
-    cancelled: 0,
-  };
+  const counts: Record<Phase, number> = { ...noCounts };
   for (const job of jobs) counts[phaseOf(job)] += 1;
   return counts;
 }
 
-/** Newest first. What is known of a job by the stream goes before what was read of it in pages. */
-export function newestFirst(
+/** Counts again and again: the same counts are given as before where no job has gone on to another phase. */
+export function createCounting(): (jobs: readonly JobView[]) => PhaseCounts {
+  let counted: readonly JobView[] = [];
+  let counts = noCounts;
+  return jobs => {
+    const changes = replacements(counted, jobs, idOf);
+    counted = jobs;
+    if (changes === null || changes.some(({ now, before }) => phaseOf(now) !== phaseOf(before)))
+      counts = countPhases(jobs);
+    return counts;
+  };
+}
+
+/** What is known of a job by the stream goes before what was read of it in pages. */
+export const withOlder = (
   live: ReadonlyMap<string, JobView>,
   older: readonly JobView[],
-): readonly JobView[] {
-  const all = [...live.values(), ...older.filter(({ id }) => !live.has(id))];
-  return all.toSorted((a, b) => (a.queued_at < b.queued_at ? 1 : a.queued_at > b.queued_at ? -1 : 0));
-}
+): readonly JobView[] => [...live.values(), ...older.filter(({ id }) => !live.has(id))];
+
+/** The newest first; of many that were submitted at the same time, in the order in which they come. */
+export const createNewestFirst = (): Arrangement<JobView> =>
+  createArrangement({
+    idOf,
+    arrange: jobs =>
+      jobs.toSorted((a, b) => (a.queued_at < b.queued_at ? 1 : a.queued_at > b.queued_at ? -1 : 0)),
+    stays: (now, before) => now.queued_at === before.queued_at,
+  });
+
+const idOf = ({ id }: JobView): string => id;

@@ -14,13 +14,14 @@ import { BulkBar } from './bulk.tsx';
 import { useJobColumns } from './columns.tsx';
 import {
   chosenState,
+  createNewestFirst,
   matcherOf,
-  newestFirst,
   type Phase,
   parseFilter,
   type PhaseCounts,
   phases,
   shownState,
+  withOlder,
   withState,
 } from './filter.ts';
 import { NewJob } from './new-job.tsx';
@@ -37,11 +38,16 @@ export function JobList() {
   const live = useFleet(({ fleet }) => fleet.jobs);
   const isBusy = useFleet(({ fleet, stream }) => fleet.seq < 0 || stream.kind === 'loading');
   const older = useOlderJobs(filter);
-  const all = useMemo(() => newestFirst(live, older.jobs), [live, older.jobs]);
+  const newestFirst = useMemo(createNewestFirst, []);
+  const all = useMemo(() => newestFirst(withOlder(live, older.jobs)), [newestFirst, live, older.jobs]);
   const { counts, isPartial } = useCounts(all);
   const rows = useMemo(() => all.filter(matcherOf(filter)), [all, filter]);
   const { chosen, choose, toggle } = useChosen(all);
   const columns = useJobColumns(chosen, toggle);
+  const nameOf = useCallback(
+    (job: JobView) => t('jobs.rowName', { config: job.config_name, state: t(`state.${shownState(job)}`) }),
+    [t],
+  );
   return (
     <div className="page jobs-page">
       <div className="page-head">
@@ -69,7 +75,7 @@ export function JobList() {
         columns={columns}
         rows={rows}
         idOf={idOf}
-        nameOf={job => t('jobs.rowName', { config: job.config_name, state: t(`state.${shownState(job)}`) })}
+        nameOf={nameOf}
         onOpen={job => go(`/jobs/${job.id}`)}
         isBusy={isBusy}
         empty={isBusy ? null : <NoJobs isFiltered={text !== ''} onClear={() => setText('')} />}

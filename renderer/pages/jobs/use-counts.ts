@@ -3,7 +3,7 @@ import type { ValueOf } from '../../../protocol/client.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
-import { countPhases, type PhaseCounts, withTotals } from './filter.ts';
+import { createCounting, type PhaseCounts, withTotals } from './filter.ts';
 import { keptJobs } from './use-older.ts';
 import { useSettled } from './use-settled.ts';
 
@@ -18,7 +18,8 @@ export function useCounts(jobs: readonly JobView[]): {
 } {
   const { client } = usePanel();
   const [totals, setTotals] = useState<Totals | null>(null);
-  const there = useMemo(() => countPhases(jobs), [jobs]);
+  const count = useMemo(createCounting, []);
+  const there = useMemo(() => count(jobs), [count, jobs]);
   const isPartial = there.completed + there.failed + there.cancelled >= keptJobs;
   const read = useCallback(
     async (signal: AbortSignal): Promise<void> => {

@@ -9,11 +9,13 @@ import * as figures from '../../../renderer/pages/jobs/figures.ts';
 import {
   chosenState,
   countPhases,
+  createCounting,
+  createNewestFirst,
   endedStates,
   matcherOf,
-  newestFirst,
   olderQuery,
   parseFilter,
+  withOlder,
   withState,
   withTotals,
 } from '../../../renderer/pages/jobs/filter.ts';
@@ -109,6 +111,16 @@ describe('the filter of the jobs', () => {
     expect(counts).toMatchObject({ pending: 2, blocked: 1, starting: 1, failed: 0 });
   });
 
+  it('counts again only when a job comes, goes or goes on to another phase', () => {
+    const count = createCounting();
+    const first = count([job('a'), job('b', { status: 'running' })]);
+    expect(first).toMatchObject({ pending: 1, running: 1 });
+    expect(count([job('a'), job('b', { status: 'running', priority: 9 })])).toBe(first);
+    expect(count([job('a'), job('b', { status: 'failed' })])).toMatchObject({ running: 0, failed: 1 });
+    expect(count([job('a')])).toMatchObject({ pending: 1, failed: 0 });
+    expect(count([])).toMatchObject({ pending: 0 });
+  });
+
   it('counts the ended ones that are not at hand, too', () => {
     const counts = countPhases([job('a'), job('b', { status: 'failed' }), job('c', { status: 'completed' })]);
     expect(withTotals(counts, { completed: 700 })).toMatchObject({ pending: 1, completed: 700, failed: 1 });
@@ -118,7 +130,8 @@ describe('the filter of the jobs', () => {
     const old = job('a', { queued_at: '2026-01-01T00:00:00.000Z', status: 'running' });
     const young = job('b', { queued_at: '2026-01-02T00:00:00.000Z' });
     const read = job('a', { status: 'failed' });
-    const all = newestFirst(new Map([old, young].map(one => [one.id, one])), [read, job('c')]);
+    const live = new Map([old, young].map(one => [one.id, one]));
+    const all = createNewestFirst()(withOlder(live, [read, job('c')]));
     expect(all.map(({ id, status }) => `${id} ${status}`)).toEqual(['b pending', 'a running', 'c pending']);
   });
 });
