@@ -2,6 +2,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import {
   type CSSProperties,
   type KeyboardEvent,
+  type MouseEvent,
   type ReactNode,
   useEffect,
   useMemo,
@@ -11,6 +12,7 @@ import {
 import { Icon } from './icon.tsx';
 import { type Filling, createFilling } from './table-filling.ts';
 import { type Order, useSteadyOrder } from './table-order.ts';
+import { createWindow } from './table-window.ts';
 
 export interface Column<R> {
   readonly id: string;
@@ -31,7 +33,7 @@ interface TableProps<R> {
   readonly columns: readonly Column<R>[];
   readonly rows: readonly R[];
   readonly idOf: (row: R) => string;
-  /** How a row is called when it is read aloud: "Worker rig-3: busy, 2 GPUs". */
+  /** How a row is called when it is read aloud: "Worker rig-3: busy, 2 GPUs". One function, kept. */
   readonly nameOf: (row: R) => string;
   readonly onOpen?: (row: R) => void;
   /** In place of rows, when there are none. */
@@ -51,12 +53,13 @@ export function Table<R>(props: TableProps<R>) {
   const [order, setOrder] = useState<Order | null>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const [filling] = useState(() => createFilling(run => void requestAnimationFrame(run)));
+  const [rangeExtractor] = useState(createWindow);
   const shown = useSteadyOrder(rows, idOf, columns, order);
   const virtual = useVirtualizer({
     count: shown.rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    overscan: 4,
+    rangeExtractor,
   });
   const grid = useMemo(() => gridOf(columns), [columns]);
   const turn = (column: string): void => {
@@ -64,7 +67,9 @@ export function Table<R>(props: TableProps<R>) {
     // Here somebody wants them to move.
     shown.release();
   };
+  const { openClicked, openEntered } = opening(shown.rows, onOpen);
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
+    if (event.key === 'Enter') openEntered(event);
     const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
     const focused = document.activeElement?.closest('[data-row]');
     if (step === undefined || !(focused instanceof HTMLElement)) return;
@@ -92,6 +97,7 @@ export function Table<R>(props: TableProps<R>) {
       aria-busy={isBusy}
       onPointerEnter={shown.hold}
       onPointerLeave={shown.release}
+      onClick={openClicked}
       onKeyDown={onKeyDown}
       tabIndex={-1}
     >
@@ -110,8 +116,7 @@ export function Table<R>(props: TableProps<R>) {
                 grid={grid}
                 columns={columns}
                 filling={filling}
-                name={nameOf(row)}
-                onOpen={onOpen}
+                nameOf={nameOf}
               />
             );
           })}
@@ -119,6 +124,24 @@ export function Table<R>(props: TableProps<R>) {
       </div>
     </div>
   );
+}
+
+/** Heard by the table for all of its rows: one that was told anew how it is opened would be rendered anew. */
+function opening<R>(rows: readonly R[], onOpen: ((row: R) => void) | undefined) {
+  const open = (element: Element | null): void => {
+    const row = element instanceof HTMLElement ? rows[Number(element.dataset['row'])] : undefined;
+    if (row !== undefined) onOpen?.(row);
+  };
+  return {
+    openClicked({ target }: MouseEvent): void {
+      // What a menu of a row does comes by here, too, though it lies elsewhere in the page: in no row.
+      if (target instanceof Element && target.closest('a, button, input, label') === null)
+        open(target.closest('[data-row]'));
+    },
+    openEntered({ target }: KeyboardEvent): void {
+      if (target instanceof Element) open(target);
+    },
+  };
 }
 
 interface HeadProps<R> {
@@ -159,32 +182,27 @@ interface RowProps<R> {
   readonly grid: CSSProperties;
   readonly columns: readonly Column<R>[];
   readonly filling: Filling;
-  readonly name: string;
-  readonly onOpen: ((row: R) => void) | undefined;
+  readonly nameOf: (row: R) => string;
 }
 
-function Row<R>({ row, index, top, grid, columns, filling, name, onOpen }: RowProps<R>) {
-  return (
-    <div
-      role="row"
-      className="table-row"
-      aria-rowindex={index + 2}
-      aria-label={name}
-      data-row={index}
-      tabIndex={0}
-      style={{ ...grid, transform: `translateY(${top}px)`, height: rowHeight }}
-      onClick={event => {
-        // What a menu of the row does comes by here, too, though it lies elsewhere in the page.
-        const { target, currentTarget } = event;
-        const isHere = target instanceof Element && currentTarget.contains(target);
-        if (isHere && target.closest('a, button, input, label') === null) onOpen?.(row);
-      }}
-      onKeyDown={event => {
-        if (event.key === 'Enter' && event.target === event.currentTarget) onOpen?.(row);
-      }}
-    >
-      <Cells row={row} columns={columns} filling={filling} />
-    </div>
+/** Most stay as they are when others change: rendered again only for another thing, or in another place. */
+function Row<R>({ row, index, top, grid, columns, filling, nameOf }: RowProps<R>) {
+  const name = useMemo(() => nameOf(row), [nameOf, row]);
+  return useMemo(
+    () => (
+      <div
+        role="row"
+        className="table-row"
+        aria-rowindex={index + 2}
+        aria-label={name}
+        data-row={index}
+        tabIndex={0}
+        style={{ ...grid, transform: `translateY(${top}px)`, height: rowHeight }}
+      >
+        <Cells row={row} columns={columns} filling={filling} />
+      </div>
+    ),
+    [row, index, top, grid, columns, filling, name],
   );
 }
 

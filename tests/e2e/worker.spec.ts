@@ -123,3 +123,17 @@ test('SimpleTuner’s own worker is offered the token that lasts', async ({ page
   expect(await shownCommand(dialog, 'wt_')).toContain('simpletuner worker --orchestrator-url');
   await expect(dialog).toContainText('joining makes this token void');
 });
+
+test('a click on its row opens it; what is done in the row, or in its menu, does not', async ({ page }) => {
+  await orchestrator.call('POST', '/api/admin/workers', { name: 'rig-row' });
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/workers?q=rig-row`);
+  const row = rowOf(page, 'rig-row');
+  await row.getByRole('checkbox').check();
+  await act(page, 'rig-row', 'Name and labels…');
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await expect(row).toBeVisible();
+  await row.getByRole('gridcell').nth(1).click();
+  await expect(page.getByRole('region', { name: 'Connection' })).toBeVisible();
+  await expect(page).toHaveURL(/\/workers\/w_/);
+});

@@ -45,14 +45,17 @@ export function AuditPage() {
         label={t('nav.audit')}
         columns={columns}
         rows={rows}
-        idOf={({ seq }) => String(seq)}
-        nameOf={({ event_type: what, target_id: id }) => `${what} ${id}`}
+        idOf={idOf}
+        nameOf={nameOf}
         empty={<Empty why={isEmpty(wish) ? t('audit.none') : t('audit.noMatch')} />}
       />
       {rows.length < total && <Button onClick={more}>{t('audit.more')}</Button>}
     </div>
   );
 }
+
+const idOf = ({ seq }: AuditRow): string => String(seq);
+const nameOf = ({ event_type: what, target_id: id }: AuditRow): string => `${what} ${id}`;
 
 const columnsIn = (t: Translator): readonly Column<AuditRow>[] => [
   { id: 'seq', title: t('audit.seq'), width: '44px', cell: ({ seq }) => seq, align: 'end' },

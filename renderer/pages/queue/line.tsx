@@ -1,8 +1,9 @@
-import { useMemo } from 'react';
+import { useCallback, useMemo } from 'react';
 import { useLocation } from 'wouter';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, useMay } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
+import { perLanguage } from '../../i18n/formats.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Empty } from '../../ui/empty.tsx';
@@ -26,6 +27,11 @@ export function Line() {
   const order = useOrder();
   const placed = useMemo(createPlacing, []);
   const rows = useMemo(() => inLine(jobs, order, placed), [jobs, order, placed]);
+  const nameOf = useCallback(
+    ({ job, place }: Placed) =>
+      t('queue.rowName', { position: placeText(place, t), config: job.config_name }),
+    [t],
+  );
   const columns = useMemo(
     () => (mayAct(may) ? [...lineColumns(t), actsColumn(t)] : lineColumns(t)),
     [t, may],
@@ -39,9 +45,7 @@ export function Line() {
         columns={columns}
         rows={rows}
         idOf={idOf}
-        nameOf={({ job, place }) =>
-          t('queue.rowName', { position: placeText(place, t), config: job.config_name })
-        }
+        nameOf={nameOf}
         onOpen={({ job }) => go(`/jobs/${job.id}`)}
         empty={<Empty why={t('queue.none')} />}
       />
@@ -92,8 +96,10 @@ const actsColumn = (t: Translator): Column<Placed> => ({
   cell: row => <LineActs row={row} />,
 });
 
+const placeFormat = perLanguage(language => new Intl.NumberFormat(language));
+
 const placeText = (place: number | null, t: Translator): string =>
-  place === null ? t('time.none') : new Intl.NumberFormat(t.language).format(place);
+  place === null ? t('time.none') : placeFormat(t.language).format(place);
 
 function LineActs({ row: { job, place } }: { readonly row: Placed }) {
   const t = useT();

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'react';
+import { useCallback, useMemo, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { WorkerId } from '../../../protocol/ids.ts';
@@ -32,6 +32,7 @@ export function WorkerList() {
   const rows = useMemo(() => [...byId.values()].filter(query.fits), [byId, query]);
   const { selection, chosen, choose } = useChosen(byId);
   const columns = useColumns();
+  const nameOf = useCallback((worker: WorkerView) => rowName(t, worker), [t]);
   if (!isRead)
     return (
       <div className="page workers" aria-busy="true">
@@ -66,7 +67,7 @@ export function WorkerList() {
           columns={columns}
           rows={rows}
           idOf={idOf}
-          nameOf={worker => rowName(t, worker)}
+          nameOf={nameOf}
           onOpen={({ id }) => navigate(`/workers/${id}${search === '' ? '' : `?${search}`}`)}
           empty={<NoneFits onClear={() => setFilter('')} />}
         />
