@@ -67,7 +67,7 @@ interface SharingProps {
 function Sharing({ isShared, isSecure, isTlsFixed, change }: SharingProps) {
   const t = useT();
   const [isAsked, setAsked] = useState(false);
-  const [withTls, setWithTls] = useState(isSecure);
+  const [withTls, setWithTls] = useState(isSecure || !isTlsFixed);
   const [isSending, setSending] = useState(false);
   const close = (): void => setAsked(false);
   const set = async (shared: boolean): Promise<void> => {

@@ -17,7 +17,7 @@ export function ShareStep({ network, change, onSkip }: ShareStepProps) {
   const t = useT();
   const { tls, tls_fixed_by: tlsFixedBy } = network;
   const isSecure = tls !== null;
-  const [withTls, setWithTls] = useState(isSecure);
+  const [withTls, setWithTls] = useState(isSecure || tlsFixedBy === null);
   const [isAsking, setAsking] = useState(false);
   const [trouble, setTrouble] = useState<string | null>(null);
   const share = async (): Promise<void> => {
