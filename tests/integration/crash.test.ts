@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -78,9 +77,8 @@ test.runIf(process.platform !== 'win32')(
   async () => {
     const dataDir = temporaryFolder();
     const pipe = join(dataDir, 'log');
-    spawnSync('mkfifo', [pipe]);
     // Opened for both, it has a reader for ever, who never reads.
-    const unread = 'log=$1; shift; exec "$@" 2<>"$log"';
+    const unread = 'mkfifo "$1"; log=$1; shift; exec "$@" 2<>"$log"';
     const server = [
       process.execPath,
       join(root, 'main/cli.ts'),
