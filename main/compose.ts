@@ -16,6 +16,7 @@ import { createNetwork, type Network } from './host/network.ts';
 import { createRestoration, type Restoration } from './host/restoration.ts';
 import { createSettings } from './host/settings.ts';
 import { auditDaysInForce, inForce, localWorkerInForce } from './host/settings-fixed.ts';
+import { createUploadTokens } from './host/upload-tokens.ts';
 import { openSettingsFile, type SettingsFile } from './host/settings-file.ts';
 import { type Certificates, createCertificates } from './host/tls/index.ts';
 import type { SocketLimits } from './http/door.ts';
@@ -25,6 +26,8 @@ import { createHttpServer, type HttpParts, type HttpServer } from './http/server
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
 import type { RequestLog } from './http/requests.ts';
 import type { Clock, Ids, Log } from './orchestrator/ports.ts';
+import { createArtifactFiles } from './store/artifact-files.ts';
+import { startArtifactSweep } from './store/artifact-sweep.ts';
 import { createConfigFiles } from './store/config-files.ts';
 import { type DataStore, type KeptBackup, openDataStore, type Replacement } from './store/data-store.ts';
 import { lockFolder } from './store/folder-lock.ts';
@@ -64,6 +67,8 @@ export interface Surroundings {
   readonly addresses?: () => readonly MachineAddress[];
   /** How long callers may take; left out, as `main/http/door` has it. */
   readonly socketLimits?: SocketLimits;
+  /** How slowly uploads may come; left out, as `main/http/receive-body` has it. */
+  readonly uploadPace?: HttpParts['artifacts']['pace'];
   /** Of calls without a valid token; left out, as docs/access.md has it. */
   readonly failureLimit?: FailureLimit;
   /** The disk has failed: ends the process at once, because nobody may be answered any more. */
@@ -221,6 +226,7 @@ interface Works {
   /** Begins, once it is served. */
   startLocalWorker(): Promise<void>;
   readonly localWorker: ReturnType<typeof createSet>['localWorker'];
+  readonly sweep: ReturnType<typeof startArtifactSweep>;
 }
 
 async function openWorks(ground: Ground): Promise<Works> {
@@ -229,13 +235,25 @@ async function openWorks(ground: Ground): Promise<Works> {
   const configs = createConfigFiles(config.configsDir);
   const worker = localWorkerInForce(config, file.settings);
   const runsLocally = worker !== null;
-  const orchestrator = createOrchestrator({ ...parts, ...config, store: data.store, configs, runsLocally });
+  const uploadTokens = createUploadTokens(folder.auditKey);
+  const files = createArtifactFiles(join(config.dataDir, 'artifacts'));
+  const sweep = startArtifactSweep({ ...parts, store: data.store, files });
+  const orchestrator = createOrchestrator({
+    ...parts,
+    ...config,
+    store: data.store,
+    configs,
+    runsLocally,
+    uploadTokenOf: uploadTokens.of,
+    onFilesDropped: sweep.soon,
+  });
   const { localWorker, settings } = createSet({ ...ground, orchestrator, audit });
   return {
     orchestrator,
     audit,
     data,
     localWorker,
+    sweep,
     startLocalWorker: () => localWorker.turn(worker),
     http: {
       orchestrator,
@@ -243,6 +261,12 @@ async function openWorks(ground: Ground): Promise<Works> {
       backups: { ...data.backups, restore },
       settings,
       configs,
+      artifacts: {
+        files,
+        reserveBytes: config.storage.reserve,
+        uploaderOf: uploadTokens.read,
+        pace: parts.uploadPace,
+      },
       adminToken: folder.adminToken,
       log: parts.log,
       logRequests: parts.logRequests ?? false,
@@ -280,6 +304,7 @@ function createExchange({
         await works().localWorker.close();
         works().orchestrator.stop();
         await http.hold(asker);
+        await works().sweep.stop();
         await works().audit.stop();
         // It can be asked as long as its store is open.
         trail = works().audit.account();
@@ -358,6 +383,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
     await works.localWorker.close();
     works.orchestrator.stop();
     await http.close();
+    await works.sweep.stop();
     await works.audit.stop();
     await works.data.store.close();
   };

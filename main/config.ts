@@ -19,6 +19,8 @@ export interface ServerConfig {
   readonly v1SilenceMs: number;
   /** Older entries of the audit trail are removed; null keeps all. */
   readonly auditRetentionDays: number | null;
+  /** What the files of jobs may take up, and what of the disk is for everything else: in bytes. */
+  readonly storage: { readonly perJob: number; readonly inAll: number; readonly reserve: number };
   /** Whether other machines are spoken to by TLS. */
   readonly isSecure: boolean;
   /** What TLS shows there, in the PEM format; null for a certificate that the orchestrator makes itself. */
@@ -68,6 +70,8 @@ const number = z.union(
   },
 );
 
+const GiB = 2 ** 30;
+
 const Settings = z.object({
   host: z.string().min(1).default('127.0.0.1'),
   port: number.pipe(z.number().int().min(0).max(65_535)).default(8001),
@@ -84,6 +88,9 @@ const Settings = z.object({
   'heartbeat-timeout': number.pipe(z.number().min(1).max(86_400)).default(120),
   'v1-silence': number.pipe(z.number().min(0).max(86_400)).default(0),
   'audit-retention-days': number.pipe(z.number().min(0).max(36_500)).default(0),
+  'artifacts-per-job': number.pipe(z.number().min(0).max(1e6)).default(50),
+  'artifacts-in-all': number.pipe(z.number().min(0).max(1e6)).default(500),
+  'disk-reserve': number.pipe(z.number().min(0).max(1e6)).default(2),
   'local-worker': z.boolean({ error: 'expected true or false' }).default(false),
   'local-worker-gpus': z
     .string()
@@ -140,6 +147,11 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       heartbeatTimeoutMs: settings['heartbeat-timeout'] * 1000,
       v1SilenceMs: settings['v1-silence'] * 1000,
       auditRetentionDays: settings['audit-retention-days'] || null,
+      storage: {
+        perJob: settings['artifacts-per-job'] * GiB,
+        inAll: settings['artifacts-in-all'] * GiB,
+        reserve: settings['disk-reserve'] * GiB,
+      },
       isSecure: settings.ssl ?? files.value !== null,
       certificateFiles: files.value,
       localWorker: {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 
 /**
- * Who may make a call: anybody, a worker with its own token, a machine that has a join token, or a bearer that holds a
- * permission.
+ * Who may make a call: anybody, a worker with its own token, a machine that has a join token, a trainer with the upload token
+ * of its attempt, or a bearer that holds a permission.
  */
-export type Authority = 'open' | 'worker' | 'join' | Permission;
+export type Authority = 'open' | 'worker' | 'join' | 'upload' | Permission;
 
 export const permissions = [
   'admin.workers',
@@ -18,11 +18,15 @@ export const permissions = [
 export type Permission = (typeof permissions)[number];
 
 /** Of an answer that comes in pieces. */
-export type StreamType = 'text/event-stream' | 'application/x-ndjson' | 'text/plain';
+export type StreamType =
+  | 'text/event-stream'
+  | 'application/x-ndjson'
+  | 'application/octet-stream'
+  | 'text/plain';
 
 /**
  * One call of the contract. The server mounts the row and clients call it, so that a path, a shape and a
- * rule stand in one place. `path` marks parameters as `:name`.
+ * rule stand in one place. `path` marks parameters as `:name`, and one that is the rest of the path, in parts, as `*name`.
  */
 export interface Call<
   P extends z.ZodType = z.ZodType,
@@ -40,6 +44,8 @@ export interface Call<
   /** The answer with status 200; for a stream, one event or line of it. */
   readonly reply: R;
   readonly stream?: StreamType;
+  /** The body is the bytes of a file, of any length; else it is JSON. */
+  readonly takesBytes?: true;
 }
 
 const Nothing = z.object({});
@@ -55,6 +61,7 @@ interface CallParts<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTyp
   readonly body?: B;
   readonly reply: R;
   readonly stream?: StreamType;
+  readonly takesBytes?: true;
 }
 
 /** Makes a row; parts that are left out take nothing. */

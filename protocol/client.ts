@@ -70,8 +70,11 @@ export interface ClientOptions {
 
 export function urlOf(baseUrl: string, path: string, params: object = {}, query: object = {}): URL {
   const values = new Map<string, unknown>(Object.entries(params));
-  const filled = path.replace(/:([a-z_]+)/g, (_, name: string) =>
-    encodeURIComponent(String(values.get(name))),
+  const filled = path.replace(/[:*]([a-z_]+)/g, (_, name: string) =>
+    [values.get(name)]
+      .flat()
+      .map(part => encodeURIComponent(String(part)))
+      .join('/'),
   );
   const url = new URL(baseUrl.replace(/\/+$/, '') + filled);
   for (const [key, value] of Object.entries(query)) {

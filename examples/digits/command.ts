@@ -5,6 +5,7 @@ import { pruneCheckpoints, writeCheckpoint } from './checkpoint.ts';
 import type { Progress } from './progress.ts';
 import { prepareRun, type Run } from './run.ts';
 import { type TrainingOutcome, type TrainingState, train } from './training.ts';
+import { type Destination, uploadFile } from './upload.ts';
 import { writeWhole } from './whole-file.ts';
 
 export type CommandPorts = {
@@ -16,6 +17,8 @@ export type CommandPorts = {
   readonly now: () => number;
   /** Aborted when the training is to write a checkpoint and end. */
   readonly stop: AbortSignal;
+  /** Where what was made is wanted, too; undefined for nowhere. */
+  readonly destination?: Destination | undefined;
 };
 
 const EXIT_DONE = 0;
@@ -93,10 +96,25 @@ async function conclude(
     checkpoint,
   };
   await writeWhole(join(output, 'result.json'), [Buffer.from(`${JSON.stringify(result, null, 2)}\n`)]);
+  const made = [...(checkpoint === undefined ? [] : [checkpoint]), join(output, 'result.json')];
+  if (ports.destination !== undefined) await upload(made, ports.destination, ports);
   // As progress too, so that whoever follows the job from afar sees it without reading its files.
   ports.print(JSON.stringify({ type: 'progress', step: state.step, total_steps: state.step, accuracy }));
   ports.print(JSON.stringify({ type: 'result', accuracy, checkpoint }));
   return EXIT_DONE;
+}
+
+/** The training is done, whatever becomes of it. */
+async function upload(
+  paths: readonly string[],
+  destination: Destination,
+  { print, complain }: CommandPorts,
+): Promise<void> {
+  for (const path of paths) {
+    const sent = await uploadFile(path, destination);
+    if (sent.ok) print(`uploaded ${sent.value}`);
+    else complain(`digits: ${sent.reason}`);
+  }
 }
 
 function formatProgress(progress: Progress): string {

@@ -1,4 +1,5 @@
 import { runCommand } from './command.ts';
+import { findDestination } from './upload.ts';
 
 const stop = new AbortController();
 // Once: a second SIGTERM ends the process at once, the way it does without a handler.
@@ -9,4 +10,5 @@ process.exitCode = await runCommand(process.argv.slice(2), {
   complain: line => process.stderr.write(`${line}\n`),
   now: () => performance.now(),
   stop: stop.signal,
+  destination: findDestination(process.env),
 });

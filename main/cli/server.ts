@@ -40,6 +40,12 @@ export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): 
       '--audit-retention-days <days>',
       'remove older entries of the audit trail (default: keep all; or SIMPLETUNER_AUDIT_RETENTION_DAYS)',
     )
+    .option('--artifacts-per-job <GiB>', 'how much the files of one job may take up (default: 50)')
+    .option('--artifacts-in-all <GiB>', 'how much those of all jobs may take up (default: 500)')
+    .option(
+      '--disk-reserve <GiB>',
+      'no files are taken when less than this would be left of the disk (default: 2)',
+    )
     .option(
       '--local-worker',
       'run jobs on this machine, too: with a worker that comes and goes with the server',

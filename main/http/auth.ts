@@ -5,18 +5,20 @@ import type { Authority, Permission } from '../../protocol/call.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
-import { type Principal, unknownJoinToken } from '../orchestrator/index.ts';
+import { uploadTokenHeaders } from '../../protocol/storage-api.ts';
+import { type Principal, unknownJoinToken, type Uploader } from '../orchestrator/index.ts';
 import { isOwnPage } from './origin.ts';
 
 /**
- * Who calls: nobody in particular, a worker, a machine that is to be one, or a person or script by the name of their token,
- * and what they may.
+ * Who calls: nobody in particular, a worker, a machine that is to be one, a trainer, or a person or script by the name of their
+ * token, and what they may.
  */
 export type Caller =
   | { readonly kind: 'anybody' }
   | { readonly kind: 'worker'; readonly id: WorkerId }
   /** A machine with a join token, by the hash of that. */
   | { readonly kind: 'joiner'; readonly hash: string }
+  | { readonly kind: 'uploader'; readonly uploader: Uploader }
   | { readonly kind: 'bearer'; readonly principal: Principal };
 
 /**
@@ -36,6 +38,9 @@ export interface AuthParts {
   readonly workerByTokenHash: (hash: string) => WorkerId | null;
   /** Whether there is such a join token, used or not. */
   readonly knowsJoinToken: (hash: string) => boolean;
+  /** Whose upload token it is; null when it is none. */
+  readonly uploaderOf: (token: string) => Uploader | null;
+  readonly mayUpload: (uploader: Uploader) => Outcome<unknown>;
 }
 
 export interface Auth {
@@ -63,6 +68,7 @@ export function createAuth(parts: AuthParts): Auth {
   };
 
   const { asWorker, asJoiner } = createMachineAuth(parts);
+  const asUploader = createUploadAuth(parts);
   const asBearer = (request: IncomingMessage): Outcome<Bearer> => {
     const token = bearerOf(request);
     if (token === null && request.headers['x-worker-token'] === undefined) {
@@ -103,6 +109,7 @@ export function createAuth(parts: AuthParts): Auth {
       if (authority === 'open') return accept({ kind: 'anybody' });
       if (authority === 'worker') return asWorker(request);
       if (authority === 'join') return asJoiner(request);
+      if (authority === 'upload') return asUploader(request);
       const caller = asBearer(request);
       return caller.ok ? permitted(caller.value, authority) : caller;
     },
@@ -163,6 +170,41 @@ function machineToken(
   return accept({ token, hash: isOne ? hashOf(token).toString('hex') : null });
 }
 
+/** Trainers: whatever worker has started them. */
+function createUploadAuth({ uploaderOf, mayUpload }: Pick<AuthParts, 'uploaderOf' | 'mayUpload'>) {
+  return (request: IncomingMessage): Outcome<Caller> => {
+    const token = uploadTokenOf(request);
+    if (token === null) {
+      return bearerOf(request) === null && request.headers['x-worker-token'] === undefined
+        ? refuse('token_missing', 'Send the upload token of the attempt in the header X-Upload-Token')
+        : refuse(
+            'wrong_token_kind',
+            'This call is for trainers: send the upload token of their attempt in the header X-Upload-Token',
+          );
+    }
+    const uploader = wellFormed(token) ? uploaderOf(token) : null;
+    if (uploader === null)
+      return refuse('token_invalid', 'Invalid token: it is not the upload token of an attempt');
+    const may = mayUpload(uploader);
+    return may.ok ? accept({ kind: 'uploader', uploader }) : may;
+  };
+}
+
+/** In one of its headers, or the same in both; what is sent twice is none of ours. */
+export function uploadTokenOf({ headersDistinct }: IncomingMessage): string | null {
+  const sent = uploadTokenHeaders.flatMap(name => {
+    const values = headersDistinct[name];
+    return values === undefined ? [] : [values.join(', ')];
+  });
+  return sent.length === 0 ? null : [...new Set(sent)].join(', ');
+}
+
+/** Behind a call that needs an upload token stands an attempt. */
+export function uploaderBehind(caller: Caller): Uploader {
+  if (caller.kind !== 'uploader') throw new Error('an upload came without its token');
+  return caller.uploader;
+}
+
 /** Behind a call that needs a permission stands somebody who has it. */
 export function principalBehind(caller: Caller): Principal {
   if (caller.kind !== 'bearer') throw new Error('an admin call came without a bearer');
@@ -195,8 +237,8 @@ export function sessionOf(request: IncomingMessage): string | null {
 
 /** What a call tried to show itself by, of whatever kind; null when it tried nothing. */
 export function secretOf(request: IncomingMessage): string | null {
-  const worker = request.headers['x-worker-token'];
-  return bearerOf(request) ?? (worker === undefined ? sessionOf(request) : String(worker));
+  const machine = request.headers['x-worker-token'] ?? uploadTokenOf(request) ?? undefined;
+  return bearerOf(request) ?? (machine === undefined ? sessionOf(request) : String(machine));
 }
 
 /** Where a call comes from, as the socket says. */

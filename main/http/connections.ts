@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Bodies } from './bodies.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 export interface Accepted {
@@ -36,7 +37,10 @@ const endWithinMs = 1_000;
  * The connections of one address. Those that have not sent a whole request yet are no more than `mostWaiting`: when there is
  * one more, the one goes that has had the most time for it. An honest caller needs milliseconds.
  */
-export function createConnections(streams: StreamRegistry, mostWaiting: number): Connections {
+export function createConnections(
+  { streams, bodies }: { readonly streams: StreamRegistry; readonly bodies: Bodies },
+  { mostWaiting, requestMs }: { readonly mostWaiting: number; readonly requestMs: number },
+): Connections {
   const open = new Map<string, Connection>();
   const bySpoken = new WeakMap<Socket, Connection>();
   /** In the order in which they began to wait. */
@@ -85,8 +89,9 @@ export function createConnections(streams: StreamRegistry, mostWaiting: number):
       connection.calls.add(response);
       connection.isUsed = true;
       if (connection.isLeaving) response.shouldKeepAlive = false;
-      if (hasBody(request)) request.once('end', () => waiting.delete(connection));
-      else waiting.delete(connection);
+      const done = (): void => void waiting.delete(connection);
+      if (hasBody(request)) awaitBody(request, response, { bodies, requestMs, done });
+      else done();
       response.once('close', () => finish(connection, response));
     },
     async end(which) {
@@ -109,6 +114,40 @@ export function createConnections(streams: StreamRegistry, mostWaiting: number):
       clearTimeout(timer);
     },
   };
+}
+
+interface Waiting {
+  readonly bodies: Bodies;
+  readonly requestMs: number;
+  /** There is nothing to wait for any more. */
+  readonly done: () => void;
+}
+
+/** Cuts off who takes too long with it, unless somebody else takes that over. */
+function awaitBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { bodies, requestMs, done }: Waiting,
+): void {
+  const { socket } = request;
+  const timer = setTimeout(() => {
+    if (socket.writable && !response.headersSent)
+      socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n');
+    socket.destroySoon();
+  }, requestMs);
+  // Of a request that was answered before its end nobody hears any more that it has closed.
+  const stop = (): void => {
+    clearTimeout(timer);
+    socket.removeListener('close', stop);
+  };
+  const letGo = (): void => {
+    stop();
+    done();
+  };
+  socket.once('close', stop);
+  request.once('end', letGo);
+  request.once('close', stop);
+  bodies.expect(request, letGo);
 }
 
 /** The same for a socket and for what decrypts it, and of no other that is open: it was accepted at one port. */

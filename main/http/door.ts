@@ -2,6 +2,7 @@ import { createServer as createHttp, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createFront, type Server, type Socket } from 'node:net';
 import { createServer as createTls, type SecureContextOptions } from 'node:tls';
 import { isLoopbackAddress } from './auth.ts';
+import type { Bodies } from './bodies.ts';
 import { createConnections } from './connections.ts';
 import { expectTls } from './first-byte.ts';
 import type { StreamRegistry } from './stream-registry.ts';
@@ -10,7 +11,7 @@ import type { StreamRegistry } from './stream-registry.ts';
 export interface SocketLimits {
   /** To send the headers, from the first moment on, TLS included. */
   readonly headersMs: number;
-  /** To send a whole request. */
+  /** To send a body; a file that somebody uploads may take longer, as long as it comes. */
   readonly requestMs: number;
   /** To send the next one. */
   readonly idleMs: number;
@@ -61,6 +62,7 @@ export interface Door {
 export interface DoorParts {
   readonly handler: RequestListener;
   readonly streams: StreamRegistry;
+  readonly bodies: Bodies;
   readonly limits: SocketLimits;
   /** Null as long as nobody speaks TLS. */
   readonly identity: TlsIdentity | null;
@@ -77,7 +79,7 @@ const contextOf = (identity: TlsIdentity | null): SecureContextOptions => ({
  * comes by the loopback meets plain HTTP always (docs/adr/0013).
  */
 export async function openDoor(
-  { handler, streams, limits, identity }: DoorParts,
+  { handler, streams, bodies, limits, identity }: DoorParts,
   host: string,
   port: number,
   isSecureAtFirst: boolean,
@@ -85,10 +87,12 @@ export async function openDoor(
   let isSecure = isSecureAtFirst;
   const isForAll = host === '0.0.0.0' || host === '::';
   const meetsTls = (localAddress = ''): boolean => isSecure && !(isForAll && isLoopbackAddress(localAddress));
-  const connections = createConnections(streams, limits.mostWaiting);
+  const connections = createConnections({ streams, bodies }, limits);
   const http = createHttp(optionsOf(limits), handler);
   http.maxHeadersCount = mostHeaders;
   http.prependListener('request', connections.noteCall);
+  // Who asks whether to send its body is told when that is read, and not when it is refused.
+  http.on('checkContinue', (request, response) => void http.emit('request', request, response));
   // Node begins to look for slow callers with this event, and it is not this server that listens.
   http.emit('listening');
   const begin = (socket: Socket): void => {
@@ -127,9 +131,10 @@ export async function openDoor(
   };
 }
 
-const optionsOf = ({ headersMs, requestMs, idleMs, checkMs }: SocketLimits) => ({
+const optionsOf = ({ headersMs, idleMs, checkMs }: SocketLimits) => ({
   headersTimeout: headersMs,
-  requestTimeout: requestMs,
+  // Of all requests, or of none: bodies that may take longer are let go one by one (connections.ts).
+  requestTimeout: 0,
   keepAliveTimeout: idleMs,
   connectionsCheckingInterval: checkMs,
   maxHeaderSize: longestHeaders,

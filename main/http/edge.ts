@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { type Refusal, refuse } from '../../protocol/problem.ts';
 import { sendProblem } from './answer.ts';
-import { bearerOf } from './auth.ts';
+import { bearerOf, uploadTokenOf } from './auth.ts';
 import { isForeign, type Provenance, provenanceOf } from './origin.ts';
 
 /** What a call shows before anybody asks who makes it. */
@@ -62,6 +62,9 @@ function callOf(request: IncomingMessage): EdgeCall {
     ...provenanceOf(request),
     method,
     hosts: headersDistinct.host ?? [],
-    hasToken: bearerOf(request) !== null || headers['x-worker-token'] !== undefined,
+    hasToken:
+      bearerOf(request) !== null ||
+      headers['x-worker-token'] !== undefined ||
+      uploadTokenOf(request) !== null,
   };
 }

@@ -36,6 +36,15 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['noteRefus
         });
       return refusal;
     }
+    if (refusal.code === 'not_your_job' && caller?.kind === 'uploader') {
+      const { jobId } = caller.uploader;
+      if (limit.note(jobId) === 'count')
+        note('auth.refused', addressOf(request) ?? 'unknown', callOf(request), {
+          why: refusal.code,
+          job_id: jobId,
+        });
+      return refusal;
+    }
     if (!ofUnknownCallers.has(refusal.code)) return refusal;
     const address = addressOf(request) ?? 'unknown';
     const call = callOf(request);

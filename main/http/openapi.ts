@@ -13,7 +13,7 @@ export function describeCalls(calls: readonly Call[], version: string): Json {
   const describe = createDescribe(schemas);
   const paths: Record<string, Record<string, Json>> = {};
   for (const call of calls) {
-    const path = call.path.replaceAll(/:(\w+)/g, '{$1}');
+    const path = call.path.replaceAll(/[:*](\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [call.method.toLowerCase()]: operationOf(call, describe) };
   }
   const description = `\`code\` says which problem it is: ${Object.keys(problems).join(', ')}.`;
@@ -33,6 +33,13 @@ const securitySchemes = {
     in: 'header',
     name: 'X-Worker-Token',
     description: 'A worker, with its own token.',
+  },
+  upload: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Upload-Token',
+    description:
+      'A trainer, with the upload token of its attempt; `X-SimpleTuner-Secret` is another name of the header.',
   },
   join: {
     type: 'apiKey',
@@ -73,6 +80,7 @@ function operationOf(call: Call, describe: Describe): Json {
     summary: call.summary,
     ...securityOf(call),
     ...(parameters.length > 0 && { parameters }),
+    ...(call.takesBytes && { requestBody: { content: { 'application/octet-stream': { schema: {} } } } }),
     ...(hasFields(body) && { requestBody: { content: { 'application/json': { schema: body } } } }),
     responses: { 200: { description: 'Done', content }, default: { $ref: '#/components/responses/Problem' } },
   };
@@ -80,7 +88,8 @@ function operationOf(call: Call, describe: Describe): Json {
 
 function securityOf({ authority }: Call): Json {
   if (authority === 'open') return { security: [] };
-  if (authority === 'worker' || authority === 'join') return { security: [{ [authority]: [] }] };
+  if (authority === 'worker' || authority === 'join' || authority === 'upload')
+    return { security: [{ [authority]: [] }] };
   return { security: [{ bearer: [] }], description: `Needs the permission \`${authority}\`.` };
 }
 

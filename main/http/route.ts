@@ -6,6 +6,7 @@ import { type Outcome, refuse } from '../../protocol/problem.ts';
 import { sendProblem } from './answer.ts';
 import { type Authenticate, bearerOf, type Caller } from './auth.ts';
 import { hasBody } from './connections.ts';
+import { discardBody, proceed } from './unread.ts';
 import type { Page } from './docs/index.ts';
 import type { OnRefused } from './failures.ts';
 
@@ -22,9 +23,13 @@ export type Handler<C extends Call> = (input: Input<C>) => Outcome<ReplyOf<C>> |
 /** Takes over the response for as long as the stream lasts, or refuses before its first byte. */
 export type StreamHandler<C extends Call> = (input: Input<C>, response: Response) => Outcome<void>;
 
+/** Reads the body of the request itself, and gives the answer, or refuses; what it has not read by then is of no use to it. */
+export type UploadHandler<C extends Call> = (input: Input<C>, response: Response) => Promise<Outcome<void>>;
+
 export interface Router {
   answer<C extends Call>(row: C, handler: Handler<C>): void;
   stream<C extends Call>(row: C, handler: StreamHandler<C>): void;
+  upload<C extends Call>(row: C, handler: UploadHandler<C>): void;
   /** For people, and open to everybody: no call of the contract. */
   page(path: `/${string}`, render: () => Page): void;
   /** What has been mounted so far. */
@@ -44,6 +49,7 @@ export function createRouter(app: Express, authenticate: Authenticate, ears: Rou
   const { onRefused, onAnswered } = ears;
   const methods = new Map<string, string[]>();
   const rows: Call[] = [];
+  const admit = createAdmission(authenticate, onRefused);
   const mount = (row: Call, handle: (input: Input<Call>, response: Response) => Promise<void>): void => {
     rows.push(row);
     methods.set(row.path, [...(methods.get(row.path) ?? []), row.method]);
@@ -53,13 +59,8 @@ export function createRouter(app: Express, authenticate: Authenticate, ears: Rou
         response.once('finish', () =>
           onAnswered(row.method, row.path, response.statusCode, (performance.now() - begun) / 1000),
         );
-      const caller = authenticate(request, row.authority);
-      if (!caller.ok) return sendProblem(response, onRefused(request, caller.refusal));
-      if (!isJson(request)) return sendProblem(response, notJson);
-      await readBody(request, response);
-      const parsed = parseInput(row, request, caller.value);
-      if (!parsed.ok) return sendProblem(response, parsed.refusal, parsed.errors);
-      await handle(parsed.input, response);
+      const input = await admit(row, request, response);
+      if (input !== null) await handle(input, response);
     });
   };
   return {
@@ -76,6 +77,14 @@ export function createRouter(app: Express, authenticate: Authenticate, ears: Rou
         const outcome = handler(input, response);
         if (!outcome.ok) sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
         return Promise.resolve();
+      });
+    },
+    upload(row, handler) {
+      mount(row, async (input, response) => {
+        const outcome = await handler(input, response);
+        if (outcome.ok) return;
+        await discardBody(input.request, response);
+        sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
       });
     },
     page(path, render) {
@@ -103,6 +112,32 @@ export function createRouter(app: Express, authenticate: Authenticate, ears: Rou
         );
       });
     },
+  };
+}
+
+/** Who calls, and what was sent; null when it has been refused. */
+function createAdmission(authenticate: Authenticate, onRefused: OnRefused) {
+  return async (row: Call, request: Request, response: Response): Promise<Input<Call> | null> => {
+    const caller = authenticate(request, row.authority);
+    const spare = (): Promise<void> => (row.takesBytes ? discardBody(request, response) : Promise.resolve());
+    if (!caller.ok) {
+      await spare();
+      sendProblem(response, onRefused(request, caller.refusal));
+      return null;
+    }
+    if (!row.takesBytes) {
+      if (!isJson(request)) {
+        sendProblem(response, notJson);
+        return null;
+      }
+      proceed(request, response);
+      await readBody(request, response);
+    }
+    const parsed = parseInput(row, request, caller.value);
+    if (parsed.ok) return parsed.input;
+    await spare();
+    sendProblem(response, parsed.refusal, parsed.errors);
+    return null;
   };
 }
 

@@ -1,13 +1,14 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type Express } from 'express';
 import { refuse } from '../../protocol/problem.ts';
-import { adminPrincipal, type Orchestrator } from '../orchestrator/index.ts';
-import type { ConfigFolder } from '../orchestrator/ports.ts';
+import { adminPrincipal, type Orchestrator, type Uploader } from '../orchestrator/index.ts';
+import type { ArtifactFiles, ConfigFolder } from '../orchestrator/ports.ts';
 import { mountWorkerAdminRoutes } from './admin-routes.ts';
 import { type AuditReader, mountAuditRoutes } from './audit-routes.ts';
 import { sendProblem, unexpected } from './answer.ts';
 import { createAuth } from './auth.ts';
 import { type BackupDesk, mountBackupRoutes } from './backup-routes.ts';
+import { type Bodies, createBodies } from './bodies.ts';
 import { mountConfigRoutes } from './config-routes.ts';
 import { guardEdge, type IsOurs } from './edge.ts';
 import { createFront } from './front.ts';
@@ -23,8 +24,11 @@ import { createRouter } from './route.ts';
 import { mountSessionRoutes, signInPath } from './session-routes.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { mountSettingsRoutes, type SettingsDesk } from './settings-routes.ts';
+import { mountArtifactRoutes, mountStorageRoutes } from './storage-routes.ts';
 import { createStreamRegistry, type StreamRegistry } from './stream-registry.ts';
 import { mountSystemRoutes } from './system-routes.ts';
+import type { Pace } from './receive-body.ts';
+import { createUploadDesk } from './upload-desk.ts';
 import { mountTokenRoutes } from './token-routes.ts';
 import { mountWorkerRoutes } from './worker-routes.ts';
 
@@ -33,6 +37,7 @@ export interface HttpParts {
   readonly audit: AuditReader;
   readonly settings: SettingsDesk;
   readonly configs: ConfigFolder;
+  readonly artifacts: ArtifactParts;
   readonly adminToken: string;
   readonly log: RequestLog;
   /** Leaves a line for each request. */
@@ -45,6 +50,16 @@ export interface HttpParts {
   readonly isOurHost: IsOurs;
   readonly failureLimit?: FailureLimit | undefined;
   readonly socketLimits?: SocketLimits | undefined;
+}
+
+/** Where artifacts go, and who may bring them. */
+export interface ArtifactParts {
+  readonly files: ArtifactFiles;
+  /** So much of the disk is for everything else. */
+  readonly reserveBytes: number;
+  /** Whose upload token it is; null when it is none. */
+  readonly uploaderOf: (token: string) => Uploader | null;
+  readonly pace?: Pace | undefined;
 }
 
 export interface HttpServer {
@@ -67,15 +82,17 @@ export interface HttpServer {
 
 export function createHttpServer(parts: HttpParts): HttpServer {
   const streams = createStreamRegistry();
+  const bodies = createBodies();
   let orchestrator = parts.orchestrator;
   const lasting = {
     streams,
+    bodies,
     failureLimit: parts.failureLimit ?? createFailureLimit(parts.mono),
     metrics: createMetrics({ version: parts.version, figures: () => orchestrator.fleetFigures() }),
   };
   let app = createApp(parts, lasting);
   const front = createFront(app.handler, createHeld(parts), streams);
-  const listeners = createListeners(front.handler, streams, parts.socketLimits ?? socketLimits);
+  const listeners = createListeners(front.handler, { streams, bodies }, parts.socketLimits ?? socketLimits);
   return {
     signInPath: () => app.signInPath(),
     hold: front.hold,
@@ -117,6 +134,7 @@ function createHeld(parts: HttpParts): RequestListener {
 /** What goes on when all the rest is exchanged. */
 interface Lasting {
   readonly streams: StreamRegistry;
+  readonly bodies: Bodies;
   readonly failureLimit: FailureLimit;
   readonly metrics: Metrics;
 }
@@ -126,7 +144,7 @@ interface App {
   signInPath(): string;
 }
 
-function createApp(parts: HttpParts, { streams, failureLimit, metrics }: Lasting): App {
+function createApp(parts: HttpParts, { streams, bodies, failureLimit, metrics }: Lasting): App {
   const { orchestrator, audit, settings, configs, adminToken, log, version, panelDir, mono } = parts;
   const app = createBare(parts);
   app.use(guardEdge(parts.isOurHost));
@@ -137,6 +155,8 @@ function createApp(parts: HttpParts, { streams, failureLimit, metrics }: Lasting
     adminToken,
     workerByTokenHash,
     knowsJoinToken,
+    uploaderOf: parts.artifacts.uploaderOf,
+    mayUpload: orchestrator.mayUpload,
     principalByTokenHash,
     principalBySessionHash(hash) {
       const session = sessionByHash(hash);
@@ -149,6 +169,7 @@ function createApp(parts: HttpParts, { streams, failureLimit, metrics }: Lasting
   mountWorkerRoutes(router, orchestrator, streams);
   mountWorkerAdminRoutes(router, orchestrator, settings.joinAddress);
   mountQueueRoutes(router, orchestrator);
+  mountStorage(router, parts, bodies);
   mountConfigRoutes(router, orchestrator, configs);
   mountAuditRoutes(router, audit);
   mountSessionRoutes(router, {
@@ -165,4 +186,14 @@ function createApp(parts: HttpParts, { streams, failureLimit, metrics }: Lasting
   router.seal();
   app.use(unexpected(log));
   return { handler: app, signInPath: () => signInPath(codes.make(adminPrincipal)) };
+}
+
+function mountStorage(
+  router: ReturnType<typeof createRouter>,
+  { orchestrator, artifacts: { files, reserveBytes, pace }, log }: HttpParts,
+  bodies: Bodies,
+): void {
+  const desk = createUploadDesk({ orchestrator, files, reserveBytes, log, ...(pace && { pace }) });
+  mountStorageRoutes(router, { orchestrator, desk, files, bodies });
+  mountArtifactRoutes(router, { orchestrator, files });
 }

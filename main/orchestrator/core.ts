@@ -4,7 +4,7 @@ import type { ProblemCode } from '../../protocol/problem.ts';
 import type { Feed } from './feed.ts';
 import type { Line } from './line.ts';
 import { type Actor, asWorker, type AuditType, type Job, type WallMs, type Worker } from './model.ts';
-import type { Ids, Log, Store, Tx } from './ports.ts';
+import type { Ids, Log, Store, Tx, UploadTokenOf } from './ports.ts';
 import type { Standing } from './standing.ts';
 
 /** What every part of the shell works with. */
@@ -16,6 +16,10 @@ export interface Core extends Standing {
   readonly feed: Feed;
   /** Whether this process keeps an agent on its own machine: jobs of target `local` have nowhere else to go. */
   readonly runsLocally: () => boolean;
+  /** Of an attempt; null where none are made, and its trainer can bring nothing. */
+  readonly uploadTokenOf: UploadTokenOf | null;
+  /** Files of artifacts may be removed by now. */
+  readonly onFilesDropped: () => void;
   /** What waiting is measured by: near the wall clock, but not moved when that is set while the process runs. */
   readonly queueTime: () => WallMs;
   /** Runs a command for its effects alone; a failure is logged. */

@@ -1,6 +1,7 @@
 /** The face of the deep module: everything outside goes through here (and gives it what ports.ts asks for). */
 export type { DryRun } from './dry-run.ts';
 export type { FleetFigures } from './fleet-figures.ts';
+export type { Uploader } from './artifacts.ts';
 export { unknownJoinToken } from './joining.ts';
 export type { IssuedToken } from './worker-admin.ts';
 export { auditTypes, nameOf, type Principal } from './model.ts';

@@ -87,6 +87,7 @@ export function createJobCalls(core: Core) {
         }
         tellJob(core, tx, 'job.deleted', job, by, { config_name: job.spec.configName });
         tx.removeJob(id);
+        tx.afterCommit(core.onFilesDropped);
         return accept(id);
       }),
 

@@ -328,6 +328,9 @@ export type SettingsFactType = (typeof settingsTypes)[number];
 /** Beside what events tell of. */
 const ownTypes = [
   ...settingsTypes,
+  // Of a job: a file that its trainer has brought, and one that somebody has deleted.
+  'artifact.stored',
+  'artifact.deleted',
   'config.created',
   'config.replaced',
   'config.deleted',

@@ -1,11 +1,12 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
+import { createArtifactCalls } from './artifacts.ts';
 import type { Core } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createFeed, type Pace } from './feed.ts';
 import { createFleetFigures } from './fleet-figures.ts';
-import { createHealthLoop, grantGrace } from './health.ts';
+import { createHealthLoop, grantGrace, type HealthLoop } from './health.ts';
 import { createConfigCalls } from './configs.ts';
 import { createJobCalls } from './jobs.ts';
 import { createJoinCalls } from './joining.ts';
@@ -16,14 +17,15 @@ import { createSessionCalls } from './sessions.ts';
 import { createHome, createSettingsCalls } from './settings.ts';
 import { createSubmissions } from './submit.ts';
 import { createTokenCalls } from './tokens.ts';
-import type { Clock, Configs, Ids, Log, Store, Tx } from './ports.ts';
+import type { Clock, Configs, Ids, Log, Store, Tx, UploadTokenOf } from './ports.ts';
 import { createPresenceBook } from './presence.ts';
 import { createLine } from './line.ts';
 import { createProgressBook } from './progress-book.ts';
 import { createReports } from './reports.ts';
 import { resumeDeadlines } from './resume.ts';
-import { createSteadyClock } from './steady-clock.ts';
+import { createSteadyClock, type SteadyClock } from './steady-clock.ts';
 import { timesFrom } from './times.ts';
+import type { StorageLimits } from './upload-rules.ts';
 import { createEventViewer } from './views.ts';
 import { createWorkerAdmin } from './worker-admin.ts';
 import { createWorkerCalls, greet } from './worker-calls.ts';
@@ -42,6 +44,11 @@ export interface OrchestratorParts {
   readonly v1SilenceMs?: number;
   /** Whether an agent is kept on the orchestrator's own machine; else jobs of target `local` are refused. See `runLocally`. */
   readonly runsLocally?: boolean;
+  /** Without it no trainer can bring anything. */
+  readonly uploadTokenOf?: UploadTokenOf;
+  readonly storage?: StorageLimits;
+  /** Files that nothing means any more can be removed. */
+  readonly onFilesDropped?: () => void;
 }
 
 export type Orchestrator = ReturnType<typeof createOrchestrator>;
@@ -68,6 +75,8 @@ export function createOrchestrator(parts: OrchestratorParts) {
     line,
     feed: createFeed(store, log),
     runsLocally: home.runsLocally,
+    uploadTokenOf: parts.uploadTokenOf ?? null,
+    onFilesDropped: parts.onFilesDropped ?? (() => {}),
     deadlines: createDeadlines(),
     queueTime: steadyWall(clock),
     enqueue,
@@ -100,6 +109,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createConfigCalls(core),
     ...createTokenCalls(core),
     ...createJoinCalls(core),
+    ...createArtifactCalls(core, parts.storage ?? { perJob: 0, inAll: 0 }),
     report: createReports(core, progress),
     times,
 
@@ -118,24 +128,36 @@ export function createOrchestrator(parts: OrchestratorParts) {
       });
     },
 
-    /** Takes up what the last run left. Nobody is given up before a whole takeover span has passed from here. */
-    start(): void {
-      clock.start();
-      grantGrace(core);
-      resumeDeadlines(core);
-      store.onRecovery(() => catchUp(core));
-      core.lookWithin(0);
-    },
-
-    /** Tells the workers, and ends streams and timers; what they run goes on. */
-    stop(): void {
-      health.stop();
-      timers.stop();
-      clock.stop();
-      sayGoodbye(core);
-    },
+    ...createRun({ core, clock, timers, health }),
   };
 }
+
+interface RunParts {
+  readonly core: Core;
+  readonly clock: SteadyClock;
+  readonly timers: ReturnType<typeof createTimers>;
+  readonly health: HealthLoop;
+}
+
+/** Its beginning, its end, and what befalls all of it between. */
+const createRun = ({ core, clock, timers, health }: RunParts) => ({
+  /** Takes up what the last run left. Nobody is given up before a whole takeover span has passed from here. */
+  start(): void {
+    clock.start();
+    grantGrace(core);
+    resumeDeadlines(core);
+    core.store.onRecovery(() => catchUp(core));
+    core.lookWithin(0);
+  },
+
+  /** Tells the workers, and ends streams and timers; what they run goes on. */
+  stop(): void {
+    health.stop();
+    timers.stop();
+    clock.stop();
+    sayGoodbye(core);
+  },
+});
 
 function sayGoodbye({ store, presence }: Core): void {
   for (const id of presence.streaming()) {

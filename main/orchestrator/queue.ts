@@ -73,6 +73,7 @@ export function createQueueCalls(core: Core) {
         found = await core.store.write(tx => {
           const ids = tx.endedJobs(before, batch);
           for (const id of ids) tx.removeJob(id);
+          tx.afterCommit(core.onFilesDropped);
           if (ids.length > 0) tellQueue(core, tx, 'queue.cleaned', by, { days, deleted: ids.length });
           return ids.length;
         });

@@ -86,6 +86,7 @@ export function sendOffer(core: Core, tx: Tx, job: Job): void {
     config: payload.config,
     dataloader: payload.dataloader,
     upload_endpoint: '/api/cloud/storage',
+    ...(core.uploadTokenOf && { upload_token: core.uploadTokenOf(job.id, attempt.id) }),
     provider: null,
     hf_token: null,
     on_lost_contact: job.spec.onLostContact,

@@ -217,6 +217,39 @@ const migrations: readonly string[] = [
     used_for TEXT
   ) STRICT;
   `,
+  `
+  CREATE TABLE artifacts (
+    ord INTEGER PRIMARY KEY AUTOINCREMENT,
+    job_id TEXT NOT NULL REFERENCES jobs (id),
+    attempt INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('checkpoint', 'sample_image', 'final_model', 'other')),
+    bytes INTEGER NOT NULL CHECK (bytes >= 0),
+    sha256 TEXT NOT NULL,
+    file TEXT NOT NULL UNIQUE,
+    created_at INTEGER NOT NULL,
+    UNIQUE (job_id, key)
+  ) STRICT;
+  CREATE TABLE uploads (
+    file TEXT PRIMARY KEY,
+    job_id TEXT NOT NULL REFERENCES jobs (id),
+    attempt_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    bytes INTEGER NOT NULL CHECK (bytes >= 0),
+    resumable INTEGER NOT NULL,
+    touched_at INTEGER NOT NULL
+  ) STRICT;
+  CREATE UNIQUE INDEX one_resumable_upload ON uploads (attempt_id, key) WHERE resumable = 1;
+  CREATE INDEX uploads_job ON uploads (job_id);
+
+  -- Files that no row means any more: they are removed once that is on disk, and a crash in between forgets none of them.
+  CREATE TABLE dropped_files (file TEXT PRIMARY KEY, job_id TEXT NOT NULL) STRICT;
+  CREATE TRIGGER artifacts_drop_files AFTER DELETE ON artifacts
+  BEGIN INSERT INTO dropped_files (file, job_id) VALUES (OLD.file, OLD.job_id); END;
+  CREATE TRIGGER uploads_drop_files AFTER DELETE ON uploads
+  WHEN NOT EXISTS (SELECT 1 FROM artifacts WHERE file = OLD.file)
+  BEGIN INSERT INTO dropped_files (file, job_id) VALUES (OLD.file, OLD.job_id); END;
+  `,
 ];
 
 /** The newest that this version can work with. */

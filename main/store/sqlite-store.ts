@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { AuditSeal, Clock, Log, Store, Tx } from '../orchestrator/ports.ts';
+import { createArtifactRows } from './artifact-rows.ts';
 import { createAuditAppend, createAuditTrail } from './audit-rows.ts';
 import { movedAway, openFailure } from './disk-fault.ts';
 import { createDiskState, type DiskState } from './disk-state.ts';
@@ -56,6 +57,7 @@ export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
     ...createSessionRows(db),
     ...createTokenRows(db),
     ...createJoinTokenRows(db),
+    ...createArtifactRows(db),
     ...createEventRows(db),
   };
   const wal = createWriteAheadLog(db);

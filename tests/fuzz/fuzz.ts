@@ -28,7 +28,7 @@ export interface FuzzParts {
   /** Ids that are really there: what knows of nothing is soon done. */
   readonly ids: readonly string[];
   /** A job that runs, and whose it is, while there is one: else no report would ever be taken. */
-  readonly held?: () => { readonly job: string; readonly headers: Headers } | null;
+  readonly held?: () => { readonly job: string; readonly headers: Headers; readonly uploads: Headers } | null;
   /** Texts that no answer may contain. */
   readonly secrets: readonly string[];
   readonly onProgress?: (done: number) => void;
@@ -118,13 +118,16 @@ function makeRequest(
   const hostility = random.pick([0, 0, 0.02, 0.1, 0.4]);
   const realId = () => known.id(random);
   const own = row.path.includes('/job/') && random.chance(0.3) ? (held?.() ?? null) : null;
-  const path = row.path.replace(/:[a-z_]+/g, () =>
+  const trains = row.authority === 'upload' && random.chance(0.8) ? (held?.() ?? null) : null;
+  const path = row.path.replace(/[:*][a-z_]+/g, name =>
     encodeURIComponent(
-      own !== null
-        ? own.job
-        : random.chance(0.8)
-          ? known.id(random, kindOf(row))
-          : textOf(random.pick(hostile)),
+      name === ':bucket' && trains !== null
+        ? random.pick(['outputs', trains.job])
+        : own !== null
+          ? own.job
+          : random.chance(0.8)
+            ? known.id(random, kindOf(row))
+            : textOf(random.pick(hostile)),
     ),
   );
   const query = valueLike(schemas.query, random, hostility, realId);
@@ -139,7 +142,7 @@ function makeRequest(
   const json = JSON.stringify(body) ?? '';
   const hasBody = row.method === 'GET' ? random.chance(0.02) : random.chance(0.98);
   const odd = oddHeaders(random);
-  const caller = Object.entries(own?.headers ?? known.caller(random, row.authority));
+  const caller = Object.entries(trains?.uploads ?? own?.headers ?? known.caller(random, row.authority));
   // Who signs in does so on the panel itself.
   if (row.authority === 'open' && random.chance(0.7)) caller.push(['origin', server.url]);
   return {
@@ -154,7 +157,13 @@ function makeRequest(
 const kindOf = ({ path }: Call): string => {
   const [, kind = ''] = /^\/api\/(?:admin\/)?(\w+)/.exec(path) ?? [];
   return (
-    { queue: 'j_', workers: path.includes('/job/') ? 'j_' : 'w_', tokens: 't_', configs: 'kept' }[kind] ?? ''
+    {
+      queue: 'j_',
+      cloud: 'j_',
+      workers: path.includes('/job/') ? 'j_' : 'w_',
+      tokens: 't_',
+      configs: 'kept',
+    }[kind] ?? ''
   );
 };
 

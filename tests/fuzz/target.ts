@@ -70,7 +70,7 @@ export async function fuzzServer(
 /** A worker that takes what it is offered, and does no more: so jobs get further than the queue. */
 function attendStream(url: string, { id, token }: { readonly id: string; readonly token: string }) {
   const over = new AbortController();
-  let newest: string | null = null;
+  let newest: { readonly job: string; readonly token: string } | null = null;
   const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
   const attend = async (): Promise<void> => {
     const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 8 });
@@ -81,9 +81,11 @@ function attendStream(url: string, { id, token }: { readonly id: string; readonl
     const stream = await fetch(`${url}/api/workers/stream?worker_id=${id}`, options);
     if (!stream.ok) await pause(100, undefined, { signal: over.signal });
     for await (const part of stream.body ?? []) {
-      const [, job] = /"job_submit","job_id":"(\w+)"/.exec(Buffer.from(part).toString()) ?? [];
+      const text = Buffer.from(part).toString();
+      const [, job] = /"job_submit","job_id":"(\w+)"/.exec(text) ?? [];
+      const [, upload = ''] = /"upload_token":"([\w.-]+)"/.exec(text) ?? [];
       if (job === undefined) continue;
-      newest = job;
+      newest = { job, token: upload };
       const report = `${url}/api/workers/job/${job}/status`;
       await fetch(report, { ...options, method: 'POST', body: '{"status":"running"}' });
     }
@@ -92,7 +94,12 @@ function attendStream(url: string, { id, token }: { readonly id: string; readonl
   };
   void attend().catch(() => undefined);
   return {
-    held: () => (newest === null ? null : { job: newest, headers: { 'x-worker-token': token } }),
+    held: () =>
+      newest && {
+        job: newest.job,
+        headers: { 'x-worker-token': token },
+        uploads: { 'x-upload-token': newest.token },
+      },
     leave: () => over.abort(),
   };
 }

@@ -64,6 +64,16 @@ describe('the published agent', () => {
     const [started] = agent.events.of('jobStarted');
     expect(started?.job).toMatchObject({ jobId: first, config, dataloader: null });
     expect(started?.job.uploadUrl).toBe(`${server.url}/api/cloud/storage`);
+    // As its trainers send files, with what is in their environment.
+    const brought = await fetch(`${started?.job.uploadUrl}/outputs/${first}/lora.safetensors`, {
+      method: 'PUT',
+      headers: { 'X-SimpleTuner-Secret': started?.job.uploadToken ?? '' },
+      body: 'weights',
+    });
+    expect([brought.status, await brought.json()]).toMatchObject([
+      200,
+      { Bucket: 'outputs', Key: `${first}/lora.safetensors` },
+    ]);
 
     const more = await Promise.all([1, 2, 3].map(() => server.submit({ config })));
     for (const job of more) {

@@ -1,10 +1,12 @@
 import { auditApi, eventsApi, systemApi, workersApi } from '../../protocol/admin-api.ts';
+import { artifactsApi } from '../../protocol/artifacts-api.ts';
 import { backupApi } from '../../protocol/backup-api.ts';
 import type { Call } from '../../protocol/call.ts';
 import { configsApi } from '../../protocol/configs-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import { settingsApi } from '../../protocol/settings-api.ts';
+import { storageApi } from '../../protocol/storage-api.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
 
@@ -13,6 +15,8 @@ export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   workerApi,
   workersApi,
   queueApi,
+  artifactsApi,
+  storageApi,
   configsApi,
   sessionApi,
   settingsApi,

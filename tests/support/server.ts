@@ -47,6 +47,7 @@ export interface TestServerOptions {
       | 'localWorker'
       | 'auditRetentionDays'
       | 'fixedBy'
+      | 'storage'
     >
   >;
   /** Of the machine on which it believes to run. */
@@ -54,6 +55,7 @@ export interface TestServerOptions {
   readonly agent?: Partial<Surroundings['agent']>;
   readonly failureLimit?: Surroundings['failureLimit'];
   readonly socketLimits?: Surroundings['socketLimits'];
+  readonly uploadPace?: Surroundings['uploadPace'];
   readonly clock?: Surroundings['clock'];
   readonly logRequests?: boolean;
   readonly jsonLog?: boolean;
@@ -83,6 +85,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       auditRetentionDays: null,
       isSecure: false,
       certificateFiles: null,
+      storage: { perJob: 2 ** 30, inAll: 2 ** 31, reserve: 0 },
       localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
       fixedBy: {},
       ...options.config,
@@ -95,6 +98,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       agent: { command: [], env: {}, hasSample: true, ...options.agent },
       ...(options.addresses && { addresses: options.addresses }),
       ...(options.socketLimits && { socketLimits: options.socketLimits }),
+      ...(options.uploadPace && { uploadPace: options.uploadPace }),
       ...(options.failureLimit && { failureLimit: options.failureLimit }),
       onFatal: () => log.push('the disk has failed'),
     },

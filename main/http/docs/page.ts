@@ -89,7 +89,10 @@ const authorityOf = ({ security, description }: Endpoint): string =>
   description ??
   (security.length === 0
     ? 'Open to everybody.'
-    : `For a ${security.flatMap(Object.keys).join(' or a ')} token.`);
+    : `For ${security
+        .flatMap(Object.keys)
+        .map(name => `${/^[aeiou]/.test(name) ? 'an' : 'a'} ${name}`)
+        .join(' or ')} token.`);
 
 const replyView = ({ responses }: Endpoint): Html =>
   html`${Object.entries(responses).map(([status, response]) => {
@@ -110,11 +113,13 @@ function curlLine(endpoint: Endpoint, document: ApiDocument): string {
   return [
     'curl',
     isStream ? '-N' : null,
-    method === 'GET' ? null : `-X ${method}`,
+    method === 'GET' || body?.type === 'application/octet-stream' ? null : `-X ${method}`,
     header === undefined ? null : `-H "${header}: ${header === 'Authorization' ? 'Bearer ' : ''}$TOKEN"`,
     body === null
       ? null
-      : `-H 'Content-Type: application/json' -d '${JSON.stringify(exampleOf(body.schema)).replaceAll("'", String.raw`'\''`)}'`,
+      : body.type === 'application/octet-stream'
+        ? '-T "$FILE"'
+        : `-H 'Content-Type: application/json' -d '${JSON.stringify(exampleOf(body.schema)).replaceAll("'", String.raw`'\''`)}'`,
     `"$URL${filledPath(endpoint)}"`,
   ]
     .filter(part => part !== null)

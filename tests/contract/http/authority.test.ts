@@ -4,10 +4,12 @@ import type { Call } from '../../../protocol/call.ts';
 import { urlOf } from '../../../protocol/client.ts';
 import { everyCall as rows } from '../../support/every-call.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+import { openRig, startJob } from '../../support/upload-bench.ts';
 
 let server: TestServer;
 let workerToken: string;
 let joinToken: string;
+let uploadToken: string;
 beforeAll(async () => {
   // A thousand wrong tokens come from one address here.
   server = await startTestServer({ failureLimit: { note: () => 'count' } });
@@ -15,15 +17,20 @@ beforeAll(async () => {
   const { id } = await server.createWorker({ name: 'rig-joining' });
   const made = await server.admin.call(workersApi.createJoinToken, { params: { id } });
   joinToken = valueOf(made).join_token;
+  const job = await startJob(server, await openRig(server, 'rig-training'));
+  uploadToken = job.token;
 });
 afterAll(() => server.close());
 
 const send = (row: Call, headers: Readonly<Record<string, string>>): Promise<Response> =>
-  fetch(urlOf(server.url, row.path, { id: 'x', name: 'x' }, { worker_id: 'w_x' }), {
-    method: row.method,
-    headers,
-    signal: AbortSignal.timeout(5_000),
-  });
+  fetch(
+    urlOf(server.url, row.path, { id: 'x', name: 'x', bucket: 'outputs', key: 'x' }, { worker_id: 'w_x' }),
+    {
+      method: row.method,
+      headers,
+      signal: AbortSignal.timeout(5_000),
+    },
+  );
 
 const refusal = async (response: Response): Promise<readonly [number, unknown, string | null]> => {
   const body = (await response.json()) as { readonly code: unknown };
@@ -34,7 +41,9 @@ const problem = (status: number, code: string) => [status, code, 'application/pr
 const guarded = rows.filter(({ authority }) => authority !== 'open');
 const forWorkers = guarded.filter(({ authority }) => authority === 'worker');
 const forJoining = guarded.filter(({ authority }) => authority === 'join');
-const forPeople = guarded.filter(row => !forWorkers.includes(row) && !forJoining.includes(row));
+const forTrainers = guarded.filter(({ authority }) => authority === 'upload');
+const forMachines = [...forWorkers, ...forJoining, ...forTrainers];
+const forPeople = guarded.filter(row => !forMachines.includes(row));
 const name = ({ method, path }: Call): string => `${method} ${path}`;
 
 describe('who may call what', () => {
@@ -60,7 +69,7 @@ describe('who may call what', () => {
     for (const token of wrong) {
       const header: Record<string, string> = forPeople.includes(row)
         ? { authorization: `Bearer ${token}` }
-        : { 'x-worker-token': token };
+        : { [forTrainers.includes(row) ? 'x-upload-token' : 'x-worker-token']: token };
       const [status, code] = await refusal(await send(row, header));
       const wrongOne = row.authority === 'join' ? 'join_token_invalid' : 'token_invalid';
       expect([status, code === wrongOne || code === 'token_missing']).toEqual([401, true]);
@@ -94,6 +103,29 @@ describe('who may call what', () => {
     expect(await refusal(await send(row, { authorization: `Bearer ${joinToken}` }))).toEqual(
       problem(401, 'token_invalid'),
     );
+  });
+
+  test.each(forTrainers.map(row => [name(row), row] as const))('%s is for trainers only', async (_, row) => {
+    const people = { authorization: `Bearer ${server.adminToken}` };
+    expect(await refusal(await send(row, people))).toEqual(problem(403, 'wrong_token_kind'));
+    const workers = { 'x-worker-token': workerToken };
+    expect(await refusal(await send(row, workers))).toEqual(problem(403, 'wrong_token_kind'));
+    for (const token of [workerToken, server.adminToken, joinToken])
+      expect(await refusal(await send(row, { 'x-upload-token': token }))).toEqual(
+        problem(401, 'token_invalid'),
+      );
+  });
+
+  test.each(forPeople.map(row => [name(row), row] as const))('%s takes no upload token', async (_, row) => {
+    const asBearer = { authorization: `Bearer ${uploadToken}` };
+    expect(await refusal(await send(row, asBearer))).toEqual(problem(401, 'token_invalid'));
+    const asHeader = { 'x-upload-token': uploadToken };
+    expect(await refusal(await send(row, asHeader))).toEqual(problem(401, 'token_missing'));
+  });
+
+  test.each(forWorkers.map(row => [name(row), row] as const))('%s takes no upload token', async (_, row) => {
+    const asHeader = { 'x-worker-token': uploadToken };
+    expect(await refusal(await send(row, asHeader))).toEqual(problem(401, 'token_invalid'));
   });
 
   test.each(forJoining.map(row => [name(row), row] as const))(

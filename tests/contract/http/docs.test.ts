@@ -59,15 +59,20 @@ describe('it is served', () => {
 });
 
 describe('it shows', () => {
-  test.each(rows.map(row => [`${row.method} ${row.path.replaceAll(/:(\w+)/g, '{$1}')}`, row] as const))(
+  test.each(rows.map(row => [`${row.method} ${row.path.replaceAll(/[:*](\w+)/g, '{$1}')}`, row] as const))(
     '%s, and who may call it',
     (name, { summary, authority }) => {
       const [section = ''] =
         page.split('<section').filter(part => part.includes(`<code>${name}</code></a></h3>`)) ?? [];
       expect(textOf(`<section${section}`)).toContain(summary);
-      const who = { open: 'Open to everybody.', worker: 'For a worker token.', join: 'For a join token.' };
+      const who = {
+        open: 'Open to everybody.',
+        worker: 'For a worker token.',
+        join: 'For a join token.',
+        upload: 'For an upload token.',
+      };
       expect(textOf(section)).toContain(
-        authority === 'open' || authority === 'worker' || authority === 'join'
+        authority === 'open' || authority === 'worker' || authority === 'join' || authority === 'upload'
           ? who[authority]
           : `Needs the permission ${authority}.`,
       );

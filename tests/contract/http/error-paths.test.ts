@@ -6,15 +6,18 @@ import type { Call } from '../../../protocol/call.ts';
 import { Problem } from '../../../protocol/problem.ts';
 import { everyCall } from '../../support/every-call.ts';
 import { asJson, bearer, type RawAnswer, type RawRequest, sendRaw } from '../../support/raw-request.ts';
+import { openRig, startJob } from '../../support/upload-bench.ts';
 import { joinTokenOf, startTestServer, type TestServer } from '../../support/server.ts';
 
 let server: TestServer;
 let workerToken: string;
 let joinToken: string;
+let uploadToken: string;
 beforeAll(async () => {
   server = await startTestServer({ failureLimit: { note: () => 'count' } });
   workerToken = (await server.createWorker({ name: 'rig-1' })).token;
   joinToken = await joinTokenOf(server);
+  uploadToken = (await startJob(server, await openRig(server, 'rig-training'))).token;
 });
 afterAll(() => server.close());
 
@@ -22,14 +25,15 @@ type Header = readonly [name: string, value: string];
 
 function tokenFor({ authority }: Call): Header {
   if (authority === 'join') return ['x-worker-token', joinToken];
+  if (authority === 'upload') return ['x-upload-token', uploadToken];
   return authority === 'worker' ? ['x-worker-token', workerToken] : bearer(server.adminToken);
 }
 
-const pathOf = ({ path }: Call, value = 'x_none'): string => path.replaceAll(/:[a-z_]+/g, value);
+const pathOf = ({ path }: Call, value = 'x_none'): string => path.replaceAll(/[:*][a-z_]+/g, value);
 
 /** Whether a path may mean this call, too: that of one is another's with a certain name in it. */
 const fits = (row: Call, path: string): boolean =>
-  new RegExp(`^${row.path.replaceAll(/:[a-z_]+/g, '[^/]+')}$`).test(path);
+  new RegExp(`^${row.path.replaceAll(/:[a-z_]+/g, '[^/]+').replace(/\*\w+/, '.+')}$`).test(path);
 
 /** What was asked, for a message. */
 const said = ({ method = 'GET', path }: RawRequest): string => `${method} ${path.slice(0, 80)}`;
@@ -51,7 +55,7 @@ function expectProblem(asked: RawRequest, answer: RawAnswer): void {
     expect(text).not.toContain(inside);
 }
 
-const withBody = everyCall.filter(({ method }) => method !== 'GET');
+const withBody = everyCall.filter(({ method, takesBytes }) => method !== 'GET' && !takesBytes);
 const deep = `${'{"config":['.repeat(500)}1${']}'.repeat(500)}`;
 
 describe.each(withBody.map(row => [`${row.method} ${row.path}`, row] as const))('%s', (_name, row) => {

@@ -4,13 +4,16 @@ import type { Call } from '../../../protocol/call.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { everyCall } from '../../support/every-call.ts';
 import { asJson, bearer, type RawAnswer, sendRaw } from '../../support/raw-request.ts';
+import { openRig, startJob } from '../../support/upload-bench.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
 let server: TestServer;
 let workerToken: string;
+let uploadToken: string;
 beforeAll(async () => {
   server = await startTestServer();
   workerToken = (await server.createWorker({ name: 'rig-1' })).token;
+  uploadToken = (await startJob(server, await openRig(server, 'rig-2'))).token;
 });
 afterAll(() => server.close());
 
@@ -49,9 +52,14 @@ const odd: readonly string[] = [
 const send = (row: Call, value: string): Promise<RawAnswer> =>
   sendRaw(server.url, {
     method: row.method,
-    path: row.path.replaceAll(/:[a-z_]+/g, () => value),
+    // Both of them together fit into what a server reads of headers.
+    path: row.path.replaceAll(/:[a-z_]+/g, () => value).replace(/\*[a-z_]+/, () => value.slice(0, 3_000)),
     headers: [
-      row.authority === 'worker' ? ['x-worker-token', workerToken] : bearer(server.adminToken),
+      row.authority === 'worker'
+        ? ['x-worker-token', workerToken]
+        : row.authority === 'upload'
+          ? ['x-upload-token', uploadToken]
+          : bearer(server.adminToken),
       asJson,
     ],
     ...(row.method !== 'GET' && { body: '{}' }),
@@ -63,6 +71,8 @@ const isPlain = (value: string): boolean => /^[\w-]{1,64}$/.test(value);
 /** A body that is wanted and not there is refused as well: what counts is that the path was. */
 function isRefused(row: Call, value: string, { status, code, text }: RawAnswer): boolean {
   if (status === 404) return code !== null;
+  // What could be a bucket is that of somebody else.
+  if (row.authority === 'upload' && isPlain(value)) return status === 403 && code === 'not_your_job';
   if (status !== 400 || code !== 'invalid_request') return false;
   const { errors = [], detail } = JSON.parse(text) as {
     readonly errors?: readonly { readonly field: string }[];
@@ -72,7 +82,7 @@ function isRefused(row: Call, value: string, { status, code, text }: RawAnswer):
   return (
     row.method === 'PUT' ||
     isPlain(value) ||
-    errors.some(({ field }) => field === 'id' || field === 'name' || field === 'confirm') ||
+    errors.some(({ field }) => ['id', 'name', 'confirm', 'bucket', 'key'].includes(field)) ||
     detail === 'The request could not be read' ||
     /name/.test(detail)
   );
@@ -80,7 +90,7 @@ function isRefused(row: Call, value: string, { status, code, text }: RawAnswer):
 
 test('there are calls with a parameter, and each has one that is checked here', () => {
   expect(named.length).toBeGreaterThan(20);
-  for (const { path } of named) expect(path.match(/:[a-z_]+/g)).toHaveLength(1);
+  for (const { path } of named) expect(path.match(/[:*][a-z_]+/g)).toHaveLength(path.includes('*') ? 2 : 1);
 });
 
 describe.each(named.map(row => [`${row.method} ${row.path}`, row] as const))('%s', (_name, row) => {

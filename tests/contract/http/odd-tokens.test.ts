@@ -6,15 +6,18 @@ import type { Call } from '../../../protocol/call.ts';
 import { urlOf } from '../../../protocol/client.ts';
 import { everyCall } from '../../support/every-call.ts';
 import { bearer, type RawAnswer, sendBytes, sendRaw } from '../../support/raw-request.ts';
+import { openRig, startJob } from '../../support/upload-bench.ts';
 import { joinTokenOf, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
 let server: TestServer;
 let workerToken: string;
 let joinToken: string;
+let uploadToken: string;
 beforeAll(async () => {
   server = await startTestServer({ failureLimit: { note: () => 'count' } });
   workerToken = (await server.createWorker({ name: 'rig-1' })).token;
   joinToken = await joinTokenOf(server);
+  uploadToken = (await startJob(server, await openRig(server, 'rig-training'))).token;
 });
 afterAll(() => server.close());
 
@@ -29,6 +32,7 @@ function right({ authority }: Call): {
   readonly token: string;
   readonly asHeader: (token: string) => Header;
 } {
+  if (authority === 'upload') return { token: uploadToken, asHeader: token => ['x-upload-token', token] };
   const ofWorkers = { worker: workerToken, join: joinToken };
   return authority === 'worker' || authority === 'join'
     ? { token: ofWorkers[authority], asHeader: token => ['x-worker-token', token] }
@@ -39,7 +43,7 @@ const send = (row: Call, headers: readonly Header[]): Promise<RawAnswer> => {
   const { pathname, search } = urlOf(
     server.url,
     row.path,
-    { id: 'x', name: 'x' },
+    { id: 'x', name: 'x', bucket: 'outputs', key: 'x' },
     { worker_id: 'w_x', limit: 1 },
   );
   return sendRaw(server.url, { method: row.method, path: pathname + search, headers });

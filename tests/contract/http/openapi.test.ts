@@ -40,13 +40,13 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const operationOf = ({ method, path }: Call) =>
-  document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
+  document.paths[path.replaceAll(/[:*](\w+)/g, '{$1}')]?.[method.toLowerCase()];
 
 test('every call is in it, and nothing else is', () => {
   const described = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations).map(method => `${method.toUpperCase()} ${path}`),
   );
-  const mounted = rows.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+  const mounted = rows.map(({ method, path }) => `${method} ${path.replaceAll(/[:*](\w+)/g, '{$1}')}`);
   expect(described.toSorted()).toEqual(mounted.toSorted());
 });
 
@@ -54,16 +54,19 @@ test.each(rows.map(row => [`${row.method} ${row.path}`, row] as const))(
   '%s says who may call it, and what is in its path',
   (_name, row) => {
     const operation = operationOf(row);
-    const schemes = { open: [], worker: [{ worker: [] }], join: [{ join: [] }] };
+    const schemes = { open: [], worker: [{ worker: [] }], join: [{ join: [] }], upload: [{ upload: [] }] };
     const expected =
-      row.authority === 'open' || row.authority === 'worker' || row.authority === 'join'
+      row.authority === 'open' ||
+      row.authority === 'worker' ||
+      row.authority === 'join' ||
+      row.authority === 'upload'
         ? schemes[row.authority]
         : [{ bearer: [] }];
     expect(operation?.security).toEqual(expected);
     expect(operation?.summary).toBe(row.summary);
     const inPath = operation?.parameters.filter(({ in: place }) => place === 'path') ?? [];
     expect(inPath.map(({ name, required }) => [name, required])).toEqual(
-      [...row.path.matchAll(/:(\w+)/g)].map(([, name]) => [name, true]),
+      [...row.path.matchAll(/[:*](\w+)/g)].map(([, name]) => [name, true]),
     );
     expect(Object.keys(operation?.responses ?? {})).toEqual(['200', 'default']);
   },

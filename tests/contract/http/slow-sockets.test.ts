@@ -95,6 +95,13 @@ test('a body that does not come is waited for as long as a whole request may tak
   ]);
 });
 
+test('a body that still does not come after the call was answered is waited for no longer than that', async () => {
+  const server = await open({ socketLimits: limits({ requestMs: 600 }) });
+  const head = 'POST /nowhere HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 16\r\n\r\n';
+  const never = await openSlow(portOf(server), head);
+  expect(await never.closed).toMatch(/^HTTP\/1\.1 404 /);
+});
+
 describe('of those that have not asked yet', () => {
   test('there are no more than the bound, and the first goes first', async () => {
     const server = await open({ socketLimits: limits({ mostWaiting: 50 }) });

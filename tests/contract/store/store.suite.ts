@@ -1,5 +1,7 @@
 import { describe } from 'vitest';
+import { describeArtifacts } from './artifacts.suite.ts';
 import { describeAudit } from './audit.suite.ts';
+
 import type { OpenStore } from './builders.ts';
 import { describeEvents } from './events.suite.ts';
 import { describeJoinTokens } from './join-tokens.suite.ts';
@@ -20,5 +22,6 @@ export function describeStore(name: string, open: OpenStore): void {
     describeAudit(open);
     describeTokens(open);
     describeJoinTokens(open);
+    describeArtifacts(open);
   });
 }

@@ -44,6 +44,8 @@ export function createFrontDoor({ orchestrator, process, ears }: DoorParts): Fro
     adminToken: 'nobody has this one',
     workerByTokenHash: orchestrator.workerByTokenHash,
     knowsJoinToken: orchestrator.knowsJoinToken,
+    uploaderOf: () => null,
+    mayUpload: orchestrator.mayUpload,
     admin: adminPrincipal,
     principalByTokenHash: () => null,
     principalBySessionHash: () => null,
@@ -151,6 +153,7 @@ function collectRoutes(routes: Mounted[]): Router {
         stream: handler,
       });
     },
+    upload: () => {},
     page: () => {},
     calls: () => routes.map(({ row }) => row),
     seal: () => {},

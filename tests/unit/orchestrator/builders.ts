@@ -120,7 +120,7 @@ export function makeLive(
   return status === 'cancelling' ? { ...held, status, stop: { why, since: 800_000 } } : { ...held, status };
 }
 
-function makeEnded(status: EndedJob['status'], changes: Partial<EndedJob> = {}): EndedJob {
+export function makeEnded(status: EndedJob['status'], changes: Partial<EndedJob> = {}): EndedJob {
   const cause = status === 'failed' ? 'trainer_exit' : null;
   return {
     ...base,

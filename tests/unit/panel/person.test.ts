@@ -23,7 +23,7 @@ describe('what somebody may do', () => {
 
   test('is every call but those of workers, with every permission', () => {
     const refused = everyCall.filter(row => !may(...permissions)(row));
-    expect(new Set(refused.map(({ authority }) => authority))).toEqual(new Set(['worker', 'join']));
+    expect(new Set(refused.map(({ authority }) => authority))).toEqual(new Set(['worker', 'join', 'upload']));
   });
 
   test('may be to look at the settings, and not to change them', () => {

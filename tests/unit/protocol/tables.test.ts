@@ -69,6 +69,12 @@ describe('the calls', () => {
       'POST /api/queue/:id/top (queue.manage)',
       'POST /api/queue/:id/approve (queue.manage)',
       'POST /api/queue/:id/reject (queue.manage)',
+      'GET /api/queue/:id/artifacts (queue.view)',
+      'GET /api/queue/:id/artifacts/*key (queue.submit, stream)',
+      'DELETE /api/queue/:id/artifacts/*key (queue.manage)',
+      'PUT /api/cloud/storage/:bucket/*key (upload)',
+      'GET /api/cloud/storage/:bucket/*key (upload, stream)',
+      'GET /api/cloud/storage/:bucket (upload)',
       'GET /api/configs (queue.submit)',
       'GET /api/configs/:name (queue.submit)',
       'GET /api/configs/:name/dataloader (queue.submit)',
@@ -158,10 +164,10 @@ describe('the calls', () => {
   });
 
   test.each(rows)('$method $path names its parameters and says what it does', row => {
-    const inPath = [...row.path.matchAll(/:([a-z_]+)/g)].map(([, name]) => name);
+    const inPath = [...row.path.matchAll(/[:*]([a-z_]+)/g)].map(([, name]) => name);
     expect(Object.keys((row.params as z.ZodObject).shape)).toEqual(inPath);
     expect(row.summary).toMatch(/^[A-Z].+[^.]$/);
-    expect(['open', 'worker', 'join', ...permissions]).toContain(row.authority);
+    expect(['open', 'worker', 'join', 'upload', ...permissions]).toContain(row.authority);
   });
 
   test('take nothing where nothing is said', () => {

@@ -1,0 +1,182 @@
+import { posix } from 'node:path';
+import type { Response } from 'express';
+import { artifactsApi } from '../../protocol/artifacts-api.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { commonBucket, storageApi } from '../../protocol/storage-api.ts';
+import type { Orchestrator, Uploader } from '../orchestrator/index.ts';
+import type { Artifact, ArtifactFiles } from '../orchestrator/ports.ts';
+import { actorOf } from './admin-routes.ts';
+import { sendProblem } from './answer.ts';
+import { uploaderBehind } from './auth.ts';
+import type { Bodies } from './bodies.ts';
+import type { Router } from './route.ts';
+import { proceed } from './unread.ts';
+import type { UploadDesk } from './upload-desk.ts';
+import { planUpload } from './upload-plan.ts';
+
+export interface StorageParts {
+  readonly orchestrator: Orchestrator;
+  readonly desk: UploadDesk;
+  readonly files: ArtifactFiles;
+  readonly bodies: Bodies;
+}
+
+/** Of the list that a trainer gets; S3's are as long. */
+const pageOfTrainers = 1_000;
+
+/** What trainers bring and look for, with the upload token of their attempt. */
+export function mountStorageRoutes(
+  router: Router,
+  { orchestrator, desk, files, bodies }: StorageParts,
+): void {
+  router.upload(storageApi.put, async ({ params: { bucket, key }, caller, request }, response) => {
+    const uploader = uploaderBehind(caller);
+    const place = keyIn(bucket, key, uploader);
+    if (!place.ok) return place;
+    const plan = planUpload(request.headers);
+    if (!plan.ok) return plan;
+    const onAccepted = (): void => {
+      bodies.takeOver(request);
+      proceed(request, response);
+    };
+    const delivery = { uploader, key: place.value, plan: plan.value, request, onAccepted };
+    const outcome = await desk.receive(delivery);
+    if (!outcome.ok) {
+      if (outcome.refusal.code === 'upload_offset')
+        sayOffset(response, await desk.progressOf(uploader, place.value));
+      return outcome;
+    }
+    if (outcome.value === null) response.destroy();
+    else if ('offset' in outcome.value) {
+      sayOffset(response, outcome.value);
+      response.status(308).end();
+    } else {
+      const ETag = `"${outcome.value.sha256}"`;
+      response.set('ETag', ETag).json({ ETag, Key: key, Bucket: bucket, artifact: outcome.value });
+    }
+    return accept(undefined);
+  });
+  router.upload(storageApi.get, async ({ params: { bucket, key }, caller, request }, response) => {
+    const uploader = uploaderBehind(caller);
+    const place = keyIn(bucket, key, uploader);
+    if (!place.ok) return place;
+    if (request.method === 'HEAD') {
+      const progress = await desk.progressOf(uploader, place.value);
+      if (progress !== null) {
+        sayOffset(response, progress);
+        response.status(200).end();
+        return accept(undefined);
+      }
+    }
+    const found = orchestrator.artifact(uploader.jobId, place.value);
+    if (!found.ok) return found;
+    sayOffset(response, { offset: found.value.bytes, total: found.value.bytes });
+    sendArtifact(response, files, found.value);
+    return accept(undefined);
+  });
+  router.answer(storageApi.list, ({ params: { bucket }, query, caller }) => {
+    const uploader = uploaderBehind(caller);
+    const own = ownBucket(bucket, uploader);
+    if (!own.ok) return own;
+    const page = orchestrator.listArtifacts(uploader.jobId, query.cursor ?? null, pageOfTrainers);
+    if (!page.ok) return page;
+    const { artifacts, next } = page.value;
+    return accept({
+      Name: bucket,
+      Contents: artifacts.map(each => ({
+        Key: each.key,
+        Size: each.bytes,
+        LastModified: Date.parse(each.created_at) / 1000,
+        ETag: `"${each.sha256}"`,
+      })),
+      IsTruncated: next !== null,
+      NextCursor: next === null ? null : String(next),
+    });
+  });
+}
+
+/** The same for people and scripts. */
+export function mountArtifactRoutes(
+  router: Router,
+  { orchestrator, files }: Pick<StorageParts, 'orchestrator' | 'files'>,
+): void {
+  router.answer(artifactsApi.list, ({ params, query: { cursor, limit } }) => {
+    const page = orchestrator.listArtifacts(params.id, cursor ?? null, limit);
+    if (!page.ok) return page;
+    const { artifacts, count, bytes, next } = page.value;
+    return accept({
+      artifacts: [...artifacts],
+      count,
+      total_bytes: bytes,
+      next_cursor: next === null ? null : String(next),
+    });
+  });
+  router.stream(artifactsApi.download, ({ params: { id, key } }, response) => {
+    const found = orchestrator.artifact(id, key);
+    if (found.ok) sendArtifact(response, files, found.value);
+    return found.ok ? accept(undefined) : found;
+  });
+  router.answer(artifactsApi.remove, async ({ params: { id, key }, caller, request }) => {
+    const outcome = await orchestrator.removeArtifact(id, key, actorOf(caller, request));
+    return outcome.ok ? accept({ success: true as const, job_id: id, key }) : outcome;
+  });
+}
+
+const ownBucket = (bucket: string, { jobId }: Uploader): Outcome<unknown> =>
+  bucket === commonBucket || bucket === jobId
+    ? accept(bucket)
+    : refuse(
+        'not_your_job',
+        `The token is that of job ${jobId}: send its files to "${commonBucket}", or to "${jobId}"`,
+      );
+
+/** In the bucket of all jobs SimpleTuner's trainers begin their keys with the job. */
+function keyIn(bucket: string, key: string, uploader: Uploader): Outcome<string> {
+  const own = ownBucket(bucket, uploader);
+  if (!own.ok) return own;
+  const prefix = `${uploader.jobId}/`;
+  return accept(bucket === commonBucket && key.startsWith(prefix) ? key.slice(prefix.length) : key);
+}
+
+/** As `Range` for who knows it from elsewhere, and by the words of the draft on resumable uploads. */
+function sayOffset(
+  response: Response,
+  progress: { readonly offset: number; readonly total: number } | null,
+): void {
+  const { offset, total } = progress ?? { offset: 0, total: null };
+  response.set({
+    'Upload-Offset': String(offset),
+    'Upload-Complete': offset === total ? '?1' : '?0',
+    'Cache-Control': 'no-store',
+    ...(offset > 0 && offset !== total && { Range: `bytes=0-${offset - 1}` }),
+    ...(total !== null && { 'Upload-Length': String(total) }),
+  });
+}
+
+/**
+ * To be kept as a file, and never to be opened here: what a trainer calls a page is one of somebody else's making. Ranges, and what
+ * has not changed, are as RFC 9110 has them.
+ */
+function sendArtifact(response: Response, files: ArtifactFiles, artifact: Artifact): void {
+  const { jobId, file, key, sha256 } = artifact;
+  response.attachment(posix.basename(key));
+  response.set({
+    'Content-Type': 'application/octet-stream',
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+    'Cache-Control': 'private, no-cache',
+    'Last-Modified': new Date(artifact.createdAt).toUTCString(),
+    ETag: `"${sha256}"`,
+  });
+  const options = { etag: false, lastModified: false, cacheControl: false, dotfiles: 'allow' } as const;
+  response.sendFile(files.pathOf(jobId, file), options, (cause?: Error) => {
+    if (cause === undefined || response.headersSent) return;
+    for (const name of ['Content-Disposition', 'ETag', 'Last-Modified']) response.removeHeader(name);
+    sendProblem(response, lost(cause, key).refusal);
+  });
+}
+
+/** The row is there, and the file is not: a backup of the database has come back without it. */
+const lost = (cause: Error, key: string) =>
+  'status' in cause && cause.status === 416
+    ? refuse('invalid_request', 'Range: there are not so many bytes')
+    : refuse('artifact_not_found', `The file ${key} is not on the disk any more`);

@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { hasBody } from './connections.ts';
+
+/** Who asks first (`Expect: 100-continue`, RFC 9110, section 10.1.1) may send its body now. */
+export function proceed(request: IncomingMessage, response: ServerResponse): void {
+  if (isAsking(request) && !response.headersSent) response.writeContinue();
+}
+
+const isAsking = ({ headers }: IncomingMessage): boolean => /^100-continue$/i.test(headers.expect ?? '');
+
+const mostBytes = 16 * 1_048_576;
+const withinMs = 1_000;
+
+/**
+ * Before a refusal of what is being sent: who is cut off while it sends may never come to see why. So some of it is read and thrown
+ * away; what is more than that ends with the connection. Who has asked first has sent nothing.
+ */
+export async function discardBody(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.complete || request.destroyed || !hasBody(request)) return;
+  response.shouldKeepAlive = false;
+  if (isAsking(request)) return;
+  const over = new AbortController();
+  const { signal } = over;
+  let bytes = 0;
+  const count = (chunk: Uint8Array): void => {
+    bytes += chunk.length;
+    if (bytes > mostBytes) over.abort();
+  };
+  const timer = setTimeout(() => over.abort(), withinMs);
+  request.on('data', count).resume();
+  await Promise.race([once(request, 'end', { signal }), once(request, 'close', { signal })]).catch(
+    () => undefined,
+  );
+  clearTimeout(timer);
+  request.removeListener('data', count);
+  over.abort();
+}

@@ -1,0 +1,165 @@
+import { type ArtifactView, kindOf } from '../../protocol/artifact.ts';
+import type { AttemptId, JobId } from '../../protocol/ids.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import type { Core } from './core.ts';
+import { type Actor, asWorker, type AuditType, type Job } from './model.ts';
+import type { Artifact, Tx, Upload } from './ports.ts';
+import { quotaRefusal, type StorageLimits, uploadRefusal } from './upload-rules.ts';
+
+/** Whose upload token somebody has. */
+export interface Uploader {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+}
+
+type UploadWish = Pick<Upload, 'file' | 'key' | 'bytes' | 'isResumable'>;
+
+export interface ArtifactPage {
+  readonly artifacts: readonly ArtifactView[];
+  readonly count: number;
+  readonly bytes: number;
+  /** The `before` of the page after this one; null after the last. */
+  readonly next: number | null;
+}
+
+/** Files that something has just let go. */
+function dropping<T>(core: Core, tx: Tx, value: T): T {
+  tx.afterCommit(core.onFilesDropped);
+  return value;
+}
+
+const notFound = (key: string, id: JobId) =>
+  refuse('artifact_not_found', `There is no file ${key} of job ${id}`);
+
+/** What trainers bring, and what becomes of it. The bytes are somebody else's business. */
+export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
+  ...createUploadCalls(core, limits),
+  ...createReading(core),
+});
+
+/** Who may bring it, and how much. */
+function createUploadCalls(core: Core, limits: StorageLimits) {
+  const { store, clock } = core;
+  const holding = (tx: Pick<Tx, 'job'>, { jobId, attemptId }: Uploader): Outcome<Job> => {
+    const job = tx.job(jobId);
+    const refusal = uploadRefusal(job, attemptId, clock.wall());
+    if (refusal !== null) return { ok: false, refusal };
+    return job === null ? refuse('upload_token_over', 'The job was deleted') : accept(job);
+  };
+  return {
+    /** Asked before anything is read of what it sends. */
+    mayUpload: (uploader: Uploader): Outcome<unknown> => holding(store, uploader),
+
+    /** From here on its bytes count, whether they come or not. In the place of what the attempt has of it that can be resumed. */
+    beginUpload: (uploader: Uploader, wish: UploadWish): Promise<Outcome<Upload>> =>
+      store.write((tx): Outcome<Upload> => {
+        const job = holding(tx, uploader);
+        if (!job.ok) return job;
+        const earlier = tx.upload(uploader.attemptId, wish.key);
+        if (earlier !== null && wish.isResumable) dropping(core, tx, tx.removeUpload(earlier.file));
+        const refusal = quotaRefusal(limits, tx.storedBytes(uploader.jobId), wish.bytes);
+        if (refusal !== null) return { ok: false, refusal };
+        const upload = { ...wish, ...uploader, touchedAt: clock.wall() };
+        tx.insertUpload(upload);
+        return accept(upload);
+      }),
+
+    resumeUpload: (uploader: Uploader, file: string): Promise<Outcome<unknown>> =>
+      store.write(tx => {
+        const job = holding(tx, uploader);
+        if (!job.ok || tx.touchUpload(file, clock.wall())) return job;
+        return refuse('upload_offset', 'Nothing of this upload is there any more: begin anew');
+      }),
+
+    /** All of it is on disk. Whether its attempt may still bring it is asked once more: who lost the job meanwhile has brought nothing. */
+    finishUpload: (
+      uploader: Uploader,
+      { file, key }: Pick<Upload, 'file' | 'key'>,
+      content: Pick<Artifact, 'bytes' | 'sha256'>,
+    ): Promise<Outcome<ArtifactView>> =>
+      store.write((tx): Outcome<ArtifactView> => {
+        const job = holding(tx, uploader);
+        if (!job.ok) {
+          dropping(core, tx, tx.removeUpload(file));
+          return job;
+        }
+        const { id, attempt } = job.value;
+        if (!tx.touchUpload(file, clock.wall()))
+          return refuse('upload_offset', 'This upload was given up meanwhile: begin anew');
+        const about = {
+          jobId: id,
+          attempt: attempt?.n ?? 0,
+          key,
+          kind: kindOf(key),
+          createdAt: clock.wall(),
+        };
+        const artifact = { ...about, ...content, file };
+        dropping(core, tx, tx.putArtifact(artifact));
+        tx.removeUpload(file);
+        const by = attempt === null ? ({ type: 'system' } as const) : asWorker(attempt.workerId);
+        note(core, tx, 'artifact.stored', id, by, { key, ...content, attempt: about.attempt });
+        return accept(viewOf(core, { ...artifact, order: 0 }));
+      }),
+
+    /** Of what has come nothing is kept. */
+    dropUpload: (file: string): Promise<void> => store.write(tx => dropping(core, tx, tx.removeUpload(file))),
+
+    /** What can be resumed. */
+    upload: ({ attemptId }: Uploader, key: string): Upload | null => store.upload(attemptId, key),
+  };
+}
+
+/** What is there. */
+function createReading(core: Core) {
+  const { store } = core;
+  return {
+    artifact(id: JobId, key: string): Outcome<Artifact> {
+      const found = store.artifact(id, key);
+      return found === null ? notFound(key, id) : accept(found);
+    },
+
+    listArtifacts(id: JobId, before: number | null, limit: number): Outcome<ArtifactPage> {
+      if (store.job(id) === null) return refuse('job_not_found', `There is no job ${id}`);
+      const found = store.artifacts(id, before, limit + 1);
+      const shown = found.slice(0, limit);
+      const next = found.length > shown.length ? (shown.at(-1)?.order ?? null) : null;
+      return accept({
+        artifacts: shown.map(each => viewOf(core, each)),
+        ...store.artifactFigures(id),
+        next,
+      });
+    },
+
+    removeArtifact: (id: JobId, key: string, by: Actor): Promise<Outcome<string>> =>
+      store.write(tx => {
+        const found = tx.artifact(id, key);
+        if (found === null) return notFound(key, id);
+        dropping(core, tx, tx.removeArtifact(id, key));
+        note(core, tx, 'artifact.deleted', id, by, { key, bytes: found.bytes, sha256: found.sha256 });
+        return accept(key);
+      }),
+  };
+}
+
+const viewOf = (core: Core, artifact: Artifact): ArtifactView => ({
+  job_id: artifact.jobId,
+  key: artifact.key,
+  kind: artifact.kind,
+  bytes: artifact.bytes,
+  sha256: artifact.sha256,
+  attempt: artifact.attempt,
+  created_at: core.clock.iso(artifact.createdAt),
+});
+
+/** A row of the trail, and no event: there may be thousands of sample images, and who looks at them asks for the list. */
+function note(
+  core: Core,
+  tx: Tx,
+  type: AuditType,
+  id: JobId,
+  actor: Actor,
+  details: Readonly<Record<string, unknown>>,
+): void {
+  tx.appendAudit({ at: core.clock.wall(), type, actor, target: { type: 'job', id }, details });
+  tx.afterCommit(() => core.log.info(type, { job_id: id, bytes: details['bytes'] }));
+}

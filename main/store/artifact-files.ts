@@ -1,0 +1,106 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, rm, rmdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ArtifactFiles, FileEnd } from '../orchestrator/ports.ts';
+
+/** Large enough that the disk sets the pace, small enough that others get their turn. */
+const portion = 1_048_576;
+
+/**
+ * `<folder>/<job>/<file>`, for its owner's eyes only. What trainers call their files is in the database alone: no name of theirs is
+ * ever one on the disk (docs/adr/0016). Reads and writes go by the threads of libuv, the syncing, too.
+ */
+export function createArtifactFiles(folder: string): ArtifactFiles {
+  const folderOf = (job: string): string => join(folder, job);
+  const pathOf = (job: string, file: string): string => join(folderOf(job), file);
+  return {
+    newName: () => randomBytes(16).toString('hex'),
+    pathOf,
+    async open(job, file, at) {
+      const handle = await openIn(folderOf(job), pathOf(job, file));
+      try {
+        await handle.truncate(at);
+      } catch (cause) {
+        await handle.close();
+        throw cause;
+      }
+      return fileEnd(handle, at, [folderOf(job), folder]);
+    },
+    async sizeOf(job, file) {
+      try {
+        return (await stat(pathOf(job, file))).size;
+      } catch (cause) {
+        if (isMissing(cause)) return 0;
+        throw cause;
+      }
+    },
+    async digestOf(job, file) {
+      const handle = await open(pathOf(job, file), 'r');
+      const hash = createHash('sha256');
+      for await (const chunk of handle.createReadStream({ highWaterMark: portion }))
+        hash.update(chunk as Uint8Array);
+      return hash.digest('hex');
+    },
+    async remove(job, file) {
+      await rm(pathOf(job, file), { force: true });
+      // Of the last one; as long as there are others it stays.
+      await rmdir(folderOf(job)).catch(() => undefined);
+    },
+    async freeBytes() {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const { bavail, bsize } = await statfs(folder);
+      return bavail * bsize;
+    },
+  };
+}
+
+/** Whoever removes the last file of a folder removes the folder, too: that may be right now. */
+async function openIn(folder: string, path: string, triesLeft = 5): Promise<FileHandle> {
+  const { O_CREAT, O_WRONLY } = constants;
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return await open(path, O_WRONLY | O_CREAT, 0o600);
+  } catch (cause) {
+    if (!hasCode(cause, 'ENOENT', 'EEXIST') || triesLeft === 0) throw cause;
+    return openIn(folder, path, triesLeft - 1);
+  }
+}
+
+function fileEnd(handle: FileHandle, begun: number, folders: readonly string[]): FileEnd {
+  let at = begun;
+  return {
+    async write(bytes) {
+      for (let done = 0; done < bytes.length; ) {
+        const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, at);
+        done += bytesWritten;
+        at += bytesWritten;
+      }
+    },
+    async sync() {
+      await handle.sync();
+      for (const folder of folders) await syncNames(folder);
+    },
+    async cutTo(bytes) {
+      await handle.truncate(bytes);
+      at = bytes;
+    },
+    close: () => handle.close(),
+  };
+}
+
+/** Windows opens no folders, and keeps names in order by itself. */
+async function syncNames(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+const hasCode = (cause: unknown, ...codes: readonly string[]): boolean =>
+  cause instanceof Error && 'code' in cause && codes.includes(String(cause.code));
+
+const isMissing = (cause: unknown): boolean => hasCode(cause, 'ENOENT');

@@ -1,0 +1,119 @@
+import type { Database } from 'better-sqlite3';
+import type { Artifact, StoredBytes, Tx, Upload } from '../orchestrator/ports.ts';
+
+type ArtifactCalls = Pick<
+  Tx,
+  | 'artifact'
+  | 'artifacts'
+  | 'artifactFigures'
+  | 'storedBytes'
+  | 'upload'
+  | 'droppedFiles'
+  | 'insertUpload'
+  | 'touchUpload'
+  | 'removeUpload'
+  | 'removeUploads'
+  | 'putArtifact'
+  | 'removeArtifact'
+  | 'forgetDropped'
+>;
+
+export const createArtifactRows = (db: Database): ArtifactCalls => ({
+  ...artifactReads(db),
+  ...artifactWrites(db),
+  ...uploadRows(db),
+  ...droppedRows(db),
+});
+
+const columns =
+  'job_id AS jobId, ord AS "order", attempt, key, kind, bytes, sha256, file, created_at AS createdAt';
+
+function artifactReads(db: Database) {
+  const one = db.prepare<[string, string], Artifact>(
+    `SELECT ${columns} FROM artifacts WHERE job_id = ? AND key = ?`,
+  );
+  const listed = db.prepare<[Record<string, unknown>], Artifact>(
+    `SELECT ${columns} FROM artifacts WHERE job_id = @job AND (@before IS NULL OR ord < @before)
+     ORDER BY ord DESC LIMIT @limit`,
+  );
+  const figures = db.prepare<[string], ReturnType<Tx['artifactFigures']>>(
+    'SELECT count(*) AS count, coalesce(sum(bytes), 0) AS bytes FROM artifacts WHERE job_id = ?',
+  );
+  const stored = db.prepare<[Record<string, unknown>], StoredBytes>(
+    `SELECT coalesce(sum(bytes) FILTER (WHERE job_id = @job), 0) AS ofJob, coalesce(sum(bytes), 0) AS inAll
+     FROM (SELECT job_id, bytes FROM artifacts UNION ALL SELECT job_id, bytes FROM uploads)`,
+  );
+  return {
+    artifact: (job: string, key: string) => one.get(job, key) ?? null,
+    artifacts: (job: string, before: number | null, limit: number) => listed.all({ job, before, limit }),
+    artifactFigures: (job: string) => figures.get(job) ?? { count: 0, bytes: 0 },
+    storedBytes: (job: string) => stored.get({ job }) ?? { ofJob: 0, inAll: 0 },
+  };
+}
+
+function artifactWrites(db: Database) {
+  const insert = db.prepare<[Omit<Artifact, 'order'>]>(
+    `INSERT INTO artifacts (job_id, attempt, key, kind, bytes, sha256, file, created_at)
+     VALUES (@jobId, @attempt, @key, @kind, @bytes, @sha256, @file, @createdAt)`,
+  );
+  const remove = db.prepare<[string, string]>('DELETE FROM artifacts WHERE job_id = ? AND key = ?');
+  return {
+    putArtifact(artifact: Omit<Artifact, 'order'>) {
+      // Deleted, and not replaced: that drops its file.
+      remove.run(artifact.jobId, artifact.key);
+      insert.run(artifact);
+    },
+    removeArtifact: (job: string, key: string) => remove.run(job, key).changes > 0,
+  };
+}
+
+interface UploadRow {
+  readonly file: string;
+  readonly job_id: Upload['jobId'];
+  readonly attempt_id: Upload['attemptId'];
+  readonly key: string;
+  readonly bytes: number;
+  readonly touched_at: number;
+}
+
+function uploadRows(db: Database) {
+  const one = db.prepare<[string, string], UploadRow>(
+    'SELECT * FROM uploads WHERE attempt_id = ? AND key = ? AND resumable = 1',
+  );
+  const insert = db.prepare(
+    `INSERT INTO uploads (file, job_id, attempt_id, key, bytes, resumable, touched_at)
+     VALUES (@file, @jobId, @attemptId, @key, @bytes, @resumable, @touchedAt)`,
+  );
+  const touch = db.prepare<[number, string]>('UPDATE uploads SET touched_at = ? WHERE file = ?');
+  const remove = db.prepare<[string]>('DELETE FROM uploads WHERE file = ?');
+  const removeOld = db.prepare<[number]>('DELETE FROM uploads WHERE touched_at < ?');
+  const removeBroken = db.prepare<[]>('DELETE FROM uploads WHERE resumable = 0');
+  return {
+    upload(attempt: string, key: string): Upload | null {
+      const row = one.get(attempt, key);
+      if (row === undefined) return null;
+      const { file, bytes } = row;
+      const of = { jobId: row.job_id, attemptId: row.attempt_id, key: row.key };
+      return { file, ...of, bytes, isResumable: true, touchedAt: row.touched_at };
+    },
+    insertUpload: ({ isResumable, ...upload }: Upload) =>
+      void insert.run({ ...upload, resumable: isResumable ? 1 : 0 }),
+    touchUpload: (file: string, at: number) => touch.run(at, file).changes > 0,
+    removeUpload: (file: string) => void remove.run(file),
+    removeUploads: (before: number | null) =>
+      void (before === null ? removeBroken.run() : removeOld.run(before)),
+  };
+}
+
+function droppedRows(db: Database) {
+  const some = db.prepare<[number], ReturnType<Tx['droppedFiles']>[number]>(
+    'SELECT file, job_id AS jobId FROM dropped_files LIMIT ?',
+  );
+  const forget = db.prepare<[string]>(
+    'DELETE FROM dropped_files WHERE file IN (SELECT value FROM json_each(?))',
+  );
+  return {
+    droppedFiles: (limit: number) => some.all(limit),
+    forgetDropped: (files: readonly string[]) => void forget.run(JSON.stringify(files)),
+  };
+}

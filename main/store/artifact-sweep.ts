@@ -1,0 +1,81 @@
+import type { ArtifactFiles, Clock, Log, Store } from '../orchestrator/ports.ts';
+
+/** Uploads of which nothing was heard for so long are given up: who comes back begins anew. */
+const forgottenAfterMs = 24 * 3_600_000;
+/** What could not be removed is tried again, and old uploads are looked for. */
+const everyMs = 600_000;
+const batch = 200;
+
+export interface ArtifactSweep {
+  /** Files were dropped. */
+  soon(): void;
+  /** Ends, once what it is at is done. */
+  stop(): Promise<void>;
+}
+
+export interface SweepParts {
+  readonly store: Pick<Store, 'write' | 'droppedFiles' | 'takesChanges'>;
+  readonly files: Pick<ArtifactFiles, 'remove'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Removes the files of what was deleted, replaced or given up. A file that can not be removed keeps none of the others. */
+export function startArtifactSweep({ store, files, clock, log }: SweepParts): ArtifactSweep {
+  let underWay: Promise<void> | null = null;
+  let isWanted = false;
+  let isOver = false;
+  let cancel = (): void => {};
+
+  const giveUp = async (): Promise<void> => {
+    if (store.takesChanges()) await store.write(tx => tx.removeUploads(clock.wall() - forgottenAfterMs));
+  };
+  const removeSome = async (): Promise<boolean> => {
+    const dropped = store.droppedFiles(batch);
+    const gone: string[] = [];
+    for (const { jobId, file } of dropped) {
+      try {
+        await files.remove(jobId, file);
+        gone.push(file);
+      } catch (cause) {
+        log.warn('artifact.not_removed', { job_id: jobId, file, cause });
+      }
+    }
+    if (gone.length > 0) await store.write(tx => tx.forgetDropped(gone));
+    return gone.length === batch;
+  };
+  const work = async (): Promise<void> => {
+    while (isWanted && !isOver) {
+      isWanted = false;
+      try {
+        while (!isOver && (await removeSome()));
+      } catch (cause) {
+        // A disk that takes no changes: the next round finds the same.
+        log.warn('artifact.sweep_failed', { cause });
+      }
+    }
+    underWay = null;
+  };
+  const soon = (): void => {
+    isWanted = true;
+    if (!isOver) underWay ??= work();
+  };
+  const round = (): void => {
+    if (isOver) return;
+    cancel = clock.after(everyMs, round);
+    giveUp().then(soon, (cause: unknown) => log.warn('artifact.sweep_failed', { cause }));
+  };
+  // Whoever sent them has lost the connection with the last run of this process.
+  void (store.takesChanges() ? store.write(tx => tx.removeUploads(null)) : Promise.resolve()).then(
+    round,
+    round,
+  );
+  return {
+    soon,
+    async stop() {
+      isOver = true;
+      cancel();
+      await underWay;
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { ArtifactKey, ArtifactView } from './artifact.ts';
+import { call } from './call.ts';
+import { JobId } from './ids.ts';
+
+const place = z.object({ id: JobId, key: ArtifactKey });
+
+/** What jobs have brought, for people and scripts: with `Authorization: Bearer`. */
+export const artifactsApi = {
+  list: call({
+    method: 'GET',
+    path: '/api/queue/:id/artifacts',
+    authority: 'queue.view',
+    summary: 'List what the trainers of a job have uploaded, newest first',
+    params: z.object({ id: JobId }),
+    query: z.object({
+      limit: z.coerce.number().int().min(1).max(500).default(100),
+      /** `next_cursor` of the page before. */
+      cursor: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+    }),
+    reply: z.object({
+      artifacts: z.array(ArtifactView),
+      /** Of all of them. */
+      count: z.number(),
+      total_bytes: z.number(),
+      /** For the page after this one; null after the last. */
+      next_cursor: z.string().nullable(),
+    }),
+  }),
+  download: call({
+    method: 'GET',
+    path: '/api/queue/:id/artifacts/*key',
+    authority: 'queue.submit',
+    summary: 'Download one of them, or a range of it',
+    params: place,
+    reply: z.string(),
+    stream: 'application/octet-stream',
+  }),
+  remove: call({
+    method: 'DELETE',
+    path: '/api/queue/:id/artifacts/*key',
+    authority: 'queue.manage',
+    summary: 'Delete one of them',
+    params: place,
+    reply: z.object({ success: z.literal(true), job_id: JobId, key: z.string() }),
+  }),
+};

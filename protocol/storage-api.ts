@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { ArtifactKey, ArtifactView } from './artifact.ts';
+import { call } from './call.ts';
+
+/**
+ * SimpleTuner's trainers know it by this name, whatever job they train; the id of the job is the same. `upload_endpoint` is the
+ * same for all jobs, too, so that a trainer needs nothing but what it is given.
+ */
+export const commonBucket = 'outputs';
+
+const Bucket = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, `expected "${commonBucket}", or the id of the job`);
+
+const place = z.object({ bucket: Bucket, key: ArtifactKey });
+
+/** The headers that bring an upload token: ours, and SimpleTuner's. */
+export const uploadTokenHeaders = ['x-upload-token', 'x-simpletuner-secret'] as const;
+
+/**
+ * Where trainers bring what they have made, with the upload token of their attempt. Words with a capital are those of
+ * SimpleTuner's server.
+ */
+export const storageApi = {
+  put: call({
+    method: 'PUT',
+    path: '/api/cloud/storage/:bucket/*key',
+    authority: 'upload',
+    summary: 'Upload a file of a job, as a whole or, with Content-Range, in parts that can be resumed',
+    takesBytes: true,
+    params: place,
+    reply: z.object({
+      /** The SHA-256 in lower-case hex, in quotes. */
+      ETag: z.string(),
+      Key: z.string(),
+      Bucket: z.string(),
+      artifact: ArtifactView,
+    }),
+  }),
+  get: call({
+    method: 'GET',
+    path: '/api/cloud/storage/:bucket/*key',
+    authority: 'upload',
+    summary: 'Download a file of a job; with HEAD, learn how much of it is there',
+    params: place,
+    reply: z.string(),
+    stream: 'application/octet-stream',
+  }),
+  list: call({
+    method: 'GET',
+    path: '/api/cloud/storage/:bucket',
+    authority: 'upload',
+    summary: 'List the files of a job, newest first',
+    params: z.object({ bucket: Bucket }),
+    query: z.object({
+      cursor: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+    }),
+    reply: z.object({
+      Name: z.string(),
+      Contents: z.array(
+        z.object({
+          Key: z.string(),
+          Size: z.number(),
+          /** Seconds since 1970. */
+          LastModified: z.number(),
+          ETag: z.string(),
+        }),
+      ),
+      IsTruncated: z.boolean(),
+      /** The `cursor` of the page after this one; null after the last. */
+      NextCursor: z.string().nullable(),
+    }),
+  }),
+};

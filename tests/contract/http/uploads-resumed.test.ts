@@ -1,0 +1,250 @@
+/** Files that come in parts, over broken connections and restarts of the server. */
+import { readdirSync, statSync } from 'node:fs';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { artifactsApi } from '../../../protocol/artifacts-api.ts';
+import { temporaryFolder } from '../../support/processes.ts';
+import { startTestServer, type TestServer, type TestServerOptions, valueOf } from '../../support/server.ts';
+import { openRig, type Offered, sha256, startJob, upload } from '../../support/upload-bench.ts';
+
+const open = async (options: TestServerOptions = {}) => {
+  const server = await startTestServer(options);
+  onTestFinished(() => server.close());
+  const job = await startJob(server, await openRig(server));
+  return { server, job };
+};
+
+const content = Buffer.from(crypto.getRandomValues(new Uint8Array(3_000)));
+const key = 'checkpoint-10/state.bin';
+
+/** Bytes from `first` to `last`, both included. */
+const part = (
+  url: string,
+  { token }: Offered,
+  first: number,
+  last: number,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> =>
+  upload(url, token, key, {
+    body: new Uint8Array(content.subarray(first, last + 1)),
+    headers: { 'content-range': `bytes ${first}-${last}/${content.length}`, ...headers },
+  });
+
+const progress = async (url: string, { token }: Offered) => {
+  const { status, headers } = await upload(url, token, key, { method: 'HEAD' });
+  return [status, headers.get('upload-offset'), headers.get('upload-length'), headers.get('upload-complete')];
+};
+
+const listed = async (server: TestServer, { jobId }: Offered) =>
+  valueOf(await server.admin.call(artifactsApi.list, { params: { id: jobId }, query: {} })).artifacts;
+
+const onDisk = ({ dataDir }: { readonly dataDir: string }, { jobId }: Offered): readonly number[] => {
+  try {
+    const folder = join(dataDir, 'artifacts', jobId);
+    return readdirSync(folder).map(name => statSync(join(folder, name)).size);
+  } catch {
+    return [];
+  }
+};
+
+test('goes on behind what is there, and is a file when all of it is', async () => {
+  const { server, job } = await open();
+  const { url } = server;
+  expect(await progress(url, job)).toEqual([404, null, null, null]);
+  const first = await part(url, job, 0, 999);
+  expect([first.status, first.headers.get('range'), first.headers.get('upload-offset')]).toEqual([
+    308,
+    'bytes=0-999',
+    '1000',
+  ]);
+  expect(await progress(url, job)).toEqual([200, '1000', '3000', '?0']);
+  expect(await listed(server, job)).toEqual([]);
+  expect((await part(url, job, 1_000, 1_999)).status).toBe(308);
+  const last = await part(url, job, 2_000, 2_999, { 'x-checksum-sha256': sha256(content) });
+  expect([last.status, last.headers.get('etag')]).toEqual([200, `"${sha256(content)}"`]);
+  expect(await progress(url, job)).toEqual([200, '3000', '3000', '?1']);
+  const got = await upload(url, job.token, key, { method: 'GET' });
+  expect(Buffer.from(await got.arrayBuffer()).equals(content)).toBe(true);
+});
+
+test('a part that is not the next one is refused, and told where to go on', async () => {
+  const { server, job } = await open();
+  const { url } = server;
+  const early = await part(url, job, 1_000, 1_999);
+  expect([early.status, early.headers.get('upload-offset')]).toEqual([409, '0']);
+  await part(url, job, 0, 999);
+  for (const [first, last] of [
+    [2_000, 2_999],
+    [500, 1_499],
+  ] as const) {
+    const wrong = await part(url, job, first, last);
+    expect([wrong.status, wrong.headers.get('upload-offset'), wrong.headers.get('range')]).toEqual([
+      409,
+      '1000',
+      'bytes=0-999',
+    ]);
+    expect(await wrong.json()).toMatchObject({ code: 'upload_offset' });
+  }
+  const other = await upload(url, job.token, key, {
+    body: 'x',
+    headers: { 'content-range': 'bytes 1000-1000/1001' },
+  });
+  expect(other.status).toBe(409);
+  expect((await part(url, job, 1_000, 2_999)).status).toBe(200);
+});
+
+test('the first part again begins anew', async () => {
+  const { server, job } = await open();
+  await part(server.url, job, 0, 1_999);
+  expect((await part(server.url, job, 0, 999)).headers.get('upload-offset')).toBe('1000');
+  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([1_000]);
+});
+
+test('a part that came damaged is taken back; a whole that is damaged is dropped', async () => {
+  const { server, job } = await open();
+  const { url } = server;
+  await part(url, job, 0, 999);
+  const digest = Buffer.from(sha256('others'), 'hex').toString('base64');
+  const damaged = await part(url, job, 1_000, 1_999, { 'content-digest': `sha-256=:${digest}:` });
+  expect(damaged.status).toBe(400);
+  expect(await progress(url, job)).toEqual([200, '1000', '3000', '?0']);
+  const whole = await part(url, job, 1_000, 2_999, { 'x-checksum-sha256': sha256('others') });
+  expect(await whole.json()).toMatchObject({ code: 'checksum_mismatch' });
+  expect(await progress(url, job)).toEqual([404, null, null, null]);
+  expect([await listed(server, job), onDisk(server, job)]).toEqual([[], []]);
+});
+
+test('what came before the connection broke is kept', async () => {
+  const { server, job } = await open();
+  const { url } = server;
+  const { hostname, port, host } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    `PUT /api/cloud/storage/outputs/${key} HTTP/1.1\r\nHost: ${host}\r\nX-Upload-Token: ${job.token}\r\n` +
+      'Content-Range: bytes 0-2999/3000\r\nContent-Length: 3000\r\n\r\n',
+  );
+  socket.write(content.subarray(0, 700));
+  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([700]);
+  // Even while the server has not noticed that the first connection leads nowhere.
+  expect(await progress(url, job)).toEqual([200, '700', '3000', '?0']);
+  expect((await part(url, job, 700, 2_999)).status).toBe(200);
+  expect((await listed(server, job))[0]?.sha256).toBe(sha256(content));
+  socket.destroy();
+});
+
+test('goes on after a restart of the server; what could not be resumed is cleared away', async () => {
+  const dataDir = temporaryFolder();
+  const first = await startTestServer({ dataDir });
+  const job = await startJob(first, await openRig(first));
+  await part(first.url, job, 0, 999);
+  const sent = request(`${first.url}/api/cloud/storage/outputs/whole.bin`, {
+    method: 'PUT',
+    headers: { 'x-upload-token': job.token, 'content-length': 5_000 },
+  });
+  sent.on('error', () => undefined);
+  sent.write('x'.repeat(50));
+  await expect
+    .poll(() => onDisk(first, job).toSorted((a, b) => a - b), { timeout: 10_000 })
+    .toEqual([50, 1_000]);
+  await first.close();
+  const second = await startTestServer({ dataDir });
+  onTestFinished(() => second.close());
+  expect(await progress(second.url, job)).toEqual([200, '1000', '3000', '?0']);
+  expect((await part(second.url, job, 1_000, 2_999)).status).toBe(200);
+  expect((await listed(second, job)).map(({ sha256: hash }) => hash)).toEqual([sha256(content)]);
+  await expect.poll(() => onDisk(second, job), { timeout: 10_000 }).toEqual([3_000]);
+});
+
+test('what is to come counts for the quota from its first part on', async () => {
+  const { server, job } = await open({ config: { storage: { perJob: 4_000, inAll: 9_000, reserve: 0 } } });
+  expect((await part(server.url, job, 0, 9)).status).toBe(308);
+  const other = await upload(server.url, job.token, 'other', { body: 'x'.repeat(1_001) });
+  expect([other.status, ((await other.json()) as { code: unknown }).code]).toEqual([413, 'quota_exceeded']);
+  expect((await part(server.url, job, 10, 2_999)).status).toBe(200);
+});
+
+test('a disk without room to spare takes nothing', async () => {
+  const { server, job } = await open({
+    config: { storage: { perJob: 4_000, inAll: 9_000, reserve: Number.MAX_SAFE_INTEGER } },
+  });
+  const answer = await upload(server.url, job.token, 'a', { body: 'x' });
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([507, '5']);
+  expect(onDisk(server, job)).toEqual([]);
+});
+
+test('who sends too slowly is cut off, and who sends steadily may take longer than any other call', async () => {
+  const { server, job } = await open({
+    uploadPace: { spanMs: 400, leastBytes: 10 },
+    socketLimits: { headersMs: 5_000, requestMs: 600, idleMs: 5_000, checkMs: 50, mostWaiting: 100 },
+  });
+  const send = (name: string, piece: number, everyMs: number): Promise<number | null> =>
+    new Promise(resolve => {
+      const sent = request(`${server.url}/api/cloud/storage/outputs/${name}`, {
+        method: 'PUT',
+        headers: { 'x-upload-token': job.token, 'content-length': 600 },
+      });
+      let left = 600;
+      const timer = setInterval(() => {
+        const bytes = Math.min(left, piece);
+        left -= bytes;
+        sent.write('x'.repeat(bytes));
+        if (left > 0) return;
+        clearInterval(timer);
+        sent.end();
+      }, everyMs);
+      const end = (status: number | null): void => {
+        clearInterval(timer);
+        resolve(status);
+      };
+      sent.once('response', response => end(response.resume().statusCode ?? 0));
+      sent.once('error', () => end(null));
+    });
+  const [slow, steady] = await Promise.all([send('slow', 1, 100), send('steady', 30, 60)]);
+  expect([slow, steady]).toEqual([null, 200]);
+  expect((await listed(server, job)).map(each => each.key)).toEqual(['steady']);
+  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([600]);
+});
+
+test('who asks first with JSON, as curl does with much of it, is told to go on', async () => {
+  const { server } = await open();
+  const body = JSON.stringify({ name: 'rig-asked' });
+  const status = await new Promise<number>((resolve, reject) => {
+    const sent = request(`${server.url}/api/admin/workers`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${server.adminToken}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        expect: '100-continue',
+      },
+    });
+    sent.once('continue', () => sent.end(body));
+    sent.once('response', response => resolve(response.resume().statusCode ?? 0));
+    sent.once('error', reject);
+    sent.flushHeaders();
+  });
+  expect(status).toBe(200);
+});
+
+test('who asks first is not made to send what will be refused', async () => {
+  const { server, job } = await open();
+  const ask = (token: string): Promise<readonly [number, boolean]> =>
+    new Promise((resolve, reject) => {
+      let went = false;
+      const sent = request(`${server.url}/api/cloud/storage/outputs/asked`, {
+        method: 'PUT',
+        headers: { 'x-upload-token': token, 'content-length': 3_000, expect: '100-continue' },
+      });
+      sent.once('continue', () => {
+        went = true;
+        sent.end(content);
+      });
+      sent.once('response', response => resolve([response.resume().statusCode ?? 0, went]));
+      sent.once('error', reject);
+      sent.flushHeaders();
+    });
+  expect(await ask('tu_wrong')).toEqual([401, false]);
+  expect(await ask(job.token)).toEqual([200, true]);
+});

@@ -1,0 +1,461 @@
+/** What trainers bring, and what is refused of it: FAULTS.md, S17. */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import { artifactsApi } from '../../../protocol/artifacts-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { bearer, sendRaw } from '../../support/raw-request.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+import { openRig, type Offered, type Rig, sha256, startJob, upload } from '../../support/upload-bench.ts';
+
+let server: TestServer;
+let rig: Rig;
+let job: Offered;
+beforeEach(async () => {
+  server = await startTestServer({ config: { storage: { perJob: 10_000, inAll: 15_000, reserve: 0 } } });
+  rig = await openRig(server);
+  job = await startJob(server, rig);
+});
+afterEach(() => server.close());
+
+const codeOf = async (response: Response): Promise<readonly [number, unknown]> => [
+  response.status,
+  ((await response.json()) as { readonly code: unknown }).code,
+];
+const listed = async (id = job.jobId) =>
+  valueOf(await server.admin.call(artifactsApi.list, { params: { id }, query: {} }));
+const download = (key: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+  fetch(`${server.url}/api/queue/${job.jobId}/artifacts/${key}`, {
+    headers: { authorization: `Bearer ${server.adminToken}`, ...headers },
+  });
+/** What lies there, whatever the database says of it. */
+const onDisk = (): readonly number[] => {
+  const folder = join(server.dataDir, 'artifacts', job.jobId);
+  try {
+    return readdirSync(folder).map(name => statSync(join(folder, name)).size);
+  } catch {
+    return [];
+  }
+};
+
+describe('a file', () => {
+  test('is kept as it came, and told of', async () => {
+    const bytes = crypto.getRandomValues(new Uint8Array(5_000));
+    const answer = await upload(server.url, job.token, 'checkpoint-500/model.safetensors', { body: bytes });
+    const ETag = `"${sha256(bytes)}"`;
+    expect([answer.status, answer.headers.get('etag')]).toEqual([200, ETag]);
+    expect(await answer.json()).toMatchObject({
+      ETag,
+      Key: 'checkpoint-500/model.safetensors',
+      Bucket: 'outputs',
+      artifact: { kind: 'checkpoint', bytes: 5_000, sha256: sha256(bytes), attempt: 1, job_id: job.jobId },
+    });
+    expect(await listed()).toMatchObject({
+      artifacts: [{ key: 'checkpoint-500/model.safetensors', bytes: 5_000 }],
+      count: 1,
+      total_bytes: 5_000,
+      next_cursor: null,
+    });
+    const got = await download('checkpoint-500/model.safetensors');
+    expect(new Uint8Array(await got.arrayBuffer())).toEqual(bytes);
+    expect(Object.fromEntries(got.headers)).toMatchObject({
+      'content-type': 'application/octet-stream',
+      'content-disposition': 'attachment; filename=model.safetensors',
+      'content-security-policy': "default-src 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+      etag: ETag,
+    });
+    const part = await download('checkpoint-500/model.safetensors', { range: 'bytes=10-19' });
+    expect([part.status, part.headers.get('content-range')]).toEqual([206, 'bytes 10-19/5000']);
+    expect(new Uint8Array(await part.arrayBuffer())).toEqual(bytes.slice(10, 20));
+    // Of its own accord `fetch` would ask for what is no copy.
+    const same = await sendRaw(server.url, {
+      path: `/api/queue/${job.jobId}/artifacts/checkpoint-500/model.safetensors`,
+      headers: [bearer(server.adminToken), ['if-none-match', ETag]],
+    });
+    expect(same.status).toBe(304);
+    const beyond = await download('checkpoint-500/model.safetensors', { range: 'bytes=9000-' });
+    expect(await codeOf(beyond)).toEqual([400, 'invalid_request']);
+  });
+
+  test.each([
+    ['X-Upload-Token', 'outputs', ''],
+    ['X-SimpleTuner-Secret', 'outputs', ''],
+    ['X-SimpleTuner-Secret', 'outputs', 'ID/'],
+    ['X-Upload-Token', 'ID', ''],
+  ])('comes with %s, into %s, as SimpleTuner sends it', async (header, bucket, prefix) => {
+    const own = (text: string): string => text.replace('ID', job.jobId);
+    const key = `${own(prefix)}final/lora.safetensors`;
+    const answer = await fetch(`${server.url}/api/cloud/storage/${own(bucket)}/${key}`, {
+      method: 'PUT',
+      headers: { [header]: job.token },
+      body: 'weights',
+    });
+    expect(await answer.json()).toMatchObject({ Key: key, Bucket: own(bucket) });
+    expect((await listed()).artifacts.map(each => [each.key, each.kind])).toEqual([
+      ['final/lora.safetensors', 'final_model'],
+    ]);
+    const found = await upload(server.url, job.token, '', { method: 'GET' }).then(each => each.status);
+    expect(found).toBe(200);
+  });
+
+  test('is found by the trainers of its job, and by no others', async () => {
+    await upload(server.url, job.token, 'a.txt', { body: 'one' });
+    const list = await fetch(`${server.url}/api/cloud/storage/outputs`, {
+      headers: { 'x-upload-token': job.token },
+    });
+    expect(await list.json()).toMatchObject({
+      Name: 'outputs',
+      Contents: [{ Key: 'a.txt', Size: 3, ETag: `"${sha256('one')}"` }],
+      IsTruncated: false,
+    });
+    const head = await upload(server.url, job.token, 'a.txt', { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-length'), head.headers.get('upload-complete')]).toEqual([
+      200,
+      '3',
+      '?1',
+    ]);
+    expect(await (await upload(server.url, job.token, 'a.txt', { method: 'GET' })).text()).toBe('one');
+    const other = await openRig(server, 'rig-2');
+    const theirs = await startJob(server, other);
+    const foreign = await upload(server.url, theirs.token, 'a.txt', { method: 'GET' });
+    expect(await codeOf(foreign)).toEqual([404, 'artifact_not_found']);
+  });
+
+  test('that comes again takes the place of the one before, whose bytes are gone', async () => {
+    for (const body of ['one', 'three'])
+      expect((await upload(server.url, job.token, 'a.txt', { body })).status).toBe(200);
+    expect(await (await download('a.txt')).text()).toBe('three');
+    expect((await listed()).count).toBe(1);
+    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([5]);
+  });
+
+  test('that many send at once is one of theirs, and never a mix', async () => {
+    const bodies = Array.from({ length: 6 }, (_, n) => String(n).repeat(900));
+    const answers = await Promise.all(bodies.map(body => upload(server.url, job.token, 'a.txt', { body })));
+    expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
+    expect(bodies).toContain(await (await download('a.txt')).text());
+    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([900]);
+  });
+
+  test('may be empty', async () => {
+    expect((await upload(server.url, job.token, 'empty', { body: '' })).status).toBe(200);
+    expect((await download('empty')).headers.get('content-length')).toBe('0');
+  });
+
+  test('is deleted by who may, with a row in the trail; so are all of a job, with it', async () => {
+    for (const key of ['a/ä b.txt', 'b']) await upload(server.url, job.token, encodeURI(key), { body: 'x' });
+    const params = { id: job.jobId, key: ['a', 'ä b.txt'] };
+    expect(valueOf(await server.admin.call(artifactsApi.remove, { params }))).toMatchObject({
+      key: 'a/ä b.txt',
+    });
+    expect((await download(encodeURI('a/ä b.txt'))).status).toBe(404);
+    await rig.report(job, 'completed');
+    await server.watch.jobEnd(job.jobId);
+    valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
+    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([]);
+    const query = { event_type: 'artifact.*', limit: 500 };
+    const rows = valueOf(await server.admin.call(auditApi.list, { query })).entries;
+    expect(rows.map(({ event_type: type, details }) => [type, details['key']])).toEqual([
+      ['artifact.deleted', 'a/ä b.txt'],
+      ['artifact.stored', 'b'],
+      ['artifact.stored', 'a/ä b.txt'],
+    ]);
+  });
+});
+
+describe('the token', () => {
+  const bring = (token = job.token): Promise<Response> =>
+    upload(server.url, token, 'a.txt', { body: 'late' });
+
+  test.each(['failed', 'cancelled'])('is dead once the attempt is %s', async status => {
+    await rig.report(job, status);
+    expect(await codeOf(await bring())).toEqual([401, 'upload_token_over']);
+    expect(await listed()).toMatchObject({ count: 0 });
+  });
+
+  test('brings what is left after a completed end, and nothing once the job is gone', async () => {
+    await rig.report(job, 'completed');
+    expect((await bring()).status).toBe(200);
+    valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
+    expect(await codeOf(await bring())).toEqual([401, 'upload_token_over']);
+  });
+
+  test('of an attempt that was replaced is dead, and that of the newer one is not', async () => {
+    const first = await openRig(server, 'rig-2');
+    const before = await startJob(server, first, { retry_on: ['trainer_exit'] });
+    const second = await openRig(server, 'rig-3');
+    expect((await bring(before.token)).status).toBe(200);
+    await first.report(before, 'failed', { exit_code: 1 });
+    const after = await second.offered();
+    expect([after.jobId, after.token === before.token]).toEqual([before.jobId, false]);
+    expect(await codeOf(await bring(before.token))).toEqual([401, 'upload_token_over']);
+    const newer = await upload(server.url, after.token, 'b.txt', { body: 'by the second' });
+    expect(await newer.json()).toMatchObject({ artifact: { attempt: 2 } });
+    // What the first has brought is still there, for the second, too.
+    const found = await upload(server.url, after.token, 'a.txt', { method: 'GET' });
+    expect(await found.text()).toBe('late');
+  });
+
+  test('is the same when the offer is repeated, over a restart of the server, too', async () => {
+    const idle = await openRig(server, 'rig-2');
+    await server.submit({ config: {} });
+    const offered = await idle.offered();
+    await idle.register();
+    await idle.openStream();
+    expect(await idle.offered()).toEqual(offered);
+    const { dataDir } = server;
+    expect(readFileSync(join(dataDir, 'trainyard.db'), 'latin1')).not.toContain(offered.token);
+    expect(readFileSync(join(dataDir, 'trainyard.db-wal'), 'latin1')).not.toContain(offered.token);
+  });
+
+  test('opens the files of its own job only', async () => {
+    const other = await startJob(server, await openRig(server, 'rig-2'));
+    for (const bucket of [other.jobId, 'datasets'])
+      for (const method of ['PUT', 'GET']) {
+        const answer = await upload(server.url, job.token, 'a', {
+          bucket,
+          method,
+          ...(method === 'PUT' && { body: 'x' }),
+        });
+        expect(await codeOf(answer)).toEqual([403, 'not_your_job']);
+      }
+    const listing = await fetch(`${server.url}/api/cloud/storage/${other.jobId}`, {
+      headers: { 'x-upload-token': job.token },
+    });
+    expect(listing.status).toBe(403);
+    expect([await listed(), await listed(other.jobId)]).toMatchObject([{ count: 0 }, { count: 0 }]);
+    const rows = valueOf(
+      await server.admin.call(auditApi.list, { query: { event_type: 'auth.refused', limit: 500 } }),
+    ).entries;
+    expect(rows[0]?.details).toEqual({ why: 'not_your_job', job_id: job.jobId });
+  });
+
+  test('is nobody else to be made up, and opens nothing else', async () => {
+    const [head, attempt, seal] = job.token.split('.');
+    const other = await startJob(server, await openRig(server, 'rig-2'));
+    const forged = [
+      `tu_${other.jobId}.${other.attemptId}.${seal}`,
+      `${head}.${attempt}.${'A'.repeat(43)}`,
+      `${head}.${attempt}`,
+      job.token.slice(0, -1),
+      `${job.token}, ${job.token}`,
+      rig.token,
+      server.adminToken,
+    ];
+    for (const token of forged) expect(await codeOf(await bring(token))).toEqual([401, 'token_invalid']);
+    const asBearer = await fetch(`${server.url}/api/queue`, {
+      headers: { authorization: `Bearer ${job.token}` },
+    });
+    expect(asBearer.status).toBe(401);
+    const both = await upload(server.url, job.token, 'a.txt', {
+      body: 'x',
+      headers: { 'x-simpletuner-secret': other.token },
+    });
+    expect(both.status).toBe(401);
+    const sameTwice = await upload(server.url, job.token, 'a.txt', {
+      body: 'x',
+      headers: { 'x-simpletuner-secret': job.token },
+    });
+    expect(sameTwice.status).toBe(200);
+  });
+
+  test('of an attempt that ends while its file comes brings nothing', async () => {
+    const pushed = Promise.withResolvers<undefined>();
+    const body = new ReadableStream<Uint8Array>({
+      async start(controller) {
+        controller.enqueue(Buffer.from('12345'));
+        await pushed.promise;
+        controller.enqueue(Buffer.from('67890'));
+        controller.close();
+      },
+    });
+    const answer = slowly(body, 10);
+    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([5]);
+    await rig.report(job, 'failed');
+    pushed.resolve(undefined);
+    expect(await answer).toEqual([401, 'upload_token_over']);
+    expect(await listed()).toMatchObject({ count: 0 });
+    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([]);
+  });
+
+  /** Of a known length, which `fetch` would not say. */
+  async function slowly(body: ReadableStream<Uint8Array>, length: number) {
+    const { request } = await import('node:http');
+    return new Promise<readonly [number, unknown]>((resolve, reject) => {
+      const sent = request(`${server.url}/api/cloud/storage/outputs/slow`, {
+        method: 'PUT',
+        headers: { 'x-upload-token': job.token, 'content-length': length },
+      });
+      sent.once('error', reject);
+      sent.once('response', response => {
+        let text = '';
+        response.on('data', (part: Buffer) => (text += part.toString()));
+        response.once('end', () => {
+          const { code } = JSON.parse(text) as { readonly code?: unknown };
+          resolve([response.statusCode ?? 0, code]);
+        });
+      });
+      const write = async (): Promise<void> => {
+        for await (const part of body) sent.write(part);
+        sent.end();
+      };
+      void write();
+    });
+  }
+});
+
+describe('is refused, and leaves nothing behind:', () => {
+  test.each([
+    '..',
+    '../x',
+    'a/../x',
+    'a/..',
+    '.',
+    'a/./b',
+    'a//b',
+    'a/',
+    '%2e%2e',
+    '%2e%2e/x',
+    'a/%2e%2e%2fx',
+    '%2e%2e%2f%2e%2e%2fadmin-token',
+    '..%5c..%5cadmin-token',
+    'a%5cb',
+    '%252e%252e',
+    '%2fetc%2fpasswd',
+    'C%3a/x',
+    'C:x',
+    'a%00b',
+    'a%0ab',
+    'a%7fb',
+    'a%e2%80%aeb',
+    'con',
+    'a/NUL.txt',
+    'com1.safetensors',
+    'a.',
+    'a%20',
+    '%20a',
+    'a*b',
+    'a%3fb',
+    'a%7cb',
+    '%ff',
+    '%zz',
+    'x'.repeat(201),
+    '%c3%a4'.repeat(101),
+    Array.from({ length: 17 }, () => 'a').join('/'),
+    Array.from({ length: 8 }, () => 'x'.repeat(100)).join('/'),
+  ])('the key %s', async key => {
+    const answer = await sendRaw(server.url, {
+      method: 'PUT',
+      path: `/api/cloud/storage/outputs/${key}`,
+      headers: [['x-upload-token', job.token]],
+      body: 'x',
+    });
+    expect([answer.status, answer.code]).toEqual([400, 'invalid_request']);
+    expect(await listed()).toMatchObject({ count: 0 });
+    expect(onDisk()).toEqual([]);
+  });
+
+  test.each(['..', '%2e%2e', '.', 'a%2fb', '%20'])('the bucket %s', async bucket => {
+    const answer = await sendRaw(server.url, {
+      method: 'PUT',
+      path: `/api/cloud/storage/${bucket}/x`,
+      headers: [['x-upload-token', job.token]],
+      body: 'x',
+    });
+    expect([answer.status, answer.code]).toEqual([400, 'invalid_request']);
+  });
+
+  const right = 'the bytes';
+  const base64 = (algorithm: string, text: string): string =>
+    createHash(algorithm).update(text).digest('base64');
+  const crcOf = (text: string): string => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32BE(crc32(text));
+    return bytes.toString('base64');
+  };
+  const sums: readonly (readonly [string, (text: string) => string])[] = [
+    ['X-Checksum-Sha256', sha256],
+    ['X-Checksum-Sha256', text => base64('sha256', text)],
+    ['x-amz-checksum-sha256', text => base64('sha256', text)],
+    ['x-amz-checksum-crc32', crcOf],
+    ['x-amz-content-sha256', sha256],
+    ['Content-MD5', text => base64('md5', text)],
+    ['Content-Digest', text => `sha-256=:${base64('sha256', text)}:`],
+    ['Repr-Digest', text => `sha-512=:AAAA:, sha-256=:${base64('sha256', text)}:`],
+  ];
+  test.each(sums)('bytes that are not those of %s', async (header, sumOf) => {
+    const bring = (text: string): Promise<Response> =>
+      upload(server.url, job.token, 'a', { body: right, headers: { [header]: sumOf(text) } });
+    expect(await codeOf(await bring('others'))).toEqual([400, 'checksum_mismatch']);
+    expect([await listed(), onDisk()]).toMatchObject([{ count: 0 }, []]);
+    expect((await bring(right)).status).toBe(200);
+  });
+
+  test.each([
+    [{ 'x-checksum-sha256': 'abc' }, 400, 'invalid_request'],
+    [{ 'content-md5': 'AAAA' }, 400, 'invalid_request'],
+    [{ 'content-digest': 'md5=:AAAA:' }, 400, 'invalid_request'],
+    [{ 'content-range': 'bytes 0-8/5' }, 400, 'invalid_request'],
+    [{ 'content-range': 'bytes 0-3/9' }, 400, 'invalid_request'],
+    [{ 'content-range': 'bytes */9' }, 400, 'invalid_request'],
+    [{ 'content-range': 'chunks 0-8/9' }, 400, 'invalid_request'],
+    [{ 'content-encoding': 'gzip' }, 415, 'media_type'],
+    [{ 'content-encoding': 'aws-chunked' }, 415, 'media_type'],
+  ] as const)('what is sent with %o', async (headers, status, code) => {
+    const answer = await upload(server.url, job.token, 'a', { body: right, headers: { ...headers } });
+    expect(await codeOf(answer)).toEqual([status, code]);
+    expect(onDisk()).toEqual([]);
+  });
+
+  test('what does not say how long it is', async () => {
+    const body = new Blob(['abc']).stream();
+    const answer = await fetch(`${server.url}/api/cloud/storage/outputs/a`, {
+      method: 'PUT',
+      headers: { 'x-upload-token': job.token },
+      body,
+      duplex: 'half',
+    });
+    expect(await codeOf(answer)).toEqual([411, 'length_required']);
+  });
+
+  test('a body that ends too early', async () => {
+    const { connect } = await import('node:net');
+    const { hostname, port, host } = new URL(server.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `PUT /api/cloud/storage/outputs/short HTTP/1.1\r\nHost: ${host}\r\nX-Upload-Token: ${job.token}\r\n` +
+        'Content-Length: 100\r\n\r\n12345',
+    );
+    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([5]);
+    socket.destroy();
+    await expect.poll(onDisk, { timeout: 10_000 }).toEqual([]);
+    expect(await listed()).toMatchObject({ count: 0, total_bytes: 0 });
+  });
+
+  test('what goes beyond the quota of the job, or that of all', async () => {
+    expect((await upload(server.url, job.token, 'a', { body: 'x'.repeat(9_000) })).status).toBe(200);
+    const more = await upload(server.url, job.token, 'b', { body: 'x'.repeat(1_001) });
+    expect(await codeOf(more)).toEqual([413, 'quota_exceeded']);
+    const other = await startJob(server, await openRig(server, 'rig-2'));
+    const theirs = (length: number): Promise<Response> =>
+      upload(server.url, other.token, 'a', { body: 'x'.repeat(length) });
+    expect(await codeOf(await theirs(6_001))).toEqual([413, 'quota_exceeded']);
+    expect((await theirs(6_000)).status).toBe(200);
+    expect(onDisk()).toEqual([9_000]);
+    // What is deleted makes room.
+    valueOf(await server.admin.call(artifactsApi.remove, { params: { id: job.jobId, key: ['a'] } }));
+    expect((await upload(server.url, job.token, 'b', { body: 'x'.repeat(1_001) })).status).toBe(200);
+  });
+
+  test('one of two that together go beyond it', async () => {
+    const answers = await Promise.all(
+      ['a', 'b'].map(key => upload(server.url, job.token, key, { body: key.repeat(6_000) })),
+    );
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 413]);
+    expect(onDisk()).toEqual([6_000]);
+  });
+});

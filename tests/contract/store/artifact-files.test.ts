@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+import { readdirSync, statSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { createArtifactFiles } from '../../../main/store/artifact-files.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import { jobId } from './builders.ts';
+
+test('files come while the last one of their folder goes, and all of them are there', async () => {
+  const folder = join(openFolder(), 'artifacts');
+  const files = createArtifactFiles(folder);
+  const job = jobId('j_1');
+  for (let round = 0; round < 100; round += 1) {
+    const names = Array.from({ length: 4 }, files.newName);
+    await Promise.all(
+      names.flatMap(name => [
+        files.open(job, name, 0).then(async end => {
+          await end.write(Buffer.from('abc'));
+          await end.close();
+        }),
+        files.remove(job, 'another'),
+      ]),
+    );
+    expect(readdirSync(join(folder, job)).toSorted()).toEqual(names.toSorted());
+    expect(statSync(join(folder, job)).mode & 0o777).toBe(0o700);
+    await Promise.all(names.map(name => files.remove(job, name)));
+  }
+});

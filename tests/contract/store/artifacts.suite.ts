@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest';
+import type { Artifact, Store, Upload } from '../../../main/orchestrator/ports.ts';
+import { AttemptId } from '../../../protocol/ids.ts';
+import { at, emptyPayload, jobId, makeJob, type OpenStore } from './builders.ts';
+
+const attempt = AttemptId.parse('a_1');
+
+const artifactOf = (key: string, changes: Partial<Artifact> = {}): Omit<Artifact, 'order'> => ({
+  jobId: jobId('j_1'),
+  attempt: 1,
+  key,
+  kind: 'other',
+  bytes: 10,
+  sha256: '0'.repeat(64),
+  file: `file-of-${key}`,
+  createdAt: at(1),
+  ...changes,
+});
+
+const uploadOf = (key: string, changes: Partial<Upload> = {}): Upload => ({
+  file: `upload-of-${key}`,
+  jobId: jobId('j_1'),
+  attemptId: attempt,
+  key,
+  bytes: 100,
+  isResumable: true,
+  touchedAt: at(1),
+  ...changes,
+});
+
+const dropped = (store: Store): readonly string[] =>
+  store
+    .droppedFiles(100)
+    .map(({ file }) => file)
+    .toSorted();
+
+export function describeArtifacts(open: OpenStore): void {
+  const withJobs = async (): Promise<Store> => {
+    const store = open();
+    await store.write(tx => [1, 2].forEach(order => tx.insertJob(makeJob(order), emptyPayload)));
+    return store;
+  };
+
+  describe('artifacts', () => {
+    test('are listed newest first, page by page, each of its own job', async () => {
+      const store = await withJobs();
+      await store.write(tx => {
+        for (const key of ['a', 'b', 'c']) tx.putArtifact(artifactOf(key));
+        tx.putArtifact(artifactOf('a', { jobId: jobId('j_2'), file: 'other' }));
+      });
+      const first = store.artifacts(jobId('j_1'), null, 2);
+      expect(first.map(({ key }) => key)).toEqual(['c', 'b']);
+      expect(store.artifacts(jobId('j_1'), first[1]?.order ?? 0, 2).map(({ key }) => key)).toEqual(['a']);
+      expect(store.artifact(jobId('j_2'), 'a')).toMatchObject({ file: 'other', bytes: 10 });
+      expect(store.artifact(jobId('j_2'), 'b')).toBeNull();
+      expect(store.artifactFigures(jobId('j_1'))).toEqual({ count: 3, bytes: 30 });
+      expect(store.artifactFigures(jobId('j_9'))).toEqual({ count: 0, bytes: 0 });
+    });
+
+    test('of the same key take the place of each other, and drop the file', async () => {
+      const store = await withJobs();
+      await store.write(tx => tx.putArtifact(artifactOf('a', { file: 'one' })));
+      await store.write(tx => tx.putArtifact(artifactOf('a', { file: 'two', bytes: 5 })));
+      expect(store.artifact(jobId('j_1'), 'a')).toMatchObject({ file: 'two', bytes: 5 });
+      expect(dropped(store)).toEqual(['one']);
+      await store.write(tx => tx.forgetDropped(['one', 'unknown']));
+      expect(dropped(store)).toEqual([]);
+    });
+
+    test('that are removed drop their files; so do all of a job that is removed', async () => {
+      const store = await withJobs();
+      await store.write(tx => {
+        for (const key of ['a', 'b']) tx.putArtifact(artifactOf(key));
+        tx.insertUpload(uploadOf('c'));
+        tx.putArtifact(artifactOf('a', { jobId: jobId('j_2'), file: 'kept' }));
+      });
+      expect(await store.write(tx => tx.removeArtifact(jobId('j_1'), 'a'))).toBe(true);
+      expect(await store.write(tx => tx.removeArtifact(jobId('j_1'), 'a'))).toBe(false);
+      expect(dropped(store)).toEqual(['file-of-a']);
+      await store.write(tx => tx.removeJob(jobId('j_1')));
+      expect(dropped(store)).toEqual(['file-of-a', 'file-of-b', 'upload-of-c']);
+      expect(store.artifact(jobId('j_2'), 'a')?.file).toBe('kept');
+      expect(store.upload(attempt, 'c')).toBeNull();
+    });
+
+    test('belong to a job that there is', async () => {
+      const store = await withJobs();
+      await expect(
+        store.write(tx => tx.putArtifact(artifactOf('a', { jobId: jobId('j_9') }))),
+      ).rejects.toThrow('FOREIGN');
+    });
+  });
+
+  describe('uploads', () => {
+    test('count with what they will be, from the first byte on', async () => {
+      const store = await withJobs();
+      await store.write(tx => {
+        tx.putArtifact(artifactOf('a'));
+        tx.insertUpload(uploadOf('b'));
+        tx.insertUpload(uploadOf('b', { file: 'x', isResumable: false, bytes: 1_000 }));
+        tx.putArtifact(artifactOf('a', { jobId: jobId('j_2'), file: 'y', bytes: 5 }));
+      });
+      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 1_110, inAll: 1_115 });
+      expect(store.storedBytes(jobId('j_9'))).toEqual({ ofJob: 0, inAll: 1_115 });
+    });
+
+    test('that can be resumed are found, one for each attempt and key', async () => {
+      const store = await withJobs();
+      await store.write(tx => tx.insertUpload(uploadOf('a')));
+      await store.write(tx => tx.insertUpload(uploadOf('a', { file: 'x', isResumable: false })));
+      expect(store.upload(attempt, 'a')).toEqual(uploadOf('a'));
+      expect(store.upload(AttemptId.parse('a_2'), 'a')).toBeNull();
+      await expect(store.write(tx => tx.insertUpload(uploadOf('a', { file: 'y' })))).rejects.toThrow(
+        'UNIQUE',
+      );
+    });
+
+    test('that become artifacts keep their files, and drop them else', async () => {
+      const store = await withJobs();
+      await store.write(tx => {
+        tx.insertUpload(uploadOf('a'));
+        tx.insertUpload(uploadOf('b'));
+        tx.putArtifact(artifactOf('a', { file: 'upload-of-a' }));
+        tx.removeUpload('upload-of-a');
+        tx.removeUpload('upload-of-b');
+      });
+      expect(dropped(store)).toEqual(['upload-of-b']);
+    });
+
+    test('are given up when nothing was heard of them, or nobody can resume them', async () => {
+      const store = await withJobs();
+      await store.write(tx => {
+        tx.insertUpload(uploadOf('old', { touchedAt: at(1) }));
+        tx.insertUpload(uploadOf('touched', { touchedAt: at(1) }));
+        tx.insertUpload(uploadOf('new', { touchedAt: at(20) }));
+        tx.insertUpload(uploadOf('broken', { touchedAt: at(20), isResumable: false }));
+      });
+      expect(await store.write(tx => tx.touchUpload('upload-of-touched', at(15)))).toBe(true);
+      expect(await store.write(tx => tx.touchUpload('unknown', at(15)))).toBe(false);
+      await store.write(tx => tx.removeUploads(at(10)));
+      expect(dropped(store)).toEqual(['upload-of-old']);
+      await store.write(tx => tx.removeUploads(null));
+      expect(dropped(store)).toEqual(['upload-of-broken', 'upload-of-old']);
+      expect(['touched', 'new'].map(key => store.upload(attempt, key)?.key)).toEqual(['touched', 'new']);
+    });
+  });
+}

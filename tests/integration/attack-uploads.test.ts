@@ -1,0 +1,141 @@
+/** Uploads that are not the caller's to make: FAULTS.md, S17. Against the server's own process, by a trainer and by others. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { artifactsApi } from '../../protocol/artifacts-api.ts';
+import type { JobId } from '../../protocol/ids.ts';
+import { memoryOf } from '../support/own-processes.ts';
+import { digitsTrainer, root, type ServerProgram, startServer, startWorker } from '../support/processes.ts';
+import { sendRaw } from '../support/raw-request.ts';
+import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { openRig, type Sent, sha256, startJob, upload } from '../support/upload-bench.ts';
+import { watchEvents } from '../support/watch.ts';
+
+const MiB = 1_048_576;
+
+async function open(...args: readonly string[]) {
+  const server = await startServer(args);
+  onTestFinished(async () => {
+    server.kill('SIGKILL');
+    await server.exited;
+  });
+  const token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim();
+  const admin = adminClient(server.url, token);
+  const watch = await watchEvents(server.url, token);
+  onTestFinished(() => watch.close());
+  const bench = { ...server, ...conveniences(admin) };
+  const keys = async (id: JobId): Promise<readonly string[]> =>
+    valueOf(await admin.call(artifactsApi.list, { params: { id }, query: {} })).artifacts.map(
+      ({ key }) => key,
+    );
+  return { server, bench, token, admin, watch, keys };
+}
+
+/** Everything below the data folder but the database and what belongs to it. */
+const filesIn = ({ dataDir }: ServerProgram): readonly string[] =>
+  existsSync(join(dataDir, 'artifacts'))
+    ? readdirSync(join(dataDir, 'artifacts'), { recursive: true, encoding: 'utf8' }).filter(name =>
+        statSync(join(dataDir, 'artifacts', name)).isFile(),
+      )
+    : [];
+
+test('with the token of a revoked attempt, to another job, out of the folder, over quota: refused, and nothing is there', async () => {
+  const { server, bench, keys } = await open('--artifacts-per-job', '0.001', '--disk-reserve', '0');
+  const rigs = [await openRig(bench, 'rig-1'), await openRig(bench, 'rig-2')] as const;
+  const revoked = await startJob(bench, rigs[0]);
+  await rigs[0].report(revoked, 'failed', { exit_code: 1 });
+  const own = await startJob(bench, rigs[0]);
+  const other = await startJob(bench, rigs[1]);
+  const before = readdirSync(server.dataDir).toSorted();
+  const bring = async (token: string, key: string, sent: Sent): Promise<readonly [number, unknown]> => {
+    const answer = await upload(server.url, token, key, sent);
+    return [answer.status, ((await answer.json()) as { readonly code: unknown }).code];
+  };
+  expect(await bring(revoked.token, 'a', { body: 'x' })).toEqual([401, 'upload_token_over']);
+  expect(await bring(own.token, 'a', { body: 'x', bucket: other.jobId })).toEqual([403, 'not_your_job']);
+  expect(await bring(own.token, 'a', { body: 'x'.repeat(2_000_000) })).toEqual([413, 'quota_exceeded']);
+  for (const key of [
+    '../../admin-token',
+    '..%2f..%2fadmin-token',
+    'a/%2e%2e/%2e%2e/%2e%2e/x',
+    'a%00b',
+    '/etc/x',
+  ]) {
+    const { status, code } = await sendRaw(server.url, {
+      method: 'PUT',
+      path: `/api/cloud/storage/outputs/${key}`,
+      headers: [['x-upload-token', own.token]],
+      body: 'x',
+    });
+    expect([key, status, code]).toEqual([key, 400, 'invalid_request']);
+  }
+  expect(await Promise.all([revoked, own, other].map(({ jobId }) => keys(jobId)))).toEqual([[], [], []]);
+  expect(filesIn(server)).toEqual([]);
+  expect(
+    readdirSync(server.dataDir)
+      .filter(name => name !== 'artifacts')
+      .toSorted(),
+  ).toEqual(before);
+}, 60_000);
+
+test('of hundreds of megabytes: the memory of the process stays as it was, and others are served', async () => {
+  const { server, bench, admin } = await open('--disk-reserve', '0');
+  const job = await startJob(bench, await openRig(bench));
+  const piece = Buffer.alloc(MiB, 'x');
+  const pour = (key: string, mebibytes: number): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const sent = request(`${server.url}/api/cloud/storage/outputs/${key}`, {
+        method: 'PUT',
+        headers: { 'x-upload-token': job.token, 'content-length': mebibytes * MiB },
+      });
+      let left = mebibytes;
+      const next = (): void => {
+        for (; left > 0; left -= 1)
+          if (!sent.write(piece)) {
+            left -= 1;
+            sent.once('drain', next);
+            return;
+          }
+        sent.end();
+      };
+      sent.once('error', reject);
+      sent.once('response', response => {
+        resolve(response.resume().statusCode ?? 0);
+      });
+      next();
+    });
+  await pour('warm', 8);
+  const before = memoryOf(server.pid);
+  let most = before;
+  let isOver = false;
+  const poured = Promise.all(['a', 'b', 'c'].map(key => pour(key, 100))).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    valueOf(await admin.call(artifactsApi.list, { params: { id: job.jobId }, query: {} }));
+    most = Math.max(most, memoryOf(server.pid));
+  }
+  expect(await poured).toEqual([200, 200, 200]);
+  expect(most - before).toBeLessThan(150 * MiB);
+}, 120_000);
+
+test('a real trainer brings what it has made with what it finds in its environment', async () => {
+  const { server, bench, watch, keys, admin, token: adminToken } = await open();
+  const { id, token } = await bench.createWorker({ name: 'rig-1' });
+  const args = ['--name', 'rig-1', '--persistent', '--trainer', digitsTrainer];
+  startWorker({ url: server.url, token, args });
+  await watch.worker(id, 'idle');
+  const config = JSON.parse(
+    readFileSync(join(root, 'examples/digits/configs/digits-quick.json'), 'utf8'),
+  ) as Record<string, unknown>;
+  const job = await bench.submit({ config });
+  expect(await watch.jobEnd(job)).toMatchObject({ status: 'completed' });
+  expect(await keys(job)).toEqual(['result.json', 'checkpoint-002814.bin']);
+  const [, made] = valueOf(await admin.call(artifactsApi.list, { params: { id: job }, query: {} })).artifacts;
+  expect(made).toMatchObject({ kind: 'checkpoint', attempt: 1 });
+  const got = await fetch(`${server.url}/api/queue/${job}/artifacts/checkpoint-002814.bin`, {
+    headers: { authorization: `Bearer ${adminToken}` },
+  });
+  expect(sha256(new Uint8Array(await got.arrayBuffer()))).toBe(made?.sha256);
+}, 90_000);

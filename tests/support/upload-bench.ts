@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import { WorkerCommand } from '../../protocol/worker-api.ts';
+import type { TestServer } from './server.ts';
+
+export interface Offered {
+  readonly jobId: JobId;
+  readonly attemptId: string;
+  readonly token: string;
+}
+
+/** A worker without a trainer, until the server closes: it takes what it is offered when it is told to, and reports what it is told to. */
+export interface Rig {
+  readonly id: WorkerId;
+  readonly token: string;
+  /** The next job that it is offered. */
+  offered(): Promise<Offered>;
+  /** Of one that it was offered. */
+  report(offered: Pick<Offered, 'jobId' | 'attemptId'>, status: string, more?: object): Promise<Response>;
+  /** With another start: it has lost what it ran. */
+  register(): Promise<void>;
+  openStream(): Promise<void>;
+}
+
+type Reachable = Pick<TestServer, 'url' | 'createWorker'>;
+
+export async function openRig(server: Reachable, name = 'rig-1'): Promise<Rig> {
+  const { id, token } = await server.createWorker({ name });
+  const offers: Offered[] = [];
+  const waiting: ((offer: Offered) => void)[] = [];
+  const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
+  const post = (path: string, body: object): Promise<Response> =>
+    fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  const hear = (line: string): void => {
+    if (!line.startsWith('data: ')) return;
+    const command = WorkerCommand.parse(JSON.parse(line.slice(6)));
+    if (command.type !== 'job_submit') return;
+    const offer = {
+      jobId: command.job_id,
+      attemptId: command.attempt_id,
+      token: command.upload_token ?? '',
+    };
+    const next = waiting.shift();
+    if (next === undefined) offers.push(offer);
+    else next(offer);
+  };
+  const rig: Rig = {
+    id,
+    token,
+    offered() {
+      const known = offers.shift();
+      return known === undefined ? new Promise(resolve => waiting.push(resolve)) : Promise.resolve(known);
+    },
+    report: ({ jobId, attemptId }, status, more = {}) =>
+      post(`/api/workers/job/${jobId}/status`, { status, attempt_id: attemptId, ...more }),
+    async register() {
+      const introduction = { name, protocol: 2, instance_id: `i-${name}`, persistent: true, gpu_count: 1 };
+      const answer = await post('/api/workers/register', introduction);
+      if (answer.status !== 200) throw new Error(`not registered: ${await answer.text()}`);
+    },
+    async openStream() {
+      const stream = await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, { headers });
+      const read = async (): Promise<void> => {
+        let rest = '';
+        for await (const part of stream.body ?? []) {
+          const lines = (rest + Buffer.from(part).toString()).split('\n');
+          rest = lines.pop() ?? '';
+          lines.forEach(hear);
+        }
+      };
+      read().catch(() => undefined);
+    },
+  };
+  await rig.register();
+  await rig.openStream();
+  return rig;
+}
+
+/** A job that runs there. */
+export async function startJob(
+  server: Pick<TestServer, 'submit'>,
+  rig: Rig,
+  body: Partial<Parameters<TestServer['submit']>[0]> = {},
+): Promise<Offered> {
+  await server.submit({ config: {}, ...body });
+  const offered = await rig.offered();
+  for (const status of ['starting', 'running']) await rig.report(offered, status);
+  return offered;
+}
+
+export interface Sent {
+  readonly bucket?: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly method?: string;
+}
+
+/** As a trainer sends it. */
+export const upload = (
+  url: string,
+  token: string,
+  key: string,
+  { bucket = 'outputs', body, headers = {}, method = 'PUT' }: Sent = {},
+): Promise<Response> =>
+  fetch(`${url}/api/cloud/storage/${bucket}/${key}`, {
+    method,
+    redirect: 'manual',
+    headers: { 'x-upload-token': token, ...headers },
+    ...(body !== undefined && { body }),
+  });
+
+export const sha256 = (bytes: string | Uint8Array): string =>
+  createHash('sha256').update(bytes).digest('hex');

@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ArtifactKey, kindOf } from '../../../protocol/artifact.ts';
+import { urlOf } from '../../../protocol/client.ts';
+
+const keyOf = (...parts: readonly string[]): string | null => ArtifactKey.safeParse([...parts]).data ?? null;
+
+describe('the name of an artifact', () => {
+  test.each([
+    [['model.safetensors'], 'model.safetensors'],
+    [['checkpoint-500', 'optimizer.bin'], 'checkpoint-500/optimizer.bin'],
+    [['größe', '模型 1.safetensors'], 'größe/模型 1.safetensors'],
+    [['.gitattributes'], '.gitattributes'],
+    [['100%.png'], '100%.png'],
+    [['a...b', '-rf', '~'], 'a...b/-rf/~'],
+    [['console.log', 'com10', 'connect'], 'console.log/com10/connect'],
+    [['x'.repeat(200)], 'x'.repeat(200)],
+  ])('%j is %s', (parts, key) => {
+    expect(keyOf(...parts)).toBe(key);
+  });
+
+  test('is the same however its accents are written', () => {
+    expect(keyOf('e\u0301')).toBe('\u00e9');
+  });
+
+  test.each([
+    [[]],
+    [['']],
+    [['a', '']],
+    [['.']],
+    [['..']],
+    [['a', '..', 'b']],
+    [['a/b']],
+    [['a\\b']],
+    [['C:']],
+    [['%2e%2E']],
+    [['a%2Fb']],
+    [['a\0b']],
+    [['a\nb']],
+    [['a\u2028b']],
+    [['a\u202eb']],
+    [['\ud800']],
+    [['a*']],
+    [['a?']],
+    [['<a>']],
+    [['a|b']],
+    [['"']],
+    [[' a']],
+    [['a ']],
+    [['a.']],
+    [['CON']],
+    [['nul.txt']],
+    [['a', 'Com1.bin']],
+    [['lpt9']],
+    [['com²']],
+    [['x'.repeat(201)]],
+    [['模'.repeat(67)]],
+    [Array.from({ length: 17 }, () => 'a')],
+    [Array.from({ length: 8 }, () => 'x'.repeat(90))],
+  ])('is never %j', parts => {
+    expect(keyOf(...parts)).toBeNull();
+  });
+
+  test('that is taken is a path below the folder that it is put into, on every system', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 12 }), { maxLength: 4 }), parts => {
+        const key = keyOf(...parts);
+        if (key === null) return;
+        expect(new URL(encodeURI(key), 'http://x/folder/').pathname.startsWith('/folder/')).toBe(true);
+        for (const segment of key.split('/')) expect(segment).not.toMatch(/^\.{0,2}$|[\\:\0]/);
+      }),
+    );
+  });
+
+  test('goes into an address part by part', () => {
+    const url = urlOf('http://x', '/a/:id/b/*key', { id: 'j/1', key: ['c d', '..e', 'f'] });
+    expect(url.pathname).toBe('/a/j%2F1/b/c%20d/..e/f');
+  });
+});
+
+describe('what it is', () => {
+  test.each([
+    ['checkpoint-500/pytorch_lora_weights.safetensors', 'checkpoint'],
+    ['checkpoint-500/trainer_state.json', 'checkpoint'],
+    ['output/checkpoint_last/x', 'checkpoint'],
+    ['checkpoint-2814.bin', 'checkpoint'],
+    ['my-lora-step00001500.safetensors', 'checkpoint'],
+    ['my-lora_epoch-3.safetensors', 'checkpoint'],
+    ['ckpt-3/x.pt', 'checkpoint'],
+    ['checkpoint-500/validation_images/1.png', 'sample_image'],
+    ['samples/0001.JPG', 'sample_image'],
+    ['validation/clip.mp4', 'sample_image'],
+    ['pytorch_lora_weights.safetensors', 'final_model'],
+    ['model.ckpt', 'final_model'],
+    ['unet/diffusion_pytorch_model.bin', 'final_model'],
+    ['model.pt', 'final_model'],
+    ['result.json', 'other'],
+    ['stepping-stones.txt', 'other'],
+    ['checkpoints-of-others.txt', 'other'],
+    ['png', 'other'],
+  ])('%s: %s', (key, kind) => {
+    expect(kindOf(key)).toBe(kind);
+  });
+});
