@@ -18,7 +18,11 @@ export const permissions = [
 export type Permission = (typeof permissions)[number];
 
 /** Of an answer that comes in pieces. */
-export type StreamType = 'text/event-stream' | 'application/x-ndjson' | 'text/plain';
+export type StreamType =
+  | 'text/event-stream'
+  | 'application/x-ndjson'
+  | 'text/plain'
+  | 'application/octet-stream';
 
 /**
  * One call of the contract. The server mounts the row and clients call it, so that a path, a shape and a

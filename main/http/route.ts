@@ -22,9 +22,13 @@ export type Handler<C extends Call> = (input: Input<C>) => Outcome<ReplyOf<C>> |
 /** Takes over the response for as long as the stream lasts, or refuses before its first byte. */
 export type StreamHandler<C extends Call> = (input: Input<C>, response: Response) => Outcome<void>;
 
+/** Writes the answer itself, or refuses before its first byte. */
+export type WriteHandler<C extends Call> = (input: Input<C>, response: Response) => Promise<Outcome<void>>;
+
 export interface Router {
   answer<C extends Call>(row: C, handler: Handler<C>): void;
   stream<C extends Call>(row: C, handler: StreamHandler<C>): void;
+  write<C extends Call>(row: C, handler: WriteHandler<C>): void;
   /** For people, and open to everybody: no call of the contract. */
   page(path: `/${string}`, render: () => Page): void;
   /** What has been mounted so far. */
@@ -76,6 +80,12 @@ export function createRouter(app: Express, authenticate: Authenticate, ears: Rou
         const outcome = handler(input, response);
         if (!outcome.ok) sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
         return Promise.resolve();
+      });
+    },
+    write(row, handler) {
+      mount(row, async (input, response) => {
+        const outcome = await handler(input, response);
+        if (!outcome.ok) sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
       });
     },
     page(path, render) {

@@ -152,6 +152,7 @@ function collectRoutes(routes: Mounted[]): Router {
       });
     },
     page: () => {},
+    write: () => {},
     calls: () => routes.map(({ row }) => row),
     seal: () => {},
   };
