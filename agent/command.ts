@@ -5,7 +5,9 @@ import { systemClock } from './clock.ts';
 import { loadAgentConfig } from './config.ts';
 import { runGuardCommand } from './guard-command.ts';
 import { runSelftest } from './selftest.ts';
+import { updateCommand } from './update-command.ts';
 import { type Host, runWorker } from './worker.ts';
+import { givenFlags } from './worker-flags.ts';
 
 export { findSample } from './sample.ts';
 
@@ -20,6 +22,8 @@ const usageError = 2;
 /** `trainyard worker`, and the whole of the program that is bundled for rigs. */
 export function workerCommand(invocation: WorkerInvocation): Command {
   const { err, exit } = invocation;
+  // The orchestrator and trainers have a part in what is said.
+  const say = (message: string): void => err(`${cleanLine(message)}\n`);
   const worker = new Command('worker')
     .description('Run training jobs of an orchestrator on this machine')
     // What stands behind a command of its own belongs to that command.
@@ -63,10 +67,9 @@ export function workerCommand(invocation: WorkerInvocation): Command {
           'The token in the arguments can be seen by every user of this machine: --worker-token-file hides it\n',
         );
       }
-      // The orchestrator and trainers have a part in what is said.
-      const say = (message: string): void => err(`${cleanLine(message)}\n`);
       exit(await runWorker(config.value, { ...invocation, say, onInputEnd }));
     });
+  worker.addCommand(updateCommand({ ...invocation, say }));
   worker
     .command('selftest')
     .description('Train nothing for ten seconds, with progress like the real thing')
@@ -100,16 +103,3 @@ function onInputEnd(act: () => void): void {
 }
 
 const collect = (pair: string, earlier: readonly string[] = []): readonly string[] => [...earlier, pair];
-
-/** By the names that stand in the help and in config files; what was not given is missing, defaults too. */
-function givenFlags(command: Command): Readonly<Record<string, unknown>> {
-  const given = command.options.filter(
-    option => command.getOptionValueSource(option.attributeName()) === 'cli',
-  );
-  return Object.fromEntries(
-    given.map(option => [
-      (option.long ?? '').replace(/^--(no-)?/, ''),
-      command.getOptionValue(option.attributeName()) as unknown,
-    ]),
-  );
-}

@@ -1,11 +1,21 @@
 /** A rig from nothing: a bare shell, the line that is pasted there, the real script and the real executable. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { agentApi } from '../../protocol/agent-api.ts';
 import { workersApi } from '../../protocol/admin-api.ts';
 import { joinLine } from '../../protocol/join-line.ts';
-import { root } from '../support/processes.ts';
+import { root, temporaryFolder } from '../support/processes.ts';
 import { argumentsOf, buildPrograms, openBare, programsIn } from '../support/rig.ts';
 import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
 import { makeIdentity } from '../support/tls/identity.ts';
@@ -122,6 +132,54 @@ describe.skipIf(!isHere)('on a machine without Node', () => {
       hidden: 16,
     };
     expect(await server.watch.jobEnd(await server.submit({ config }))).toMatchObject({ status: 'completed' });
+  }, 120_000);
+
+  test('an idle worker takes less than 60 MB', async () => {
+    const server = await openServer();
+    const { id, joining, sha256 } = await offer(server);
+    const rig = openBare();
+    await rig.run(joinLine(joining, sha256.install)).said(/^Connected to/);
+    await server.watch.worker(id, 'idle');
+    const [pid = 0] = programsIn(rig.home);
+    const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    expect(Number(kilobytes) / 1024).toBeLessThan(60);
+  }, 60_000);
+
+  test('a new version takes the place of the old one, a training goes on, and what is broken changes nothing', async () => {
+    const folder = temporaryFolder();
+    const served = join(folder, 'trainyard-worker-linux-x64');
+    for (const name of ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'])
+      copyFileSync(join(programs, name), join(folder, name));
+    const server = await startTestServer({ workerPrograms: folder });
+    onTestFinished(() => server.close());
+    const { joining, sha256 } = await offer(server);
+    const rig = openBare();
+    const program = join(rig.home, '.local/bin/trainyard-worker');
+    const update = (more = '') => rig.run(`${program} update --orchestrator-url ${server.url}${more}`);
+    const worker = rig.run(joinLine(joining, sha256.install));
+    await worker.said(/^Connected to/);
+    const job = await server.submit({ config: { trainer: 'selftest', seconds: 8 } });
+    const [, trainer] = await worker.said(/^Job .* runs: .*\(pid (\d+)\)/);
+
+    await update().said(/is what the orchestrator has, version /);
+    appendFileSync(served, 'another build');
+    const { sha256: told } = valueOf(await server.admin.call(agentApi.manifest));
+    expect((await update(` --sums ${'0'.repeat(64)}`).exited).code).toBe(1);
+    await update(` --sums ${told.sums}`).said(/is version .* now\. A worker that runs goes on/);
+    expect(readFileSync(program).subarray(-13).toString()).toBe('another build');
+
+    const [pid = 0] = programsIn(rig.home).filter(each => argumentsOf(each).includes('--persistent'));
+    process.kill(pid, 'SIGUSR2');
+    await worker.said(/^Leaving now: the training goes on/);
+    const again = rig.run(`${program} --orchestrator-url ${server.url} --name rig-1 --persistent`);
+    await again.said(new RegExp(`^Job .* goes on: .*\\(pid ${trainer}\\)`));
+    expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+
+    writeFileSync(served, '#!/bin/sh\nexit 1\n');
+    const broken = update();
+    await broken.said(/^The new program does not run on this machine: .*Nothing was changed/);
+    expect((await broken.exited).code).toBe(1);
+    expect(readFileSync(program).subarray(-13).toString()).toBe('another build');
   }, 120_000);
 
   test('what the rig sets for other programs of Node does not reach it', async () => {
