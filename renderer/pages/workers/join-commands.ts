@@ -151,6 +151,10 @@ const unitWord = (text: string): string =>
         .replaceAll('"', String.raw`\"`)
         .replaceAll('$', '$$$$')}"`;
 
+/** Brings the server's version of the program to a worker that is there; the hash is for those who come without TLS. */
+export const updateCommand = (at: Pick<Joining, 'url' | 'pin'>, sums: string): string =>
+  `trainyard-worker update ${whereWords(at)} --sums ${sums}`;
+
 /** The same text, with dots for the token. */
 export const masked = (text: string, token: string): string => text.replaceAll(token, '•'.repeat(16));
 
