@@ -3,6 +3,7 @@ import { cleanLine } from '../protocol/line.ts';
 import { pause } from './backoff.ts';
 import { systemClock } from './clock.ts';
 import { loadAgentConfig } from './config.ts';
+import { doctorCommand } from './doctor-command.ts';
 import { runGuardCommand } from './guard-command.ts';
 import { runSelftest } from './selftest.ts';
 import { serviceCommands } from './service-command.ts';
@@ -43,7 +44,8 @@ export function workerCommand(invocation: WorkerInvocation): Command {
       }
       exit(await runWorker(config.value, { ...invocation, say, onInputEnd }));
     });
-  for (const command of [updateCommand({ ...invocation, say }), ...serviceCommands({ ...invocation, say })])
+  const told = { ...invocation, say };
+  for (const command of [doctorCommand(told), updateCommand(told), ...serviceCommands(told)])
     worker.addCommand(command);
   worker
     .command('selftest')
