@@ -142,7 +142,7 @@ function plan(
       name,
       persistent: true,
       'state-dir': folder,
-      ...(flags['config'] !== undefined && { config: resolve(String(flags['config'])) }),
+      ...(typeof flags['config'] === 'string' && { config: resolve(flags['config']) }),
       ...(config.trust.caFile !== null && { 'ca-file': resolve(config.trust.caFile) }),
       ...(flags['work-dir'] !== undefined && { 'work-dir': config.workDir }),
       ...(token !== null && { 'worker-token-file': tokenFile }),

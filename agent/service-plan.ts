@@ -26,16 +26,10 @@ export interface Machine {
 
 /** Null where there is no manager of services that is known here. */
 export function planService(service: Service, machine: Machine): ServicePlan | null {
-  switch (machine.platform) {
-    case 'linux':
-      return systemdPlan(service, machine);
-    case 'darwin':
-      return launchdPlan(service, machine);
-    case 'win32':
-      return windowsPlan(service, machine);
-    default:
-      return null;
-  }
+  const { platform } = machine;
+  if (platform === 'linux') return systemdPlan(service, machine);
+  if (platform === 'darwin') return launchdPlan(service, machine);
+  return platform === 'win32' ? windowsPlan(service, machine) : null;
 }
 
 function systemdPlan(service: Service, { configHome }: Machine): ServicePlan {

@@ -35,8 +35,12 @@ export function updateCommand({ env, ownCommand, say, exit }: UpdateInvocation):
       const { sums, ...flags } = givenFlags(command);
       const config = loadAgentConfig(flags, env);
       const own = programHere(ownCommand);
-      if (!config.ok || typeof own === 'string') {
-        say(config.ok ? String(own) : config.message);
+      if (!config.ok) {
+        say(config.message);
+        return exit(exitCodes.usage);
+      }
+      if (typeof own === 'string') {
+        say(own);
         return exit(exitCodes.usage);
       }
       const wrong = whyNot(config.value, sums);
