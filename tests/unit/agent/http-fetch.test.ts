@@ -6,10 +6,10 @@ import { openNetwork, usualTrust } from '../../../agent/network.ts';
 
 /** Says what came. */
 async function open(): Promise<URL> {
-  const server = createServer(async (request, response) => {
-    const body = await text(request);
+  const server = createServer((request, response) => {
     response.setHeader('x-length', request.headers['content-length'] ?? 'none');
-    response.writeHead(request.url === '/no' ? 404 : 200).end(`${request.method} ${body}`);
+    response.writeHead(request.url === '/no' ? 404 : 200);
+    void text(request).then(body => response.end(`${request.method} ${body}`));
   });
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
