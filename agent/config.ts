@@ -235,7 +235,7 @@ function folderName(name: string): string {
 }
 
 /** The platform's own places, unless XDG says otherwise. */
-function configHome(env: Env): string {
+export function configHome(env: Env): string {
   if (env['XDG_CONFIG_HOME']) return join(env['XDG_CONFIG_HOME'], 'trainyard');
   if (process.platform === 'darwin') return join(homedir(), 'Library/Preferences/trainyard');
   if (process.platform === 'win32') return join(env['APPDATA'] ?? homedir(), 'trainyard');

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { createRequire } from 'node:module';
 import { isSea } from 'node:sea';
 import { CommanderError } from 'commander';
 import { version } from '../protocol/version.ts';
@@ -34,6 +35,15 @@ async function main(): Promise<number> {
 // A terminal that was closed takes no words any more; that is no reason to end.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
-void main().then(code => {
-  process.exitCode = code;
-});
+/** What a single executable does in the place of Node, of which it has one inside: `sample PROGRAM ...` (agent/sample.ts). */
+function runInside(program: string): void {
+  process.argv.splice(1, 3, program);
+  createRequire(program)(program);
+}
+
+const [, , word, program] = process.argv;
+if (isSea() && word === 'sample' && program !== undefined) runInside(program);
+else
+  void main().then(code => {
+    process.exitCode = code;
+  });

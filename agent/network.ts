@@ -1,6 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
 import type { Fetch } from '../protocol/client.ts';
+import { fetchBy } from './http-fetch.ts';
 import type { Voucher } from './tls.ts';
 import type { Trust } from './trust.ts';
 
@@ -12,11 +14,13 @@ export { parseTrust, type Trust, usualTrust } from './trust.ts';
  */
 export function openNetwork(trust: Trust): Fetch {
   const voucher = voucherOf(trust);
+  const agent = new Agent({ keepAlive: true });
+  const plain = fetchBy((url, init, onAnswer) => request(url, { ...init, agent }, onAnswer));
   let secure: Promise<Fetch> | null = null;
   const wayTo = (url: URL): Fetch | Promise<Fetch> => {
     if (url.protocol !== 'https:') {
       if (trust.pins.length > 0) throw new Error('a pin is for https:// alone');
-      return fetch;
+      return plain;
     }
     // It takes long to load, and few fleets of one machine need it.
     secure ??= import('./tls.ts').then(({ openSecureFetch }) => openSecureFetch(voucher));

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 
 /** From the sources, and from what is built beside them. */
@@ -13,7 +14,8 @@ export function findSample(): readonly string[] | null {
   const program = places.map(place => fileURLToPath(new URL(place, import.meta.url))).find(existsSync);
   if (program === undefined || !hasDigits(program)) return null;
   const options = ['--config', '{config_path}', '--output', '{output_dir}', '--resume-from', '{resume_from}'];
-  return [process.execPath, program, ...options];
+  // A single executable has Node inside, which runs nothing by itself (agent/main.ts).
+  return [process.execPath, ...(isSea() ? ['sample'] : []), program, ...options];
 }
 
 function hasDigits(program: string): boolean {

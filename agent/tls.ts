@@ -1,6 +1,14 @@
-import { createSecureContext, getCACertificates, TLSSocket } from 'node:tls';
-import { Agent, buildConnector, fetch } from 'undici';
+import { Agent, request } from 'node:https';
+import { isIP } from 'node:net';
+import {
+  connect,
+  type ConnectionOptions,
+  createSecureContext,
+  getCACertificates,
+  type TLSSocket,
+} from 'node:tls';
 import type { Fetch } from '../protocol/client.ts';
+import { fetchBy } from './http-fetch.ts';
 import { type Pin, pinOf } from './pins.ts';
 
 /** Whose word counts: keys that are known beforehand, authorities (in PEM) beside the usual ones, or anybody's. */
@@ -9,49 +17,78 @@ export type Voucher =
   | { readonly kind: 'authorities'; readonly extra: readonly string[] }
   | { readonly kind: 'anybody' };
 
+/** A handshake that takes longer is none. */
+const connectWithinMs = 10_000;
+
 /**
- * `fetch` over TLS that writes nothing before it knows whom it speaks to. It is undici's own one: Node's takes no connector
- * of any other undici than the one inside it.
+ * `fetch` over TLS that writes nothing before it knows whom it speaks to: a call is given its connection when that was
+ * looked at, and not before. No session is kept, so that each connection shows its key anew.
  */
 export function openSecureFetch(voucher: Voucher): Fetch {
-  // A stream lasts as long as its reader wants; whoever calls sets a limit of their own.
-  const dispatcher = new Agent({ connect: connectorFor(voucher), bodyTimeout: 0 });
-  return (url, init) => fetch(url, { ...init, dispatcher });
+  const { options, refusalOf } = checksOf(voucher);
+  const agent = new Agent({ keepAlive: true });
+  agent.createConnection = ({ host, port }, callback) => {
+    const to = host ?? '';
+    const servername = isIP(to) === 0 ? to : '';
+    const socket = connect({
+      host: to,
+      port: Number(port),
+      servername,
+      ALPNProtocols: ['http/1.1'],
+      ...options,
+    });
+    const fail = (cause: Error): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      // Nobody looks at the connection when there is an error.
+      callback?.(cause, socket);
+    };
+    const timer = setTimeout(() => fail(coded('ETIMEDOUT', 'the connection took too long')), connectWithinMs);
+    socket.once('error', fail);
+    socket.once('secureConnect', () => {
+      const refusal = refusalOf(socket);
+      if (refusal !== null) return fail(refusal);
+      clearTimeout(timer);
+      socket.off('error', fail);
+      return callback?.(null, socket);
+    });
+    return undefined;
+  };
+  return fetchBy((url, init, onAnswer) => request(url, { ...init, agent }, onAnswer));
 }
 
-function connectorFor(voucher: Voucher): buildConnector.connector {
+interface Checks {
+  readonly options: ConnectionOptions;
+  /** Of a connection that was made as the options say; null when it may be used. */
+  readonly refusalOf: (socket: TLSSocket) => Error | null;
+}
+
+function checksOf(voucher: Voucher): Checks {
   switch (voucher.kind) {
     case 'pins':
-      return pinned(voucher.pins);
+      return {
+        options: { rejectUnauthorized: false },
+        refusalOf: socket => refusalByPin(socket, voucher.pins),
+      };
     case 'anybody':
-      return buildConnector({ allowH2: false, rejectUnauthorized: false });
+      return { options: { rejectUnauthorized: false }, refusalOf: () => null };
     case 'authorities': {
       // Node leaves the system's own out by default. Made once: it reads some hundred certificates.
       const ca = [...getCACertificates('default'), ...getCACertificates('system'), ...voucher.extra];
-      return buildConnector({ allowH2: false, secureContext: createSecureContext({ ca }) });
+      return {
+        options: { rejectUnauthorized: true, secureContext: createSecureContext({ ca }) },
+        refusalOf: () => null,
+      };
     }
   }
 }
 
 /**
- * Takes a connection when its server has shown that it holds one of the keys, and its certificate is within its dates.
- * Who has issued it, and for which names, does not count. No session is kept: each connection shows its key anew.
+ * The server has shown that it holds one of the keys, and its certificate is within its dates. Who has issued it, and for which
+ * names, does not count.
  */
-function pinned(pins: readonly Pin[]): buildConnector.connector {
-  const connect = buildConnector({ allowH2: false, rejectUnauthorized: false, maxCachedSessions: 0 });
-  return (options, callback) =>
-    connect(options, (...[failure, socket]) => {
-      if (failure !== null) return callback(failure, null);
-      const refusal = refusalOf(socket instanceof TLSSocket ? socket : null, pins);
-      if (refusal === null) return callback(null, socket);
-      socket.destroy();
-      return callback(refusal, null);
-    });
-}
-
-/** Null when the connection may be used. */
-function refusalOf(socket: TLSSocket | null, pins: readonly Pin[]): Error | null {
-  const certificate = socket?.getPeerX509Certificate();
+function refusalByPin(socket: TLSSocket, pins: readonly Pin[]): Error | null {
+  const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return coded('ERR_PIN_MISMATCH', 'it presented no key');
   const presented = pinOf(certificate);
   if (!pins.includes(presented)) return coded('ERR_PIN_MISMATCH', `it presented ${presented}`);

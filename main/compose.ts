@@ -13,6 +13,7 @@ import { type AgentProgram, startLocalWorker } from './host/local-worker.ts';
 import { workerNameOf } from './host/local-worker-plan.ts';
 import { createLocalWorkerSwitch } from './host/local-worker-switch.ts';
 import { createNetwork, type Network } from './host/network.ts';
+import { createWorkerPrograms, findWorkerPrograms } from './host/worker-programs.ts';
 import { createRestoration, type Restoration } from './host/restoration.ts';
 import { createSettings } from './host/settings.ts';
 import { auditDaysInForce, inForce, localWorkerInForce } from './host/settings-fixed.ts';
@@ -63,6 +64,8 @@ export interface Surroundings {
     /** Whether it can run the sample training. */
     readonly hasSample: boolean;
   };
+  /** Where the worker program was built, for rigs to fetch; null for nowhere. Left out, it is looked for. */
+  readonly workerPrograms?: string | null;
   /** Of this machine, as they are now; the system's own unless told. */
   readonly addresses?: () => readonly MachineAddress[];
   /** How long callers may take; left out, as `main/http/door` has it. */
@@ -213,6 +216,7 @@ interface Ground {
   readonly network: Network;
   readonly certificates: Certificates;
   readonly panelDir: string | null;
+  readonly programs: HttpParts['programs'];
   readonly isOurHost: HttpParts['isOurHost'];
   readonly restore: BackupDesk['restore'];
 }
@@ -230,7 +234,7 @@ interface Works {
 }
 
 async function openWorks(ground: Ground): Promise<Works> {
-  const { config, parts, folder, file, panelDir, isOurHost, restore } = ground;
+  const { config, parts, folder, file, panelDir, programs, isOurHost, restore } = ground;
   const { audit, ...data } = await openStore(folder, auditDaysInForce(config, file.settings), parts);
   const configs = createConfigFiles(config.configsDir);
   const worker = localWorkerInForce(config, file.settings);
@@ -272,6 +276,7 @@ async function openWorks(ground: Ground): Promise<Works> {
       logRequests: parts.logRequests ?? false,
       version,
       panelDir,
+      programs,
       mono: parts.clock.mono,
       isOurHost,
       failureLimit: parts.failureLimit,
@@ -362,6 +367,9 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
     network,
     certificates,
     panelDir: findPanel(),
+    programs: createWorkerPrograms(
+      parts.workerPrograms === undefined ? findWorkerPrograms() : parts.workerPrograms,
+    ),
     isOurHost: createOwnNames({ mono: clock.mono, addresses, others: otherNames }),
     restore: (name, by, asker) => restoration.restore(name, by, asker),
   };

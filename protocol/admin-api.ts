@@ -42,7 +42,10 @@ const IssuedJoinToken = z.object({
   /** `tj_...`: makes one machine this worker, once. */
   join_token: z.string(),
   expires_at: z.iso.datetime(),
+  /** For a machine on which the worker program is. */
   connection_command: z.string(),
+  /** For one with a shell and nothing else: one line that fetches the program, too. Null where it was not built. */
+  install_command: z.string().nullable().default(null),
 });
 
 /** Administration of workers: people and scripts, with `Authorization: Bearer`. */

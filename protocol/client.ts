@@ -33,6 +33,18 @@ export interface Client {
   call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>>;
 }
 
+/** What comes piece by piece. */
+export interface AnswerBody {
+  getReader(): {
+    read(): Promise<
+      | { readonly done: false; readonly value: Uint8Array }
+      | { readonly done: true; readonly value?: Uint8Array | undefined }
+    >;
+    cancel(): Promise<void>;
+  };
+  cancel(): Promise<void>;
+}
+
 /** What is needed of an answer: every `fetch` has it, whichever library it is of. */
 export interface Answer {
   readonly ok: boolean;
@@ -40,7 +52,7 @@ export interface Answer {
   readonly url: string;
   readonly redirected: boolean;
   readonly headers: { get(name: string): string | null };
-  readonly body: ReadableStream<Uint8Array> | null;
+  readonly body: AnswerBody | null;
   text(): Promise<string>;
   json(): Promise<unknown>;
 }

@@ -5,10 +5,13 @@ const stop = new AbortController();
 // Once: a second SIGTERM ends the process at once, the way it does without a handler.
 process.once('SIGTERM', () => stop.abort());
 
-process.exitCode = await runCommand(process.argv.slice(2), {
+// Nothing is awaited at the top: what has Node inside takes no module that does.
+void runCommand(process.argv.slice(2), {
   print: line => process.stdout.write(`${line}\n`),
   complain: line => process.stderr.write(`${line}\n`),
   now: () => performance.now(),
   stop: stop.signal,
   destination: findDestination(process.env),
+}).then(code => {
+  process.exitCode = code;
 });

@@ -1,7 +1,8 @@
 import { eventsApi } from '../../protocol/admin-api.ts';
-import { type Answer, type CallFailure, type Fetch, urlOf } from '../../protocol/client.ts';
+import { type Answer, type AnswerBody, type CallFailure, type Fetch, urlOf } from '../../protocol/client.ts';
 import { UiEvent } from '../../protocol/events.ts';
 import { Problem } from '../../protocol/problem.ts';
+import { textsOf } from './body-text.ts';
 
 export interface FeedAddress {
   readonly url: string;
@@ -69,10 +70,10 @@ async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<UiEvent, 
   }
 }
 
-async function* linesOf(body: ReadableStream<Uint8Array>, onBytes: () => void): AsyncGenerator<string> {
+async function* linesOf(body: AnswerBody, onText: () => void): AsyncGenerator<string> {
   let rest = '';
-  for await (const text of body.pipeThrough(new TextDecoderStream())) {
-    onBytes();
+  for await (const text of textsOf(body)) {
+    onText();
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     yield* lines;

@@ -1,5 +1,6 @@
 import type { Request } from 'express';
 import { workersApi } from '../../protocol/admin-api.ts';
+import { joinLine, workerWords } from '../../protocol/join-line.ts';
 import { accept } from '../../protocol/problem.ts';
 import type { IssuedToken, Orchestrator } from '../orchestrator/index.ts';
 import type { Actor } from '../orchestrator/ports.ts';
@@ -19,10 +20,16 @@ export const personAt = (id: string, request: Request): Actor => ({
 /** What workers are to call when this address was called here, and the pin of the key that they meet there, if it is ours. */
 export type JoinAddress = (called: string) => { readonly url: string; readonly pin: string | null };
 
+export interface WorkerAdminParts {
+  readonly orchestrator: Orchestrator;
+  readonly joinAddress: JoinAddress;
+  /** Of the script that brings the worker program to a rig; null where that was not built. */
+  readonly scriptHash: () => Promise<string | null>;
+}
+
 export function mountWorkerAdminRoutes(
   router: Router,
-  orchestrator: Orchestrator,
-  joinAddress: JoinAddress,
+  { orchestrator, joinAddress, scriptHash }: WorkerAdminParts,
 ): void {
   const issuedReply = (issued: IssuedToken, request: Request) =>
     replyFor(issued, joinAddress(calledUrl(request)));
@@ -66,13 +73,16 @@ export function mountWorkerAdminRoutes(
     const lastsMs = body.expires_in_s * 1000;
     const outcome = await orchestrator.createJoinToken(params.id, lastsMs, actorOf(caller, request));
     if (!outcome.ok) return outcome;
-    const { workerId, name, token, expiresAt } = outcome.value;
+    const { workerId, name, token, persistent, expiresAt } = outcome.value;
+    const at = joinAddress(calledUrl(request));
+    const hash = await scriptHash();
     return accept({
       worker_id: workerId,
       name,
       join_token: token,
       expires_at: expiresAt,
-      connection_command: commandFor(outcome.value, joinAddress(calledUrl(request))),
+      connection_command: commandFor(outcome.value, at),
+      install_command: hash === null ? null : joinLine({ ...at, token, name, persistent }, hash),
     });
   });
 }
@@ -92,9 +102,5 @@ const replyFor = (issued: IssuedToken, at: ReturnType<JoinAddress>) => ({
 type Startable = Pick<IssuedToken, 'token' | 'name' | 'persistent'>;
 
 /** The token goes in front of the command, not behind it: arguments can be read by every user of the machine. */
-const commandFor = ({ token, name, persistent }: Startable, { url, pin }: ReturnType<JoinAddress>): string =>
-  `SIMPLETUNER_WORKER_TOKEN=${token} trainyard worker --orchestrator-url ${shellWord(url)}` +
-  `${pin === null ? '' : ` --pin ${shellWord(pin)}`} --name ${shellWord(name)}${persistent ? ' --persistent' : ''}`;
-
-const shellWord = (text: string): string =>
-  /^[\w.:/+=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+const commandFor = ({ token, name, persistent }: Startable, at: ReturnType<JoinAddress>): string =>
+  `SIMPLETUNER_WORKER_TOKEN=${token} trainyard worker ${workerWords({ ...at, name, persistent })}`;

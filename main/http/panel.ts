@@ -23,7 +23,6 @@ const forEver = 'public, max-age=31536000, immutable';
 
 /** Serves the panel that was built into this folder. */
 export function servePanel(app: Express, folder: string): void {
-  const page = join(folder, 'index.html');
   app.use(
     '/assets',
     express.static(join(folder, 'assets'), {
@@ -38,6 +37,7 @@ export function servePanel(app: Express, folder: string): void {
     response.setHeader('Content-Security-Policy', policy);
     response.setHeader('Referrer-Policy', 'no-referrer');
     response.setHeader('Cache-Control', 'no-cache');
-    response.sendFile(page);
+    // By its name alone: a folder above it may begin with a dot, and what does is not given away.
+    response.sendFile('index.html', { root: folder });
   });
 }

@@ -23,13 +23,13 @@ export type Handler<C extends Call> = (input: Input<C>) => Outcome<ReplyOf<C>> |
 /** Takes over the response for as long as the stream lasts, or refuses before its first byte. */
 export type StreamHandler<C extends Call> = (input: Input<C>, response: Response) => Outcome<void>;
 
-/** Reads the body of the request itself, and gives the answer, or refuses; what it has not read by then is of no use to it. */
-export type UploadHandler<C extends Call> = (input: Input<C>, response: Response) => Promise<Outcome<void>>;
+/** Reads the body of the request itself, if there is one, and writes the answer, or refuses before its first byte. */
+export type WriteHandler<C extends Call> = (input: Input<C>, response: Response) => Promise<Outcome<void>>;
 
 export interface Router {
   answer<C extends Call>(row: C, handler: Handler<C>): void;
   stream<C extends Call>(row: C, handler: StreamHandler<C>): void;
-  upload<C extends Call>(row: C, handler: UploadHandler<C>): void;
+  write<C extends Call>(row: C, handler: WriteHandler<C>): void;
   /** For people, and open to everybody: no call of the contract. */
   page(path: `/${string}`, render: () => Page): void;
   /** What has been mounted so far. */
@@ -79,7 +79,7 @@ export function createRouter(app: Express, authenticate: Authenticate, ears: Rou
         return Promise.resolve();
       });
     },
-    upload(row, handler) {
+    write(row, handler) {
       mount(row, async (input, response) => {
         const outcome = await handler(input, response);
         if (outcome.ok) return;

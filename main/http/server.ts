@@ -4,6 +4,7 @@ import { refuse } from '../../protocol/problem.ts';
 import { adminPrincipal, type Orchestrator, type Uploader } from '../orchestrator/index.ts';
 import type { ArtifactFiles, ConfigFolder } from '../orchestrator/ports.ts';
 import { mountWorkerAdminRoutes } from './admin-routes.ts';
+import { mountAgentRoutes, scriptHash, type WorkerPrograms } from './agent-routes.ts';
 import { type AuditReader, mountAuditRoutes } from './audit-routes.ts';
 import { sendProblem, unexpected } from './answer.ts';
 import { createAuth } from './auth.ts';
@@ -45,6 +46,8 @@ export interface HttpParts {
   readonly version: string;
   /** Where the panel was built; null for none. */
   readonly panelDir: string | null;
+  /** What rigs fetch here to become workers. */
+  readonly programs: WorkerPrograms;
   readonly mono: () => number;
   readonly backups: BackupDesk;
   readonly isOurHost: IsOurs;
@@ -167,7 +170,12 @@ function createApp(parts: HttpParts, { streams, bodies, failureLimit, metrics }:
   const router = createRouter(app, auth.authenticate, { onRefused: failures, onAnswered: metrics.noteCall });
   const codes = createOneTimeCodes(mono);
   mountWorkerRoutes(router, orchestrator, streams);
-  mountWorkerAdminRoutes(router, orchestrator, settings.joinAddress);
+  mountAgentRoutes(router, parts);
+  mountWorkerAdminRoutes(router, {
+    orchestrator,
+    joinAddress: settings.joinAddress,
+    scriptHash: () => scriptHash(parts),
+  });
   mountQueueRoutes(router, orchestrator);
   mountStorage(router, parts, bodies);
   mountConfigRoutes(router, orchestrator, configs);

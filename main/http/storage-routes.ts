@@ -29,7 +29,7 @@ export function mountStorageRoutes(
   router: Router,
   { orchestrator, desk, files, bodies }: StorageParts,
 ): void {
-  router.upload(storageApi.put, async ({ params: { bucket, key }, caller, request }, response) => {
+  router.write(storageApi.put, async ({ params: { bucket, key }, caller, request }, response) => {
     const uploader = uploaderBehind(caller);
     const place = keyIn(bucket, key, uploader);
     if (!place.ok) return place;
@@ -56,7 +56,7 @@ export function mountStorageRoutes(
     }
     return accept(undefined);
   });
-  router.upload(storageApi.get, async ({ params: { bucket, key }, caller, request }, response) => {
+  router.write(storageApi.get, async ({ params: { bucket, key }, caller, request }, response) => {
     const uploader = uploaderBehind(caller);
     const place = keyIn(bucket, key, uploader);
     if (!place.ok) return place;

@@ -191,6 +191,8 @@ function createPrograms(folder: string) {
       cwd: root,
       env: { ...process.env, XDG_CONFIG_HOME: home, XDG_STATE_HOME: home, [ownerVariable]: home, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
+      // Ctrl-C reaches all that a terminal has started.
+      detached: true,
     });
   };
   /** What nobody reads must not fill a pipe. */
@@ -204,7 +206,7 @@ function createPrograms(folder: string) {
       unheard(launch(machine, [process.execPath, cli, ...args], env)),
     shell(machine: string, command: string): ChildProcess {
       const script = `trainyard() { exec ${[process.execPath, cli].map(quoted).join(' ')} "$@"; }\n${command}`;
-      return unheard(launch(machine, ['sh', '-c', script]));
+      return unheard(launch(machine, ['sh', '-c', script], { HOME: ownerOf(machine) }));
     },
     async server(
       args: readonly string[],
@@ -242,7 +244,7 @@ function readyUrl(server: ChildProcess, lines: ReturnType<typeof createInterface
 function terminal(child: ChildProcess): Terminal {
   const exited = exitOf(child);
   const end = async (): Promise<void> => {
-    child.kill('SIGINT');
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGINT');
     await exited;
   };
   return Object.assign(end, { exited });

@@ -20,7 +20,7 @@ async function create(page: Page, name: string): Promise<Locator> {
 /** What is to be pasted: at first without the token, and with a join token unless told. */
 async function shownCommand(dialog: Locator, begins = 'tj_'): Promise<string> {
   const command = dialog.locator('pre').first();
-  await expect(command).toContainText(/trainyard worker|simpletuner worker/);
+  await expect(command).toContainText(/agent\/install\.sh|trainyard worker|simpletuner worker/);
   await expect(command).not.toContainText(begins);
   await dialog.getByRole('button', { name: 'Show', exact: true }).click();
   await expect(command).toContainText(begins);

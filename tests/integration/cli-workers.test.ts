@@ -78,6 +78,7 @@ describe('how a worker joins', () => {
       'join_token',
       'join_expires_at',
       'join_command',
+      'install_command',
     ]);
     expect(fields['connection_command']).toContain(`TOKEN=${fields['token']} `);
     expect(fields['join_command']).toContain(`TOKEN=${fields['join_token']} `);

@@ -1,4 +1,5 @@
 import { auditApi, eventsApi, systemApi, workersApi } from '../../protocol/admin-api.ts';
+import { agentApi } from '../../protocol/agent-api.ts';
 import { artifactsApi } from '../../protocol/artifacts-api.ts';
 import { backupApi } from '../../protocol/backup-api.ts';
 import type { Call } from '../../protocol/call.ts';
@@ -13,6 +14,7 @@ import { workerApi } from '../../protocol/worker-api.ts';
 /** Every row of the contract, by its table: tests/contract/http/openapi.test.ts finds those that are mounted and not here. */
 export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   workerApi,
+  agentApi,
   workersApi,
   queueApi,
   artifactsApi,

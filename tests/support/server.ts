@@ -53,6 +53,8 @@ export interface TestServerOptions {
   /** Of the machine on which it believes to run. */
   readonly addresses?: Surroundings['addresses'];
   readonly agent?: Partial<Surroundings['agent']>;
+  /** A folder with what rigs fetch; none unless told. */
+  readonly workerPrograms?: string;
   readonly failureLimit?: Surroundings['failureLimit'];
   readonly socketLimits?: Surroundings['socketLimits'];
   readonly uploadPace?: Surroundings['uploadPace'];
@@ -96,6 +98,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       log: createLog(line => log.push(line), options.jsonLog ?? false),
       logRequests: options.logRequests ?? false,
       agent: { command: [], env: {}, hasSample: true, ...options.agent },
+      workerPrograms: options.workerPrograms ?? null,
       ...(options.addresses && { addresses: options.addresses }),
       ...(options.socketLimits && { socketLimits: options.socketLimits }),
       ...(options.uploadPace && { uploadPace: options.uploadPace }),

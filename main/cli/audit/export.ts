@@ -1,6 +1,7 @@
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { urlOf } from '../../../protocol/client.ts';
 import { Problem } from '../../../protocol/problem.ts';
+import { textsOf } from '../body-text.ts';
 import { exitCodes, fail, failureOf } from '../failure.ts';
 import { readInput } from '../input.ts';
 import type { RemoteSpec } from '../remote-command.ts';
@@ -31,7 +32,7 @@ export const exportAll: RemoteSpec = {
       return fail(code, message);
     }
     try {
-      for await (const text of response.body.pipeThrough(new TextDecoderStream())) terminal.out(text);
+      for await (const text of textsOf(response.body)) terminal.out(text);
     } catch {
       fail(exitCodes.unreachable, 'The way to the orchestrator broke: what was printed is not all of it');
     }

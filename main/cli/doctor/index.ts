@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { systemApi, workersApi } from '../../../protocol/admin-api.ts';
+import { agentApi } from '../../../protocol/agent-api.ts';
 import { createClient } from '../../../protocol/client.ts';
 import { version } from '../../../protocol/version.ts';
 import type { Env, Flags } from '../../config.ts';
@@ -47,7 +48,11 @@ async function examine(flags: Flags, env: Env): Promise<readonly Check[]> {
   const folder = findLocalFolder(flags, env);
   if (!folder.ok) return [failed('Config', folder.failure.message)];
   const { dataDir, isMeant } = folder.value;
-  return [...(await checkFolder(dataDir, isMeant && way.result === 'ok')), way, token];
+  const programs =
+    way.result === 'ok'
+      ? await checkPrograms(flags, env)
+      : skipped('Worker program', 'Nobody is there to ask');
+  return [...(await checkFolder(dataDir, isMeant && way.result === 'ok')), way, token, programs];
 }
 
 async function checkWay(flags: Flags, env: Env): Promise<Check> {
@@ -61,6 +66,20 @@ async function checkWay(flags: Flags, env: Env): Promise<Check> {
   if (!result.ok) return failed(what, failureOf(result.failure, url.value).message);
   const difference = result.value.version === version ? '' : `; this program is ${version}`;
   return passed(what, `${url.value} answers, version ${result.value.version}${difference}`);
+}
+
+/** What it gives to rigs that have nothing. */
+async function checkPrograms(flags: Flags, env: Env): Promise<Check> {
+  const what = 'Worker program';
+  const url = findUrl(flags, env);
+  const network = findNetwork(flags, env);
+  if (!url.ok || !network.ok) return skipped(what, 'Nobody is there to ask');
+  const client = createClient({ baseUrl: url.value, headers: () => ({}), timeoutMs, fetch: network.value });
+  const result = await client.call(agentApi.manifest);
+  if (!result.ok)
+    return skipped(what, 'None to give to rigs: "npm run build" where the orchestrator is makes it');
+  const names = result.value.programs.map(({ name }) => name);
+  return passed(what, `Rigs can fetch ${names.join(' and ')}`);
 }
 
 async function checkToken(flags: Flags, env: Env): Promise<Check> {

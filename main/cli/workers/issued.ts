@@ -3,6 +3,7 @@ import type { ValueOf } from '../../../protocol/client.ts';
 import { CommandEnd } from '../failure.ts';
 import { printOne } from '../output.ts';
 import type { Remote } from '../remote.ts';
+import type { Fact } from '../table.ts';
 
 /**
  * A token that was just made, and a join command beside it. The token is shown whatever becomes of the latter: nobody can
@@ -17,10 +18,11 @@ export async function showIssued(remote: Remote, issued: ValueOf<typeof workersA
       join_token: join?.join_token ?? null,
       join_expires_at: join?.expires_at ?? null,
       join_command: join?.connection_command ?? null,
+      install_command: join?.install_command ?? null,
     },
     facts: [
       ['Worker', `${name} (${id})`],
-      ['Start it with', join === null ? lasting : join.connection_command],
+      ...(join === null ? [['Start it with', lasting] as const] : startFacts(join)),
       ['Which works', join === null ? null : onceUntil(join)],
       ["Token for SimpleTuner's own worker", token],
     ],
@@ -32,6 +34,18 @@ export async function showIssued(remote: Remote, issued: ValueOf<typeof workersA
 }
 
 type Joinable = ValueOf<typeof workersApi.createJoinToken>;
+
+/** What a person pastes there: on a machine with nothing of ours, where that is possible, and on one that has the program. */
+export const startFacts = ({
+  install_command: install,
+  connection_command: plain,
+}: Joinable): readonly Fact[] =>
+  install === null
+    ? [['Start it with', plain]]
+    : [
+        ['Start it with', install],
+        ['Where the program is', plain],
+      ];
 
 export const onceUntil = ({ expires_at: at }: Joinable): string => `once, until ${at}`;
 

@@ -4,7 +4,7 @@ import { readInput } from '../input.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { findWorker, takesWorker } from './find.ts';
-import { onceUntil } from './issued.ts';
+import { onceUntil, startFacts } from './issued.ts';
 
 export const join: RemoteSpec = {
   name: 'join',
@@ -29,7 +29,7 @@ export const join: RemoteSpec = {
       answer,
       facts: [
         ['Worker', `${answer.name} (${answer.worker_id})`],
-        ['Start it with', answer.connection_command],
+        ...startFacts(answer),
         ['Which works', onceUntil(answer)],
       ],
     });

@@ -58,6 +58,13 @@ export const workers = {
   'workers.contact.late': 'A beat is missing: they come every 30 seconds.',
   'workers.contact.never': 'never',
   'workers.agent': 'agent {version}',
+  'workers.agent.older': 'agent {version}, older than the server',
+  'workers.agent.newer': 'agent {version}, newer than the server',
+  'workers.version.older':
+    'The worker program is version {agent}, older than the server’s {server}. It goes on working; what is new in {server} is not there.',
+  'workers.version.newer':
+    'The worker program is version {agent}, newer than the server’s {server}. Update the server, or take the worker back to its version.',
+  'workers.version.run': 'On that machine, while trainings go on:',
   'workers.job.of': 'Job {name}',
   'workers.job.steps': '{step} / {total}',
   'workers.labels.more': '{count, plural, one {# more} other {# more}}',

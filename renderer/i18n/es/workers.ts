@@ -60,6 +60,13 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.contact.late': 'Falta un latido: llegan cada 30 segundos.',
   'workers.contact.never': 'nunca',
   'workers.agent': 'agente {version}',
+  'workers.agent.older': 'agente {version}, anterior al servidor',
+  'workers.agent.newer': 'agente {version}, posterior al servidor',
+  'workers.version.older':
+    'El programa del worker es la versión {agent}, anterior a la {server} del servidor. Sigue funcionando; le falta lo nuevo de la {server}.',
+  'workers.version.newer':
+    'El programa del worker es la versión {agent}, posterior a la {server} del servidor. Actualice el servidor o devuelva el worker a esa versión.',
+  'workers.version.run': 'En esa máquina, sin detener los entrenamientos:',
   'workers.job.of': 'Trabajo {name}',
   'workers.job.steps': '{step} / {total}',
   'workers.labels.more': '{count, plural, one {# más} other {# más}}',

@@ -59,6 +59,13 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.contact.late': 'एक हार्टबीट नहीं आई: वे हर 30 सेकंड में आती हैं।',
   'workers.contact.never': 'कभी नहीं',
   'workers.agent': 'एजेंट {version}',
+  'workers.agent.older': 'एजेंट {version}, सर्वर से पुराना',
+  'workers.agent.newer': 'एजेंट {version}, सर्वर से नया',
+  'workers.version.older':
+    'वर्कर प्रोग्राम का संस्करण {agent} है, जो सर्वर के {server} से पुराना है। वह काम करता रहेगा; {server} में जो नया है, वह उसमें नहीं है।',
+  'workers.version.newer':
+    'वर्कर प्रोग्राम का संस्करण {agent} है, जो सर्वर के {server} से नया है। सर्वर को अपडेट करें, या वर्कर को उसी संस्करण पर लौटाएँ।',
+  'workers.version.run': 'उस मशीन पर, प्रशिक्षण चलते रहते हैं:',
   'workers.job.of': 'जॉब {name}',
   'workers.job.steps': '{step} / {total}',
   'workers.labels.more': '{count, plural, one {# और} other {# और}}',

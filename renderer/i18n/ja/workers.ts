@@ -60,6 +60,13 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.contact.late': 'ハートビートが届いていません。通常は 30 秒ごとに届きます。',
   'workers.contact.never': 'なし',
   'workers.agent': 'エージェント {version}',
+  'workers.agent.older': 'エージェント {version}（サーバーより古い）',
+  'workers.agent.newer': 'エージェント {version}（サーバーより新しい）',
+  'workers.version.older':
+    'ワーカーのプログラムはバージョン {agent} で、サーバーの {server} より古いものです。動作は続きますが、{server} の新機能はありません。',
+  'workers.version.newer':
+    'ワーカーのプログラムはバージョン {agent} で、サーバーの {server} より新しいものです。サーバーを更新するか、ワーカーをそのバージョンに戻してください。',
+  'workers.version.run': 'そのマシンで実行します（トレーニングは続きます）：',
   'workers.job.of': 'ジョブ {name}',
   'workers.job.steps': '{step} / {total}',
   'workers.labels.more': '{count, plural, other {ほか # 件}}',

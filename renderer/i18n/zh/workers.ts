@@ -58,6 +58,13 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.contact.late': '缺少一次心跳：每 30 秒应有一次。',
   'workers.contact.never': '从未',
   'workers.agent': '代理 {version}',
+  'workers.agent.older': '代理 {version}，比服务器旧',
+  'workers.agent.newer': '代理 {version}，比服务器新',
+  'workers.version.older':
+    '该工作节点程序的版本是 {agent}，比服务器的 {server} 旧。它会继续工作，但没有 {server} 的新功能。',
+  'workers.version.newer':
+    '该工作节点程序的版本是 {agent}，比服务器的 {server} 新。请更新服务器，或把工作节点换回服务器的版本。',
+  'workers.version.run': '在那台机器上运行（训练会继续）：',
   'workers.job.of': '任务 {name}',
   'workers.job.steps': '{step} / {total}',
   'workers.labels.more': '{count, plural, other {还有 # 个}}',

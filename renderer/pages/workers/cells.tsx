@@ -14,6 +14,7 @@ import { contactLevel, shownState, vramTotal } from './facts.ts';
 import { textOfLabels } from './labels-text.ts';
 import { useSelection } from './selection.ts';
 import { figure, gpusText, reasonText } from './texts.ts';
+import { agentStanding, useVersionAround } from './server-version.ts';
 
 interface CellProps {
   readonly worker: WorkerView;
@@ -174,15 +175,26 @@ export function LabelsCell({ worker }: CellProps) {
 }
 
 export function ContactCell({ worker }: CellProps) {
-  const t = useT();
   return (
     <span className="worker-two-lines">
       <Contact worker={worker} />
-      {worker.agent_version !== null && (
-        <span className="muted worker-small" title={t('workers.agent', { version: worker.agent_version })}>
-          {t('workers.agent', { version: worker.agent_version })}
-        </span>
-      )}
+      <Agent worker={worker} />
+    </span>
+  );
+}
+
+/** Its version, and whether that is the server's. */
+function Agent({ worker }: CellProps) {
+  const t = useT();
+  const server = useVersionAround();
+  const { agent_version: version } = worker;
+  if (version === null) return null;
+  const standing = agentStanding(worker, server);
+  const text =
+    standing === null ? t('workers.agent', { version }) : t(`workers.agent.${standing}`, { version });
+  return (
+    <span className={standing === null ? 'muted worker-small' : 'worker-small'} title={text}>
+      {text}
     </span>
   );
 }

@@ -16,6 +16,7 @@ import { JobsCard } from './detail-jobs.tsx';
 import { Notices } from './detail-notices.tsx';
 import { shownState } from './facts.ts';
 import { reasonText } from './texts.ts';
+import { VersionNotice } from './version-notice.tsx';
 import { useTakeBack, WorkerMenu } from './worker-menu.tsx';
 
 export function WorkerDetail({ id }: { readonly id: string }) {
@@ -35,6 +36,7 @@ export function WorkerDetail({ id }: { readonly id: string }) {
         <>
           <Head worker={worker} />
           <Notices worker={worker} />
+          <VersionNotice worker={worker} />
           <div className="worker-cards">
             <div>
               <GpusCard worker={worker} />

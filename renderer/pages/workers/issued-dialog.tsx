@@ -10,6 +10,7 @@ import type { Joining } from './join-commands.ts';
 import type { JoinOffer } from './join-offer.ts';
 import { type JoinUrl, joinUrls } from './join-urls.ts';
 import { JoinWait } from './join-wait.tsx';
+import { usePrograms } from './use-programs.ts';
 
 interface IssuedDialogProps {
   readonly id: WorkerId;
@@ -24,11 +25,13 @@ interface IssuedDialogProps {
 export function IssuedDialog({ id, joining, offer, isNew, onClose }: IssuedDialogProps) {
   const t = useT();
   const { settings } = useSettings();
+  const script = usePrograms()?.sha256.install ?? null;
   const [picked, setPicked] = useState<string | null>(null);
   const { name } = joining;
   const urls = joinUrls(settings, joining.url);
   const chosen = urls.find(({ url }) => url === picked) ?? urls[0];
-  const shown = { ...joining, url: chosen.url, pin: settings && pinFor(settings.network, chosen.url) };
+  const pin = settings && pinFor(settings.network, chosen.url);
+  const shown = { ...joining, url: chosen.url, pin, script };
   return (
     <Dialog
       title={t(isNew ? 'workers.issued.title' : 'workers.rotated.title', { name })}

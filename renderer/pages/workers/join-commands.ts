@@ -1,3 +1,4 @@
+import { joinLine, scriptLine, whereWords } from '../../../protocol/join-line.ts';
 import type { WorkerType } from '../../../protocol/worker.ts';
 
 /** All that a worker needs to join. */
@@ -10,13 +11,20 @@ export interface Joining {
   readonly token: string;
   readonly name: string;
   readonly type: WorkerType;
+  /** SHA-256 of the script that brings the worker there; without one it has to be there already. */
+  readonly script?: string | null;
 }
 
 /** A shell, and systemd, read the next line as part of this one. */
 const goesOn = ' \\\n  ';
 
 /** What is pasted into a terminal. The token stands before the command: arguments can be read by every user of a machine. */
-export const shellCommand = ({ url, pin, token, name, type }: Joining): string =>
+export const shellCommand = (joining: Joining): string =>
+  typeof joining.script === 'string'
+    ? joinLine({ ...joining, persistent: joining.type === 'persistent' }, joining.script)
+    : plainCommand(joining);
+
+const plainCommand = ({ url, pin, token, name, type }: Joining): string =>
   [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `trainyard worker --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
@@ -42,7 +50,26 @@ const variables = ({ url, token, name, type }: Joining): readonly string[] => [
 ];
 
 export const environmentCommands = (joining: Joining): string =>
-  [...variables(joining), `trainyard worker${pinned(joining.pin)}`].join('\n');
+  [
+    ...variables(joining),
+    typeof joining.script === 'string'
+      ? scriptLine(joining, { sha256: joining.script, words: whereWords(joining) })
+      : `trainyard worker${pinned(joining.pin)}`,
+  ].join('\n');
+
+/** What is to be done before a program can be started by its name; nothing where it has to be there already. */
+const installed = (joining: Joining, more: string, asRoot = false): readonly string[] =>
+  typeof joining.script === 'string'
+    ? [
+        scriptLine(joining, {
+          sha256: joining.script,
+          words: `--install-only${more} ${whereWords(joining)}`,
+          asRoot,
+        }),
+      ]
+    : [];
+
+const hasScript = ({ script }: Joining): boolean => typeof script === 'string';
 
 /**
  * What a rented machine runs when it starts. A stop of the machine reaches the shell alone, which passes it on and waits: the
@@ -52,9 +79,11 @@ export const environmentCommands = (joining: Joining): string =>
 export const podScript = (joining: Joining): string =>
   `#!/bin/sh
 ${variables(joining).join('\n')}
-trap 'kill -TERM "$worker"' TERM INT
+${installed(joining, '')
+  .map(line => `${line} || exit 1\n`)
+  .join('')}trap 'kill -TERM "$worker"' TERM INT
 while :; do
-  trainyard worker${pinned(joining.pin)} &
+  ${hasScript(joining) ? '"$HOME/.local/bin/trainyard-worker"' : 'trainyard worker'}${pinned(joining.pin)} &
   worker=$!
   wait "$worker"
   code=$?
@@ -69,19 +98,24 @@ done
 
 const tokenFile = '/etc/trainyard/worker.token';
 
-/** Puts the token where the unit below looks for it, for root's eyes only. */
-export const tokenCommand = ({ token }: Joining): string =>
-  `printf %s ${token} | sudo install -D -m 600 /dev/stdin ${tokenFile}`;
+/** Puts the program and the token where the unit below looks for them; the token for root's eyes only. */
+export const tokenCommand = (joining: Joining): string =>
+  [
+    ...installed(joining, ` --dir ${programFolder}`, true),
+    `printf %s ${joining.token} | sudo install -D -m 600 /dev/stdin ${tokenFile}`,
+  ].join('\n');
+
+const programFolder = '/usr/local/bin';
 
 /** Stopping the service leaves the training alone; docs/workers.md says why each line is there. */
-export const systemdUnit = ({ url, pin, name, type }: Joining): string =>
+export const systemdUnit = ({ url, pin, name, type, script }: Joining): string =>
   `[Unit]
 Description=Trainyard worker ${unitText(name)}
 Wants=network-online.target
 After=network-online.target
 
 [Service]
-ExecStart=/usr/bin/env trainyard worker${goesOn}--orchestrator-url ${unitWord(url)}${pinned(pin)}${goesOn}--worker-token-file ${tokenFile}${goesOn}--name ${unitWord(name)}${stay(type)}
+ExecStart=${typeof script === 'string' ? `${programFolder}/trainyard-worker` : '/usr/bin/env trainyard worker'}${goesOn}--orchestrator-url ${unitWord(url)}${pinned(pin)}${goesOn}--worker-token-file ${tokenFile}${goesOn}--name ${unitWord(name)}${stay(type)}
 KillMode=process
 KillSignal=SIGUSR2
 OOMPolicy=continue
@@ -116,6 +150,10 @@ const unitWord = (text: string): string =>
         .replaceAll('\\', String.raw`\\`)
         .replaceAll('"', String.raw`\"`)
         .replaceAll('$', '$$$$')}"`;
+
+/** Brings the server's version of the program to a worker that is there; the hash is for those who come without TLS. */
+export const updateCommand = (at: Pick<Joining, 'url' | 'pin'>, sums: string): string =>
+  `trainyard-worker update ${whereWords(at)} --sums ${sums}`;
 
 /** The same text, with dots for the token. */
 export const masked = (text: string, token: string): string => text.replaceAll(token, '•'.repeat(16));

@@ -60,9 +60,11 @@ function Checklist({ joining }: { readonly joining: Joining }) {
     <div>
       <p>{t('workers.wait.try')}</p>
       <ol className="worker-checklist">
-        <li>
-          {t('workers.wait.try.agent')} <code className="mono">trainyard --version</code>
-        </li>
+        {typeof joining.script !== 'string' && (
+          <li>
+            {t('workers.wait.try.agent')} <code className="mono">trainyard --version</code>
+          </li>
+        )}
         <li>
           {t('workers.wait.try.reach')} <code className="mono">{reachCommand(joining)}</code>
         </li>

@@ -16,6 +16,7 @@ import { FilterBar } from './filter-bar.tsx';
 import { parseQuery } from './query.ts';
 import { SelectionProvider } from './selection.ts';
 import { rowName } from './texts.ts';
+import { ServerVersionProvider, useServerVersion } from './server-version.ts';
 import { useFilter } from './use-filter.ts';
 
 const idOf = ({ id }: WorkerView): string => id;
@@ -33,6 +34,7 @@ export function WorkerList() {
   const { selection, chosen, choose } = useChosen(byId);
   const columns = useColumns();
   const nameOf = useCallback((worker: WorkerView) => rowName(t, worker), [t]);
+  const version = useServerVersion();
   if (!isRead)
     return (
       <div className="page workers" aria-busy="true">
@@ -61,17 +63,19 @@ export function WorkerList() {
       </header>
       <FilterBar text={filter} query={query} onChange={setFilter} shown={rows.length} />
       {chosen.length > 0 && <BulkBar chosen={chosen} shown={rows} onChoose={choose} />}
-      <SelectionProvider value={selection}>
-        <Table
-          label={t('workers.title')}
-          columns={columns}
-          rows={rows}
-          idOf={idOf}
-          nameOf={nameOf}
-          onOpen={({ id }) => navigate(`/workers/${id}${search === '' ? '' : `?${search}`}`)}
-          empty={<NoneFits onClear={() => setFilter('')} />}
-        />
-      </SelectionProvider>
+      <ServerVersionProvider value={version}>
+        <SelectionProvider value={selection}>
+          <Table
+            label={t('workers.title')}
+            columns={columns}
+            rows={rows}
+            idOf={idOf}
+            nameOf={nameOf}
+            onOpen={({ id }) => navigate(`/workers/${id}${search === '' ? '' : `?${search}`}`)}
+            empty={<NoneFits onClear={() => setFilter('')} />}
+          />
+        </SelectionProvider>
+      </ServerVersionProvider>
     </div>
   );
 }

@@ -49,6 +49,11 @@ const name = ({ method, path }: Call): string => `${method} ${path}`;
 describe('who may call what', () => {
   test('every row of the contract says it', () => {
     expect(rows.filter(({ authority }) => authority === 'open').map(name)).toEqual([
+      'GET /agent/manifest.json',
+      'GET /agent/SHA256SUMS',
+      'GET /agent/install.sh',
+      'GET /agent/trainyard-worker.mjs',
+      'GET /agent/trainyard-worker-linux-x64',
       'GET /api/session',
       'POST /api/session',
       'DELETE /api/session',

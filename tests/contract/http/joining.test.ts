@@ -48,6 +48,7 @@ test('a machine joins with it, and is the worker from then on', async () => {
     join_token: expect.stringMatching(/^tj_[\w-]{43}$/),
     expires_at: expect.any(String),
     connection_command: `SIMPLETUNER_WORKER_TOKEN=${made.join_token} trainyard worker --orchestrator-url ${server.url} --name rig-1`,
+    install_command: null,
   });
   expect(Math.abs(Date.parse(made.expires_at) - Date.now() - 3_600_000)).toBeLessThan(60_000);
   expect(await join(made.join_token, 'wt_mine')).toEqual([

@@ -153,8 +153,8 @@ function collectRoutes(routes: Mounted[]): Router {
         stream: handler,
       });
     },
-    upload: () => {},
     page: () => {},
+    write: () => {},
     calls: () => routes.map(({ row }) => row),
     seal: () => {},
   };

@@ -1,9 +1,11 @@
 /** The commands are run by a real shell, with a program of the test in the place of ours. */
 import { execFileSync, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { joinLine } from '../../../protocol/join-line.ts';
 import {
   environmentCommands,
   isLoopback,
@@ -83,6 +85,59 @@ test('an ephemeral one does not stay', () => {
   expect(simpletunerCommand(ephemeral)).not.toContain('--persistent');
   expect(run(environmentCommands(ephemeral)).env['SIMPLETUNER_WORKER_PERSISTENT']).toBeUndefined();
   expect(systemdUnit(ephemeral)).not.toContain('--persistent');
+});
+
+describe('where the server gives the worker away', () => {
+  const script = 'e'.repeat(64);
+  const here: Joining = { ...joining, pin: 'sha256:Ab+/=', script };
+
+  test('every command fetches it first, by the same pin, and runs the one script that is meant', () => {
+    for (const text of [shellCommand, environmentCommands, podScript, tokenCommand]) {
+      expect(text(here)).toContain(
+        `curl -fsSk --pinnedpubkey 'sha256//Ab+/=' ${joining.url}/agent/install.sh`,
+      );
+      expect(text(here)).toContain(` in ${script}*) `);
+    }
+  });
+
+  test('it is one line for a shell', () => {
+    expect(shellCommand(here)).toBe(joinLine({ ...here, persistent: true }, script));
+    expect(shellCommand(here)).not.toContain('\n');
+  });
+
+  /** Run by a real shell, with a script of the test behind curl: what it was given, and what came by its standard input. */
+  test.each([
+    ['Shell', shellCommand, ['--token-stdin'], `${joining.token}\n`],
+    ['Environment', environmentCommands, [], ''],
+  ] as const)('%s: the script is told where and who', (_tab, text, first, input) => {
+    const told = openFolder();
+    const lines = [
+      `cat > '${told}/stdin'`,
+      `printf '%s\\n' "$@" > '${told}/args'`,
+      `env > '${told}/env'`,
+    ].join('\n');
+    const command = text({
+      ...here,
+      name: awkward,
+      script: createHash('sha256').update(`${lines}\n`).digest('hex'),
+    });
+    writeFileSync(join(told, 'curl'), `#!/bin/sh\ncat <<'EOF'\n${lines}\nEOF\n`, { mode: 0o755 });
+    execFileSync('sh', ['-c', command], { env: { PATH: `${told}:${process.env['PATH']}` }, input: '' });
+    const args = readFileSync(join(told, 'args'), 'utf8').trimEnd().split('\n');
+    const where = ['--orchestrator-url', joining.url, '--pin', 'sha256:Ab+/='];
+    const who = first.length > 0 ? ['--name', awkward, '--persistent'] : [];
+    expect(args).toEqual([...first, ...where, ...who]);
+    expect(readFileSync(join(told, 'stdin'), 'utf8')).toBe(input);
+    const hasToken = readFileSync(join(told, 'env'), 'utf8').includes(joining.token);
+    expect(hasToken).toBe(first.length === 0);
+  });
+
+  test('a pod and a service start what was put there', () => {
+    expect(podScript(here)).toContain('  "$HOME/.local/bin/trainyard-worker" --pin sha256:Ab+/= &\n');
+    expect(podScript(here)).toContain('--install-only --orchestrator-url');
+    expect(tokenCommand(here)).toContain('sudo sh -c "$s" trainyard --install-only --dir /usr/local/bin ');
+    expect(systemdUnit(here)).toContain('ExecStart=/usr/local/bin/trainyard-worker \\\n');
+  });
 });
 
 test('a name is a name, whatever is in it', () => {

@@ -1,0 +1,54 @@
+import { Command } from 'commander';
+import { cleanLine } from '../protocol/line.ts';
+import { loadAgentConfig } from './config.ts';
+import { createRunCommand, probeGpus } from './gpu-probe.ts';
+import { openNetwork } from './network.ts';
+import { reasonOf } from './start-failure.ts';
+import type { Host } from './worker.ts';
+import { givenFlags, withWorkerOptions } from './worker-flags.ts';
+
+export interface DoctorInvocation extends Pick<Host, 'env' | 'version' | 'say'> {
+  readonly out: (text: string) => void;
+  readonly exit: (code: number) => void;
+}
+
+const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
+const marks = { ok: 'ok', failed: 'FAILED', skipped: '-' } as const;
+
+/** `doctor`: with the options that the worker is to be started with. */
+export function doctorCommand({ env, version, out, say, exit }: DoctorInvocation): Command {
+  return withWorkerOptions(new Command('doctor'))
+    .description(
+      'Check all that a worker with these options needs here, and say what to do about what is wrong',
+    )
+    .option('--json', 'print it as JSON')
+    .action(async (_options: unknown, command: Command) => {
+      const { json, ...flags } = givenFlags(command);
+      const config = loadAgentConfig(flags, env);
+      if (!config.ok) {
+        say(config.message);
+        return exit(exitCodes.usage);
+      }
+      const run = createRunCommand({ environment: env });
+      const { platform, arch } = process;
+      // A worker at work has no use for it, nor for the calls that people make.
+      const { examineWorker } = await import('./doctor.ts');
+      try {
+        const findings = await examineWorker({
+          config: config.value,
+          fetch: openNetwork(config.value.trust),
+          gpus: await probeGpus({ run, platform, arch, environment: env }),
+          version,
+          env,
+        });
+        const lines = findings.map(
+          ({ what, result, detail }) => `${what.padEnd(14)}${marks[result].padEnd(8)}${cleanLine(detail)}`,
+        );
+        out(json === true ? `${JSON.stringify(findings)}\n` : `${lines.join('\n')}\n`);
+        return exit(findings.some(({ result }) => result === 'failed') ? exitCodes.failed : exitCodes.done);
+      } catch (cause) {
+        say(`--ca-file ${config.value.trust.caFile}: ${reasonOf(cause)}`);
+        return exit(exitCodes.usage);
+      }
+    });
+}

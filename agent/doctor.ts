@@ -1,0 +1,119 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Fetch } from '../protocol/client.ts';
+import { createClient } from '../protocol/client.ts';
+import { systemApi } from '../protocol/admin-api.ts';
+import { type AgentConfig, readToken, tokenMissing } from './config.ts';
+import type { GpuReport } from './gpu-probe.ts';
+import { openOwnTokens } from './own-tokens.ts';
+import { reasonOf } from './start-failure.ts';
+import { missingTrainer } from './trainer.ts';
+import { troubleOf } from './troubles.ts';
+
+/** What was looked at, and what came of it; when it failed, also what to do. */
+export interface Finding {
+  readonly what: string;
+  readonly result: 'ok' | 'failed' | 'skipped';
+  readonly detail: string;
+}
+
+export interface DoctorParts {
+  readonly config: AgentConfig;
+  readonly fetch: Fetch;
+  readonly gpus: GpuReport;
+  readonly version: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Of the file system of a folder, in bytes. */
+  readonly free?: (folder: string) => number;
+}
+
+const ok = (what: string, detail: string): Finding => ({ what, result: 'ok', detail });
+const failed = (what: string, detail: string): Finding => ({ what, result: 'failed', detail });
+
+const patienceMs = 10_000;
+/** A checkpoint of a small model: below this the next one may not fit. */
+const leastFreeBytes = 5 * 1024 ** 3;
+
+/** Looks at all that a worker needs, changes nothing, and says what to do about what is wrong. */
+export async function examineWorker(parts: DoctorParts): Promise<readonly Finding[]> {
+  const { config } = parts;
+  return [
+    await checkOrchestrator(parts),
+    checkToken(config),
+    checkFolder('State folder', config.stateDir, 'choose another one with --state-dir'),
+    checkFolder('Work folder', config.workDir, 'choose another one with --work-dir'),
+    checkRoom(parts),
+    checkGpus(parts.gpus),
+    checkTrainer(parts),
+  ];
+}
+
+async function checkOrchestrator({ config, fetch, version }: DoctorParts): Promise<Finding> {
+  const what = 'Orchestrator';
+  const { orchestratorUrl: url } = config;
+  const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: patienceMs, fetch });
+  const answer = await client.call(systemApi.version);
+  if (!answer.ok) return failed(what, troubleOf(answer.failure, url).message);
+  const theirs = answer.value.version;
+  if (theirs === version) return ok(what, `${url} answers, version ${theirs}, as this worker`);
+  return failed(
+    what,
+    `${url} is version ${theirs}, and this worker ${version}: "update" brings the one that belongs together`,
+  );
+}
+
+function checkToken({ token, stateDir }: AgentConfig): Finding {
+  const what = 'Token';
+  const own = openOwnTokens(stateDir).read();
+  if (!own.ok) return failed(what, own.message);
+  const hasOwn = own.value.joined !== null;
+  if (token === null)
+    return hasOwn ? ok(what, 'The one that this worker has joined with') : failed(what, tokenMissing);
+  const read = readToken(token);
+  if (!read.ok) return failed(what, read.message);
+  return ok(what, token.kind === 'file' ? `In ${token.path}, for its owner alone` : 'As it was given');
+}
+
+/** It, or the nearest folder above it, in which it would be made. */
+function nearest(folder: string): string {
+  let at = folder;
+  while (!existsSync(at) && dirname(at) !== at) at = dirname(at);
+  return at;
+}
+
+function checkFolder(what: string, folder: string, otherwise: string): Finding {
+  const at = nearest(folder);
+  try {
+    if (!statSync(at).isDirectory()) throw new Error(`${at} is no folder`);
+    accessSync(at, constants.W_OK | constants.X_OK);
+    return ok(what, at === folder ? folder : `${folder}, which is made at the first start`);
+  } catch (cause) {
+    return failed(what, `${folder} can't be written (${reasonOf(cause)}): make ${at} yours, or ${otherwise}`);
+  }
+}
+
+function checkRoom({ config, free = freeBytes }: DoctorParts): Finding {
+  const what = 'Disk';
+  const bytes = free(nearest(config.workDir));
+  const room = `${(bytes / 1024 ** 3).toFixed(1)} GB are free for jobs`;
+  return bytes >= leastFreeBytes
+    ? ok(what, room)
+    : failed(what, `Only ${room} in ${config.workDir}: make room, or choose another folder with --work-dir`);
+}
+
+function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
+function checkGpus({ count, name, problem }: GpuReport): Finding {
+  const what = 'GPUs';
+  if (problem !== undefined) return failed(what, problem.message);
+  if (count > 0) return ok(what, `${name} (${count} in all)`);
+  return { what, result: 'skipped', detail: 'None was found: jobs that ask for one go to other workers' };
+}
+
+function checkTrainer({ config, env }: DoctorParts): Finding {
+  const missing = missingTrainer({ trainer: config.trainer, env });
+  return missing === null ? ok('Trainer', 'There is one') : failed('Trainer', missing);
+}

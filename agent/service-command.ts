@@ -1,0 +1,205 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { Command } from 'commander';
+import { type AgentConfig, configHome, type Flags, loadAgentConfig } from './config.ts';
+import { createRunCommand, type RunCommand } from './gpu-probe.ts';
+import { planService, type ServicePlan } from './service-plan.ts';
+import { serviceId } from './service-files.ts';
+import { reasonOf } from './start-failure.ts';
+import { writeWhole } from './whole-file.ts';
+import { givenFlags, withWorkerOptions } from './worker-flags.ts';
+
+export interface ServiceInvocation {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly ownCommand: readonly string[];
+  readonly out: (text: string) => void;
+  readonly say: (message: string) => void;
+  readonly exit: (code: number) => void;
+}
+
+const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
+
+/** `install-service` and `uninstall-service`. */
+export const serviceCommands = (invocation: ServiceInvocation): readonly Command[] => [
+  installCommand(invocation),
+  uninstallCommand(invocation),
+];
+
+const userFlag = [
+  '--user',
+  'for the user who runs this (default: for the whole machine when that is root)',
+] as const;
+
+function installCommand(invocation: ServiceInvocation): Command {
+  const { env, out, say, exit } = invocation;
+  return withWorkerOptions(new Command('install-service'))
+    .description('Run this worker as a service of this machine, from now on and after each boot')
+    .option(...userFlag)
+    .option('--print', 'print what would be installed, and change nothing')
+    .action(async (_options: unknown, command: Command) => {
+      const { print, user, ...flags } = givenFlags(command);
+      const config = loadAgentConfig(flags, env);
+      const planned = config.ok ? plan(config.value, flags, user === true, invocation) : config;
+      if (!planned.ok) {
+        say(planned.message);
+        return exit(exitCodes.usage);
+      }
+      const { service, tokenFile, token } = planned;
+      if (print === true) {
+        out(service.text);
+        return exit(exitCodes.done);
+      }
+      const trouble = await carryOut(async () => {
+        if (token !== null) writeWhole(tokenFile, `${token}\n`);
+        mkdirSync(planned.folder, { recursive: true, mode: 0o700 });
+        mkdirSync(dirname(service.file), { recursive: true });
+        writeFileSync(service.file, service.text, { encoding: service.encoding, mode: 0o644 });
+        await runAll(service.install, createRunCommand({ environment: env }));
+      });
+      if (trouble !== null) {
+        say(`${trouble}. ${service.file} may be there already: "uninstall-service" takes it away`);
+        return exit(exitCodes.failed);
+      }
+      say(`The worker ${planned.name} is a service now: ${service.look}`);
+      if (service.note !== null) say(service.note);
+      return exit(exitCodes.done);
+    });
+}
+
+function uninstallCommand({ env, say, exit }: ServiceInvocation): Command {
+  return new Command('uninstall-service')
+    .description('Take the service away again; a training goes on, and what the worker remembers stays')
+    .option('--name <name>', "of the worker (default: the host's name)")
+    .option(...userFlag)
+    .action(async (_options: unknown, command: Command) => {
+      const { user, ...flags } = givenFlags(command);
+      // Where it is does not matter any more.
+      const config = loadAgentConfig(
+        { ...flags, 'orchestrator-url': 'http://localhost' },
+        {
+          ...env,
+          SIMPLETUNER_WORKER_TOKEN: undefined,
+        },
+      );
+      const { name } = config.ok ? config.value : { name: '' };
+      const isSystem = isForAll(user === true);
+      const service = planService(
+        { worker: name, id: serviceId(name), command: [''], folder: '', isSystem },
+        machine(env),
+      );
+      if (!config.ok || service === null) {
+        say(config.ok ? unknownPlatform : config.message);
+        return exit(exitCodes.usage);
+      }
+      const trouble = await carryOut(async () => {
+        const run = createRunCommand({ environment: env });
+        await runAll(service.uninstall.slice(0, 1), run);
+        rmSync(service.file, { force: true });
+        rmSync(tokenFileOf(serviceId(name), isSystem, env), { force: true });
+        await runAll(service.uninstall.slice(1), run);
+      });
+      say(
+        trouble ??
+          `The service of the worker ${name} is gone. What it remembers stays in ${config.ok ? config.value.stateDir : ''}`,
+      );
+      return exit(trouble === null ? exitCodes.done : exitCodes.failed);
+    });
+}
+
+type Planned =
+  | { readonly ok: false; readonly message: string }
+  | {
+      readonly ok: true;
+      readonly name: string;
+      readonly service: ServicePlan;
+      readonly folder: string;
+      readonly tokenFile: string;
+      /** What is to be written there; null where somebody else has done that. */
+      readonly token: string | null;
+    };
+
+const unknownPlatform =
+  'No manager of services is known here: systemd, launchd and the task scheduler of Windows are';
+
+function plan(
+  config: AgentConfig,
+  flags: Flags,
+  isUser: boolean,
+  { env, ownCommand }: ServiceInvocation,
+): Planned {
+  const isSystem = isForAll(isUser);
+  const { name, token } = config;
+  const id = serviceId(name);
+  const tokenFile = token?.kind === 'file' ? resolve(token.path) : tokenFileOf(id, isSystem, env);
+  const folder =
+    isSystem && flags['state-dir'] === undefined ? `/var/lib/trainyard-worker/${id}` : config.stateDir;
+  const command = [
+    ...ownCommand,
+    ...wordsOf({
+      ...flags,
+      'orchestrator-url': config.orchestratorUrl,
+      name,
+      persistent: true,
+      'state-dir': folder,
+      ...(typeof flags['config'] === 'string' && { config: resolve(flags['config']) }),
+      ...(config.trust.caFile !== null && { 'ca-file': resolve(config.trust.caFile) }),
+      ...(flags['work-dir'] !== undefined && { 'work-dir': config.workDir }),
+      ...(token !== null && { 'worker-token-file': tokenFile }),
+    }),
+  ];
+  if (command.some(word => /[\p{Cc}]/u.test(word)))
+    return {
+      ok: false,
+      message: 'An option has a line break in it, or another character that no service takes',
+    };
+  const service = planService({ worker: name, id, command, folder, isSystem }, machine(env));
+  if (service === null) return { ok: false, message: unknownPlatform };
+  return { ok: true, name, service, folder, tokenFile, token: token?.kind === 'value' ? token.token : null };
+}
+
+/** As they were given, but for the token, which goes into a file, and what is for a person at a terminal. */
+function wordsOf({
+  'worker-token': _token,
+  'leave-with-parent': _parent,
+  verbose: _verbose,
+  ...flags
+}: Flags): readonly string[] {
+  return Object.entries(flags).flatMap(([name, value]) => {
+    if (value === true) return [`--${name}`];
+    if (value === false) return [`--no-${name}`];
+    return [value].flat().map(each => `--${name}=${String(each)}`);
+  });
+}
+
+const isForAll = (isUser: boolean): boolean => !isUser && process.getuid?.() === 0;
+
+const machine = (env: ServiceInvocation['env']) => ({
+  platform: process.platform,
+  home: homedir(),
+  uid: process.getuid?.() ?? 0,
+  configHome: dirname(configHome(env)),
+});
+
+const tokenFileOf = (id: string, isSystem: boolean, env: ServiceInvocation['env']): string =>
+  join(isSystem && process.platform === 'linux' ? '/etc/trainyard' : configHome(env), `${id}.token`);
+
+/** Null when all of it was done. */
+async function carryOut(act: () => Promise<void>): Promise<string | null> {
+  try {
+    await act();
+    return null;
+  } catch (cause) {
+    return reasonOf(cause);
+  }
+}
+
+async function runAll(commands: readonly (readonly string[])[], run: RunCommand): Promise<void> {
+  for (const [program = '', ...args] of commands) {
+    const result = await run(program, args);
+    if (result.kind === 'exited' && result.code === 0) continue;
+    const said =
+      result.kind === 'exited' ? result.stderr.trim().split('\n').at(-1) : result.kind.replaceAll('_', ' ');
+    throw new Error(`"${[program, ...args].join(' ')}" failed: ${said}`);
+  }
+}

@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import { launchdPlist, type Service, systemdUnit, windowsTask } from './service-files.ts';
+
+/** What makes a service of a worker, and what takes it away again. */
+export interface ServicePlan {
+  readonly file: string;
+  readonly text: string;
+  readonly encoding: 'utf8' | 'utf16le';
+  /** In this order, after the file is there. */
+  readonly install: readonly (readonly string[])[];
+  /** In this order; the file is removed before the last one. */
+  readonly uninstall: readonly (readonly string[])[];
+  /** What shows how it is. */
+  readonly look: string;
+  /** What a person may want to know or do besides; null for nothing. */
+  readonly note: string | null;
+}
+
+export interface Machine {
+  readonly platform: NodeJS.Platform;
+  readonly home: string;
+  readonly uid: number;
+  /** `XDG_CONFIG_HOME`, or what stands for it. */
+  readonly configHome: string;
+}
+
+/** Null where there is no manager of services that is known here. */
+export function planService(service: Service, machine: Machine): ServicePlan | null {
+  const { platform } = machine;
+  if (platform === 'linux') return systemdPlan(service, machine);
+  if (platform === 'darwin') return launchdPlan(service, machine);
+  return platform === 'win32' ? windowsPlan(service, machine) : null;
+}
+
+function systemdPlan(service: Service, { configHome }: Machine): ServicePlan {
+  const { id, isSystem } = service;
+  const folder = isSystem ? '/etc/systemd/system' : join(configHome, 'systemd/user');
+  const systemctl = isSystem ? ['systemctl'] : ['systemctl', '--user'];
+  const unit = `${id}.service`;
+  return {
+    file: join(folder, unit),
+    text: systemdUnit(service),
+    encoding: 'utf8',
+    install: [
+      [...systemctl, 'daemon-reload'],
+      [...systemctl, 'enable', unit],
+      [...systemctl, 'restart', unit],
+    ],
+    uninstall: [
+      [...systemctl, 'disable', '--now', unit],
+      [...systemctl, 'daemon-reload'],
+    ],
+    look: `journalctl ${isSystem ? '' : '--user '}-u ${unit} -f`,
+    note: isSystem
+      ? null
+      : 'It runs while you are logged in: "loginctl enable-linger" lets it run from boot on, and without --user it is for the whole machine',
+  };
+}
+
+function launchdPlan(service: Service, { home, uid }: Machine): ServicePlan {
+  const { id, isSystem } = service;
+  const domain = isSystem ? 'system' : `gui/${uid}`;
+  const file = isSystem
+    ? `/Library/LaunchDaemons/${id}.plist`
+    : join(home, `Library/LaunchAgents/${id}.plist`);
+  return {
+    file,
+    text: launchdPlist(service),
+    encoding: 'utf8',
+    install: [['launchctl', 'bootstrap', domain, file]],
+    uninstall: [['launchctl', 'bootout', `${domain}/${id}`]],
+    look: `launchctl print ${domain}/${id}`,
+    note: null,
+  };
+}
+
+function windowsPlan(service: Service, { configHome }: Machine): ServicePlan {
+  const { id } = service;
+  const file = join(configHome, `trainyard/${id}.xml`);
+  return {
+    file,
+    text: windowsTask(service),
+    encoding: 'utf16le',
+    install: [
+      ['schtasks', '/Create', '/TN', id, '/XML', file, '/F'],
+      ['schtasks', '/Run', '/TN', id],
+    ],
+    uninstall: [
+      ['schtasks', '/End', '/TN', id],
+      ['schtasks', '/Delete', '/TN', id, '/F'],
+    ],
+    look: `schtasks /Query /TN ${id}`,
+    note: 'It starts when you log on',
+  };
+}

@@ -1,0 +1,101 @@
+import { realpathSync } from 'node:fs';
+import { Command } from 'commander';
+import { type AgentConfig, loadAgentConfig } from './config.ts';
+import { createRunCommand } from './gpu-probe.ts';
+import { openNetwork } from './network.ts';
+import { ownProgram } from './own-program.ts';
+import { reasonOf } from './start-failure.ts';
+import { updateProgram } from './update.ts';
+import { givenFlags } from './worker-flags.ts';
+
+export interface UpdateInvocation {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly ownCommand: readonly string[];
+  readonly say: (message: string) => void;
+  readonly exit: (code: number) => void;
+}
+
+const exitCodes = { failed: 1, usage: 2 } as const;
+
+/** `update`: the program of the orchestrator's version in the place of this one. */
+export function updateCommand({ env, ownCommand, say, exit }: UpdateInvocation): Command {
+  return new Command('update')
+    .description("Put the orchestrator's worker program in the place of this one; trainings go on")
+    .option('--orchestrator-url <url>', 'where the orchestrator is (or SIMPLETUNER_ORCHESTRATOR_URL)')
+    .option(
+      '--pin <sha256:...>',
+      'take a server for the orchestrator by its key alone; may be repeated',
+      collect,
+    )
+    .option('--ca-file <file>', "trust this certificate authority, besides the system's own")
+    .option('--ssl-no-verify', 'do not check TLS certificates: with --sums it does not matter')
+    .option('--sums <sha256>', 'take nothing but what belongs to this hash, as the panel shows it')
+    .option('--config <file>', 'settings by the names of these flags, as JSON')
+    .action(async (_options: unknown, command: Command) => {
+      const { sums, ...flags } = givenFlags(command);
+      const config = loadAgentConfig(flags, env);
+      const own = programHere(ownCommand);
+      if (!config.ok) {
+        say(config.message);
+        return exit(exitCodes.usage);
+      }
+      if (typeof own === 'string') {
+        say(own);
+        return exit(exitCodes.usage);
+      }
+      const wrong = whyNot(config.value, sums);
+      if (wrong !== null) {
+        say(wrong);
+        return exit(exitCodes.usage);
+      }
+      const { orchestratorUrl: url, trust } = config.value;
+      const run = createRunCommand({ environment: env });
+      const updated = await updateProgram({
+        url,
+        fetch: openNetwork(trust),
+        own,
+        sums: typeof sums === 'string' ? sums.toLowerCase() : null,
+        async versionOf([file = '', ...args]) {
+          const result = await run(file, [...args, '--version']);
+          if (result.kind === 'exited' && result.code === 0) return result.stdout.trim();
+          throw new Error(result.kind === 'exited' ? result.stderr.trim() : result.kind.replaceAll('_', ' '));
+        },
+      });
+      if (updated.kind === 'failed') {
+        say(`${updated.message}. Nothing was changed`);
+        return exit(exitCodes.failed);
+      }
+      say(
+        updated.kind === 'current'
+          ? `${own.path} is what the orchestrator has, version ${updated.version}`
+          : `${own.path} is version ${updated.version} now. A worker that runs goes on with the one before, until it is started anew: ` +
+              'with systemd by "systemctl restart", else by SIGUSR2 and a new start. Trainings go on meanwhile',
+      );
+      return exit(0);
+    });
+}
+
+const collect = (pin: string, earlier: readonly string[] = []): readonly string[] => [...earlier, pin];
+
+function programHere(ownCommand: readonly string[]) {
+  const refusal =
+    'This worker is no single program: where its sources are, "git pull" and "npm ci" bring another version';
+  try {
+    return ownProgram(ownCommand, realpathSync) ?? refusal;
+  } catch (cause) {
+    return `${refusal} (${reasonOf(cause)})`;
+  }
+}
+
+/** What would run another's program here; null when that can not be. */
+function whyNot({ orchestratorUrl: url, trust }: AgentConfig, sums: unknown): string | null {
+  if (typeof sums === 'string')
+    return /^[0-9a-f]{64}$/i.test(sums) ? null : '--sums takes the 64 hex digits that the panel shows';
+  const { protocol, hostname } = new URL(url);
+  const isHere = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  if (isHere || (protocol === 'https:' && trust.verify)) return null;
+  return (
+    `Anybody on the way to ${url} could put a program of theirs in the place of the worker: copy the command from the page of this worker ` +
+    'in the panel, which has the hash of the right one (--sums), or use https:// with --pin'
+  );
+}

@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { withNote } from './elf.ts';
+
+const run = promisify(execFile);
+
+/** Says in the binary of Node whether a program lies in it: https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html */
+const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
+const noteName = 'NODE_SEA_BLOB';
+
+/** For a program that mostly waits: a young generation of 1 MB, no threads to compile with, and one compiler less in memory. */
+const frugal = ['--max-semi-space-size=1', '--v8-pool-size=0', '--no-maglev'];
+
+export interface ExecutableParts {
+  /** The program, as one CommonJS file. */
+  readonly bundle: string;
+  /** The Node for Linux x64 that it is put into, and that prepares it. */
+  readonly node: string;
+  readonly target: string;
+}
+
+/** Puts the program into a copy of Node; the target is there as a whole or not at all. Gives its size in bytes. */
+export async function makeExecutable({ bundle, node, target }: ExecutableParts): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'trainyard-worker-'));
+  try {
+    const prepared = withNote(await readFile(node), noteName, await prepare(bundle, node, folder));
+    turnFuse(prepared);
+    const draft = `${target}.draft`;
+    await writeFile(draft, prepared);
+    await chmod(draft, 0o755);
+    await rename(draft, target);
+    return prepared.length;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function prepare(main: string, node: string, folder: string): Promise<Buffer> {
+  const [config, output] = [join(folder, 'sea.json'), join(folder, 'blob')];
+  const settings = {
+    main,
+    output,
+    disableExperimentalSEAWarning: true,
+    useCodeCache: true,
+    execArgv: frugal,
+    // Rigs set NODE_OPTIONS for other programs.
+    execArgvExtension: 'none',
+  };
+  await writeFile(config, JSON.stringify(settings));
+  // With the same options, since what is compiled beforehand is good for no others.
+  await run(node, [...frugal, '--experimental-sea-config', config]);
+  return readFile(output);
+}
+
+function turnFuse(binary: Buffer): void {
+  const off = Buffer.from(`${fuse}:0`);
+  const at = binary.indexOf(off);
+  if (at < 0 || binary.indexOf(off, at + 1) >= 0) throw new Error('this Node takes no program into itself');
+  binary.write('1', at + off.length - 1);
+}

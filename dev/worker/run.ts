@@ -1,0 +1,14 @@
+/** `npm run build:worker`: the worker as one file, and as a single executable for Linux x64. */
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildWorker } from './build.ts';
+
+const root = resolve(fileURLToPath(new URL('../../', import.meta.url)));
+const begun = performance.now();
+const { bundle, executable, bytes } = await buildWorker(root, join(root, 'dist/agent'));
+const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+process.stdout.write(
+  executable === null || bytes === null
+    ? `${bundle}, in ${seconds} s. There is no executable for Linux x64: npm installs the Node for it on that platform alone\n`
+    : `${executable}, ${(bytes / 1e6).toFixed(0)} MB, in ${seconds} s\n`,
+);

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+import { type ProgramName, programNames } from '../../protocol/agent-api.ts';
+
+/** Beside the program when that is built, whose parts lie at its top or one folder below; in `dist` when it runs from its sources. */
+const places = ['../agent/', '../../agent/', '../../dist/agent/'];
+
+/** Where the worker program was built; null when it was not. */
+export function findWorkerPrograms(program: string = import.meta.url): string | null {
+  const folders = places.map(place => fileURLToPath(new URL(place, program)));
+  return folders.find(folder => existsSync(join(folder, programNames[0]))) ?? null;
+}
+
+interface Program {
+  readonly name: ProgramName;
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** What lies in the folder, each time anew: a build puts others there while the orchestrator runs. */
+export function createWorkerPrograms(folder: string | null): () => Promise<readonly Program[]> {
+  /** What was hashed, under what tells it from another file of that name. */
+  const known = new Map<string, Promise<string>>();
+  const hashOf = (path: string, mark: string): Promise<string> => {
+    const key = `${path} ${mark}`;
+    const hash = known.get(key) ?? sha256(path);
+    known.set(key, hash);
+    hash.catch(() => known.delete(key));
+    return hash;
+  };
+  const find = async (name: ProgramName, within: string): Promise<readonly Program[]> => {
+    const path = join(within, name);
+    try {
+      const { size: bytes, ino, mtimeMs } = await stat(path);
+      return [{ name, path, bytes, sha256: await hashOf(path, `${ino} ${bytes} ${mtimeMs}`) }];
+    } catch (cause) {
+      if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return [];
+      throw cause;
+    }
+  };
+  return async () => {
+    if (folder === null) return [];
+    return (await Promise.all(programNames.map(name => find(name, folder)))).flat();
+  };
+}
+
+async function sha256(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path, { highWaterMark: 1_048_576 }), hash);
+  return hash.digest('hex');
+}

@@ -1,0 +1,17 @@
+import { useEffect, useState } from 'react';
+import { type AgentManifest, agentApi } from '../../../protocol/agent-api.ts';
+import { usePanel } from '../../app/context.ts';
+
+/** What rigs can fetch here; null before it is known, and where nothing was built. */
+export function usePrograms(): AgentManifest | null {
+  const { client } = usePanel();
+  const [programs, setPrograms] = useState<AgentManifest | null>(null);
+  useEffect(() => {
+    const over = new AbortController();
+    void client.call(agentApi.manifest, { signal: over.signal }).then(answer => {
+      if (answer.ok && !over.signal.aborted) setPrograms(answer.value);
+    });
+    return () => over.abort();
+  }, [client]);
+  return programs;
+}

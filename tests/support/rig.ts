@@ -1,0 +1,63 @@
+/** A machine with a shell and what any Linux brings, and nothing else: no Node, no home, no environment. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { buildWorker } from '../../dev/worker/build.ts';
+import { type Program, root, startProgram, temporaryFolder } from './processes.ts';
+import { endTrainings } from './trainings.ts';
+
+const tools = ['cat', 'chmod', 'curl', 'cut', 'env', 'getent', 'id', 'ln', 'mkdir', 'mv', 'rm', 'sed', 'sh'];
+const more = ['sha256sum', 'sleep', 'uname', 'tr', 'grep'];
+
+export interface Bare {
+  readonly home: string;
+  readonly path: string;
+  /** A line in its shell, as a person would type it; it ends with its test. */
+  run(line: string, env?: Readonly<Record<string, string>>): Program;
+}
+
+export function openBare(): Bare {
+  const home = temporaryFolder();
+  const bin = join(home, 'tools');
+  mkdirSync(bin);
+  for (const name of [...tools, ...more])
+    symlinkSync(execFileSync('which', [name], { encoding: 'utf8' }).trim(), join(bin, name));
+  return {
+    home,
+    path: bin,
+    run(line, env = {}) {
+      const words = Object.entries({ PATH: bin, HOME: home, ...env }).map(pair => pair.join('='));
+      const program = startProgram(['/usr/bin/env', '-i', ...words, 'sh', '-c', line], { cwd: home });
+      onTestFinished(async () => {
+        for (const pid of programsIn(home)) process.kill(pid, 'SIGKILL');
+        await program.exited;
+        await endTrainings(join(home, '.local/state'));
+      });
+      return program;
+    },
+  };
+}
+
+/** Those of its home that run now. */
+export function programsIn(home: string): readonly number[] {
+  const links = execFileSync('sh', ['-c', 'ls -l /proc/[0-9]*/exe 2>/dev/null || :'], { encoding: 'utf8' });
+  return links
+    .split('\n')
+    .filter(line => line.includes(`-> ${home}/`))
+    .map(line => Number(/\/proc\/(\d+)\/exe/.exec(line)?.[1]));
+}
+
+/** Of a process, as everybody on the machine can read them. */
+export const argumentsOf = (pid: number): readonly string[] =>
+  readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
+
+/** The worker of this checkout, as an orchestrator gives it away; null executable where npm has no Node for it. */
+export async function buildPrograms(): Promise<{
+  readonly folder: string;
+  readonly executable: string | null;
+}> {
+  const folder = temporaryFolder();
+  const { executable } = await buildWorker(root, folder);
+  return { folder, executable };
+}

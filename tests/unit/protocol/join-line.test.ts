@@ -1,0 +1,72 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { joinLine, type Joining, scriptLine, whereWords, workerWords } from '../../../protocol/join-line.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+
+const joining: Joining = {
+  url: 'http://yard:8001',
+  pin: null,
+  token: 'tj_secret',
+  name: 'rig-1',
+  persistent: false,
+};
+const script = 'cat; printf "%s\\n" "$0" "$@"\n';
+const sha256 = createHash('sha256').update(script).digest('hex');
+
+/** In a shell whose curl gives this, and whose `sudo` says so. */
+function paste(line: string, given = script) {
+  const folder = openFolder();
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'script'), given);
+  writeFileSync(join(folder, 'bin/curl'), `#!/bin/sh\ncat '${folder}/script'\n`, { mode: 0o755 });
+  writeFileSync(join(folder, 'bin/sudo'), '#!/bin/sh\necho as root\nexec "$@"\n', { mode: 0o755 });
+  const env = { PATH: `${folder}/bin:/usr/bin:/bin` };
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', line], { env, encoding: 'utf8', input: '' });
+  return [status, stdout, stderr];
+}
+
+test('the script is run with the token on its standard input, and who and where behind its name', () => {
+  const args = ['--token-stdin', '--orchestrator-url', 'http://yard:8001', '--name', 'rig-1'];
+  expect(paste(joinLine(joining, sha256))).toEqual([
+    0,
+    ['tj_secret', 'trainyard', ...args, ''].join('\n'),
+    '',
+  ]);
+});
+
+test('another script, or none, is not run', () => {
+  const said = 'This is not the script that this command was made for: nothing was done\n';
+  for (const other of [`${script}# more\n`, script.slice(0, -8), ''])
+    expect(paste(joinLine(joining, sha256), other)).toEqual([1, '', said]);
+});
+
+test('the exit code is that of the script', () => {
+  const failing = 'exit 7\n';
+  const hash = createHash('sha256').update(failing).digest('hex');
+  expect(paste(joinLine(joining, hash), failing)[0]).toBe(7);
+});
+
+test('without a token nothing is given, and it is root who runs it where that is asked for', () => {
+  const line = scriptLine(joining, { sha256, words: '--install-only', asRoot: true });
+  expect(paste(line)).toEqual([0, 'as root\ntrainyard\n--install-only\n', '']);
+});
+
+test.each([
+  [{ url: 'http://yard:8001', pin: null }, 'curl -fsS http://yard:8001/agent/install.sh'],
+  [{ url: 'http://[fe80::1]:8001', pin: null }, "curl -fsSg 'http://[fe80::1]:8001/agent/install.sh'"],
+  [
+    { url: 'https://[::1]:8001', pin: 'sha256:Ab+/=' },
+    "curl -fsSgk --pinnedpubkey 'sha256//Ab+/=' 'https://[::1]:8001/agent/install.sh'",
+  ],
+])('curl is told whom to take for the orchestrator: %o', (at, expected) => {
+  expect(scriptLine(at, { sha256, words: '' })).toContain(`(s=$(${expected}) && `);
+});
+
+test('each value is one word, whatever is in it', () => {
+  const odd = { ...joining, pin: 'sha256:Ab+/=', name: "it's $HOME", persistent: true };
+  expect(whereWords(odd)).toBe('--orchestrator-url http://yard:8001 --pin sha256:Ab+/=');
+  expect(workerWords(odd)).toBe(`${whereWords(odd)} --name 'it'\\''s $HOME' --persistent`);
+});

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { compareVersions } from '../../../protocol/version-order.ts';
+
+/** The order of semver.org, section 11, and around it. */
+const rising = [
+  '0.0.1',
+  '0.1.0',
+  '0.2.0',
+  '0.10.0',
+  '1.0.0-0',
+  '1.0.0-2',
+  '1.0.0-10',
+  '1.0.0--',
+  '1.0.0-alpha',
+  '1.0.0-alpha.1',
+  '1.0.0-alpha.beta',
+  '1.0.0-beta',
+  '1.0.0-beta.2',
+  '1.0.0-beta.11',
+  '1.0.0-rc.1',
+  '1.0.0',
+  '1.0.1',
+  '99999999999999999999.0.0',
+  '100000000000000000000.0.0',
+];
+
+test('each stands to each as it should', () => {
+  for (const [index, one] of rising.entries())
+    for (const [at, other] of rising.entries()) {
+      const expected = index === at ? 'same' : index < at ? 'older' : 'newer';
+      expect([one, other, compareVersions(one, other)]).toEqual([one, other, expected]);
+    }
+});
+
+test('what a build says of itself does not count', () => {
+  expect(compareVersions('1.0.0+linux', '1.0.0+mac.2')).toBe('same');
+  expect(compareVersions('1.0.0-rc.1+linux', '1.0.0')).toBe('older');
+});
+
+test.each([
+  '',
+  '1',
+  '1.0',
+  'v1.0.0',
+  '01.0.0',
+  '1.0.0-',
+  '1.0.0-a..b',
+  ' 1.0.0',
+  '1.0.0\n',
+  '1.0.x',
+  '-1.0.0',
+  'unknown',
+  `1.0.0-${'a'.repeat(300)}`,
+  `${'9'.repeat(300)}.0.0`,
+  '__proto__',
+])('%j is no version', text => {
+  expect(compareVersions(text, '1.0.0')).toBeNull();
+  expect(compareVersions('1.0.0', text)).toBeNull();
+});
