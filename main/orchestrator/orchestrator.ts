@@ -5,7 +5,7 @@ import { dispatch } from './dispatch.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createFeed, type Pace } from './feed.ts';
 import { createFleetFigures } from './fleet-figures.ts';
-import { createHealthLoop, grantGrace } from './health.ts';
+import { createHealthLoop, grantGrace, type HealthLoop } from './health.ts';
 import { createConfigCalls } from './configs.ts';
 import { createJobCalls } from './jobs.ts';
 import { createJoinCalls } from './joining.ts';
@@ -22,7 +22,7 @@ import { createLine } from './line.ts';
 import { createProgressBook } from './progress-book.ts';
 import { createReports } from './reports.ts';
 import { resumeDeadlines } from './resume.ts';
-import { createSteadyClock } from './steady-clock.ts';
+import { createSteadyClock, type SteadyClock } from './steady-clock.ts';
 import { timesFrom } from './times.ts';
 import { eventView } from './views.ts';
 import { createWorkerAdmin } from './worker-admin.ts';
@@ -117,24 +117,45 @@ export function createOrchestrator(parts: OrchestratorParts) {
       });
     },
 
-    /** Takes up what the last run left. Nobody is given up before a whole takeover span has passed from here. */
-    start(): void {
-      clock.start();
-      grantGrace(core);
-      resumeDeadlines(core);
-      store.onRecovery(() => catchUp(core));
-      core.lookWithin(0);
-    },
-
-    /** Tells the workers, and ends streams and timers; what they run goes on. */
-    stop(): void {
-      health.stop();
-      timers.stop();
-      clock.stop();
-      sayGoodbye(core);
-    },
+    ...createRun({ core, clock, timers, health }),
   };
 }
+
+interface RunParts {
+  readonly core: Core;
+  readonly clock: SteadyClock;
+  readonly timers: ReturnType<typeof createTimers>;
+  readonly health: HealthLoop;
+}
+
+/** Its beginning, its end, and what befalls all of it between. */
+const createRun = ({ core, clock, timers, health }: RunParts) => ({
+  /** Takes up what the last run left. Nobody is given up before a whole takeover span has passed from here. */
+  start(): void {
+    clock.start();
+    grantGrace(core);
+    resumeDeadlines(core);
+    core.store.onRecovery(() => catchUp(core));
+    core.lookWithin(0);
+  },
+
+  /**
+   * The machine has slept: everybody gets a whole grace anew. A long sleep is found out without this; a short one leaves streams
+   * cut that nobody knows to be, on a clock that may have stood still.
+   */
+  awoken(): void {
+    clock.noteLongPause();
+    core.lookWithin(0);
+  },
+
+  /** Tells the workers, and ends streams and timers; what they run goes on. */
+  stop(): void {
+    health.stop();
+    timers.stop();
+    clock.stop();
+    sayGoodbye(core);
+  },
+});
 
 function sayGoodbye({ store, presence }: Core): void {
   for (const id of presence.streaming()) {

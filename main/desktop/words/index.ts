@@ -1,0 +1,15 @@
+import { en } from './en.ts';
+import type { Words } from './words.ts';
+
+export type { Words };
+
+const languages: ReadonlyMap<string, Words> = new Map([['en', en]]);
+
+/** In the first of the languages that the system is set to, and the app knows; they are as `es-MX`. */
+export function wordsFor(wanted: readonly string[]): Words {
+  for (const tag of wanted) {
+    const words = languages.get(tag.split('-', 1)[0]?.toLowerCase() ?? '');
+    if (words !== undefined) return words;
+  }
+  return en;
+}
