@@ -7,10 +7,10 @@ export interface DriverOptions {
 
 /** What each driver can show; a spec that says what it needs runs on no other (docs/adr/0016, CONTRIBUTING.md). */
 const cannot: Readonly<Record<DriverName, RegExp>> = {
-  electron: /@stand-in/,
+  electron: /@stand-in|@package/,
   // SQLite's binary is for a later Node than the one in it: it shows orchestrators that run beside it.
   'electron-33': /@stand-in|@embedded/,
-  'stand-in': /@real/,
+  'stand-in': /@real|@package/,
 };
 
 const drivers = (process.env['TRAINYARD_DESKTOP_DRIVERS'] ?? 'stand-in').split(',');

@@ -21,6 +21,7 @@ function partsOf(config: ServerConfig, { isHidden }: Arguments): AppParts {
     isPackaged: app.isPackaged,
     resources: process.resourcesPath,
     platform: process.platform,
+    arch: process.arch,
     env,
   };
   return {
@@ -82,7 +83,9 @@ const config = loadServerConfig(given.flags, process.env);
 if (config.ok) {
   // What the app keeps, and what makes it one, is of the data folder: two folders are two apps.
   makeFolder(config.value.dataDir);
-  app.setPath('userData', join(config.value.dataDir, 'desktop'));
+  const folder = join(config.value.dataDir, 'desktop');
+  makeFolder(folder);
+  app.setPath('userData', folder);
   // Whoever runs it as root, as in a container, has to turn the system's sandbox off for all of its processes.
   if (!app.commandLine.hasSwitch('no-sandbox')) app.enableSandbox();
   if (app.isPackaged) app.setAsDefaultProtocolClient(scheme);

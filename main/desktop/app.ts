@@ -63,13 +63,21 @@ export async function startApp(parts: AppParts): Promise<DesktopApp | null> {
   guardSession(session.defaultSession, stage.shown);
   const backstage = { ...parts, words, fleets, holder, stage };
   try {
-    return open(backstage, await raise(backstage));
+    const trouble = await raise(backstage);
+    tellRestored(holder, words);
+    return open(backstage, trouble);
   } catch (cause) {
     parts.log.error('desktop.not_started', { cause });
     if (!(cause instanceof Declined))
       dialog.showErrorBox(words.notStarted, cause instanceof Error ? cause.message : String(cause));
     return null;
   }
+}
+
+/** Nobody waits for it to be read. */
+function tellRestored(holder: OwnHolder, words: Words): void {
+  const detail = holder.now()?.restored ?? null;
+  if (detail !== null) void dialog.showMessageBox({ type: 'warning', message: words.restored, detail });
 }
 
 /** Answers with what keeps the app from showing what it should, and shows its own then; null for nothing. */
@@ -132,7 +140,7 @@ function open(backstage: Backstage, firstTrouble: string | null): DesktopApp {
   };
   const tray = createTray({ icon: backstage.icons.tray, words, act });
   const tell = (): void => {
-    tray.show({ fleet: nameOf(backstage), summary: watchers.summary(key()), mayPause: true });
+    tray.show({ fleet: nameOf(backstage), summary: watchers.summary(key()) });
     power.jobs(holder.now()?.isGuest === false ? (watchers.summary(null)?.live.size ?? 0) : 0);
   };
   const refresh = (): void => {

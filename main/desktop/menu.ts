@@ -90,7 +90,7 @@ function menuOf(
     {
       label: menu.help,
       role: 'help',
-      submenu: [{ label: menu.help_, click: () => go('/help') }, ...(isMac ? [] : [line, about])],
+      submenu: [{ label: menu.keys, click: () => go('/help') }, ...(isMac ? [] : [line, about])],
     },
   ];
 }

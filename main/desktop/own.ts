@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { systemApi } from '../../protocol/admin-api.ts';
 import { createClient } from '../../protocol/client.ts';
 import type { ServerConfig } from '../config.ts';
-import type { Surroundings } from '../compose.ts';
+import type { Composed, Surroundings } from '../compose.ts';
 import { readSecret } from '../host/data-folder.ts';
 import type { ScopedLog } from '../host/log.ts';
 import { systemClock, systemIds } from '../host/system.ts';
@@ -14,7 +14,7 @@ export interface Own {
   readonly token: string;
   /** Not ended with the app: somebody else has started it. */
   readonly isGuest: boolean;
-  /** What happened to its database, in words; null for nothing. */
+  /** What happened to its database, and which backup is in its place; null for nothing. */
   readonly restored: string | null;
   awoken(): void;
   close(): Promise<void>;
@@ -42,10 +42,17 @@ export async function openOwn(parts: OwnParts): Promise<Own> {
     url: composed.url,
     token: composed.adminToken,
     isGuest: false,
-    restored: composed.restored?.damage ?? null,
+    restored: restoredText(composed.restored),
     awoken: () => composed.awoken(),
     close: () => composed.close(),
   };
+}
+
+function restoredText(restored: Composed['restored']): string | null {
+  if (restored === null) return null;
+  const { damage, setAside, backup, backupAt } = restored;
+  const kept = setAside === null ? '' : `\n${setAside}`;
+  return `${damage}${kept}\n${backup} (${systemClock.iso(backupAt)})`;
 }
 
 /** As it says of itself in its folder, if it answers there; what a crash has left does not. */

@@ -10,6 +10,8 @@ export interface Summary {
   readonly live: ReadonlyMap<string, LiveJob>;
   /** Null where the token may not look. */
   readonly isPaused: boolean | null;
+  /** Whether the token may pause the queue. */
+  readonly mayPause: boolean;
 }
 
 export interface LiveJob {
@@ -19,15 +21,17 @@ export interface LiveJob {
   readonly percent: number | null;
 }
 
-export const nothing: Summary = { workers: new Map(), live: new Map(), isPaused: null };
+export const nothing: Summary = { workers: new Map(), live: new Map(), isPaused: null, mayPause: false };
 
 export interface Read {
   readonly workers: readonly WorkerView[];
   readonly jobs: readonly JobView[];
   readonly queue: QueueView | null;
+  readonly mayPause: boolean;
 }
 
-export const summaryOf = ({ workers, jobs, queue }: Read): Summary => ({
+export const summaryOf = ({ workers, jobs, queue, mayPause }: Read): Summary => ({
+  mayPause,
   workers: new Map(workers.map(({ id, status }) => [id, status])),
   live: new Map(jobs.filter(({ status }) => isLive(status)).map(job => [job.id, liveJob(job)])),
   isPaused: queue === null ? null : queue.paused !== null,

@@ -18,15 +18,13 @@ export interface TrayState {
   readonly fleet: string;
   /** Null while its orchestrator is not reached. */
   readonly summary: Summary | null;
-  /** Whether the token may pause the queue. */
-  readonly mayPause: boolean;
 }
 
 const mostJobs = 8;
 const longestName = 40;
 
-export function trayMenu({ fleet, summary, mayPause }: TrayState, words: Words): readonly TrayItem[] {
-  const { live, isPaused } = summary ?? nothing;
+export function trayMenu({ fleet, summary }: TrayState, words: Words): readonly TrayItem[] {
+  const { live, isPaused, mayPause } = summary ?? nothing;
   const jobs = [...live.values()];
   const shown = jobs.slice(0, mostJobs).map(
     ({ id, name, percent }): TrayItem => ({
@@ -62,7 +60,7 @@ export function trayMenu({ fleet, summary, mayPause }: TrayState, words: Words):
 }
 
 /** In one line. */
-export function trayText({ fleet, summary }: Omit<TrayState, 'mayPause'>, words: Words): string {
+export function trayText({ fleet, summary }: TrayState, words: Words): string {
   if (summary === null) return `${fleet}: ${words.notReached}`;
   const state = [words.workersThere(present(summary)), words.jobsRunning(summary.live.size)];
   return `${fleet}: ${[...state, ...(summary.isPaused === true ? [words.paused] : [])].join(', ')}`;

@@ -2,6 +2,7 @@ import { workersApi } from '../../protocol/admin-api.ts';
 import { type CallFailure, type Client, createClient, type Fetch } from '../../protocol/client.ts';
 import type { UiEvent } from '../../protocol/events.ts';
 import type { QueueView } from '../../protocol/queue.ts';
+import { sessionApi } from '../../protocol/session-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { liveStatuses } from '../../protocol/job.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
@@ -98,11 +99,13 @@ async function readFleet(
   });
   if (!jobs.ok) throw new FeedRefused(jobs.failure, textOf(jobs.failure));
   const queue = await client.call(queueApi.status, { signal });
+  const session = await client.call(sessionApi.get, { signal });
   return {
     read: {
       jobs: jobs.value.entries,
       queue: queue.ok ? queue.value : (null as QueueView | null),
       workers: await readWorkers(client, signal),
+      mayPause: session.ok && session.value.permissions.some(held => held === queueApi.pause.authority),
     },
     seq: jobs.value.as_of_seq,
   };

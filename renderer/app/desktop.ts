@@ -10,7 +10,7 @@ declare global {
 }
 
 /** What the app around this page can do; null in a browser. */
-const desktop: DesktopApi | null = globalThis.window.desktop ?? null;
+export const desktop: DesktopApi | null = globalThis.window.desktop ?? null;
 
 /** A link, a notification or the menu of the app asks for a page. */
 export function useDesktopPages(): void {

@@ -113,6 +113,7 @@ async function main(): Promise<number> {
       TRAINYARD_DESKTOP_DRIVERS: [...drivers.keys()].join(','),
       [electronVariables.electron]: drivers.get('electron') ?? '',
       [electronVariables['electron-33']]: drivers.get('electron-33') ?? '',
+      TRAINYARD_ELECTRON_33_DIST: registry ?? '',
     };
     const args = ['test', '-c', 'playwright.desktop.config.ts', ...process.argv.slice(2)];
     return spawnSync('playwright', args, { stdio: 'inherit', env }).status ?? 1;

@@ -37,8 +37,7 @@ export const en: Words = {
     'Workers on other machines find the orchestrator by it. Stop that program and start Trainyard again, or use another port this once.',
   otherPort: 'Use another port',
   notStarted: 'The orchestrator can not start',
-  diskFailed: 'The disk has failed: nothing can be stored. What workers train goes on.',
-  restored: 'The database was damaged, and a backup has taken its place',
+  restored: 'The database was damaged, and a backup has taken its place: what has changed since then is lost',
   menu: {
     file: 'File',
     edit: 'Edit',
@@ -54,7 +53,7 @@ export const en: Words = {
     jobs: 'Jobs',
     queue: 'Queue',
     audit: 'Audit',
-    help_: 'Keys and help',
+    keys: 'Keys and help',
     reload: 'Reload',
     about: 'About Trainyard',
   },

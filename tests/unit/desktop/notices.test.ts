@@ -51,6 +51,7 @@ describe('the summary', () => {
     workers: [workerView(), workerView({ id: workerId('w_two'), status: 'offline' })],
     jobs: [running('j_1', { percent: 41.9 }), jobView({ id: 'j_9', job_id: 'j_9' })],
     queue: null,
+    mayPause: false,
   });
 
   test('counts who is there, and the jobs that somebody has', () => {
@@ -89,13 +90,13 @@ describe('the summary', () => {
 describe('the tray', () => {
   const summary = [1, 2].reduce<Summary>(
     (before, n) => follow(before, jobEvent('job.running', running(`j_${n}`, { percent: n * 10 }))),
-    { ...nothing, isPaused: false },
+    { ...nothing, isPaused: false, mayPause: true },
   );
   const labels = (state: Parameters<typeof trayMenu>[0]): readonly (string | null)[] =>
     trayMenu(state, en).map(item => (item.kind === 'line' ? null : item.label));
 
   test('shows how things are, what runs with its share, and the ways on and out', () => {
-    expect(labels({ fleet: 'Lab', summary, mayPause: true })).toEqual([
+    expect(labels({ fleet: 'Lab', summary })).toEqual([
       'Lab: no workers, 2 jobs running',
       'config j_1  10 %',
       'config j_2  20 %',
@@ -105,21 +106,19 @@ describe('the tray', () => {
       null,
       'Quit Trainyard…',
     ]);
-    const [, job] = trayMenu({ fleet: 'Lab', summary, mayPause: true }, en);
+    const [, job] = trayMenu({ fleet: 'Lab', summary }, en);
     expect(job).toMatchObject({ act: { type: 'open', page: '/jobs/j_1' } });
   });
 
   test('resumes what is paused, and offers neither where that is not known', () => {
-    expect(labels({ fleet: 'Lab', summary: { ...summary, isPaused: true }, mayPause: true })).toContain(
-      'Resume the queue',
-    );
+    expect(labels({ fleet: 'Lab', summary: { ...summary, isPaused: true } })).toContain('Resume the queue');
     expect(trayText({ fleet: 'Lab', summary: { ...nothing, isPaused: true } }, en)).toBe(
       'Lab: no workers, no jobs running, queue paused',
     );
     for (const state of [
-      { summary, mayPause: false },
-      { summary: { ...summary, isPaused: null }, mayPause: true },
-      { summary: null, mayPause: true },
+      { summary: { ...summary, mayPause: false } },
+      { summary: { ...summary, isPaused: null } },
+      { summary: null },
     ])
       expect(labels({ fleet: 'Lab', ...state }).join()).not.toMatch(/Pause|Resume/);
   });
@@ -132,14 +131,13 @@ describe('the tray', () => {
       follow,
       nothing,
     );
-    const shown = labels({ fleet: 'Lab', summary: many, mayPause: true });
+    const shown = labels({ fleet: 'Lab', summary: many });
     expect(shown).toHaveLength(14);
     expect(shown).toContain('22 more…');
     const long = { ...running('j_1'), config_name: `A&B ${'x'.repeat(300)}` };
     const [, label] = labels({
       fleet: 'Lab',
       summary: follow(nothing, jobEvent('job.running', long)),
-      mayPause: true,
     });
     expect(label).toMatch(/^A&&B x+…$/);
     expect(label?.length).toBeLessThan(45);
