@@ -16,6 +16,7 @@ interface Room {
 /** The only files of a room that certain other rooms may see. */
 const faces: Readonly<Record<string, readonly string[]>> = {
   'main/orchestrator face': ['main/orchestrator/index.ts', 'main/orchestrator/ports.ts'],
+  'main/cli feed': ['main/cli/event-feed.ts'],
   'agent face': ['agent/command.ts', 'agent/network.ts', 'agent/simulated-worker.ts'],
 };
 
@@ -75,10 +76,25 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ['commander', 'string-width'],
     node: true,
   },
+  /** Stands for an orchestrator elsewhere: pages of the panel are its own, calls are passed on. */
+  'main/gateway': {
+    files: ['main/gateway.ts', 'main/gateway/**'],
+    rooms: ['main/gateway', 'main/http', 'agent face', 'protocol'],
+    packages: ['express'],
+    node: true,
+  },
   'main/desktop': {
     files: ['main/desktop.ts', 'main/desktop/**'],
-    rooms: ['main/desktop', 'main/compose', 'main/config', 'protocol'],
-    packages: ['electron'],
+    rooms: [
+      'main/desktop',
+      'main/compose',
+      'main/config',
+      'main/gateway',
+      'main/host',
+      'main/cli feed',
+      'protocol',
+    ],
+    packages: ['electron', 'zod'],
     node: true,
   },
 
@@ -167,8 +183,10 @@ const configReaders = [
   'main/config.ts',
   'main/cli.ts',
   'main/cli/**',
+  'main/desktop.ts',
   'agent/main.ts',
   'dev/run.ts',
+  'dev/start.ts',
   'dev/sbom.ts',
 ];
 

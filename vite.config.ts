@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
@@ -24,6 +26,55 @@ const insideNode = (entry: string, outDir: string, fileName: string) => {
   const { build, ...rest } = program(entry, outDir, fileName, true);
   const output = { ...build.rolldownOptions.output, format: 'cjs' as const };
   return { ...rest, build: { ...build, minify: true, rolldownOptions: { input: entry, output } } };
+};
+
+/** What Electron's program loads by itself, or is compiled. */
+const besideDesktop = ['electron', 'better-sqlite3'];
+
+/** The app: beside the command line, with all its packages in it, so that little has to be shipped beside it. */
+const desktop = {
+  ...program('main/desktop.ts', 'dist/main', 'desktop.js', true),
+  resolve: { noExternal: true as const, external: besideDesktop },
+  build: {
+    ...program('main/desktop.ts', 'dist/main', 'desktop.js', true).build,
+    emptyOutDir: false,
+    rolldownOptions: {
+      input: 'main/desktop.ts',
+      external: besideDesktop,
+      output: {
+        format: 'esm' as const,
+        entryFileNames: 'desktop.js',
+        // The store is loaded only where an orchestrator runs.
+        chunkFileNames: 'desktop-[name].js',
+      },
+    },
+  },
+};
+
+/** In its sandbox it can load nothing, and only in the older form of modules. */
+const preload = {
+  ...program('preload/preload.ts', 'dist/preload', 'preload.cjs', true),
+  resolve: { noExternal: true as const, external: ['electron'] },
+  build: {
+    ...program('preload/preload.ts', 'dist/preload', 'preload.cjs', true).build,
+    rolldownOptions: {
+      input: 'preload/preload.ts',
+      external: ['electron'],
+      output: { format: 'cjs' as const, entryFileNames: 'preload.cjs', codeSplitting: false },
+    },
+  },
+};
+
+/** Pictures lie beside the program that shows them. */
+const desktopIcons = {
+  name: 'desktop-icons',
+  applyToEnvironment: ({ name }: { readonly name: string }) => name === 'desktop',
+  generateBundle(this: { emitFile(file: { type: 'asset'; fileName: string; source: Buffer }): void }) {
+    for (const icon of ['window', 'tray', 'tray@2x', 'trayTemplate', 'trayTemplate@2x']) {
+      const source = readFileSync(join(import.meta.dirname, `main/desktop/icons/${icon}.png`));
+      this.emitFile({ type: 'asset', fileName: `icons/${icon}.png`, source });
+    }
+  },
 };
 
 /** The page lies in a folder here, and at the top of what is served. */
@@ -55,10 +106,10 @@ const pureCore = [
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), pageAtTop],
+  plugins: [react(), pageAtTop, desktopIcons],
   builder: {
     buildApp: async ({ build, environments }) => {
-      for (const name of ['client', 'main', 'agent']) {
+      for (const name of ['client', 'main', 'desktop', 'preload', 'agent']) {
         const environment = environments[name];
         if (environment !== undefined) await build(environment);
       }
@@ -75,6 +126,8 @@ export default defineConfig({
       },
     },
     main: program('main/cli.ts', 'dist/main', 'cli.js', false),
+    desktop,
+    preload,
     agent: program('agent/main.ts', 'dist/agent', 'trainyard-worker.mjs', true),
     executable: insideNode('agent/main.ts', 'node_modules/.cache/worker', 'trainyard-worker.cjs'),
   },

@@ -49,6 +49,8 @@ export interface Composed {
   readonly reachableAt: readonly string[];
   /** Of the key that they meet there; null without a certificate of its own. */
   readonly pin: string | null;
+  /** To be told when the machine has slept. */
+  awoken(): void;
   /** Ends the local worker, streams and calls, then closes the store. What workers run goes on, here, too. */
   close(): Promise<void>;
 }
@@ -415,6 +417,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
         const { shown } = certificates;
         return network.isSecure && shown?.source === 'own' ? shown.pin : null;
       },
+      awoken: () => works.orchestrator.awoken(),
       async close() {
         withdraw();
         await close();

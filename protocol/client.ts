@@ -45,6 +45,17 @@ export interface AnswerBody {
   cancel(): Promise<void>;
 }
 
+/** As they come. Throws when the way breaks; whoever stops reading ends it. */
+export async function* piecesOf(body: AnswerBody): AsyncGenerator<Uint8Array, void> {
+  const reader = body.getReader();
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } finally {
+    // One that broke has said so by now.
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
 /** What is needed of an answer: every `fetch` has it, whichever library it is of. */
 export interface Answer {
   readonly ok: boolean;

@@ -4,7 +4,7 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import type { Orchestrator, Principal } from '../orchestrator/index.ts';
 import { personAt } from './admin-routes.ts';
-import { hashOf, principalBehind, schemeOf, sessionCookie, sessionOf } from './auth.ts';
+import { bearerOf, hashOf, principalBehind, schemeOf, sessionCookie, sessionOf } from './auth.ts';
 import { codeLastsMs, type OneTimeCodes } from './one-time-codes.ts';
 import { isOwnPage } from './origin.ts';
 import type { Router } from './route.ts';
@@ -23,10 +23,10 @@ export interface SessionParts {
 
 const nobody: SessionReply = { user: null, permissions: [], expires_at: null };
 
-const replyFor = ({ user, permissions }: Principal, until: number): SessionReply => ({
+const replyFor = ({ user, permissions }: Principal, until: number | null): SessionReply => ({
   user,
   permissions: [...permissions],
-  expires_at: new Date(until).toISOString(),
+  expires_at: until === null ? null : new Date(until).toISOString(),
 });
 
 /** Behind `#`, so that it is in no request and in no log. */
@@ -58,6 +58,14 @@ export function mountSessionRoutes(router: Router, parts: SessionParts): void {
   };
 
   router.answer(sessionApi.get, ({ request }) => {
+    // As with every other call, a token in the header counts for more than a cookie. It ends when it is revoked.
+    const token = bearerOf(request);
+    if (token !== null) {
+      const principal = principalOf(token);
+      if (principal === null)
+        return refuse('token_invalid', 'Invalid token: it may have expired, or been revoked');
+      return accept(replyFor(principal, null));
+    }
     const session = current(request);
     return accept(session === null ? nobody : replyFor(session.principal, session.until));
   });

@@ -150,6 +150,15 @@ const createRun = ({ core, clock, timers, health }: RunParts) => ({
     core.lookWithin(0);
   },
 
+  /**
+   * The machine has slept: everybody gets a whole grace anew. A long sleep is found out without this; a short one leaves streams
+   * cut that nobody knows to be, on a clock that may have stood still.
+   */
+  awoken(): void {
+    clock.noteLongPause();
+    core.lookWithin(0);
+  },
+
   /** Tells the workers, and ends streams and timers; what they run goes on. */
   stop(): void {
     health.stop();

@@ -14,6 +14,8 @@ export interface SteadyTimes {
 export interface SteadyClock extends Clock {
   start(): void;
   stop(): void;
+  /** The machine has slept, however long: told by who knows. */
+  noteLongPause(): void;
   /** Whether there was a long pause since this was last asked. */
   takeLongPause(): boolean;
 }
@@ -76,6 +78,10 @@ export function createSteadyClock(clock: Clock, times: SteadyTimes): SteadyClock
     after,
     start: tick,
     stop: () => cancelTick?.(),
+    noteLongPause() {
+      notice();
+      longPause = true;
+    },
     takeLongPause() {
       notice();
       const found = longPause;

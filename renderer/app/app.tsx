@@ -13,7 +13,9 @@ import { createFleetStore } from '../state/store.ts';
 import { Toaster } from '../ui/toast.tsx';
 import { type Panel, PanelProvider } from './context.ts';
 import { Shell } from './shell.tsx';
-import { SignIn } from './sign-in.tsx';
+import { desktop } from './desktop.ts';
+import { Refused } from './refused.tsx';
+import { SignIn, type SignInProps } from './sign-in.tsx';
 
 interface AppProps {
   readonly client: Client;
@@ -49,7 +51,7 @@ export function App({ client, baseUrl, preferences }: AppProps) {
   return (
     <TranslatorProvider value={translator}>
       {access === 'signed out' ? (
-        <SignIn client={client} onSignedIn={see} />
+        <Out client={client} onSignedIn={see} />
       ) : (
         <SignedIn {...{ client, baseUrl, preferences }} person={access} onPerson={see} />
       )}
@@ -57,6 +59,10 @@ export function App({ client, baseUrl, preferences }: AppProps) {
     </TranslatorProvider>
   );
 }
+
+/** The app signs in by itself. */
+const Out = (props: SignInProps) =>
+  desktop === null ? <SignIn {...props} /> : <Refused desktop={desktop} />;
 
 interface SignedInProps extends AppProps {
   readonly person: Person;

@@ -9,6 +9,7 @@ import { Guarded } from './guarded.tsx';
 import mark from './icon.svg';
 import { type PageName, pages, pagesFor } from './pages.ts';
 import { Palette } from './palette.tsx';
+import { useDesktopPages } from './desktop.ts';
 import { useShortcuts } from './shortcuts.ts';
 import { StreamBadge } from './stream-badge.tsx';
 import { Who } from './who.tsx';
@@ -31,6 +32,7 @@ export function Shell() {
   const [isSearching, setSearching] = useState(false);
   useShortcuts(useCallback(() => setSearching(true), []));
   useFocusOnPage(path);
+  useDesktopPages();
   useEffect(() => {
     // On a phone the pages stand in a row that is longer than the screen.
     document

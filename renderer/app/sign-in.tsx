@@ -6,7 +6,7 @@ import { type MessageKey, useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
 import mark from './icon.svg';
 
-interface SignInProps {
+export interface SignInProps {
   readonly client: Client;
   readonly onSignedIn: (person: Person | null) => void;
 }

@@ -21,6 +21,10 @@ export const tell = (text: string): void => void toast(text);
 export const tellFailure = (t: Translator, failure: CallFailure): void =>
   void toast.error(t('error.title'), { description: detailOf(failure) ?? t('error.unreachable') });
 
+/** As the app around the page says it. */
+export const tellTrouble = (t: Translator, detail: string): void =>
+  void toast.error(t('error.title'), { description: detail });
+
 interface Undoable {
   readonly text: string;
   /** The word of the way back. */

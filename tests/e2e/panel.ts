@@ -62,6 +62,7 @@ interface OrchestratorOptions {
 }
 
 export interface Orchestrator {
+  readonly dataDir: string;
   readonly url: string;
   readonly token: string;
   /** A path that signs in, once. */
@@ -125,6 +126,7 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
   const token = readFileSync(tokenFile, 'utf8').trim();
   const call = createCaller(url, token);
   return {
+    dataDir: folder,
     url,
     token,
     call,

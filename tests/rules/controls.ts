@@ -144,16 +144,34 @@ export const controls: readonly Control[] = [
   },
   leaf('main/cli', 'main/cli/jobs.ts', 'cliLeaf'),
   {
+    room: 'main/gateway',
+    file: 'main/gateway.ts',
+    code: reExport({
+      express: 'default as express',
+      'node:http': 'createServer',
+      './gateway/gateway.ts': 'gatewayLeaf',
+      './http/leaf.ts': 'httpLeaf',
+      '../agent/command.ts': 'agentCommand',
+      '../protocol/leaf.ts': 'protocolLeaf',
+    }),
+  },
+  leaf('main/gateway', 'main/gateway/gateway.ts', 'gatewayLeaf'),
+  leaf('main/cli', 'main/cli/event-feed.ts', 'feedLeaf'),
+  {
     room: 'main/desktop',
     file: 'main/desktop.ts',
-    code: reExport({
+    code: `${reExport({
       electron: 'app',
+      zod: 'z',
       'node:fs': 'readFileSync',
+      './gateway.ts': 'gatewayLeaf',
+      './host/leaf.ts': 'hostLeaf',
+      './cli/event-feed.ts': 'feedLeaf',
       './desktop/window.ts': 'desktopLeaf',
       './compose.ts': 'model',
       './config.ts': 'home',
       '../protocol/leaf.ts': 'protocolLeaf',
-    }),
+    })}export const words = process.argv.slice(1);\n`,
   },
   leaf('main/desktop', 'main/desktop/window.ts', 'desktopLeaf'),
 

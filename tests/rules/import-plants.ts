@@ -51,6 +51,8 @@ const refusedImports: readonly (readonly [room: string, file: string, sources: s
     'main/desktop/@.ts',
     '../store/leaf.ts ../http/leaf.ts ../orchestrator/index.ts ../server.ts',
   ],
+  ['main/gateway', 'main/gateway/@.ts', '../store/leaf.ts ../compose.ts ../orchestrator/index.ts electron'],
+  ['main/gateway', 'main/gateway/@.ts', '../cli/jobs.ts ../../agent/leaf.ts better-sqlite3'],
   ['main/desktop', 'main/desktop/@.ts', '../cli/jobs.ts ../../agent/leaf.ts better-sqlite3'],
   ['preload', 'preload/@.ts', '../main/compose.ts ../renderer/state/leaf.ts ../agent/leaf.ts node:fs react'],
   [

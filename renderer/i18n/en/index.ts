@@ -8,6 +8,7 @@ import { settings } from './settings.ts';
 import { tokens } from './tokens.ts';
 import { backups } from './backups.ts';
 import { help } from './help.ts';
+import { desktop } from './desktop.ts';
 
 /** Every text of the panel, as ICU messages: the other languages have the same keys, or do not compile. */
 export const en = {
@@ -21,6 +22,7 @@ export const en = {
   ...tokens,
   ...backups,
   ...help,
+  ...desktop,
 } as const satisfies Readonly<Record<string, string>>;
 
 export type MessageKey = keyof typeof en;

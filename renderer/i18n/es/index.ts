@@ -9,6 +9,7 @@ import { settings } from './settings.ts';
 import { tokens } from './tokens.ts';
 import { backups } from './backups.ts';
 import { help } from './help.ts';
+import { desktop } from './desktop.ts';
 
 export const es: Messages = {
   ...frame,
@@ -21,4 +22,5 @@ export const es: Messages = {
   ...tokens,
   ...backups,
   ...help,
+  ...desktop,
 };

@@ -3,10 +3,12 @@ import { backupApi } from '../../../protocol/backup-api.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
+import { desktop } from '../../app/desktop.ts';
 import { useSettings } from '../../app/settings.ts';
 import { isLanguage, languages, useT } from '../../i18n/index.ts';
 import { usePreferences } from '../../state/preferences.ts';
 import { Backups } from './backups.tsx';
+import { DesktopSettings } from './desktop/desktop.tsx';
 import { Network } from './network.tsx';
 import { PathLine } from './path-line.tsx';
 import { Retention } from './retention.tsx';
@@ -29,6 +31,7 @@ export function SettingsPage() {
     <div className="page">
       <h1>{t('nav.settings')}</h1>
       <You />
+      {desktop !== null && <DesktopSettings desktop={desktop} />}
       <section className="card" aria-labelledby="settings-looks">
         <h2 id="settings-looks">{t('settings.looks')}</h2>
         <label>

@@ -4,7 +4,7 @@ import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Time } from '../../ui/time.tsx';
 
-/** As whom this browser is signed in, what that one may do, and the way out. */
+/** As whom this browser is signed in, what that one may do, and the way out. The app has no session that could be ended. */
 export function You() {
   const t = useT();
   const { person, signOut } = usePanel();
@@ -20,9 +20,11 @@ export function You() {
           {t('may.until')} <Time at={until} style="absolute" />
         </p>
       )}
-      <div>
-        <Button onClick={signOut}>{t('signOut')}</Button>
-      </div>
+      {until !== null && (
+        <div>
+          <Button onClick={signOut}>{t('signOut')}</Button>
+        </div>
+      )}
     </section>
   );
 }

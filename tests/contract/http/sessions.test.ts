@@ -108,6 +108,19 @@ describe('signing in', () => {
     expect(await signIn(body)).toMatchObject({ status, body: { code }, cookie: null });
   });
 
+  test('needs no session where a token goes with every call, which ends with the token alone', async () => {
+    const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
+    const own = await ask('GET', '/api/session', bearer(server.adminToken));
+    expect(own).toMatchObject({ status: 200, body: { user: 'admin', expires_at: null }, cookie: null });
+    expect(own.body['permissions']).toContain('admin.tokens');
+    // As with every other call it counts for more than a cookie; and a wrong one counts as a failure.
+    const cookie = cookieOf(await signIn({ token: server.adminToken }));
+    expect(await ask('GET', '/api/session', { cookie, ...bearer('nonsense') })).toMatchObject({
+      status: 401,
+      body: { code: 'token_invalid' },
+    });
+  });
+
   test('a worker token opens no panel', async () => {
     const { token } = await server.createWorker({ name: 'rig-9' });
     expect(await signIn({ token })).toMatchObject({ status: 401, cookie: null });

@@ -203,3 +203,13 @@ test('a clock that was stopped wakes nobody up any more', async () => {
   await real.advance(60_000);
   expect(set).toBe(4);
 });
+
+test('takes a sleep for a long pause when it is told of one, however short it was', async () => {
+  const { real, steady, passed } = makeClock();
+  await real.pause(2_000);
+  expect(steady.takeLongPause()).toBe(false);
+  steady.noteLongPause();
+  expect(steady.takeLongPause()).toBe(true);
+  expect(steady.takeLongPause()).toBe(false);
+  expect(passed()).toBe(2_000);
+});

@@ -101,6 +101,19 @@ describe('while the orchestrator is held up', () => {
     expect(fleet.job(job)).toMatchObject({ status: 'running', attempt: 1 });
   });
 
+  test('a sleep that it is told of does, however short it was', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker();
+    await fleet.runJob(rig);
+    await fleet.clock.advance(T - 1_000);
+    fleet.clock.shiftWall(5_000);
+    fleet.orchestrator.awoken();
+    await fleet.clock.advance(T - 1);
+    expect(rig.view().status).toBe('busy');
+    await fleet.clock.advance(1);
+    expect(rig.view().status).toBe('offline');
+  });
+
   test('an offer is not given up for a pause in which nobody could take it', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();

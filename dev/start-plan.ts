@@ -1,0 +1,36 @@
+/** What `npm start` starts: no effects. */
+export interface Surroundings {
+  readonly platform: NodeJS.Platform;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly isRoot: boolean;
+  /** Where Electron's program is; null where it has not been fetched. */
+  readonly electron: string | null;
+}
+
+export type StartPlan =
+  | { readonly kind: 'app'; readonly electron: string }
+  /** The server, and the panel in a browser. `fetches`: Electron beside it, for the next time. */
+  | { readonly kind: 'headless'; readonly why: string; readonly fetches: boolean };
+
+/** `--headless` says it for those who want no window; nothing is guessed twice. */
+export function planStart({ platform, env, isRoot, electron }: Surroundings, isHeadless: boolean): StartPlan {
+  const headless = (why: string, fetches = false): StartPlan => ({ kind: 'headless', why, fetches });
+  if (isHeadless) return headless('No window, as asked');
+  if (platform === 'linux' && !env['DISPLAY'] && !env['WAYLAND_DISPLAY'])
+    return headless('No window: this session has no display (neither DISPLAY nor WAYLAND_DISPLAY is set)');
+  if (platform !== 'linux' && env['SSH_CONNECTION'] !== undefined)
+    return headless('No window: this is a session over SSH');
+  if (platform === 'linux' && isRoot) return headless('No window: Electron does not run as root');
+  if (electron === null)
+    return headless('No window yet: Electron is being fetched; start again for it when it is there', true);
+  return { kind: 'app', electron };
+}
+
+/** What has to be there before anything can be started, by what it is made from. */
+export const built: Readonly<Record<string, readonly string[]>> = {
+  'dist/renderer/index.html': ['renderer', 'protocol'],
+  'dist/main/cli.js': ['main', 'agent', 'protocol'],
+  'dist/main/desktop.js': ['main', 'agent', 'protocol'],
+  'dist/preload/preload.cjs': ['preload', 'protocol'],
+  'dist/agent/trainyard-worker.mjs': ['agent', 'protocol'],
+};

@@ -1,0 +1,118 @@
+/** `npm start`: the desktop app where there can be one, else the server and the panel in a browser. See docs/desktop.md. */
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { built, planStart } from './start-plan.ts';
+
+const root = resolve(fileURLToPath(new URL('../', import.meta.url)));
+const given = process.argv.slice(2);
+const args = given.filter(arg => arg !== '--headless');
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+function newest(folder: string): number {
+  const entries = readdirSync(join(root, folder), { withFileTypes: true, recursive: true });
+  const times = entries.flatMap(entry =>
+    entry.isFile() ? [statSync(join(entry.parentPath, entry.name)).mtimeMs] : [],
+  );
+  return Math.max(0, ...times);
+}
+
+/** Not there, or older than what it is made from. */
+const isStale = ([file, sources]: readonly [string, readonly string[]]): boolean => {
+  const path = join(root, file);
+  if (!existsSync(path)) return true;
+  const madeAt = statSync(path).mtimeMs;
+  return sources.some(folder => newest(folder) > madeAt);
+};
+
+/** Where the package has put it. To import that package would fetch what is missing, and wait for it. */
+function findElectron(): string | null {
+  const folder = join(root, 'node_modules/electron');
+  const named = join(folder, 'path.txt');
+  if (!existsSync(named)) return null;
+  const program = join(
+    process.env['ELECTRON_OVERRIDE_DIST_PATH'] ?? join(folder, 'dist'),
+    readFileSync(named, 'utf8'),
+  );
+  return existsSync(program) ? program : null;
+}
+
+/** Answers with its exit code. Ctrl-C at the terminal reaches it without us. */
+function run(
+  program: string,
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<number> {
+  const child = spawn(program, argv, { cwd: root, env, stdio: 'inherit' });
+  const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, pass);
+  process.on('SIGINT', () => undefined);
+  return new Promise(done => {
+    child.once('error', cause => {
+      say(`${program} can not be started: ${cause.message}`);
+      done(1);
+    });
+    child.once('exit', (code, signal) =>
+      done(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+    );
+  });
+}
+
+/** Beside the server, which does not wait for it; it ends with this program. */
+function fetchElectron(): void {
+  const child = spawn(process.execPath, [join(root, 'node_modules/electron/install.js')], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.on('data', (text: Buffer) => {
+    said = (said + text.toString()).slice(-2_000);
+  });
+  child.once('exit', code => {
+    if (code === 0) say('Electron is there: start again for the window');
+    else
+      say(
+        `Electron could not be fetched (${firstLine(said)}); the panel in the browser has all but the window`,
+      );
+  });
+  process.once('exit', () => child.kill());
+}
+
+const firstLine = (text: string): string => text.trim().split('\n', 1)[0] ?? 'no reason given';
+
+async function start(): Promise<number> {
+  const plan = planStart(
+    {
+      platform: process.platform,
+      env: process.env,
+      isRoot: process.getuid?.() === 0,
+      electron: findElectron(),
+    },
+    given.includes('--headless'),
+  );
+  if (plan.kind === 'headless') say(plan.why);
+  if (Object.entries(built).some(isStale)) {
+    say('Building what is missing, or older than its sources');
+    const vite = join(root, 'node_modules/vite/bin/vite.js');
+    const steps = [
+      [vite, 'build', '--app', '--logLevel', 'warn'],
+      // What rigs fetch.
+      [join(root, 'dev/worker/run.ts')],
+    ];
+    for (const step of steps) {
+      const code = await run(process.execPath, step);
+      if (code !== 0) return code;
+    }
+  }
+  if (plan.kind === 'app') {
+    const env = { ...process.env, TRAINYARD_NODE: process.execPath };
+    return run(plan.electron, [join(root, 'dist/main/desktop.js'), ...args], env);
+  }
+  if (plan.fetches) fetchElectron();
+  return run(process.execPath, [join(root, 'dist/main/cli.js'), 'server', ...args]);
+}
+
+process.exitCode = await start();

@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { app } from 'electron';
+import { loadServerConfig, type ServerConfig } from './config.ts';
+import { startApp, type AppParts, type DesktopApp } from './desktop/app.ts';
+import { type Arguments, readArguments } from './desktop/arguments.ts';
+import { linkAmong, pageOfLink, scheme } from './desktop/link.ts';
+import { createLoginItem } from './desktop/login.ts';
+import { localAgent } from './desktop/program.ts';
+import { openDesktopSettings } from './desktop/settings.ts';
+import { makeFolder } from './host/data-folder.ts';
+import { createLog } from './host/log.ts';
+
+const dist = join(import.meta.dirname, '..');
+const exitCodes = { failed: 1, usage: 2, diskFailed: 75 } as const;
+
+function partsOf(config: ServerConfig, { isHidden }: Arguments): AppParts {
+  const { env } = process;
+  const log = createLog(line => void process.stderr.write(line), false);
+  const icons = join(import.meta.dirname, 'icons');
+  const places = {
+    isPackaged: app.isPackaged,
+    resources: process.resourcesPath,
+    platform: process.platform,
+    arch: process.arch,
+    env,
+  };
+  return {
+    log,
+    isHidden,
+    own: {
+      config,
+      log,
+      agent: localAgent({ ...places, dist: import.meta.dirname }),
+      // Nobody may be answered any more.
+      onFatal: () => process.exit(exitCodes.diskFailed),
+    },
+    settings: openDesktopSettings(join(app.getPath('userData'), 'desktop.json')),
+    preload: join(dist, 'preload/preload.cjs'),
+    icons: {
+      window: join(icons, 'window.png'),
+      tray: join(icons, process.platform === 'darwin' ? 'trayTemplate.png' : 'tray.png'),
+    },
+    login: createLoginItem({
+      configHome: env['XDG_CONFIG_HOME'] ?? join(app.getPath('home'), '.config'),
+      program: env['APPIMAGE'] ?? process.execPath,
+    }),
+  };
+}
+
+function run(config: ServerConfig, given: Arguments): void {
+  let page = given.link === null ? null : pageOfLink(given.link);
+  let desktop: DesktopApp | null = null;
+  const follow = (link: string | null): void => {
+    const linked = link === null ? null : pageOfLink(link);
+    if (desktop === null) page = linked ?? page;
+    else desktop.open(linked);
+  };
+  const start = async (): Promise<void> => {
+    desktop = await startApp(partsOf(config, given));
+    if (desktop === null) return app.exit(exitCodes.failed);
+    // Asked for while the orchestrator started.
+    desktop.begin(page);
+  };
+  app.on('second-instance', (_event, argv) => follow(linkAmong(argv)));
+  app.on('open-url', (event, url) => {
+    event.preventDefault();
+    follow(url);
+  });
+  app.on('activate', () => desktop?.open(null));
+  // It lives on in the tray.
+  app.on('window-all-closed', () => undefined);
+  app.on('before-quit', event => {
+    event.preventDefault();
+    void desktop?.quit();
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => void (desktop === null ? app.exit(0) : desktop.leave()));
+  void app.whenReady().then(start);
+}
+
+const given = readArguments(process.argv.slice(1));
+const config = loadServerConfig(given.flags, process.env);
+if (config.ok) {
+  // What the app keeps, and what makes it one, is of the data folder: two folders are two apps.
+  makeFolder(config.value.dataDir);
+  const folder = join(config.value.dataDir, 'desktop');
+  makeFolder(folder);
+  app.setPath('userData', folder);
+  // Whoever runs it as root, as in a container, has to turn the system's sandbox off for all of its processes.
+  if (!app.commandLine.hasSwitch('no-sandbox')) app.enableSandbox();
+  if (app.isPackaged) app.setAsDefaultProtocolClient(scheme);
+  if (app.requestSingleInstanceLock()) run(config.value, given);
+  else app.exit(0);
+} else {
+  process.stderr.write(`${config.refusal.detail}\n`);
+  app.exit(exitCodes.usage);
+}

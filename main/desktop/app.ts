@@ -1,0 +1,218 @@
+import { app, dialog, session } from 'electron';
+import type { DesktopAnswer, DesktopRequest } from '../../protocol/desktop-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import type { ScopedLog } from '../host/log.ts';
+import { createDesk } from './desk.ts';
+import { createFarewell } from './farewell.ts';
+import { createFleets, type Fleets } from './fleets.ts';
+import { answerPanel } from './ipc.ts';
+import type { LoginItem } from './login.ts';
+import { setMenu } from './menu.ts';
+import { noticeOf } from './notices.ts';
+import { createNotifications } from './notifications.ts';
+import type { OwnParts } from './own.ts';
+import { createOwnHolder, Declined, type OwnHolder } from './own-start.ts';
+import { guardSession } from './page-session.ts';
+import { createPower, type Power } from './power.ts';
+import type { DesktopSettingsFile } from './settings.ts';
+import { createStage, type Stage } from './stage.ts';
+import { createTray } from './tray.ts';
+import type { TrayAct } from './tray-model.ts';
+import { systemVault } from './vault.ts';
+import { clientFor, type FleetLine } from './watch.ts';
+import { createWatchers, type FleetKey } from './watchers.ts';
+import { createWindow, type PanelWindow } from './window.ts';
+import { type Words, wordsFor } from './words/index.ts';
+
+export interface AppParts {
+  readonly own: OwnParts;
+  readonly settings: DesktopSettingsFile;
+  readonly log: ScopedLog;
+  readonly preload: string;
+  readonly icons: { readonly window: string; readonly tray: string };
+  readonly login: LoginItem;
+  readonly isHidden: boolean;
+}
+
+export interface DesktopApp {
+  /** Shows the window for the first time: at this page, or as it was started to be. */
+  begin(page: string | null): void;
+  /** In front, at this page of what is shown; null for where it is. */
+  open(page: string | null): void;
+  /** Asks first, where that says something. */
+  quit(): Promise<void>;
+  /** Without a question: the session ends. */
+  leave(): Promise<void>;
+}
+
+/** What is made before anything is seen. */
+interface Backstage extends AppParts {
+  readonly words: Words;
+  readonly fleets: Fleets;
+  readonly holder: OwnHolder;
+  readonly stage: Stage;
+}
+
+/** All of the app, once Electron is ready. Null when it is not to start; a person has been told why. */
+export async function startApp(parts: AppParts): Promise<DesktopApp | null> {
+  const { settings } = parts;
+  const words = wordsFor(app.getPreferredSystemLanguages());
+  const fleets = createFleets(settings, systemVault);
+  const holder = createOwnHolder(parts.own, words);
+  const stage = createStage({ settings, fleets, openOwn: holder.open });
+  guardSession(session.defaultSession, stage.shown);
+  const backstage = { ...parts, words, fleets, holder, stage };
+  try {
+    const trouble = await raise(backstage);
+    tellRestored(holder, words);
+    return open(backstage, trouble);
+  } catch (cause) {
+    parts.log.error('desktop.not_started', { cause });
+    if (!(cause instanceof Declined))
+      dialog.showErrorBox(words.notStarted, cause instanceof Error ? cause.message : String(cause));
+    return null;
+  }
+}
+
+/** Nobody waits for it to be read. */
+function tellRestored(holder: OwnHolder, words: Words): void {
+  const detail = holder.now()?.restored ?? null;
+  if (detail !== null) void dialog.showMessageBox({ type: 'warning', message: words.restored, detail });
+}
+
+/** Answers with what keeps the app from showing what it should, and shows its own then; null for nothing. */
+async function raise({ settings, stage, holder, fleets }: Backstage): Promise<string | null> {
+  const { shown, runs_own: runsOwn } = settings.now;
+  const trouble = await stage.show(shown !== null && fleets.has(shown) ? shown : null);
+  if (trouble !== null) await stage.show(null);
+  if (runsOwn) await holder.open();
+  return trouble;
+}
+
+const after = (ms: number, run: () => void): (() => void) => {
+  const timer = setTimeout(run, ms);
+  return () => clearTimeout(timer);
+};
+
+function open(backstage: Backstage, firstTrouble: string | null): DesktopApp {
+  const { words, settings, fleets, holder, stage, log } = backstage;
+  const { key } = stage;
+  let trouble = firstTrouble;
+  const show = async (fleet: FleetKey, page = '/'): Promise<string | null> => {
+    const why = await stage.show(fleet);
+    if (why !== null) return why;
+    trouble = null;
+    settings.change({ shown: fleet, ...(fleet === null && { runs_own: true }) });
+    refresh();
+    await window.load(page);
+    return null;
+  };
+  const openAt = (fleet: FleetKey, page: string | null): void => {
+    if (fleet === key()) return window.open(page);
+    window.open(null);
+    return void show(fleet, page ?? '/').catch((cause: unknown) => log.error('desktop.not_shown', { cause }));
+  };
+  const notifications = createNotifications({ words, after, open: openAt });
+  const watchers = createWatchers({
+    after,
+    onEvent(fleet, event) {
+      const notice = noticeOf(fleet, event, settings.now.notices);
+      if (notice !== null) notifications.add(notice);
+    },
+    onChange: () => tell(),
+  });
+  const power = createPower(() => holder.now()?.awoken());
+  const window = createWindow({
+    ...backstage,
+    shown: stage.shown,
+    onClosed: () => tellGoesOn(settings, words, () => openAt(key(), null), notifications.show),
+  });
+  const farewell = createFarewell({
+    ...backstage,
+    window,
+    ownSummary: () => watchers.summary(null),
+    stopAll: () => [watchers.stop, notifications.stop, power.close, tray.close].forEach(stop => stop()),
+  });
+  const act = (what: TrayAct): void => {
+    if (what.type === 'open') openAt(key(), what.page);
+    else if (what.type === 'quit') void farewell.quit();
+    else void steerQueue(stage.line(), what.type);
+  };
+  const tray = createTray({ icon: backstage.icons.tray, words, act });
+  const tell = (): void => {
+    tray.show({ fleet: nameOf(backstage), summary: watchers.summary(key()) });
+    power.jobs(holder.now()?.isGuest === false ? (watchers.summary(null)?.live.size ?? 0) : 0);
+  };
+  const refresh = (): void => {
+    watchers.follow(linesOf(backstage));
+    window.title(key() === null ? 'Trainyard' : `${nameOf(backstage)} — Trainyard`);
+    setMenu({
+      words,
+      fleets: fleets.list(),
+      shown: key(),
+      go: page => window.open(page),
+      show: fleet => openAt(fleet, null),
+      hide: window.close,
+      quit: () => void farewell.quit(),
+    });
+    tell();
+  };
+  const answer = createDesk({
+    ...backstage,
+    key,
+    canSeal: systemVault.canSeal,
+    show,
+    refresh,
+    trouble: () => trouble ?? watchers.trouble(key()),
+  });
+  listen({ window, stage, power, answer });
+  refresh();
+  return { ...farewell, begin: window.begin, open: page => openAt(key(), page) };
+}
+
+interface Listening {
+  readonly window: PanelWindow;
+  readonly stage: Stage;
+  readonly power: Power;
+  readonly answer: (request: DesktopRequest) => Promise<DesktopAnswer>;
+}
+
+function listen({ window, stage, power, answer }: Listening): void {
+  answerPanel({
+    contents: () => window.contents,
+    origin: () => stage.shown()?.origin ?? null,
+    answer,
+    onBattery: power.battery,
+  });
+}
+
+/** Of what is shown. */
+function nameOf({ stage, fleets, words }: Backstage): string {
+  const key = stage.key();
+  return (key === null ? null : fleets.name(key)) ?? words.thisComputer;
+}
+
+/** The one that is shown, and this computer's own as long as it runs. */
+function linesOf({ stage, holder }: Backstage): ReadonlyMap<FleetKey, FleetLine> {
+  const [line, own] = [stage.line(), holder.now()];
+  return new Map<FleetKey, FleetLine>([
+    ...(own === null ? [] : [[null, { url: own.url, token: own.token }] as const]),
+    ...(line === null || stage.key() === null ? [] : [[stage.key(), line] as const]),
+  ]);
+}
+
+/** What becomes of it is told by an event, as if somebody else had done it. */
+async function steerQueue(line: FleetLine | null, act: 'pause' | 'resume'): Promise<void> {
+  if (line !== null) await clientFor(line).call(queueApi[act], { body: {} });
+}
+
+function tellGoesOn(
+  settings: DesktopSettingsFile,
+  words: Words,
+  reopen: () => void,
+  show: ReturnType<typeof createNotifications>['show'],
+): void {
+  if (settings.now.has_told_goes_on) return;
+  settings.change({ has_told_goes_on: true });
+  show(words.goesOn, words.goesOnBody, reopen);
+}

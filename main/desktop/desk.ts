@@ -1,0 +1,100 @@
+import type {
+  DesktopAnswer,
+  DesktopChange,
+  DesktopRequest,
+  DesktopView,
+} from '../../protocol/desktop-api.ts';
+import type { Fleets } from './fleets.ts';
+import type { LoginItem } from './login.ts';
+import type { OwnHolder } from './own-start.ts';
+import type { DesktopSettingsFile } from './settings.ts';
+
+export interface DeskParts {
+  readonly settings: DesktopSettingsFile;
+  readonly fleets: Fleets;
+  readonly login: LoginItem;
+  readonly holder: Pick<OwnHolder, 'open' | 'close'>;
+  readonly canSeal: () => Promise<boolean>;
+  /** The fleet that is in the window; null for this computer's own. */
+  readonly key: () => string | null;
+  readonly trouble: () => string | null;
+  /** Null when the window shows it; else why it does not. */
+  readonly show: (fleet: string | null) => Promise<string | null>;
+  /** The fleets are others by now. */
+  readonly refresh: () => void;
+}
+
+const refused = (detail: string): DesktopAnswer => ({ ok: false, detail });
+
+/** What the panel may ask of the app. */
+export function createDesk(parts: DeskParts): (request: DesktopRequest) => Promise<DesktopAnswer> {
+  const { settings, fleets, key, show, refresh } = parts;
+  const view = async (): Promise<DesktopAnswer> => ({ ok: true, view: await viewOf(parts) });
+  const done = (result: ReturnType<Fleets['remove']>): DesktopAnswer | Promise<DesktopAnswer> => {
+    if (!result.ok) return refused(result.detail);
+    refresh();
+    return view();
+  };
+  return async request => {
+    switch (request.name) {
+      case 'view':
+        return view();
+      case 'change': {
+        const why = await change(parts, request.input);
+        return why === null ? view() : refused(why);
+      }
+      case 'add_fleet':
+        return done(await fleets.add(request.input));
+      case 'change_fleet': {
+        const answer = await done(await fleets.change(request.input));
+        // It is reached another way from now on.
+        if (answer.ok && request.input.id === key()) await show(key());
+        return answer;
+      }
+      case 'remove_fleet':
+        if (request.input === key()) return refused('It is in the window: show another fleet first');
+        return done(fleets.remove(request.input));
+      case 'show': {
+        const why = await show(request.input).catch(reasonOf);
+        if (why !== null) return refused(why);
+        settings.change({ shown: request.input });
+        return view();
+      }
+    }
+  };
+}
+
+async function viewOf({ settings, fleets, key, trouble, login, canSeal }: DeskParts): Promise<DesktopView> {
+  const { runs_own, notices } = settings.now;
+  return {
+    fleets: fleets.list(),
+    shown: key(),
+    trouble: trouble(),
+    runs_own,
+    notices,
+    open_at_login: login.isOn(),
+    has_keyring: await canSeal(),
+  };
+}
+
+/** Null when it is done; else why it is not. */
+async function change(parts: DeskParts, wanted: DesktopChange): Promise<string | null> {
+  const { settings, login, holder, key, refresh } = parts;
+  const { notices, open_at_login: atLogin, runs_own: runsOwn } = wanted;
+  if (runsOwn === false && key() === null) return 'It is in the window: show another fleet first';
+  try {
+    if (atLogin !== undefined) login.set(atLogin);
+    if (runsOwn === true) await holder.open();
+    if (runsOwn === false) await holder.close();
+  } catch (cause) {
+    return reasonOf(cause);
+  }
+  const failure = settings.change({
+    notices: { ...settings.now.notices, ...notices },
+    ...(runsOwn !== undefined && { runs_own: runsOwn }),
+  });
+  refresh();
+  return failure === null ? null : failure.message;
+}
+
+const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));

@@ -1,0 +1,32 @@
+import { ipcMain, type IpcMainEvent, type IpcMainInvokeEvent, type WebContents } from 'electron';
+import { Battery, type DesktopAnswer, DesktopRequest } from '../../protocol/desktop-api.ts';
+import { isAt } from './rules.ts';
+
+export interface IpcParts {
+  /** Of the panel's window. */
+  readonly contents: () => WebContents | null;
+  /** Which its page has to come from. */
+  readonly origin: () => string | null;
+  readonly answer: (request: DesktopRequest) => DesktopAnswer | Promise<DesktopAnswer>;
+  readonly onBattery: (battery: Battery) => void;
+}
+
+/** What the panel asks of the app: of its own page in its own window, and only in the shape that the contract has. */
+export function answerPanel({ contents, origin, answer, onBattery }: IpcParts): void {
+  const isOurs = ({ sender, senderFrame }: IpcMainInvokeEvent | IpcMainEvent): boolean => {
+    const [window, from] = [contents(), origin()];
+    if (window === null || from === null || sender !== window) return false;
+    return senderFrame !== null && senderFrame === window.mainFrame && isAt(senderFrame.url, from);
+  };
+  ipcMain.handle('desktop', (event, said: unknown): DesktopAnswer | Promise<DesktopAnswer> => {
+    if (!isOurs(event)) throw new Error('this page may not ask that');
+    const request = DesktopRequest.safeParse(said);
+    if (request.success) return answer(request.data);
+    const [issue] = request.error.issues;
+    return { ok: false, detail: [...(issue?.path ?? []).slice(1), issue?.message].join(': ') };
+  });
+  ipcMain.on('battery', (event, said: unknown) => {
+    const battery = Battery.safeParse(said);
+    if (isOurs(event) && battery.success) onBattery(battery.data);
+  });
+}

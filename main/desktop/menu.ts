@@ -1,0 +1,96 @@
+import { app, Menu, type MenuItemConstructorOptions } from 'electron';
+import type { DesktopView } from '../../protocol/desktop-api.ts';
+import type { Words } from './words/index.ts';
+
+export interface MenuParts {
+  readonly words: Words;
+  readonly fleets: DesktopView['fleets'];
+  readonly shown: string | null;
+  readonly go: (page: string) => void;
+  readonly show: (fleet: string | null) => void;
+  readonly hide: () => void;
+  readonly quit: () => void;
+}
+
+const pages = ['overview', 'workers', 'jobs', 'queue', 'audit'] as const;
+const pathOf = (page: (typeof pages)[number]): string => (page === 'overview' ? '/' : `/${page}`);
+
+/** The menu of the application, with its keys. */
+export function setMenu(parts: MenuParts): void {
+  Menu.setApplicationMenu(
+    Menu.buildFromTemplate([...menuOf(parts, process.platform === 'darwin', app.isPackaged)]),
+  );
+}
+
+function menuOf(
+  { words, fleets, shown, go, show, hide, quit }: MenuParts,
+  isMac: boolean,
+  isPackaged: boolean,
+): readonly MenuItemConstructorOptions[] {
+  const { menu } = words;
+  const line: MenuItemConstructorOptions = { type: 'separator' };
+  const settings = { label: menu.settings, accelerator: 'CmdOrCtrl+,', click: () => go('/settings') };
+  const leave = { label: words.quit, accelerator: 'CmdOrCtrl+Q', click: quit };
+  const about: MenuItemConstructorOptions = { label: menu.about, role: 'about' };
+  const ofMac: MenuItemConstructorOptions = {
+    label: 'Trainyard',
+    submenu: [
+      about,
+      line,
+      settings,
+      line,
+      { role: 'hide' },
+      { role: 'hideOthers' },
+      { role: 'unhide' },
+      line,
+      leave,
+    ],
+  };
+  const fleet = (id: string | null, label: string): MenuItemConstructorOptions => ({
+    type: 'radio',
+    label,
+    checked: id === shown,
+    click: () => show(id),
+  });
+  return [
+    ...(isMac ? [ofMac] : []),
+    {
+      label: menu.file,
+      submenu: [
+        { label: menu.newJob, accelerator: 'CmdOrCtrl+N', click: () => go('/jobs/new') },
+        ...(isMac ? [] : [line, settings]),
+        line,
+        { label: menu.closeWindow, accelerator: 'CmdOrCtrl+W', click: hide },
+        ...(isMac ? [] : [leave]),
+      ],
+    },
+    { label: menu.edit, role: 'editMenu' },
+    {
+      label: menu.view,
+      submenu: [
+        ...pages.map((page, at) => ({
+          label: menu[page],
+          accelerator: `CmdOrCtrl+${at + 1}`,
+          click: () => go(pathOf(page)),
+        })),
+        line,
+        { label: menu.reload, role: 'reload' },
+        { role: 'resetZoom' },
+        { role: 'zoomIn' },
+        { role: 'zoomOut' },
+        { role: 'togglefullscreen' },
+        ...(isPackaged ? [] : [{ role: 'toggleDevTools' } as const]),
+      ],
+    },
+    {
+      label: menu.fleet,
+      submenu: [fleet(null, words.thisComputer), ...fleets.map(({ id, name }) => fleet(id, name))],
+    },
+    { label: menu.window, role: 'windowMenu' },
+    {
+      label: menu.help,
+      role: 'help',
+      submenu: [{ label: menu.keys, click: () => go('/help') }, ...(isMac ? [] : [line, about])],
+    },
+  ];
+}

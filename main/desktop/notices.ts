@@ -1,0 +1,122 @@
+import type { NoticeKinds } from '../../protocol/desktop-api.ts';
+import type { UiEvent } from '../../protocol/events.ts';
+import type { Words } from './words/index.ts';
+
+/** Something that people want to hear of while they do something else: no effects here. */
+export interface Notice {
+  readonly kind: keyof NoticeKinds;
+  /** Whose: null for this computer's own. */
+  readonly fleet: string | null;
+  /** Of the job. */
+  readonly name: string;
+  /** Of the worker that fell silent, or had the job; null for none. */
+  readonly worker: string | null;
+  /** Why a job failed, in a line. */
+  readonly why: string | null;
+  /** The page that shows it. */
+  readonly page: string;
+}
+
+const kinds: ReadonlyMap<string, Notice['kind']> = new Map([
+  ['job.completed', 'job_completed'],
+  ['job.failed', 'job_failed'],
+  ['job.recovering', 'worker_lost'],
+]);
+
+/** Null for what is no news. */
+export function noticeOf(fleet: string | null, event: UiEvent, wanted: NoticeKinds): Notice | null {
+  if (event.kind !== 'job' || event.job === null) return null;
+  const { config_name: name, worker_name: worker, error_message: why } = event.job;
+  const about = { fleet, name, worker, page: `/jobs/${event.job_id}` };
+  const kind = kinds.get(event.type);
+  if (kind === undefined || !wanted[kind]) return null;
+  if (kind === 'worker_lost') return lostWorker(event, { ...about, kind, why: null });
+  return { ...about, kind, why: kind === 'job_failed' ? why : null };
+}
+
+/** One that has said goodbye is about to come back: its agent is started anew. */
+function lostWorker(event: Extract<UiEvent, { kind: 'job' }>, notice: Notice): Notice | null {
+  if (event.worker?.status_reason === 'goodbye') return null;
+  return event.worker_id === null ? notice : { ...notice, page: `/workers/${event.worker_id}` };
+}
+
+export interface Told extends Pick<Notice, 'fleet'> {
+  readonly title: string;
+  readonly body: string;
+  readonly page: string;
+}
+
+/** More than so many at once are told as one. */
+const mostAlone = 2;
+const longestWhy = 200;
+
+export function tell(notices: readonly Notice[], words: Words): readonly Told[] {
+  if (notices.length <= mostAlone) return notices.map(notice => tellOne(notice, words));
+  const count = (kind: Notice['kind']): number => notices.filter(notice => notice.kind === kind).length;
+  const parts = [
+    words.completed(count('job_completed')),
+    words.failed(count('job_failed')),
+    words.lost(count('worker_lost')),
+  ];
+  const [first] = notices;
+  if (first === undefined) return [];
+  const areWorkers = notices.every(({ kind }) => kind === 'worker_lost');
+  const isOne = notices.every(({ page }) => page === first.page);
+  const page = isOne ? first.page : areWorkers ? '/workers' : '/jobs';
+  return [{ title: words.several, body: parts.filter(Boolean).join(' · '), fleet: first.fleet, page }];
+}
+
+function tellOne({ kind, fleet, name, worker, why, page }: Notice, words: Words): Told {
+  switch (kind) {
+    case 'job_completed':
+      return { title: words.jobCompleted, body: name, fleet, page };
+    case 'job_failed':
+      return {
+        title: words.jobFailed,
+        body: why ? `${name}: ${why.slice(0, longestWhy)}` : name,
+        fleet,
+        page,
+      };
+    case 'worker_lost':
+      return { title: words.workerLost(worker ?? '?'), body: words.itHad(name), fleet, page };
+  }
+}
+
+/** The first of a burst waits for those that come with it; while they go on coming, they are told of ever less often. */
+const firstMs = 1_500;
+const mostMs = 30_000;
+
+export interface BurstParts {
+  readonly after: (ms: number, run: () => void) => () => void;
+  readonly show: (notices: readonly Notice[]) => void;
+}
+
+/** Gathers what comes within a while. */
+export function createBurst({ after, show }: BurstParts) {
+  let waiting: readonly Notice[] = [];
+  let windowMs = firstMs;
+  let takeBack: (() => void) | null = null;
+  const ring = (): void => {
+    const ready = waiting;
+    waiting = [];
+    takeBack = null;
+    if (ready.length === 0) {
+      windowMs = firstMs;
+      return;
+    }
+    show(ready);
+    windowMs = ready.length > mostAlone ? Math.min(mostMs, windowMs * 4) : firstMs;
+    // Quiet for as long ends the burst.
+    takeBack = after(windowMs, ring);
+  };
+  return {
+    add(notice: Notice): void {
+      waiting = [...waiting, notice];
+      takeBack ??= after(windowMs, ring);
+    },
+    stop(): void {
+      takeBack?.();
+      waiting = [];
+    },
+  };
+}

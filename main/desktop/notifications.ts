@@ -1,0 +1,35 @@
+import { Notification } from 'electron';
+import { createBurst, tell } from './notices.ts';
+import type { Words } from './words/index.ts';
+
+export interface NotificationParts {
+  readonly words: Words;
+  readonly after: (ms: number, run: () => void) => () => void;
+  /** The page of a fleet; null for this computer's own. */
+  readonly open: (fleet: string | null, page: string) => void;
+}
+
+/** Those of the system. */
+export function createNotifications({ words, after, open }: NotificationParts) {
+  // One that nobody holds is forgotten, and a click on it leads nowhere.
+  const shown = new Set<Notification>();
+  const show = (title: string, body: string, onClick: () => void): void => {
+    if (!Notification.isSupported()) return;
+    const notification = new Notification({ title, body });
+    shown.add(notification);
+    notification.on('click', () => {
+      shown.delete(notification);
+      onClick();
+    });
+    notification.on('close', () => shown.delete(notification));
+    notification.show();
+  };
+  const burst = createBurst({
+    after,
+    show(notices) {
+      for (const { title, body, fleet, page } of tell(notices, words))
+        show(title, body, () => open(fleet, page));
+    },
+  });
+  return { show, add: burst.add, stop: burst.stop };
+}

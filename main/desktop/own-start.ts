@@ -1,0 +1,62 @@
+import { dialog } from 'electron';
+import { isPortTaken, openOwn, type Own, type OwnParts } from './own.ts';
+import type { Words } from './words/index.ts';
+
+/** A person was asked, and would rather not. */
+export class Declined extends Error {
+  override readonly name = 'Declined';
+}
+
+export interface OwnHolder {
+  /** Null as long as it has not been started. */
+  readonly now: () => Own | null;
+  /** Starts it the first time. Rejects with a reason. */
+  open(): Promise<Own>;
+  close(): Promise<void>;
+}
+
+/** The orchestrator of this computer: there is one at most. */
+export function createOwnHolder(parts: OwnParts, words: Words): OwnHolder {
+  let now: Own | null = null;
+  let opening: Promise<Own> | null = null;
+  const open = async (): Promise<Own> => {
+    try {
+      now = await startOwn(parts, words);
+      return now;
+    } catch (cause) {
+      opening = null;
+      throw cause;
+    }
+  };
+  return {
+    now: () => now,
+    open() {
+      opening ??= open();
+      return opening;
+    },
+    async close() {
+      const closed = now;
+      [now, opening] = [null, null];
+      await closed?.close();
+    },
+  };
+}
+
+/** Where another program has its port, a person says what to do. */
+async function startOwn(parts: OwnParts, words: Words): Promise<Own> {
+  try {
+    return await openOwn(parts);
+  } catch (cause) {
+    if (!isPortTaken(cause)) throw cause;
+    const { response } = await dialog.showMessageBox({
+      type: 'warning',
+      message: words.portTaken(parts.config.port),
+      detail: words.portTakenWhat,
+      buttons: [words.otherPort, words.quitShort],
+      defaultId: 1,
+      cancelId: 1,
+    });
+    if (response !== 0) throw new Declined(words.portTaken(parts.config.port), { cause });
+    return openOwn({ ...parts, config: { ...parts.config, port: 0 } });
+  }
+}

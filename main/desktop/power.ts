@@ -1,0 +1,46 @@
+import { powerMonitor, powerSaveBlocker } from 'electron';
+import type { Battery } from '../../protocol/desktop-api.ts';
+import { staysAwake } from './sleep.ts';
+
+export interface Power {
+  /** So many jobs depend on this computer being awake. */
+  jobs(count: number): void;
+  battery(battery: Battery): void;
+  close(): void;
+}
+
+/** Keeps the computer from falling asleep by itself while jobs run, and tells when it has slept. The display may go dark. */
+export function createPower(onAwoken: () => void): Power {
+  let runningJobs = 0;
+  let battery: Battery | null = null;
+  let blocker: number | null = null;
+  const decide = (): void => {
+    const isWanted = staysAwake(runningJobs, { isOnBattery: powerMonitor.isOnBatteryPower(), battery });
+    if (isWanted === (blocker !== null)) return;
+    if (blocker === null) blocker = powerSaveBlocker.start('prevent-app-suspension');
+    else {
+      powerSaveBlocker.stop(blocker);
+      blocker = null;
+    }
+  };
+  powerMonitor.on('on-battery', decide);
+  powerMonitor.on('on-ac', decide);
+  powerMonitor.on('resume', onAwoken);
+  return {
+    jobs(count) {
+      runningJobs = count;
+      decide();
+    },
+    battery(now) {
+      battery = now;
+      decide();
+    },
+    close() {
+      runningJobs = 0;
+      decide();
+      powerMonitor.off('on-battery', decide);
+      powerMonitor.off('on-ac', decide);
+      powerMonitor.off('resume', onAwoken);
+    },
+  };
+}

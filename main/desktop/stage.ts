@@ -1,0 +1,68 @@
+import { createGateway, type Gateway } from '../gateway.ts';
+import { findPanel } from '../host/panel-folder.ts';
+import type { Fleets } from './fleets.ts';
+import type { Own } from './own.ts';
+import type { Shown } from './page-session.ts';
+import type { DesktopSettingsFile } from './settings.ts';
+import type { FleetLine } from './watch.ts';
+
+export interface StageParts {
+  readonly settings: DesktopSettingsFile;
+  readonly fleets: Fleets;
+  /** Started, or found, the first time that it is asked for. Rejects with a reason. */
+  readonly openOwn: () => Promise<Own>;
+}
+
+/** What is in the window: this computer's own orchestrator, or another one behind the gateway. */
+export interface Stage {
+  readonly shown: () => Shown | null;
+  /** Which fleet that is; null for this computer's own. */
+  readonly key: () => string | null;
+  /** The same, for the app itself; null as long as there is none. */
+  readonly line: () => FleetLine | null;
+  /** Null when the window shows what was asked for; else why it does not. */
+  show(id: string | null): Promise<string | null>;
+  close(): void;
+}
+
+interface Scene {
+  readonly key: string | null;
+  readonly shown: Shown;
+  readonly line: FleetLine;
+}
+
+export function createStage({ settings, fleets, openOwn }: StageParts): Stage {
+  let scene: Scene | null = null;
+  let gateway: Gateway | null = null;
+  let far: Parameters<typeof createGateway>[0]['fleet'] = () => null;
+
+  const openGateway = async (): Promise<Gateway> => {
+    const panelDir = findPanel();
+    if (panelDir === null) throw new Error('The panel is not built: npm run build');
+    const opened = await createGateway({ panelDir, port: settings.now.gateway_port, fleet: () => far() });
+    const port = Number(new URL(opened.origin).port);
+    if (port !== settings.now.gateway_port) settings.change({ gateway_port: port });
+    return opened;
+  };
+  const showFar = async (id: string): Promise<string | null> => {
+    const reached = await fleets.reach(id);
+    if (!reached.ok) return reached.detail;
+    gateway ??= await openGateway();
+    const { origin, bearer } = gateway;
+    far = () => reached.fleet;
+    scene = { key: id, shown: { origin, bearer }, line: reached.fleet };
+    return null;
+  };
+  const showOwn = async (): Promise<null> => {
+    const { url, token } = await openOwn();
+    scene = { key: null, shown: { origin: url, bearer: token }, line: { url, token } };
+    return null;
+  };
+  return {
+    shown: () => scene?.shown ?? null,
+    key: () => scene?.key ?? null,
+    line: () => scene?.line ?? null,
+    show: id => (id === null ? showOwn() : showFar(id)),
+    close: () => gateway?.close(),
+  };
+}

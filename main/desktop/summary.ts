@@ -1,0 +1,76 @@
+import type { UiEvent } from '../../protocol/events.ts';
+import { type JobStatus, type JobView, liveStatuses } from '../../protocol/job.ts';
+import type { QueueView } from '../../protocol/queue.ts';
+import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
+
+/** What the tray, the notifications and the guard against sleep need to know of a fleet. */
+export interface Summary {
+  readonly workers: ReadonlyMap<string, WorkerStatus>;
+  /** Those that somebody has, by their ids. */
+  readonly live: ReadonlyMap<string, LiveJob>;
+  /** Null where the token may not look. */
+  readonly isPaused: boolean | null;
+  /** Whether the token may pause the queue. */
+  readonly mayPause: boolean;
+}
+
+export interface LiveJob {
+  readonly id: string;
+  readonly name: string;
+  /** 0 to 100; null when nothing was said yet. */
+  readonly percent: number | null;
+}
+
+export const nothing: Summary = { workers: new Map(), live: new Map(), isPaused: null, mayPause: false };
+
+export interface Read {
+  readonly workers: readonly WorkerView[];
+  readonly jobs: readonly JobView[];
+  readonly queue: QueueView | null;
+  readonly mayPause: boolean;
+}
+
+export const summaryOf = ({ workers, jobs, queue, mayPause }: Read): Summary => ({
+  mayPause,
+  workers: new Map(workers.map(({ id, status }) => [id, status])),
+  live: new Map(jobs.filter(({ status }) => isLive(status)).map(job => [job.id, liveJob(job)])),
+  isPaused: queue === null ? null : queue.paused !== null,
+});
+
+/** Events may repeat what was read already: each carries its thing as it is. */
+export function follow(summary: Summary, event: UiEvent): Summary {
+  switch (event.kind) {
+    case 'worker':
+      return { ...summary, workers: put(summary.workers, event.worker_id, event.worker?.status ?? null) };
+    case 'job': {
+      const { job, worker } = event;
+      const live = put(summary.live, event.job_id, job !== null && isLive(job.status) ? liveJob(job) : null);
+      const workers = worker === undefined ? summary.workers : put(summary.workers, worker.id, worker.status);
+      return { ...summary, live, workers };
+    }
+    case 'queue':
+      return { ...summary, isPaused: event.queue.paused !== null };
+    case 'reset':
+      return summary;
+  }
+}
+
+/** So many workers are there. */
+export const present = ({ workers }: Summary): number =>
+  [...workers.values()].filter(status => status !== 'offline' && status !== 'connecting').length;
+
+function put<T>(map: ReadonlyMap<string, T>, key: string, value: T | null): ReadonlyMap<string, T> {
+  if (value === null && !map.has(key)) return map;
+  const next = new Map(map);
+  if (value === null) next.delete(key);
+  else next.set(key, value);
+  return next;
+}
+
+const isLive = (status: JobStatus): boolean => liveStatuses.some(live => live === status);
+
+function liveJob({ id, config_name: name, progress }: JobView): LiveJob {
+  const { percent, step, total_steps: total } = progress ?? {};
+  const share = percent ?? (step !== undefined && total ? (step / total) * 100 : null);
+  return { id, name, percent: share === null ? null : Math.max(0, Math.min(100, Math.floor(share))) };
+}

@@ -1,0 +1,71 @@
+import { nothing, present, type Summary } from './summary.ts';
+import type { Words } from './words/index.ts';
+
+/** What the icon beside the clock shows and offers: no effects. */
+export type TrayItem =
+  | { readonly kind: 'text'; readonly label: string }
+  | { readonly kind: 'line' }
+  | { readonly kind: 'act'; readonly label: string; readonly act: TrayAct };
+
+export type TrayAct =
+  | { readonly type: 'open'; readonly page: string | null }
+  | { readonly type: 'pause' }
+  | { readonly type: 'resume' }
+  | { readonly type: 'quit' };
+
+export interface TrayState {
+  /** Of the fleet that is shown. */
+  readonly fleet: string;
+  /** Null while its orchestrator is not reached. */
+  readonly summary: Summary | null;
+}
+
+const mostJobs = 8;
+const longestName = 40;
+
+export function trayMenu({ fleet, summary }: TrayState, words: Words): readonly TrayItem[] {
+  const { live, isPaused, mayPause } = summary ?? nothing;
+  const jobs = [...live.values()];
+  const shown = jobs.slice(0, mostJobs).map(
+    ({ id, name, percent }): TrayItem => ({
+      kind: 'act',
+      label: percent === null ? short(name) : `${short(name)}  ${percent} %`,
+      act: { type: 'open', page: `/jobs/${id}` },
+    }),
+  );
+  const more: readonly TrayItem[] =
+    jobs.length > mostJobs
+      ? [{ kind: 'act', label: words.moreJobs(jobs.length - mostJobs), act: { type: 'open', page: '/jobs' } }]
+      : [];
+  const pausing: readonly TrayItem[] =
+    mayPause && isPaused !== null
+      ? [
+          {
+            kind: 'act',
+            label: isPaused ? words.resume : words.pause,
+            act: { type: isPaused ? 'resume' : 'pause' },
+          },
+        ]
+      : [];
+  return [
+    { kind: 'text', label: trayText({ fleet, summary }, words) },
+    ...shown,
+    ...more,
+    { kind: 'line' },
+    { kind: 'act', label: words.open, act: { type: 'open', page: null } },
+    ...pausing,
+    { kind: 'line' },
+    { kind: 'act', label: words.quit, act: { type: 'quit' } },
+  ];
+}
+
+/** In one line. */
+export function trayText({ fleet, summary }: TrayState, words: Words): string {
+  if (summary === null) return `${fleet}: ${words.notReached}`;
+  const state = [words.workersThere(present(summary)), words.jobsRunning(summary.live.size)];
+  return `${fleet}: ${[...state, ...(summary.isPaused === true ? [words.paused] : [])].join(', ')}`;
+}
+
+/** A name may be as long as somebody wants; `&` would underline what stands behind it. */
+const short = (name: string): string =>
+  (name.length > longestName ? `${name.slice(0, longestName - 1)}…` : name).replaceAll('&', '&&');

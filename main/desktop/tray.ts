@@ -1,0 +1,43 @@
+import { Menu, type MenuItemConstructorOptions, nativeImage, Tray } from 'electron';
+import { type TrayAct, type TrayState, trayMenu, trayText } from './tray-model.ts';
+import type { Words } from './words/index.ts';
+
+export interface TrayParts {
+  readonly icon: string;
+  readonly words: Words;
+  readonly act: (act: TrayAct) => void;
+}
+
+export interface PanelTray {
+  show(state: TrayState): void;
+  close(): void;
+}
+
+/** The icon beside the clock. Where the desktop has no place for one, the window and the menu have all that it has. */
+export function createTray({ icon, words, act }: TrayParts): PanelTray {
+  const image = nativeImage.createFromPath(icon);
+  if (process.platform === 'darwin') image.setTemplateImage(true);
+  const tray = new Tray(image);
+  let told = '';
+  tray.on('click', () => act({ type: 'open', page: null }));
+  return {
+    show(state) {
+      const items = trayMenu(state, words);
+      const text = JSON.stringify(items);
+      // Some desktops close an open menu when it is set anew.
+      if (text === told) return;
+      told = text;
+      tray.setToolTip(`Trainyard\n${trayText(state, words)}`);
+      tray.setContextMenu(
+        Menu.buildFromTemplate(
+          items.map((item): MenuItemConstructorOptions => {
+            if (item.kind === 'line') return { type: 'separator' };
+            if (item.kind === 'text') return { label: item.label, enabled: false };
+            return { label: item.label, click: () => act(item.act) };
+          }),
+        ),
+      );
+    },
+    close: () => tray.destroy(),
+  };
+}

@@ -1,0 +1,141 @@
+import { workersApi } from '../../protocol/admin-api.ts';
+import { type CallFailure, type Client, createClient, type Fetch } from '../../protocol/client.ts';
+import type { UiEvent } from '../../protocol/events.ts';
+import type { QueueView } from '../../protocol/queue.ts';
+import { sessionApi } from '../../protocol/session-api.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { liveStatuses } from '../../protocol/job.ts';
+import type { WorkerView } from '../../protocol/worker.ts';
+import { FeedRefused, openEvents } from '../cli/event-feed.ts';
+import { follow, type Read, type Summary, summaryOf } from './summary.ts';
+
+/** An orchestrator, as the app itself speaks with it: behind the page's back, and by the same calls. */
+export interface FleetLine {
+  readonly url: string;
+  readonly token: string;
+  /** The way there; the global one unless told. */
+  readonly fetch?: Fetch;
+}
+
+export interface WatchParts {
+  readonly line: FleetLine;
+  /** Null while it is not reached; then `trouble` says why. */
+  readonly onSummary: (summary: Summary | null, trouble: string | null) => void;
+  /** What happened since the app was started, once. */
+  readonly onEvent: (event: UiEvent) => void;
+  readonly after: (ms: number, run: () => void) => () => void;
+}
+
+export const clientFor = ({ url, token, fetch: over }: FleetLine): Client =>
+  createClient({
+    baseUrl: url,
+    headers: () => ({ authorization: `Bearer ${token}` }),
+    timeoutMs: 15_000,
+    ...(over === undefined ? {} : { fetch: over }),
+  });
+
+const firstPauseMs = 500;
+const longestPauseMs = 30_000;
+
+/** Follows a fleet until the answer is called. What it could not hear it hears later, or reads anew. */
+export function watchFleet({ line, onSummary, onEvent, after }: WatchParts): () => void {
+  const over = new AbortController();
+  const client = clientFor(line);
+  let heard: number | null = null;
+  const pause = (ms: number): Promise<void> =>
+    new Promise(resolve => {
+      const takeBack = after(ms, resolve);
+      over.signal.addEventListener('abort', () => {
+        takeBack();
+        resolve();
+      });
+    });
+  const round = async (): Promise<void> => {
+    const { read, seq } = await readFleet(client, over.signal);
+    let summary = summaryOf(read);
+    onSummary(summary, null);
+    const events = await openEvents({ ...line, signal: over.signal, after: heard ?? seq });
+    heard ??= seq;
+    for await (const event of events) {
+      // Too much was missed to be told one by one.
+      if (event.kind === 'reset') {
+        heard = null;
+        return;
+      }
+      heard = event.seq;
+      summary = follow(summary, event);
+      onSummary(summary, null);
+      onEvent(event);
+    }
+  };
+  const keepOn = async (): Promise<void> => {
+    let pauseMs = firstPauseMs;
+    while (!over.signal.aborted) {
+      const before = heard;
+      try {
+        await round();
+      } catch (cause) {
+        if (over.signal.aborted) return;
+        onSummary(null, reasonOf(cause));
+      }
+      pauseMs = heard === before ? Math.min(longestPauseMs, pauseMs * 2) : firstPauseMs;
+      await pause(pauseMs);
+    }
+  };
+  void keepOn();
+  return () => over.abort();
+}
+
+const pageSize = 1_000;
+
+/** What the token may see; the rest is as if there were none. `seq`: what is read carries at least this state. */
+async function readFleet(
+  client: Client,
+  signal: AbortSignal,
+): Promise<{ readonly read: Read; readonly seq: number }> {
+  const jobs = await client.call(queueApi.list, {
+    query: { status: liveStatuses.join(','), limit: 500 },
+    signal,
+  });
+  if (!jobs.ok) throw new FeedRefused(jobs.failure, textOf(jobs.failure));
+  const queue = await client.call(queueApi.status, { signal });
+  const session = await client.call(sessionApi.get, { signal });
+  return {
+    read: {
+      jobs: jobs.value.entries,
+      queue: queue.ok ? queue.value : (null as QueueView | null),
+      workers: await readWorkers(client, signal),
+      mayPause: session.ok && session.value.permissions.some(held => held === queueApi.pause.authority),
+    },
+    seq: jobs.value.as_of_seq,
+  };
+}
+
+async function readWorkers(client: Client, signal: AbortSignal): Promise<readonly WorkerView[]> {
+  const workers: WorkerView[] = [];
+  let cursor: WorkerView['id'] | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof callWorkers>> = await callWorkers(client, cursor, signal);
+    if (!page.ok) return workers;
+    workers.push(...page.value.workers);
+    cursor = page.value.next_cursor;
+  } while (cursor !== null);
+  return workers;
+}
+
+const callWorkers = (client: Client, cursor: WorkerView['id'] | null, signal: AbortSignal) =>
+  client.call(workersApi.list, {
+    query: { limit: pageSize, ...(cursor === null ? {} : { cursor }) },
+    signal,
+  });
+
+function textOf(failure: CallFailure): string {
+  if (failure.kind === 'problem') return failure.problem.detail;
+  return failure.kind === 'unexpected' ? failure.detail : reasonOf(failure.cause);
+}
+
+/** What lies at the bottom says most: a library above it says that it has failed. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  return cause.cause === undefined ? cause.message : reasonOf(cause.cause);
+}

@@ -1,0 +1,58 @@
+import type { Words } from './words.ts';
+
+const count = (text: string) => (n: number) => (n === 0 ? '' : `${n} ${text}`);
+
+export const hi: Words = {
+  thisComputer: 'यह कंप्यूटर',
+  open: 'Trainyard खोलें',
+  pause: 'कतार रोकें',
+  resume: 'कतार फिर चलाएँ',
+  quit: 'Trainyard बंद करें…',
+  quitShort: 'बंद करें',
+  cancel: 'रद्द करें',
+  notReached: 'पहुँच नहीं है',
+  workersThere: n => (n === 0 ? 'कोई वर्कर नहीं' : `${n} वर्कर`),
+  jobsRunning: n => (n === 0 ? 'कोई जॉब नहीं चल रहा' : `${n} जॉब चल रहे हैं`),
+  moreJobs: n => `${n} और…`,
+  paused: 'कतार रुकी है',
+  completed: count('जॉब पूरे'),
+  failed: count('जॉब विफल'),
+  lost: count('वर्कर अपने जॉब के साथ चुप'),
+  several: 'आपकी फ़्लीट की ख़बर',
+  jobCompleted: 'जॉब पूरा हुआ',
+  jobFailed: 'जॉब विफल हुआ',
+  workerLost: name => `वर्कर ${name} जवाब नहीं दे रहा है`,
+  itHad: job => `उसके पास जॉब ${job} है`,
+  goesOn: 'Trainyard चलता रहता है',
+  goesOnBody:
+    'विंडो बंद है; ऑर्केस्ट्रेटर काम करता रहता है। घड़ी के पास उसके आइकन से विंडो फिर खुलती है, और वहीं से बंद किया जाता है।',
+  quitAsk: n => `${n} जॉब चल रहे हैं। फिर भी बंद करें?`,
+  quitWhat:
+    'वर्कर, इस कंप्यूटर पर भी, अपनी ट्रेनिंग जारी रखते हैं, और Trainyard के फिर चलने पर बताते हैं। तब तक कतार का कोई जॉब नहीं दिया जाता, ' +
+    'और कोई नहीं देखता कि वे कहाँ तक पहुँचे हैं।',
+  portTaken: port => `पोर्ट ${port} किसी और प्रोग्राम के पास है`,
+  portTakenWhat:
+    'दूसरी मशीनों के वर्कर इसी से ऑर्केस्ट्रेटर को पाते हैं। वह प्रोग्राम बंद करके Trainyard फिर शुरू करें, या इस बार दूसरा पोर्ट लें।',
+  otherPort: 'दूसरा पोर्ट लें',
+  notStarted: 'ऑर्केस्ट्रेटर शुरू नहीं हो सकता',
+  restored: 'डेटाबेस ख़राब था, और एक बैकअप ने उसकी जगह ली है: उसके बाद जो बदला वह खो गया है',
+  menu: {
+    file: 'फ़ाइल',
+    edit: 'संपादन',
+    view: 'दृश्य',
+    fleet: 'फ़्लीट',
+    window: 'विंडो',
+    help: 'सहायता',
+    closeWindow: 'विंडो बंद करें',
+    newJob: 'नया जॉब',
+    settings: 'सेटिंग्स…',
+    overview: 'अवलोकन',
+    workers: 'वर्कर',
+    jobs: 'जॉब',
+    queue: 'कतार',
+    audit: 'ऑडिट',
+    keys: 'कुंजियाँ और सहायता',
+    reload: 'फिर लोड करें',
+    about: 'Trainyard के बारे में',
+  },
+};

@@ -1,0 +1,19 @@
+import { en } from './en.ts';
+import { es } from './es.ts';
+import { hi } from './hi.ts';
+import { ja } from './ja.ts';
+import { zh } from './zh.ts';
+import type { Words } from './words.ts';
+
+export type { Words };
+
+const languages: ReadonlyMap<string, Words> = new Map(Object.entries({ en, es, zh, hi, ja }));
+
+/** In the first of the languages that the system is set to, and the app knows; they are as `es-MX`. */
+export function wordsFor(wanted: readonly string[]): Words {
+  for (const tag of wanted) {
+    const words = languages.get(tag.split('-', 1)[0]?.toLowerCase() ?? '');
+    if (words !== undefined) return words;
+  }
+  return en;
+}

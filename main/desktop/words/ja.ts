@@ -1,0 +1,57 @@
+import type { Words } from './words.ts';
+
+const count = (text: string) => (n: number) => (n === 0 ? '' : `${n} ${text}`);
+
+export const ja: Words = {
+  thisComputer: 'このコンピューター',
+  open: 'Trainyard を開く',
+  pause: 'キューを一時停止',
+  resume: 'キューを再開',
+  quit: 'Trainyard を終了…',
+  quitShort: '終了',
+  cancel: 'キャンセル',
+  notReached: '接続できません',
+  workersThere: n => (n === 0 ? 'ワーカーなし' : `ワーカー ${n} 台`),
+  jobsRunning: n => (n === 0 ? '実行中のジョブなし' : `実行中のジョブ ${n} 件`),
+  moreJobs: n => `ほか ${n} 件…`,
+  paused: 'キューは一時停止中',
+  completed: count('件のジョブが完了'),
+  failed: count('件のジョブが失敗'),
+  lost: count('台のワーカーがジョブを持ったまま応答なし'),
+  several: 'フリートからのお知らせ',
+  jobCompleted: 'ジョブが完了しました',
+  jobFailed: 'ジョブが失敗しました',
+  workerLost: name => `ワーカー ${name} が応答しません`,
+  itHad: job => `ジョブ ${job} を実行していました`,
+  goesOn: 'Trainyard は動き続けています',
+  goesOnBody:
+    'ウィンドウは閉じましたが、オーケストレーターは動いています。時計の横のアイコンから、また開いたり終了したりできます。',
+  quitAsk: n => `${n} 件のジョブが実行中です。終了しますか？`,
+  quitWhat:
+    'ワーカーは、このコンピューターのものも含めて学習を続け、Trainyard が再び動いたときに報告します。それまで待機中のジョブは割り当てられず、進み具合も見えません。',
+  portTaken: port => `ポート ${port} は別のプログラムが使っています`,
+  portTakenWhat:
+    '他のマシンのワーカーはこのポートでオーケストレーターを見つけます。そのプログラムを止めてから Trainyard を起動し直すか、今回だけ別のポートを使ってください。',
+  otherPort: '別のポートを使う',
+  notStarted: 'オーケストレーターを起動できません',
+  restored: 'データベースが壊れていたため、バックアップに置き換えました。それ以降の変更は失われています',
+  menu: {
+    file: 'ファイル',
+    edit: '編集',
+    view: '表示',
+    fleet: 'フリート',
+    window: 'ウィンドウ',
+    help: 'ヘルプ',
+    closeWindow: 'ウィンドウを閉じる',
+    newJob: '新しいジョブ',
+    settings: '設定…',
+    overview: '概要',
+    workers: 'ワーカー',
+    jobs: 'ジョブ',
+    queue: 'キュー',
+    audit: '監査',
+    keys: 'キーとヘルプ',
+    reload: '再読み込み',
+    about: 'Trainyard について',
+  },
+};

@@ -1,0 +1,89 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createServer, type RequestListener } from 'node:http';
+import express, { type RequestHandler } from 'express';
+import { servePanel } from '../http/panel.ts';
+import { type FarFleet, forward } from './forward.ts';
+
+export type { FarFleet };
+
+export interface Gateway {
+  readonly origin: string;
+  /** Goes with each call, or it is refused: other users of this computer reach the port, too. New with each start. */
+  readonly bearer: string;
+  close(): void;
+}
+
+export interface GatewayParts {
+  /** Where the panel was built. */
+  readonly panelDir: string;
+  /** 0 for any; where one is in use, another one is taken. The page keeps its preferences by the address. */
+  readonly port: number;
+  /** Whose orchestrator it stands for now; null for none. */
+  readonly fleet: () => FarFleet | null;
+}
+
+const home = '127.0.0.1';
+
+/**
+ * Serves the app's own panel, and stands for an orchestrator elsewhere: calls and streams go there, and no page ever comes from
+ * there. It listens on the loopback address alone.
+ */
+export async function createGateway(parts: GatewayParts): Promise<Gateway> {
+  const bearer = randomBytes(32).toString('base64url');
+  let host = '';
+  const server = createServer(listenerFor(parts, bearer, () => host));
+  const port = await listen(server, parts.port).catch(() => listen(server, 0));
+  host = `${home}:${port}`;
+  return {
+    origin: `http://${host}`,
+    bearer,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function listenerFor({ panelDir, fleet }: GatewayParts, bearer: string, host: () => string): RequestListener {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.use(guard(bearer, host));
+  servePanel(app, panelDir);
+  app.use(async (request, response) => {
+    const shown = fleet();
+    if (!isCall(request.path)) response.status(404).end();
+    else if (shown === null) response.destroy();
+    else await forward(shown, request, response);
+  });
+  return app;
+}
+
+const isCall = (path: string): boolean => /^\/(?:api|health)(?:\/|$)|^\/openapi\.json$/.test(path);
+
+function guard(bearer: string, host: () => string): RequestHandler {
+  const expected = hashOf(`Bearer ${bearer}`);
+  return (request, response, next) => {
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    response.setHeader('X-Frame-Options', 'DENY');
+    response.setHeader('Referrer-Policy', 'no-referrer');
+    response.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
+    const isKnown = timingSafeEqual(hashOf(request.headers.authorization ?? ''), expected);
+    if (request.headers.host !== host()) response.status(421).end();
+    else if (!isKnown) response.status(401).end();
+    else next();
+  };
+}
+
+const hashOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+function listen(server: ReturnType<typeof createServer>, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, home, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}

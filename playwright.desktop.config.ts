@@ -1,0 +1,32 @@
+import { defineConfig } from '@playwright/test';
+
+export type DriverName = 'electron' | 'electron-33' | 'stand-in';
+export interface DriverOptions {
+  readonly driver: DriverName;
+}
+
+/** What each driver can show; a spec that says what it needs runs on no other (docs/adr/0017, CONTRIBUTING.md). */
+const cannot: Readonly<Record<DriverName, RegExp>> = {
+  electron: /@stand-in|@package/,
+  // SQLite's binary is for a later Node than the one in it: it shows orchestrators that run beside it.
+  'electron-33': /@stand-in|@embedded/,
+  'stand-in': /@real|@package/,
+};
+
+const drivers = (process.env['TRAINYARD_DESKTOP_DRIVERS'] ?? 'stand-in').split(',');
+
+export default defineConfig<DriverOptions>({
+  testDir: 'tests/desktop',
+  outputDir: 'test-results/desktop',
+  workers: 1,
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
+  reporter: 'list',
+  projects: Object.entries(cannot)
+    .filter(([name]) => drivers.includes(name))
+    .map(([name, grepInvert]) => ({
+      name,
+      grepInvert,
+      use: { driver: name === 'stand-in' ? 'stand-in' : name === 'electron' ? 'electron' : 'electron-33' },
+    })),
+});

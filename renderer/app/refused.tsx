@@ -1,0 +1,58 @@
+import { type SubmitEvent, useEffect, useState } from 'react';
+import type { DesktopAnswer, DesktopApi, DesktopView } from '../../protocol/desktop-api.ts';
+import { useT } from '../i18n/index.ts';
+import { Button } from '../ui/button.tsx';
+import { tellTrouble } from '../ui/toast.tsx';
+import mark from './icon.svg';
+
+/** In the app, where nobody signs in: the orchestrator of this fleet is not reached, or does not take the app's token. */
+export function Refused({ desktop }: { readonly desktop: DesktopApi }) {
+  const t = useT();
+  const [view, setView] = useState<DesktopView | null>(null);
+  const [token, setToken] = useState('');
+  const hear = (answer: DesktopAnswer): void =>
+    answer.ok ? setView(answer.view) : tellTrouble(t, answer.detail);
+  useEffect(() => void desktop.view().then(answer => answer.ok && setView(answer.view)), [desktop]);
+  if (view === null) return null;
+  const { shown, trouble, fleets } = view;
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    // Done, the page is loaded anew.
+    if (shown !== null) void desktop.changeFleet({ id: shown, token }).then(hear);
+  };
+  return (
+    <main className="sign-in">
+      <form className="card" onSubmit={submit}>
+        <h1>
+          <img src={mark} alt="" width={26} height={26} />
+          <span translate="no">{fleets.find(({ id }) => id === shown)?.name ?? t('app.name')}</span>
+        </h1>
+        <p role="alert">
+          {trouble === null ? t('desktop.refused') : t('desktop.fleets.trouble', { detail: trouble })}
+        </p>
+        {shown !== null && (
+          <label>
+            {t('desktop.fleet.token')}
+            <input
+              type="password"
+              autoComplete="off"
+              required
+              maxLength={512}
+              value={token}
+              onChange={event => setToken(event.target.value)}
+            />
+          </label>
+        )}
+        {shown !== null && (
+          <Button kind="primary" type="submit">
+            {t('desktop.fleet.save')}
+          </Button>
+        )}
+        <Button onClick={() => location.reload()}>{t('desktop.refused.again')}</Button>
+        {shown !== null && (
+          <Button onClick={() => void desktop.show(null).then(hear)}>{t('desktop.refused.here')}</Button>
+        )}
+      </form>
+    </main>
+  );
+}

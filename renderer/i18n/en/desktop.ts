@@ -1,0 +1,42 @@
+export const desktop = {
+  'desktop.title': 'This app',
+  'desktop.notices': 'Tell me, while I do something else, when',
+  'desktop.notices.job_completed': 'a job has finished',
+  'desktop.notices.job_failed': 'a job has failed',
+  'desktop.notices.worker_lost': 'a worker with a job does not answer',
+  'desktop.atLogin': 'Start with the session, without a window',
+  'desktop.runsOwn': 'Run an orchestrator on this computer',
+  'desktop.runsOwn.note':
+    'Without it, this computer gives out no jobs of its own. It can be turned off while another fleet is in the window.',
+  'desktop.fleets': 'Fleets',
+  'desktop.fleets.what':
+    'Orchestrators that this app can show. The panel is always that of this app; it calls the others with the token that you give it.',
+  'desktop.fleets.here': 'This computer',
+  'desktop.fleets.shown': 'In the window',
+  'desktop.fleets.show': 'Show',
+  'desktop.fleets.show.of': 'Show {name}',
+  'desktop.fleets.add': 'Add a fleet',
+  'desktop.fleets.change': 'Change',
+  'desktop.fleets.change.of': 'Change {name}',
+  'desktop.fleets.remove': 'Remove',
+  'desktop.fleets.remove.of': 'Remove {name}',
+  'desktop.fleets.remove.title': 'Remove {name} from this app?',
+  'desktop.fleets.remove.consequence':
+    'The app forgets its address and its token. The fleet itself goes on as it is.',
+  'desktop.fleets.sealed': 'The token is sealed by the keyring of this system.',
+  'desktop.fleets.plain':
+    'This system has no keyring: the token lies in a file that only your account can read, and is not encrypted.',
+  'desktop.fleets.pinned': 'Only the key of the pin is taken for it.',
+  'desktop.fleets.trouble': 'It is not reached: {detail}',
+  'desktop.fleet.name': 'Name',
+  'desktop.fleet.url': 'Address',
+  'desktop.fleet.token': 'Token',
+  'desktop.fleet.token.keep': 'Leave it empty to keep the one that is there.',
+  'desktop.fleet.pin': 'Pin',
+  'desktop.fleet.pin.note': 'For an orchestrator with a certificate of its own: its Settings show the pin.',
+  'desktop.fleet.save': 'Save',
+  'desktop.refused':
+    'This fleet does not take the token that the app has for it: it may have expired, or been revoked. Give it a new one.',
+  'desktop.refused.again': 'Try again',
+  'desktop.refused.here': 'Show this computer',
+} as const satisfies Readonly<Record<string, string>>;

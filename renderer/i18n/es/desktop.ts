@@ -1,0 +1,42 @@
+export const desktop = {
+  'desktop.title': 'Esta aplicación',
+  'desktop.notices': 'Avisarme, mientras hago otra cosa, cuando',
+  'desktop.notices.job_completed': 'un trabajo haya terminado',
+  'desktop.notices.job_failed': 'un trabajo haya fallado',
+  'desktop.notices.worker_lost': 'un worker con un trabajo no responda',
+  'desktop.atLogin': 'Iniciar con la sesión, sin ventana',
+  'desktop.runsOwn': 'Ejecutar un orquestador en este equipo',
+  'desktop.runsOwn.note':
+    'Sin él, este equipo no reparte trabajos propios. Se puede desactivar mientras la ventana muestra otra flota.',
+  'desktop.fleets': 'Flotas',
+  'desktop.fleets.what':
+    'Orquestadores que esta aplicación puede mostrar. El panel es siempre el de esta aplicación; llama a los demás con el token que se le da.',
+  'desktop.fleets.here': 'Este equipo',
+  'desktop.fleets.shown': 'En la ventana',
+  'desktop.fleets.show': 'Mostrar',
+  'desktop.fleets.show.of': 'Mostrar {name}',
+  'desktop.fleets.add': 'Añadir una flota',
+  'desktop.fleets.change': 'Cambiar',
+  'desktop.fleets.change.of': 'Cambiar {name}',
+  'desktop.fleets.remove': 'Quitar',
+  'desktop.fleets.remove.of': 'Quitar {name}',
+  'desktop.fleets.remove.title': '¿Quitar {name} de esta aplicación?',
+  'desktop.fleets.remove.consequence':
+    'La aplicación olvida su dirección y su token. La flota misma sigue como está.',
+  'desktop.fleets.sealed': 'El token está sellado por el llavero de este sistema.',
+  'desktop.fleets.plain':
+    'Este sistema no tiene llavero: el token está en un archivo que solo esta cuenta puede leer, y no está cifrado.',
+  'desktop.fleets.pinned': 'Solo se acepta la clave del pin.',
+  'desktop.fleets.trouble': 'No se llega a ella: {detail}',
+  'desktop.fleet.name': 'Nombre',
+  'desktop.fleet.url': 'Dirección',
+  'desktop.fleet.token': 'Token',
+  'desktop.fleet.token.keep': 'Vacío: se conserva el que hay.',
+  'desktop.fleet.pin': 'Pin',
+  'desktop.fleet.pin.note': 'Para un orquestador con un certificado propio: sus ajustes muestran el pin.',
+  'desktop.fleet.save': 'Guardar',
+  'desktop.refused':
+    'Esta flota no acepta el token que la aplicación tiene para ella: puede haber caducado o haber sido revocado. Hay que darle uno nuevo.',
+  'desktop.refused.again': 'Volver a intentarlo',
+  'desktop.refused.here': 'Mostrar este equipo',
+};

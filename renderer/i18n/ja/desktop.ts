@@ -1,0 +1,42 @@
+export const desktop = {
+  'desktop.title': 'このアプリ',
+  'desktop.notices': '他の作業をしている間に、次のことを知らせる',
+  'desktop.notices.job_completed': 'ジョブが完了した',
+  'desktop.notices.job_failed': 'ジョブが失敗した',
+  'desktop.notices.worker_lost': 'ジョブを持つワーカーが応答しない',
+  'desktop.atLogin': 'ログイン時にウィンドウなしで起動する',
+  'desktop.runsOwn': 'このコンピューターでオーケストレーターを動かす',
+  'desktop.runsOwn.note':
+    'オフの間、このコンピューターは自分のジョブを割り当てません。ウィンドウに別のフリートを表示している間だけオフにできます。',
+  'desktop.fleets': 'フリート',
+  'desktop.fleets.what':
+    'このアプリで表示できるオーケストレーターです。パネルは常にこのアプリのもので、他のオーケストレーターは与えられたトークンで呼び出します。',
+  'desktop.fleets.here': 'このコンピューター',
+  'desktop.fleets.shown': 'ウィンドウに表示中',
+  'desktop.fleets.show': '表示',
+  'desktop.fleets.show.of': '{name} を表示',
+  'desktop.fleets.add': 'フリートを追加',
+  'desktop.fleets.change': '変更',
+  'desktop.fleets.change.of': '{name} を変更',
+  'desktop.fleets.remove': '削除',
+  'desktop.fleets.remove.of': '{name} を削除',
+  'desktop.fleets.remove.title': '{name} をこのアプリから削除しますか？',
+  'desktop.fleets.remove.consequence':
+    'アプリはそのアドレスとトークンを忘れます。フリート自体はそのまま動き続けます。',
+  'desktop.fleets.sealed': 'トークンはこのシステムのキーリングで保護されています。',
+  'desktop.fleets.plain':
+    'このシステムにはキーリングがありません。トークンはあなたのアカウントだけが読めるファイルにあり、暗号化されていません。',
+  'desktop.fleets.pinned': 'ピンに合う鍵だけを受け入れます。',
+  'desktop.fleets.trouble': '接続できません: {detail}',
+  'desktop.fleet.name': '名前',
+  'desktop.fleet.url': 'アドレス',
+  'desktop.fleet.token': 'トークン',
+  'desktop.fleet.token.keep': '空のままにすると、今のトークンを使い続けます。',
+  'desktop.fleet.pin': 'ピン',
+  'desktop.fleet.pin.note': '独自の証明書を使うオーケストレーター用です。ピンはその設定に表示されます。',
+  'desktop.fleet.save': '保存',
+  'desktop.refused':
+    'このフリートは、アプリが持つトークンを受け付けません。期限が切れたか、取り消された可能性があります。新しいトークンを設定してください。',
+  'desktop.refused.again': 'もう一度試す',
+  'desktop.refused.here': 'このコンピューターを表示',
+};

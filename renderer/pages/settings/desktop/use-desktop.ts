@@ -1,0 +1,22 @@
+import { useCallback, useEffect, useState } from 'react';
+import type { DesktopAnswer, DesktopApi, DesktopView } from '../../../../protocol/desktop-api.ts';
+import { useT } from '../../../i18n/index.ts';
+import { tellTrouble } from '../../../ui/toast.tsx';
+
+/** Has the app do something; what it answers is shown, and what it refuses is told. */
+export type Ask = (act: () => Promise<DesktopAnswer>) => void;
+
+export function useDesktop(desktop: DesktopApi): { readonly view: DesktopView | null; readonly ask: Ask } {
+  const t = useT();
+  const [view, setView] = useState<DesktopView | null>(null);
+  const ask = useCallback<Ask>(
+    act =>
+      void act().then(answer => {
+        if (answer.ok) setView(answer.view);
+        else tellTrouble(t, answer.detail);
+      }),
+    [t],
+  );
+  useEffect(() => ask(desktop.view), [ask, desktop]);
+  return { view, ask };
+}

@@ -1,0 +1,207 @@
+/** The app with an orchestrator of its own: what it tells, what it asks, and what goes on. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from '@playwright/test';
+import { type App, test } from '../support/desktop/driver.ts';
+
+const cli = fileURLToPath(new URL('../../main/cli.ts', import.meta.url));
+
+interface Own {
+  readonly call: (method: string, path: string, body?: object) => Promise<Readonly<Record<string, unknown>>>;
+  readonly url: string;
+  /** A worker whose jobs take as long as the test wants: until `release` or the end. */
+  readonly rig: (name: string) => Promise<ChildProcess>;
+  readonly submit: (name: string) => Promise<string>;
+}
+
+const programs: ChildProcess[] = [];
+test.afterEach(({ dataDir }) => {
+  // What trains outlives its worker.
+  writeFileSync(join(dataDir, 'release'), '');
+  for (const program of programs.splice(0)) program.kill('SIGKILL');
+});
+
+function ownOf(dataDir: string): Own {
+  const url = readFileSync(join(dataDir, 'url'), 'utf8').trim();
+  const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
+  const call: Own['call'] = async (method, path, body) => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return (await answer.json()) as Readonly<Record<string, unknown>>;
+  };
+  return {
+    url,
+    call,
+    async rig(name) {
+      const { token: workerToken } = await call('POST', '/api/admin/workers', { name });
+      const home = join(dataDir, 'rigs', name);
+      const trainer = `${process.execPath} ${join(dataDir, 'trainer.mjs')} {config_path}`;
+      writeFileSync(join(dataDir, 'trainer.mjs'), stubTrainer(join(dataDir, 'release')));
+      const args = [
+        'worker',
+        '--orchestrator-url',
+        url,
+        '--name',
+        name,
+        '--persistent',
+        '--trainer',
+        trainer,
+      ];
+      const program = spawn(process.execPath, [cli, ...args], {
+        env: {
+          ...process.env,
+          XDG_CONFIG_HOME: home,
+          XDG_STATE_HOME: home,
+          SIMPLETUNER_WORKER_TOKEN: String(workerToken),
+        },
+        stdio: 'ignore',
+      });
+      programs.push(program);
+      return program;
+    },
+    submit: async name =>
+      String(
+        (await call('POST', '/api/queue/submit', { config_name: name, config: {}, target: 'worker' }))[
+          'job_id'
+        ],
+      ),
+  };
+}
+
+/** Says how far it is, and ends when the file is there; in any case it ends soon. */
+const stubTrainer = (file: string): string => `
+import { existsSync } from 'node:fs';
+console.log('Steps:  41%|####      | 41/100 [00:01<00:02, 41.00it/s, lr=1e-05, step_loss=0.5]');
+const began = Date.now();
+const timer = setInterval(() => {
+  if (!existsSync(${JSON.stringify(file)}) && Date.now() - began < 60_000) return;
+  clearInterval(timer);
+}, 100);
+`;
+
+const trayOf = async ({ look }: App): Promise<string> => (await look()).tray.join(' | ');
+
+test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, () => {
+  test('a job is told of from its start to its end, and the computer stays awake for it', async ({
+    dataDir,
+    start,
+  }) => {
+    const app = await start({ dataDir });
+    await expect(app.page.getByText('Live')).toBeVisible();
+    await expect.poll(() => trayOf(app)).toMatch(/^This computer: no workers, no jobs running/);
+    expect((await app.look()).blockers).toBe(0);
+    const own = ownOf(dataDir);
+    await own.rig('rig-1');
+    const id = await own.submit('flux-lora');
+    await expect
+      .poll(() => trayOf(app), { timeout: 30_000 })
+      .toMatch(/1 worker, 1 job running \| flux-lora {2}41 %/);
+    expect(await app.look()).toMatchObject({
+      blockers: 1,
+      tooltip: expect.stringContaining('1 job running'),
+    });
+
+    await app.order({ do: 'tray', label: 'Pause the queue' });
+    await expect.poll(() => trayOf(app)).toMatch(/queue paused.*Resume the queue/);
+    await app.order({ do: 'tray', label: 'Resume the queue' });
+    await expect.poll(() => trayOf(app)).not.toMatch(/queue paused/);
+
+    writeFileSync(join(dataDir, 'release'), '');
+    await expect
+      .poll(async () => (await app.look()).notifications, { timeout: 30_000 })
+      .toEqual([{ title: 'Job finished', body: 'flux-lora' }]);
+    expect((await app.look()).blockers).toBe(0);
+    await app.order({ do: 'notification', at: 0 });
+    await expect(app.page).toHaveURL(`${own.url}/jobs/${id}`);
+  });
+
+  test('quitting while a job runs says what becomes of it, and can be left', async ({ dataDir, start }) => {
+    const app = await start({ dataDir });
+    const own = ownOf(dataDir);
+    await own.rig('rig-1');
+    await own.submit('sdxl-lora');
+    await expect.poll(() => trayOf(app), { timeout: 30_000 }).toMatch(/sdxl-lora/);
+    await app.order({ do: 'tray', label: 'Quit Trainyard…' });
+    await expect.poll(async () => (await app.look()).questions).toHaveLength(1);
+    const { questions } = await app.look();
+    expect(questions[0]?.message).toBe('Quit while a job runs?');
+    expect(questions[0]?.detail).toMatch(/workers go on with what they train/);
+    // Left: nothing has changed.
+    expect((await fetch(`${own.url}/health/live`)).status).toBe(200);
+    await app.order({ do: 'answer', with: 0 });
+    await app.order({ do: 'menu', label: 'Quit Trainyard…' });
+    expect(await app.exited).toBe(0);
+    await expect(fetch(`${own.url}/health/live`)).rejects.toThrow();
+    // In order: nothing says any more where it listens, and the next start goes on with the job.
+    expect(existsSync(join(dataDir, 'url'))).toBe(false);
+  });
+
+  test('closing the window is told once, and ends nothing', async ({ dataDir, start }) => {
+    const app = await start({ dataDir });
+    await expect(app.page.getByText('Live')).toBeVisible();
+    expect((await app.look()).isVisible).toBe(true);
+    for (let times = 0; times < 2; times += 1) {
+      await app.order({ do: 'menu', label: 'Close window' });
+      await expect.poll(async () => (await app.look()).isVisible).toBe(false);
+      await app.order({ do: 'tray', label: 'Open Trainyard' });
+      await expect.poll(async () => (await app.look()).isVisible).toBe(true);
+    }
+    expect((await app.look()).notifications.map(({ title }) => title)).toEqual(['Trainyard goes on']);
+    expect((await fetch(`${ownOf(dataDir).url}/health/live`)).status).toBe(200);
+  });
+
+  test('a worker that falls silent with a job is told of, and a click shows it', async ({
+    dataDir,
+    start,
+  }) => {
+    const app = await startWithShortSilence(dataDir, start);
+    const own = ownOf(dataDir);
+    const rig = await own.rig('rig-lost');
+    await own.submit('portraits');
+    await expect.poll(() => trayOf(app), { timeout: 30_000 }).toMatch(/portraits/);
+    rig.kill('SIGSTOP');
+    await expect
+      .poll(async () => (await app.look()).notifications, { timeout: 30_000 })
+      .toEqual([{ title: 'Worker rig-lost does not answer', body: 'It has the job portraits' }]);
+    await app.order({ do: 'notification', at: 0 });
+    await expect(app.page).toHaveURL(/\/workers\/w_\w+$/);
+  });
+
+  test('after a sleep nobody is given up for it', async ({ dataDir, start }) => {
+    const app = await startWithShortSilence(dataDir, start);
+    const own = ownOf(dataDir);
+    const rig = await own.rig('rig-asleep');
+    const status = async (): Promise<unknown> => {
+      const { workers } = await own.call('GET', '/api/admin/workers');
+      return (workers as readonly { readonly status: string }[])[0]?.status;
+    };
+    await expect.poll(status, { timeout: 30_000 }).toBe('idle');
+    rig.kill('SIGSTOP');
+    // Again and again before its time is over: each time it has all of it anew.
+    const until = Date.now() + 3 * silenceS * 1_000;
+    while (Date.now() < until) {
+      await app.order({ do: 'emit', on: 'powerMonitor', event: 'resume', args: [] });
+      expect(await status()).not.toBe('offline');
+      await app.page.waitForTimeout(500);
+    }
+    await expect.poll(status, { timeout: 30_000 }).toBe('offline');
+  });
+});
+
+const silenceS = 4;
+
+async function startWithShortSilence(
+  dataDir: string,
+  start: (started: { readonly dataDir: string; readonly args: readonly string[] }) => Promise<App>,
+): Promise<App> {
+  const file = join(dataDir, 'short.json');
+  writeFileSync(file, JSON.stringify({ 'heartbeat-timeout': silenceS }));
+  const app = await start({ dataDir, args: ['--config', file] });
+  await expect(app.page.getByText('Live')).toBeVisible();
+  return app;
+}

@@ -1,0 +1,73 @@
+/** Other fleets, as people deal with them in the settings of the app. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from '@playwright/test';
+import { startOrchestrator } from '../e2e/panel.ts';
+import { showElsewhere, test } from '../support/desktop/driver.ts';
+
+test('a fleet is added, shown and left again, and its token is told nowhere', async ({ beside, start }) => {
+  const other = await startOrchestrator();
+  try {
+    const { worker_id: id } = await other.call('POST', '/api/admin/workers', { name: 'rig-elsewhere' });
+    const { page } = await start({ dataDir: beside.dataDir });
+    await page.getByRole('link', { name: 'Settings', exact: true }).click();
+    await page.getByRole('button', { name: 'Add a fleet' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Lab');
+    await dialog.getByLabel('Address').fill('nowhere');
+    await dialog.getByLabel('Token', { exact: true }).fill(other.token);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await expect(dialog.getByRole('alert')).toHaveText(/no address of an orchestrator/);
+    await dialog.getByLabel('Address').fill(other.url);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await expect(dialog).toHaveCount(0);
+    // There is no keyring here, and that is said.
+    const fleets = page.getByRole('region', { name: 'Fleets' });
+    await expect(fleets).toContainText('This system has no keyring');
+    await page.screenshot({ path: test.info().outputPath('fleets.png'), fullPage: true });
+
+    await fleets.getByRole('button', { name: 'Show Lab' }).click();
+    await expect(page).not.toHaveURL(new RegExp(`^${beside.url}`));
+    await page.getByRole('link', { name: 'Workers', exact: true }).click();
+    await expect(page.getByText('rig-elsewhere')).toBeVisible();
+    expect(String(await page.evaluate('desktop.view().then(JSON.stringify)'))).not.toContain(other.token);
+
+    await page.getByRole('link', { name: 'Settings', exact: true }).click();
+    await fleets.getByRole('button', { name: 'Show This computer' }).click();
+    await expect(page).toHaveURL(new RegExp(`^${beside.url}`));
+    await page.getByRole('link', { name: 'Workers', exact: true }).click();
+    await expect(page.getByText('rig-elsewhere')).toHaveCount(0);
+    await page.getByRole('link', { name: 'Settings', exact: true }).click();
+    await fleets.getByRole('button', { name: 'Remove Lab' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+    await expect(fleets).not.toContainText('Lab');
+    expect(readFileSync(join(beside.dataDir, 'desktop/desktop.json'), 'utf8')).not.toContain(other.token);
+    expect(id).toBeTruthy();
+  } finally {
+    await other.close();
+  }
+});
+
+test('a token that is not taken any more is asked for anew', async ({ beside, dataDir, start }) => {
+  showElsewhere(dataDir, { url: beside.url, token: 'tk_revoked' });
+  const { page } = await start({ dataDir });
+  await expect(page.getByRole('heading', { name: 'Workstation' })).toBeVisible();
+  await page.getByLabel('Token').fill(beside.token);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect(page.getByText('Live')).toBeVisible();
+});
+
+test('what people want to hear of is kept', async ({ beside, start }) => {
+  const { page } = await start({ dataDir: beside.dataDir });
+  await page.getByRole('link', { name: 'Settings', exact: true }).click();
+  const finished = page.getByLabel('a job has finished');
+  await expect(finished).toBeChecked();
+  // It shows what the app has answered.
+  await finished.click();
+  await expect(finished).not.toBeChecked();
+  await expect
+    .poll(() => JSON.parse(readFileSync(join(beside.dataDir, 'desktop/desktop.json'), 'utf8')) as object)
+    .toMatchObject({ notices: { job_completed: false, job_failed: true, worker_lost: true } });
+  // What is in the window can not be taken from it.
+  await expect(page.getByLabel('Run an orchestrator on this computer')).toBeDisabled();
+});

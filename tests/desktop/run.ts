@@ -1,0 +1,126 @@
+/** Builds the app and goes through it with every driver that can be had here; says which these are, and which not and why. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { chromium } from '../../playwright.config.ts';
+import type { DriverName } from '../../playwright.desktop.config.ts';
+import { electronVariables } from '../support/desktop/driver.ts';
+import { fetchElectron33 } from '../support/desktop/electron-33.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const say = (line: string): void => console.log(line);
+
+/** The binary that the package `electron` has fetched; null for none. To import the package would fetch it. */
+function currentElectron(): string | null {
+  const folder = join(root, 'node_modules/electron');
+  const named = join(folder, 'path.txt');
+  if (!existsSync(named)) return null;
+  const program = join(folder, 'dist', readFileSync(named, 'utf8'));
+  return existsSync(program) ? program : null;
+}
+
+/** It takes no path of an app: it has one in it, and that is this checkout's build. */
+function withApp(electron: string, folder: string): string {
+  // Half a gigabyte, that is not copied where the disk can do without.
+  if (spawnSync('cp', ['-al', electron, folder]).status !== 0) cpSync(electron, folder, { recursive: true });
+  const app = join(folder, 'resources/app');
+  mkdirSync(app);
+  const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<
+    string,
+    string
+  >;
+  writeFileSync(
+    join(app, 'package.json'),
+    JSON.stringify({ name, version, type: 'module', main: 'dist/main/desktop.js' }),
+  );
+  symlinkSync(join(root, 'dist'), join(app, 'dist'));
+  return join(folder, 'electron');
+}
+
+/** A display that nobody sees, where there is none. */
+async function openDisplay(): Promise<{ readonly name: string | null; readonly close: () => void }> {
+  const given = process.env['DISPLAY'];
+  if (given) return { name: given, close() {} };
+  const server: ChildProcess = spawn(
+    'Xvfb',
+    ['-displayfd', '3', '-screen', '0', '1600x1200x24', '-nolisten', 'tcp'],
+    {
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+    },
+  );
+  const failed = new Promise<null>(resolve => {
+    server.once('error', () => resolve(null));
+    server.once('exit', () => resolve(null));
+  });
+  const pipe = server.stdio[3];
+  if (!pipe || !('read' in pipe)) return { name: null, close() {} };
+  const number = await Promise.race([
+    failed,
+    new Promise<string>(resolve => {
+      createInterface({ input: pipe }).once('line', resolve);
+    }),
+  ]);
+  return { name: number === null ? null : `:${number}`, close: () => void server.kill() };
+}
+
+async function main(): Promise<number> {
+  const built = spawnSync('vite', ['build', '--app', '--logLevel', 'warn'], { stdio: 'inherit' });
+  if (built.status !== 0) return built.status ?? 1;
+  const folder = mkdtempSync(join(tmpdir(), 'trainyard-desktop-'));
+  const display = await openDisplay();
+  const drivers = new Map<DriverName, string>();
+  const without = (name: DriverName, why: string): void => say(`Desktop specs without ${name}: ${why}`);
+  try {
+    const electron = currentElectron();
+    const registry =
+      display.name === null
+        ? null
+        : await fetchElectron33(say).catch((cause: unknown) => {
+            say(String(cause));
+            return null;
+          });
+    const noDisplay = 'there is no display, and no Xvfb (apt-get install xvfb)';
+    if (electron === null) without('electron', 'its binary is not there (npx install-electron)');
+    else if (display.name === null) without('electron', noDisplay);
+    else drivers.set('electron', electron);
+    if (registry !== null) drivers.set('electron-33', withApp(registry, join(folder, 'electron-33')));
+    else without('electron-33', display.name === null ? noDisplay : 'it could not be fetched');
+    if (existsSync(chromium)) drivers.set('stand-in', '');
+    else without('stand-in', `there is no ${chromium} (apt-get install chromium)`);
+    const wanted = (process.env['TRAINYARD_DESKTOP_NEEDS'] ?? '').split(',').filter(Boolean);
+    const missing = wanted.filter(name => ![...drivers.keys()].some(driver => driver === name));
+    if (missing.length > 0) {
+      say(`Desktop specs were to run on ${missing.join(', ')}, too`);
+      return 1;
+    }
+    if (drivers.size === 0) return 0;
+    say(`Desktop specs on: ${[...drivers.keys()].join(', ')}`);
+    const env = {
+      ...process.env,
+      ...(display.name !== null && { DISPLAY: display.name }),
+      TRAINYARD_DESKTOP_DRIVERS: [...drivers.keys()].join(','),
+      [electronVariables.electron]: drivers.get('electron') ?? '',
+      [electronVariables['electron-33']]: drivers.get('electron-33') ?? '',
+      TRAINYARD_ELECTRON_33_DIST: registry ?? '',
+    };
+    const args = ['test', '-c', 'playwright.desktop.config.ts', ...process.argv.slice(2)];
+    return spawnSync('playwright', args, { stdio: 'inherit', env }).status ?? 1;
+  } finally {
+    display.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+process.exitCode = await main();

@@ -1,0 +1,151 @@
+/** Electron's list of what an app has to see to, as it really is in the running one. */
+import { expect, type Page } from '@playwright/test';
+import { type App, test } from '../support/desktop/driver.ts';
+
+/** The addresses that the system's browser was asked to open. */
+async function openedOutside({ electron, look }: App): Promise<readonly string[]> {
+  if (electron === null) return (await look()).openedOutside;
+  return electron.evaluate(({ shell }) => (shell as unknown as { opened: string[] }).opened);
+}
+
+async function watchOutside({ electron }: App): Promise<void> {
+  await electron?.evaluate(({ shell }) => {
+    const opened: string[] = [];
+    Object.assign(shell, { opened, openExternal: async (url: string) => void opened.push(url) });
+  });
+}
+
+const outcome = (page: Page, script: string): Promise<unknown> =>
+  page.evaluate(`(async () => { try { return String(await (${script})); } catch { return 'refused'; } })()`);
+
+test('the page is kept apart from the system', { tag: '@real' }, async ({ beside, start }) => {
+  const { electron, page } = await start({ dataDir: beside.dataDir });
+  await expect(page.getByText('Live')).toBeVisible();
+  const preferences = await electron?.evaluate(({ BrowserWindow }) => {
+    const [window] = BrowserWindow.getAllWindows();
+    // What is really in force: it is no part of the public types.
+    const contents = window?.webContents as unknown as { getLastWebPreferences(): object } | undefined;
+    return contents?.getLastWebPreferences();
+  });
+  expect(preferences).toMatchObject({
+    contextIsolation: true,
+    sandbox: true,
+    nodeIntegration: false,
+    nodeIntegrationInSubFrames: false,
+    webSecurity: true,
+    allowRunningInsecureContent: false,
+    experimentalFeatures: false,
+    webviewTag: false,
+  });
+  expect(await page.evaluate('[typeof require, typeof process, typeof module, typeof Buffer].join()')).toBe(
+    'undefined,undefined,undefined,undefined',
+  );
+  // What it was given is native abilities alone, each of them a function.
+  expect(await page.evaluate("Object.values(desktop).every(each => typeof each === 'function')")).toBe(true);
+});
+
+test('the page has a policy, and loads nothing from elsewhere', async ({ beside, start }) => {
+  const { page } = await start({ dataDir: beside.dataDir });
+  await expect(page.getByText('Live')).toBeVisible();
+  const policy = await page.evaluate(
+    "fetch('/').then(({ headers }) => headers.get('content-security-policy'))",
+  );
+  expect(policy).toMatch(/^default-src 'none'; script-src 'self';/);
+  expect(policy).toContain("frame-ancestors 'none'");
+  const { port } = new URL(beside.url);
+  for (const url of ['https://example.com/', `http://localhost:${port}/api/queue`, 'http://127.0.0.1:1/'])
+    expect(await outcome(page, `fetch('${url}', { mode: 'no-cors' })`)).toBe('refused');
+});
+
+test('the page may ask the system for nothing', { tag: '@real' }, async ({ beside, start }) => {
+  const { page } = await start({ dataDir: beside.dataDir });
+  await expect(page.getByText('Live')).toBeVisible();
+  expect(await outcome(page, 'Notification.requestPermission()')).toBe('denied');
+  expect(await outcome(page, 'navigator.mediaDevices.getUserMedia({ audio: true })')).toBe('refused');
+  expect(
+    await outcome(page, 'new Promise((ok, no) => navigator.geolocation.getCurrentPosition(ok, no))'),
+  ).toBe('refused');
+  for (const name of ['geolocation', 'notifications', 'camera', 'microphone', 'midi'])
+    expect(
+      await outcome(page, `navigator.permissions.query({ name: '${name}' }).then(({ state }) => state)`),
+    ).toBe('denied');
+});
+
+test('the page goes nowhere, and opens nothing but the browser of the system', { tag: '@real' }, async ({
+  beside,
+  start,
+}) => {
+  const app = await start({ dataDir: beside.dataDir });
+  const { page, electron } = app;
+  await expect(page.getByText('Live')).toBeVisible();
+  await watchOutside(app);
+  const before = page.url();
+  for (const url of [
+    'http://example.com/',
+    'file:///etc/passwd',
+    `${beside.url}/docs`,
+    'https://example.com/page',
+  ])
+    await page.evaluate(`void (location.href = '${url}')`);
+  for (const url of [
+    'http://example.com/',
+    'javascript:1',
+    'https://example.com/other',
+    `${beside.url}/jobs`,
+  ])
+    expect(await page.evaluate(`window.open('${url}') === null`)).toBe(true);
+  await expect
+    .poll(() => openedOutside(app))
+    .toEqual([`${beside.url}/docs`, 'https://example.com/page', 'https://example.com/other']);
+  expect(await page.evaluate("location.href + document.querySelector('[role=status]').textContent")).toBe(
+    `${before}Live`,
+  );
+  expect(await electron?.evaluate(({ BrowserWindow }) => BrowserWindow.getAllWindows().length)).toBe(1);
+  // A tag that would show another site is a tag that nobody knows.
+  const guests = await page.evaluate(`(() => {
+    document.body.append(Object.assign(document.createElement('webview'), { src: 'https://example.com/' }));
+    return typeof document.querySelector('webview').loadURL;
+  })()`);
+  expect(guests).toBe('undefined');
+});
+
+test('the app hears its own page alone, and only what it can read', async ({ beside, start }) => {
+  const { page } = await start({ dataDir: beside.dataDir });
+  await expect(page.getByText('Live')).toBeVisible();
+  const view = await page.evaluate<unknown>('desktop.view()');
+  expect(view).toMatchObject({
+    ok: true,
+    view: { fleets: [], shown: null, has_keyring: expect.any(Boolean) },
+  });
+  for (const wrong of [
+    "desktop.change({ notices: { job_failed: 'yes' } })",
+    'desktop.change({ surprise: true })',
+    'desktop.change(null)',
+    "desktop.show('../x')",
+    'desktop.addFleet({})',
+    "desktop.addFleet({ name: 'x', url: 'file:///', token: 'a', pin: null })",
+    "desktop.addFleet({ name: 'x', url: 'http://x', token: 'a b', pin: null })",
+    'desktop.removeFleet({ toString: 1 })',
+  ])
+    expect(await page.evaluate(wrong)).toMatchObject({ ok: false, detail: expect.stringMatching(/.+/) });
+  expect(await page.evaluate('desktop.view()')).toEqual(view);
+});
+
+test('the app does not hear another page with the same preload', { tag: '@real' }, async ({
+  beside,
+  start,
+}) => {
+  const { page, electron } = await start({ dataDir: beside.dataDir });
+  await expect(page.getByText('Live')).toBeVisible();
+  const said = await electron?.evaluate(async ({ app, BrowserWindow }, url) => {
+    const preload = `${app.getAppPath()}/dist/preload/preload.cjs`;
+    const other = new BrowserWindow({ show: false, webPreferences: { preload, sandbox: true } });
+    await other.loadURL(url);
+    const heard: unknown = await other.webContents.executeJavaScript(
+      'desktop.view().then(JSON.stringify, error => String(error))',
+    );
+    other.destroy();
+    return String(heard);
+  }, `${beside.url}/`);
+  expect(said).toMatch(/may not ask that/);
+});

