@@ -109,7 +109,7 @@ export default defineConfig({
   plugins: [react(), pageAtTop, desktopIcons],
   builder: {
     buildApp: async ({ build, environments }) => {
-      for (const name of ['client', 'main', 'desktop', 'preload', 'agent']) {
+      for (const name of ['client', 'main', 'desktop', 'preload', 'agent', 'sample']) {
         const environment = environments[name];
         if (environment !== undefined) await build(environment);
       }
@@ -129,6 +129,8 @@ export default defineConfig({
     desktop,
     preload,
     agent: program('agent/main.ts', 'dist/agent', 'trainyard-worker.mjs', true),
+    // For the app's package, which has no sources.
+    sample: program('examples/digits/train.ts', 'dist/examples/digits', 'train.mjs', true),
     executable: insideNode('agent/main.ts', 'node_modules/.cache/worker', 'trainyard-worker.cjs'),
   },
   test: {

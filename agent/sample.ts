@@ -3,8 +3,12 @@ import { createRequire } from 'node:module';
 import { isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 
-/** From the sources, and from what is built beside them. */
-const places = ['../examples/digits/train.ts', '../../examples/digits/train.ts'];
+/** From the sources, and from what is built beside them; last as it is built, where there are no sources. */
+const places = [
+  '../examples/digits/train.ts',
+  '../../examples/digits/train.ts',
+  '../examples/digits/train.mjs',
+];
 
 /**
  * The command of the sample training (docs/workers.md) with the placeholders of any trainer's; null where the example or

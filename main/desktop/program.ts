@@ -31,9 +31,10 @@ export function localAgent({
 }: Places): Surroundings['agent'] {
   const kept = Object.fromEntries(Object.entries(env).filter(([name]) => name !== nodeVariable));
   if (isPackaged) {
+    const unpacked = join(resources, 'app.asar.unpacked/dist');
     const name = `trainyard-worker-${platform}-${arch}${platform === 'win32' ? '.exe' : ''}`;
-    const program = join(resources, 'app.asar.unpacked/dist/agent', name);
-    return { command: [program], env: kept, hasSample: false };
+    const hasSample = existsSync(join(unpacked, 'examples/digits/train.mjs'));
+    return { command: [join(unpacked, 'agent', name)], env: kept, hasSample };
   }
   const hasSample = existsSync(join(dist, '../../examples/digits/train.ts'));
   return { command: [env[nodeVariable] ?? 'node', join(dist, 'cli.js'), 'worker'], env: kept, hasSample };

@@ -1,6 +1,6 @@
 /** The app as it is installed: what is in it, how it is sealed, and that it starts. Packaged with the Electron of the registry. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -72,6 +72,35 @@ test.describe('the package', { tag: '@package' }, () => {
     expect(existsSync(join(beside, 'dist/agent/trainyard-worker.mjs'))).toBe(true);
     expect(statSync(program()).mode & 0o111).not.toBe(0);
     expect(existsSync(unpacked('resources/app'))).toBe(false);
+  });
+
+  test('has the sample training, which its own worker runs', () => {
+    const beside = unpacked('resources/app.asar.unpacked');
+    const config = join(folder, 'config.json');
+    writeFileSync(
+      config,
+      JSON.stringify({
+        epochs: 1,
+        learning_rate: 0.1,
+        final_learning_rate: 0.01,
+        batch_size: 256,
+        hidden: 8,
+      }),
+    );
+    const { status, stdout, stderr } = spawnSync(
+      join(beside, 'dist/agent/trainyard-worker-linux-x64'),
+      [
+        'sample',
+        join(beside, 'dist/examples/digits/train.mjs'),
+        '--config',
+        config,
+        '--output',
+        join(folder, 'out'),
+      ],
+      { cwd: folder, env: { PATH: '/nowhere' }, encoding: 'utf8', timeout: 60_000 },
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toMatch(/test accuracy \d\d\.\d\d %/);
   });
 
   test('can not be made to play another program', async () => {

@@ -76,8 +76,15 @@ async function openDisplay(): Promise<{ readonly name: string | null; readonly c
 }
 
 async function main(): Promise<number> {
-  const built = spawnSync('vite', ['build', '--app', '--logLevel', 'warn'], { stdio: 'inherit' });
-  if (built.status !== 0) return built.status ?? 1;
+  const steps = [
+    ['vite', 'build', '--app', '--logLevel', 'warn'],
+    // It is a part of the package.
+    [process.execPath, 'dev/worker/run.ts'],
+  ];
+  for (const [program = '', ...args] of steps) {
+    const { status } = spawnSync(program, args, { stdio: 'inherit' });
+    if (status !== 0) return status ?? 1;
+  }
   const folder = mkdtempSync(join(tmpdir(), 'trainyard-desktop-'));
   const display = await openDisplay();
   const drivers = new Map<DriverName, string>();

@@ -1,4 +1,7 @@
 /** What the desktop app decides by itself, without Electron: links, places, rules, sleep, the end. */
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readArguments } from '../../../main/desktop/arguments.ts';
 import { placeWindow } from '../../../main/desktop/bounds.ts';
@@ -218,6 +221,11 @@ describe('the worker of this computer', () => {
       env: { HOME: '/home/x' },
       hasSample: false,
     });
+    const resources = mkdtempSync(join(tmpdir(), 'trainyard-test-'));
+    const sample = join(resources, 'app.asar.unpacked/dist/examples/digits');
+    mkdirSync(sample, { recursive: true });
+    writeFileSync(join(sample, 'train.mjs'), '');
+    expect(localAgent({ ...places, resources, isPackaged: true, env: {} }).hasSample).toBe(true);
     expect(localAgent({ ...places, platform: 'win32', isPackaged: true, env: {} }).command).toEqual([
       '/res/app.asar.unpacked/dist/agent/trainyard-worker-win32-x64.exe',
     ]);
