@@ -26,11 +26,23 @@ export function planStart({ platform, env, isRoot, electron }: Surroundings, isH
   return { kind: 'app', electron };
 }
 
-/** What has to be there before anything can be started, by what it is made from. */
-export const built: Readonly<Record<string, readonly string[]>> = {
-  'dist/renderer/index.html': ['renderer', 'protocol'],
-  'dist/main/cli.js': ['main', 'agent', 'protocol'],
-  'dist/main/desktop.js': ['main', 'agent', 'protocol'],
-  'dist/preload/preload.cjs': ['preload', 'protocol'],
-  'dist/agent/trainyard-worker.mjs': ['agent', 'protocol'],
+type Sources = Readonly<Record<string, readonly string[]>>;
+
+const panel: Sources = { 'dist/renderer/index.html': ['renderer', 'protocol'] };
+
+/** What has to be there before anything can be started, by what it is made from. The server runs from its sources. */
+export const built: Readonly<Record<StartPlan['kind'], Sources>> = {
+  headless: panel,
+  app: {
+    ...panel,
+    'dist/main/cli.js': ['main', 'agent', 'protocol'],
+    'dist/main/desktop.js': ['main', 'agent', 'protocol'],
+    'dist/preload/preload.cjs': ['preload', 'protocol'],
+  },
 };
+
+/** What nobody needs to wait for: what rigs fetch. With Node inside it can be built on Linux x64 alone. */
+export function builtBeside(platform: NodeJS.Platform, arch: string): Sources {
+  const name = platform === 'linux' && arch === 'x64' ? 'trainyard-worker-linux-x64' : 'trainyard-worker.mjs';
+  return { [`dist/agent/${name}`]: ['agent', 'protocol'] };
+}

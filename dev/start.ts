@@ -4,11 +4,13 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { built, planStart } from './start-plan.ts';
+import { built, builtBeside, planStart } from './start-plan.ts';
 
 const root = resolve(fileURLToPath(new URL('../', import.meta.url)));
 const given = process.argv.slice(2);
 const args = given.filter(arg => arg !== '--headless');
+
+const vite = join(root, 'node_modules/vite/bin/vite.js');
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -61,25 +63,31 @@ function run(
   });
 }
 
-/** Beside the server, which does not wait for it; it ends with this program. */
-function fetchElectron(): void {
-  const child = spawn(process.execPath, [join(root, 'node_modules/electron/install.js')], {
-    cwd: root,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+/** Beside what is started, which does not wait for it; it ends with this program. `onEnd` is told why it failed; null when it did not. */
+function beside(argv: readonly string[], onEnd: (failure: string | null) => void): void {
+  const child = spawn(process.execPath, argv, { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.on('data', (text: Buffer) => {
     said = (said + text.toString()).slice(-2_000);
   });
-  child.once('exit', code => {
-    if (code === 0) say('Electron is there: start again for the window');
-    else
-      say(
-        `Electron could not be fetched (${firstLine(said)}); the panel in the browser has all but the window`,
-      );
-  });
+  child.once('exit', code => onEnd(code === 0 ? null : firstLine(said)));
   process.once('exit', () => child.kill());
 }
+
+const fetchElectron = (): void =>
+  beside([join(root, 'node_modules/electron/install.js')], failure =>
+    say(
+      failure === null
+        ? 'Electron is there: start again for the window'
+        : `Electron could not be fetched (${failure}); the panel in the browser has all but the window`,
+    ),
+  );
+
+/** What rigs fetch: the server finds it when it is there. */
+const buildWorker = (): void =>
+  beside([join(root, 'dev/worker/run.ts')], failure => {
+    if (failure !== null) say(`The program for rigs could not be built (${failure}): npm run build:worker`);
+  });
 
 const firstLine = (text: string): string => text.trim().split('\n', 1)[0] ?? 'no reason given';
 
@@ -94,25 +102,21 @@ async function start(): Promise<number> {
     given.includes('--headless'),
   );
   if (plan.kind === 'headless') say(plan.why);
-  if (Object.entries(built).some(isStale)) {
+  const stale = Object.entries(built[plan.kind]).filter(isStale);
+  if (stale.length > 0) {
     say('Building what is missing, or older than its sources');
-    const vite = join(root, 'node_modules/vite/bin/vite.js');
-    const steps = [
-      [vite, 'build', '--app', '--logLevel', 'warn'],
-      // What rigs fetch.
-      [join(root, 'dev/worker/run.ts')],
-    ];
-    for (const step of steps) {
-      const code = await run(process.execPath, step);
-      if (code !== 0) return code;
-    }
+    const whole = plan.kind === 'app' ? ['--app'] : [];
+    const code = await run(process.execPath, [vite, 'build', ...whole, '--logLevel', 'warn']);
+    if (code !== 0) return code;
   }
+  if (Object.entries(builtBeside(process.platform, process.arch)).some(isStale)) buildWorker();
   if (plan.kind === 'app') {
     const env = { ...process.env, TRAINYARD_NODE: process.execPath };
     return run(plan.electron, [join(root, 'dist/main/desktop.js'), ...args], env);
   }
   if (plan.fetches) fetchElectron();
-  return run(process.execPath, [join(root, 'dist/main/cli.js'), 'server', ...args]);
+  // From its sources: there is nothing to wait for but the panel.
+  return run(process.execPath, [join(root, 'main/cli.ts'), 'server', ...args]);
 }
 
 process.exitCode = await start();

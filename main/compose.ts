@@ -369,7 +369,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
     network,
     certificates,
     panelDir: findPanel(),
-    programs: createWorkerPrograms(
+    programs: createWorkerPrograms(() =>
       parts.workerPrograms === undefined ? findWorkerPrograms() : parts.workerPrograms,
     ),
     isOurHost: createOwnNames({ mono: clock.mono, addresses, others: otherNames }),

@@ -22,8 +22,8 @@ interface Program {
   readonly sha256: string;
 }
 
-/** What lies in the folder, each time anew: a build puts others there while the orchestrator runs. */
-export function createWorkerPrograms(folder: string | null): () => Promise<readonly Program[]> {
+/** What lies in the folder, each time anew, and that, too: a build puts others there while the orchestrator runs. */
+export function createWorkerPrograms(find: () => string | null): () => Promise<readonly Program[]> {
   /** What was hashed, under what tells it from another file of that name. */
   const known = new Map<string, Promise<string>>();
   const hashOf = (path: string, mark: string): Promise<string> => {
@@ -33,7 +33,7 @@ export function createWorkerPrograms(folder: string | null): () => Promise<reado
     hash.catch(() => known.delete(key));
     return hash;
   };
-  const find = async (name: ProgramName, within: string): Promise<readonly Program[]> => {
+  const look = async (name: ProgramName, within: string): Promise<readonly Program[]> => {
     const path = join(within, name);
     try {
       const { size: bytes, ino, mtimeMs } = await stat(path);
@@ -44,8 +44,9 @@ export function createWorkerPrograms(folder: string | null): () => Promise<reado
     }
   };
   return async () => {
+    const folder = find();
     if (folder === null) return [];
-    return (await Promise.all(programNames.map(name => find(name, folder)))).flat();
+    return (await Promise.all(programNames.map(name => look(name, folder)))).flat();
   };
 }
 

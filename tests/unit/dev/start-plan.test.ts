@@ -1,6 +1,6 @@
 /** What `npm start` starts, and what it says when that is no window. */
 import { expect, test } from 'vitest';
-import { planStart, type Surroundings } from '../../../dev/start-plan.ts';
+import { built, builtBeside, planStart, type Surroundings } from '../../../dev/start-plan.ts';
 
 const desktop: Surroundings = {
   platform: 'linux',
@@ -35,4 +35,12 @@ test('else the server, with the reason on one line', () => {
 test('Electron is fetched only where it would be of use', () => {
   expect(planStart({ ...desktop, electron: null }, false)).toEqual(headless(/being fetched/, true));
   expect(planStart({ ...desktop, electron: null, env: {} }, false)).toEqual(headless(/no display/));
+});
+
+test('a server waits for the panel alone; what rigs fetch is built beside it', () => {
+  expect(Object.keys(built.headless)).toEqual(['dist/renderer/index.html']);
+  expect(Object.keys(built.app)).toContain('dist/main/desktop.js');
+  expect(Object.keys(builtBeside('linux', 'x64'))).toEqual(['dist/agent/trainyard-worker-linux-x64']);
+  expect(Object.keys(builtBeside('linux', 'arm64'))).toEqual(['dist/agent/trainyard-worker.mjs']);
+  expect(Object.keys(builtBeside('darwin', 'x64'))).toEqual(['dist/agent/trainyard-worker.mjs']);
 });
