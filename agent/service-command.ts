@@ -51,7 +51,10 @@ function installCommand(invocation: ServiceInvocation): Command {
         return exit(exitCodes.done);
       }
       const trouble = await carryOut(async () => {
-        if (token !== null) writeWhole(tokenFile, `${token}\n`);
+        if (token !== null) {
+          mkdirSync(dirname(tokenFile), { recursive: true, mode: 0o700 });
+          writeWhole(tokenFile, `${token}\n`);
+        }
         mkdirSync(planned.folder, { recursive: true, mode: 0o700 });
         mkdirSync(dirname(service.file), { recursive: true });
         writeFileSync(service.file, service.text, { encoding: service.encoding, mode: 0o644 });
