@@ -104,15 +104,18 @@ function watchedAttempt(core: Core, worker: Worker, live: LiveJob): WatchedAttem
   };
 }
 
-/** Carries one action out, after a look whether it is still due: its plan was made outside of the transaction. */
+/**
+ * Carries one action out, after a look whether it is still due: its plan was made outside of the transaction. Due is what was due
+ * there, by the same sum: a difference may be less by its last digit, and nobody would look again for a long time.
+ */
 function act(core: Core, tx: Tx, action: RecoveryAction): void {
   const worker = tx.worker(action.workerId);
   const contactAt = core.presence.of(action.workerId)?.contactAt;
   if (worker === null || contactAt === undefined) return;
-  const silentMs = core.clock.mono() - contactAt;
+  const now = core.clock.mono();
   const patience = patienceOf(core, worker);
   if (action.kind === 'offline') {
-    if (silentMs >= patience.offlineMs) sayGoodbye(core, tx, worker, 'silent', system);
+    if (now >= contactAt + patience.offlineMs) sayGoodbye(core, tx, worker, 'silent', system);
     return;
   }
   if (action.kind === 'remove') {
@@ -122,7 +125,7 @@ function act(core: Core, tx: Tx, action: RecoveryAction): void {
   const job = tx.job(action.jobId);
   if (job === null || !isLive(job) || job.attempt.workerId !== worker.id) return;
   if (action.kind === 'takeover') {
-    if (silentMs >= patience.takeoverMs) applyEvent(core, tx, job, { type: 'lost' }, system);
+    if (now >= contactAt + patience.takeoverMs) applyEvent(core, tx, job, { type: 'lost' }, system);
   } else if (action.kind === 'stop') {
     if (isOverdue(core, worker, job, action.why))
       applyEvent(core, tx, job, { type: 'stop', why: action.why }, system);

@@ -221,3 +221,14 @@ describe('the list', () => {
     expect(ids('busy')).toEqual([]);
   });
 });
+
+test('a job is taken over on the dot, with a T of which a third is no whole number', async () => {
+  const fleet = await openFleet({ heartbeatTimeoutMs: 40_000 });
+  const rig = await fleet.addIdleWorker();
+  const { jobId: job } = await fleet.submit({ max_retries: 0 });
+  await rig.run(job);
+  await fleet.clock.advance(53_000);
+  expect(fleet.job(job).status).toBe('recovering');
+  await fleet.clock.advance(334);
+  expect(fleet.job(job)).toMatchObject({ status: 'failed', cause: 'worker_lost' });
+});
