@@ -56,6 +56,9 @@ test('the digits are submitted in the form, watched as they are learned, and end
   // The newest first.
   await expect(told.locator('td:nth-child(2)')).toHaveText([
     'job.completed',
+    // The checkpoint, and what was learned.
+    'artifact.stored',
+    'artifact.stored',
     'job.running',
     'job.starting',
     'job.dispatched',
