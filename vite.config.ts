@@ -134,13 +134,13 @@ export default defineConfig({
     executable: insideNode('agent/main.ts', 'node_modules/.cache/worker', 'trainyard-worker.cjs'),
   },
   test: {
-    // One less than there are processors would leave a machine of two with one.
+    // One less than there are processors leaves a machine of two with one: much of these tests is waiting.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
-      suite('unit', 20_000),
+      suite('unit', 10_000),
       suite('rules', 60_000),
-      suite('contract', 30_000),
-      suite('integration', 60_000),
+      suite('contract', 15_000),
+      suite('integration', 30_000),
       // Fleets of processes: more at once would only wait for each other.
       { test: { ...suite('faults', 70_000).test, maxConcurrency: 2 } },
       suite('simulation', 120_000),

@@ -17,7 +17,7 @@ const settleMs = 2_000;
 
 interface Figures {
   readonly registeredMs: number;
-  readonly residentMb: number;
+  readonly residentMib: number;
 }
 
 async function measure(program: string, folder: string, server: TestServer): Promise<Figures> {
@@ -38,7 +38,7 @@ async function measure(program: string, folder: string, server: TestServer): Pro
   const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
   child.kill('SIGTERM');
   await ended;
-  return { registeredMs, residentMb: Number(kilobytes) / 1024 };
+  return { registeredMs, residentMib: Number(kilobytes) / 1024 };
 }
 
 const median = (figures: readonly number[]): number =>
@@ -58,5 +58,5 @@ await server.close();
 rmSync(folder, { recursive: true });
 process.stdout.write(
   `start to registered: ${median(all.map(({ registeredMs }) => registeredMs)).toFixed(0)} ms, resident when idle: ` +
-    `${median(all.map(({ residentMb }) => residentMb)).toFixed(1)} MB (medians of ${starts})\n`,
+    `${median(all.map(({ residentMib }) => residentMib)).toFixed(1)} MiB (medians of ${starts})\n`,
 );
