@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
@@ -95,6 +95,7 @@ function uninstallCommand({ env, say, exit }: ServiceInvocation): Command {
         say(config.ok ? unknownPlatform : config.message);
         return exit(exitCodes.usage);
       }
+      const folder = stateFolderIn(service);
       const trouble = await carryOut(async () => {
         const run = createRunCommand({ environment: env });
         await runAll(service.uninstall.slice(0, 1), run);
@@ -104,7 +105,7 @@ function uninstallCommand({ env, say, exit }: ServiceInvocation): Command {
       });
       say(
         trouble ??
-          `The service of the worker ${name} is gone. What it remembers stays in ${config.ok ? config.value.stateDir : ''}`,
+          `The service of the worker ${name} is gone. What it remembers stays${folder === null ? '' : ` in ${folder}`}`,
       );
       return exit(trouble === null ? exitCodes.done : exitCodes.failed);
     });
@@ -173,6 +174,17 @@ function wordsOf({
     if (value === false) return [`--no-${name}`];
     return [value].flat().map(each => `--${name}=${String(each)}`);
   });
+}
+
+/** Where it was installed to keep what it remembers; null when that can't be read any more. */
+function stateFolderIn({ file, encoding }: ServicePlan): string | null {
+  try {
+    const [, quoted, plain] =
+      /"--state-dir=([^"]+)"|--state-dir=([^\s"<]+)/.exec(readFileSync(file, encoding)) ?? [];
+    return quoted ?? plain ?? null;
+  } catch {
+    return null;
+  }
 }
 
 const isForAll = (isUser: boolean): boolean => !isUser && process.getuid?.() === 0;

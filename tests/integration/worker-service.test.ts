@@ -22,6 +22,7 @@ function open(systemctl = 'exit 0') {
     return [code, program.lines.join('\n')] as const;
   };
   return {
+    home,
     run,
     unit: join(home, 'systemd/user/trainyard-worker-rig-1.service'),
     token: join(home, 'trainyard/trainyard-worker-rig-1.token'),
@@ -36,7 +37,9 @@ const secret = { SIMPLETUNER_WORKER_TOKEN: 'tj_secret' };
 describe.skipIf(process.platform !== 'linux')('a service', () => {
   test('is installed and started, with the token in a file that nobody else can read, and taken away again', async () => {
     const machine = open();
-    const [code, said] = await machine.run(['install-service', ...args, '--label', 'a=b c', '-v'], secret);
+    const state = join(machine.home, 'its state');
+    const more = ['--label', 'a=b c', '-v', '--state-dir', state];
+    const [code, said] = await machine.run(['install-service', ...args, ...more], secret);
     expect([code, said]).toEqual([
       0,
       expect.stringContaining('is a service now: journalctl --user -u') as string,
@@ -58,7 +61,10 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
       0o600,
     ]);
 
-    expect((await machine.run(['uninstall-service', '--user', '--name', 'rig-1']))[0]).toBe(0);
+    expect(await machine.run(['uninstall-service', '--user', '--name', 'rig-1'])).toEqual([
+      0,
+      expect.stringContaining(`stays in ${state}`) as string,
+    ]);
     expect(machine.calls().slice(3)).toEqual([`--user disable --now ${unit}`, '--user daemon-reload']);
     expect([existsSync(machine.unit), existsSync(machine.token)]).toEqual([false, false]);
   }, 60_000);
