@@ -1,6 +1,5 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
-import { text } from 'node:stream/consumers';
-import type { Answer, AnswerBody, Fetch } from '../protocol/client.ts';
+import { type Answer, type AnswerBody, type Fetch, piecesOf } from '../protocol/client.ts';
 
 /** `request` of node:http or node:https, with its agent. */
 type Request = (
@@ -27,6 +26,8 @@ export const fetchBy =
 
 function answerOf(url: URL, response: IncomingMessage): Answer {
   const status = response.statusCode ?? 0;
+  const body = bodyOf(response);
+  const text = (): Promise<string> => textOf(body);
   return {
     ok: status >= 200 && status < 300,
     status,
@@ -38,23 +39,63 @@ function answerOf(url: URL, response: IncomingMessage): Answer {
         return Array.isArray(value) ? value.join(', ') : (value ?? null);
       },
     },
-    body: bodyOf(response),
-    text: () => text(response),
-    json: async () => JSON.parse(await text(response)) as unknown,
+    body,
+    text,
+    json: async () => JSON.parse(await text()) as unknown,
   };
 }
 
+/** More than this is left to the network until it is read. */
+const mostUnread = 1_048_576;
+
+/**
+ * What has come is handed over, and only then that the way broke behind it: a stream that is destroyed forgets what nobody had
+ * read of it yet, and that may be the offer of a job.
+ */
 function bodyOf(response: IncomingMessage): AnswerBody {
-  const pieces: AsyncIterator<Uint8Array, undefined> = response[Symbol.asyncIterator]();
+  const unread: Uint8Array[] = [];
+  let bytes = 0;
+  let end: { readonly cause: Error | null } | null = null;
+  let wake = (): void => {};
+  const finish = (cause: Error | null): void => {
+    end ??= { cause };
+    wake();
+  };
+  response.on('data', (piece: Uint8Array) => {
+    unread.push(piece);
+    bytes += piece.length;
+    if (bytes > mostUnread) response.pause();
+    wake();
+  });
+  response.once('end', () => finish(null));
+  response.on('error', finish);
+  response.once('close', () => finish(new Error('aborted')));
   const cancel = async (): Promise<void> => void response.destroy();
   return {
     getReader: () => ({
       async read() {
-        const next = await pieces.next();
-        return next.done ? { done: true } : { done: false, value: next.value };
+        for (;;) {
+          const value = unread.shift();
+          if (value !== undefined) {
+            bytes -= value.length;
+            response.resume();
+            return { done: false, value };
+          }
+          if (end?.cause) throw end.cause;
+          if (end !== null) return { done: true };
+          await new Promise<void>(resolve => {
+            wake = resolve;
+          });
+        }
       },
       cancel,
     }),
     cancel,
   };
+}
+
+async function textOf(body: AnswerBody): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of piecesOf(body)) pieces.push(piece);
+  return new TextDecoder().decode(Buffer.concat(pieces));
 }

@@ -1,8 +1,9 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createRaw, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { openNetwork, usualTrust } from '../../../agent/network.ts';
+import { piecesOf } from '../../../protocol/client.ts';
 
 /** Says what came. */
 async function open(): Promise<URL> {
@@ -10,6 +11,19 @@ async function open(): Promise<URL> {
     response.setHeader('x-length', request.headers['content-length'] ?? 'none');
     response.writeHead(request.url === '/no' ? 404 : 200);
     void text(request).then(body => response.end(`${request.method} ${body}`));
+  });
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+}
+
+const chunkedHead = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+/** What it does with each connection on which something was asked. */
+async function openRaw(answer: (socket: Socket) => void): Promise<URL> {
+  const server = createRaw(socket => {
+    socket.on('error', () => {});
+    socket.once('data', () => answer(socket));
   });
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -48,4 +62,43 @@ test('a call that is called off says so, before its answer and within it', async
   over.abort();
   await expect(unanswered).rejects.toThrow('aborted');
   await expect(rest).rejects.toThrow('aborted');
+});
+
+test('what came before the way broke is read, however late, and then that it broke', async () => {
+  const broken = Promise.withResolvers<void>();
+  const url = await openRaw(socket => {
+    socket.once('close', () => broken.resolve());
+    socket.write(`${chunkedHead}5\r\nfirst\r\n6\r\nsecond\r\n`, () => socket.destroy());
+  });
+  const answer = await openNetwork(usualTrust)(url, {});
+  await broken.promise;
+  // The client's end of it is told in a turn of its own.
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(resolve => setImmediate(resolve));
+  const texts: string[] = [];
+  const readAll = async (): Promise<void> => {
+    for await (const piece of piecesOf(answer.body ?? expect.unreachable()))
+      texts.push(Buffer.from(piece).toString());
+  };
+  await expect(readAll()).rejects.toThrow('aborted');
+  expect(texts.join('')).toBe('firstsecond');
+});
+
+test('what is not read is left to the network, and comes whole when it is', async () => {
+  const size = 16 * 1_048_576;
+  let written = 0;
+  const url = await openRaw(socket => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`);
+    const piece = Buffer.alloc(65_536, 1);
+    const writeOn = (): void => {
+      for (; written < size && socket.writableLength === 0; written += piece.length) socket.write(piece);
+      if (written < size) socket.once('drain', writeOn);
+    };
+    writeOn();
+  });
+  const answer = await openNetwork(usualTrust)(url, {});
+  for (let turn = 0; turn < 200; turn += 1) await new Promise(resolve => setImmediate(resolve));
+  expect(written).toBeLessThan(size);
+  let read = 0;
+  for await (const piece of piecesOf(answer.body ?? expect.unreachable())) read += piece.length;
+  expect(read).toBe(size);
 });
