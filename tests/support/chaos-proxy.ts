@@ -126,7 +126,8 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
   };
 
   const speaker = http.createServer((request, response) => void take(request, response).catch(() => {}));
-  const listener = net.createServer(socket => {
+  // As the orchestrator has it: what is small does not wait for what was sent before it to be acknowledged.
+  const listener = net.createServer({ noDelay: true }, socket => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
