@@ -120,6 +120,8 @@ export default defineConfig({
       build: {
         outDir: 'dist/renderer',
         emptyOutDir: true,
+        // What it weighs packed is checked elsewhere, and takes a second to find out.
+        reportCompressedSize: false,
         // Says which scripts the first page needs: what it may weigh is checked.
         manifest: true,
         rolldownOptions: { input: 'renderer/index.html' },

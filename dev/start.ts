@@ -1,10 +1,10 @@
 /** `npm start`: the desktop app where there can be one, else the server and the panel in a browser. See docs/desktop.md. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { built, builtBeside, planStart } from './start-plan.ts';
+import { built, builtBeside, planStart, type StartPlan } from './start-plan.ts';
 
 const root = resolve(fileURLToPath(new URL('../', import.meta.url)));
 const given = process.argv.slice(2);
@@ -42,19 +42,18 @@ function findElectron(): string | null {
   return existsSync(program) ? program : null;
 }
 
-/** Answers with its exit code. Ctrl-C at the terminal reaches it without us. */
-function run(
-  program: string,
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv = process.env,
-): Promise<number> {
-  const child = spawn(program, argv, { cwd: root, env, stdio: 'inherit' });
+/** Ctrl-C at the terminal reaches it without us. */
+const open = (program: string, argv: readonly string[], env: NodeJS.ProcessEnv): ChildProcess =>
+  spawn(program, argv, { cwd: root, env, stdio: 'inherit' });
+
+/** Answers with its exit code. */
+function endOf(child: ChildProcess): Promise<number> {
   const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, pass);
   process.on('SIGINT', () => undefined);
   return new Promise(done => {
     child.once('error', cause => {
-      say(`${program} can not be started: ${cause.message}`);
+      say(`${child.spawnfile} can not be started: ${cause.message}`);
       done(1);
     });
     child.once('exit', (code, signal) =>
@@ -84,10 +83,21 @@ const fetchElectron = (): void =>
   );
 
 /** What rigs fetch: the server finds it when it is there. */
-const buildWorker = (): void =>
+function buildWorker(): void {
+  if (!Object.entries(builtBeside(process.platform, process.arch)).some(isStale)) return;
   beside([join(root, 'dev/worker/run.ts')], failure => {
     if (failure !== null) say(`The program for rigs could not be built (${failure}): npm run build:worker`);
   });
+}
+
+/** True when there is nothing to build any more. */
+async function build(kind: StartPlan['kind']): Promise<boolean> {
+  if (!Object.entries(built[kind]).some(isStale)) return true;
+  say('Building what is missing, or older than its sources');
+  const whole = kind === 'app' ? ['--app'] : [];
+  const child = open(process.execPath, [vite, 'build', ...whole, '--logLevel', 'warn'], process.env);
+  return (await endOf(child)) === 0;
+}
 
 const firstLine = (text: string): string => text.trim().split('\n', 1)[0] ?? 'no reason given';
 
@@ -101,22 +111,19 @@ async function start(): Promise<number> {
     },
     given.includes('--headless'),
   );
-  if (plan.kind === 'headless') say(plan.why);
-  const stale = Object.entries(built[plan.kind]).filter(isStale);
-  if (stale.length > 0) {
-    say('Building what is missing, or older than its sources');
-    const whole = plan.kind === 'app' ? ['--app'] : [];
-    const code = await run(process.execPath, [vite, 'build', ...whole, '--logLevel', 'warn']);
-    if (code !== 0) return code;
-  }
-  if (Object.entries(builtBeside(process.platform, process.arch)).some(isStale)) buildWorker();
   if (plan.kind === 'app') {
+    if (!(await build('app'))) return 1;
+    buildWorker();
     const env = { ...process.env, TRAINYARD_NODE: process.execPath };
-    return run(plan.electron, [join(root, 'dist/main/desktop.js'), ...args], env);
+    return endOf(open(plan.electron, [join(root, 'dist/main/desktop.js'), ...args], env));
   }
+  say(plan.why);
+  if (!(await build('headless'))) return 1;
+  // Only now: what is waited for has the machine for itself.
+  buildWorker();
   if (plan.fetches) fetchElectron();
   // From its sources: there is nothing to wait for but the panel.
-  return run(process.execPath, [join(root, 'main/cli.ts'), 'server', ...args]);
+  return endOf(open(process.execPath, [join(root, 'main/cli.ts'), 'server', ...args], process.env));
 }
 
 process.exitCode = await start();
