@@ -25,9 +25,11 @@ const text = execFileSync('npm', args, { cwd: root, shell, encoding: 'utf8', max
 const bill = Bill.parse(JSON.parse(text));
 const lock = Lock.parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')));
 
+/** The app is packed with it: to npm it is a tool, as electron-builder wants it. */
+const packed = 'node_modules/electron';
 const needed = new Set(
   Object.entries(lock.packages)
-    .filter(([, { dev }]) => dev !== true)
+    .filter(([path, { dev }]) => dev !== true || path === packed)
     .map(([path, { version }]) => `${path.replace(/^.*node_modules\//, '')}@${version}`),
 );
 const components = bill.components.filter(({ name, version }) => needed.has(`${name}@${version}`));
