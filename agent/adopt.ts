@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { AttemptId } from '../protocol/ids.ts';
 import { pause } from './backoff.ts';
 import {
+  hasLog,
   type Order,
   readExit,
   readGuard,
@@ -10,6 +11,8 @@ import {
   readTask,
   readTrainer,
   type RunFolder,
+  settledAt,
+  settleRun,
   takeRun,
   type Task,
   writeStop,
@@ -39,15 +42,18 @@ const lookEveryMs = 50;
 
 /**
  * Reads the state folder: adopts a run whose guard lives, or finds how it ended. Of every other run what is left is
- * ended and removed, and nothing is said of it: the orchestrator sees that it is not named.
+ * ended, and removed but for its log, and nothing is said of it: the orchestrator sees that it is not named.
  */
 export async function findRun(runsDir: string, parts: LaunchParts): Promise<Found | null> {
   const found: { readonly run: RunFolder; readonly what: Found }[] = [];
   for (const name of namesIn(runsDir)) {
     const run = { path: join(runsDir, name) };
+    // Its log alone is still wanted (attempt-logs.ts).
+    if (settledAt(run) !== null) continue;
     const what = AttemptId.safeParse(name).success ? await lookInto(run, parts) : null;
-    if (what === null) rmSync(run.path, { recursive: true, force: true });
-    else found.push({ run, what });
+    if (what !== null) found.push({ run, what });
+    else if (hasLog(run)) settleRun(run);
+    else rmSync(run.path, { recursive: true, force: true });
   }
   // There is one slot, so there should be one. What can't be held now and has ended is reported after the next start.
   const held = found.find(({ what }) => what.kind === 'running') ?? found[0];

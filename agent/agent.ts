@@ -2,6 +2,7 @@ import type { RegistrationBody } from '../protocol/worker-api.ts';
 import type { Found } from './adopt.ts';
 import { initialState } from './agent-state.ts';
 import type { ApiClient } from './api-client.ts';
+import type { AttemptLogs } from './attempt-logs.ts';
 import { pause } from './backoff.ts';
 import { beatUntil } from './beat.ts';
 import type { Clock } from './clock.ts';
@@ -32,6 +33,8 @@ export interface AgentParts {
   /** What an earlier process of this agent has left. */
   readonly found: Found | null;
   readonly jobs: Pick<SlotParts, 'prepare' | 'start' | 'onLine'>;
+  /** Where the output of trainers goes; nowhere unless told. */
+  readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'leave'>;
   /** Figures of the GPUs, for the next heartbeat. */
   readonly telemetry: () => Telemetry;
   readonly random: () => number;
@@ -55,6 +58,8 @@ export interface Agent {
 const exitCodes = { left: 0, refused: 2, rejected: 3 } as const;
 /** For the last report, when the agent is told to stop at once. */
 const lastWordMs = 5_000;
+/** For the rest of a log, as long as it is answered; what is left then is for the next start. */
+const logsMs = 5_000;
 /** For answers that interest nobody any more, before the goodbye. */
 const farewellMs = 2_000;
 
@@ -78,6 +83,7 @@ export function createAgent(parts: AgentParts): Agent {
   const report = createReporter({ clock, api, random, onTrouble: troubles.tell });
   const slot: JobSlot = createJobSlot({
     ...parts.jobs,
+    ...(parts.logs && { logs: parts.logs }),
     report: (job, attempt, body, signal) =>
       report(job, attempt, body, AbortSignal.any([signal, hurry.signal, ended.signal])),
     mention: createMention({ clock, api, ended: ended.signal, slot: () => slot }),
@@ -126,6 +132,7 @@ export function createAgent(parts: AgentParts): Agent {
         );
       // Whatever still runs goes on under its guard.
       slot.release();
+      if (ending === 'left' && !isHandedOver) await parts.logs?.leave(logsMs);
       beats.abort();
       ended.abort();
       if (ending === 'left' && !isHandedOver) {

@@ -1,5 +1,6 @@
 import { type CallFailure, type CallResult, createClient, type Fetch } from '../protocol/client.ts';
 import type { AttemptId, JobId, WorkerId } from '../protocol/ids.ts';
+import { type LogChunkBody, workerLogsApi } from '../protocol/logs-api.ts';
 import {
   type HeartbeatBody,
   type JoinBody,
@@ -55,6 +56,22 @@ export function createJoinCall({ url, fetch, signal }: Omit<ApiClientParts, 'tok
   const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: patienceMs, fetch });
   return (joinToken, body) =>
     client.call(workerApi.join, { body, signal, headers: { 'x-worker-token': joinToken } });
+}
+
+/** Hands over a piece of an attempt's log. */
+export type ShipCall = (
+  jobId: JobId,
+  chunk: LogChunkBody,
+  signal: AbortSignal,
+) => Promise<CallResult<typeof workerLogsApi.ship>>;
+
+/** A chunk may be a megabyte, on a line that the uploads of a training share. */
+const shipPatienceMs = 30_000;
+
+export function createShipCall({ url, token, fetch }: Omit<ApiClientParts, 'signal'>): ShipCall {
+  const headers = () => ({ 'x-worker-token': token() });
+  const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: shipPatienceMs });
+  return (id, body, signal) => client.call(workerLogsApi.ship, { params: { id }, body, signal });
 }
 
 /** Whether the same call can succeed later: no answer, or one that speaks of the moment and not of the call. */

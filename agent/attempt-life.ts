@@ -57,7 +57,11 @@ export function createLife(parts: LifeParts, reported: Attempts): Life {
   return {
     begin,
     async resume(found, held) {
-      if (found.kind === 'reported') return deliver(found.report, held);
+      if (found.kind === 'reported') {
+        parts.logs?.follow(held.attemptId, []);
+        parts.logs?.finish(held.attemptId);
+        return deliver(found.report, held);
+      }
       return conclude(await attendFound(found, held, parts), held);
     },
   };

@@ -5,16 +5,25 @@ import type { FollowStream } from './command-stream.ts';
 export interface BreakableNetwork {
   readonly api: ApiClient;
   readonly followStream: FollowStream;
+  /** A call that goes the same way. */
+  through<R>(send: () => Promise<R>): Promise<R | Unreachable>;
   /** Ends the stream at once; every call fails as one that reaches nobody. */
   cut(): void;
   mend(): void;
 }
 
+interface Unreachable {
+  readonly ok: false;
+  readonly failure: { readonly kind: 'unreachable'; readonly cause: unknown };
+}
+
 export function breakable(api: ApiClient, followStream: FollowStream): BreakableNetwork {
   let whole = new AbortController();
-  const unreachable = () =>
-    ({ ok: false, failure: { kind: 'unreachable', cause: new Error('the network is down') } }) as const;
-  const ifWhole = async <R>(send: () => Promise<R>): Promise<R | ReturnType<typeof unreachable>> =>
+  const unreachable = (): Unreachable => ({
+    ok: false,
+    failure: { kind: 'unreachable', cause: new Error('the network is down') },
+  });
+  const ifWhole = async <R>(send: () => Promise<R>): Promise<R | Unreachable> =>
     whole.signal.aborted ? unreachable() : send();
   return {
     api: {
@@ -28,6 +37,7 @@ export function breakable(api: ApiClient, followStream: FollowStream): Breakable
       const end = await followStream({ ...parts, signal });
       return parts.signal.aborted || end !== 'aborted' ? end : 'lost';
     },
+    through: ifWhole,
     cut: () => whole.abort(),
     mend() {
       if (whole.signal.aborted) whole = new AbortController();

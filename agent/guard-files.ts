@@ -5,6 +5,7 @@ import {
   openSync,
   renameSync,
   statSync,
+  utimesSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -26,6 +27,7 @@ import { type Fields, fieldsOf, readFields, readFieldsSoon, showWhole, writeWhol
  *     contact.json   agent   when the orchestrator was last in contact, for a run that must not outlive that
  *     exit.json      guard   how it ended
  *     report.json    agent   what is to be reported of it
+ *     settled.json   agent   in its place: nothing is to be reported of it any more, and what is left is the rest of its log
  *     WORD.room      guard   room for stop, exit and report, held on a disk that may be full by then
  */
 export interface RunFolder {
@@ -100,6 +102,7 @@ const files = {
   contact: 'contact.json',
   exit: 'exit.json',
   report: 'report.json',
+  settled: 'settled.json',
 } as const;
 
 const fileOf = ({ path }: RunFolder, name: keyof typeof files): string => join(path, files[name]);
@@ -244,6 +247,28 @@ export function writeReport(run: RunFolder, text: string): void {
 }
 
 export const readReportFields = (run: RunFolder): Fields | null => readFields(fileOf(run, 'report'));
+
+/** Takes no room: the disk may be full. */
+export function settleRun(run: RunFolder): void {
+  const settled = fileOf(run, 'settled');
+  const spent = [fileOf(run, 'report'), roomOf(run, 'report'), fileOf(run, 'contact')].find(exists);
+  if (spent === undefined) writeWhole(settled, '{}');
+  else renameSync(spent, settled);
+  const now = new Date();
+  utimesSync(settled, now, now);
+}
+
+/** When a run was settled, in ms since 1970; null when it was not. */
+export function settledAt(run: RunFolder): number | null {
+  try {
+    return statSync(fileOf(run, 'settled')).mtimeMs;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether its trainer has printed anything. */
+export const hasLog = (run: RunFolder): boolean => readTask(run) !== null && readPlaces(run) !== null;
 
 export function readExit(run: RunFolder): ExitRecord | null {
   const { code, signal, stopped, startError, tail } = readFields(fileOf(run, 'exit')) ?? {};

@@ -2,6 +2,7 @@ import type { AttemptId, JobId } from '../protocol/ids.ts';
 import type { Progress } from '../protocol/progress.ts';
 import type { StatusReportBody } from '../protocol/worker-api.ts';
 import type { FoundRun } from './adopt.ts';
+import type { AttemptLogs } from './attempt-logs.ts';
 import { endReport } from './end-report.ts';
 import type { Contact, Order } from './guard-files.ts';
 import type { Run, RunOrigin } from './run.ts';
@@ -24,6 +25,8 @@ export interface AttemptParts {
   readonly limits: () => Omit<Contact, 'sentAt'>;
   readonly say: (message: string) => void;
   readonly onLine: (line: string) => void;
+  /** Where the output goes; nowhere unless told. */
+  readonly logs?: Pick<AttemptLogs, 'follow' | 'finish'>;
 }
 
 export interface HeldAttempt extends Held {
@@ -100,6 +103,7 @@ export async function startOffer(
     if (!prepared.ok) return { status: 'failed', cause: prepared.cause, error: prepared.message };
     const origin = { ...originOf(offer), contact: { ...parts.limits(), sentAt: held.sentAt } };
     const run = await parts.start(prepared.job, origin, earsOf(held, true, parts));
+    parts.logs?.follow(held.attemptId, secretsOf(offer));
     if (run.pid !== null) {
       parts.say(`Job ${held.jobId} runs: ${offer.config_name} (pid ${run.pid})`);
       parts.mention(held, { status: 'running' });
@@ -119,6 +123,7 @@ export function attendFound(
   const isLive = kind === 'running';
   if (order !== null) giveOrder(held, order, parts);
   const run = follow(earsOf(held, isLive, parts));
+  parts.logs?.follow(held.attemptId, []);
   if (isLive) parts.say(`Job ${held.jobId} goes on: ${origin.configName} (pid ${run.pid ?? 'unknown'})`);
   return attend(held, run, parts);
 }
@@ -129,8 +134,13 @@ async function attend(held: HeldAttempt, run: Run, parts: AttemptParts): Promise
   passOrder(held, parts);
   noteContact(held, parts);
   if (held.isReleased) run.leave();
-  return endReport(await run.finished, held.order);
+  const exit = await run.finished;
+  parts.logs?.finish(held.attemptId);
+  return endReport(exit, held.order);
 }
+
+const secretsOf = ({ upload_token, hf_token }: JobOffer): readonly string[] =>
+  [upload_token, hf_token].filter(token => typeof token === 'string');
 
 const earsOf = (held: HeldAttempt, isTold: boolean, parts: AttemptParts): RunEars => ({
   onLine: parts.onLine,

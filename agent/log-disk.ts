@@ -6,7 +6,7 @@ export interface LogDiskParts {
   readonly file: string;
   /** Of one file; there are two, this one and the one before it (`FILE.1`). */
   readonly maxBytes: number;
-  /** Told before the first byte is written to a file, and each time when a new one is begun. */
+  /** Told before the first byte is written to a file, each time when a new one is begun, and before the older one is given up. */
   readonly onPlaces: (places: LogPlaces) => void;
 }
 
@@ -16,6 +16,10 @@ export interface LogDisk {
   append(bytes: Uint8Array): Promise<number>;
   close(): Promise<void>;
 }
+
+/** Of every file but the first: for people who look into it. */
+export const firstLine = (file: string): string =>
+  `[trainyard: this goes on from ${basename(file)}.1; what was before that is not kept]`;
 
 /** A line that crosses the bound is finished first, unless it is longer than this. */
 const longestLine = 64 * 1024;
@@ -49,12 +53,21 @@ export function createLogDisk({ file, maxBytes, onPlaces }: LogDiskParts): LogDi
 
   const turn = async (): Promise<void> => {
     await drop();
+    forsake();
     await rename(file, `${file}.1`);
     const previous = places?.current ?? 0;
     place({ current: previous + size, previous }, 0);
-    await put(
-      Buffer.from(`[trainyard: this goes on from ${basename(file)}.1; what was before that is not kept]\n`),
-    );
+    await put(Buffer.from(`${firstLine(file)}\n`));
+  };
+
+  /** Said before it is done: a reader of the older file must not take the newer one for it. */
+  const forsake = (): void => {
+    if (places === null || places.previous === null) return;
+    try {
+      onPlaces({ ...places, previous: null });
+    } catch {
+      // A disk that is full: what is given up here makes room.
+    }
   };
 
   const put = async (bytes: Uint8Array): Promise<number> => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Fetch } from '../protocol/client.ts';
 import { version } from '../protocol/version.ts';
 import { createAgent } from './agent.ts';
-import { createApiClient } from './api-client.ts';
+import { createApiClient, createShipCall, type ShipCall } from './api-client.ts';
 import { breakable } from './breakable-network.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { createFollowStream, type FollowStream } from './command-stream.ts';
@@ -11,6 +11,7 @@ import { introductionOf } from './introduction.ts';
 import { openNetwork, usualTrust } from './network.ts';
 import type { RunOrigin } from './run.ts';
 import type { RunEars } from './run-follow.ts';
+import { createSimulatedLogs, type SimulatedLogs } from './simulated-logs.ts';
 import { type SimulatedTrainer, simulateRun } from './simulated-run.ts';
 import type { Telemetry } from './telemetry.ts';
 import { holdWorkerToken } from './token-holder.ts';
@@ -62,6 +63,9 @@ export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWor
     createApiClient({ url, token: () => token, fetch, signal: over.signal }),
     noteConnection(createFollowStream(fetch), parts.onConnection),
   );
+  const call = createShipCall({ url, token: () => token, fetch });
+  const ship: ShipCall = (...chunk) => network.through(() => call(...chunk));
+  const logs = createSimulatedLogs({ ship, clock, random: parts.random, signal: over.signal });
   const report = makeReport(parts.accelerator, parts.gpus);
   const agent = createAgent({
     clock,
@@ -78,7 +82,8 @@ export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWor
     },
     state: { keepReport: () => {}, dropReport: () => {} },
     found: null,
-    jobs: { ...trainingOf(parts.trainer, clock), onLine: () => {} },
+    jobs: { ...trainingOf(parts.trainer, clock, logs), onLine: () => {} },
+    logs,
     telemetry: parts.telemetry,
     random: parts.random,
     say: parts.say,
@@ -96,7 +101,7 @@ export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWor
 }
 
 /** There is one slot: what was prepared last is what is started. */
-function trainingOf(trainer: SimulatedTrainer, clock: Clock) {
+function trainingOf(trainer: SimulatedTrainer, clock: Clock, logs: SimulatedLogs) {
   let prepared: JobOffer | null = null;
   return {
     prepare(offer: JobOffer) {
@@ -107,7 +112,12 @@ function trainingOf(trainer: SimulatedTrainer, clock: Clock) {
     async start(_job: PreparedJob, origin: RunOrigin, ears: RunEars) {
       if (prepared?.attempt_id !== origin.attemptId) throw new Error('another job was prepared');
       const { config_name: configName, config } = prepared;
-      return simulateRun(origin, ears, { trainer, clock, job: { configName, config } });
+      const print = logs.open(origin);
+      const onProgress: RunEars['onProgress'] = progress => {
+        print(progress);
+        ears.onProgress(progress);
+      };
+      return simulateRun(origin, { ...ears, onProgress }, { trainer, clock, job: { configName, config } });
     },
   };
 }

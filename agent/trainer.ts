@@ -1,5 +1,6 @@
-import { accessSync, constants, mkdirSync, rmSync, statSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import type { AttemptId } from '../protocol/ids.ts';
 import type { WorkerCommand } from '../protocol/worker-api.ts';
 import { fillPlaceholders } from './argv.ts';
 import type { TrainerChoice } from './config.ts';
@@ -25,6 +26,9 @@ export interface Rig {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
+/** Whether another attempt's log is in this file, of which not all has been shipped. */
+export type LogCheck = (file: string, attemptId: AttemptId) => boolean;
+
 export interface PreparedJob extends Command {
   /** The job's own. */
   readonly folder: string;
@@ -41,7 +45,7 @@ export type Prepared =
  * Writes a job's files into a folder of its own and works out what is to be started. The command comes from the rig's
  * settings alone; what the orchestrator sent is data in a file. Throws when the disk can't be written.
  */
-export function prepareJob(offer: JobOffer, rig: Rig): Prepared {
+export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () => false): Prepared {
   const builtIn = builtInOf(offer.config);
   const refusal = builtIn === null ? null : refusalOf(builtIn, rig);
   if (refusal !== null) return { ok: false, cause: 'rejected', message: refusal };
@@ -64,9 +68,24 @@ export function prepareJob(offer: JobOffer, rig: Rig): Prepared {
       cwd: rig.cwd,
       env: trainerEnv(offer, rig, configPath),
       outputDir,
-      logFile: join(folder, 'trainer.log'),
+      logFile: logFileOf(offer, folder, isLogTaken),
     },
   };
+}
+
+/**
+ * One that is still being shipped is left alone, since its next turn would take it away: then this attempt has one of its own. What
+ * others have had so is removed, so that the space of a job's logs is bounded.
+ */
+function logFileOf({ attempt_id: attemptId }: JobOffer, folder: string, isLogTaken: LogCheck): string {
+  const file = join(folder, 'trainer.log');
+  const own = join(folder, `trainer-${attemptId}.log`);
+  for (const name of readdirSync(folder)) {
+    const [, log] = /^(trainer-.+\.log)(?:\.1)?$/.exec(name) ?? [];
+    if (log !== undefined && !isLogTaken(join(folder, log), attemptId))
+      rmSync(join(folder, name), { force: true });
+  }
+  return isLogTaken(file, attemptId) ? own : file;
 }
 
 /** Trainers that need nothing but this program: a config names them, and the rig's owner can forbid them. */

@@ -3,7 +3,8 @@ import type { Fetch } from '../protocol/client.ts';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
 import { findRun } from './adopt.ts';
 import { type Agent, createAgent } from './agent.ts';
-import { createApiClient, createJoinCall } from './api-client.ts';
+import { createApiClient, createJoinCall, createShipCall } from './api-client.ts';
+import { createAttemptLogs } from './attempt-logs.ts';
 import { systemClock } from './clock.ts';
 import { createFollowStream } from './command-stream.ts';
 import { type AgentConfig, tokenMissing } from './config.ts';
@@ -102,6 +103,18 @@ async function serve({ config, host, state, rig, report, given, fetch }: Serving
   };
   const network = new AbortController();
   const token = joiningToken({ config, given, say, fetch, over: network.signal });
+  const found = await findRun(state.runsDir, launching);
+  const logs = createAttemptLogs({
+    state,
+    ship: createShipCall({ url, token: token.current, fetch }),
+    token: token.current,
+    clock: systemClock,
+    wall: Date.now,
+    random: Math.random,
+    say,
+    signal: network.signal,
+  });
+  logs.resume();
   const agent = createAgent({
     clock: systemClock,
     uptime: machineUptime,
@@ -111,10 +124,11 @@ async function serve({ config, host, state, rig, report, given, fetch }: Serving
     token,
     persistent: config.persistent,
     introduction: { ...introductionOf(config, host.version, report), ...identityOf(state) },
-    state,
-    found: await findRun(state.runsDir, launching),
+    state: { keepReport: state.keepReport, dropReport: logs.settle },
+    found,
+    logs,
     jobs: {
-      prepare: offer => prepareJob(offer, rig),
+      prepare: offer => prepareJob(offer, rig, logs.isTaken),
       start: (job, origin, ears) => startRun(job, origin, ears, { ...launching, runOf: state.runOf }),
       onLine: config.verbose ? line => say(`| ${line}`) : () => {},
     },

@@ -30,6 +30,8 @@ import type { Clock, Ids, Log } from './orchestrator/ports.ts';
 import { createArtifactFiles } from './store/artifact-files.ts';
 import { startArtifactSweep } from './store/artifact-sweep.ts';
 import { createConfigFiles } from './store/config-files.ts';
+import { createLogFiles, type OpenLogFiles } from './store/log-files.ts';
+import { type LogSweep, startLogSweep } from './store/log-sweep.ts';
 import { type DataStore, type KeptBackup, openDataStore, type Replacement } from './store/data-store.ts';
 import { lockFolder } from './store/folder-lock.ts';
 import { version } from '../protocol/version.ts';
@@ -233,6 +235,19 @@ interface Works {
   startLocalWorker(): Promise<void>;
   readonly localWorker: ReturnType<typeof createSet>['localWorker'];
   readonly sweep: ReturnType<typeof startArtifactSweep>;
+  readonly logs: { readonly files: OpenLogFiles; readonly sweep: LogSweep };
+}
+
+/** What trainers print, in files beside the database. */
+function openLogs(
+  { dataDir, logs, storage }: ServerConfig,
+  parts: Surroundings,
+  store: DataStore['store'],
+): Works['logs'] {
+  const { perAttempt, retentionDays } = logs;
+  const folder = join(dataDir, 'logs');
+  const files = createLogFiles({ ...parts, folder, perAttempt, reserve: storage.reserve });
+  return { files, sweep: startLogSweep({ ...parts, store, files, days: retentionDays }) };
 }
 
 async function openWorks(ground: Ground): Promise<Works> {
@@ -244,6 +259,7 @@ async function openWorks(ground: Ground): Promise<Works> {
   const uploadTokens = createUploadTokens(folder.auditKey);
   const files = createArtifactFiles(join(config.dataDir, 'artifacts'));
   const sweep = startArtifactSweep({ ...parts, store: data.store, files });
+  const logs = openLogs(config, parts, data.store);
   const orchestrator = createOrchestrator({
     ...parts,
     ...config,
@@ -252,6 +268,7 @@ async function openWorks(ground: Ground): Promise<Works> {
     runsLocally,
     uploadTokenOf: uploadTokens.of,
     onFilesDropped: sweep.soon,
+    logFiles: logs.files,
   });
   const { localWorker, settings } = createSet({ ...ground, orchestrator, audit });
   return {
@@ -260,6 +277,7 @@ async function openWorks(ground: Ground): Promise<Works> {
     data,
     localWorker,
     sweep,
+    logs,
     startLocalWorker: () => localWorker.turn(worker),
     http: {
       orchestrator,
@@ -273,6 +291,7 @@ async function openWorks(ground: Ground): Promise<Works> {
         uploaderOf: uploadTokens.read,
         pace: parts.uploadPace,
       },
+      logFiles: logs.files,
       adminToken: folder.adminToken,
       log: parts.log,
       logRequests: parts.logRequests ?? false,
@@ -285,6 +304,13 @@ async function openWorks(ground: Ground): Promise<Works> {
       socketLimits: parts.socketLimits,
     },
   };
+}
+
+/** What is beside the database. */
+async function closeFiles({ sweep, logs }: Works): Promise<void> {
+  await sweep.stop();
+  await logs.sweep.stop();
+  await logs.files.close();
 }
 
 interface Exchange {
@@ -311,7 +337,7 @@ function createExchange({
         await works().localWorker.close();
         works().orchestrator.stop();
         await http.hold(asker);
-        await works().sweep.stop();
+        await closeFiles(works());
         await works().audit.stop();
         // It can be asked as long as its store is open.
         trail = works().audit.account();
@@ -393,7 +419,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
     await works.localWorker.close();
     works.orchestrator.stop();
     await http.close();
-    await works.sweep.stop();
+    await closeFiles(works);
     await works.audit.stop();
     await works.data.store.close();
   };

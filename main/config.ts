@@ -21,6 +21,8 @@ export interface ServerConfig {
   readonly auditRetentionDays: number | null;
   /** What the files of jobs may take up, and what of the disk is for everything else: in bytes. */
   readonly storage: { readonly perJob: number; readonly inAll: number; readonly reserve: number };
+  /** What the log of an attempt may take up, in bytes, and how long after the end of a job its logs are kept; null: as long as it is. */
+  readonly logs: { readonly perAttempt: number; readonly retentionDays: number | null };
   /** Whether other machines are spoken to by TLS. */
   readonly isSecure: boolean;
   /** What TLS shows there, in the PEM format; null for a certificate that the orchestrator makes itself. */
@@ -71,6 +73,7 @@ const number = z.union(
 );
 
 const GiB = 2 ** 30;
+const MiB = 2 ** 20;
 
 const Settings = z.object({
   host: z.string().min(1).default('127.0.0.1'),
@@ -91,6 +94,8 @@ const Settings = z.object({
   'artifacts-per-job': number.pipe(z.number().min(0).max(1e6)).default(50),
   'artifacts-in-all': number.pipe(z.number().min(0).max(1e6)).default(500),
   'disk-reserve': number.pipe(z.number().min(0).max(1e6)).default(2),
+  'log-per-attempt': number.pipe(z.number().min(1).max(1e6)).default(256),
+  'log-retention-days': number.pipe(z.number().min(0).max(36_500)).default(30),
   'local-worker': z.boolean({ error: 'expected true or false' }).default(false),
   'local-worker-gpus': z
     .string()
@@ -151,6 +156,10 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
         perJob: settings['artifacts-per-job'] * GiB,
         inAll: settings['artifacts-in-all'] * GiB,
         reserve: settings['disk-reserve'] * GiB,
+      },
+      logs: {
+        perAttempt: settings['log-per-attempt'] * MiB,
+        retentionDays: settings['log-retention-days'] || null,
       },
       isSecure: settings.ssl ?? files.value !== null,
       certificateFiles: files.value,

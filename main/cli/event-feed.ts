@@ -35,11 +35,16 @@ const longestSilenceMs = 90_000;
  * or the way breaks (then the reading throws). Throws when it can't be opened: `FeedRefused` when the server said why.
  */
 export async function openEvents(address: FeedAddress): Promise<AsyncGenerator<UiEvent, void>> {
+  return eventsOf(await openFeed(address, urlOf(address.url, eventsApi.stream.path)));
+}
+
+/** The data of each event of a stream, as the text that it is; fails as `openEvents`. */
+export async function openFeed(address: FeedAddress, from: URL): Promise<AsyncGenerator<string, void>> {
   const { url, token, fetch: send = fetch, signal, after = null, silenceMs = longestSilenceMs } = address;
   const watchdog = new AbortController();
   const tooLong = () => watchdog.abort(new Error('nothing has come for too long'));
   const bark = setTimeout(tooLong, silenceMs).unref();
-  const response = await send(urlOf(url, eventsApi.stream.path), {
+  const response = await send(from, {
     headers: {
       authorization: `Bearer ${token}`,
       accept: 'text/event-stream',
@@ -49,7 +54,7 @@ export async function openEvents(address: FeedAddress): Promise<AsyncGenerator<U
     signal: signal === undefined ? watchdog.signal : AbortSignal.any([signal, watchdog.signal]),
   });
   if (!response.ok || response.body === null) throw await refusalOf(response, url);
-  return eventsOf(linesOf(response.body, () => bark.refresh()));
+  return dataOf(linesOf(response.body, () => bark.refresh()));
 }
 
 async function refusalOf(response: Answer, url: string): Promise<FeedRefused> {
@@ -61,10 +66,13 @@ async function refusalOf(response: Answer, url: string): Promise<FeedRefused> {
     : new FeedRefused({ kind: 'unexpected', status, detail }, detail);
 }
 
-async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<UiEvent, void> {
-  for await (const line of lines) {
-    if (!line.startsWith('data: ')) continue;
-    const event = UiEvent.safeParse(JSON.parse(line.slice('data: '.length)));
+async function* dataOf(lines: AsyncIterable<string>): AsyncGenerator<string, void> {
+  for await (const line of lines) if (line.startsWith('data: ')) yield line.slice('data: '.length);
+}
+
+async function* eventsOf(feed: AsyncIterable<string>): AsyncGenerator<UiEvent, void> {
+  for await (const data of feed) {
+    const event = UiEvent.safeParse(JSON.parse(data));
     // An event of a later version is not for this program.
     if (event.success) yield event.data;
   }

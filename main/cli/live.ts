@@ -17,44 +17,64 @@ const pausesMs = [500, 1_000, 2_000, 4_000, 8_000] as const;
  * breaks and an orchestrator that starts anew are waited for; a refusal ends the command. `after` is the number of the
  * last event that is known already; null to begin with what comes next.
  */
-export async function live<T>(remote: Remote, session: Session<T>, after: number | null = null): Promise<T> {
-  const feed: Feed = { after, isLost: false, failures: 0 };
+export function live<T>(remote: Remote, session: Session<T>, after: number | null = null): Promise<T> {
+  const feed: Feed = { after };
+  return persist(remote, async onReached => {
+    const result = await hold(remote, session, feed, onReached);
+    if (result !== null) return result;
+    throw new FeedLost('it ended the event stream');
+  });
+}
+
+/**
+ * Does it anew until it does not fail for the way to the orchestrator: that is waited for, and told once. `onReached` is to be called
+ * as soon as the orchestrator has answered.
+ */
+export async function persist<T>(remote: Remote, act: (onReached: () => void) => Promise<T>): Promise<T> {
+  let isLost = false;
+  /** In a row. */
+  let failures = 0;
+  const onReached = (): void => {
+    if (isLost) tell(remote, `Connected to ${remote.connection().url} again`);
+    [isLost, failures] = [false, 0];
+  };
   for (;;) {
     try {
-      const result = await hold(remote, session, feed);
-      if (result !== null) return result;
-      throw new FeedLost('it ended the event stream');
+      return await act(onReached);
     } catch (cause) {
       const reason = lossReason(cause);
-      if (!feed.isLost) tell(remote, `Lost ${remote.connection().url}: ${reason}. Trying again`);
-      feed.isLost = true;
+      if (!isLost) tell(remote, `Lost ${remote.connection().url}: ${reason}. Trying again`);
+      isLost = true;
     }
-    await pause(pausesMs[Math.min(feed.failures, pausesMs.length - 1)]);
-    feed.failures += 1;
+    await pause(pausesMs[Math.min(failures, pausesMs.length - 1)]);
+    failures += 1;
     remote.locate();
   }
 }
 
 interface Feed {
   after: number | null;
-  isLost: boolean;
-  /** In a row. */
-  failures: number;
 }
 
-class FeedLost extends Error {
+/** The way to the orchestrator has broken, or it has ended what it was telling. */
+export class FeedLost extends Error {
   override readonly name = 'FeedLost';
 }
 
-async function hold<T>(remote: Remote, session: Session<T>, feed: Feed): Promise<T | null> {
+async function hold<T>(
+  remote: Remote,
+  session: Session<T>,
+  feed: Feed,
+  onReached: () => void,
+): Promise<T | null> {
   const over = new AbortController();
   try {
     const { url, token } = remote.connection();
     return await session(
       numbered(
         await open({ url, token, fetch: remote.fetch, signal: over.signal, after: feed.after }),
-        remote,
         feed,
+        onReached,
       ),
     );
   } finally {
@@ -73,12 +93,10 @@ async function open(address: FeedAddress) {
 
 async function* numbered(
   events: AsyncIterable<UiEvent>,
-  remote: Remote,
   feed: Feed,
+  onReached: () => void,
 ): AsyncGenerator<UiEvent> {
-  if (feed.isLost) tell(remote, `Connected to ${remote.connection().url} again`);
-  feed.isLost = false;
-  feed.failures = 0;
+  onReached();
   try {
     for await (const event of events) {
       feed.after = event.seq;

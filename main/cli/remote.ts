@@ -2,6 +2,7 @@ import type { Call } from '../../protocol/call.ts';
 import {
   type CallFailure,
   type CallInput,
+  type CallResult,
   createClient,
   type Fetch,
   type ValueOf,
@@ -22,6 +23,8 @@ export interface Remote {
   /** Looks again where the orchestrator of this machine is: one that was started anew may listen elsewhere. */
   locate(): void;
   ask<C extends Call>(row: C, input?: CallInput<C>): Promise<ValueOf<C>>;
+  /** The same where a failure is for the command to judge. */
+  call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>>;
   /** Ends the command unless the person at the terminal agrees. Nobody is asked where there is none, or with `--yes`. */
   confirm(question: string): Promise<void>;
 }
@@ -40,22 +43,24 @@ export function openRemote(
   if (!network.ok) throw new CommandEnd(network.failure);
   const fetch = network.value;
   let connection = first.value;
+  const call = <C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>> => {
+    const { url, token } = connection;
+    const headers = { authorization: `Bearer ${token}` };
+    return createClient({ baseUrl: url, headers: () => headers, timeoutMs, fetch }).call(row, input);
+  };
   return {
     flags,
     terminal,
     connection: () => connection,
     fetch,
+    call,
     locate() {
       const again = findConnection(flags, env);
       if (again.ok) connection = again.value;
     },
     async ask(row, input) {
-      const { url, token } = connection;
-      const headers = { authorization: `Bearer ${token}` };
-      const result = await createClient({ baseUrl: url, headers: () => headers, timeoutMs, fetch }).call(
-        row,
-        input,
-      );
+      const { url } = connection;
+      const result = await call(row, input);
       if (result.ok) return result.value;
       const { code, message } = failureOf(result.failure, url);
       const doubt = row.method === 'GET' || !isInDoubt(result.failure) ? '' : doubtText(isKeyed(input?.body));

@@ -46,6 +46,11 @@ export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): 
       '--disk-reserve <GiB>',
       'no files are taken when less than this would be left of the disk (default: 2)',
     )
+    .option('--log-per-attempt <MiB>', 'how much of what a trainer prints is kept (default: 256)')
+    .option(
+      '--log-retention-days <days>',
+      'remove the logs of jobs that ended earlier; 0 keeps them as long as their jobs (default: 30)',
+    )
     .option(
       '--local-worker',
       'run jobs on this machine, too: with a worker that comes and goes with the server',

@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type Express } from 'express';
 import { refuse } from '../../protocol/problem.ts';
 import { adminPrincipal, type Orchestrator, type Uploader } from '../orchestrator/index.ts';
-import type { ArtifactFiles, ConfigFolder } from '../orchestrator/ports.ts';
+import type { ArtifactFiles, ConfigFolder, LogFiles } from '../orchestrator/ports.ts';
 import { mountWorkerAdminRoutes } from './admin-routes.ts';
 import { mountAgentRoutes, scriptHash, type WorkerPrograms } from './agent-routes.ts';
 import { type AuditReader, mountAuditRoutes } from './audit-routes.ts';
@@ -17,6 +17,7 @@ import { createFailureLimit, type FailureLimit } from './failure-limit.ts';
 import { guardFailures } from './failures.ts';
 import { type SocketLimits, socketLimits, type TlsIdentity } from './door.ts';
 import { createListeners, type Listener } from './listeners.ts';
+import { mountLogRoutes } from './log-routes.ts';
 import { mountQueueRoutes } from './queue-routes.ts';
 import { createOneTimeCodes } from './one-time-codes.ts';
 import { servePanel } from './panel.ts';
@@ -39,6 +40,7 @@ export interface HttpParts {
   readonly settings: SettingsDesk;
   readonly configs: ConfigFolder;
   readonly artifacts: ArtifactParts;
+  readonly logFiles: LogFiles;
   readonly adminToken: string;
   readonly log: RequestLog;
   /** Leaves a line for each request. */
@@ -178,6 +180,14 @@ function createApp(parts: HttpParts, { streams, bodies, failureLimit, metrics }:
   });
   mountQueueRoutes(router, orchestrator);
   mountStorage(router, parts, bodies);
+  mountLogRoutes(router, {
+    orchestrator,
+    files: parts.logFiles,
+    streams,
+    authenticate: auth.authenticate,
+    mono,
+    log,
+  });
   mountConfigRoutes(router, orchestrator, configs);
   mountAuditRoutes(router, audit);
   mountSessionRoutes(router, {

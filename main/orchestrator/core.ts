@@ -20,6 +20,8 @@ export interface Core extends Standing {
   readonly uploadTokenOf: UploadTokenOf | null;
   /** Files of artifacts may be removed by now. */
   readonly onFilesDropped: () => void;
+  /** Of jobs that are gone. */
+  readonly dropLogs: (jobs: readonly JobId[]) => void;
   /** What waiting is measured by: near the wall clock, but not moved when that is set while the process runs. */
   readonly queueTime: () => WallMs;
   /** Runs a command for its effects alone; a failure is logged. */

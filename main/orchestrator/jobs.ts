@@ -88,6 +88,7 @@ export function createJobCalls(core: Core) {
         tellJob(core, tx, 'job.deleted', job, by, { config_name: job.spec.configName });
         tx.removeJob(id);
         tx.afterCommit(core.onFilesDropped);
+        tx.afterCommit(() => core.dropLogs([id]));
         return accept(id);
       }),
 

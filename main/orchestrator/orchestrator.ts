@@ -10,6 +10,7 @@ import { createHealthLoop, grantGrace, type HealthLoop } from './health.ts';
 import { createConfigCalls } from './configs.ts';
 import { createJobCalls } from './jobs.ts';
 import { createJoinCalls } from './joining.ts';
+import { createLogCalls, createLogDropping } from './logs.ts';
 import { createQueueFigures } from './queue-figures.ts';
 import { createQueueCalls } from './queue.ts';
 import { createTurnCalls } from './turns.ts';
@@ -17,7 +18,7 @@ import { createSessionCalls } from './sessions.ts';
 import { createHome, createSettingsCalls } from './settings.ts';
 import { createSubmissions } from './submit.ts';
 import { createTokenCalls } from './tokens.ts';
-import type { Clock, Configs, Ids, Log, Store, Tx, UploadTokenOf } from './ports.ts';
+import type { Clock, Configs, Ids, Log, LogFiles, Store, Tx, UploadTokenOf } from './ports.ts';
 import { createPresenceBook } from './presence.ts';
 import { createLine } from './line.ts';
 import { createProgressBook } from './progress-book.ts';
@@ -49,6 +50,8 @@ export interface OrchestratorParts {
   readonly storage?: StorageLimits;
   /** Files that nothing means any more can be removed. */
   readonly onFilesDropped?: () => void;
+  /** Where logs are kept; without it they are taken and forgotten. */
+  readonly logFiles?: LogFiles;
 }
 
 export type Orchestrator = ReturnType<typeof createOrchestrator>;
@@ -77,6 +80,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     runsLocally: home.runsLocally,
     uploadTokenOf: parts.uploadTokenOf ?? null,
     onFilesDropped: parts.onFilesDropped ?? (() => {}),
+    dropLogs: createLogDropping(parts.logFiles ?? null, log),
     deadlines: createDeadlines(),
     queueTime: steadyWall(clock),
     enqueue,
@@ -110,6 +114,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createTokenCalls(core),
     ...createJoinCalls(core),
     ...createArtifactCalls(core, parts.storage ?? { perJob: 0, inAll: 0 }),
+    ...createLogCalls(core, parts.logFiles ?? null),
     report: createReports(core, progress),
     times,
 

@@ -41,6 +41,8 @@ export type {
   Worker,
 } from './model.ts';
 
+export type { LogFacts, LogFiles, LogPiece, LogSearch, StoredLine } from './log-port.ts';
+
 export interface Clock {
   wall(): WallMs;
   mono(): MonoMs;

@@ -74,6 +74,7 @@ export function createQueueCalls(core: Core) {
           const ids = tx.endedJobs(before, batch);
           for (const id of ids) tx.removeJob(id);
           tx.afterCommit(core.onFilesDropped);
+          tx.afterCommit(() => core.dropLogs(ids));
           if (ids.length > 0) tellQueue(core, tx, 'queue.cleaned', by, { days, deleted: ids.length });
           return ids.length;
         });

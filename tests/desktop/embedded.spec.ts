@@ -176,18 +176,25 @@ test.describe('with its own orchestrator', { tag: ['@embedded', '@stand-in'] }, 
     const app = await startWithShortSilence(dataDir, start);
     const own = ownOf(dataDir);
     const rig = await own.rig('rig-asleep');
-    const status = async (): Promise<unknown> => {
+    await own.rig('rig-awake');
+    const worker = async (name: string): Promise<Readonly<Record<string, unknown>>> => {
       const { workers } = await own.call('GET', '/api/admin/workers');
-      return (workers as readonly { readonly status: string }[])[0]?.status;
+      const all = workers as readonly Readonly<Record<string, unknown>>[];
+      return all.find(each => each['name'] === name) ?? {};
     };
+    const status = async (): Promise<unknown> => (await worker('rig-asleep'))['status'];
+    /** By the clock of the orchestrator, which is what it gives up by. */
+    const beatAt = async (): Promise<number> =>
+      Date.parse(String((await worker('rig-awake'))['last_heartbeat']));
     await expect.poll(status, { timeout: 30_000 }).toBe('idle');
+    await expect.poll(async () => (await worker('rig-awake'))['status'], { timeout: 30_000 }).toBe('idle');
     rig.kill('SIGSTOP');
-    // Again and again before its time is over: each time it has all of it anew.
-    const until = Date.now() + 3 * silenceS * 1_000;
-    while (Date.now() < until) {
+    const began = await beatAt();
+    // With each beat of the one that is awake, and so long before its time is over: each time it has all of it anew.
+    for (let last = began; last < began + 3 * silenceS * 1_000; last = await beatAt()) {
       await app.order({ do: 'emit', on: 'powerMonitor', event: 'resume', args: [] });
       expect(await status()).not.toBe('offline');
-      await app.page.waitForTimeout(500);
+      await expect.poll(beatAt, { intervals: [50] }).toBeGreaterThan(last);
     }
     await expect.poll(status, { timeout: 30_000 }).toBe('offline');
   });

@@ -126,7 +126,7 @@ export const scenes: readonly Scene[] = [
   { name: 'join-name', path: at('/workers'), open: async page => void (await openJoining(page)) },
   { name: 'join-command', path: at('/workers'), open: issueToken, close: takeBackJoiner },
   {
-    name: 'join-systemd',
+    name: 'join-service',
     path: at('/workers'),
     async open(page) {
       await issueToken(page);

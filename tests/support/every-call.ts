@@ -4,6 +4,7 @@ import { artifactsApi } from '../../protocol/artifacts-api.ts';
 import { backupApi } from '../../protocol/backup-api.ts';
 import type { Call } from '../../protocol/call.ts';
 import { configsApi } from '../../protocol/configs-api.ts';
+import { logsApi, workerLogsApi } from '../../protocol/logs-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import { settingsApi } from '../../protocol/settings-api.ts';
@@ -14,9 +15,11 @@ import { workerApi } from '../../protocol/worker-api.ts';
 /** Every row of the contract, by its table: tests/contract/http/openapi.test.ts finds those that are mounted and not here. */
 export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   workerApi,
+  workerLogsApi,
   agentApi,
   workersApi,
   queueApi,
+  logsApi,
   artifactsApi,
   storageApi,
   configsApi,

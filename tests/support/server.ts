@@ -48,6 +48,7 @@ export interface TestServerOptions {
       | 'auditRetentionDays'
       | 'fixedBy'
       | 'storage'
+      | 'logs'
     >
   >;
   /** Of the machine on which it believes to run. */
@@ -88,6 +89,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       isSecure: false,
       certificateFiles: null,
       storage: { perJob: 2 ** 30, inAll: 2 ** 31, reserve: 0 },
+      logs: { perAttempt: 2 ** 28, retentionDays: null },
       localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
       fixedBy: {},
       ...options.config,

@@ -4,6 +4,7 @@ import { cancel, release } from './cancel.ts';
 import { remove } from './delete.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
+import { logs } from './logs.ts';
 import { priority, top } from './priority.ts';
 import { retry } from './retry.ts';
 import { submit } from './submit.ts';
@@ -16,6 +17,7 @@ export const jobCommands: readonly RemoteSpec[] = [
   list,
   get,
   why,
+  logs,
   priority,
   top,
   approve,

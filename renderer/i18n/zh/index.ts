@@ -3,6 +3,7 @@ import { frame } from './frame.ts';
 import { overview } from './overview.ts';
 import { workers } from './workers.ts';
 import { jobs } from './jobs.ts';
+import { logs } from './logs.ts';
 import { queue } from './queue.ts';
 import { audit } from './audit.ts';
 import { settings } from './settings.ts';
@@ -16,6 +17,7 @@ export const zh: Messages = {
   ...overview,
   ...workers,
   ...jobs,
+  ...logs,
   ...queue,
   ...audit,
   ...settings,

@@ -97,7 +97,7 @@ const outcomes: Readonly<Record<string, MessageKey>> = {
 };
 
 /** One of a later version is said as it is. */
-function outcomeText(outcome: string | null, t: Translator): string {
+export function outcomeText(outcome: string | null, t: Translator): string {
   const key = outcomes[outcome ?? 'live'];
   return key === undefined ? (outcome ?? '') : t(key);
 }

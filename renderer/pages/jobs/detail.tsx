@@ -1,8 +1,9 @@
 import { Tabs } from 'radix-ui';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import type { JobDetail } from '../../../protocol/job.ts';
+import { logsApi } from '../../../protocol/logs-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useMay } from '../../app/context.ts';
 import { Missing } from '../../app/guarded.tsx';
@@ -18,15 +19,18 @@ import { JobOverview } from './overview.tsx';
 import { JobRaw } from './raw.tsx';
 import { useJob } from './use-job.ts';
 
+const JobLogs = lazy(async () => ({ default: (await import('./logs/index.tsx')).JobLogs }));
+
 /** In this order, each with the call that it is made of. */
 const tabs = {
   overview: queueApi.get,
+  logs: logsApi.read,
   config: queueApi.config,
   events: auditApi.list,
   raw: queueApi.get,
 } as const;
 type Tab = keyof typeof tabs;
-const allTabs = ['overview', 'config', 'events', 'raw'] as const satisfies readonly Tab[];
+const allTabs = ['overview', 'logs', 'config', 'events', 'raw'] as const satisfies readonly Tab[];
 
 export function JobDetailPage({ id }: { readonly id: string }) {
   const t = useT();
@@ -81,6 +85,12 @@ function contentOf(tab: Tab, job: JobDetail): ReactNode {
   switch (tab) {
     case 'overview':
       return <JobOverview job={job} />;
+    case 'logs':
+      return (
+        <Suspense fallback={<div aria-busy="true" />}>
+          <JobLogs job={job} />
+        </Suspense>
+      );
     case 'config':
       return <JobConfig job={job} />;
     case 'events':

@@ -1,4 +1,4 @@
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import type { Permission } from '../../../protocol/call.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { detailOf } from '../../api/client.ts';
@@ -7,6 +7,7 @@ import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { tell } from '../../ui/toast.tsx';
 
 interface NewTokenProps {
@@ -60,17 +61,13 @@ function Wanted({ onMade, onClose }: WantedProps) {
     person.permissions.filter(each => each === 'queue.view'),
   );
   const [days, setDays] = useState<(typeof daysToLive)[number]>('90');
-  const [trouble, setTrouble] = useState<string | null>(null);
-  const create = async (): Promise<void> => {
+  const create = async (): Promise<string | null> => {
     const expiresInS = days === 'never' ? null : Number(days) * dayS;
     const body = { name: name.trim(), permissions: [...chosen], expires_in_s: expiresInS };
     const answer = await client.call(tokensApi.create, { body });
-    if (answer.ok) onMade(answer.value);
-    else setTrouble(detailOf(answer.failure) ?? t('error.unreachable'));
-  };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void create();
+    if (!answer.ok) return detailOf(answer.failure) ?? t('error.unreachable');
+    onMade(answer.value);
+    return null;
   };
   const turn = (permission: Permission): void =>
     setChosen(was =>
@@ -78,7 +75,7 @@ function Wanted({ onMade, onClose }: WantedProps) {
     );
   return (
     <Dialog title={t('tokens.new')} onClose={onClose}>
-      <form className="dialog-form" onSubmit={submit}>
+      <DialogForm act={t('tokens.create')} send={create} onClose={onClose} isReady={chosen.length > 0}>
         <label>
           {t('tokens.name')}
           <input
@@ -116,18 +113,7 @@ function Wanted({ onMade, onClose }: WantedProps) {
             ))}
           </select>
         </label>
-        {trouble !== null && (
-          <p role="alert" className="trouble">
-            {trouble}
-          </p>
-        )}
-        <footer className="dialog-foot">
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-          <Button kind="primary" type="submit" disabled={chosen.length === 0}>
-            {t('tokens.create')}
-          </Button>
-        </footer>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -1,11 +1,11 @@
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { detailOf } from '../../api/client.ts';
 import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
-import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { readLabels, textOfLabels } from './labels-text.ts';
 
 interface EditDialogProps {
@@ -18,27 +18,24 @@ export function EditDialog({ worker, onClose }: EditDialogProps) {
   const { client } = usePanel();
   const [name, setName] = useState(worker.name);
   const [labels, setLabels] = useState(() => textOfLabels(worker.admin_labels));
-  const [trouble, setTrouble] = useState<string | null>(null);
-  const save = async (): Promise<void> => {
+  const save = async (): Promise<string | null> => {
     const read = readLabels(labels);
-    if (!read.ok) return setTrouble(t('workers.edit.badLabel', { line: read.line }));
+    if (!read.ok) return t('workers.edit.badLabel', { line: read.line });
     // What was not touched is not sent: somebody else may have changed it meanwhile.
     const body = {
       ...(name.trim() === worker.name ? {} : { name: name.trim() }),
       ...(textOfLabels(read.labels) === textOfLabels(worker.admin_labels) ? {} : { labels: read.labels }),
     };
-    if (Object.keys(body).length === 0) return onClose();
-    const answer = await client.call(workersApi.update, { params: { id: worker.id }, body });
-    if (answer.ok) onClose();
-    else setTrouble(detailOf(answer.failure) ?? t('error.unreachable'));
-  };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void save();
+    if (Object.keys(body).length > 0) {
+      const answer = await client.call(workersApi.update, { params: { id: worker.id }, body });
+      if (!answer.ok) return detailOf(answer.failure) ?? t('error.unreachable');
+    }
+    onClose();
+    return null;
   };
   return (
     <Dialog title={t('workers.edit.title', { name: worker.name })} onClose={onClose}>
-      <form className="worker-form" onSubmit={submit}>
+      <DialogForm act={t('workers.edit.save')} send={save} onClose={onClose}>
         <label>
           {t('workers.edit.name')}
           <input required maxLength={100} value={name} onChange={event => setName(event.target.value)} />
@@ -54,18 +51,7 @@ export function EditDialog({ worker, onClose }: EditDialogProps) {
           />
         </label>
         <p className="muted">{t('workers.edit.own')}</p>
-        {trouble !== null && (
-          <p role="alert" className="trouble">
-            {trouble}
-          </p>
-        )}
-        <footer className="dialog-foot">
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-          <Button kind="primary" type="submit">
-            {t('workers.edit.save')}
-          </Button>
-        </footer>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

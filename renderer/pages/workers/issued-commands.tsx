@@ -1,5 +1,5 @@
 import { Tabs } from 'radix-ui';
-import { type ReactNode, useState } from 'react';
+import { Fragment, type ReactNode, useState } from 'react';
 import type { WorkerId } from '../../../protocol/ids.ts';
 import { useFleet, usePanel } from '../../app/context.ts';
 import { perPlace } from '../../i18n/formats.ts';
@@ -11,10 +11,10 @@ import {
   environmentCommands,
   type Joining,
   podScript,
+  serviceCommand,
   shellCommand,
   simpletunerCommand,
-  systemdUnit,
-  tokenCommand,
+  windowsCommands,
 } from './join-commands.ts';
 import { askForOffer, type JoinOffer, standingOf } from './join-offer.ts';
 import { joinPhase } from './join-phase.ts';
@@ -40,7 +40,7 @@ export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProp
       <Tabs.List className="worker-tabs-list" aria-label={t('workers.issued.tabs')}>
         <Tabs.Trigger value="shell">{t('workers.issued.shell')}</Tabs.Trigger>
         <Tabs.Trigger value="environment">{t('workers.issued.environment')}</Tabs.Trigger>
-        <Tabs.Trigger value="systemd">{t('workers.issued.systemd')}</Tabs.Trigger>
+        <Tabs.Trigger value="service">{t('workers.issued.service')}</Tabs.Trigger>
         <Tabs.Trigger value="pod">{t('workers.issued.pod')}</Tabs.Trigger>
         <Tabs.Trigger value="simpletuner">{t('workers.issued.simpletuner')}</Tabs.Trigger>
       </Tabs.List>
@@ -58,8 +58,8 @@ export function IssuedCommands({ id, joining, first, isNew }: IssuedCommandsProp
           />
         )}
       </OnceTab>
-      <OnceTab value="systemd" joining={once} standing={standing}>
-        {each => <SystemdSteps joining={each} />}
+      <OnceTab value="service" joining={once} standing={standing}>
+        {each => <ServiceWays joining={each} />}
       </OnceTab>
       <OnceTab value="pod" joining={once} standing={standing}>
         {each => (
@@ -101,15 +101,30 @@ const OnceTab = ({ value, joining, standing, children }: OnceTabProps) => (
   </Tabs.Content>
 );
 
-function SystemdSteps({ joining }: { readonly joining: Joining }) {
+/** One for each kind of machine, and of owner. */
+function ServiceWays({ joining }: { readonly joining: Joining }) {
   const t = useT();
-  const { token } = joining;
+  const ways = [
+    ['all', serviceCommand(joining, true)],
+    ['own', serviceCommand(joining, false)],
+    ['windows', windowsCommands(joining)],
+  ] as const;
   return (
     <>
-      <p>{t('workers.issued.tokenFile')}</p>
-      <Secret text={tokenCommand(joining)} token={token} label={t('workers.issued.copyToken')} />
-      <p>{t('workers.issued.unit')}</p>
-      <Secret text={systemdUnit(joining)} token={token} label={t('workers.issued.copyUnit')} />
+      {joining.type === 'ephemeral' && (
+        <p className="worker-notice" role="note">
+          {t('workers.issued.serviceStays')}
+        </p>
+      )}
+      {ways.map(
+        ([way, command]) =>
+          command !== null && (
+            <Fragment key={way}>
+              <p>{t(`workers.issued.service.${way}`)}</p>
+              <Secret text={command} token={joining.token} label={t('workers.issued.copyCommand')} />
+            </Fragment>
+          ),
+      )}
     </>
   );
 }

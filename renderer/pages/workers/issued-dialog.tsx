@@ -25,13 +25,19 @@ interface IssuedDialogProps {
 export function IssuedDialog({ id, joining, offer, isNew, onClose }: IssuedDialogProps) {
   const t = useT();
   const { settings } = useSettings();
-  const script = usePrograms()?.sha256.install ?? null;
+  const programs = usePrograms();
   const [picked, setPicked] = useState<string | null>(null);
   const { name } = joining;
   const urls = joinUrls(settings, joining.url);
   const chosen = urls.find(({ url }) => url === picked) ?? urls[0];
   const pin = settings && pinFor(settings.network, chosen.url);
-  const shown = { ...joining, url: chosen.url, pin, script };
+  const shown = {
+    ...joining,
+    url: chosen.url,
+    pin,
+    script: programs?.sha256.install ?? null,
+    bundle: programs?.programs.find(each => each.name === 'trainyard-worker.mjs')?.sha256 ?? null,
+  };
   return (
     <Dialog
       title={t(isNew ? 'workers.issued.title' : 'workers.rotated.title', { name })}

@@ -1,4 +1,4 @@
-import { joinLine, scriptLine, whereWords } from '../../../protocol/join-line.ts';
+import { joinLine, scriptLine, whereWords, workerWords } from '../../../protocol/join-line.ts';
 import type { WorkerType } from '../../../protocol/worker.ts';
 
 /** All that a worker needs to join. */
@@ -13,9 +13,11 @@ export interface Joining {
   readonly type: WorkerType;
   /** SHA-256 of the script that brings the worker there; without one it has to be there already. */
   readonly script?: string | null;
+  /** SHA-256 of the worker as one file for Node, for machines that run no scripts of a shell; null where it was not built. */
+  readonly bundle?: string | null;
 }
 
-/** A shell, and systemd, read the next line as part of this one. */
+/** A shell reads the next line as part of this one. */
 const goesOn = ' \\\n  ';
 
 /** What is pasted into a terminal. The token stands before the command: arguments can be read by every user of a machine. */
@@ -58,13 +60,12 @@ export const environmentCommands = (joining: Joining): string =>
   ].join('\n');
 
 /** What is to be done before a program can be started by its name; nothing where it has to be there already. */
-const installed = (joining: Joining, more: string, asRoot = false): readonly string[] =>
+const installed = (joining: Joining): readonly string[] =>
   typeof joining.script === 'string'
     ? [
         scriptLine(joining, {
           sha256: joining.script,
-          words: `--install-only${more} ${whereWords(joining)}`,
-          asRoot,
+          words: `--install-only ${whereWords(joining)}`,
         }),
       ]
     : [];
@@ -79,7 +80,7 @@ const hasScript = ({ script }: Joining): boolean => typeof script === 'string';
 export const podScript = (joining: Joining): string =>
   `#!/bin/sh
 ${variables(joining).join('\n')}
-${installed(joining, '')
+${installed(joining)
   .map(line => `${line} || exit 1\n`)
   .join('')}trap 'kill -TERM "$worker"' TERM INT
 while :; do
@@ -96,60 +97,59 @@ while :; do
 done
 `;
 
-const tokenFile = '/etc/trainyard/worker.token';
+/**
+ * Makes a service of it, from nothing: for the whole machine, or for whoever does it. It is persistent by itself. sudo takes no
+ * variables along but those that it is told by name.
+ */
+export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
+  const { url, pin, token, name, script } = joining;
+  if (typeof script === 'string')
+    return scriptLine(joining, {
+      sha256: script,
+      words: `--token-stdin ${isForAll ? '--dir /usr/local/bin ' : ''}install-service ${workerWords({ url, pin, name, persistent: false })}`,
+      token,
+      asRoot: isForAll,
+    });
+  const asRoot = isForAll ? 'sudo --preserve-env=SIMPLETUNER_WORKER_TOKEN ' : '';
+  return [
+    `SIMPLETUNER_WORKER_TOKEN=${token}`,
+    `${asRoot}trainyard worker install-service --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
+    `--name ${shellWord(name)}`,
+  ].join(goesOn);
+};
 
-/** Puts the program and the token where the unit below looks for them; the token for root's eyes only. */
-export const tokenCommand = (joining: Joining): string =>
-  [
-    ...installed(joining, ` --dir ${programFolder}`, true),
-    `printf %s ${joining.token} | sudo install -D -m 600 /dev/stdin ${tokenFile}`,
-  ].join('\n');
-
-const programFolder = '/usr/local/bin';
-
-/** Stopping the service leaves the training alone; docs/workers.md says why each line is there. */
-export const systemdUnit = ({ url, pin, name, type, script }: Joining): string =>
-  `[Unit]
-Description=Trainyard worker ${unitText(name)}
-Wants=network-online.target
-After=network-online.target
-
-[Service]
-ExecStart=${typeof script === 'string' ? `${programFolder}/trainyard-worker` : '/usr/bin/env trainyard worker'}${goesOn}--orchestrator-url ${unitWord(url)}${pinned(pin)}${goesOn}--worker-token-file ${tokenFile}${goesOn}--name ${unitWord(name)}${stay(type)}
-KillMode=process
-KillSignal=SIGUSR2
-OOMPolicy=continue
-Restart=on-failure
-RestartPreventExitStatus=2 3 73
-
-[Install]
-WantedBy=multi-user.target
-`;
+/** The same for PowerShell, with the worker as one file for the Node of that machine; null where that was not built. */
+export const windowsCommands = ({ url, pin, token, name, bundle }: Joining): string | null =>
+  typeof bundle === 'string'
+    ? [
+        `$env:SIMPLETUNER_WORKER_TOKEN = ${quoted(token)}`,
+        `$env:SIMPLETUNER_ORCHESTRATOR_URL = ${quoted(url)}`,
+        `$env:SIMPLETUNER_WORKER_NAME = ${quoted(name)}`,
+        String.raw`$worker = "$env:LOCALAPPDATA\trainyard-worker.mjs"`,
+        `curl.exe -gfsS${curlTrust(pin)} -o $worker ${quoted(`${url}/agent/trainyard-worker.mjs`)}`,
+        `if ((Get-FileHash $worker).Hash -eq '${bundle}') { node $worker install-service${pinned(pin)} }`,
+        "else { Write-Error 'This is not the worker that this was made for: nothing was done' }",
+        'Remove-Item Env:SIMPLETUNER_WORKER_TOKEN',
+      ].join('\n')
+    : null;
 
 /** It has no variable of its own. What base64 is made of needs no quotes, in a shell or in a unit. */
 const pinned = (pin: string | null): string => (pin === null ? '' : ` --pin ${pin}`);
 
 /** Whether the server can be reached, as curl says it. curl spells pins in its own way. */
-export const reachCommand = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string => {
-  const trust = pin === null ? '' : ` -k --pinnedpubkey 'sha256//${pin.slice('sha256:'.length)}'`;
-  return `curl -sS${trust} ${url}/health/live`;
-};
+export const reachCommand = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>
+  `curl -sS${curlTrust(pin)} ${url}/health/live`;
+
+const curlTrust = (pin: string | null): string =>
+  pin === null ? '' : ` -k --pinnedpubkey 'sha256//${pin.slice('sha256:'.length)}'`;
 
 const stay = (type: WorkerType): string => (type === 'persistent' ? ' --persistent' : '');
 
 const shellWord = (text: string): string =>
   /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** systemd replaces what stands behind a percent sign. */
-const unitText = (text: string): string => text.replaceAll('%', '%%');
-
-const unitWord = (text: string): string =>
-  /^[\w./:@-]+$/.test(text)
-    ? text
-    : `"${unitText(text)
-        .replaceAll('\\', String.raw`\\`)
-        .replaceAll('"', String.raw`\"`)
-        .replaceAll('$', '$$$$')}"`;
+/** Of PowerShell, where a quote within is written twice; it takes the typographic ones for quotes, too. */
+const quoted = (text: string): string => `'${text.replaceAll(/['\u2018-\u201B]/g, '$&$&')}'`;
 
 /** Brings the server's version of the program to a worker that is there; the hash is for those who come without TLS. */
 export const updateCommand = (at: Pick<Joining, 'url' | 'pin'>, sums: string): string =>

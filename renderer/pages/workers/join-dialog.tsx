@@ -1,4 +1,4 @@
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { settingsApi } from '../../../protocol/settings-api.ts';
 import type { WorkerType } from '../../../protocol/worker.ts';
@@ -6,8 +6,8 @@ import { detailOf } from '../../api/client.ts';
 import { usePanel } from '../../app/context.ts';
 import { useSettings } from '../../app/settings.ts';
 import { useT } from '../../i18n/index.ts';
-import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { DialogForm } from '../../ui/dialog-form.tsx';
 import { useStart } from './acts.ts';
 import { isLoopback } from './join-commands.ts';
 import { askForOffer } from './join-offer.ts';
@@ -50,32 +50,25 @@ function JoinForm({ onClose }: JoinDialogProps) {
   const [name, setName] = useState('');
   const [type, setType] = useState<WorkerType>('persistent');
   const [labels, setLabels] = useState('');
-  const [trouble, setTrouble] = useState<string | null>(null);
-  const [isAsking, setAsking] = useState(false);
-  const create = async (): Promise<void> => {
+  const create = async (): Promise<string | null> => {
     const read = readLabels(labels);
-    if (!read.ok) return setTrouble(t('workers.edit.badLabel', { line: read.line }));
-    setAsking(true);
+    if (!read.ok) return t('workers.edit.badLabel', { line: read.line });
     const body = { name: name.trim(), worker_type: type, labels: read.labels };
     const answer = await client.call(workersApi.create, { body });
-    const offer = answer.ok ? await askForOffer(client, answer.value.worker_id) : null;
-    setAsking(false);
-    if (!answer.ok) return setTrouble(detailOf(answer.failure) ?? t('error.unreachable'));
+    if (!answer.ok) return detailOf(answer.failure) ?? t('error.unreachable');
     const { worker_id: id, token, name: given } = answer.value;
+    const offer = await askForOffer(client, id);
     start({
       kind: 'issued',
       id,
       joining: { url: baseUrl, token, name: given, type },
-      offer: offer?.ok === true ? offer.value : null,
+      offer: offer.ok ? offer.value : null,
       isNew: true,
     });
-  };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void create();
+    return null;
   };
   return (
-    <form className="worker-form" onSubmit={submit}>
+    <DialogForm act={t('workers.new.create')} send={create} onClose={onClose}>
       <label>
         {t('workers.new.name')}
         <input
@@ -107,17 +100,6 @@ function JoinForm({ onClose }: JoinDialogProps) {
           onChange={event => setLabels(event.target.value)}
         />
       </label>
-      {trouble !== null && (
-        <p role="alert" className="trouble">
-          {trouble}
-        </p>
-      )}
-      <footer className="dialog-foot">
-        <Button onClick={onClose}>{t('action.cancel')}</Button>
-        <Button kind="primary" type="submit" disabled={isAsking}>
-          {t('workers.new.create')}
-        </Button>
-      </footer>
-    </form>
+    </DialogForm>
   );
 }

@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type RunFolder, writePlaces } from '../../../agent/guard-files.ts';
+import { readPlaces, type RunFolder, writePlaces } from '../../../agent/guard-files.ts';
 import { createGuardLog } from '../../../agent/guard-log.ts';
 import { createLogDisk, type LogDisk } from '../../../agent/log-disk.ts';
 import { createLogReader } from '../../../agent/log-reader.ts';
@@ -85,6 +85,51 @@ describe('a log in two files', () => {
     rmSync(file, { recursive: true });
     expect(await write('here\n')).toBe(0);
     expect(await readAll()).toBe('here\n');
+  });
+
+  it('says that the older file is given up before it is: no reader takes the newer one for it', async () => {
+    const folder = tempFolder();
+    const run: RunFolder = { path: folder };
+    const file = join(folder, 'trainer.log');
+    const olderFile = (): number => (existsSync(`${file}.1`) ? statSync(`${file}.1`).ino : 0);
+    let known = 0;
+    /** What readers had been told of it when it was another file all of a sudden. */
+    const told: (number | null)[] = [];
+    const disk = createLogDisk({
+      file,
+      maxBytes: 100,
+      onPlaces(places) {
+        if (olderFile() !== known) told.push(readPlaces(run)?.previous ?? null);
+        known = olderFile();
+        writePlaces(run, places);
+      },
+    });
+    for (let n = 0; n < 60; n += 1) await disk.append(Buffer.from(line(n)));
+    expect(told.length).toBeGreaterThan(2);
+    expect(new Set(told)).toEqual(new Set([null]));
+  });
+
+  it('is read from any place, as far as it is there, and without a change of what comes next', async () => {
+    const { reader, write } = createBench();
+    expect(await reader.end()).toBe(0);
+    expect(await reader.read(3, 10)).toMatchObject({ from: 3, bytes: new Uint8Array() });
+    for (let n = 0; n < 10; n += 1) await write(line(n));
+    expect(await reader.end()).toBe(120);
+    const { from, bytes } = await reader.read(12, 24);
+    expect([from, Buffer.from(bytes).toString()]).toEqual([12, line(1) + line(2)]);
+    expect((await reader.read(120, 10)).bytes).toHaveLength(0);
+    expect((await reader.read(500, 10)).bytes).toHaveLength(0);
+    expect(
+      Buffer.from(await reader.next())
+        .toString()
+        .startsWith(line(0)),
+    ).toBe(true);
+    for (let n = 10; n < 400; n += 1) await write(line(n));
+    const late = await reader.read(12, 1_000_000);
+    expect(late.from).toBeGreaterThan(2_000);
+    expect(Buffer.from(late.bytes).toString()).toMatch(/^\[trainyard.*\n(line \d{6}\n)+$/);
+    const newest = await reader.read((await reader.end()) - 24, 100);
+    expect(Buffer.from(newest.bytes).toString()).toBe(line(398) + line(399));
   });
 
   it('that has no place yet has nothing to read', async () => {

@@ -28,6 +28,21 @@ describe('from offer to report', () => {
     expect(runs).toHaveLength(1);
   });
 
+  it('has its output shipped from the start to the end, without what its offer has to keep secret', async () => {
+    const logs: string[] = [];
+    const bench = createSlotBench({
+      logs: {
+        follow: (attempt, secrets) => void logs.push(`follow ${attempt} without ${secrets.join(' ')}`),
+        finish: attempt => void logs.push(`finish ${attempt}`),
+      },
+    });
+    bench.slot.offer(offerOf('j1', 'a1', { upload_token: 'tu_1', hf_token: 'hf_1' }));
+    await newest(bench.reports).answer('taken');
+    expect(logs).toEqual(['follow a1 without tu_1 hf_1']);
+    await endRun(newest(bench.runs), 0);
+    expect(logs.slice(1)).toEqual(['finish a1']);
+  });
+
   it('keeps the report before it is sent, and drops it when it was taken', async () => {
     const { slot, reports, did, runs } = await running();
     await endRun(newest(runs), 0);

@@ -1,8 +1,9 @@
 import http from 'node:http';
 import { onTestFinished } from 'vitest';
+import { createLogBook, type LogBook } from '../../support/log-book.ts';
 import type { StatusReportBody, WorkerCommand } from '../../../protocol/worker-api.ts';
 
-type CallName = 'join' | 'register' | 'stream' | 'heartbeat' | 'status' | 'disconnect';
+type CallName = 'join' | 'register' | 'stream' | 'heartbeat' | 'status' | 'logs' | 'disconnect';
 
 export interface Call {
   readonly name: CallName;
@@ -25,6 +26,7 @@ export interface ScriptedOrchestrator {
   readonly calls: readonly Call[];
   /** Replaced by tests. */
   readonly answers: Answers;
+  readonly logs: LogBook;
   /** The first call that fits and has been answered, or will be. */
   until(fits: (call: Call) => boolean): Promise<Call>;
   /** The `nth` call of this name, from 1, when it has been answered. */
@@ -74,7 +76,7 @@ export const beatReply = (parts: object = {}): Answer =>
   ok({ success: true, cancel: null, abandon_job: null, heartbeat_interval_s: 30, ...parts });
 
 function nameOf(path: string): CallName {
-  const [name] = /join|register|stream|heartbeat|status|disconnect/.exec(path) ?? [];
+  const [name] = /join|register|stream|heartbeat|status|logs|disconnect/.exec(path) ?? [];
   if (name === undefined) throw new Error(`there is no call ${path}`);
   return name as CallName;
 }
@@ -89,6 +91,7 @@ async function readBody(request: http.IncomingMessage): Promise<Call['body']> {
 export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
   const calls: Call[] = [];
   const answered: Call[] = [];
+  const logs = createLogBook();
   const lookers = new Set<() => void>();
   const answers: Answers = {
     join: () => ok({ worker_id: 'w_1', name: 'rig-3', worker_type: 'persistent' }),
@@ -96,6 +99,7 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     stream: () => ok({}),
     heartbeat: () => beatReply(),
     status: () => ok({ success: true }),
+    logs: ({ body }) => ok({ success: true, next: logs.take(body) }),
     disconnect: () => ok({ success: true }),
   };
   let stream: http.ServerResponse | null = null;
@@ -109,7 +113,7 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     const path = request.url ?? '';
     const body = await readBody(request);
     const token = request.headers['x-worker-token'];
-    const [, jobId = null] = /job\/([^/]+)\/status/.exec(path) ?? [];
+    const [, jobId = null] = /job\/([^/]+)\/(?:status|logs)/.exec(path) ?? [];
     const call: Call = { name: nameOf(path), token: Array.isArray(token) ? token[0] : token, jobId, body };
     calls.push(call);
     tell();
@@ -158,6 +162,7 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     url: `http://127.0.0.1:${address.port}`,
     calls,
     answers,
+    logs,
     until,
     nth: (name, nth = 1) => until(isNth(name, nth)),
     arrived: (name, nth = 1) => waitFor(calls, isNth(name, nth)),

@@ -102,7 +102,7 @@ function makeNetwork() {
 
 describe('a network that is cut', () => {
   it('ends the stream as lost, and no call gets through until it is mended', async () => {
-    const { cut, mend, follow, calls, api } = makeNetwork();
+    const { cut, mend, follow, calls, api, through } = makeNetwork();
     const stream = follow();
     cut();
     expect(await stream).toBe('lost');
@@ -112,6 +112,7 @@ describe('a network that is cut', () => {
     expect(await api.beat({})).toMatchObject(failed);
     expect(await api.report(jobId('j1'), attemptId('a1'), { status: 'running' })).toMatchObject(failed);
     expect(await api.disconnect(WorkerId.parse('w_1'))).toMatchObject(failed);
+    expect(await through(() => api.beat({}))).toMatchObject(failed);
     expect(calls).toEqual([]);
     mend();
     await api.beat({});

@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findSample } from '../../../agent/sample.ts';
 import { findExecutable, missingTrainer, prepareJob, type PreparedJob } from '../../../agent/trainer.ts';
@@ -47,6 +47,28 @@ describe('the folder of a job', () => {
     expect(readFileSync(join(second.outputDir, 'checkpoint'), 'utf8')).toBe('weights');
     expect(readJson(join(second.folder, 'config.json'))).toEqual({ n: 2 });
     expect(existsSync(join(second.folder, 'dataloader.json'))).toBe(false);
+  });
+
+  it('has one log for all its attempts, unless that of another is still needed', () => {
+    const rig = rigOf(tempFolder());
+    const taken = new Set<string>();
+    const logOf = (attempt: string): string => {
+      const { logFile, folder } = prepared(offerOf('j1', attempt), rig, file => taken.has(file));
+      for (const name of [logFile, `${logFile}.1`]) writeFile(folder, basename(name), 'x');
+      return basename(logFile);
+    };
+    const folder = join(rig.workDir, 'j1');
+    const logs = (): readonly string[] => readdirSync(folder).filter(name => name.includes('.log'));
+    expect([logOf('a1'), logOf('a2')]).toEqual(['trainer.log', 'trainer.log']);
+    taken.add(join(folder, 'trainer.log'));
+    expect(logOf('a3')).toBe('trainer-a3.log');
+    taken.add(join(folder, 'trainer-a3.log'));
+    expect(logOf('a4')).toBe('trainer-a4.log');
+    taken.clear();
+    taken.add(join(folder, 'trainer-a4.log'));
+    expect(logOf('a5')).toBe('trainer.log');
+    // Nobody needs the third any more.
+    expect(logs()).toEqual(['trainer-a4.log', 'trainer-a4.log.1', 'trainer.log', 'trainer.log.1']);
   });
 
   it('that can not be made is an error', () => {

@@ -13,10 +13,10 @@ import {
   masked,
   podScript,
   reachCommand,
+  serviceCommand,
   shellCommand,
   simpletunerCommand,
-  systemdUnit,
-  tokenCommand,
+  windowsCommands,
 } from '../../../renderer/pages/workers/join-commands.ts';
 
 import { openFolder } from '../../support/fleet-bench.ts';
@@ -32,6 +32,9 @@ const joining: Joining = {
 const awkward = `it's $HOME "x" \`id\` %h 机`;
 
 const Seen = z.object({ args: z.array(z.string()), env: z.record(z.string(), z.string()) });
+
+const ownService = (each: Joining): string => serviceCommand(each, false);
+const wholeService = (each: Joining): string => serviceCommand(each, true);
 
 /** What a shell makes of it: the arguments and the environment that our program would see. */
 function run(command: string): z.output<typeof Seen> {
@@ -52,8 +55,9 @@ test('a pin goes with every command, as one word', () => {
   expect(run(shellCommand(pinned)).args).toEqual(expect.arrayContaining(args));
   expect(run(environmentCommands(pinned)).args).toEqual(['worker', ...args]);
   expect(podScript(pinned)).toContain(`trainyard worker --pin ${pin} &\n`);
-  expect(systemdUnit(pinned)).toContain(`--orchestrator-url ${joining.url} --pin ${pin} \\\n`);
-  for (const text of [shellCommand, environmentCommands, podScript, systemdUnit])
+  expect(run(ownService(pinned)).args).toEqual(expect.arrayContaining(args));
+  expect(windowsCommands({ ...pinned, bundle: 'b'.repeat(64) })).toContain(`install-service --pin ${pin} }`);
+  for (const text of [shellCommand, environmentCommands, podScript, ownService])
     expect(text(joining)).not.toContain('--pin');
 });
 
@@ -84,7 +88,6 @@ test('an ephemeral one does not stay', () => {
   expect(run(shellCommand(ephemeral)).args).not.toContain('--persistent');
   expect(simpletunerCommand(ephemeral)).not.toContain('--persistent');
   expect(run(environmentCommands(ephemeral)).env['SIMPLETUNER_WORKER_PERSISTENT']).toBeUndefined();
-  expect(systemdUnit(ephemeral)).not.toContain('--persistent');
 });
 
 describe('where the server gives the worker away', () => {
@@ -92,7 +95,7 @@ describe('where the server gives the worker away', () => {
   const here: Joining = { ...joining, pin: 'sha256:Ab+/=', script };
 
   test('every command fetches it first, by the same pin, and runs the one script that is meant', () => {
-    for (const text of [shellCommand, environmentCommands, podScript, tokenCommand]) {
+    for (const text of [shellCommand, environmentCommands, podScript, ownService, wholeService]) {
       expect(text(here)).toContain(
         `curl -fsSk --pinnedpubkey 'sha256//Ab+/=' ${joining.url}/agent/install.sh`,
       );
@@ -102,18 +105,25 @@ describe('where the server gives the worker away', () => {
 
   test('it is one line for a shell', () => {
     expect(shellCommand(here)).toBe(joinLine({ ...here, persistent: true }, script));
-    expect(shellCommand(here)).not.toContain('\n');
+    for (const text of [shellCommand, ownService, wholeService]) expect(text(here)).not.toContain('\n');
   });
 
   /** Run by a real shell, with a script of the test behind curl: what it was given, and what came by its standard input. */
   test.each([
-    ['Shell', shellCommand, ['--token-stdin'], `${joining.token}\n`],
-    ['Environment', environmentCommands, [], ''],
-  ] as const)('%s: the script is told where and who', (_tab, text, first, input) => {
+    ['Shell', shellCommand, ['--token-stdin'], ['--persistent']],
+    ['Environment', environmentCommands, [], null],
+    ['Service of a user', ownService, ['--token-stdin', 'install-service'], []],
+    [
+      'Service of the machine',
+      wholeService,
+      ['root', '--token-stdin', '--dir', '/usr/local/bin', 'install-service'],
+      [],
+    ],
+  ] as const)('%s: the script is told where and who', (_tab, text, first, last) => {
     const told = openFolder();
     const lines = [
       `cat > '${told}/stdin'`,
-      `printf '%s\\n' "$@" > '${told}/args'`,
+      `printf '%s\\n' $SUDO "$@" > '${told}/args'`,
       `env > '${told}/env'`,
     ].join('\n');
     const command = text({
@@ -122,21 +132,20 @@ describe('where the server gives the worker away', () => {
       script: createHash('sha256').update(`${lines}\n`).digest('hex'),
     });
     writeFileSync(join(told, 'curl'), `#!/bin/sh\ncat <<'EOF'\n${lines}\nEOF\n`, { mode: 0o755 });
+    writeFileSync(join(told, 'sudo'), '#!/bin/sh\nSUDO=root exec "$@"\n', { mode: 0o755 });
     execFileSync('sh', ['-c', command], { env: { PATH: `${told}:${process.env['PATH']}` }, input: '' });
     const args = readFileSync(join(told, 'args'), 'utf8').trimEnd().split('\n');
     const where = ['--orchestrator-url', joining.url, '--pin', 'sha256:Ab+/='];
-    const who = first.length > 0 ? ['--name', awkward, '--persistent'] : [];
+    const who = last === null ? [] : ['--name', awkward, ...last];
     expect(args).toEqual([...first, ...where, ...who]);
-    expect(readFileSync(join(told, 'stdin'), 'utf8')).toBe(input);
+    expect(readFileSync(join(told, 'stdin'), 'utf8')).toBe(last === null ? '' : `${joining.token}\n`);
     const hasToken = readFileSync(join(told, 'env'), 'utf8').includes(joining.token);
-    expect(hasToken).toBe(first.length === 0);
+    expect(hasToken).toBe(last === null);
   });
 
-  test('a pod and a service start what was put there', () => {
+  test('a pod starts what was put there', () => {
     expect(podScript(here)).toContain('  "$HOME/.local/bin/trainyard-worker" --pin sha256:Ab+/= &\n');
     expect(podScript(here)).toContain('--install-only --orchestrator-url');
-    expect(tokenCommand(here)).toContain('sudo sh -c "$s" trainyard --install-only --dir /usr/local/bin ');
-    expect(systemdUnit(here)).toContain('ExecStart=/usr/local/bin/trainyard-worker \\\n');
   });
 });
 
@@ -213,20 +222,36 @@ describe('the script of a rented machine', () => {
   });
 });
 
-test('the unit has no token in it, and the command beside it puts it into the file that the unit names', () => {
-  const unit = systemdUnit(joining);
-  expect(unit).not.toContain(joining.token);
-  const [, file] = /--worker-token-file (\S+)/.exec(unit) ?? [];
-  expect(tokenCommand(joining)).toBe(
-    `printf %s ${joining.token} | sudo install -D -m 600 /dev/stdin ${file}`,
-  );
-  expect(unit).toContain('KillMode=process');
+describe('as a service, of a worker that is there already', () => {
+  test('no argument has the token', () => {
+    const { args, env } = run(ownService({ ...joining, name: awkward }));
+    const where = ['--orchestrator-url', joining.url];
+    expect(args).toEqual(['worker', 'install-service', ...where, '--name', awkward]);
+    expect(env['SIMPLETUNER_WORKER_TOKEN']).toBe(joining.token);
+  });
+
+  test('sudo is told to take the token along', () => {
+    expect(wholeService(joining)).toContain(
+      'sudo --preserve-env=SIMPLETUNER_WORKER_TOKEN trainyard worker install-service ',
+    );
+    expect(wholeService(joining)).toMatch(/^SIMPLETUNER_WORKER_TOKEN=wt_secret-1 /);
+  });
 });
 
-test('what systemd would read as its own is escaped', () => {
-  const unit = systemdUnit({ ...joining, name: awkward });
-  expect(unit).toContain(String.raw`--name "it's $$HOME \"x\" ` + '`id` %%h 机"');
-  expect(unit).toContain('Description=Trainyard worker it\'s $HOME "x" `id` %%h 机\n');
+test('PowerShell runs the very file that is meant, with the token in a variable, and a name is a name', () => {
+  const bundle = 'b'.repeat(64);
+  const lines = windowsCommands({ ...joining, pin: 'sha256:Ab+/=', name: "it's $HOME ‘x’", bundle });
+  expect(lines?.split('\n')).toEqual([
+    "$env:SIMPLETUNER_WORKER_TOKEN = 'wt_secret-1'",
+    "$env:SIMPLETUNER_ORCHESTRATOR_URL = 'https://yard.example:8443'",
+    "$env:SIMPLETUNER_WORKER_NAME = 'it''s $HOME ‘‘x’’'",
+    String.raw`$worker = "$env:LOCALAPPDATA\trainyard-worker.mjs"`,
+    "curl.exe -gfsS -k --pinnedpubkey 'sha256//Ab+/=' -o $worker 'https://yard.example:8443/agent/trainyard-worker.mjs'",
+    `if ((Get-FileHash $worker).Hash -eq '${bundle}') { node $worker install-service --pin sha256:Ab+/= }`,
+    "else { Write-Error 'This is not the worker that this was made for: nothing was done' }",
+    'Remove-Item Env:SIMPLETUNER_WORKER_TOKEN',
+  ]);
+  expect(windowsCommands(joining)).toBeNull();
 });
 
 test('a token is dotted wherever it stands, and the dots do not tell how long it is', () => {

@@ -1,8 +1,8 @@
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import type { DesktopApi, DesktopView } from '../../../../protocol/desktop-api.ts';
 import { useT } from '../../../i18n/index.ts';
-import { Button } from '../../../ui/button.tsx';
 import { Dialog } from '../../../ui/dialog.tsx';
+import { DialogForm } from '../../../ui/dialog-form.tsx';
 
 interface FleetDialogProps {
   /** Null for one that is added. */
@@ -16,14 +16,13 @@ interface FleetDialogProps {
 /** How an orchestrator elsewhere is reached, and as whom. */
 export function FleetDialog({ fleet, hasKeyring, desktop, onDone, onClose }: FleetDialogProps) {
   const t = useT();
-  const [trouble, setTrouble] = useState<string | null>(null);
   const [given, setGiven] = useState({
     name: fleet?.name ?? '',
     url: fleet?.url ?? '',
     token: '',
     pin: fleet?.pin ?? '',
   });
-  const save = async (): Promise<void> => {
+  const save = async (): Promise<string | null> => {
     const { name, url, token } = given;
     const pin = given.pin.trim() === '' ? null : given.pin.trim();
     const answer =
@@ -36,13 +35,10 @@ export function FleetDialog({ fleet, hasKeyring, desktop, onDone, onClose }: Fle
             pin,
             ...(token.trim() === '' ? {} : { token }),
           });
-    if (!answer.ok) return setTrouble(answer.detail);
+    if (!answer.ok) return answer.detail;
     onDone();
-    return onClose();
-  };
-  const submit = (event: SubmitEvent): void => {
-    event.preventDefault();
-    void save();
+    onClose();
+    return null;
   };
   const field = (name: keyof typeof given) => ({
     value: given[name],
@@ -52,7 +48,7 @@ export function FleetDialog({ fleet, hasKeyring, desktop, onDone, onClose }: Fle
   });
   return (
     <Dialog title={fleet?.name ?? t('desktop.fleets.add')} onClose={onClose} staysOpen>
-      <form className="dialog-form" onSubmit={submit}>
+      <DialogForm act={t('desktop.fleet.save')} send={save} onClose={onClose}>
         <label>
           {t('desktop.fleet.name')}
           <input required maxLength={100} {...field('name')} />
@@ -72,18 +68,7 @@ export function FleetDialog({ fleet, hasKeyring, desktop, onDone, onClose }: Fle
           <input maxLength={200} placeholder="sha256:…" {...field('pin')} />
           <span className="muted">{t('desktop.fleet.pin.note')}</span>
         </label>
-        {trouble !== null && (
-          <p role="alert" className="trouble">
-            {trouble}
-          </p>
-        )}
-        <footer className="dialog-foot">
-          <Button onClick={onClose}>{t('action.cancel')}</Button>
-          <Button kind="primary" type="submit">
-            {t('desktop.fleet.save')}
-          </Button>
-        </footer>
-      </form>
+      </DialogForm>
     </Dialog>
   );
 }

@@ -1,0 +1,183 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { AttemptId } from '../protocol/ids.ts';
+import type { ShipCall } from './api-client.ts';
+import type { Clock } from './clock.ts';
+import { readTask, settledAt, settleRun } from './guard-files.ts';
+import { firstLine } from './log-disk.ts';
+import { createLogPace } from './log-pace.ts';
+import { createLogReader } from './log-reader.ts';
+import {
+  createLogShipper,
+  leaveLogs,
+  type LogEnd,
+  type LogShipper,
+  type LogShipperParts,
+} from './log-shipper.ts';
+import { latin1 } from './redact.ts';
+import type { StateFolder } from './state-folder.ts';
+import type { LogCheck } from './trainer.ts';
+
+/**
+ * The logs of the attempts of this rig, on their way to the orchestrator. A run's folder is kept until the end of its log was
+ * answered, also when all else is over and other jobs run.
+ */
+export interface AttemptLogs {
+  /** Ships what its trainer prints, without these values; the first call counts. */
+  follow(attemptId: AttemptId, secrets: readonly string[]): void;
+  /** Nothing more will be printed. */
+  finish(attemptId: AttemptId): void;
+  /** Nothing is to be reported of it any more: its folder goes when its log has gone out. */
+  settle(attemptId: AttemptId): void;
+  /** Ships on what was settled by an earlier process of the agent. */
+  resume(): void;
+  isTaken: LogCheck;
+  /** Resolves when all logs that have ended have gone out, or nobody answers, or the time is up. */
+  leave(withinMs: number): Promise<void>;
+}
+
+export interface AttemptLogsParts {
+  readonly state: Pick<StateFolder, 'runsDir' | 'runOf' | 'dropReport'>;
+  readonly ship: ShipCall;
+  /** The worker's token, as it is now. */
+  readonly token: () => string;
+  readonly clock: Clock;
+  /** ms since 1970. */
+  readonly wall: () => number;
+  readonly random: () => number;
+  readonly say: (message: string) => void;
+  /** Fires when the agent has ended. */
+  readonly signal: AbortSignal;
+}
+
+/** Of runs that were settled and whose log has not gone out; the oldest ones make room. */
+const mostSettled = 5;
+/** An orchestrator that was away for longer has forgotten the job, or is not coming back. */
+const patienceMs = 24 * 60 * 60 * 1000;
+
+interface Followed {
+  readonly shipper: LogShipper;
+  isSettled: boolean;
+  end: LogEnd | null;
+}
+
+export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
+  const { state, clock, say } = parts;
+  const { runsDir, runOf } = state;
+  const pace = createLogPace(clock);
+  const followed = new Map<AttemptId, Followed>();
+  let isOlderKnown = false;
+
+  const removeIfOver = (attemptId: AttemptId, { isSettled, end }: Followed): void => {
+    if (!isSettled || end === null || end === 'left') return;
+    followed.delete(attemptId);
+    state.dropReport(attemptId);
+  };
+
+  const begin = (attemptId: AttemptId, secrets: readonly string[]): Followed | null => {
+    const shipper = shipperOf(attemptId, secrets, { ...parts, pace });
+    if (shipper === null) return null;
+    const begun: Followed = { shipper, isSettled: settledAt(runOf(attemptId)) !== null, end: null };
+    followed.set(attemptId, begun);
+    void shipper.done.then(end => {
+      begun.end = end;
+      if (end === 'older_orchestrator' && !isOlderKnown) say(olderOrchestrator);
+      isOlderKnown ||= end === 'older_orchestrator';
+      removeIfOver(attemptId, begun);
+    });
+    return begun;
+  };
+
+  /** Settled already: ships its log to the end. */
+  const drain = (attemptId: AttemptId): void => {
+    const run = followed.get(attemptId) ?? begin(attemptId, []);
+    if (run === null) return state.dropReport(attemptId);
+    run.isSettled = true;
+    run.shipper.finish();
+    removeIfOver(attemptId, run);
+  };
+
+  const makeRoom = (): void => {
+    for (const attemptId of settledIn(state).slice(mostSettled)) {
+      followed.get(attemptId)?.shipper.stop();
+      followed.delete(attemptId);
+      state.dropReport(attemptId);
+    }
+  };
+
+  return {
+    follow(attemptId, secrets) {
+      if (!followed.has(attemptId)) begin(attemptId, secrets);
+    },
+    finish: attemptId => followed.get(attemptId)?.shipper.finish(),
+    settle(attemptId) {
+      const run = runOf(attemptId);
+      try {
+        if (readTask(run) !== null) settleRun(run);
+      } catch {
+        // It must not be reported again.
+        return state.dropReport(attemptId);
+      }
+      drain(attemptId);
+      makeRoom();
+    },
+    resume() {
+      makeRoom();
+      for (const attemptId of settledIn(state)) drain(attemptId);
+    },
+    isTaken: (file, attemptId) =>
+      namesIn(runsDir).some(
+        name => name !== attemptId && readTask({ path: join(runsDir, name) })?.logFile === file,
+      ),
+    leave: withinMs =>
+      leaveLogs(
+        [...followed.values()].map(({ shipper }) => shipper),
+        withinMs,
+        clock,
+      ),
+  };
+}
+
+/** Null when nothing was ever started. */
+function shipperOf(
+  attemptId: AttemptId,
+  secrets: readonly string[],
+  parts: AttemptLogsParts & Pick<LogShipperParts, 'pace'>,
+): LogShipper | null {
+  const run = parts.state.runOf(attemptId);
+  const task = readTask(run);
+  if (task === null) return null;
+  const known = secrets.map(latin1);
+  const now = parts.wall();
+  return createLogShipper({
+    ...parts,
+    attemptId,
+    log: createLogReader(run, task.logFile),
+    ownLine: latin1(firstLine(task.logFile)),
+    known: () => [...known, latin1(parts.token())],
+    ship: (chunk, signal) => parts.ship(task.jobId, chunk, signal),
+    leftMs: patienceMs - Math.max(0, now - (settledAt(run) ?? now)),
+  });
+}
+
+/** The newest first. */
+const settledIn = ({ runsDir, runOf }: AttemptLogsParts['state']): readonly AttemptId[] =>
+  namesIn(runsDir)
+    .flatMap(name => {
+      const id = AttemptId.safeParse(name);
+      const at = id.success ? settledAt(runOf(id.data)) : null;
+      return id.success && at !== null ? [{ id: id.data, at }] : [];
+    })
+    .toSorted((a, b) => b.at - a.at)
+    .map(({ id }) => id);
+
+const olderOrchestrator =
+  'The orchestrator is of a version that takes no logs: what trainers print stays on this machine. Update it';
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

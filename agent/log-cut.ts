@@ -1,0 +1,65 @@
+import { findSecrets, latin1Of, mayGrowIntoSecret } from './redact.ts';
+
+/**
+ * Where a line may be cut that can not go out as a whole: through no character of UTF-8, and through no secret, so that each part is
+ * seen for what it is.
+ */
+
+/** A secret that is not longer is seen whole before the line that it is on is cut. */
+export const longestSecret = 8 * 1024;
+
+/** Where a line that is too long is cut: at a blank near `longest` if there is one, and through no secret. */
+export function longCut(
+  context: string,
+  rest: Uint8Array,
+  longest: number,
+  known: readonly string[],
+): number {
+  const blank = Math.max(rest.lastIndexOf(32, longest - 1), rest.lastIndexOf(9, longest - 1)) + 1;
+  const cut = blank > (longest * 3) / 4 ? blank : beforeCharacter(rest, longest);
+  const text = context + latin1Of(rest);
+  const at = context.length + cut;
+  const split = findSecrets(text, known).find(({ start, end }) => start < at && at < end);
+  if (split === undefined) return cut;
+  return split.start > context.length ? split.start - context.length : split.end - context.length;
+}
+
+/** How much of a line that is not ended can be shown: nothing that could become a secret with what follows. */
+export function openCut(context: string, rest: Uint8Array, known: readonly string[]): number {
+  const shown = beforeUnfinished(rest.subarray(0, beforeReturns(rest)));
+  const text = context + latin1Of(rest.subarray(0, shown));
+  const word = /[^ \t\]]*$/.exec(text.slice(-longestSecret))?.[0] ?? '';
+  const grows = mayGrowIntoSecret(text, word) || known.some(value => endsLike(word, value));
+  const last = findSecrets(text, known).at(-1);
+  const end = Math.min(
+    grows ? text.length - word.length : text.length,
+    last?.end === text.length ? last.start : text.length,
+  );
+  return Math.max(0, end - context.length);
+}
+
+/** What follows them says whether they end the line. */
+const beforeReturns = (bytes: Uint8Array): number => bytes.findLastIndex(byte => byte !== 13) + 1;
+
+/** Whether the end of a word is the beginning of a value. */
+function endsLike(word: string, value: string): boolean {
+  for (let length = Math.min(word.length, value.length); length >= 4; length -= 1)
+    if (word.endsWith(value.slice(0, length))) return true;
+  return false;
+}
+
+const isContinued = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;
+
+/** The next place at or before this one at which a character of UTF-8 begins. */
+function beforeCharacter(bytes: Uint8Array, at: number): number {
+  for (let begin = at; begin >= 0 && begin > at - 4; begin -= 1) if (!isContinued(bytes[begin])) return begin;
+  return at;
+}
+
+/** The length without a last character of which more is to come. */
+function beforeUnfinished(bytes: Uint8Array): number {
+  const begin = beforeCharacter(bytes, bytes.length - 1);
+  const lead = bytes[begin] ?? 0;
+  const wanted = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  return begin >= 0 && begin + wanted > bytes.length ? begin : bytes.length;
+}

@@ -1,0 +1,128 @@
+import type { Clock } from './clock.ts';
+import type { LogReader } from './log-reader.ts';
+import { createLogText, type LogText } from './log-text.ts';
+
+export interface LogFeedParts {
+  readonly log: Pick<LogReader, 'read' | 'end'>;
+  readonly clock: Clock;
+  /** Values that are secret wherever they stand, each in `latin1`. */
+  readonly known: () => readonly string[];
+  /** See `firstLine`. */
+  readonly ownLine: string;
+}
+
+/** Beyond `from` of the one before it when what is between is lost here. */
+export interface FedPiece {
+  readonly from: number;
+  readonly to: number;
+  readonly text: string;
+  /** There is nothing behind it, and will be nothing. */
+  readonly isLast: boolean;
+}
+
+/** A log from one place on, in chunks. */
+export interface LogFeed {
+  /** Null when there is nothing to be shipped at the moment. `isOver`: nothing more will be printed. */
+  next(isOver: boolean): Promise<FedPiece | null>;
+  /** Whether all had been read by then. */
+  isCaughtUp(): boolean;
+}
+
+const mib = 1024 * 1024;
+const readBytes = 128 * 1024;
+/** At a time, of what is not worth a chunk yet. */
+const turnBytes = 16 * mib;
+/** Further behind a trainer that goes on printing than this, the newest are wanted more than all. */
+const mostBehind = 32 * mib;
+const newestBytes = 8 * mib;
+/** In front of a place, to know what is open there. */
+const lookBackBytes = 64 * 1024;
+const barsApartMs = 5_000;
+
+/** `place`: where the orchestrator's log ends. */
+export async function createLogFeed(parts: LogFeedParts, place: number, limit: number): Promise<LogFeed> {
+  const { log, clock } = parts;
+  let text = await begin(parts, place, limit);
+  /** Of the text that is next. */
+  let from = place;
+  /** Of the byte that is read next. */
+  let at = place;
+  /** What is before this is lost, or passed over: it goes on there when all that was read has gone out. */
+  let goOnAt: number | null = null;
+  let isCaughtUp = false;
+  let barsAt = Number.NEGATIVE_INFINITY;
+
+  const skip = async (): Promise<void> => {
+    const end = await log.end();
+    if (end - at > mostBehind) goOnAt = await lineBegin(log, end - newestBytes);
+  };
+
+  /** Until there is a chunk, or no more to read. */
+  const fill = async (isOver: boolean): Promise<void> => {
+    if (!isOver) await skip();
+    for (let read = 0; goOnAt === null && !text.isFull() && read < turnBytes; ) {
+      const piece = await log.read(at, readBytes);
+      isCaughtUp = piece.bytes.length === 0;
+      if (isCaughtUp) return;
+      if (piece.from > at) goOnAt = piece.from;
+      else {
+        text.push(piece.bytes);
+        at += piece.bytes.length;
+        read += piece.bytes.length;
+      }
+    }
+  };
+
+  const take = (isOver: boolean): Omit<FedPiece, 'isLast'> | null => {
+    const areBarsDue = clock.mono() - barsAt >= barsApartMs;
+    const isEnd = isOver && isCaughtUp;
+    const mustGo = goOnAt !== null || text.isFull();
+    const taken = text.take(isEnd ? 'all' : areBarsDue || mustGo ? 'bars' : 'lines');
+    if (taken === null) return null;
+    if (areBarsDue) barsAt = clock.mono();
+    const piece = { from, ...taken };
+    from = taken.to;
+    return piece;
+  };
+
+  return {
+    isCaughtUp: () => isCaughtUp,
+    async next(isOver) {
+      for (;;) {
+        isCaughtUp = false;
+        if (goOnAt === null && !text.isFull()) await fill(isOver);
+        const piece = take(isOver);
+        const isEnd = isOver && isCaughtUp;
+        if (piece !== null) return { ...piece, isLast: isEnd && text.isEmpty() };
+        if (goOnAt !== null) {
+          from = goOnAt;
+          at = goOnAt;
+          text = await begin(parts, at, limit);
+          goOnAt = null;
+        } else if (isEnd) return { from, to: Math.max(from, at), text: '', isLast: true };
+        else if (isCaughtUp) return null;
+      }
+    },
+  };
+}
+
+/** Knows what was printed before. */
+async function begin({ log, known, ownLine }: LogFeedParts, place: number, limit: number): Promise<LogText> {
+  const before: Uint8Array[] = [];
+  for (let at = Math.max(0, place - lookBackBytes); at < place; ) {
+    const { from, bytes } = await log.read(at, place - at);
+    if (bytes.length === 0 || from >= place) break;
+    // What is in front of a gap tells nothing of what is behind it.
+    if (from > at) before.length = 0;
+    const part = Buffer.from(bytes.subarray(0, place - from));
+    before.push(part);
+    at = from + part.length;
+  }
+  return createLogText({ place, before: Buffer.concat(before), limit, known, ownLine });
+}
+
+/** The first line that begins from there on; that place itself when none does soon. */
+async function lineBegin(log: LogFeedParts['log'], place: number): Promise<number> {
+  const { from, bytes } = await log.read(place, readBytes);
+  return from + bytes.indexOf(10) + 1;
+}

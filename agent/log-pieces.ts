@@ -1,0 +1,50 @@
+/** Text that waits for its chunk. */
+export interface LogPieces {
+  /** `isLine`: worth a chunk of its own. */
+  add(text: string, to: number, isLine: boolean): void;
+  /** As many as fit, and at least one. */
+  take(): TakenText | null;
+  hasLine(): boolean;
+  isFull(): boolean;
+  isEmpty(): boolean;
+  clear(): void;
+}
+
+export interface TakenText {
+  readonly text: string;
+  /** The place at which it ends. */
+  readonly to: number;
+}
+
+/** `limit`: of a chunk, in characters. */
+export function createLogPieces(limit: number): LogPieces {
+  let pieces: (TakenText & { readonly isLine: boolean })[] = [];
+  let length = 0;
+  return {
+    add(text, to, isLine) {
+      pieces.push({ text, to, isLine });
+      length += text.length;
+    },
+    take() {
+      let count = 0;
+      let text = '';
+      let to: number | null = null;
+      for (const piece of pieces) {
+        if (count > 0 && text.length + piece.text.length > limit) break;
+        text += piece.text;
+        ({ to } = piece);
+        count += 1;
+      }
+      pieces = pieces.slice(count);
+      length -= text.length;
+      return to === null ? null : { text, to };
+    },
+    hasLine: () => pieces.some(({ isLine }) => isLine),
+    isFull: () => length >= limit,
+    isEmpty: () => pieces.length === 0,
+    clear() {
+      pieces = [];
+      length = 0;
+    },
+  };
+}

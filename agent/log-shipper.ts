@@ -1,0 +1,130 @@
+import type { CallResult } from '../protocol/client.ts';
+import { longestChunk, type LogChunkBody, type workerLogsApi } from '../protocol/logs-api.ts';
+import { createBackoff, pause } from './backoff.ts';
+import type { Clock } from './clock.ts';
+import { createLogFeed, type LogFeedParts } from './log-feed.ts';
+import type { LogPace } from './log-pace.ts';
+import { verdictOf } from './log-verdict.ts';
+
+/** An attempt's log on its way to the orchestrator. */
+export interface LogShipper {
+  /** Why it goes no further. */
+  readonly done: Promise<LogEnd>;
+  /** Nothing more will be printed. */
+  finish(): void;
+  /** Goes on only as long as it is answered, and only if nothing more will be printed. */
+  hurry(): void;
+  stop(): void;
+}
+
+/**
+ * `complete`: its end was answered; `unwanted`: the orchestrator takes no more of it; `older_orchestrator`: nor of any other;
+ * `expired`: it could not be delivered for too long; `left`: the agent ends, and its next start goes on.
+ */
+export type LogEnd = 'complete' | 'unwanted' | 'older_orchestrator' | 'expired' | 'left';
+
+export interface LogShipperParts extends LogFeedParts {
+  readonly attemptId: LogChunkBody['attempt_id'];
+  readonly ship: (chunk: LogChunkBody, signal: AbortSignal) => Promise<CallResult<typeof workerLogsApi.ship>>;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly pace: LogPace;
+  /** Of a log that nobody adds to: ms until it is given up. */
+  readonly leftMs: number;
+  /** Fires when the agent has ended. */
+  readonly signal: AbortSignal;
+}
+
+const apartMs = 750;
+const leastChunk = 16_384;
+const backoffRule = { firstMs: 500, mostMs: 30_000 } as const;
+
+/**
+ * Ships what is new, a chunk at a time and on no other call's way. It keeps nothing: the orchestrator's answers say where its log
+ * ends, and everything from there on is on the disk.
+ */
+export function createLogShipper(parts: LogShipperParts): LogShipper {
+  const { attemptId, clock, random, pace } = parts;
+  const over = new AbortController();
+  const hurried = new AbortController();
+  const stopped = new AbortController();
+  const signal = AbortSignal.any([parts.signal, stopped.signal]);
+  const restless = AbortSignal.any([signal, hurried.signal]);
+  let expiresAt = Number.POSITIVE_INFINITY;
+  let limit = longestChunk;
+
+  /** Repeats a chunk until it has an answer that counts: where the orchestrator's log ends. */
+  const deliver = async (chunk: LogChunkBody): Promise<number | 'smaller' | LogEnd> => {
+    const backoff = createBackoff({ ...backoffRule, random });
+    for (;;) {
+      if (!(await pace.wait(chunk.text.length, signal))) return 'left';
+      const result = await parts.ship(chunk, signal);
+      if (signal.aborted) return 'left';
+      if (result.ok) return result.value.next;
+      const verdict = verdictOf(result.failure);
+      if (verdict === 'gone') return 'unwanted';
+      if (verdict === 'older_orchestrator') return verdict;
+      if (verdict === 'smaller') return limit > leastChunk ? 'smaller' : 'unwanted';
+      if (clock.mono() > expiresAt) return 'expired';
+      if (hurried.signal.aborted || !(await pause(clock, 200 + backoff.nextMs(), restless))) return 'left';
+    }
+  };
+
+  const run = async (): Promise<LogEnd> => {
+    const misses = createBackoff({ ...backoffRule, random });
+    let next = await deliver({ attempt_id: attemptId, after: 0, from: 0, to: 0, text: '' });
+    let after = 0;
+    while (typeof next === 'number' || next === 'smaller') {
+      if (next === 'smaller') limit /= 2;
+      else after = next;
+      const feed = await createLogFeed(parts, after, limit);
+      let isTaken = true;
+      while (isTaken) {
+        const isOver = over.signal.aborted;
+        const piece = await feed.next(isOver);
+        if (signal.aborted) return 'left';
+        if (piece === null) {
+          await pause(clock, apartMs, AbortSignal.any([restless, over.signal]));
+          if (signal.aborted) return 'left';
+          continue;
+        }
+        const { isLast, ...rest } = piece;
+        next = await deliver({ attempt_id: attemptId, after, ...rest, is_last: isLast });
+        isTaken = next === piece.to;
+        if (isTaken) after = piece.to;
+        if (isTaken && isLast) return 'complete';
+        if (isTaken) misses.reset();
+        if (isTaken && feed.isCaughtUp())
+          await pause(clock, apartMs, AbortSignal.any([restless, over.signal]));
+      }
+      // It goes where it is told to, and less and less often when that does not help.
+      if (typeof next === 'number' && !(await pause(clock, misses.nextMs(), restless))) return 'left';
+    }
+    return next;
+  };
+
+  return {
+    done: run(),
+    finish() {
+      expiresAt = Math.min(expiresAt, clock.mono() + parts.leftMs);
+      over.abort();
+    },
+    hurry() {
+      if (over.signal.aborted) hurried.abort();
+      else stopped.abort();
+    },
+    stop: () => stopped.abort(),
+  };
+}
+
+/** Gives those that have ended so long, as far as they are answered; those that have not are left at once. */
+export async function leaveLogs(
+  shippers: readonly LogShipper[],
+  withinMs: number,
+  clock: Clock,
+): Promise<void> {
+  for (const shipper of shippers) shipper.hurry();
+  const gone = new AbortController();
+  void Promise.all(shippers.map(({ done }) => done)).then(() => gone.abort());
+  await pause(clock, withinMs, gone.signal);
+}

@@ -1,0 +1,53 @@
+/** Private keys in PEM, among what else is printed. */
+
+/** From, and up to but without. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+const keyWords = String.raw` (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----`;
+const findFrom = (text: string, word: string, from: number): Span | null => {
+  const pattern = new RegExp(`-----${word}${keyWords}`, 'g');
+  pattern.lastIndex = from;
+  const match = pattern.exec(text);
+  return match && { start: match.index, end: pattern.lastIndex };
+};
+const findBegin = (text: string, from = 0): Span | null =>
+  text.includes('-----BEGIN ', from) ? findFrom(text, 'BEGIN', from) : null;
+
+/** Private keys in PEM, as far as they are on this line. */
+export function findKeys(text: string): readonly Span[] {
+  const spans: Span[] = [];
+  for (let begin = findBegin(text); begin !== null; ) {
+    const end = findFrom(text, 'END', begin.end)?.end ?? text.length;
+    spans.push({ start: begin.start, end });
+    begin = findBegin(text, end);
+  }
+  return spans;
+}
+
+/** A private key of which only the beginning has been seen; what stands in front of its lines is `prefix` characters long. */
+export interface OpenKey {
+  readonly prefix: number;
+}
+
+const keyLine = /^(?:[A-Za-z0-9+/=]{0,200}|(?:Proc-Type|DEK-Info|Version|Comment): .{0,200})$/;
+
+/** How the key goes on with this line, which is a whole one: null when it is over, or was none. */
+export function followKey(
+  open: OpenKey | null,
+  line: string,
+): { readonly open: OpenKey | null; readonly isPart: boolean } {
+  if (open !== null) {
+    if (line.includes('-----END ')) return { open: null, isPart: true };
+    // What is in front of the first line may be in front of the others, or not.
+    const isKey =
+      keyLine.test(line.trim()) ||
+      (line.length > open.prefix && keyLine.test(line.slice(open.prefix).trim()));
+    if (isKey) return { open, isPart: true };
+  }
+  const begin = findBegin(line);
+  const isOpen = begin !== null && line.slice(begin.end).trim() === '';
+  return { open: isOpen ? { prefix: begin.start } : null, isPart: false };
+}

@@ -1,0 +1,122 @@
+import { findKeys, followKey, type OpenKey, type Span } from './private-keys.ts';
+import { mayHoldSecret, secretPatterns } from './secret-patterns.ts';
+
+/**
+ * Takes secrets out of what a trainer prints, before it leaves the rig. Texts are `latin1` here, a character a byte, so that what is
+ * found has its place in the bytes; every pattern is plain ASCII.
+ */
+
+const redacted = '[redacted]';
+
+/** Shorter values would be found in the middle of words. */
+const shortestKnown = 8;
+
+/** What is looked through at a time, so that no pattern runs far; one that is longer than the overlap may be seen in parts. */
+const windowLength = 64 * 1024;
+const overlap = 16 * 1024;
+
+/** The secrets in a text, in order, none touching the next. `known`: values that are secret wherever they stand, in `latin1`, too. */
+export function findSecrets(text: string, known: readonly string[]): readonly Span[] {
+  if (text.length <= windowLength) return joined(findIn(text, known));
+  const spans: Span[] = [];
+  for (let from = 0; from < text.length - overlap; from += windowLength - overlap) {
+    for (const { start, end } of findIn(text.slice(from, from + windowLength), known))
+      spans.push({ start: from + start, end: from + end });
+  }
+  return joined(spans);
+}
+
+function findIn(text: string, known: readonly string[]): readonly Span[] {
+  const spans: Span[] = [];
+  for (const value of known) findKnown(text, value, spans);
+  if (!mayHoldSecret(text)) return spans;
+  for (const { pattern, accept = () => true } of secretPatterns) {
+    for (const match of text.matchAll(pattern)) {
+      const secret = match.slice(1).findLast(group => group !== undefined) ?? match[0];
+      const end = match.index + match[0].length;
+      if (secret !== '' && secret !== redacted && accept(secret))
+        spans.push({ start: end - secret.length, end });
+    }
+  }
+  return [...spans, ...findKeys(text)];
+}
+
+function findKnown(text: string, value: string, spans: Span[]): void {
+  if (value.length < shortestKnown) return;
+  for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + value.length))
+    spans.push({ start: at, end: at + value.length });
+}
+
+function joined(spans: readonly Span[]): readonly Span[] {
+  if (spans.length === 0) return spans;
+  const all: Span[] = [];
+  for (const span of spans.toSorted((a, b) => a.start - b.start)) {
+    const last = all.at(-1);
+    if (last === undefined || last.end < span.start) all.push(span);
+    else all[all.length - 1] = { start: last.start, end: Math.max(last.end, span.end) };
+  }
+  return all;
+}
+
+export const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
+export const latin1Of = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+const utf8 = (text: string): string => Buffer.from(text, 'latin1').toString();
+
+/**
+ * The part of a text from `from` on, as it may leave the rig. What is before has left already: a secret that begins there was taken
+ * out there.
+ */
+export function showFrom(text: string, from: number, known: readonly string[]): string {
+  const secrets = findSecrets(text, known);
+  if (secrets.length === 0) return utf8(text.slice(from));
+  let shown = '';
+  let at = from;
+  for (const { start, end } of secrets) {
+    if (end <= from) continue;
+    shown += utf8(text.slice(at, Math.max(at, start)));
+    if (start >= from || !endsInSecret(text.slice(0, from), known)) shown += redacted;
+    at = end;
+  }
+  return shown + utf8(text.slice(at));
+}
+
+function endsInSecret(text: string, known: readonly string[]): boolean {
+  return findSecrets(text, known).at(-1)?.end === text.length;
+}
+
+/** What secrets begin with that are known by that alone. */
+const beginnings = (
+  'hf_ api_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox xapp- wandb_ r8_ sk- sk_ rk_ ' +
+  'wt_ tj_ ta_ tk_ ts_ tu_ AKIA ASIA eyJ -----BEGIN'
+).split(' ');
+
+/** Whether more of the line could make a secret of its last word: then that word is not to be shown alone. */
+export const mayGrowIntoSecret = (text: string, word: string): boolean =>
+  /key|token|secret|passw|bearer|auth|login|:\/\/|-----|hooks|discord/i.test(text) ||
+  beginnings.some(beginning => holdsBeginning(word, beginning));
+
+/** Whether a word has it inside, or a part of it at its end. */
+function holdsBeginning(word: string, beginning: string): boolean {
+  if (word.includes(beginning)) return true;
+  for (let length = beginning.length - 1; length > 0; length -= 1) {
+    if (word.endsWith(beginning.slice(0, length)) && !/[A-Za-z0-9]/.test(word.at(-length - 1) ?? ''))
+      return true;
+  }
+  return false;
+}
+
+/** A whole text, line by line. @internal */
+export function redact(text: string, known: readonly string[] = []): string {
+  const values = known.map(latin1);
+  let open: OpenKey | null = null;
+  const shown: string[] = [];
+  const lines = latin1(text).split('\n');
+  for (const [at, line] of lines.entries()) {
+    const key = followKey(open, line);
+    open = key.open;
+    const isNone = line === '' && at === lines.length - 1;
+    if (!key.isPart || isNone) shown.push(showFrom(line, 0, values));
+  }
+  return shown.join('\n');
+}

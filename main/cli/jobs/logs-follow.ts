@@ -1,0 +1,136 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { urlOf } from '../../../protocol/client.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import { isFinal } from '../../../protocol/job.ts';
+import { LogEvent, type LogPage, logsApi } from '../../../protocol/logs-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { FeedRefused, openFeed } from '../event-feed.ts';
+import { CommandEnd, failureOf, reasonOf } from '../failure.ts';
+import { FeedLost, live, persist } from '../live.ts';
+import type { Remote } from '../remote.ts';
+import type { LogPrinter } from './logs-print.ts';
+import { printTail } from './logs-tail.ts';
+
+interface Wanted {
+  readonly id: JobId;
+  /** That one alone; without it all from the newest on that has a log. */
+  readonly attempt: number | undefined;
+  /** Of the lines that are there already. */
+  readonly most: number;
+}
+
+/** Prints what is there and what comes, whatever happens to the way there, until nothing more will. */
+export async function followLogs(remote: Remote, printer: LogPrinter, wanted: Wanted): Promise<void> {
+  const { id, most } = wanted;
+  let page = await beginning(remote, id, wanted.attempt);
+  await printTail(remote, printer, page, most);
+  let line = page.total_lines;
+  for (;;) {
+    const { attempt } = page;
+    const after = await followAttempt(remote, printer, { id, attempt, line });
+    printer.clear();
+    if (wanted.attempt !== undefined) return;
+    const next = after ?? (await attemptAfter(remote, id, attempt));
+    if (next === null) return;
+    remote.terminal.err(`Attempt ${attempt} is over: the job is tried again, as attempt ${next}\n`);
+    page = await beginning(remote, id, next);
+    line = page.first_line;
+  }
+}
+
+const betweenLooksMs = 500;
+
+/** The log, once there is one. */
+function beginning(remote: Remote, id: JobId, attempt: number | undefined): Promise<LogPage> {
+  let isTold = false;
+  return persist(remote, async onReached => {
+    for (;;) {
+      const result = await remote.call(logsApi.read, { params: { id }, query: { attempt, limit: 1 } });
+      if (result.ok) return result.value;
+      const { failure } = result;
+      if (failure.kind !== 'problem' || failure.problem.code !== 'log_not_begun')
+        throw new CommandEnd(failureOf(failure, remote.connection().url));
+      onReached();
+      if (!isTold) remote.terminal.err(`${failure.problem.detail}. Waiting for it; Ctrl-C ends that\n`);
+      isTold = true;
+      await pause(betweenLooksMs);
+    }
+  });
+}
+
+interface Place {
+  readonly id: JobId;
+  readonly attempt: number;
+  readonly line: number;
+}
+
+/** To the end of its log; answers with the attempt after it, if there is one by then. */
+function followAttempt(
+  remote: Remote,
+  printer: LogPrinter,
+  { id, attempt, line: first }: Place,
+): Promise<number | null> {
+  let line = first;
+  return persist(remote, async onReached => {
+    const over = new AbortController();
+    try {
+      for await (const event of await openLog(remote, { id, attempt, line }, over.signal)) {
+        onReached();
+        if (event.type === 'end') return event.next_attempt;
+        printer.lines(event.lines);
+        printer.open(event.open_line);
+        line = (event.lines.at(-1)?.line ?? line - 1) + 1;
+      }
+    } catch (cause) {
+      printer.clear();
+      throw cause instanceof CommandEnd ? cause : new FeedLost(reasonOf(cause), { cause });
+    } finally {
+      over.abort();
+    }
+    printer.clear();
+    throw new FeedLost('it ended the stream');
+  });
+}
+
+async function openLog(
+  { connection, fetch }: Remote,
+  { id, attempt, line }: Place,
+  signal: AbortSignal,
+): Promise<AsyncIterable<LogEvent>> {
+  const { url, token } = connection();
+  const from = urlOf(url, logsApi.follow.path, { id }, { attempt, line });
+  try {
+    return eventsOf(await openFeed({ url, token, fetch, signal }, from));
+  } catch (cause) {
+    if (cause instanceof FeedRefused) throw new CommandEnd(failureOf(cause.failure, url));
+    throw cause;
+  }
+}
+
+async function* eventsOf(feed: AsyncIterable<string>): AsyncGenerator<LogEvent> {
+  for await (const data of feed) {
+    const event = LogEvent.safeParse(JSON.parse(data));
+    // An event of a later version is not for this program.
+    if (event.success) yield event.data;
+  }
+}
+
+/** Null when the job has ended without another one. */
+async function attemptAfter(remote: Remote, id: JobId, attempt: number): Promise<number | null> {
+  const look = async (): Promise<{ readonly next: number | null } | null> => {
+    const job = await remote.ask(queueApi.get, { params: { id } });
+    if (job.attempt > attempt) return { next: attempt + 1 };
+    return isFinal(job.status) ? { next: null } : null;
+  };
+  const found = await live(remote, async events => {
+    const first = await look();
+    if (first !== null) return first;
+    for await (const event of events) {
+      if (event.kind !== 'reset' && (event.kind !== 'job' || event.job_id !== id)) continue;
+      const now = await look();
+      if (now !== null) return now;
+    }
+    return null;
+  });
+  return found.next;
+}

@@ -1,0 +1,89 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { JobId } from '../../../protocol/ids.ts';
+import { logsApi } from '../../../protocol/logs-api.ts';
+import { isOn, numberOf, textOf, wholeNumber } from '../flags.ts';
+import { readInput } from '../input.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import type { Remote } from '../remote.ts';
+import { among, takesJob } from './argument.ts';
+import { findJob } from './find.ts';
+import { followLogs } from './logs-follow.ts';
+import { createLogPrinter, type LogPrinter } from './logs-print.ts';
+import { printTail } from './logs-tail.ts';
+
+const usual = 200;
+const inSearch = 1_000;
+
+export const logs: RemoteSpec = {
+  name: 'logs',
+  description:
+    'Print what a job has printed, its last lines first of all; with --follow what comes, to its end',
+  shape: addOptions,
+  async act(remote, [word]) {
+    const { flags } = remote;
+    const { id } = await findJob(remote, word, among.all);
+    const most = flags['lines'] === undefined ? usual : Number(flags['lines']);
+    const attempt = numberOf(flags, 'attempt') ?? undefined;
+    readInput(logsApi.read.query, { attempt }, { attempt: '--attempt' });
+    const printer = createLogPrinter(remote, isOn(flags, 'timestamps'));
+    const q = textOf(flags, 'search');
+    if (q !== null) return printMatches(remote, printer, { id, attempt, q, most });
+    if (isOn(flags, 'follow')) return followLogs(remote, printer, { id, attempt, most });
+    const page = await remote.ask(logsApi.read, { params: { id }, query: { attempt, limit: 1 } });
+    await printTail(remote, printer, page, most);
+    if (page.open_line !== null) printer.showLast(page.open_line);
+  },
+};
+
+function addOptions(command: Command): Command {
+  return takesJob(command, among.all)
+    .option(
+      '-f, --follow',
+      'go on with what comes, until nothing more will, also when the job is tried again',
+    )
+    .option('--attempt <number>', 'of this attempt (default: the newest that has a log)', wholeNumber)
+    .option('-n, --lines <count>', `how many of the last lines, or all (default: ${usual})`, lineCount)
+    .option('--timestamps', 'begin each line with the time at which it came')
+    .addOption(
+      new Option(
+        '--search <text>',
+        'print those lines alone in which this stands, in whatever case',
+      ).conflicts('follow'),
+    );
+}
+
+function lineCount(text: string): number {
+  if (text === 'all') return Number.POSITIVE_INFINITY;
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Give a whole number, or all.');
+  return Number(text);
+}
+
+interface Search {
+  readonly id: JobId;
+  readonly attempt: number | undefined;
+  readonly q: string;
+  readonly most: number;
+}
+
+async function printMatches(
+  remote: Remote,
+  printer: LogPrinter,
+  { id, attempt, q, most }: Search,
+): Promise<void> {
+  readInput(logsApi.search.query, { q }, { q: '--search' });
+  let shown = 0;
+  for (let line = 0; ; ) {
+    const limit = Math.max(1, Math.min(inSearch, most - shown));
+    const found = await remote.ask(logsApi.search, { params: { id }, query: { attempt, q, line, limit } });
+    printer.lines(found.matches);
+    shown += found.matches.length;
+    line = (found.matches.at(-1)?.line ?? 0) + 1;
+    if (found.matches.length < limit || shown >= most) {
+      const left = found.total_matches - shown;
+      if (shown === 0) remote.terminal.err(`No line of ${found.total_lines} has it\n`);
+      else if (left > 0)
+        remote.terminal.err(`There are ${left} more lines with it: -n all prints them, too\n`);
+      return;
+    }
+  }
+}

@@ -1,0 +1,196 @@
+import { once } from 'node:events';
+import type { Response } from 'express';
+import type { JobId } from '../../protocol/ids.ts';
+import { type LogLine, type LogState, logsApi, workerLogsApi } from '../../protocol/logs-api.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import type { LogPlace, Orchestrator } from '../orchestrator/index.ts';
+import type { Log, LogFacts, LogFiles, StoredLine } from '../orchestrator/ports.ts';
+import { type Authenticate, principalBehind } from './auth.ts';
+import { followLog } from './log-follow.ts';
+import type { Router } from './route.ts';
+import type { StreamRegistry } from './stream-registry.ts';
+
+export interface LogParts {
+  readonly orchestrator: Orchestrator;
+  readonly files: LogFiles;
+  readonly streams: StreamRegistry;
+  readonly authenticate: Authenticate;
+  readonly mono: () => number;
+  readonly log: Log;
+}
+
+/** Of a line, in bytes. */
+const mostShown = 16_384;
+/** As a file it may be longer, but has to be held in memory all the same. */
+const mostInText = 1_048_576;
+/** Of the lines of one answer, in characters: whoever wants more asks again, behind the last one. */
+const mostInPage = 4_194_304;
+const longestSearchMs = 20_000;
+/** Each takes a part of the processor that all others wait for. */
+const mostSearches = 4;
+
+type Found = LogPlace & { readonly facts: LogFacts };
+
+/** What trainers have printed: from their workers, and to people and scripts. */
+export function mountLogRoutes(router: Router, parts: LogParts): void {
+  const { orchestrator, files, streams, authenticate } = parts;
+  router.answer(workerLogsApi.ship, async ({ caller, params, body }) => {
+    if (caller.kind !== 'worker')
+      return refuse('token_missing', 'Send the worker token in the header X-Worker-Token');
+    const outcome = await orchestrator.shipLog(caller.id, params.id, body);
+    return outcome.ok ? accept({ success: true as const, next: outcome.value }) : outcome;
+  });
+  router.answer(logsApi.read, async ({ params, query: { attempt, line, limit } }) => {
+    const found = await findLog(parts, params.id, attempt);
+    if (!found.ok) return found;
+    const { facts } = found.value;
+    const lines = await pageOf(files, found.value, line ?? null, limit);
+    return accept({ ...stateOf(parts, found.value), lines, open_line: facts.openLine });
+  });
+  router.write(logsApi.follow, async ({ params, query: { attempt, line }, caller, request }, response) => {
+    const holder = principalBehind(caller).user;
+    if (!streams.hasRoom(holder))
+      return refuse('too_many_streams', `The token ${holder} has as many streams open as it may: close some`);
+    const resumed = resumedAt(request.headers['last-event-id']);
+    if (resumed === 'unreadable')
+      return refuse('invalid_request', 'Last-Event-ID: send back the id of an event of this stream, or none');
+    const found = await findLog(parts, params.id, attempt);
+    if (!found.ok) return found;
+    const isAllowed = (): boolean => authenticate(request, logsApi.follow.authority).ok;
+    const stream = streams.open(response, { pingMs: orchestrator.times.pingMs, holder, isAllowed });
+    const from = resumed ?? line ?? found.value.facts.totalLines;
+    void followLog({ ...parts, place: found.value, from, stream, response, lineOf });
+    return accept(undefined);
+  });
+  router.write(logsApi.text, async ({ params, query: { attempt } }, response) => {
+    const found = await findLog(parts, params.id, attempt);
+    if (!found.ok) return found;
+    void writeText(response, parts, found.value);
+    return accept(undefined);
+  });
+  mountSearch(router, parts);
+}
+
+function mountSearch(router: Router, parts: LogParts): void {
+  const { files, mono } = parts;
+  let underWay = 0;
+  router.write(logsApi.search, async ({ params, query: { attempt, q, line, limit } }, response) => {
+    const found = await findLog(parts, params.id, attempt);
+    if (!found.ok) return found;
+    if (underWay >= mostSearches)
+      return refuse('too_many_searches', 'Too many logs are searched at once: try again in a moment');
+    underWay += 1;
+    const begun = mono();
+    const isOver = (): boolean => response.destroyed || mono() - begun > longestSearchMs;
+    try {
+      const { jobId, attempt: n } = found.value;
+      const result = await files.search(jobId, n, { text: q, from: line, limit, isOver });
+      if (response.destroyed) return accept(undefined);
+      if (result === null)
+        return refuse(
+          'search_too_long',
+          `The log could not be searched to its end within ${longestSearchMs / 1000} seconds: try again later, or download it`,
+        );
+      const matches = result.matches.map(each => lineOf(each));
+      response.json({ ...stateOf(parts, found.value), matches, total_matches: result.total });
+      return accept(undefined);
+    } finally {
+      underWay -= 1;
+    }
+  });
+}
+
+async function findLog(
+  { orchestrator, files }: LogParts,
+  id: JobId,
+  asked: number | undefined,
+): Promise<Outcome<Found>> {
+  const place = await orchestrator.findLog(id, asked ?? null);
+  if (!place.ok) return place;
+  const facts = await files.facts(id, place.value.attempt);
+  // Removed in between, or nothing of it was whole.
+  if (facts === null)
+    return refuse('log_not_found', `There is no log of attempt ${place.value.attempt} of job ${id} any more`);
+  return accept({ ...place.value, facts });
+}
+
+const stateOf = (
+  { orchestrator }: LogParts,
+  { jobId, attempt, attempts, facts }: Found,
+): Omit<LogState, 'attempts'> & { attempts: number[] } => ({
+  job_id: jobId,
+  attempt,
+  attempts: [...attempts],
+  total_lines: facts.totalLines,
+  first_line: facts.firstLine,
+  bytes: facts.bytes,
+  is_complete: orchestrator.isLogOver(jobId, attempt, facts),
+});
+
+const lineOf = ({ line, at, text, isCut, isNote }: StoredLine): LogLine => ({
+  line,
+  at: new Date(at).toISOString(),
+  text,
+  ...(isCut && { is_cut: true }),
+  ...(isNote && { note: 'lost' }),
+});
+
+/** Those from a line on, or the last ones. */
+async function pageOf(
+  files: LogFiles,
+  { jobId, attempt, facts }: Found,
+  from: number | null,
+  limit: number,
+): Promise<LogLine[]> {
+  const first = from ?? Math.max(0, facts.totalLines - limit);
+  const page: StoredLine[] = [];
+  let size = 0;
+  for await (const portion of files.lines(jobId, attempt, first, mostShown)) {
+    for (const line of portion) {
+      // What has come since is not among those that are counted.
+      if (line.line >= facts.totalLines || page.length === limit) return page.map(lineOf);
+      if (from !== null && size + line.text.length > mostInPage) return page.map(lineOf);
+      page.push(line);
+      size += line.text.length;
+      while (size > mostInPage) size -= page.shift()?.text.length ?? size;
+    }
+  }
+  return page.map(lineOf);
+}
+
+/** Null without one. */
+function resumedAt(id: string | string[] | undefined): number | null | 'unreadable' {
+  if (id === undefined) return null;
+  return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : 'unreadable';
+}
+
+/** As a file to be kept, and never a page to be opened here; at the reader's pace. */
+async function writeText(response: Response, { files, log }: LogParts, found: Found): Promise<void> {
+  const { jobId, attempt, facts } = found;
+  response.attachment(`${jobId}-${attempt}.log`);
+  response.set({
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+    'Cache-Control': 'private, no-store',
+  });
+  const gone = once(response, 'close');
+  try {
+    for (let next = facts.firstLine; next < facts.totalLines; ) {
+      const before = next;
+      for await (const portion of files.lines(jobId, attempt, next, mostInText)) {
+        const text = portion.map(line => `${line.text}${line.isCut ? ' [cut]' : ''}\n`).join('');
+        if (response.destroyed) return;
+        if (response.write(text)) await new Promise(resolve => setImmediate(resolve));
+        else await Promise.race([once(response, 'drain'), gone]);
+        next = (portion.at(-1)?.line ?? next) + 1;
+      }
+      // Older parts have had to make room while they were to be read.
+      if (next === before) break;
+    }
+    response.end(facts.openLine ?? '');
+  } catch (cause) {
+    log.warn('log.not_read', { job_id: jobId, cause });
+    // Half of it is there: an end would look like the whole.
+    response.destroy();
+  }
+}

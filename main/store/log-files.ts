@@ -1,0 +1,168 @@
+import { mkdir, readdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { JobId } from '../../protocol/ids.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import type { Clock, Log, LogFacts, LogFiles, LogPiece } from '../orchestrator/ports.ts';
+import { firstLineOf, linesFrom, type Snapshot } from './log-reading.ts';
+import { searchLines } from './log-search.ts';
+import { isMissing } from './log-segments.ts';
+import { createLogShelf } from './log-shelf.ts';
+import type { LogBounds, OpenLog } from './log-writing.ts';
+
+/** Of a line; what is longer is cut where it is shown. */
+const mostOfLine = 16_384;
+const mostOfSegment = 16 * 1_048_576;
+/** Of one job, on their way to the disk: an agent sends one after the other. */
+const mostAtOnce = 8;
+/** So much of the disk may be free by the time of the next look. */
+const marginBytes = 1_048_576;
+
+export interface LogFilesParts {
+  readonly folder: string;
+  /** What the log of an attempt may take up, in bytes. */
+  readonly perAttempt: number;
+  /** So much of the disk is for everything else. */
+  readonly reserve: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface OpenLogFiles extends LogFiles {
+  /** Once what was taken is on the disk; nothing more is. */
+  close(): Promise<void>;
+}
+
+/** `<folder>/<job>/<attempt>/`, for its owner's eyes only (docs/adr/0019). Reads and writes go by the threads of libuv. */
+export function createLogFiles(parts: LogFilesParts): OpenLogFiles {
+  const { folder, clock, log, perAttempt } = parts;
+  const bounds: LogBounds = {
+    ofLog: perAttempt,
+    ofSegment: Math.min(mostOfSegment, Math.ceil(perAttempt / 4)),
+    ofLine: mostOfLine,
+  };
+  const shelf = createLogShelf({ folder, bounds, clock, log });
+
+  const take = async (job: JobId, attempt: number, piece: LogPiece): Promise<Outcome<number>> => {
+    const opened = await shelf.open(job, attempt);
+    const { place, isLast } = opened.head;
+    // An agent asks with nothing where it is to begin.
+    if (isLast || piece.after !== place || isNothing(piece)) return accept(place);
+    if (!(await hasRoom(parts, Buffer.byteLength(piece.text)))) return noRoom;
+    try {
+      await opened.append(piece, clock.wall());
+      if (piece.isLast) await opened.sync();
+    } catch (cause) {
+      await shelf.drop(job, attempt);
+      if (!isFull(cause)) throw cause;
+      log.warn('log.disk_full', { job_id: job, cause });
+      return noRoom;
+    }
+    shelf.noteChange(job, attempt, piece.isLast);
+    return accept(opened.head.place);
+  };
+  const coming = new Map<JobId, number>();
+  const leave = (job: JobId): void => {
+    const left = (coming.get(job) ?? 1) - 1;
+    if (left === 0) coming.delete(job);
+    else coming.set(job, left);
+  };
+  const snapshotOf = async (job: JobId, attempt: number): Promise<Snapshot> =>
+    snapshot(await shelf.look(job, attempt));
+
+  return {
+    attempts: job => attemptsIn(join(folder, job)),
+    append(job, attempt, piece) {
+      if (shelf.isClosed()) return Promise.resolve(stopping);
+      const before = coming.get(job) ?? 0;
+      if (before >= mostAtOnce) return Promise.resolve(tooMany);
+      coming.set(job, before + 1);
+      return shelf.inTurn(job, () => take(job, attempt, piece)).finally(() => leave(job));
+    },
+    async facts(job, attempt) {
+      const opened = await shelf.look(job, attempt);
+      return opened === null ? null : factsOf(opened);
+    },
+    async *lines(job, attempt, from, mostBytes) {
+      yield* linesFrom(await snapshotOf(job, attempt), from, mostBytes);
+    },
+    search: async (job, attempt, search) => searchLines(await snapshotOf(job, attempt), search, mostOfLine),
+    watch: shelf.watch,
+    jobs: () => jobsIn(folder),
+    remove: job => shelf.remove(job),
+    close: shelf.close,
+  };
+}
+
+const isNothing = ({ after, to, isLast }: LogPiece): boolean => to === after && !isLast;
+
+/** As it is now: what the log itself says changes with each chunk. */
+const snapshot = (opened: OpenLog | null): Snapshot =>
+  opened === null ? { folder: '', segments: [] } : { folder: opened.folder, segments: opened.segments };
+
+function factsOf(opened: OpenLog): LogFacts {
+  const { head, segments } = opened;
+  return {
+    totalLines: head.lines,
+    firstLine: firstLineOf(opened),
+    bytes: head.byte - (segments[0]?.base.byte ?? head.byte),
+    lastAt: head.at,
+    isEnded: head.isLast,
+    openLine: opened.openLine()?.text ?? null,
+  };
+}
+
+async function hasRoom({ folder, reserve }: LogFilesParts, bytes: number): Promise<boolean> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize - reserve >= bytes + marginBytes;
+}
+
+const noRoom = refuse(
+  'storage',
+  'The log could not be stored, and nothing of it was: the disk of the orchestrator has no room for it. Try again later',
+);
+const tooMany = refuse('too_many_uploads', 'Send one piece of a log after the other');
+const stopping = refuse('stopping', 'The orchestrator is stopping: send it again later');
+
+const isFull = (cause: unknown): boolean =>
+  cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'EDQUOT');
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (cause) {
+    if (isMissing(cause)) return [];
+    throw cause;
+  }
+}
+
+async function attemptsIn(folder: string): Promise<readonly number[]> {
+  const names = await namesIn(folder);
+  return names
+    .filter(name => /^[1-9]\d{0,8}$/.test(name))
+    .map(Number)
+    .toSorted((a, b) => a - b);
+}
+
+/** When each was last written to. */
+async function jobsIn(folder: string) {
+  const found: { readonly id: JobId; readonly touchedAt: number }[] = [];
+  for (const name of await namesIn(folder)) {
+    const id = JobId.safeParse(name);
+    if (id.success) found.push({ id: id.data, touchedAt: await touchedAt(join(folder, name)) });
+  }
+  return found;
+}
+
+async function touchedAt(path: string): Promise<number> {
+  try {
+    const about = await stat(path);
+    if (!about.isDirectory()) return about.mtimeMs;
+    const times = [about.mtimeMs];
+    for (const name of await namesIn(path)) times.push(await touchedAt(join(path, name)));
+    return Math.max(...times);
+  } catch (cause) {
+    if (isMissing(cause)) return 0;
+    throw cause;
+  }
+}

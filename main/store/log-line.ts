@@ -1,0 +1,97 @@
+const feed = 0x0a;
+const back = 0x0d;
+
+export interface FoldedLine {
+  readonly text: string;
+  /** It is longer than what is shown of it. */
+  readonly isCut: boolean;
+}
+
+/**
+ * One line as a screen would show it in the end: of what was drawn over with carriage returns only what came last, and no more
+ * than so many bytes. It may come in any pieces, and be of any length.
+ */
+export interface LineFold {
+  /** A piece without a line feed. */
+  add(piece: Buffer): void;
+  line(): FoldedLine;
+  clear(): void;
+}
+
+export function createLineFold(mostBytes: number): LineFold {
+  let pieces: Buffer[] = [];
+  let bytes = 0;
+  let isCut = false;
+  let isBack = false;
+  const keep = (piece: Buffer): void => {
+    const room = mostBytes - bytes;
+    if (piece.length > room) isCut = true;
+    if (room <= 0 || piece.length === 0) return;
+    // A copy: the piece is part of something much larger.
+    pieces.push(Buffer.from(piece.subarray(0, room)));
+    bytes += Math.min(room, piece.length);
+  };
+  const clear = (): void => {
+    pieces = [];
+    bytes = 0;
+    isCut = false;
+    isBack = false;
+  };
+  return {
+    clear,
+    add(piece) {
+      const end = endOfShown(piece);
+      if (end > 0) {
+        const over = piece.lastIndexOf(back, end - 1);
+        if (over !== -1 || isBack) clear();
+        keep(piece.subarray(over + 1, end));
+      }
+      if (end < piece.length) isBack = true;
+    },
+    line: () => ({ text: textOf(Buffer.concat(pieces), isCut), isCut }),
+  };
+}
+
+/** The same of one that is there as a whole. */
+export function foldLine(line: Buffer, mostBytes: number): FoldedLine {
+  const end = endOfShown(line);
+  const start = end === 0 ? 0 : line.lastIndexOf(back, end - 1) + 1;
+  const isCut = end - start > mostBytes;
+  return { text: textOf(line.subarray(start, isCut ? start + mostBytes : end), isCut), isCut };
+}
+
+/** Without the carriage returns at its end: nothing was drawn over it yet. */
+function endOfShown(piece: Buffer): number {
+  let end = piece.length;
+  while (end > 0 && piece[end - 1] === back) end -= 1;
+  return end;
+}
+
+/** Where it was cut there may be the half of a character. */
+function textOf(bytes: Buffer, isCut: boolean): string {
+  if (!isCut) return bytes.toString('utf8');
+  let start = bytes.length - 1;
+  while (start > 0 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
+  const first = bytes[start] ?? 0;
+  const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+  return bytes.toString('utf8', 0, start + length > bytes.length ? start : bytes.length);
+}
+
+export function countFeeds(text: Buffer): number {
+  let count = 0;
+  for (let at = text.indexOf(feed); at !== -1; at = text.indexOf(feed, at + 1)) count += 1;
+  return count;
+}
+
+/** Behind the line feed with this number, counted from 1; 0 for none. */
+export function afterFeed(text: Buffer, number: number): number {
+  let at = 0;
+  for (let n = 0; n < number; n += 1) {
+    at = text.indexOf(feed, at) + 1;
+    if (at === 0) return text.length;
+  }
+  return at;
+}
+
+export const lastFeed = (text: Buffer): number => text.lastIndexOf(feed);
+export const nextFeed = (text: Buffer, from: number): number => text.indexOf(feed, from);

@@ -1,0 +1,88 @@
+import { useEffect, useState } from 'react';
+import { useT } from '../../../i18n/index.ts';
+import { detailOf } from '../../../api/client.ts';
+import { Button } from '../../../ui/button.tsx';
+import { tell } from '../../../ui/toast.tsx';
+import type { LogSnapshot } from './log-snapshot.ts';
+import { type Chosen, mostChosen } from './use-chosen.ts';
+
+interface StandingProps {
+  readonly log: LogSnapshot;
+  readonly isFollowing: boolean;
+  readonly onRetry: () => void;
+  readonly onShow: (attempt: number) => void;
+}
+
+/** How much there is, whether more comes, and what is in the way of it. */
+export function Standing({ log, isFollowing, onRetry, onShow }: StandingProps) {
+  const t = useT();
+  const { state, tail, failure, nextAttempt } = log;
+  if (state === null) return null;
+  const isPaused = !isFollowing && tail === 'open';
+  return (
+    <div className="log-standing">
+      <span>{t('logs.lines', { count: state.total_lines })}</span>
+      {state.first_line > 0 && <span>{t('logs.gone', { count: state.first_line })}</span>}
+      <span role="status" data-tail={isPaused ? 'paused' : tail}>
+        {isPaused ? t('logs.paused') : t(`logs.tail.${tail}`)}
+      </span>
+      {failure !== null && (
+        <span role="alert" className="trouble">
+          {t('logs.failed', { why: detailOf(failure) ?? t('error.unreachable') })}{' '}
+          <Button onClick={onRetry}>{t('logs.again')}</Button>
+        </span>
+      )}
+      {nextAttempt !== null && (
+        <Button onClick={() => onShow(nextAttempt)}>{t('logs.next', { attempt: nextAttempt })}</Button>
+      )}
+    </div>
+  );
+}
+
+/** What can be done with the lines that are chosen. */
+export function ChosenBar({ chosen }: { readonly chosen: Chosen }) {
+  const t = useT();
+  /** To be copied by hand, where a page may not copy: one that came over plain HTTP from another machine. */
+  const [shown, setShown] = useState<string | null>(null);
+  useEffect(() => setShown(null), [chosen.text]);
+  if (chosen.lines === null) return null;
+  const copy = async (): Promise<void> => {
+    const text = await chosen.text();
+    if (text === null) return tell(t('logs.chosen.failed'));
+    try {
+      await navigator.clipboard.writeText(text);
+      return tell(t('action.copied'));
+    } catch {
+      setShown(text);
+      return tell(t('workers.copy.byHand'));
+    }
+  };
+  const isTooMuch = chosen.count > mostChosen;
+  return (
+    <div className="log-chosen" role="group" aria-label={t('logs.chosen', { count: chosen.count })}>
+      <span>{t('logs.chosen', { count: chosen.count })}</span>
+      {isTooMuch && <span className="muted">{t('logs.chosen.tooMany', { most: mostChosen })}</span>}
+      <Button disabled={isTooMuch} onClick={() => void copy()}>
+        {t('logs.chosen.copy')}
+      </Button>
+      <Button kind="quiet" onClick={chosen.chooseNone}>
+        {t('logs.chosen.none')}
+      </Button>
+      {shown !== null && (
+        <textarea
+          ref={select}
+          className="log-by-hand mono"
+          aria-label={t('logs.chosen', { count: chosen.count })}
+          readOnly
+          rows={6}
+          value={shown}
+        />
+      )}
+    </div>
+  );
+}
+
+function select(field: HTMLTextAreaElement | null): void {
+  field?.focus();
+  field?.select();
+}

@@ -1,0 +1,92 @@
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect } from 'react';
+import { useT } from '../../../i18n/index.ts';
+import { Button } from '../../../ui/button.tsx';
+import type { LogBook } from './log-book.ts';
+import type { LogSnapshot } from './log-snapshot.ts';
+import { LogRow, type RowKind } from './log-row.tsx';
+import type { Chosen } from './use-chosen.ts';
+import type { LogScroll } from './use-scroll.ts';
+
+interface LogListProps {
+  readonly book: LogBook;
+  readonly log: LogSnapshot;
+  readonly scroll: LogScroll;
+  readonly chosen: Chosen;
+  /** The line that was gone to last. */
+  readonly current: number | null;
+  readonly search: string;
+  readonly hasTimes: boolean;
+  readonly isWrapped: boolean;
+  readonly label: string;
+  /** Over the lines, below. */
+  readonly children: ReactNode;
+}
+
+/** Its lines are selected as any text is, and whole ones by their numbers. */
+export function LogList(props: LogListProps) {
+  const { book, log, scroll, chosen, current, search, hasTimes, isWrapped, label, children } = props;
+  const t = useT();
+  const total = log.state?.total_lines ?? 0;
+  const first = log.state?.first_line ?? 0;
+  const { lines, reach } = scroll;
+  const [from, to] = [lines[0]?.line ?? 0, lines.at(-1)?.line ?? 0];
+  useEffect(() => book.want(from, to), [book, from, to]);
+  const kindOf = (line: number): RowKind => {
+    if (line >= total) return 'open';
+    if (book.lineAt(line) !== undefined) return 'line';
+    return line < first ? 'gone' : 'unread';
+  };
+  const onClick = ({ target, shiftKey }: MouseEvent): void => {
+    const number = target instanceof Element && target.closest('.log-number');
+    const line = number && number.closest<HTMLElement>('[data-line]')?.dataset['line'];
+    if (typeof line === 'string' && Number(line) < total) chosen.choose(Number(line), shiftKey);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (!event.shiftKey || (event.key !== 'ArrowDown' && event.key !== 'ArrowUp')) return;
+    event.preventDefault();
+    const last = chosen.lines?.last;
+    const step = event.key === 'ArrowDown' ? 1 : -1;
+    const line = last === undefined ? (current ?? scroll.topLine()) : last + step;
+    if (line >= first && line < total) chosen.choose(line, last !== undefined);
+  };
+  return (
+    <div className="log-frame">
+      {reach.from > first && (
+        <Button onClick={() => scroll.toLine(reach.from - 1)}>{t('logs.earlier')}</Button>
+      )}
+      {/* What comes is not read out: there may be hundreds of lines a second. */}
+      <div
+        ref={scroll.scroller}
+        className="log-lines"
+        role="log"
+        aria-live="off"
+        aria-label={label}
+        tabIndex={0}
+        data-wrapped={isWrapped || undefined}
+        onScroll={scroll.onScroll}
+        onClick={onClick}
+        onKeyDown={onKeyDown}
+      >
+        <div className="log-height" style={{ height: scroll.height }}>
+          {lines.map(({ line, top }) => (
+            <LogRow
+              key={line}
+              kind={kindOf(line)}
+              line={book.lineAt(line) ?? null}
+              open={line >= total ? log.openLine : null}
+              number={line}
+              index={line - reach.from}
+              top={top}
+              search={search}
+              hasTime={hasTimes}
+              isChosen={chosen.has(line)}
+              isCurrent={line === current}
+              measure={scroll.measure}
+            />
+          ))}
+        </div>
+      </div>
+      {children}
+    </div>
+  );
+}

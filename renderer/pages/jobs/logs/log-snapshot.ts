@@ -1,0 +1,65 @@
+import type { CallFailure, ValueOf } from '../../../../protocol/client.ts';
+import type { LogEvent, LogState, logsApi } from '../../../../protocol/logs-api.ts';
+
+export type PageRead = ValueOf<typeof logsApi.read>;
+export type LogNews = LogEvent | { readonly type: 'open' } | { readonly type: 'lost' };
+
+/** What is known of a log, whichever of its lines are at hand. */
+export interface LogSnapshot {
+  /** Null before it was read for the first time. */
+  readonly state: LogState | null;
+  readonly openLine: string | null;
+  /** There is none, or not yet. */
+  readonly isMissing: boolean;
+  /** Why the last reading failed; null when it did not. */
+  readonly failure: CallFailure | null;
+  /** `over`: nothing more comes. `lost`: the stream is being opened again. */
+  readonly tail: 'closed' | 'open' | 'lost' | 'over';
+  /** One that began when this one had ended. */
+  readonly nextAttempt: number | null;
+}
+
+export const nothingYet: LogSnapshot = {
+  state: null,
+  openLine: null,
+  isMissing: false,
+  failure: null,
+  tail: 'closed',
+  nextAttempt: null,
+};
+
+/** What came by the stream since a page was asked for is newer than the page. */
+export function afterPage(was: LogSnapshot, page: PageRead): LogSnapshot {
+  const known = was.state?.total_lines ?? 0;
+  const isNews = page.total_lines >= known;
+  return {
+    ...was,
+    state: { ...page, total_lines: Math.max(page.total_lines, known) },
+    openLine: isNews ? page.open_line : was.openLine,
+    isMissing: false,
+    tail: page.is_complete ? 'over' : was.tail,
+  };
+}
+
+export function afterFailure(was: LogSnapshot, failure: CallFailure): LogSnapshot {
+  const code = failure.kind === 'problem' ? failure.problem.code : null;
+  const isMissing = code === 'log_not_found' || code === 'log_not_begun';
+  return isMissing ? { ...was, isMissing } : { ...was, failure };
+}
+
+export function afterNews(was: LogSnapshot, news: LogNews): LogSnapshot {
+  const { state } = was;
+  if (state === null) return was;
+  switch (news.type) {
+    case 'open':
+    case 'lost':
+      return { ...was, tail: news.type };
+    case 'end':
+      return { ...was, state: { ...state, is_complete: true }, tail: 'over', nextAttempt: news.next_attempt };
+    case 'lines': {
+      const last = news.lines.at(-1);
+      const total = Math.max(state.total_lines, last === undefined ? 0 : last.line + 1);
+      return { ...was, state: { ...state, total_lines: total }, openLine: news.open_line };
+    }
+  }
+}

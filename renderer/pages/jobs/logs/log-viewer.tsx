@@ -1,0 +1,131 @@
+import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
+import { urlOf } from '../../../../protocol/client.ts';
+import type { JobDetail } from '../../../../protocol/job.ts';
+import { type LogState, logsApi } from '../../../../protocol/logs-api.ts';
+import { usePanel } from '../../../app/context.ts';
+import { useT } from '../../../i18n/index.ts';
+import { Button } from '../../../ui/button.tsx';
+import { tell } from '../../../ui/toast.tsx';
+import { SearchBar, Turn } from './log-bar.tsx';
+import { ChosenBar, Standing } from './log-foot.tsx';
+import type { LogBook } from './log-book.ts';
+import { LogList } from './log-list.tsx';
+import type { Sought } from './find-line.ts';
+import { useSnapshot } from './use-book.ts';
+import { useChosen } from './use-chosen.ts';
+import { useLogScroll } from './use-scroll.ts';
+import { useSearch } from './use-search.ts';
+
+interface LogViewerProps {
+  readonly job: JobDetail;
+  readonly book: LogBook;
+  /** Of the attempt. */
+  readonly choice: ReactNode;
+  readonly onShow: (attempt: number) => void;
+}
+
+/** The log of an attempt that has one. Ctrl+F and F3 are for what it has, and not for the rows that the page has of it. */
+export function LogViewer({ job, book, choice, onShow }: LogViewerProps) {
+  const t = useT();
+  const log = useSnapshot(book);
+  const state = log.state ?? nothing;
+  const [isWrapped, setWrapped] = useState(false);
+  const [hasTimes, setTimes] = useState(false);
+  const [written, setWritten] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  const scroll = useLogScroll({
+    first: state.first_line,
+    end: state.total_lines + (log.openLine === null ? 0 : 1),
+    isWrapped,
+  });
+  const search = useSearch(job.id, state.attempt, written);
+  const chosen = useChosen(job.id, state.attempt);
+  const { current, goTo } = useCurrent(scroll.toLine);
+  const next = (): void => goTo(search.next(current ?? scroll.topLine() - 1), null);
+  const previous = (): void => goTo(search.previous(current ?? scroll.topLine(), state.total_lines), null);
+  /** What was at the top is still in sight. */
+  const wrap = (isOn: boolean): void => {
+    const top = scroll.topLine();
+    setWrapped(isOn);
+    if (!scroll.isFollowing) scroll.toLine(top);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const isFind = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'f';
+    if (!isFind && event.key !== 'F3') return undefined;
+    event.preventDefault();
+    if (!isFind && search.text !== '') return (event.shiftKey ? previous : next)();
+    field.current?.focus();
+    return field.current?.select();
+  };
+  return (
+    // What is asked for by a key comes from whatever has the focus in it.
+    <section className="log-viewer" aria-label={t('jobs.tab.logs')} onKeyDown={onKeyDown}>
+      <div className="log-bar">
+        {choice}
+        <SearchBar
+          field={field}
+          written={written}
+          onWritten={setWritten}
+          search={search}
+          current={current}
+          onNext={next}
+          onPrevious={previous}
+        />
+        <Button onClick={() => goTo(search.firstError(), t('logs.error.none'))}>{t('logs.error')}</Button>
+        <Turn isOn={isWrapped} text={t('logs.wrap')} onTurn={wrap} />
+        <Turn isOn={hasTimes} text={t('logs.times')} onTurn={setTimes} />
+        <Download job={job} attempt={state.attempt} />
+      </div>
+      <LogList
+        book={book}
+        log={log}
+        scroll={scroll}
+        chosen={chosen}
+        current={current}
+        search={search.text}
+        hasTimes={hasTimes}
+        isWrapped={isWrapped}
+        label={t('logs.title', { attempt: state.attempt })}
+      >
+        {!scroll.isFollowing && (
+          <Button kind="primary" className="log-below" onClick={scroll.toEnd}>
+            {scroll.newBelow === 0 ? t('logs.end') : t('logs.below', { count: scroll.newBelow })}
+          </Button>
+        )}
+      </LogList>
+      <Standing log={log} isFollowing={scroll.isFollowing} onRetry={book.retry} onShow={onShow} />
+      <ChosenBar chosen={chosen} />
+    </section>
+  );
+}
+
+const nothing: Pick<LogState, 'attempt' | 'first_line' | 'total_lines'> = {
+  attempt: 0,
+  first_line: 0,
+  total_lines: 0,
+};
+
+function Download({ job, attempt }: { readonly job: JobDetail; readonly attempt: number }) {
+  const t = useT();
+  const { baseUrl } = usePanel();
+  const { href } = urlOf(baseUrl, logsApi.text.path, { id: job.id }, { attempt });
+  return (
+    <a className="button button-plain" href={href} download={`${job.config_name}-${attempt}.log`}>
+      {t('logs.download')}
+    </a>
+  );
+}
+
+/** The line that was gone to last, by a search or to an error. */
+function useCurrent(toLine: (line: number) => void) {
+  const t = useT();
+  const [current, setCurrent] = useState<number | null>(null);
+  const goTo = async (seeking: Promise<Sought>, none: string | null): Promise<void> => {
+    const sought = await seeking;
+    if (sought === 'unread') return tell(t('logs.search.failed'));
+    if (sought === null) return none === null ? undefined : tell(none);
+    setCurrent(sought);
+    return toLine(sought);
+  };
+  return { current, goTo: (seeking: Promise<Sought>, none: string | null) => void goTo(seeking, none) };
+}

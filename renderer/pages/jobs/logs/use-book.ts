@@ -1,0 +1,34 @@
+import { useEffect, useState, useSyncExternalStore } from 'react';
+import type { JobId } from '../../../../protocol/ids.ts';
+import { logsApi } from '../../../../protocol/logs-api.ts';
+import { followLog } from '../../../api/follow-log.ts';
+import { usePanel } from '../../../app/context.ts';
+import { createLogBook, type LogBook } from './log-book.ts';
+import type { LogSnapshot } from './log-snapshot.ts';
+
+/** The log of this attempt, as long as somebody looks; followed while the page can be seen. Null for a moment at first. */
+export function useBook(id: JobId, attempt: number | undefined): LogBook | null {
+  const { client, baseUrl } = usePanel();
+  const [book, setBook] = useState<LogBook | null>(null);
+  useEffect(() => {
+    const opened = createLogBook(
+      {
+        read: (query, signal) => client.call(logsApi.read, { params: { id }, query, signal }),
+        follow: (of, line, tell) => followLog({ baseUrl, id, attempt: of, line, tell }),
+      },
+      attempt,
+    );
+    const look = (): void => opened.watch(document.visibilityState === 'visible');
+    look();
+    document.addEventListener('visibilitychange', look);
+    setBook(opened);
+    return () => {
+      document.removeEventListener('visibilitychange', look);
+      opened.close();
+    };
+  }, [client, baseUrl, id, attempt]);
+  return book;
+}
+
+export const useSnapshot = (book: LogBook): LogSnapshot =>
+  useSyncExternalStore(book.subscribe, book.snapshot);

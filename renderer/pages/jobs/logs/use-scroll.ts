@@ -1,0 +1,122 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type RefObject, useEffect, useLayoutEffect, useRef, useState } from 'react';
+
+/** In pixels; log.css has it, too. */
+const rowHeight = 17;
+/** Nothing is taller in Firefox. */
+const tallest = 17_500_000;
+/** Nor in Chromium, in pixels of the screen. */
+const tallestOnScreen = 33_000_000;
+/** The list grows in such steps: each one makes it measured anew from its beginning. */
+const step = 4_096;
+const ahead = 30;
+
+export interface ScrollParts {
+  /** The first line that there is, and the one after the last. */
+  readonly first: number;
+  readonly end: number;
+  readonly isWrapped: boolean;
+}
+
+export interface ShownLine {
+  readonly line: number;
+  readonly top: number;
+}
+
+export interface LogScroll {
+  readonly scroller: RefObject<HTMLDivElement | null>;
+  readonly lines: readonly ShownLine[];
+  readonly height: number;
+  /** Of a row, once it can be higher than the others. */
+  readonly measure: ((row: HTMLElement | null) => void) | null;
+  /** It stays at the end, whatever comes. */
+  readonly isFollowing: boolean;
+  /** Lines that came since it was left. */
+  readonly newBelow: number;
+  /** Those that can be scrolled to: all of them, unless there are more than a browser can stack. */
+  readonly reach: { readonly from: number; readonly to: number };
+  readonly toLine: (line: number) => void;
+  readonly toEnd: () => void;
+  readonly onScroll: () => void;
+  /** That can be seen. */
+  readonly topLine: () => number;
+}
+
+/** Where in a log somebody is. It opens at its end. */
+export function useLogScroll({ first, end, isWrapped }: ScrollParts): LogScroll {
+  const scroller = useRef<HTMLDivElement>(null);
+  const most = Math.floor(Math.min(tallest, tallestOnScreen / devicePixelRatio) / rowHeight);
+  const [isFollowing, setFollowing] = useState(true);
+  const [base, setBase] = useState(first);
+  const [leftAt, setLeftAt] = useState(end);
+  const [goal, setGoal] = useState<{ readonly line: number } | null>(null);
+  const lastTop = useRef(0);
+  const from = isFollowing ? Math.max(first, end - most) : base;
+  const count = Math.min(end - from, most);
+
+  const virtual = useVirtualizer({
+    count: Math.ceil(count / step) * step,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    getItemKey: index => from + index,
+    overscan: ahead,
+  });
+  const beyond = virtual.options.count - count;
+  const height = isWrapped ? virtual.getTotalSize() - beyond * rowHeight : count * rowHeight;
+  const leave = (): void => {
+    if (!isFollowing) return;
+    setFollowing(false);
+    setBase(from);
+    setLeftAt(end);
+  };
+
+  useEffect(() => virtual.measure(), [virtual, isWrapped]);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!isFollowing || element === null) return;
+    element.scrollTop = element.scrollHeight;
+    lastTop.current = element.scrollTop;
+  });
+  useLayoutEffect(() => {
+    if (goal !== null) virtual.scrollToIndex(goal.line - base, { align: 'center' });
+    // Once for each goal, and where its lines begin by then.
+  }, [goal, base, virtual]);
+
+  return {
+    scroller,
+    lines: virtual
+      .getVirtualItems()
+      .filter(({ index }) => index < count)
+      .map(({ index, start }) => ({ line: from + index, top: start })),
+    height,
+    measure: isWrapped ? virtual.measureElement : null,
+    isFollowing,
+    newBelow: isFollowing ? 0 : Math.max(0, end - leftAt),
+    reach: { from, to: from + count },
+    toLine(line) {
+      const isNear = line >= from && line < from + count;
+      setFollowing(false);
+      if (isFollowing) setLeftAt(end);
+      setBase(isNear ? from : Math.max(first, Math.min(line - Math.floor(most / 2), end - most)));
+      setGoal({ line });
+    },
+    toEnd() {
+      setGoal(null);
+      setFollowing(true);
+    },
+    onScroll() {
+      const element = scroller.current;
+      if (element === null) return;
+      const { scrollTop: top, scrollHeight: whole, clientHeight: seen } = element;
+      const isAtEnd = whole - top - seen < rowHeight && from + count === end;
+      if (isAtEnd) setFollowing(true);
+      // What comes makes the way to the end longer: only who goes up leaves it.
+      else if (top < lastTop.current) leave();
+      lastTop.current = top;
+    },
+    topLine() {
+      const top = scroller.current?.scrollTop ?? 0;
+      return from + (virtual.getVirtualItemForOffset(top)?.index ?? 0);
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import type { JobId } from '../../../../protocol/ids.ts';
+import { type LogLine, logsApi } from '../../../../protocol/logs-api.ts';
+import { usePanel } from '../../../app/context.ts';
+import { findNext, findPrevious, mostMatches, type Sought } from './find-line.ts';
+import { firstError, type SearchLines } from './first-error.ts';
+import { plainText } from './line-text.ts';
+
+/** What a search has found: how many lines, and which, where they are few enough for one answer. */
+interface Hits {
+  readonly text: string;
+  /** Null when it could not be found out. */
+  readonly total: number | null;
+  readonly lines: readonly number[] | null;
+  /** How many lines were looked through. */
+  readonly searched: number;
+}
+
+export interface LogSearch {
+  /** What is searched for, once it was written to its end. */
+  readonly text: string;
+  readonly hits: Hits | null;
+  readonly isBusy: boolean;
+  readonly next: (after: number) => Promise<Sought>;
+  readonly previous: (before: number, total: number) => Promise<Sought>;
+  readonly firstError: () => Promise<Sought>;
+}
+
+const settledMs = 250;
+const plainOf = ({ text }: LogLine): string => plainText(text);
+
+/** Searches what the server has of this attempt: `written` is what stands in the field. */
+export function useSearch(id: JobId, attempt: number, written: string): LogSearch {
+  const { client } = usePanel();
+  const text = useSettledText(written);
+  const [hits, setHits] = useState<Hits | null>(null);
+  const [running, setRunning] = useState(0);
+  const ask = useCallback(
+    (q: string, line: number, signal?: AbortSignal) => {
+      const query = { attempt, q, line, limit: mostMatches };
+      return client.call(logsApi.search, { params: { id }, query, timeoutMs, ...(signal && { signal }) });
+    },
+    [client, id, attempt],
+  );
+  const search: SearchLines = useCallback(
+    async (wanted, line) => {
+      const answer = await ask(wanted, line);
+      if (!answer.ok) return null;
+      const { matches } = answer.value;
+      return { matches, isAll: matches.length < mostMatches };
+    },
+    [ask],
+  );
+  useEffect(() => {
+    setHits(null);
+    if (text === '') return undefined;
+    const over = new AbortController();
+    void ask(text, 0, over.signal).then(answer => {
+      if (over.signal.aborted) return;
+      if (!answer.ok) return setHits({ text, total: null, lines: null, searched: 0 });
+      const { matches, total_matches: total, total_lines: searched } = answer.value;
+      const lines = matches.length === total ? matches.map(({ line }) => line) : null;
+      setHits({ text, total, lines, searched });
+    });
+    return () => over.abort();
+  }, [ask, text]);
+  const busily = useCallback(async (found: Promise<Sought>): Promise<Sought> => {
+    setRunning(was => was + 1);
+    const sought = await found;
+    setRunning(was => was - 1);
+    return sought;
+  }, []);
+  return useMemo(
+    () => ({
+      text,
+      hits,
+      isBusy: running > 0 || (text !== '' && hits === null),
+      async next(after) {
+        const known = hits?.text === written ? hits.lines?.find(line => line > after) : undefined;
+        return written === '' ? null : (known ?? busily(findNext(search, written, after)));
+      },
+      async previous(before, total) {
+        // What came since is not among those that are known.
+        const isKnown = hits?.text === written && before <= hits.searched;
+        const known = isKnown ? hits.lines?.findLast(line => line < before) : undefined;
+        return written === '' ? null : (known ?? busily(findPrevious(search, written, before, total)));
+      },
+      firstError: () => busily(firstError(search, plainOf)),
+    }),
+    [text, written, hits, running, busily, search],
+  );
+}
+
+/** A million lines take their time. */
+const timeoutMs = 60_000;
+
+function useSettledText(written: string): string {
+  const [text, setText] = useState(written);
+  useEffect(() => {
+    const timer = setTimeout(() => setText(written), settledMs);
+    return () => clearTimeout(timer);
+  }, [written]);
+  return text;
+}

@@ -1,0 +1,152 @@
+/** Logs as people and scripts read them: pages, search, download, and what is said where there is none. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { workersApi } from '../../../protocol/admin-api.ts';
+import { logsApi } from '../../../protocol/logs-api.ts';
+import { createShipper, readLog, textsOf } from '../../support/log-bench.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+import { openRig, type Offered, type Rig, startJob } from '../../support/upload-bench.ts';
+
+let server: TestServer;
+let rig: Rig;
+let job: Offered;
+const bars = Array.from({ length: 50 }, (_, n) => `\r${n}%|##    | loss=${n}`).join('');
+const texts = [
+  'Loading Grüße from disk',
+  `${bars}\n`.trimEnd(),
+  '\u001b[32mstep\u001b[0m 1 loss 0.5',
+  ...Array.from({ length: 996 }, (_, n) => `step ${n + 2}`),
+  'x'.repeat(40_000),
+];
+beforeAll(async () => {
+  server = await startTestServer();
+  rig = await openRig(server);
+  job = await startJob(server, rig);
+  await createShipper(server.url, rig, job).print(`${texts.join('\n')}\r\nStep: \r10%\r20%`);
+});
+afterAll(() => server.close());
+
+const read = (query: Parameters<typeof readLog>[2] = {}) => readLog(server, job.jobId, query);
+const search = async (query: { readonly q: string; readonly line?: number; readonly limit?: number }) =>
+  valueOf(await server.admin.call(logsApi.search, { params: { id: job.jobId }, query }));
+const get = (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+  fetch(`${server.url}/api/queue/${job.jobId}/logs${path}`, {
+    headers: { authorization: `Bearer ${server.adminToken}`, ...headers },
+  });
+const codeOf = async (response: Response): Promise<readonly [number, unknown]> => [
+  response.status,
+  ((await response.json()) as { readonly code: unknown }).code,
+];
+
+describe('reading', () => {
+  test('shows the last lines unless told, and what there is of the open one', async () => {
+    const page = await read({ limit: 3 });
+    expect(page.lines.map(({ line }) => line)).toEqual([997, 998, 999]);
+    expect(page).toMatchObject({ total_lines: 1_000, open_line: '20%' });
+    expect((await read()).lines).toHaveLength(200);
+  });
+
+  test('begins with any line', async () => {
+    expect(textsOf(await read({ line: 500, limit: 2 }))).toEqual(['step 499', 'step 500']);
+    expect((await read({ line: 999, limit: 2_000 })).lines).toHaveLength(1);
+    expect((await read({ line: 1_000 })).lines).toEqual([]);
+    expect((await read({ line: 2 ** 50 })).lines).toEqual([]);
+    const all = (await read({ line: 0, limit: 2_000 })).lines;
+    expect(all.map(({ line }) => line)).toEqual(texts.map((_, n) => n));
+  });
+
+  test('shows of bars that were drawn over the last one, and of what is too long the beginning', async () => {
+    const [first, bar, coloured] = textsOf(await read({ line: 0, limit: 3 }));
+    expect([first, bar, coloured]).toEqual([texts[0], '49%|##    | loss=49', texts[2]]);
+    expect((await read({ limit: 1 })).lines).toMatchObject([{ text: 'x'.repeat(16_384), is_cut: true }]);
+  });
+
+  test.each(['limit=0', 'limit=2001', 'limit=x', 'line=-1', 'line=1.5', 'line=1e99', 'attempt=0'])(
+    'with ?%s is refused',
+    async query => {
+      expect(await codeOf(await get(`?${query}`))).toEqual([400, 'invalid_request']);
+    },
+  );
+});
+
+describe('searching', () => {
+  test('finds lines whatever their case and colours, and counts all of them', async () => {
+    expect(await search({ q: 'GRÜSSE' })).toMatchObject({ total_matches: 1, matches: [{ line: 0 }] });
+    expect(await search({ q: 'STEP 1 LOSS' })).toMatchObject({ total_matches: 1, matches: [{ line: 2 }] });
+    const some = await search({ q: 'step 1', line: 100, limit: 2 });
+    expect(some.total_matches).toBe(1 + 10 + 100);
+    expect(textsOf({ lines: some.matches })).toEqual(['step 100', 'step 101']);
+    expect(await search({ q: 'step 1', line: 2 ** 50 })).toMatchObject({ matches: [], total_matches: 111 });
+  });
+
+  test('does not find what was drawn over, nor the line that is not ended', async () => {
+    expect(await search({ q: 'loss=48' })).toMatchObject({ matches: [], total_matches: 0 });
+    expect(await search({ q: '20%' })).toMatchObject({ total_matches: 0 });
+    expect(await search({ q: 'loss=49' })).toMatchObject({ total_matches: 1 });
+  });
+
+  test.each(['', 'q=', `q=${'x'.repeat(201)}`, 'q=a&limit=0', 'q=a&limit=1001', 'q=a&line=x'])(
+    'with ?%s is refused',
+    async query => {
+      expect(await codeOf(await get(`/search?${query}`))).toEqual([400, 'invalid_request']);
+    },
+  );
+});
+
+test('a download is a file of all lines, with bars drawn over', async () => {
+  const answer = await get('/text');
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    'content-type': 'text/plain; charset=utf-8',
+    'content-disposition': `attachment; filename=${job.jobId}-1.log`,
+    'content-security-policy': "default-src 'none'; sandbox",
+    'x-content-type-options': 'nosniff',
+  });
+  const [first, , ...others] = texts;
+  expect((await answer.text()).split('\n')).toEqual([first, '49%|##    | loss=49', ...others, '20%']);
+});
+
+describe('where there is no log', () => {
+  const refused = async (id: string, query = ''): Promise<readonly unknown[]> => {
+    const calls = ['', '/stream', '/search?q=a', '/text'].map(async path => {
+      const url = `${server.url}/api/queue/${id}/logs${path}`;
+      const joined = query === '' ? url : `${url}${path.includes('?') ? '&' : '?'}${query}`;
+      const answer = await fetch(joined, { headers: { authorization: `Bearer ${server.adminToken}` } });
+      const { code, detail } = (await answer.json()) as { readonly code: string; readonly detail: string };
+      return { status: answer.status, code, detail };
+    });
+    const [one, ...others] = await Promise.all(calls);
+    expect(others).toEqual(others.map(() => one));
+    return [one?.status, one?.code, one?.detail];
+  };
+
+  test('every call says why, and whether there will be one', async () => {
+    expect(await refused('j_nowhere')).toEqual([404, 'job_not_found', expect.stringContaining('j_nowhere')]);
+    const waiting = await server.submit({ config: {}, worker_labels: { no: 'such' } });
+    expect(await refused(waiting)).toEqual([
+      404,
+      'log_not_begun',
+      expect.stringContaining('not been started'),
+    ]);
+    const silent = await openRig(server, 'rig-2');
+    const { jobId } = await startJob(server, silent);
+    expect(await refused(jobId)).toEqual([404, 'log_not_begun', expect.stringContaining('first that its')]);
+    expect(await refused(jobId, 'attempt=7')).toEqual([
+      404,
+      'log_not_found',
+      expect.stringContaining('no attempt 7'),
+    ]);
+  });
+
+  test("SimpleTuner's own agent is named for it, and what to do", async () => {
+    const { id, token } = await server.createWorker({ name: 'rig-v1' });
+    const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
+    const body = '{"gpu_count": 1, "gpu_name": "A100", "gpu_vram_gb": 80, "accelerator_type": "cuda"}';
+    await fetch(`${server.url}/api/workers/register`, { method: 'POST', headers, body });
+    const over = new AbortController();
+    await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, { headers, signal: over.signal });
+    valueOf(await server.admin.call(workersApi.update, { params: { id }, body: { labels: { kind: 'v1' } } }));
+    const jobId = await server.submit({ config: {}, worker_labels: { kind: 'v1' } });
+    await server.watch.job(jobId, 'dispatched');
+    expect(await refused(jobId)).toEqual([404, 'log_not_found', expect.stringMatching(/rig-v1.*own agent/)]);
+    over.abort();
+  });
+});

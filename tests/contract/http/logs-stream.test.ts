@@ -1,0 +1,167 @@
+/** A log that is followed: without gap or repeat, to its end. */
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../main/host/system.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { createShipper, openLogStream, readLog, type Shipper } from '../../support/log-bench.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+import { openRig, type Offered, type Rig, startJob } from '../../support/upload-bench.ts';
+
+let server: TestServer;
+let count = 0;
+beforeEach(async () => {
+  server = await startTestServer();
+});
+afterEach(() => server.close());
+
+async function begin(
+  body: Parameters<typeof startJob>[2] = {},
+): Promise<{ readonly rig: Rig; readonly job: Offered; readonly shipper: Shipper }> {
+  const rig = await openRig(server, `rig-${(count += 1)}`);
+  const job = await startJob(server, rig, body);
+  return { rig, job, shipper: createShipper(server.url, rig, job) };
+}
+const follow = async (
+  ...args: Parameters<typeof openLogStream> extends [unknown, ...infer R] ? R : never
+) => {
+  const stream = await openLogStream(server, ...args);
+  onTestFinished(() => stream.close());
+  return stream;
+};
+const numbers = (stream: Awaited<ReturnType<typeof follow>>): readonly number[] =>
+  stream.lines().map(({ line }) => line);
+const upTo = (end: number, from = 0): readonly number[] =>
+  Array.from({ length: end - from }, (_, n) => from + n);
+
+test('tells what is there and then what comes, each line once, and its end', async () => {
+  const { job, shipper } = await begin();
+  await shipper.print('0\n1\n2\n');
+  const stream = await follow(job.jobId, '?line=0');
+  expect(stream.response.headers.get('content-type')).toMatch(/^text\/event-stream/);
+  await stream.until(() => stream.lines().length === 3);
+  for (let n = 3; n < 40; n += 1) await shipper.print(`${n}\n`);
+  await stream.until(() => stream.lines().length === 40);
+  await shipper.print('the end', true);
+  await stream.end();
+  expect(stream.lines().map(({ text }) => text)).toEqual([...upTo(40).map(String), 'the end']);
+  expect(stream.events.at(-1)).toEqual({ id: 41, event: { type: 'end', next_attempt: null } });
+});
+
+test('without a line begins with what comes from now on, and tells the line that is open', async () => {
+  const { job, shipper } = await begin();
+  await shipper.print('old\n\r10%');
+  const stream = await follow(job.jobId);
+  await stream.until(() => stream.events.length > 0);
+  expect(stream.events).toEqual([{ id: 1, event: { type: 'lines', lines: [], open_line: '10%' } }]);
+  await shipper.print('\r20%');
+  await stream.until(() => stream.events.length > 1);
+  expect(stream.events[1]).toEqual({ id: 1, event: { type: 'lines', lines: [], open_line: '20%' } });
+  await shipper.print('\r100%\nnew\n');
+  await stream.until(() => stream.lines().length === 2);
+  expect(stream.lines().map(({ line, text }) => [line, text])).toEqual([
+    [1, '100%'],
+    [2, 'new'],
+  ]);
+  expect(stream.events.at(-1)?.event).toMatchObject({ open_line: null });
+});
+
+test('a bar that is drawn without end is told a few times a second', async () => {
+  const { job, shipper } = await begin();
+  await shipper.print('0\n');
+  const stream = await follow(job.jobId);
+  const begun = performance.now();
+  for (let n = 0; n < 200; n += 1) await shipper.print(`\rstep ${n}`);
+  await stream.until(() => JSON.stringify(stream.events).includes('step 199'));
+  const seconds = (performance.now() - begun) / 1_000;
+  expect(stream.events.length).toBeLessThanOrEqual(2 + 4 * seconds);
+});
+
+test('goes on behind the event that is named, whatever the query says', async () => {
+  const { job, shipper } = await begin();
+  await shipper.print(`${upTo(5_000).join('\n')}\n`);
+  const first = await follow(job.jobId, '?line=0');
+  await first.until(() => first.lines().length > 0);
+  const { id = 0 } = first.events.at(-1) ?? {};
+  first.close();
+  expect(id).toBe(first.lines().length);
+  const again = await follow(job.jobId, '?line=0', { 'last-event-id': String(id) });
+  await shipper.print('5000\n');
+  await again.until(() => numbers(again).at(-1) === 5_000);
+  expect(numbers(again)).toEqual(upTo(5_001, id));
+});
+
+test.each(['-1', 'abc', '1e3', '9'.repeat(16), '1, 2'])('a Last-Event-ID of "%s" is refused', async id => {
+  const { job, shipper } = await begin();
+  await shipper.print('0\n');
+  const { response } = await follow(job.jobId, '', { 'last-event-id': id });
+  expect(response.status).toBe(400);
+});
+
+test('a reader that is slow gets all of it, and no more than it takes is made ready', async () => {
+  const { job, shipper } = await begin();
+  const line = 'ä'.repeat(100);
+  const stream = await follow(job.jobId, '?line=0').catch(() => null);
+  expect(stream?.response.status).toBe(404);
+  await shipper.print(`${upTo(10).join('\n')}\n`);
+  const slow = await follow(job.jobId, '?line=0');
+  // Some 6 MB as JSON: far more than is let pile up for anybody.
+  await shipper.print(
+    `${upTo(10_000, 10)
+      .map(n => `${n} ${line}`)
+      .join('\n')}\n`,
+  );
+  await slow.rest(500);
+  await shipper.print('last\n', true);
+  await slow.end();
+  expect(numbers(slow)).toEqual(upTo(10_001));
+  expect(slow.events.at(-1)?.event.type).toBe('end');
+});
+
+test('at its end names the attempt that has begun meanwhile', async () => {
+  const { job, shipper, rig } = await begin({ retry_on: ['trainer_exit'] });
+  await shipper.print('first\n', true);
+  const second = await openRig(server, 'rig-2');
+  await rig.report(job, 'failed', { exit_code: 1 });
+  expect((await second.offered()).jobId).toBe(job.jobId);
+  const stream = await follow(job.jobId, '?attempt=1&line=0');
+  await stream.end();
+  expect(stream.events.at(-1)?.event).toEqual({ type: 'end', next_attempt: 2 });
+});
+
+test('of a worker that is lost ends when the attempt is over for a while', async () => {
+  let later = 0;
+  const clock = { ...systemClock, wall: () => Date.now() + later };
+  const yard = await startTestServer({ clock });
+  onTestFinished(() => yard.close());
+  const rig = await openRig(yard);
+  const job = await startJob(yard, rig);
+  await createShipper(yard.url, rig, job).print('only\n');
+  await rig.report(job, 'failed', { exit_code: 1 });
+  await yard.watch.jobEnd(job.jobId);
+  const stream = await openLogStream(yard, job.jobId, '?line=0');
+  await stream.until(() => stream.lines().length === 1);
+  expect((await readLog(yard, job.jobId)).is_complete).toBe(false);
+  later = 121_000;
+  await stream.end();
+  expect(stream.events.at(-1)?.event).toEqual({ type: 'end', next_attempt: null });
+  expect((await readLog(yard, job.jobId)).is_complete).toBe(true);
+});
+
+test('ends when the job is deleted, and when the token of its reader is revoked', async () => {
+  const { job, shipper, rig } = await begin();
+  await shipper.print('0\n');
+  const made = valueOf(
+    await server.admin.call(tokensApi.create, { body: { name: 'ada', permissions: ['queue.view'] } }),
+  );
+  const hers = await openLogStream({ url: server.url, adminToken: made.token }, job.jobId, '?line=0');
+  await hers.until(() => hers.lines().length === 1);
+  valueOf(await server.admin.call(tokensApi.revoke, { params: { id: made.id } }));
+  await hers.end();
+  const stream = await follow(job.jobId, '?line=0');
+  await stream.until(() => stream.lines().length === 1);
+  await rig.report(job, 'completed');
+  await server.watch.jobEnd(job.jobId);
+  valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
+  await stream.end();
+  expect(stream.events.every(({ event }) => event.type === 'lines')).toBe(true);
+});

@@ -1,0 +1,209 @@
+/** What trainers print: taken from their workers, and read by people. */
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { logsApi, longestChunk } from '../../../protocol/logs-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import { createShipper, readLog, type Shipper, textsOf } from '../../support/log-bench.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+import { openRig, type Offered, type Rig, startJob } from '../../support/upload-bench.ts';
+
+let server: TestServer;
+let rig: Rig;
+let job: Offered;
+let shipper: Shipper;
+beforeEach(async () => {
+  server = await startTestServer();
+  rig = await openRig(server);
+  job = await startJob(server, rig);
+  shipper = createShipper(server.url, rig, job);
+});
+afterEach(() => server.close());
+
+const read = (query: Parameters<typeof readLog>[2] = {}) => readLog(server, job.jobId, query);
+const refusalOf = async (call: Promise<{ readonly ok: boolean }>): Promise<readonly [number, string]> => {
+  const answer = (await call) as Extract<Awaited<ReturnType<Shipper['call']>>, { ok: false }>;
+  if (answer.ok || answer.failure.kind !== 'problem')
+    throw new Error(`no refusal: ${JSON.stringify(answer)}`);
+  return [answer.failure.status, answer.failure.problem.code];
+};
+const look = (query: object = {}) => server.admin.call(logsApi.read, { params: { id: job.jobId }, query });
+
+describe('a chunk', () => {
+  test('is taken where the log ends, and its lines are there at once', async () => {
+    expect(await shipper.ship({ to: 8, text: 'one\ntwo\n' })).toBe(8);
+    expect(await shipper.ship({ after: 8, from: 8, to: 13, text: 'three' })).toBe(13);
+    const page = await read();
+    expect(page).toMatchObject({
+      job_id: job.jobId,
+      attempt: 1,
+      attempts: [1],
+      total_lines: 2,
+      first_line: 0,
+      bytes: 13,
+      is_complete: false,
+      open_line: 'three',
+    });
+    expect(page.lines.map(({ line, text }) => [line, text])).toEqual([
+      [0, 'one'],
+      [1, 'two'],
+    ]);
+    expect(Math.abs(Date.parse(page.lines[0]?.at ?? '') - Date.now())).toBeLessThan(60_000);
+    const folder = join(server.dataDir, 'logs', job.jobId, '1');
+    expect(readdirSync(folder).map(name => statSync(join(folder, name)).mode & 0o777)).toEqual([
+      0o600, 0o600,
+    ]);
+    expect(statSync(join(server.dataDir, 'logs')).mode & 0o777).toBe(0o700);
+  });
+
+  test('that comes again is answered with where the log ends, and not taken again', async () => {
+    const chunk = { to: 4, text: 'one\n' };
+    await shipper.ship(chunk);
+    await shipper.ship({ after: 4, from: 4, to: 8, text: 'two\n' });
+    expect(await shipper.ship(chunk)).toBe(8);
+    expect(await shipper.ship({ after: 100, from: 100, to: 104, text: 'far\n' })).toBe(8);
+    expect(textsOf(await read())).toEqual(['one', 'two']);
+  });
+
+  test('that many send at once is taken once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => shipper.ship({ to: 10, text: `by ${n}, all\n` })),
+    );
+    expect(answers).toEqual(answers.map(() => 10));
+    expect((await read()).total_lines).toBe(1);
+  });
+
+  test('of nothing asks where the log ends, and leaves nothing', async () => {
+    expect(await shipper.ship({})).toBe(0);
+    expect(await refusalOf(look())).toEqual([404, 'log_not_begun']);
+    await shipper.print('one\n');
+    expect(await shipper.ship({})).toBe(4);
+    const sizes = (): readonly number[] => {
+      const folder = join(server.dataDir, 'logs', job.jobId, '1');
+      return readdirSync(folder).map(name => statSync(join(folder, name)).size);
+    };
+    const before = sizes();
+    expect(await shipper.ship({ after: 4, from: 4, to: 4 })).toBe(4);
+    expect(sizes()).toEqual(before);
+  });
+
+  test('behind a gap leaves a note in its place', async () => {
+    await shipper.ship({ to: 3, text: 'cut' });
+    expect(await shipper.ship({ after: 3, from: 1_003, to: 1_008, text: 'next\n' })).toBe(1_008);
+    expect((await read()).lines.map(({ text, note }) => [text, note])).toEqual([
+      ['cut', undefined],
+      [expect.stringMatching(/^\[trainyard\] 1000 bytes .* lost/), 'lost'],
+      ['next', undefined],
+    ]);
+  });
+
+  test('that is the last one ends the log and its last line; none is taken after it', async () => {
+    await shipper.ship({ to: 4, text: 'done', is_last: true });
+    expect(await shipper.ship({ after: 4, from: 4, to: 9, text: 'more\n' })).toBe(4);
+    expect(await read()).toMatchObject({
+      lines: [{ text: 'done' }],
+      total_lines: 1,
+      open_line: null,
+      is_complete: true,
+    });
+  });
+
+  test('may be empty: what was printed was drawn over, or the log just ends', async () => {
+    expect(await shipper.ship({ to: 500 })).toBe(500);
+    expect(await shipper.ship({ after: 500, from: 500, to: 500, is_last: true })).toBe(500);
+    expect(await read()).toMatchObject({ lines: [], total_lines: 0, is_complete: true });
+  });
+
+  test('of whatever is in it is text without what a terminal would obey, but for colours', async () => {
+    await shipper.ship({ to: 20, text: 'a\u0000b\u0007c\u009b1m\td\u001b[31me\ud83d\r\nnext' });
+    expect(textsOf(await read())).toEqual(['a\ufffdb\ufffdc\ufffd1m\td\u001b[31me\ufffd']);
+  });
+
+  test('comes from the worker that has the attempt, and from no other', async () => {
+    const other = await openRig(server, 'rig-2');
+    const foreign = createShipper(server.url, other, job);
+    expect(await refusalOf(foreign.call({ to: 4, text: 'one\n' }))).toEqual([403, 'not_your_job']);
+    const unknown = shipper.call({ attempt_id: 'a_unknown', to: 4, text: 'one\n' });
+    expect(await refusalOf(unknown)).toEqual([403, 'not_your_job']);
+    const nowhere = createShipper(server.url, rig, { ...job, jobId: 'j_nowhere' as Offered['jobId'] });
+    expect(await refusalOf(nowhere.call({ to: 4, text: 'one\n' }))).toEqual([404, 'job_not_found']);
+    expect(await refusalOf(look())).toEqual([404, 'log_not_begun']);
+  });
+
+  test.each([
+    ['that ends before it begins', { after: 0, from: 5, to: 4 }],
+    ['that begins before the log ends', { after: 5, from: 4, to: 9 }],
+    ['at no place', { to: -1 }],
+    ['at half a place', { to: 1.5 }],
+    ['that is too long', { to: longestChunk + 1, text: 'x'.repeat(longestChunk + 1) }],
+    ['of no attempt', { attempt_id: '../../etc' }],
+    ['with text at no place', { to: 0, text: 'x' }],
+  ])('%s is refused', async (_, chunk) => {
+    expect(await refusalOf(shipper.call(chunk as Parameters<Shipper['call']>[0]))).toEqual([
+      400,
+      'invalid_request',
+    ]);
+  });
+
+  test.each(['failed', 'cancelled', 'completed'])('comes after the job is %s, too', async status => {
+    await shipper.ship({ to: 4, text: 'one\n' });
+    if (status === 'cancelled')
+      valueOf(await server.admin.call(queueApi.cancel, { params: { id: job.jobId } }));
+    await rig.report(job, status);
+    await server.watch.jobEnd(job.jobId);
+    expect((await read()).is_complete).toBe(false);
+    await shipper.ship({ after: 4, from: 4, to: 15, text: 'ValueError\n', is_last: true });
+    expect(textsOf(await read())).toEqual(['one', 'ValueError']);
+  });
+
+  test('of an attempt that was taken over goes to the log of that one', async () => {
+    const first = await openRig(server, 'rig-2');
+    const before = await startJob(server, first, { retry_on: ['trainer_exit'] });
+    const second = await openRig(server, 'rig-3');
+    const former = createShipper(server.url, first, before);
+    await former.print('first\n');
+    await first.report(before, 'failed', { exit_code: 1 });
+    const after = await second.offered();
+    expect(after.jobId).toBe(before.jobId);
+    await createShipper(server.url, second, after).print('second\n');
+    await former.print('first after all\n', true);
+    expect(await readLog(server, before.jobId)).toMatchObject({
+      attempt: 2,
+      attempts: [1, 2],
+      lines: [{ text: 'second' }],
+    });
+    const earlier = await readLog(server, before.jobId, { attempt: 1 });
+    expect(textsOf(earlier)).toEqual(['first', 'first after all']);
+  });
+});
+
+test('after a new start of the orchestrator the log goes on where it was, and a repeat is known', async () => {
+  const dataDir = openFolder();
+  const first = await startTestServer({ dataDir });
+  const ours = await openRig(first);
+  const offered = await startJob(first, ours);
+  await createShipper(first.url, ours, offered).print('one\ntwo\nthr');
+  await first.close();
+  const again = await startTestServer({ dataDir });
+  onTestFinished(() => again.close());
+  const { ship } = createShipper(again.url, ours, offered);
+  expect(await ship({ to: 4, text: 'one\n' })).toBe(11);
+  expect((await readLog(again, offered.jobId)).open_line).toBe('thr');
+  expect(await ship({ after: 11, from: 11, to: 14, text: 'ee\n', is_last: true })).toBe(14);
+  expect(textsOf(await readLog(again, offered.jobId))).toEqual(['one', 'two', 'three']);
+});
+
+describe('deleting', () => {
+  test.each(['alone', 'with a cleanup'])('a job %s deletes its logs', async how => {
+    await shipper.print('one\n', true);
+    await rig.report(job, 'completed');
+    await server.watch.jobEnd(job.jobId);
+    if (how === 'alone') valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
+    else valueOf(await server.admin.call(queueApi.cleanup, { query: { days: 0 } }));
+    const folders = (): readonly string[] => readdirSync(join(server.dataDir, 'logs'));
+    await expect.poll(folders, { timeout: 10_000 }).toEqual([]);
+    expect(await refusalOf(look())).toEqual([404, 'job_not_found']);
+    expect(await refusalOf(shipper.call({ to: 4, text: 'one\n' }))).toEqual([404, 'job_not_found']);
+  });
+});

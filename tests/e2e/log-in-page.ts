@@ -1,0 +1,35 @@
+/** Looks at the rows of a log from within the page, and moves them. */
+import type { Page } from '@playwright/test';
+
+/** As much of a browser as is looked at here. */
+interface PageElement {
+  readonly scrollHeight: number;
+  scrollTop: number;
+  getAttribute(name: string): string | null;
+  getBoundingClientRect(): { readonly top: number; readonly bottom: number };
+  querySelectorAll(selector: string): Iterable<PageElement>;
+}
+declare const document: { querySelector(selector: string): PageElement | null };
+declare const navigator: { readonly clipboard: { readText(): Promise<string> } };
+
+/** The number of the first line that is in sight as a whole, from 1 on; null where none is. */
+export const firstInSight = (page: Page): Promise<number | null> =>
+  page.evaluate(() => {
+    const log = document.querySelector('[role="log"]');
+    if (log === null) return null;
+    const { top } = log.getBoundingClientRect();
+    const seen = [...log.querySelectorAll('[data-line]')].filter(
+      row => row.getBoundingClientRect().top >= top,
+    );
+    return Math.min(...seen.map(row => Number(row.getAttribute('data-line')) + 1));
+  });
+
+/** 0 is the beginning, 1 the end: as somebody who drags the bar. */
+export const dragTo = (page: Page, share: number): Promise<void> =>
+  page.evaluate(part => {
+    const log = document.querySelector('[role="log"]');
+    if (log !== null) log.scrollTop = log.scrollHeight * part;
+  }, share);
+
+export const clipboardOf = (page: Page): Promise<string> =>
+  page.evaluate(() => navigator.clipboard.readText());

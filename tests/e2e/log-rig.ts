@@ -1,0 +1,99 @@
+/** A worker that does nothing but say what a test wants its trainer to have said. */
+import http from 'node:http';
+import { expect } from '@playwright/test';
+import { longestChunk } from '../../protocol/logs-api.ts';
+import { createLightWorker } from '../support/light-worker.ts';
+import type { Orchestrator } from './panel.ts';
+
+export interface LogRig {
+  /** A job of its own, and the attempt that it is given. */
+  work(name: string, more?: object): Promise<LoggedJob>;
+  close(): void;
+}
+
+export interface LoggedJob {
+  readonly id: string;
+  /** Of the attempt that is at work; in chunks, as an agent sends it. */
+  print(text: string): Promise<void>;
+  /** So many bytes are gone from the rig. */
+  lose(bytes: number): Promise<void>;
+  /** There will be no more of it. */
+  fallSilent(): Promise<void>;
+  end(status: 'completed' | 'failed'): Promise<void>;
+  /** The next attempt has come to this worker. */
+  goesOn(): Promise<void>;
+}
+
+/** `said`: what it says of itself when it joins, beside the usual. */
+export async function openLogRig(orchestrator: Orchestrator, name: string, said = {}): Promise<LogRig> {
+  const { call, url } = orchestrator;
+  const labels = { rig: name };
+  const { worker_id: id, token } = await call('POST', '/api/admin/workers', { name, labels });
+  const agent = new http.Agent({ keepAlive: true });
+  const worker = createLightWorker({ url, id: String(id), token: String(token), agent });
+  expect((await worker.register(said)).status).toBe(200);
+  await worker.openStream();
+
+  const ship = async (job: string, body: object): Promise<number> => {
+    const answer = await fetch(`${url}/api/workers/job/${job}/logs`, {
+      method: 'POST',
+      headers: { 'x-worker-token': String(token), 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    expect(answer.status).toBe(200);
+    return ((await answer.json()) as { readonly next: number }).next;
+  };
+
+  return {
+    async work(config, more = {}) {
+      const job = await orchestrator.submit({
+        config_name: config,
+        config: {},
+        worker_labels: labels,
+        ...more,
+      });
+      let attempt = '';
+      let place = 0;
+      const begin = async (nth: number): Promise<void> => {
+        const offered = () =>
+          worker.commands.filter(({ type, job_id: of }) => type === 'job_submit' && of === job);
+        await worker.waitFor(`attempt ${nth} of ${config}`, () => offered().length >= nth);
+        attempt = String(offered()[nth - 1]?.attempt_id);
+        place = 0;
+        expect((await worker.report(job, attempt, 'running')).status).toBe(200);
+      };
+      let attempts = 1;
+      await begin(attempts);
+      const send = async (text: string, last: object = {}): Promise<void> => {
+        const to = place + Buffer.byteLength(text);
+        place = await ship(job, { attempt_id: attempt, after: place, from: place, to, text, ...last });
+        expect(place).toBe(to);
+      };
+      return {
+        id: job,
+        async print(text) {
+          for (let at = 0; at < text.length; at += longestChunk)
+            // In the order in which they were printed.
+            await send(text.slice(at, at + longestChunk));
+        },
+        async lose(bytes) {
+          const from = place + bytes;
+          place = await ship(job, { attempt_id: attempt, after: place, from, to: from, text: '' });
+        },
+        fallSilent: () => send('', { is_last: true }),
+        async end(status) {
+          const exit = status === 'completed' ? 0 : 1;
+          expect((await worker.report(job, attempt, status, { exit_code: exit })).status).toBe(200);
+        },
+        async goesOn() {
+          attempts += 1;
+          await begin(attempts);
+        },
+      };
+    },
+    close() {
+      worker.cut();
+      agent.destroy();
+    },
+  };
+}

@@ -1,0 +1,305 @@
+/** What trainers print, as people read it: of any length, as it comes, and whatever is in it. */
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import { tooWide } from './in-page.ts';
+import { clipboardOf, dragTo, firstInSight } from './log-in-page.ts';
+import { type LogRig, openLogRig } from './log-rig.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+
+let orchestrator: Orchestrator;
+let rig: LogRig;
+test.beforeAll(async () => {
+  orchestrator = await startOrchestrator();
+  rig = await openLogRig(orchestrator, 'rig-log');
+});
+test.afterAll(async () => {
+  rig.close();
+  await orchestrator.close();
+});
+
+const logOf = (page: Page): Locator => page.getByRole('log');
+/** By its number, from 1 on. */
+const rowAt = (page: Page, number: number): Locator => page.locator(`[data-line="${number - 1}"]`);
+const texts = (page: Page): Promise<string[]> => page.locator('.log-row .log-text').allTextContents();
+const standing = (page: Page): Locator => page.locator('.log-standing');
+
+async function openLog(page: Page, job: string, query = ''): Promise<void> {
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/jobs/${job}?tab=logs${query}`);
+}
+
+const million = 1_000_000;
+
+test('a million lines: the end at once, the beginning, the middle, a page up, and any line that is searched for', async ({
+  browser,
+  page,
+}) => {
+  test.setTimeout(240_000);
+  const job = await rig.work('million');
+  const special = new Map([
+    [250_000, 'the Needle is here'],
+    [600_123, 'ValueError: bad rank'],
+    [900_000, 'a needle again'],
+  ]);
+  const lines = Array.from({ length: million }, (_, at) => special.get(at + 1) ?? `s${at + 1} 0.1`);
+  await job.print(`${lines.join('\n')}\n`);
+  await job.fallSilent();
+  await job.end('failed');
+  await openLog(page, job.id);
+  await expect(rowAt(page, million)).toHaveText(/s1000000 0\.1/);
+  await expect(rowAt(page, million)).toBeInViewport();
+  await expect(standing(page)).toContainText('1,000,000 lines');
+  await expect(standing(page)).toContainText('This is all of it');
+
+  const log = logOf(page);
+  await log.focus();
+  await page.keyboard.press('Home');
+  await expect(rowAt(page, 1)).toHaveText(/s1 0\.1/);
+  await dragTo(page, 0.5);
+  await expect(rowAt(page, 500_000)).toHaveText(/s500000 0\.1/);
+  const first = await firstInSight(page);
+  await page.keyboard.press('PageUp');
+  await expect.poll(() => firstInSight(page)).toBeLessThan((first ?? 0) - 10);
+  // Whatever was seen on the way, the page has a screen of it.
+  expect(await page.locator('.log-row').count()).toBeLessThan(250);
+
+  await page.keyboard.press('Control+f');
+  const field = page.getByRole('searchbox', { name: 'Search the log' });
+  await expect(field).toBeFocused();
+  await field.fill('NEEDLE');
+  const hits = page.getByRole('search').getByRole('status');
+  await expect(hits).toHaveText('2 lines have it', { timeout: 30_000 });
+  await page.keyboard.press('Enter');
+  await expect(rowAt(page, 900_000).locator('mark')).toHaveText('needle');
+  await expect(rowAt(page, 900_000)).toBeInViewport();
+  await expect(hits).toHaveText('2 of 2 lines');
+  await page.keyboard.press('Shift+Enter');
+  await expect(rowAt(page, 250_000).locator('mark')).toHaveText('Needle');
+  await expect(rowAt(page, 250_000)).toBeInViewport();
+  await log.focus();
+  await page.keyboard.press('F3');
+  await expect(rowAt(page, 900_000)).toBeInViewport();
+  await page.getByRole('button', { name: 'First error' }).click();
+  await expect(rowAt(page, 600_123)).toHaveText(/ValueError: bad rank/, { timeout: 60_000 });
+  await expect(rowAt(page, 600_123)).toBeInViewport();
+  await page.getByRole('button', { name: 'Go to the end' }).click();
+  await expect(rowAt(page, million)).toBeInViewport();
+
+  // A browser stacks as many pixels of the screen as it can: on a dense one that is fewer lines.
+  const dense = await browser.newContext({ deviceScaleFactor: 3, viewport: { width: 800, height: 600 } });
+  const other = await dense.newPage();
+  await openLog(other, job.id);
+  await expect(rowAt(other, million)).toBeInViewport();
+  await other.getByRole('button', { name: 'Show earlier lines' }).click();
+  await expect(rowAt(other, 352_942)).toHaveText(/s352942 0\.1/);
+  await other.getByRole('searchbox', { name: 'Search the log' }).fill('the needle is');
+  await other.keyboard.press('Enter');
+  await expect(rowAt(other, 250_000)).toHaveText(/the Needle is here/, { timeout: 60_000 });
+  await expect(rowAt(other, 250_000)).toBeInViewport();
+  await other.getByRole('button', { name: 'Go to the end' }).click();
+  await expect(rowAt(other, million)).toBeInViewport();
+  await dense.close();
+});
+
+test('it is followed at its end, waits for whoever scrolls up, and a bar is one line', async ({ page }) => {
+  const job = await rig.work('live');
+  await openLog(page, job.id);
+  await expect(page.getByText('Nothing has been printed yet.')).toBeVisible();
+  await job.print(Array.from({ length: 200 }, (_, at) => `line ${at + 1}\n`).join(''));
+  await expect(rowAt(page, 200)).toBeInViewport();
+  await expect(standing(page).getByRole('status')).toHaveText('Live');
+  await job.print('Steps:  40%|####  \rSteps:  41%|####  ');
+  const open = page.locator('[data-kind="open"]');
+  await expect(open).toContainText('41%');
+  await expect(open).toHaveCount(1);
+  await expect(open).toBeInViewport();
+  await job.print('\rSteps:  42%|####  ');
+  await expect(open).toContainText('42%');
+  expect((await texts(page)).filter(text => text.includes('41%'))).toEqual([]);
+
+  await logOf(page).hover();
+  await page.mouse.wheel(0, -600);
+  await expect(standing(page).getByRole('status')).toHaveText('Paused here; the log goes on below');
+  const first = await firstInSight(page);
+  await job.print('\ntwo\nthree\n');
+  const below = page.getByRole('button', { name: '2 new lines below' });
+  await expect(below).toBeVisible();
+  expect(await firstInSight(page)).toBe(first);
+  await below.click();
+  await expect(rowAt(page, 203)).toHaveText(/three/);
+  await expect(rowAt(page, 203)).toBeInViewport();
+  await expect(rowAt(page, 201)).toHaveText(/42%/);
+  await job.fallSilent();
+  await job.end('completed');
+  await expect(standing(page)).toContainText('This is all of it');
+});
+
+test('only while somebody looks it has a connection', async ({ page }) => {
+  const job = await rig.work('watched');
+  await job.print('one\n');
+  const opened = page.waitForRequest(/logs\/stream/);
+  await openLog(page, job.id);
+  const stream = await opened;
+  const ended = new Promise<void>(resolve => {
+    const isIt = (request: unknown): void => (request === stream ? resolve() : undefined);
+    page.on('requestfailed', isIt);
+    page.on('requestfinished', isIt);
+  });
+  await expect(rowAt(page, 1)).toHaveText(/one/);
+  await page.getByRole('tab', { name: 'Overview' }).click();
+  await ended;
+  await job.print('two\n');
+  await page.getByRole('tab', { name: 'Logs' }).click();
+  await expect(rowAt(page, 2)).toHaveText(/two/);
+  await job.end('completed');
+});
+
+test('a server that was gone is followed on, without a gap and without a repeat', async ({ page }) => {
+  const own = await startOrchestrator();
+  try {
+    const job = await (await openLogRig(own, 'rig-own')).work('long');
+    await job.print('one\ntwo\n');
+    await signIn(page, own);
+    await page.goto(`${own.url}/jobs/${job.id}?tab=logs`);
+    const tail = standing(page).getByRole('status');
+    await expect(tail).toHaveText('Live');
+    await own.crash();
+    await expect(tail).toHaveText('Connecting again…');
+    await own.restart();
+    await job.print('three\nfour\n');
+    await expect(tail).toHaveText('Live');
+    await expect(rowAt(page, 4)).toHaveText(/four/);
+    expect(await texts(page)).toEqual(['one', 'two', 'three', 'four']);
+  } finally {
+    await own.close();
+  }
+});
+
+test('whatever is in it is text: markup, what steers terminals, writing that turns round', async ({
+  page,
+}) => {
+  const job = await rig.work('hostile');
+  await job.print(
+    [
+      '<img src=x onerror="globalThis.owned=1"><script>globalThis.owned=1</script>',
+      '\u001B]0;title\u0007a\u001B[2Jb\u001B[31mred\u001B[0mc',
+      'user\u202Egpj.exe',
+      'ends here',
+      '',
+    ].join('\n'),
+  );
+  await job.lose(512);
+  await job.print('after\n');
+  await openLog(page, job.id);
+  await expect(rowAt(page, 1).locator('.log-text')).toHaveText(
+    '<img src=x onerror="globalThis.owned=1"><script>globalThis.owned=1</script>',
+  );
+  await expect(rowAt(page, 2).locator('.log-text')).toHaveText(/abredc$/);
+  await expect(rowAt(page, 2).locator('.log-red')).toHaveText('red');
+  await expect(rowAt(page, 3).locator('.log-text')).toHaveText('user⟨U+202E⟩gpj.exe');
+  await expect(page.locator('[data-kind="note"]')).toHaveText(/Output was lost here: .*512/);
+  await expect(rowAt(page, 6).locator('.log-text')).toHaveText('after');
+  expect(await page.evaluate(() => 'owned' in globalThis)).toBe(false);
+  await job.end('completed');
+});
+
+test('each attempt has its own, told by how it ended', async ({ page }) => {
+  const job = await rig.work('twice', { max_retries: 1, retry_on: ['trainer_exit'] });
+  await job.print('of the first\n');
+  await job.fallSilent();
+  await job.end('failed');
+  await job.goesOn();
+  await job.print('of the second\n');
+  await openLog(page, job.id);
+  await expect(rowAt(page, 1)).toHaveText(/of the second/);
+  const choice = page.getByRole('combobox', { name: 'Attempt' });
+  await expect(choice).toHaveValue('2');
+  await choice.selectOption({ label: '1: requeued (the trainer failed)' });
+  await expect(rowAt(page, 1)).toHaveText(/of the first/);
+  await expect(page).toHaveURL(/tab=logs&attempt=1/);
+  await expect(page.getByRole('link', { name: 'Download' })).toHaveAttribute('href', /logs\/text\?attempt=1/);
+  const loading = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Download' }).click();
+  const file = await (await loading).createReadStream();
+  expect(Buffer.concat(await Array.fromAsync(file)).toString()).toBe('of the first\n');
+  await job.end('completed');
+});
+
+test('lines are chosen by their numbers, and copied as plain text', async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const job = await rig.work('copied');
+  await job.print('one\n\u001B[32mtwo\u001B[0m\nthree\nfour\n');
+  await openLog(page, job.id);
+  await rowAt(page, 2).locator('.log-number').click();
+  await rowAt(page, 3)
+    .locator('.log-number')
+    .click({ modifiers: ['Shift'] });
+  const bar = page.getByRole('group', { name: '2 lines chosen' });
+  await bar.getByRole('button', { name: 'Copy the lines' }).click();
+  await expect.poll(() => clipboardOf(page)).toBe('two\nthree\n');
+  await logOf(page).focus();
+  await page.keyboard.press('Shift+ArrowDown');
+  await expect(page.getByRole('group', { name: '3 lines chosen' })).toBeVisible();
+  await page.getByRole('button', { name: 'Choose none' }).click();
+  await expect(page.locator('[data-chosen]')).toHaveCount(0);
+
+  await page.getByRole('button', { name: 'Times' }).click();
+  await expect(rowAt(page, 1).locator('time')).toHaveText(/\d\d:\d\d\.\d{3}.* (?:[A-Z]{2,5}|GMT)/);
+  await page.getByRole('button', { name: 'Wrap lines' }).click();
+  await expect(rowAt(page, 4)).toBeInViewport();
+  await job.end('completed');
+});
+
+test('where there is none it says why, and a failure to read can be tried again', async ({ page }) => {
+  const waiting = await orchestrator.submit({ config: {}, worker_labels: { nobody: 'has-this' } });
+  await openLog(page, waiting);
+  await expect(page.getByText('There is no log, because no worker has had the job yet.')).toBeVisible();
+
+  const job = await rig.work('silent');
+  await job.end('completed');
+  await page.goto(`${orchestrator.url}/jobs/${job.id}?tab=logs`);
+  await expect(page.getByText('There is no log of this attempt')).toBeVisible();
+
+  const theirs = await openLogRig(orchestrator, 'rig-theirs', { protocol: 1 });
+  const foreign = await theirs.work('foreign');
+  await page.goto(`${orchestrator.url}/jobs/${foreign.id}?tab=logs`);
+  await expect(page.getByText('rig-theirs runs SimpleTuner’s own worker, which ships no logs')).toBeVisible();
+  theirs.close();
+
+  const broken = await rig.work('unread');
+  await broken.print('here\n');
+  await page.route('**/api/queue/*/logs?*', route => route.abort());
+  await page.goto(`${orchestrator.url}/jobs/${broken.id}?tab=logs`);
+  await expect(page.getByText(/^The log could not be read/)).toBeVisible();
+  await page.unroute('**/api/queue/*/logs?*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect(rowAt(page, 1)).toHaveText(/here/);
+  await broken.end('completed');
+});
+
+test('nothing is wrong with it for those who do not see it, or not well, in either theme', async ({
+  page,
+}) => {
+  const job = await rig.work('seen');
+  const colours = [31, 32, 33, 34, 35, 36, 90, 91, 94, 96].map(
+    code => `\u001B[${code}mcolour ${code}\u001B[0m`,
+  );
+  await job.print(`${colours.join('\n')}\n\u001B[2mdim\u001B[0m \u001B[97;41mon a ground\u001B[0m\n`);
+  await job.lose(7);
+  await job.print('an open line');
+  await openLog(page, job.id);
+  await page.getByRole('searchbox', { name: 'Search the log' }).fill('colour');
+  await expect(page.locator('mark').first()).toBeVisible();
+  await rowAt(page, 2).locator('.log-number').click();
+  for (const theme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    await expect(page.locator('mark').first()).toBeVisible();
+    expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  }
+  await page.setViewportSize({ width: 390, height: 800 });
+  await expect(rowAt(page, 1)).toBeVisible();
+  expect(await tooWide(page)).toEqual([]);
+  // Not line by line: there may be hundreds of them a second.
+  await expect(logOf(page)).toHaveAttribute('aria-live', 'off');
+  await job.end('completed');
+});

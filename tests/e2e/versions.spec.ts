@@ -1,0 +1,93 @@
+/** Workers whose program is not of the version of their orchestrator: they say so, and what settles it. */
+import { expect, type Page, test } from '@playwright/test';
+import { version } from '../../protocol/version.ts';
+import { type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
+
+let orchestrator: Orchestrator;
+test.beforeAll(async () => {
+  orchestrator = await startOrchestrator();
+});
+test.afterAll(() => orchestrator.close());
+
+interface Rig {
+  readonly id: string;
+  /** As a program does when it starts. */
+  introduce(said: object): Promise<void>;
+}
+
+/** A worker that introduces itself, and does nothing else. */
+async function makeRig(name: string): Promise<Rig> {
+  const { worker_id: id, token } = await orchestrator.call('POST', '/api/admin/workers', { name });
+  let starts = 0;
+  return {
+    id: String(id),
+    async introduce(said) {
+      starts += 1;
+      const answer = await fetch(`${orchestrator.url}/api/workers/register`, {
+        method: 'POST',
+        headers: { 'x-worker-token': String(token), 'content-type': 'application/json' },
+        body: JSON.stringify({ name, persistent: true, instance_id: name, start_id: `${starts}`, ...said }),
+      });
+      expect(answer.status).toBe(200);
+    },
+  };
+}
+
+const sums = '5'.repeat(64);
+
+/** As if the programs for rigs had been built here, or had not. */
+async function offerPrograms(page: Page, areBuilt: boolean): Promise<void> {
+  const manifest = { version, sha256: { install: '1'.repeat(64), sums }, programs: [] };
+  await page.route('**/agent/manifest.json', route =>
+    route.fulfill(areBuilt ? { json: manifest } : { status: 404, json: {} }),
+  );
+}
+
+test('an older worker is told from the others in the list, and its page has the command that brings the server’s version', async ({
+  page,
+}) => {
+  const old = await makeRig('rig-old');
+  await old.introduce({ protocol: 2, agent_version: '0.0.1' });
+  const same = await makeRig('rig-same');
+  await same.introduce({ protocol: 2, agent_version: version });
+  await signIn(page, orchestrator);
+  await offerPrograms(page, true);
+  await page.goto(`${orchestrator.url}/workers`);
+  await expect(rowOf(page, 'rig-old')).toContainText('agent 0.0.1, older than the server');
+  await expect(rowOf(page, 'rig-same')).toContainText(`agent ${version}`);
+  await expect(rowOf(page, 'rig-same')).not.toContainText('than the server');
+
+  await page.goto(`${orchestrator.url}/workers/${old.id}`);
+  const note = page.getByRole('note').filter({ hasText: '0.0.1' });
+  await expect(note).toContainText(
+    `The worker program is version 0.0.1, older than the server’s ${version}. It goes on working`,
+  );
+  await expect(note.locator('code')).toHaveText(
+    `trainyard-worker update --orchestrator-url ${orchestrator.url} --sums ${sums}`,
+  );
+  await expect(note.getByRole('button', { name: 'Copy the command' })).toBeVisible();
+});
+
+test('the notice goes when the worker comes back with the version of the server', async ({ page }) => {
+  const rig = await makeRig('rig-new');
+  await rig.introduce({ protocol: 2, agent_version: '99.0.0' });
+  await signIn(page, orchestrator);
+  await offerPrograms(page, false);
+  await page.goto(`${orchestrator.url}/workers/${rig.id}`);
+  const note = page.getByRole('note').filter({ hasText: '99.0.0' });
+  await expect(note).toContainText('newer than the server’s');
+  // Nothing to be had here: no command that would fail.
+  await expect(note.locator('code')).toHaveCount(0);
+  await rig.introduce({ protocol: 2, agent_version: version });
+  await expect(note).toHaveCount(0);
+  await expect(page.getByText(version).first()).toBeVisible();
+});
+
+test('SimpleTuner’s own worker, which has versions of its own, has none of this', async ({ page }) => {
+  const rig = await makeRig('rig-theirs');
+  await rig.introduce({ agent_version: '0.0.1' });
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/workers/${rig.id}`);
+  await expect(page.getByRole('heading', { level: 1, name: 'rig-theirs' })).toBeVisible();
+  await expect(page.getByText(/than the server/)).toHaveCount(0);
+});

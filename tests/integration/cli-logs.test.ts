@@ -1,0 +1,222 @@
+/** `trainyard jobs logs`, against a server in this process. */
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
+import { openFolder } from '../support/fleet-bench.ts';
+import { createShipper, type Shipper } from '../support/log-bench.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { openRig, type Offered, type Rig, startJob } from '../support/upload-bench.ts';
+
+let server: TestServer;
+let count = 0;
+beforeEach(async () => {
+  server = await startTestServer();
+});
+afterEach(() => server.close());
+
+const screen = { columns: 60, rows: 20 };
+const logs = (args: readonly string[], options?: CliOptions): Promise<CliRun> =>
+  runTrainyard(['jobs', 'logs', ...args, '--data-dir', server.dataDir], options);
+const upTo = (end: number, from = 0): readonly string[] =>
+  Array.from({ length: end - from }, (_, n) => `line ${from + n}`);
+const textOf = (lines: readonly string[]): string => lines.map(line => `${line}\n`).join('');
+
+interface Begun {
+  readonly rig: Rig;
+  readonly job: Offered;
+  readonly shipper: Shipper;
+}
+async function begin(body: Parameters<typeof startJob>[2] = {}): Promise<Begun> {
+  const rig = await openRig(server, `rig-${(count += 1)}`);
+  const job = await startJob(server, rig, body);
+  return { rig, job, shipper: createShipper(server.url, rig, job) };
+}
+
+/** A command that goes on; what it has written can be waited for. */
+function start(args: readonly string[], options: CliOptions = {}) {
+  let text = '';
+  const looks = new Set<() => void>();
+  const run = logs(args, {
+    ...options,
+    onText(more) {
+      text += more;
+      looks.forEach(look => look());
+    },
+  });
+  return {
+    run,
+    written: (part: string): Promise<void> =>
+      new Promise(resolve => {
+        const look = (): void => {
+          if (!text.includes(part)) return;
+          looks.delete(look);
+          resolve();
+        };
+        looks.add(look);
+        look();
+      }),
+  };
+}
+
+describe('what is there', () => {
+  test('is printed from its end, as much as is asked for, and nothing but that', async () => {
+    const { job, shipper } = await begin({ config_name: 'digits' });
+    await shipper.print(`${textOf(upTo(4_500))}\r10%`);
+    expect(await logs([job.jobId])).toEqual({
+      code: 0,
+      out: textOf(upTo(4_500, 4_300)),
+      err: '',
+      questions: [],
+    });
+    expect((await logs([job.jobId.slice(0, 8), '-n', '3'])).out).toBe(textOf(upTo(4_500, 4_497)));
+    expect((await logs(['digits', '-n', '0'])).out).toBe('');
+    expect((await logs([job.jobId, '--lines', 'all'])).out).toBe(textOf(upTo(4_500)));
+    expect((await logs([job.jobId, '-n', '2'], { screen })).out).toBe(`${textOf(upTo(4_500, 4_498))}10%\n`);
+  });
+
+  test('is printed for programs, with times, and of one attempt', async () => {
+    const { job, shipper } = await begin();
+    await shipper.print('one\n\u001b[2Ktwo\n', true);
+    const rows = (await logs([job.jobId, '--json'])).out.trimEnd().split('\n');
+    expect(rows.map(row => JSON.parse(row) as unknown)).toMatchObject([
+      { line: 0, text: 'one' },
+      { line: 1, text: '\u001b[2Ktwo' },
+    ]);
+    expect((await logs([job.jobId, '-o', 'line,text'])).out).toBe('0\tone\n1\t[2Ktwo\n');
+    expect((await logs([job.jobId, '--timestamps', '--attempt', '1'])).out).toMatch(
+      /^\d{4}-\S+Z one\n\d{4}-\S+Z two\n$/,
+    );
+  });
+
+  test('leaves a terminal nothing to obey but colours', async () => {
+    const { job, shipper } = await begin();
+    const texts = [
+      '\u001b[1;31mred\u001b[0m',
+      'a\u001b[2Jb\u001b[10;20Hc\u001b]0;title\u001b\\d\u001bPq#\u001b\\e\u001b7f\u001b(Bg\u001b[?1049hh',
+      '\u202etxt.exe\u001b',
+      'tab\there',
+    ];
+    await shipper.print(textOf(texts), true);
+    for (const options of [{}, { screen }])
+      expect((await logs([job.jobId], options)).out).toBe(
+        textOf(['\u001b[1;31mred\u001b[0m\u001b[0m', 'abcdefgh', ' txt.exe', 'tab\there']),
+      );
+  });
+
+  test('is searched in any case; how much more there is, is said beside it', async () => {
+    const { job, shipper } = await begin();
+    await shipper.print(textOf(upTo(3_000)), true);
+    expect(await logs([job.jobId, '--search', 'LINE 299', '-n', '4'])).toMatchObject({
+      code: 0,
+      out: textOf(['line 299', ...upTo(2_993, 2_990)]),
+      err: 'There are 7 more lines with it: -n all prints them, too\n',
+    });
+    expect((await logs([job.jobId, '--search', 'line', '-n', 'all'])).out).toBe(textOf(upTo(3_000)));
+    expect(await logs([job.jobId, '--search', 'nowhere'])).toMatchObject({
+      code: 0,
+      out: '',
+      err: 'No line of 3000 has it\n',
+    });
+  });
+
+  test.each([
+    [['j_nowhere'], 4, /There is no job "j_nowhere"/],
+    [['JOB', '--attempt', '7'], 4, /no attempt 7/],
+    [['JOB', '--attempt', '0'], 2, /--attempt/],
+    [['JOB', '-n', 'x'], 2, /Give a whole number, or all/],
+    [['JOB', '--search', ''], 2, /--search/],
+    [['JOB', '--search', 'a', '--follow'], 2, /cannot be used/],
+  ])('%j is refused', async (args, code, message) => {
+    const { job, shipper } = await begin();
+    await shipper.print('one\n', true);
+    const run = await logs(args.map(arg => arg.replace('JOB', job.jobId)));
+    expect(run).toMatchObject({ code, out: '' });
+    expect(run.err).toMatch(message);
+  });
+
+  test('is nothing where nothing has come, and why is said', async () => {
+    const { job } = await begin();
+    const run = await logs([job.jobId]);
+    expect(run).toMatchObject({ code: 4, out: '' });
+    expect(run.err).toMatch(/Nothing has come of attempt 1 .* yet/);
+  });
+});
+
+describe('--follow', () => {
+  test('waits for the log to begin, prints what comes, and ends with it', async () => {
+    const { job, shipper, rig } = await begin();
+    const followed = start([job.jobId, '-f']);
+    await followed.written('Waiting for it');
+    await shipper.print(`${textOf(upTo(3))}\r1%`);
+    await followed.written('line 2\n');
+    await shipper.print('\r100%\nline 4', true);
+    await rig.report(job, 'completed');
+    const { code, out, err } = await followed.run;
+    expect([code, out]).toEqual([0, textOf([...upTo(3), '100%', 'line 4'])]);
+    expect(err.split('\n')).toHaveLength(2);
+  });
+
+  test('begins with the last lines, as many as are asked for', async () => {
+    const { job, shipper, rig } = await begin();
+    await shipper.print(textOf(upTo(500)));
+    const followed = start([job.jobId, '-f', '-n', '2']);
+    await followed.written('line 499\n');
+    await shipper.print('more\n', true);
+    await rig.report(job, 'completed');
+    expect((await followed.run).out).toBe(textOf(['line 498', 'line 499', 'more']));
+  });
+
+  test('draws the open line where it stands on a screen, and lines over it', async () => {
+    const { job, shipper, rig } = await begin();
+    await shipper.print('start\n\r10%');
+    const followed = start([job.jobId, '-f'], { screen });
+    await followed.written('10%');
+    await shipper.print(`\r${'#'.repeat(100)}`);
+    await followed.written('…');
+    await shipper.print('\rdone\n', true);
+    await rig.report(job, 'completed');
+    const { out } = await followed.run;
+    expect(out).toBe(`start\n10%\r\u001b[2K${'#'.repeat(58)}…\r\u001b[2Kdone\n`);
+  });
+
+  test('goes on where it was when the orchestrator starts anew, and prints no line twice', async () => {
+    const dataDir = openFolder();
+    const first = await startTestServer({ dataDir });
+    const rig = await openRig(first);
+    const job = await startJob(first, rig);
+    await createShipper(first.url, rig, job).print(textOf(upTo(20)));
+    const followed = start([job.jobId, '-f', '--url', first.url], { env: { ADMIN_TOKEN: first.adminToken } });
+    await followed.written('line 19\n');
+    await first.close();
+    await followed.written('Trying again\n');
+    const again = await startTestServer({ dataDir, port: Number(new URL(first.url).port) });
+    onTestFinished(() => again.close());
+    const place = Buffer.byteLength(textOf(upTo(20)));
+    const text = textOf(upTo(40, 20));
+    const { ship } = createShipper(again.url, rig, job);
+    const to = place + Buffer.byteLength(text);
+    expect(await ship({ after: place, from: place, to, text, is_last: true })).toBe(to);
+    await rig.register();
+    await rig.report(job, 'completed');
+    const { code, out, err } = await followed.run;
+    expect([code, out]).toEqual([0, textOf(upTo(40))]);
+    expect(err).toMatch(/^Lost http:\S+ .*Trying again\nConnected to \S+ again\n$/);
+  });
+
+  test('goes on with the next attempt, and ends with one that is asked for', async () => {
+    const { job, shipper, rig } = await begin({ retry_on: ['trainer_exit'] });
+    await shipper.print('first\n', true);
+    const [all, one] = [start([job.jobId, '-f']), start([job.jobId, '-f', '--attempt', '1'])];
+    await all.written('first\n');
+    expect(await one.run).toMatchObject({ code: 0, out: 'first\n', err: '' });
+    const second = await openRig(server, `rig-${(count += 1)}`);
+    await rig.report(job, 'failed', { exit_code: 1 });
+    const after = await second.offered();
+    await all.written('tried again, as attempt 2\n');
+    for (const status of ['starting', 'running']) await second.report(after, status);
+    await createShipper(server.url, second, after).print('second\n', true);
+    await second.report(after, 'completed');
+    await all.written('second\n');
+    expect(after.jobId).toBe(job.jobId);
+    expect(await all.run).toMatchObject({ code: 0, out: 'first\nsecond\n' });
+  });
+});

@@ -1,0 +1,121 @@
+/** A log of a million lines: any of it is found in a moment, and nothing holds all of it in memory. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemApi } from '../../protocol/admin-api.ts';
+import { logsApi } from '../../protocol/logs-api.ts';
+import { createShipper, openLogStream, readLog, textsOf } from '../support/log-bench.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+import { openRig, type Offered, startJob } from '../support/upload-bench.ts';
+
+const lines = 1_000_000;
+const lineOf = (n: number): string =>
+  `2026-01-02 03:04:05 INFO step=${n} loss=0.${String((n * 7_919) % 10_000).padStart(4, '0')} lr=1e-4 epoch=3 gpu=0 speed=11.5 it/s`;
+/** Many times what a look may take, and far less than reading all of it for each would. */
+const soonMs = 3_000;
+/** Some 90 MB are on the disk. */
+const mostMemory = 32 * 2 ** 20;
+
+let server: TestServer;
+let job: Offered;
+beforeAll(async () => {
+  server = await startTestServer();
+  const rig = await openRig(server);
+  job = await startJob(server, rig);
+  const shipper = createShipper(server.url, rig, job);
+  for (let n = 0; n < lines; n += 10_000) {
+    const some = Array.from({ length: 10_000 }, (_, k) => `${lineOf(n + k)}\n`);
+    await shipper.print(some.join(''), n + 10_000 === lines);
+  }
+}, 120_000);
+afterAll(() => server.close());
+
+const timed = async <T>(act: () => Promise<T>): Promise<T> => {
+  const begun = performance.now();
+  const answer = await act();
+  expect(performance.now() - begun).toBeLessThan(soonMs);
+  return answer;
+};
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+/** What is held, without what only waits to be collected. */
+const memory = (): number => {
+  collect();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+};
+/** The most that was in use while it ran, beyond what was before. */
+async function memoryOf(act: () => Promise<unknown>): Promise<number> {
+  const before = memory();
+  let most = before;
+  // To collect takes its time: most of it is left to what is measured.
+  const look = (): void => {
+    most = Math.max(most, memory());
+    timer = setTimeout(look, 400);
+  };
+  let timer = setTimeout(look, 200);
+  await act();
+  clearTimeout(timer);
+  return most - before;
+}
+
+test('any line, and the last ones, are read in a moment', async () => {
+  for (const line of [900_000, 1, 499_999, 999_000]) {
+    const page = await timed(() => readLog(server, job.jobId, { line, limit: 3 }));
+    expect(textsOf(page)).toEqual([lineOf(line), lineOf(line + 1), lineOf(line + 2)]);
+  }
+  const page = await timed(() => readLog(server, job.jobId, { limit: 2 }));
+  expect(page).toMatchObject({ total_lines: lines, is_complete: true });
+  expect(textsOf(page)).toEqual([lineOf(lines - 2), lineOf(lines - 1)]);
+});
+
+test('a search goes through all of it, and others get their answers meanwhile', async () => {
+  const search = (q: string) =>
+    server.admin.call(logsApi.search, { params: { id: job.jobId }, query: { q, limit: 2 } });
+  const order: string[] = [];
+  const used = await memoryOf(async () => {
+    const searching = search('STEP=77777').then(answer => {
+      order.push('search');
+      return valueOf(answer);
+    });
+    await server.admin.call(systemApi.live);
+    order.push('live');
+    const found = await searching;
+    expect(found.total_matches).toBe(11);
+    expect(textsOf({ lines: found.matches })).toEqual([lineOf(77_777), lineOf(777_770)]);
+  });
+  expect(order).toEqual(['live', 'search']);
+  expect(used).toBeLessThan(mostMemory);
+  expect(valueOf(await search('epoch=3')).total_matches).toBe(lines);
+});
+
+test('a search ends with who has asked for it, and four at once are enough', async () => {
+  const over = new AbortController();
+  const headers = { authorization: `Bearer ${server.adminToken}` };
+  const ask = (signal: AbortSignal): Promise<number> =>
+    fetch(`${server.url}/api/queue/${job.jobId}/logs/search?q=epoch`, { headers, signal }).then(
+      ({ status }) => status,
+      () => 0,
+    );
+  const first = Array.from({ length: 4 }, () => ask(over.signal));
+  await expect.poll(() => ask(AbortSignal.timeout(10_000)), { interval: 1, timeout: 10_000 }).toBe(429);
+  over.abort();
+  expect(await Promise.all(first)).toEqual([0, 0, 0, 0]);
+  await expect.poll(() => ask(AbortSignal.timeout(20_000)), { timeout: 20_000 }).toBe(200);
+});
+
+test('a download, and who follows from the beginning on, take no more of memory than is on its way', async () => {
+  const headers = { authorization: `Bearer ${server.adminToken}` };
+  let bytes = 0;
+  const download = await memoryOf(async () => {
+    const answer = await fetch(`${server.url}/api/queue/${job.jobId}/logs/text`, { headers });
+    for await (const part of answer.body ?? []) bytes += Buffer.from(part).length;
+  });
+  expect(bytes).toBe((await readLog(server, job.jobId, { limit: 1 })).bytes);
+  expect(download).toBeLessThan(mostMemory);
+  const stream = await openLogStream(server, job.jobId, '?line=990000');
+  await stream.end();
+  expect(stream.lines().map(({ line }) => line)).toEqual(
+    Array.from({ length: 10_000 }, (_, n) => 990_000 + n),
+  );
+}, 60_000);

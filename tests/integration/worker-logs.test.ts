@@ -1,0 +1,160 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { offerOf, writeFile } from '../unit/agent/builders.ts';
+import { type Rig, startRig, until } from '../unit/agent/guard-rig.ts';
+import type { Answer, Call } from '../unit/agent/scripted-orchestrator.ts';
+import { settledText } from '../support/log-book.ts';
+
+const mib = 1024 * 1024;
+const secret = `hf_${'aB3'.repeat(12)}`;
+
+/** Prints numbered lines, secrets and bars until a file says that it is enough. */
+const talking = `
+  let n = 0;
+  const timer = setInterval(() => {
+    n += 1;
+    process.stdout.write('line ' + n + ' of ' + (process.env.HF_TOKEN ?? 'nobody') + '\\n');
+    for (let i = 0; i < 10; i += 1) process.stdout.write('\\rbar ' + n + '.' + i + ' [1s]');
+    process.stdout.write('\\n');
+    if (n === 3) note('ready', '');
+    if (told('enough')) { clearInterval(timer); process.stdout.write('the last word'); note('printed', String(n)); }
+  }, 20);`;
+
+const finish = ({ folder }: Rig): string => writeFile(folder, 'enough', '');
+const complete = ({ orchestrator }: Rig, attempt = 'a1'): Promise<true> =>
+  until(() => (orchestrator.logs.of(attempt).isComplete ? true : null), 40_000);
+const gone = (path: string): Promise<true> => until(() => (existsSync(path) ? null : true), 40_000);
+
+/** Answers those of this attempt with 503 as long as it is held up. */
+function holdUp({ orchestrator: { answers, logs } }: Rig, attempt: string) {
+  let isHeld = true;
+  answers.logs = ({ body }: Call): Answer =>
+    isHeld && body['attempt_id'] === attempt
+      ? { status: 503, body: {} }
+      : { status: 200, body: { success: true, next: logs.take(body) } };
+  return (): void => void (isHeld = false);
+}
+
+describe('what a trainer prints', () => {
+  test('comes whole and once, though the agent is killed and the orchestrator is away for a while', async () => {
+    const rig = await startRig(talking);
+    const { logs } = rig.orchestrator;
+    const first = await rig.startBusy({ hf_token: secret });
+    await until(() => (logs.of().text.includes('line 20 ') ? true : null));
+    first.kill('SIGKILL');
+    await first.exited;
+    const before = logs.of().next;
+    const second = rig.startAgent();
+    await second.said(/^Job j1 goes on/);
+    await until(() => (logs.of().next > before ? true : null));
+    rig.orchestrator.vanish(true);
+    const { next } = logs.of();
+    await second.said(/Trying again/);
+    rig.orchestrator.vanish(false);
+    await until(() => (logs.of().next > next ? true : null), 40_000);
+    finish(rig);
+    await rig.orchestrator.reported('completed');
+    await complete(rig);
+    const last = Number(await rig.note('printed'));
+    const said = Array.from({ length: last }, (_, n) => `line ${n + 1} of [redacted]\nbar ${n + 1}.9 [1s]\n`);
+    expect(settledText(logs.of().text)).toBe(`${said.join('')}the last word`);
+    expect(logs.of().gaps).toEqual([]);
+    await gone(rig.run.path);
+    // For its owner it is all there.
+    expect(readFileSync(join(rig.stateDir, 'jobs/j1/trainer.log'), 'utf8')).toContain(secret);
+  }, 120_000);
+
+  test('that has not gone out yet outlives its job, the next one in the same folder, and the agent', async () => {
+    const rig = await startRig(talking);
+    const { logs } = rig.orchestrator;
+    const release = holdUp(rig, 'a1');
+    const first = await rig.startBusy();
+    finish(rig);
+    await rig.orchestrator.reported('completed', 'a1');
+    rig.orchestrator.push(offerOf('j1', 'a2'));
+    await rig.orchestrator.reported('completed', 'a2');
+    await complete(rig, 'a2');
+    expect(logs.of('a2').text.startsWith('line 1 of nobody\n')).toBe(true);
+    expect(logs.of('a1').text).toBe('');
+    expect(readdirSync(join(rig.stateDir, 'runs'))).toContain('a1');
+    expect(readdirSync(join(rig.stateDir, 'jobs/j1'))).toEqual(
+      expect.arrayContaining(['trainer-a2.log', 'trainer.log']),
+    );
+    first.kill('SIGKILL');
+    await first.exited;
+    release();
+    rig.startAgent();
+    await complete(rig, 'a1');
+    expect(logs.of('a1').text.startsWith('line 1 of nobody\n')).toBe(true);
+    expect(logs.of('a1').text.endsWith('the last word')).toBe(true);
+    await gone(rig.run.path);
+  }, 120_000);
+
+  test('goes out to its end before a worker leaves that stays for one job only', async () => {
+    const rig = await startRig(talking);
+    const agent = rig.startAgent([], { SIMPLETUNER_WORKER_PERSISTENT: 'false' });
+    await agent.said(/^Connected/);
+    rig.orchestrator.push(offerOf('j1', 'a1'));
+    await rig.note('ready');
+    finish(rig);
+    expect(await agent.exited).toMatchObject({ code: 0 });
+    expect(rig.orchestrator.logs.of().isComplete).toBe(true);
+    expect(rig.orchestrator.calls.at(-1)?.name).toBe('disconnect');
+    expect(existsSync(rig.run.path)).toBe(false);
+  }, 60_000);
+});
+
+const peakOf = (pid: number): number =>
+  Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+
+describe.skipIf(process.platform !== 'linux')('an agent whose trainer prints', () => {
+  test.each([
+    [
+      '20 MB a second',
+      `const piece = Buffer.alloc(${mib}, 'lorem ipsum dolor sit amet, and so on\\n');`,
+      100,
+    ],
+    ['a line of 50 MB', `const piece = Buffer.alloc(${mib}, 'x');`, 50],
+    [
+      'bytes that are no text',
+      `const piece = Buffer.from(Array.from({ length: ${mib} }, (_, n) => (n * 7919) >> 3));`,
+      50,
+    ],
+    ['bars without an end', `const piece = Buffer.alloc(${mib}, ' 45%|####      | 450/1000\\r');`, 50],
+  ])(
+    '%s stays small, beats on time, and marks what is missing',
+    async (_what, made, times) => {
+      const rig = await startRig(`
+      ${made}
+      let left = ${times};
+      note('ready', '');
+      const print = () => {
+        if (!told('go')) return setTimeout(print, 50);
+        left -= 1;
+        process.stdout.write(piece, () => (left > 0 ? setTimeout(print, 40) : process.stdout.write('\\nthe end')));
+      };
+      print();`);
+      const agent = await rig.startBusy();
+      const { logs } = rig.orchestrator;
+      await until(() => (rig.orchestrator.count('heartbeat') > 1 ? true : null));
+      const before = peakOf(agent.pid);
+      writeFile(rig.folder, 'go', '');
+      const beats = rig.orchestrator.count('heartbeat');
+      const began = performance.now();
+      await rig.orchestrator.reported('completed');
+      await complete(rig);
+      const seconds = (performance.now() - began) / 1_000;
+      expect(rig.orchestrator.count('heartbeat') - beats).toBeGreaterThan(seconds / 4);
+      const grown = (peakOf(agent.pid) - before) / mib;
+      console.info(
+        `${Math.round(grown)} MiB more at most, in ${seconds.toFixed(1)} s, ${logs.of().gaps.length} gaps`,
+      );
+      expect(grown).toBeLessThan(120);
+      const { text, next } = logs.of();
+      expect(next).toBeGreaterThan(times * mib);
+      expect(text.endsWith('\nthe end')).toBe(true);
+    },
+    180_000,
+  );
+});

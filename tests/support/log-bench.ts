@@ -1,0 +1,115 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createClient } from '../../protocol/client.ts';
+import {
+  LogEvent,
+  type LogChunkBody,
+  logsApi,
+  type LogPage,
+  workerLogsApi,
+} from '../../protocol/logs-api.ts';
+import { type TestServer, valueOf } from './server.ts';
+import type { Offered, Rig } from './upload-bench.ts';
+
+type Reachable = Pick<TestServer, 'url' | 'admin'>;
+
+export interface Shipper {
+  /** One chunk as it is: where the log ends by then. */
+  ship(chunk: Partial<LogChunkBody>): Promise<number>;
+  /** What follows, in chunks of a usual size; with an end when `isLast`. */
+  print(text: string, isLast?: boolean): Promise<void>;
+  /** How its worker calls. */
+  readonly call: ReturnType<typeof shipCall>;
+}
+
+const shipCall =
+  (url: string, token: string, { jobId, attemptId }: Pick<Offered, 'jobId' | 'attemptId'>) =>
+  (chunk: Partial<LogChunkBody>) =>
+    createClient({ baseUrl: url, headers: () => ({ 'x-worker-token': token }), timeoutMs: 10_000 }).call(
+      workerLogsApi.ship,
+      {
+        params: { id: jobId },
+        body: { attempt_id: attemptId, after: 0, from: chunk.after ?? 0, to: 0, text: '', ...chunk },
+      },
+    );
+
+const usual = 50_000;
+
+/** Ships as an agent does, without one. */
+export function createShipper(
+  url: string,
+  rig: Pick<Rig, 'token'>,
+  offered: Pick<Offered, 'jobId' | 'attemptId'>,
+): Shipper {
+  const call = shipCall(url, rig.token, offered);
+  let place = 0;
+  const ship = async (chunk: Partial<LogChunkBody>): Promise<number> => valueOf(await call(chunk)).next;
+  return {
+    call,
+    ship,
+    async print(text, isLast = false) {
+      const pieces = text.match(new RegExp(`[^]{1,${usual}}`, 'g')) ?? [''];
+      for (const [n, piece] of pieces.entries()) {
+        const to = place + Buffer.byteLength(piece);
+        const is_last = isLast && n === pieces.length - 1;
+        const next = await ship({ after: place, from: place, to, text: piece, is_last });
+        if (next !== to) throw new Error(`${piece.slice(0, 40)} was not taken: the log ends at ${next}`);
+        place = next;
+      }
+    },
+  };
+}
+
+export const readLog = async (
+  { admin }: Reachable,
+  id: Offered['jobId'],
+  query: { readonly attempt?: number; readonly line?: number; readonly limit?: number } = {},
+): Promise<LogPage> => valueOf(await admin.call(logsApi.read, { params: { id }, query }));
+
+export const textsOf = ({ lines }: Pick<LogPage, 'lines'>): readonly string[] =>
+  lines.map(({ text }) => text);
+
+/** Waits for what comes of a log, event by event. */
+export async function openLogStream(
+  { url, adminToken }: Pick<TestServer, 'url' | 'adminToken'>,
+  id: string,
+  query = '',
+  headers: Readonly<Record<string, string>> = {},
+) {
+  const over = new AbortController();
+  const response = await fetch(`${url}/api/queue/${id}/logs/stream${query}`, {
+    headers: { authorization: `Bearer ${adminToken}`, ...headers },
+    signal: over.signal,
+  });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  const events: { readonly id: number; readonly event: LogEvent }[] = [];
+  let rest = '';
+  const read = async (): Promise<boolean> => {
+    const { done, value } = await reader.read();
+    if (done) return false;
+    const frames = (rest + decoder.decode(value, { stream: true })).split('\n\n');
+    rest = frames.pop() ?? '';
+    for (const frame of frames) {
+      const [, number, data] = /^id: (\d+)\ndata: (.*)$/.exec(frame) ?? [];
+      if (data !== undefined) events.push({ id: Number(number), event: LogEvent.parse(JSON.parse(data)) });
+    }
+    return true;
+  };
+  const lines = () => events.flatMap(({ event }) => (event.type === 'lines' ? event.lines : []));
+  return {
+    response,
+    events,
+    lines,
+    close: () => over.abort(),
+    /** Reads on until it holds. */
+    async until(holds: () => boolean): Promise<void> {
+      while (!holds())
+        if (!(await read())) throw new Error(`the stream ended: ${JSON.stringify(events.slice(-3))}`);
+    },
+    async end(): Promise<void> {
+      while (await read());
+    },
+    /** As a reader that does nothing for a while. */
+    rest: (ms: number) => pause(ms),
+  };
+}

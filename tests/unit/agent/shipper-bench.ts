@@ -1,0 +1,89 @@
+import { createLogPace } from '../../../agent/log-pace.ts';
+import { createLogShipper, type LogShipper, type LogShipperParts } from '../../../agent/log-shipper.ts';
+import type { CallFailure } from '../../../protocol/client.ts';
+import type { LogChunkBody } from '../../../protocol/logs-api.ts';
+import { createLogBook, type LogBook } from '../../support/log-book.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
+import { attemptId, unreachable } from './builders.ts';
+
+/** How a chunk is answered; a failure is one before the orchestrator has seen it. */
+export type ChunkAnswer = 'taken' | 'lost' | 'never' | CallFailure | ((chunk: LogChunkBody) => number);
+
+export interface ShipperBench {
+  readonly clock: VirtualClock;
+  readonly book: LogBook;
+  readonly chunks: readonly LogChunkBody[];
+  /** Asked for each chunk. */
+  answer: (chunk: LogChunkBody) => ChunkAnswer;
+  print(output: string | Uint8Array): void;
+  /** All that has been printed. */
+  printed(): Buffer;
+  /** What was printed before this is not on the disk any more. */
+  rotate(place: number): void;
+  start(parts?: Partial<LogShipperParts>): LogShipper;
+  /** As the end of the agent's process: nothing more is heard of it. */
+  kill(): void;
+}
+
+/** A log in memory, an orchestrator in the test's hands, and time that is made up. */
+export function createShipperBench(book: LogBook = createLogBook()): ShipperBench {
+  const clock = createVirtualClock();
+  const parts: Uint8Array[] = [];
+  const chunks: LogChunkBody[] = [];
+  let floor = 0;
+  let process = new AbortController();
+
+  const all = (): Buffer => {
+    const whole = Buffer.concat(parts);
+    parts.splice(0, parts.length, whole);
+    return whole;
+  };
+  const send = async (chunk: LogChunkBody, signal: AbortSignal): ReturnType<LogShipperParts['ship']> => {
+    chunks.push(chunk);
+    const answer = bench.answer(chunk);
+    if (answer === 'never') await new Promise(resolve => signal.addEventListener('abort', resolve));
+    if (signal.aborted) return { ok: false, failure: unreachable('ECANCELED') };
+    if (typeof answer === 'function') return { ok: true, value: { success: true, next: answer(chunk) } };
+    if (typeof answer === 'object') return { ok: false, failure: answer };
+    const next = book.take(chunk);
+    return answer === 'lost'
+      ? { ok: false, failure: unreachable('ECONNRESET') }
+      : { ok: true, value: { success: true, next } };
+  };
+  const bench: ShipperBench = {
+    clock,
+    book,
+    chunks,
+    answer: () => 'taken',
+    print: output => void parts.push(Buffer.from(output)),
+    printed: all,
+    rotate(place) {
+      floor = place;
+    },
+    start: more =>
+      createLogShipper({
+        attemptId: attemptId('a1'),
+        log: {
+          async read(place, most) {
+            const from = Math.max(place, floor);
+            return { from, bytes: all().subarray(from, from + most) };
+          },
+          end: async () => all().length,
+        },
+        ownLine: '[own]',
+        known: () => [],
+        ship: send,
+        clock,
+        random: () => 0.5,
+        pace: createLogPace(clock),
+        leftMs: 24 * 60 * 60 * 1000,
+        signal: process.signal,
+        ...more,
+      }),
+    kill() {
+      process.abort();
+      process = new AbortController();
+    },
+  };
+  return bench;
+}
