@@ -30,7 +30,7 @@ export type Found = FoundRun | { readonly kind: 'reported'; readonly report: Fin
 export interface FoundRun {
   /** `ended` while nobody looked: its exit is on disk. */
   readonly kind: 'running' | 'ended';
-  readonly origin: Pick<Task, 'jobId' | 'attemptId' | 'configName' | 'onLostContact'>;
+  readonly origin: Pick<Task, 'jobId' | 'attemptId' | 'configName' | 'onLostContact' | 'contact'>;
   /** The one that it was given already. */
   readonly order: Order | null;
   readonly attend: (ears: RunEars) => Run;

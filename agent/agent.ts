@@ -8,6 +8,7 @@ import { beatUntil } from './beat.ts';
 import type { Clock } from './clock.ts';
 import type { FollowStream } from './command-stream.ts';
 import { noteContacts } from './contact.ts';
+import { createCurves, type CurveParts } from './curves.ts';
 import { createJobSlot, type JobSlot, type SlotParts } from './job-slot.ts';
 import { createMention } from './mention.ts';
 import { createReporter } from './reporter.ts';
@@ -37,6 +38,8 @@ export interface AgentParts {
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'leave'>;
   /** Figures of the GPUs, for the next heartbeat. */
   readonly telemetry: () => Telemetry;
+  /** The same for the curves of what runs. */
+  readonly gpuFigures: CurveParts['gpuFigures'];
   readonly random: () => number;
   readonly say: (message: string) => void;
 }
@@ -81,9 +84,11 @@ export function createAgent(parts: AgentParts): Agent {
   const api = noteContacts(underWay.api, parts.uptime, sentAt => slot.contact(sentAt));
   const troubles = createTroubleTeller(clock, parts.url, say);
   const report = createReporter({ clock, api, random, onTrouble: troubles.tell });
+  const curves = createCurves({ ...parts, api, ended: ended.signal });
   const slot: JobSlot = createJobSlot({
     ...parts.jobs,
     ...(parts.logs && { logs: parts.logs }),
+    curve: curves.open,
     report: (job, attempt, body, signal) =>
       report(job, attempt, body, AbortSignal.any([signal, hurry.signal, ended.signal])),
     mention: createMention({ clock, api, ended: ended.signal, slot: () => slot }),
@@ -134,6 +139,7 @@ export function createAgent(parts: AgentParts): Agent {
       slot.release();
       if (ending === 'left' && !isHandedOver) await parts.logs?.leave(logsMs);
       beats.abort();
+      if (ending === 'left' && left === null) await curves.settled(farewellMs);
       ended.abort();
       if (ending === 'left' && !isHandedOver) {
         await beating;

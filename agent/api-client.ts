@@ -1,6 +1,7 @@
 import { type CallFailure, type CallResult, createClient, type Fetch } from '../protocol/client.ts';
 import type { AttemptId, JobId, WorkerId } from '../protocol/ids.ts';
 import { type LogChunkBody, workerLogsApi } from '../protocol/logs-api.ts';
+import { type MetricPoint, metricsApi } from '../protocol/metrics-api.ts';
 import {
   type HeartbeatBody,
   type JoinBody,
@@ -26,6 +27,11 @@ export interface ApiClient {
     attemptId: AttemptId,
     report: StatusReportBody,
   ): Promise<CallResult<typeof workerApi.reportStatus>>;
+  bring(
+    jobId: JobId,
+    attemptId: AttemptId,
+    points: readonly MetricPoint[],
+  ): Promise<CallResult<typeof metricsApi.bring>>;
   disconnect(workerId: WorkerId): Promise<CallResult<typeof workerApi.disconnect>>;
 }
 
@@ -43,6 +49,12 @@ export function createApiClient({ url, token, fetch, signal }: ApiClientParts): 
       client.call(workerApi.reportStatus, {
         params: { id: jobId },
         body: { ...report, attempt_id: attemptId },
+        signal,
+      }),
+    bring: (jobId, attemptId, points) =>
+      client.call(metricsApi.bring, {
+        params: { id: jobId },
+        body: { attempt_id: attemptId, points: [...points] },
         signal,
       }),
     disconnect: workerId => hurried.call(workerApi.disconnect, { body: { worker_id: workerId }, signal }),

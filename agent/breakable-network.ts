@@ -30,6 +30,7 @@ export function breakable(api: ApiClient, followStream: FollowStream): Breakable
       register: body => ifWhole(() => api.register(body)),
       beat: body => ifWhole(() => api.beat(body)),
       report: (jobId, attemptId, body) => ifWhole(() => api.report(jobId, attemptId, body)),
+      bring: (jobId, attemptId, points) => ifWhole(() => api.bring(jobId, attemptId, points)),
       disconnect: workerId => ifWhole(() => api.disconnect(workerId)),
     },
     async followStream(parts) {

@@ -21,6 +21,7 @@ export type { RunCommand } from './gpu-command.ts';
 export type { GpuReport } from './gpu-report.ts';
 export { selectGpus, trainerGpuEnvironment } from './gpu-selection.ts';
 export type { Environment } from './gpu-selection.ts';
+export { probeFigures } from './gpu-figures.ts';
 export { probeUtilisation } from './gpu-utilisation.ts';
 
 export interface ProbeDeps {

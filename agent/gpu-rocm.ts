@@ -8,7 +8,7 @@ import { gbFromMib, makeReport } from './gpu-report.ts';
 import type { Gpu, GpuProblem, GpuReport } from './gpu-report.ts';
 
 /** The second is where ROCm installs it, outside the PATH of a service. */
-const COMMANDS = ['rocm-smi', '/opt/rocm/bin/rocm-smi'];
+export const rocmCommands = ['rocm-smi', '/opt/rocm/bin/rocm-smi'];
 const ARGS = ['--showproductname', '--showmeminfo', 'vram', '--showdriverversion', '--json'];
 const BYTES_PER_MIB = 1024 * 1024;
 
@@ -33,13 +33,17 @@ function isDisplayPart(mib: number | undefined, largestMib: number): boolean {
   return mib !== undefined && mib < 4096 && mib * 4 <= largestMib;
 }
 
-function gpusOf(smi: JsonObject): readonly Gpu[] {
-  const system = asObject(smi['system']);
-  const cards = Object.entries(smi)
+/** In the order in which HIP counts them, whatever they are called. */
+export const cardsOf = (smi: JsonObject): readonly JsonObject[] =>
+  Object.entries(smi)
     .filter(([key]) => /^card\d{1,4}$/.test(key))
     .toSorted(([a], [b]) => Number(a.slice(4)) - Number(b.slice(4)))
     .map(([, value]) => asObject(value))
     .filter(card => card !== undefined);
+
+function gpusOf(smi: JsonObject): readonly Gpu[] {
+  const system = asObject(smi['system']);
+  const cards = cardsOf(smi);
   const largestMib = Math.max(0, ...cards.map(card => vramMibOf(card) ?? 0));
   return cards.flatMap((card, index) => {
     const mib = vramMibOf(card);
@@ -70,7 +74,7 @@ function problemOf(text: string, code: number): GpuProblem {
 
 /** The AMD GPUs of this machine. A missing rocm-smi is an empty report; a broken driver one with a problem. */
 export async function probeRocm(run: RunCommand): Promise<GpuReport> {
-  const result = await runFirst(run, COMMANDS, ARGS);
+  const result = await runFirst(run, rocmCommands, ARGS);
   if (result.kind !== 'exited') return makeReport('rocm', [], commandProblem('rocm-smi', result));
   const gpus = gpusOf(parseObject(result.stdout) ?? {});
   // It exits with 0 without its driver, too, so the exit code alone says nothing.

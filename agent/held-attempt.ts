@@ -3,6 +3,7 @@ import type { Progress } from '../protocol/progress.ts';
 import type { StatusReportBody } from '../protocol/worker-api.ts';
 import type { FoundRun } from './adopt.ts';
 import type { AttemptLogs } from './attempt-logs.ts';
+import type { Curve, CurveOrigin } from './curves.ts';
 import { endReport } from './end-report.ts';
 import type { Contact, Order } from './guard-files.ts';
 import type { Run, RunOrigin } from './run.ts';
@@ -27,6 +28,7 @@ export interface AttemptParts {
   readonly onLine: (line: string) => void;
   /** Where the output goes; nowhere unless told. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish'>;
+  readonly curve: (origin: CurveOrigin) => Curve;
 }
 
 export interface HeldAttempt extends Held {
@@ -98,11 +100,13 @@ export async function startOffer(
   held: HeldAttempt,
   parts: AttemptParts,
 ): Promise<StatusReportBody> {
+  let curve: Curve | null = null;
   try {
     const prepared = parts.prepare(offer);
     if (!prepared.ok) return { status: 'failed', cause: prepared.cause, error: prepared.message };
     const origin = { ...originOf(offer), contact: { ...parts.limits(), sentAt: held.sentAt } };
-    const run = await parts.start(prepared.job, origin, earsOf(held, true, parts));
+    curve = curveOf(held, origin, false, parts);
+    const run = await parts.start(prepared.job, origin, earsOf(held, true, curve, parts));
     parts.logs?.follow(held.attemptId, secretsOf(offer));
     if (run.pid !== null) {
       parts.say(`Job ${held.jobId} runs: ${offer.config_name} (pid ${run.pid})`);
@@ -111,22 +115,37 @@ export async function startOffer(
     return await attend(held, run, parts);
   } catch (cause) {
     return { status: 'failed', cause: 'start_failed', error: startFailure(cause) };
+  } finally {
+    curve?.finish();
   }
 }
 
 /** Goes on with what an earlier process of the agent has begun. */
-export function attendFound(
+export async function attendFound(
   { kind, origin, order, attend: follow }: FoundRun,
   held: HeldAttempt,
   parts: AttemptParts,
 ): Promise<StatusReportBody> {
   const isLive = kind === 'running';
   if (order !== null) giveOrder(held, order, parts);
-  const run = follow(earsOf(held, isLive, parts));
+  const curve = curveOf(held, origin, true, parts);
+  const run = follow(earsOf(held, isLive, curve, parts));
   parts.logs?.follow(held.attemptId, []);
   if (isLive) parts.say(`Job ${held.jobId} goes on: ${origin.configName} (pid ${run.pid ?? 'unknown'})`);
-  return attend(held, run, parts);
+  try {
+    return await attend(held, run, parts);
+  } finally {
+    curve.finish();
+  }
 }
+
+/** Its time begins with the claim, which is on the disk with the task. */
+const curveOf = (
+  { jobId, attemptId }: Held,
+  { contact }: Pick<RunOrigin, 'contact'>,
+  isAdopted: boolean,
+  { curve }: AttemptParts,
+): Curve => curve({ jobId, attemptId, startedAt: contact.sentAt, isAdopted });
 
 async function attend(held: HeldAttempt, run: Run, parts: AttemptParts): Promise<StatusReportBody> {
   held.run = run;
@@ -142,8 +161,9 @@ async function attend(held: HeldAttempt, run: Run, parts: AttemptParts): Promise
 const secretsOf = ({ upload_token, hf_token }: JobOffer): readonly string[] =>
   [upload_token, hf_token].filter(token => typeof token === 'string');
 
-const earsOf = (held: HeldAttempt, isTold: boolean, parts: AttemptParts): RunEars => ({
+const earsOf = (held: HeldAttempt, isTold: boolean, curve: Curve, parts: AttemptParts): RunEars => ({
   onLine: parts.onLine,
+  onFigures: curve.note,
   onProgress: progress => {
     held.progress = { ...held.progress, ...progress };
     if (isTold) parts.mention(held, { status: 'running', progress: held.progress });

@@ -18,7 +18,18 @@ interface Bar {
   /** Of what it counts, e.g. `it`, `batch`, `B`, `examples`; '' when the bar does not say. */
   readonly unit: string;
   readonly perSecond?: number;
+  readonly leftS?: number;
   readonly postfix: readonly string[];
+}
+
+/**
+ * One that may be of two that are drawn below each other: `epoch` and `step`, as OneTrainer has them, or one without a name above
+ * another one, as Hugging Face's Trainer has them while it evaluates.
+ */
+export interface NestedBar {
+  readonly what: 'epochs' | 'steps' | 'unnamed';
+  readonly done: number;
+  readonly total: number;
 }
 
 /** What bars count that are no steps. */
@@ -32,6 +43,8 @@ const EPOCH = /\bepochs?\s?\[?(\d{1,9})(?:\s?\/\s?(\d{1,9}))?/i;
 const ELAPSED = /^\d{1,9}:\d\d(?::\d\d)?$/;
 /** A figure, by thousands where the bar scales its units, and the unit. */
 const QUANTITY = /^(\d{1,15}(?:\.\d{1,9})?|\?)([kMGT]?) ?([A-Za-z]{0,20})$/;
+/** Bounded on every side, so that no input makes it search for long. */
+const NAMED = /([A-Za-z_][\w./-]{0,63}): ([^\s,]{1,40})/g;
 const SCALES: ReadonlyMap<string | undefined, number> = new Map([
   ['k', 1e3],
   ['M', 1e6],
@@ -66,13 +79,19 @@ function rateOf(text: string): Pick<Bar, 'unit' | 'perSecond'> {
   return { unit: below, perSecond };
 }
 
+/** `01:41`, `6:56:13`; a `?` until the bar can tell. */
+function secondsOf(text: string): number | undefined {
+  if (!ELAPSED.test(text)) return undefined;
+  return text.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
+}
+
 /** What stands between the brackets; undefined when they are not those of a bar. */
-function timingOf(text: string): Pick<Bar, 'unit' | 'perSecond' | 'postfix'> | undefined {
+function timingOf(text: string): Pick<Bar, 'unit' | 'perSecond' | 'leftS' | 'postfix'> | undefined {
   const close = text.indexOf(']');
   if (close < 0) return undefined;
   const [times = '', rate = '', ...postfix] = text.slice(0, close).split(',');
-  const [elapsed = ''] = times.split('<');
-  return ELAPSED.test(elapsed) ? { ...rateOf(rate), postfix } : undefined;
+  const [elapsed = '', left = ''] = times.split('<');
+  return ELAPSED.test(elapsed) ? { ...rateOf(rate), leftS: secondsOf(left), postfix } : undefined;
 }
 
 /** `450/1000 [...`, the text after the drawn bar. */
@@ -131,24 +150,67 @@ function stepsOfRun(bar: Bar): Pick<Progress, 'step' | 'totalSteps' | 'percent' 
   };
 }
 
+/** `loss=0.1` a piece, as tqdm writes it, or `lr: 1.0e-04 loss: 3.456e-01` in one, as ai-toolkit does. */
 function fieldsOf(postfix: readonly string[]): ReadonlyMap<string, string> {
-  const pairs = postfix.filter(pair => pair.includes('='));
   return new Map(
-    pairs.map(pair => [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1)]),
+    postfix.flatMap(piece => {
+      const at = piece.indexOf('=');
+      if (at >= 0) return [[piece.slice(0, at).trim(), piece.slice(at + 1)] as const];
+      return [...piece.matchAll(NAMED)].map(([, name = '', value = '']) => [name, value] as const);
+    }),
   );
 }
 
-/** The progress that a line's bar shows; undefined when the line has none. */
-export function parseBar(text: string): Progress | undefined {
+function nestedBarOf({ description, done, total }: Bar): NestedBar | undefined {
+  if (total === undefined || total < done) return undefined;
+  const name = description
+    .replace(/[:\s]+$/, '')
+    .trim()
+    .toLowerCase();
+  const what = name === '' ? 'unnamed' : name === 'step' ? 'steps' : 'epochs';
+  return what !== 'epochs' || /^epochs?$/.test(name) ? { what, done, total } : undefined;
+}
+
+/**
+ * The progress that a line's bar shows; undefined when the line has none. `nested` where it may be one of two: what the steps of
+ * the run are then follows from both.
+ */
+export function parseBar(
+  text: string,
+): { readonly progress: Progress; readonly nested?: NestedBar | undefined } | undefined {
   if (text.length > MAX_BAR_LENGTH) return undefined;
   const percentAt = text.indexOf('%|');
   const bar = percentAt < 0 ? openBarOf(text) : closedBarOf(text, percentAt);
   if (bar === undefined) return undefined;
   const percent = percentOf(bar.done, bar.total);
+  const etaS = countOf(bar.leftS);
   // The loss of a validation is not the loss of the training: of other work only how far it is.
-  if (isOtherWork(bar)) return { stage: stageOf(bar.description) ?? 'Transferring', percent, metrics: {} };
+  if (isOtherWork(bar))
+    return { progress: { stage: stageOf(bar.description) ?? 'Transferring', percent, metrics: {} } };
   const fields = readFields(fieldsOf(bar.postfix));
-  if (/^epochs?$/.test(bar.unit)) return { ...fields, epoch: countOf(bar.done), percent };
+  const nested = nestedBarOf(bar);
+  if (/^epochs?$/.test(bar.unit) || nested?.what === 'epochs')
+    return { progress: { ...fields, epoch: countOf(bar.done), percent }, nested };
   const steps = stepsOfRun(bar);
-  return { ...fields, ...steps, epoch: steps.epoch ?? fields.epoch, stepsPerSecond: countOf(bar.perSecond) };
+  const epoch = steps.epoch ?? fields.epoch;
+  const stepsPerSecond = countOf(bar.perSecond);
+  // What is left of an epoch is not what is left of the run, and no answer to how long it takes.
+  const left = steps.stage === undefined && steps.percent === percent ? { etaS } : {};
+  return { progress: { ...fields, ...steps, epoch, stepsPerSecond, ...left }, nested };
+}
+
+/** Steps of the whole run, of a bar for one epoch below one that counts epochs. */
+export function stepsWithin(
+  epochs: NestedBar,
+  steps: NestedBar,
+): Pick<Progress, 'step' | 'totalSteps' | 'percent' | 'epoch' | 'etaS'> {
+  const step = epochs.done * steps.total + steps.done;
+  const totalSteps = epochs.total * steps.total;
+  return {
+    step: stepsOf(step),
+    totalSteps: stepsOf(totalSteps),
+    percent: percentOf(step, totalSteps),
+    epoch: epochs.done,
+    etaS: undefined,
+  };
 }

@@ -9,12 +9,16 @@ export interface Progress {
   readonly loss?: number;
   readonly learningRate?: number;
   readonly stepsPerSecond?: number;
+  /** Seconds that are left, as the trainer reckons. */
+  readonly etaS?: number;
   /** 0 to 100, to two places: of the stage when `stage` is set, else of the run. */
   readonly percent?: number;
   /** What is going on, e.g. `Loading checkpoint shards`; at most 64 characters. */
   readonly stage?: string;
   /** Every other figure; at most 32, names of at most 64 characters. */
   readonly metrics: Readonly<Record<string, number>>;
+  /** Names of figures that were no numbers: NaN, Infinity. Undefined for none. */
+  readonly gaps?: readonly string[];
 }
 
 export type Fields = ReadonlyMap<string, unknown>;
@@ -35,7 +39,14 @@ const NAMES = {
   percent: ['percent'],
 } as const;
 /** Never a metric; `__proto__` because whoever copies such an object by assignment loses or misuses it. */
-const RESERVED = new Set<string>(['type', 'stage', '__proto__', ...Object.values(NAMES).flat()]);
+const ETA_NAMES = ['eta', 'eta_s', 'eta_seconds'];
+const RESERVED = new Set<string>([
+  'type',
+  'stage',
+  '__proto__',
+  ...ETA_NAMES,
+  ...Object.values(NAMES).flat(),
+]);
 
 /** A finite number, also when written as text; anything else (NaN, Infinity, `0x10`, `1.5GB`) is undefined. */
 function numberOf(value: unknown): number | undefined {
@@ -46,6 +57,24 @@ function numberOf(value: unknown): number | undefined {
     return isNumber ? numberOf(Number(text)) : undefined;
   }
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+/** As Python writes it. JSON has null in its place, which means that only where a figure has to be. */
+function isGap(name: string, value: unknown): boolean {
+  if (value === null) return /loss|norm/i.test(name.slice(0, MAX_NAME_LENGTH));
+  if (typeof value !== 'string') return typeof value === 'number' && !Number.isFinite(value);
+  return /^[+-]?(?:nan|inf|infinity)$/i.test(value.trim().slice(0, 20));
+}
+
+function gapsOf(fields: Fields, lossName: string | undefined): readonly string[] | undefined {
+  const names = [...fields].flatMap(([name, value]) => (isGap(name, value) ? [name] : []));
+  const isFigure = (name: string): boolean =>
+    name !== '' && name.length <= MAX_NAME_LENGTH && !RESERVED.has(name);
+  const gaps = [
+    ...(lossName === undefined && names.some(name => LOSS_NAMES.includes(name)) ? ['loss'] : []),
+    ...names.filter(name => isFigure(name) && !LOSS_NAMES.includes(name)),
+  ].slice(0, MAX_METRICS);
+  return gaps.length === 0 ? undefined : gaps;
 }
 
 /** A count of steps: whole, and neither negative nor absurd. */
@@ -107,9 +136,11 @@ export function readFields(fields: Fields): Progress {
     loss: lossName === undefined ? undefined : numberOf(fields.get(lossName)),
     learningRate: first(NAMES.learningRate, numberOf),
     stepsPerSecond: first(NAMES.stepsPerSecond, countOf),
+    etaS: first(ETA_NAMES, countOf),
     percent: percentOf(first(NAMES.percent, atLeastZero), 100) ?? percentOf(step, totalSteps),
     stage: stageOf(fields.get('stage')),
     metrics: metricsOf(fields, lossName),
+    gaps: gapsOf(fields, lossName),
   };
 }
 

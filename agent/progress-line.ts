@@ -1,12 +1,15 @@
-/** Finds the progress in one line of output: a JSON line of type `progress`, or a bar. */
+/** Finds the progress in one line of output: a JSON line of type `progress`, a bar, or a line of the trainer's log. */
 
 import { parseBar } from './progress-bar.ts';
+import type { NestedBar } from './progress-bar.ts';
 import { isEmpty, readFields } from './progress-figures.ts';
 import type { Progress } from './progress-figures.ts';
+import { parseDict, parseEpochLine } from './progress-log.ts';
 
 export type LineContent =
   | { readonly kind: 'text' }
-  | { readonly kind: 'json' | 'bar'; readonly progress: Progress };
+  | { readonly kind: 'json' | 'log'; readonly progress: Progress }
+  | { readonly kind: 'bar'; readonly progress: Progress; readonly nested?: NestedBar | undefined };
 
 const ESCAPE = '\u001b';
 const BELL = '\u0007';
@@ -87,6 +90,16 @@ export function readLine(line: string): LineContent {
   const text = stripAnsi(line).trim();
   const json = parseJsonLine(text);
   if (json !== undefined) return isEmpty(json) ? { kind: 'text' } : { kind: 'json', progress: json };
-  const bar = parseBar(text);
-  return bar === undefined ? { kind: 'text' } : { kind: 'bar', progress: bar };
+  const dict = parseDict(text);
+  const bar = parseBar(dict === undefined ? text : text.slice(0, dict.at).trimEnd());
+  if (dict !== undefined) return { kind: 'log', progress: { ...bar?.progress, ...stated(dict.progress) } };
+  if (bar !== undefined) return { kind: 'bar', ...bar };
+  const epoch = parseEpochLine(text);
+  return epoch === undefined ? { kind: 'text' } : { kind: 'log', progress: epoch };
 }
+
+/** Without what it leaves open, which would take away what is said beside it. */
+const stated = (progress: Progress): Progress => ({
+  ...Object.fromEntries(Object.entries(progress).filter(([, value]) => value !== undefined)),
+  metrics: progress.metrics,
+});

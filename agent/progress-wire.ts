@@ -11,6 +11,7 @@ export function wireProgress(progress: Progress): WireProgress {
     learning_rate: progress.learningRate,
     steps_per_second: progress.stepsPerSecond,
     percent: progress.percent,
+    eta_s: progress.etaS,
     stage: progress.stage,
     metrics: Object.keys(progress.metrics).length > 0 ? progress.metrics : undefined,
   };

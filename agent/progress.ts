@@ -1,13 +1,14 @@
 /**
  * Reads a trainer's output: cuts it into lines, and picks the progress out of it, be it JSON lines
  * (`{"type":"progress","step":450,"total_steps":1000,"loss":0.01}`) or the bars of tqdm
- * (` 45%|████▌     | 450/1000 [01:23<01:41,  5.42it/s, loss=0.0123]`). Pure and streaming: memory is bounded, time grows
+ * (` 45%|████▌     | 450/1000 [01:23<01:41,  5.42it/s, loss=0.0123]`) or what trainers log beside them. Pure and streaming: memory is bounded, time grows
  * with the length of the input, no input throws, and where the chunks are cut makes no difference.
  */
 
 import { Buffer } from 'node:buffer';
 import type { Progress } from './progress-figures.ts';
 import { readLine, stripAnsi } from './progress-line.ts';
+import { createPlacing, type Placing } from './progress-place.ts';
 
 export type { Progress } from './progress-figures.ts';
 
@@ -43,14 +44,20 @@ function cutToBytes(text: string, maxBytes: number): string {
  * The items of one line. A JSON line of progress is for this reader and stays out of the log, and so does a bar that is
  * drawn over; a bar that stays on the screen is in the log, too.
  */
-function itemsOf(text: string, isCut: boolean, ending: 'newline' | 'redraw' | 'end'): readonly OutputItem[] {
+function itemsOf(
+  text: string,
+  isCut: boolean,
+  ending: 'newline' | 'redraw' | 'end',
+  placed: Placing,
+): readonly OutputItem[] {
   const kept = cutToBytes(text, MAX_LINE_BYTES);
   const truncated = isCut || kept.length < text.length;
   const line: OutputItem = { kind: 'line', text: kept, truncated, redraw: ending === 'redraw' };
   const content = truncated ? undefined : readLine(text);
   if (content === undefined || content.kind === 'text') return [line];
-  const progress: OutputItem = { kind: 'progress', progress: content.progress };
-  return content.kind === 'bar' && ending === 'newline' ? [progress, line] : [progress];
+  const progress: OutputItem = { kind: 'progress', progress: placed(content) };
+  const stays = content.kind === 'log' || (content.kind === 'bar' && ending === 'newline');
+  return stays ? [progress, line] : [progress];
 }
 
 /** Cuts output into lines at \n, \r\n and bare \r (a terminal's redraw), and reads the progress in them. */
@@ -60,10 +67,11 @@ export function createProgressReader(): ProgressReader {
   let isCut = false;
   /** A \r was seen, and what follows says whether it is a line break or a redraw. */
   let afterReturn = false;
+  const placed = createPlacing();
 
   function finish(ending: 'newline' | 'redraw' | 'end'): readonly OutputItem[] {
     // tqdm begins each redraw with \r, so an empty one is no line.
-    const items = current === '' && ending !== 'newline' ? [] : itemsOf(current, isCut, ending);
+    const items = current === '' && ending !== 'newline' ? [] : itemsOf(current, isCut, ending, placed);
     current = '';
     isCut = false;
     afterReturn = false;

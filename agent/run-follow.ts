@@ -3,6 +3,7 @@ import { watchFolder } from './folder-watch.ts';
 import { type ExitRecord, readExit, readTrainer, type RunFolder } from './guard-files.ts';
 import type { Guarded, LaunchParts } from './guard-launch.ts';
 import { createLogReader } from './log-reader.ts';
+import type { Figures } from './point-book.ts';
 import { endGroup } from './process-group.ts';
 import { isRunning } from './processes.ts';
 import { createProgressReader, type OutputItem } from './progress.ts';
@@ -18,6 +19,8 @@ export const orphanGraceMs = 5_000;
 
 export interface RunEars {
   readonly onProgress: (progress: Progress) => void;
+  /** Each single word of it; `isOld` when it was printed before this process of the agent looked. */
+  readonly onFigures: (figures: Figures, isOld: boolean) => void;
   readonly onLine: (line: string) => void;
 }
 
@@ -73,8 +76,11 @@ function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEa
   const tell = (items: readonly OutputItem[], earlier: Progress | null): Progress | null => {
     let progress = earlier;
     for (const item of items) {
-      if (item.kind === 'progress') progress = { ...progress, ...wireProgress(item.progress) };
-      else if (!isKnown) ears.onLine(item.text);
+      if (item.kind === 'progress') {
+        const figures = wireProgress(item.progress);
+        ears.onFigures({ progress: figures, gaps: item.progress.gaps ?? [] }, isKnown);
+        progress = { ...progress, ...figures };
+      } else if (!isKnown) ears.onLine(item.text);
     }
     return progress;
   };

@@ -39,7 +39,10 @@ export function simulateRun(origin: RunOrigin, ears: RunEars, parts: SimulatedRu
   let { contact } = origin;
   let stopped: Order | 'lost_contact' | null = null;
   let takeBack = (): void => {};
-  const training = trainer(job, ears.onProgress);
+  const training = trainer(job, progress => {
+    ears.onFigures({ progress, gaps: [] }, false);
+    ears.onProgress(progress);
+  });
   const stop = (why: Order | 'lost_contact'): void => {
     stopped ??= why;
     training.stop();

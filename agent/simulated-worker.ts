@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Fetch } from '../protocol/client.ts';
+import type { MetricPoint } from '../protocol/metrics-api.ts';
 import { version } from '../protocol/version.ts';
 import { createAgent } from './agent.ts';
 import { createApiClient, createShipCall, type ShipCall } from './api-client.ts';
@@ -85,6 +86,7 @@ export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWor
     jobs: { ...trainingOf(parts.trainer, clock, logs), onLine: () => {} },
     logs,
     telemetry: parts.telemetry,
+    gpuFigures: async () => figuresOf(parts.telemetry(), parts.gpus),
     random: parts.random,
     say: parts.say,
   });
@@ -98,6 +100,21 @@ export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWor
     vanish: network.cut,
     comeBack: network.mend,
   };
+}
+
+/** All of its GPUs do the same. */
+function figuresOf(
+  { gpu_utilization: utilization, vram_used_gb: usedGb }: Telemetry,
+  gpus: readonly Gpu[],
+): MetricPoint['values'] {
+  const memoryMb = typeof usedGb === 'number' ? Math.round((usedGb * 1024) / gpus.length) : null;
+  const figures = gpus.flatMap(({ index }): readonly (readonly [string, unknown])[] => [
+    [`gpu.${index}.utilization`, utilization],
+    [`gpu.${index}.memory_mb`, memoryMb],
+  ]);
+  return Object.fromEntries(
+    figures.flatMap(([key, value]) => (typeof value === 'number' ? [[key, value] as const] : [])),
+  );
 }
 
 /** There is one slot: what was prepared last is what is started. */

@@ -22,6 +22,7 @@ export function noteUnderWay(api: ApiClient, clock: Clock): CallsUnderWay {
       register: body => noted(api.register(body)),
       beat: body => noted(api.beat(body)),
       report: (jobId, attemptId, body) => noted(api.report(jobId, attemptId, body)),
+      bring: (jobId, attemptId, points) => noted(api.bring(jobId, attemptId, points)),
       disconnect: api.disconnect,
     },
     async settled(withinMs) {

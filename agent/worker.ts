@@ -11,6 +11,7 @@ import { type AgentConfig, tokenMissing } from './config.ts';
 import {
   createRunCommand,
   type GpuReport,
+  probeFigures,
   probeGpus,
   selectGpus,
   trainerGpuEnvironment,
@@ -133,6 +134,7 @@ async function serve({ config, host, state, rig, report, given, fetch }: Serving
       onLine: config.verbose ? line => say(`| ${line}`) : () => {},
     },
     telemetry: createTelemetry(createRunCommand({ environment: env }), report),
+    gpuFigures: () => probeFigures({ run: createRunCommand({ environment: env }), report }),
     random: Math.random,
     say,
   });

@@ -22,6 +22,7 @@ export type StreamType =
   | 'text/event-stream'
   | 'application/x-ndjson'
   | 'application/octet-stream'
+  | 'text/csv'
   | 'text/plain';
 
 /**

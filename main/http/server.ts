@@ -24,6 +24,7 @@ import { servePanel } from './panel.ts';
 import { identify, type RequestLog } from './requests.ts';
 import { createRouter } from './route.ts';
 import { mountSessionRoutes, signInPath } from './session-routes.ts';
+import { mountCurveRoutes } from './curve-routes.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { mountSettingsRoutes, type SettingsDesk } from './settings-routes.ts';
 import { mountArtifactRoutes, mountStorageRoutes } from './storage-routes.ts';
@@ -178,6 +179,7 @@ function createApp(parts: HttpParts, { streams, bodies, failureLimit, metrics }:
     joinAddress: settings.joinAddress,
     scriptHash: () => scriptHash(parts),
   });
+  mountCurveRoutes(router, orchestrator);
   mountQueueRoutes(router, orchestrator);
   mountStorage(router, parts, bodies);
   mountLogRoutes(router, {

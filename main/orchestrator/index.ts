@@ -11,3 +11,4 @@ export type { SettingsFact } from './settings.ts';
 export type { Submitted } from './submit.ts';
 export { createOrchestrator, type Orchestrator } from './orchestrator.ts';
 export { gpusWanted } from './drafts.ts';
+export type { JobCurves } from './metrics.ts';

@@ -11,6 +11,7 @@ import { createConfigCalls } from './configs.ts';
 import { createJobCalls } from './jobs.ts';
 import { createJoinCalls } from './joining.ts';
 import { createLogCalls, createLogDropping } from './logs.ts';
+import { createMetricCalls } from './metrics.ts';
 import { createQueueFigures } from './queue-figures.ts';
 import { createQueueCalls } from './queue.ts';
 import { createTurnCalls } from './turns.ts';
@@ -115,6 +116,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createJoinCalls(core),
     ...createArtifactCalls(core, parts.storage ?? { perJob: 0, inAll: 0 }),
     ...createLogCalls(core, parts.logFiles ?? null),
+    ...createMetricCalls(core),
     report: createReports(core, progress),
     times,
 

@@ -4,6 +4,7 @@ import type { JobStatus, Requirements, TrainerConfig } from '../../protocol/job.
 import type { Outcome } from '../../protocol/problem.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
+import type { MetricReads, MetricWrites } from './metric-port.ts';
 import type {
   ApiToken,
   Attempt,
@@ -42,6 +43,7 @@ export type {
 } from './model.ts';
 
 export type { LogFacts, LogFiles, LogPiece, LogSearch, StoredLine } from './log-port.ts';
+export type { Bucket, MetricRun, SeriesTail } from './metric-port.ts';
 
 export interface Clock {
   wall(): WallMs;
@@ -164,7 +166,7 @@ export interface StoredBytes {
 }
 
 /** Looking is synchronous and sees whole transactions only. */
-export interface Read {
+export interface Read extends MetricReads {
   worker(id: WorkerId): Worker | null;
   workers(): readonly Worker[];
   /**
@@ -230,7 +232,7 @@ export interface Read {
   eventRange(): { readonly first: number; readonly last: number };
 }
 
-export interface Tx extends Read {
+export interface Tx extends Read, MetricWrites {
   insertWorker(worker: Worker, tokenHash: string): void;
   updateWorker(worker: Worker): void;
   /**

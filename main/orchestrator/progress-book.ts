@@ -1,6 +1,7 @@
 import type { JobId } from '../../protocol/ids.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import { type Core, tellJob } from './core.ts';
+import { noteProgressPoint } from './metrics.ts';
 import { asWorker, isLive, type MonoMs } from './model.ts';
 import type { Tx } from './ports.ts';
 
@@ -27,6 +28,7 @@ export function createProgressBook(core: Core): ProgressBook {
     if (job === null || !isLive(job)) return;
     const merged = { ...job.progress, ...progress };
     tx.setProgress(jobId, merged);
+    noteProgressPoint(core, tx, job, progress);
     tellJob(core, tx, 'job.progress', { ...job, progress: merged }, asWorker(job.attempt.workerId));
   };
 

@@ -250,6 +250,31 @@ const migrations: readonly string[] = [
   WHEN NOT EXISTS (SELECT 1 FROM artifacts WHERE file = OLD.file)
   BEGIN INSERT INTO dropped_files (file, job_id) VALUES (OLD.file, OLD.job_id); END;
   `,
+  `
+  CREATE TABLE metric_runs (
+    attempt_id TEXT PRIMARY KEY,
+    job_id TEXT NOT NULL REFERENCES jobs (id),
+    next INTEGER NOT NULL,
+    last_step REAL,
+    last_ms REAL NOT NULL
+  ) STRICT;
+  CREATE INDEX metric_runs_job ON metric_runs (job_id);
+  CREATE TABLE metric_series (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    job_id TEXT NOT NULL REFERENCES jobs (id),
+    attempt_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    width INTEGER NOT NULL,
+    UNIQUE (attempt_id, key)
+  ) STRICT;
+  CREATE INDEX metric_series_job ON metric_series (job_id);
+  CREATE TABLE metric_pages (
+    series_id INTEGER NOT NULL REFERENCES metric_series (id) ON DELETE CASCADE,
+    page INTEGER NOT NULL,
+    buckets BLOB NOT NULL,
+    PRIMARY KEY (series_id, page)
+  ) STRICT;
+  `,
 ];
 
 /** The newest that this version can work with. */

@@ -10,6 +10,7 @@ import { createEventRows, passOverEvents } from './event-rows.ts';
 import { createWriter } from './group-commit.ts';
 import { createJobRows } from './job-rows.ts';
 import { createJoinTokenRows } from './join-token-rows.ts';
+import { createMetricRows } from './metric-rows.ts';
 import { createQueueRows } from './queue-rows.ts';
 import { companions } from './file-check.ts';
 import { migrate, schemaOf } from './migrations.ts';
@@ -58,6 +59,7 @@ export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
     ...createTokenRows(db),
     ...createJoinTokenRows(db),
     ...createArtifactRows(db),
+    ...createMetricRows(db),
     ...createEventRows(db),
   };
   const wal = createWriteAheadLog(db);

@@ -5,6 +5,7 @@ import { backupApi } from '../../protocol/backup-api.ts';
 import type { Call } from '../../protocol/call.ts';
 import { configsApi } from '../../protocol/configs-api.ts';
 import { logsApi, workerLogsApi } from '../../protocol/logs-api.ts';
+import { metricsApi } from '../../protocol/metrics-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import { settingsApi } from '../../protocol/settings-api.ts';
@@ -22,6 +23,7 @@ export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   logsApi,
   artifactsApi,
   storageApi,
+  metricsApi,
   configsApi,
   sessionApi,
   settingsApi,

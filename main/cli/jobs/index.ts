@@ -5,6 +5,7 @@ import { remove } from './delete.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
 import { logs } from './logs.ts';
+import { metrics } from './metrics.ts';
 import { priority, top } from './priority.ts';
 import { retry } from './retry.ts';
 import { submit } from './submit.ts';
@@ -18,6 +19,7 @@ export const jobCommands: readonly RemoteSpec[] = [
   get,
   why,
   logs,
+  metrics,
   priority,
   top,
   approve,

@@ -4,6 +4,7 @@ import { overview } from './overview.ts';
 import { workers } from './workers.ts';
 import { jobs } from './jobs.ts';
 import { logs } from './logs.ts';
+import { curves } from './curves.ts';
 import { queue } from './queue.ts';
 import { audit } from './audit.ts';
 import { settings } from './settings.ts';
@@ -18,6 +19,7 @@ export const zh: Messages = {
   ...workers,
   ...jobs,
   ...logs,
+  ...curves,
   ...queue,
   ...audit,
   ...settings,

@@ -4,6 +4,7 @@ import { Link, useSearchParams } from 'wouter';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import type { JobDetail } from '../../../protocol/job.ts';
 import { logsApi } from '../../../protocol/logs-api.ts';
+import { metricsApi } from '../../../protocol/metrics-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useMay } from '../../app/context.ts';
 import { Missing } from '../../app/guarded.tsx';
@@ -20,17 +21,20 @@ import { JobRaw } from './raw.tsx';
 import { useJob } from './use-job.ts';
 
 const JobLogs = lazy(async () => ({ default: (await import('./logs/index.tsx')).JobLogs }));
+/** With the library that draws them: nobody else waits for that. */
+const JobCurves = lazy(async () => ({ default: (await import('./curves/index.tsx')).JobCurves }));
 
 /** In this order, each with the call that it is made of. */
 const tabs = {
   overview: queueApi.get,
   logs: logsApi.read,
+  metrics: metricsApi.read,
   config: queueApi.config,
   events: auditApi.list,
   raw: queueApi.get,
 } as const;
 type Tab = keyof typeof tabs;
-const allTabs = ['overview', 'logs', 'config', 'events', 'raw'] as const satisfies readonly Tab[];
+const allTabs = ['overview', 'logs', 'metrics', 'config', 'events', 'raw'] as const satisfies readonly Tab[];
 
 export function JobDetailPage({ id }: { readonly id: string }) {
   const t = useT();
@@ -89,6 +93,12 @@ function contentOf(tab: Tab, job: JobDetail): ReactNode {
       return (
         <Suspense fallback={<div aria-busy="true" />}>
           <JobLogs job={job} />
+        </Suspense>
+      );
+    case 'metrics':
+      return (
+        <Suspense fallback={<div aria-busy="true" />}>
+          <JobCurves job={job} />
         </Suspense>
       );
     case 'config':

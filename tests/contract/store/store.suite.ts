@@ -6,6 +6,7 @@ import type { OpenStore } from './builders.ts';
 import { describeEvents } from './events.suite.ts';
 import { describeJoinTokens } from './join-tokens.suite.ts';
 import { describeJobs } from './jobs.suite.ts';
+import { describeMetrics } from './metrics.suite.ts';
 import { describeQueue } from './queue.suite.ts';
 import { describeTokens } from './tokens.suite.ts';
 import { describeWorkers } from './workers.suite.ts';
@@ -23,5 +24,6 @@ export function describeStore(name: string, open: OpenStore): void {
     describeTokens(open);
     describeJoinTokens(open);
     describeArtifacts(open);
+    describeMetrics(open);
   });
 }

@@ -73,6 +73,7 @@ function launchAgent(parts: LaunchParts): RunningAgent {
     found: guard.find(process),
     jobs: { ...trainingOf(parts), onLine: () => {} },
     telemetry: () => ({}),
+    gpuFigures: async () => ({}),
     random: parts.random.fork(parts.startId).next,
     say: message => note(`says: ${message.slice(0, 90)}`),
   });

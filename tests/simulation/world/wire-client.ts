@@ -2,6 +2,7 @@ import type { ApiClient } from '../../../agent/api-client.ts';
 import type { FollowStream, StreamEnd } from '../../../agent/command-stream.ts';
 import type { Call } from '../../../protocol/call.ts';
 import type { CallFailure, CallResult } from '../../../protocol/client.ts';
+import { metricsApi } from '../../../protocol/metrics-api.ts';
 import { Problem } from '../../../protocol/problem.ts';
 import { WorkerCommand, workerApi } from '../../../protocol/worker-api.ts';
 import type { Link } from './link.ts';
@@ -45,6 +46,8 @@ export function createWireApi({ link, process, token, address }: ClientParts): A
         ...report,
         attempt_id: attemptId,
       }),
+    bring: (jobId, attemptId, points) =>
+      send(metricsApi.bring, metricsApi.bring.path.replace(':id', jobId), { attempt_id: attemptId, points }),
     disconnect: workerId =>
       send(workerApi.disconnect, workerApi.disconnect.path, { worker_id: workerId }, goodbyeMs),
   };

@@ -114,6 +114,7 @@ export function startAgent(
       onLine: () => {},
     },
     telemetry: () => ({ gpu_utilization: 42 }),
+    gpuFigures: async () => ({}),
     // Waits are as short as they may be.
     random: () => 0,
     say: message => {

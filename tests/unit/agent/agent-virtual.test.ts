@@ -56,6 +56,13 @@ function startVirtualAgent() {
         heartbeat_interval_s: 30,
       }),
     report: async (_job, attempt, { status }) => call(`${status} ${attempt}`, { success: true }),
+    bring: async (_job, attempt, points) =>
+      call(`bring ${points.length} of ${attempt}`, {
+        success: true,
+        next: (points.at(-1)?.n ?? -1) + 1,
+        last_step: null,
+        last_elapsed_ms: 0,
+      }),
     disconnect: async () => call('disconnect', { success: true }),
   };
   const agent = createAgent({
@@ -85,6 +92,7 @@ function startVirtualAgent() {
       onLine: () => {},
     },
     telemetry: () => ({}),
+    gpuFigures: async () => ({}),
     random: () => 0.5,
     say: () => {},
   });

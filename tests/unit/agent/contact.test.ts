@@ -19,7 +19,13 @@ function createBench(isAnswered: boolean) {
     bench.now += 5_000;
     return (isAnswered ? { ok: true, value: {} } : { ok: false, failure: unreachable() }) as never;
   };
-  const api: ApiClient = { register: answer, beat: answer, report: answer, disconnect: answer };
+  const api: ApiClient = {
+    register: answer,
+    beat: answer,
+    report: answer,
+    bring: answer,
+    disconnect: answer,
+  };
   return Object.assign(bench, {
     api: noteContacts(
       api,

@@ -13,6 +13,7 @@ import {
 } from '../../../agent/guard-files.ts';
 import { ownProcesses } from '../../../agent/own-processes.ts';
 import { attendRun, type Run } from '../../../agent/run.ts';
+import type { RunEars } from '../../../agent/run-follow.ts';
 import type { PreparedJob } from '../../../agent/trainer.ts';
 import type { Progress } from '../../../protocol/progress.ts';
 import { attemptId, jobId, tempFolder } from './builders.ts';
@@ -48,6 +49,7 @@ export interface GuardHere {
   attend(ears?: {
     readonly onLine?: (line: string) => void;
     readonly onProgress?: (p: Progress) => void;
+    readonly onFigures?: RunEars['onFigures'];
   }): Run;
 }
 
@@ -91,11 +93,11 @@ export function guardHere(job: PreparedJob, options: GuardHereOptions = {}): Gua
       if (exit === null) throw new Error('there is no exit record');
       return exit;
     },
-    attend({ onLine = () => {}, onProgress = () => {} } = {}) {
+    attend({ onLine = () => {}, onProgress = () => {}, onFigures = () => {} } = {}) {
       const guard = { pid: process.pid, start: 'here' };
       const here = { ...launching, processes: { ...processes, identify: async () => guard } };
       const attended = { run, guarded: { guard, trainer: null }, logFile: job.logFile, isAdopted: false };
-      return attendRun(attended, { onLine, onProgress }, here);
+      return attendRun(attended, { onLine, onProgress, onFigures }, here);
     },
   };
 }

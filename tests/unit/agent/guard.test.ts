@@ -256,7 +256,7 @@ it('what a guard says when it can not begin is why the job failed', async () => 
   // The room that is held for the last words is not to be had.
   mkdirSync(join(run.path, 'exit.room'), { recursive: true });
   const origin = taskOf(job);
-  const ears = { onLine: () => {}, onProgress: () => {} };
+  const ears = { onLine: () => {}, onProgress: () => {}, onFigures: () => {} };
   await expect(startRun(job, origin, ears, { ...launching, runOf: () => run })).rejects.toThrow(
     /^its guard could not be started: EISDIR: [^\n]*$/,
   );

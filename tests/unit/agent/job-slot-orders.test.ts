@@ -67,7 +67,7 @@ describe('a stop while the trainer is being started', () => {
   const starting = async () => {
     const started = Promise.withResolvers<Run>();
     const bench = await running({ start: () => started.promise });
-    const held = holdRun({ onLine: () => {}, onProgress: () => {} });
+    const held = holdRun({ onLine: () => {}, onProgress: () => {}, onFigures: () => {} });
     return { ...bench, started, held };
   };
 

@@ -62,7 +62,7 @@ describe('JSON lines', () => {
     [
       'other types',
       { step: true, loss: null, lr: [1], epoch: { a: 1 }, stage: 7, total_steps: 8 },
-      { totalSteps: 8 },
+      { totalSteps: 8, gaps: ['loss'] },
     ],
     ['a negative step', { step: -1, loss: 1 }, { loss: 1 }],
     ['half a step', { step: 1.5, loss: 1 }, { loss: 1 }],
@@ -98,13 +98,14 @@ describe('JSON lines', () => {
   it('NaN and Infinity as Python writes them cost only their own field', () => {
     const text =
       '{"type": "progress", "step": 7, "loss": NaN, "lr": Infinity, "a": -Infinity, "note": "NaN \\"Infinity", "b": 2}';
-    expect(progressOf(text)).toEqual({ step: 7, metrics: { b: 2 } });
+    expect(progressOf(text)).toEqual({ step: 7, metrics: { b: 2 }, gaps: ['loss'] });
   });
 
   it('figures beyond all numbers are dropped', () => {
     expect(progressOf('{"type":"progress","step":1,"loss":1e999,"lr":"1e999","a":-1e999}')).toEqual({
       step: 1,
       metrics: {},
+      gaps: ['loss', 'a'],
     });
   });
 
@@ -117,6 +118,7 @@ describe('JSON lines', () => {
     expect(progressOf('{"type":"progress","note":"\\\\","loss":NaN,"step":1}')).toEqual({
       step: 1,
       metrics: {},
+      gaps: ['loss'],
     });
   });
 
@@ -162,15 +164,24 @@ describe('bars', () => {
   it.each<[string, Partial<Progress>]>([
     [
       ' 45%|████▌     | 450/1000 [01:23<01:41,  5.42it/s, loss=0.0123, lr=1e-4]',
-      { step: 450, totalSteps: 1000, percent: 45, stepsPerSecond: 5.42, loss: 0.0123, learningRate: 1e-4 },
+      {
+        etaS: 101,
+        step: 450,
+        totalSteps: 1000,
+        percent: 45,
+        stepsPerSecond: 5.42,
+        loss: 0.0123,
+        learningRate: 1e-4,
+      },
     ],
     [
       'Steps:  12%|█▏ | 12/100 [00:10<01:13,  1.20it/s]',
-      { step: 12, totalSteps: 100, percent: 12, stepsPerSecond: 1.2 },
+      { etaS: 73, step: 12, totalSteps: 100, percent: 12, stepsPerSecond: 1.2 },
     ],
     [
       'Epoch 11/100, Steps:  20%|█████▉                       | 4680/22900 [6:56:13<39:34:26,  8.00s/it, lr=1.5e-6, step_loss=0.157]',
       {
+        etaS: 142466,
         step: 4680,
         totalSteps: 22900,
         percent: 20.44,
@@ -182,40 +193,43 @@ describe('bars', () => {
     ],
     [
       'steps:   5%|██         | 891/17824 [0:30:00<10:00:00,  2.00s/it, avr_loss=0.123]',
-      { step: 891, totalSteps: 17824, percent: 5, stepsPerSecond: 0.5, loss: 0.123 },
+      { etaS: 36000, step: 891, totalSteps: 17824, percent: 5, stepsPerSecond: 0.5, loss: 0.123 },
     ],
     ['  0%|          | 0/1000 [00:00<?, ?it/s]', { step: 0, totalSteps: 1000, percent: 0 }],
     [
       '100%|##########| 10/10 [00:01<00:00, 10.00it/s]',
-      { step: 10, totalSteps: 10, percent: 100, stepsPerSecond: 10 },
+      { etaS: 0, step: 10, totalSteps: 10, percent: 100, stepsPerSecond: 10 },
     ],
     [
       ' 45%|| 450/1000 [01:23<01:41,  5.42it/s]',
-      { step: 450, totalSteps: 1000, percent: 45, stepsPerSecond: 5.42 },
+      { etaS: 101, step: 450, totalSteps: 1000, percent: 45, stepsPerSecond: 5.42 },
     ],
     [
       '  1%|▏| 1.20k/100k [01:23<01:41, 2.5kit/s, epoch=0.5]',
-      { step: 1200, totalSteps: 100_000, percent: 1.2, stepsPerSecond: 2500, epoch: 0.5 },
+      { etaS: 101, step: 1200, totalSteps: 100_000, percent: 1.2, stepsPerSecond: 2500, epoch: 0.5 },
     ],
-    ['  2%|▏| 1.13M/56.5M [01:23<01:41, ?]', { step: 1_130_000, totalSteps: 56_500_000, percent: 2 }],
+    [
+      '  2%|▏| 1.13M/56.5M [01:23<01:41, ?]',
+      { etaS: 101, step: 1_130_000, totalSteps: 56_500_000, percent: 2 },
+    ],
     [
       '[rank0]: Training:  50%|█| 1/2 [00:01<00:01, 0.00s/it, gpu=17.2, text, bad=x, a=b=c]',
-      { step: 1, totalSteps: 2, percent: 50, metrics: { gpu: 17.2 } },
+      { etaS: 1, step: 1, totalSteps: 2, percent: 50, metrics: { gpu: 17.2 } },
     ],
-    [' 50%|█| 1/2 [00:01<00:01]', { step: 1, totalSteps: 2, percent: 50 }],
-    [' 50%|█| 1/2 [00:01<00:01, fast/s]', { step: 1, totalSteps: 2, percent: 50 }],
+    [' 50%|█| 1/2 [00:01<00:01]', { etaS: 1, step: 1, totalSteps: 2, percent: 50 }],
+    [' 50%|█| 1/2 [00:01<00:01, fast/s]', { etaS: 1, step: 1, totalSteps: 2, percent: 50 }],
     [
       ' 45%|████▌| 450/1000 [01:23<01:41, 5.42it/s]INFO saved [a/b]',
-      { step: 450, totalSteps: 1000, percent: 45, stepsPerSecond: 5.42 },
+      { etaS: 101, step: 450, totalSteps: 1000, percent: 45, stepsPerSecond: 5.42 },
     ],
-    [' 50%|█| 9T/9T [00:01<00:01, 2Tit/s]', { percent: 100 }],
+    [' 50%|█| 9T/9T [00:01<00:01, 2Tit/s]', { etaS: 1, percent: 100 }],
     [' 50%|█| 9T/9T [00:01<00:01, 1s/epoch]', { percent: 100 }],
     ['450it [01:23,  5.40it/s, loss=0.5]', { step: 450, stepsPerSecond: 5.4, loss: 0.5 }],
     ['Training: 1.20kit [1:01:23, 2.00s/it]', { step: 1200, stepsPerSecond: 0.5 }],
     ['Steps: 0batch [00:00, ?batch/s]', { step: 0 }],
     [
       '\u001b[1m\u001b]0;title\u0007 50%|█| 1/2 [00:01<00:01, 1.00it/s]\u001b[A',
-      { step: 1, totalSteps: 2, percent: 50, stepsPerSecond: 1 },
+      { etaS: 1, step: 1, totalSteps: 2, percent: 50, stepsPerSecond: 1 },
     ],
   ])('%s', (bar, expected) => {
     expect(progressOf(bar)).toEqual({ metrics: {}, ...expected });

@@ -128,7 +128,7 @@ it('goes on after a key that is none', () => {
 });
 
 describe('takes time that grows with the length alone', () => {
-  const unit = 10 * 1024 * 1024;
+  const unit = 2 * 1024 * 1024;
   it.each([
     'x',
     'hf_',
@@ -162,12 +162,12 @@ describe('takes time that grows with the length alone', () => {
     'A',
     '0',
   ])(
-    '10 MB of %j',
+    '2 MB of %j',
     word => {
       const text = word.repeat(Math.ceil(unit / word.length));
       const began = performance.now();
       redact(text);
-      expect(performance.now() - began).toBeLessThan(20_000);
+      expect(performance.now() - began).toBeLessThan(10_000);
     },
     30_000,
   );

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { createLogBook, type LogBook } from '../../support/log-book.ts';
 import type { StatusReportBody, WorkerCommand } from '../../../protocol/worker-api.ts';
 
-type CallName = 'join' | 'register' | 'stream' | 'heartbeat' | 'status' | 'logs' | 'disconnect';
+type CallName = 'join' | 'register' | 'stream' | 'heartbeat' | 'status' | 'logs' | 'metrics' | 'disconnect';
 
 export interface Call {
   readonly name: CallName;
@@ -75,8 +75,15 @@ export const registerReply = (parts: object = {}): Answer =>
 export const beatReply = (parts: object = {}): Answer =>
   ok({ success: true, cancel: null, abandon_job: null, heartbeat_interval_s: 30, ...parts });
 
+/** As who takes all points that come. */
+function metricsReply({ points }: Call['body']): Answer {
+  const last: unknown = Array.isArray(points) ? points.at(-1) : undefined;
+  const n = typeof last === 'object' && last !== null && 'n' in last ? Number(last.n) : -1;
+  return ok({ success: true, next: n + 1, last_step: null, last_elapsed_ms: 0 });
+}
+
 function nameOf(path: string): CallName {
-  const [name] = /join|register|stream|heartbeat|status|logs|disconnect/.exec(path) ?? [];
+  const [name] = /join|register|stream|heartbeat|status|logs|metrics|disconnect/.exec(path) ?? [];
   if (name === undefined) throw new Error(`there is no call ${path}`);
   return name as CallName;
 }
@@ -100,6 +107,7 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     heartbeat: () => beatReply(),
     status: () => ok({ success: true }),
     logs: ({ body }) => ok({ success: true, next: logs.take(body) }),
+    metrics: ({ body }) => metricsReply(body),
     disconnect: () => ok({ success: true }),
   };
   let stream: http.ServerResponse | null = null;
@@ -113,7 +121,7 @@ export async function startOrchestrator(): Promise<ScriptedOrchestrator> {
     const path = request.url ?? '';
     const body = await readBody(request);
     const token = request.headers['x-worker-token'];
-    const [, jobId = null] = /job\/([^/]+)\/(?:status|logs)/.exec(path) ?? [];
+    const [, jobId = null] = /job\/([^/]+)\/(?:status|logs|metrics)/.exec(path) ?? [];
     const call: Call = { name: nameOf(path), token: Array.isArray(token) ? token[0] : token, jobId, body };
     calls.push(call);
     tell();

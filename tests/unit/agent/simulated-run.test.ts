@@ -16,7 +16,7 @@ function startRun(onLostContact: 'continue' | 'stop') {
   const contactAt = (ms: number) => ({ sentAt: began + ms, timeoutMs: 10_000, graceMs: 1_000 });
   const run = simulateRun(
     { jobId: jobId('j1'), attemptId: attemptId('a1'), configName: 'x', onLostContact, contact: contactAt(0) },
-    { onProgress: () => {}, onLine: () => {} },
+    { onProgress: () => {}, onFigures: () => {}, onLine: () => {} },
     {
       clock,
       job: { configName: 'x', config: {} },
@@ -77,6 +77,7 @@ function makeNetwork() {
     register: () => answer('register'),
     beat: () => answer('beat'),
     report: () => answer('report'),
+    bring: () => answer('bring'),
     disconnect: () => answer('disconnect'),
   };
   const network = breakable(api, parts => {

@@ -1,0 +1,104 @@
+import type { ReplyOf } from '../../../protocol/call.ts';
+import type { MetricBucket } from '../../../protocol/metrics-api.ts';
+import { metricsApi } from '../../../protocol/metrics-api.ts';
+import { exitCodes, fail } from '../failure.ts';
+import { isOn, numberOf, wholeNumber, wordList } from '../flags.ts';
+import { printRows } from '../output.ts';
+import { printDownload } from '../print-download.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import type { Column } from '../table.ts';
+import { among, takesJob } from './argument.ts';
+import { findJob } from './find.ts';
+import { sparkline } from './sparkline.ts';
+
+/** One key with all its attempts. */
+interface Row extends Readonly<Record<string, unknown>> {
+  readonly key: string;
+  readonly value: number | null;
+  readonly step: number | null;
+  readonly min: number | null;
+  readonly max: number | null;
+  /** Of each attempt, oldest first. */
+  readonly curves: readonly (readonly MetricBucket[])[];
+}
+
+const columns: readonly Column<Row>[] = [
+  { title: 'KEY', text: ({ key }) => key },
+  { title: 'LATEST', text: ({ value }) => figure(value) },
+  { title: 'STEP', text: ({ step }) => figure(step) },
+  { title: 'LOWEST', text: ({ min }) => figure(min) },
+  { title: 'HIGHEST', text: ({ max }) => figure(max) },
+];
+/** Of the curves; wider ones say no more. */
+const mostWidth = 60;
+
+export const metrics: RemoteSpec = {
+  name: 'metrics',
+  description: 'Show the figures of a training: the newest, the extremes and, on a terminal, their curves',
+  shape: command =>
+    takesJob(command, among.all)
+      .option('--keys <names>', 'of these alone, as in loss,learning_rate', wordList)
+      .option('--attempt <n>', 'of this attempt alone', wholeNumber)
+      .option('--csv', 'print the curves as they are kept, as comma-separated values'),
+  async act(remote, [word]) {
+    const { flags, terminal } = remote;
+    if (isOn(flags, 'csv') && isOn(flags, 'json')) fail(exitCodes.usage, 'Give --csv or --json, not both');
+    const { id } = await findJob(remote, word);
+    const keys = Array.isArray(flags['keys']) ? flags['keys'].map(String).join(',') : undefined;
+    const attempt = numberOf(flags, 'attempt');
+    const query = { ...(keys !== undefined && { keys }), ...(attempt !== null && { attempt }) };
+    if (isOn(flags, 'csv')) return printDownload(remote, metricsApi.download, { params: { id }, query });
+    const answer = await remote.ask(metricsApi.read, { params: { id }, query });
+    const screen = terminal.outScreen();
+    const room = Math.min(mostWidth, (screen?.columns ?? 0) - 70);
+    printRows(remote, {
+      answer,
+      rows: rowsOf(answer),
+      columns: screen === null ? columns : [...columns, curveColumn(Math.max(10, room))],
+      none: 'Nothing was told of this training, or not of these keys and this attempt',
+    });
+  },
+};
+
+const curveColumn = (width: number): Column<Row> => ({
+  title: 'CURVE',
+  text: ({ curves }) => sparkline(curves, width),
+});
+
+function rowsOf({ keys, attempts }: ReplyOf<typeof metricsApi.read>): readonly Row[] {
+  return keys.flatMap(({ key }) => {
+    const curves = attempts.flatMap(({ series }) =>
+      series.filter(each => each.key === key).map(({ points }) => points),
+    );
+    const points = curves.flat();
+    const newest = points.findLast(({ last }) => last !== null);
+    if (points.length === 0) return [];
+    return {
+      key,
+      value: newest?.last ?? null,
+      step: newest?.step ?? null,
+      min: extreme(
+        points.map(({ min }) => min),
+        Math.min,
+      ),
+      max: extreme(
+        points.map(({ max }) => max),
+        Math.max,
+      ),
+      curves,
+    };
+  });
+}
+
+function extreme(figures: readonly (number | null)[], of: (...figures: number[]) => number): number | null {
+  const known = figures.flatMap(each => each ?? []);
+  return known.length === 0 ? null : of(...known);
+}
+
+/** Short, and with what matters of the very small and the very large. */
+function figure(value: number | null): string {
+  if (value === null) return '-';
+  return Number.isInteger(value) && Math.abs(value) < 1e9
+    ? String(value)
+    : String(Number(value.toPrecision(4)));
+}

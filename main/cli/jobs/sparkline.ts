@@ -1,0 +1,42 @@
+import type { MetricBucket } from '../../../protocol/metrics-api.ts';
+
+const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/** Between two attempts. */
+const breakMark = '┊';
+/** Where there is no number. */
+const gapMark = '×';
+
+/** Curves one after the other, with a break between, as one line of at most `width` characters; empty for none. */
+export function sparkline(curves: readonly (readonly MetricBucket[])[], width: number): string {
+  const shown = curves.filter(points => points.length > 0);
+  const points = shown.flat();
+  const means = points.flatMap(({ mean }) => mean ?? []);
+  const [low, high] = [Math.min(...means), Math.max(...means)];
+  const room = Math.max(shown.length, width - (shown.length - 1));
+  const parts = shown.map(curve => {
+    const share = Math.max(1, Math.floor((room * curve.length) / points.length));
+    return narrowed(curve, share)
+      .map(mean => (mean === null ? gapMark : markOf(mean, low, high)))
+      .join('');
+  });
+  return parts.join(breakMark);
+}
+
+function markOf(mean: number, low: number, high: number): string {
+  // Halved, because the distance between two numbers may be more than there are numbers for.
+  const share = high > low ? (mean / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
+  return heights[Math.min(heights.length - 1, Math.floor(share * heights.length))] ?? '';
+}
+
+/** In so many columns, each the mean of what falls into it; null where that is no number at all. */
+function narrowed(points: readonly MetricBucket[], columns: number): readonly (number | null)[] {
+  const count = Math.min(columns, points.length);
+  return Array.from({ length: count }, (_, at) => {
+    const slice = points.slice(
+      Math.floor((at * points.length) / count),
+      Math.floor(((at + 1) * points.length) / count),
+    );
+    const means = slice.flatMap(({ mean }) => mean ?? []);
+    return means.length === 0 ? null : means.reduce((sum, mean) => sum + mean / means.length, 0);
+  });
+}

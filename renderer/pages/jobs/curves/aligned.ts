@@ -1,0 +1,74 @@
+import type { Dot, Line } from './lines.ts';
+import { smoothed } from './smoothing.ts';
+
+/** A value; null where a curve is broken; undefined where it has nothing to say, and goes on. */
+type Cell = number | null | undefined;
+
+interface Column {
+  /** What is drawn. */
+  readonly value: readonly Cell[];
+  /** As it was before it was smoothed; null when it was not. */
+  readonly raw: readonly Cell[] | null;
+  /** Between which values the points lie that a mean stands for; null when every point stands for itself. */
+  readonly low: readonly Cell[] | null;
+  readonly high: readonly Cell[] | null;
+}
+
+export interface Aligned {
+  /** Rising, each once. */
+  readonly xs: readonly number[];
+  /** In the order of the lines, each as long as `xs`. */
+  readonly columns: readonly Column[];
+  /** So many values whose mean is 0 or less: a logarithm has no place for it. */
+  readonly leftOut: number;
+}
+
+export interface Shaping {
+  readonly smoothing: number;
+  readonly isLog: boolean;
+}
+
+/** Lines on one axis, each with its own points. */
+export function aligned(lines: readonly Line[], { smoothing, isLog }: Shaping): Aligned {
+  const xs = [...new Set(lines.flatMap(({ dots }) => dots.map(({ x }) => x)))].toSorted((a, b) => a - b);
+  const placeOf = new Map(xs.map((x, place) => [x, place]));
+  const spread = (dots: readonly Dot[], values: readonly (number | null)[]): readonly Cell[] => {
+    const cells: Cell[] = Array.from({ length: xs.length }, () => undefined);
+    dots.forEach(({ x }, at) => {
+      cells[placeOf.get(x) ?? -1] = values[at];
+    });
+    return cells;
+  };
+  let leftOut = 0;
+  const columns = lines.map(({ dots }): Column => {
+    const fits = (value: number | null): value is number => value !== null && (!isLog || value > 0);
+    const raw = dots.map(({ mean }) => (fits(mean) ? mean : null));
+    for (const { mean, count } of dots) if (mean !== null && !fits(mean)) leftOut += count;
+    const isThinned = dots.some(({ count }) => count > 1);
+    const edge = (side: 'min' | 'max') =>
+      dots.map((dot, at) => {
+        const value = dot[side];
+        return raw[at] === null ? null : fits(value) ? value : (raw[at] ?? null);
+      });
+    return {
+      value: spread(dots, smoothed(raw, smoothing)),
+      raw: smoothing > 0 ? spread(dots, raw) : null,
+      low: isThinned ? spread(dots, edge('min')) : null,
+      high: isThinned ? spread(dots, edge('max')) : null,
+    };
+  });
+  return { xs, columns, leftOut };
+}
+
+/** The dot that lies next to `x` and is no gap; null beyond the ends of a line, give or take `slack`. */
+export function nearest(dots: readonly Dot[], x: number, slack: number): Dot | null {
+  const [first, last] = [dots[0], dots.at(-1)];
+  if (first === undefined || last === undefined || x < first.x - slack || x > last.x + slack) return null;
+  let best: Dot | null = null;
+  for (const dot of dots) {
+    if (dot.mean === null) continue;
+    if (best === null || Math.abs(dot.x - x) < Math.abs(best.x - x)) best = dot;
+    else if (dot.x > x) break;
+  }
+  return best;
+}

@@ -1,0 +1,75 @@
+import type { CallFailure, Client } from '../../../../protocol/client.ts';
+import type { JobId } from '../../../../protocol/ids.ts';
+import { metricsApi } from '../../../../protocol/metrics-api.ts';
+import type { Axis, Curves, Stretch } from './lines.ts';
+
+/** Of one answer: it is read again and again while the job runs. */
+const mostDots = 20_000;
+const leastPoints = 100;
+/** Enough to know where each attempt lies. */
+const coarse = 50;
+
+/** A point a pixel says all that can be seen; with many curves fewer, so that the answer stays small. */
+export function pointsFor(widthPx: number, curves: number): number {
+  const wanted = Math.ceil(Math.max(1, widthPx) / 200) * 200;
+  const most = Math.max(leastPoints, Math.floor(mostDots / Math.max(1, curves)));
+  return Math.min(wanted, most, 5_000);
+}
+
+type Query = Readonly<Record<string, string>>;
+
+/**
+ * What to ask for to see one stretch of the axis. Times are the attempts' own: each begins at 0, wherever it lies on the axis.
+ * @internal
+ */
+export function queriesFor(axis: Axis, [from, to]: Stretch, { attempts }: Curves): readonly Query[] {
+  if (axis === 'step') return [{ from_step: String(Math.floor(from)), to_step: String(Math.ceil(to)) }];
+  return attempts
+    .filter(({ offset_ms: offset }) => offset <= to)
+    .map(({ attempt, offset_ms: offset }) => ({
+      attempt: String(attempt),
+      from_ms: String(Math.max(0, Math.floor(from - offset))),
+      to_ms: String(Math.ceil(to - offset)),
+    }));
+}
+
+interface Wish {
+  readonly axis: Axis;
+  readonly zoom: Stretch | null;
+  readonly points: number;
+}
+
+export interface Seen {
+  /** From end to end; coarse when a stretch of it is looked at. */
+  readonly whole: Curves;
+  /** What is looked at. */
+  readonly shown: Curves;
+}
+
+type Result =
+  | { readonly ok: true; readonly value: Seen }
+  | { readonly ok: false; readonly failure: CallFailure };
+
+export async function readCurves(
+  client: Client,
+  id: JobId,
+  { axis, zoom, points }: Wish,
+  signal: AbortSignal,
+): Promise<Result> {
+  const read = (query: Query, count: number) =>
+    client.call(metricsApi.read, { params: { id }, query: { ...query, points: count }, signal });
+  const whole = await read({}, zoom === null ? points : coarse);
+  if (!whole.ok) return whole;
+  if (zoom === null) return { ok: true, value: { whole: whole.value, shown: whole.value } };
+  const parts = await Promise.all(queriesFor(axis, zoom, whole.value).map(query => read(query, points)));
+  const attempts: Curves['attempts'] = [];
+  for (const part of parts) {
+    if (!part.ok) return part;
+    attempts.push(...part.value.attempts);
+  }
+  // An attempt that is not in this stretch keeps its place among the others, and so its colour.
+  const shown = whole.value.attempts.map(
+    each => attempts.find(({ attempt }) => attempt === each.attempt) ?? { ...each, series: [] },
+  );
+  return { ok: true, value: { whole: whole.value, shown: { ...whole.value, attempts: shown } } };
+}

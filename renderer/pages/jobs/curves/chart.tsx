@@ -1,0 +1,72 @@
+import { useId, useMemo, useState } from 'react';
+import { useT } from '../../../i18n/index.ts';
+import { Button } from '../../../ui/button.tsx';
+import { aligned } from './aligned.ts';
+import { type ChartPlan, titleOf } from './keys.ts';
+import { Legend } from './legend.tsx';
+import { type Curves, linesOf, type Stretch } from './lines.ts';
+import type { Palette } from './palette.ts';
+import { type Mark, Plot } from './plot.tsx';
+import { summaryOf } from './summary.ts';
+import { CurveTable } from './table.tsx';
+import { type Names, summaryText, valueText } from './texts.ts';
+import type { View } from './view.ts';
+
+interface ChartProps {
+  readonly plan: ChartPlan;
+  readonly curves: Curves;
+  readonly view: View;
+  readonly stretch: Stretch;
+  readonly marks: readonly Mark[];
+  readonly names: Names;
+  readonly palette: Palette;
+  readonly width: number;
+  readonly onZoom: (stretch: Stretch) => void;
+}
+
+/** A figure as a curve or as a table, with what it is now and the bounds that it has kept within. */
+export function Chart({ plan, curves, view, stretch, marks, names, palette, width, onZoom }: ChartProps) {
+  const t = useT();
+  const id = useId();
+  const [isTable, setTable] = useState(false);
+  const [point, setPoint] = useState<number | null>(null);
+  const { axis, attempts, smoothing } = view;
+  const isLog = view.isLog && plan.kind === 'trainer';
+  const lines = useMemo(() => linesOf(curves, plan, axis, attempts), [curves, plan, axis, attempts]);
+  const data = useMemo(() => aligned(lines, { smoothing, isLog }), [lines, smoothing, isLog]);
+  const shape = useMemo(
+    () => ({ axis, isLog, palette, t, valueText: (value: number) => valueText(value, plan, t) }),
+    [axis, isLog, palette, t, plan],
+  );
+  const summary = summaryOf(lines);
+  const title = titleOf(plan, t);
+  const homeless = lines.reduce((sum, each) => sum + each.homeless, 0);
+  const isDrawn = data.columns.some(({ value }) => value.some(cell => typeof cell === 'number'));
+  const said = summary === null ? t('curves.noNumber') : summaryText(summary, plan, axis, t);
+  return (
+    <section className="card curve" aria-labelledby={id}>
+      <div className="curve-head">
+        <h2 id={id}>{title}</h2>
+        <Button kind="quiet" aria-pressed={isTable} onClick={() => setTable(was => !was)}>
+          {t('curves.asTable')}
+        </Button>
+      </div>
+      <p className="muted curve-summary">{said}</p>
+      {isTable && <CurveTable title={title} plan={plan} lines={lines} names={names} />}
+      {!isTable && isDrawn && (
+        <Plot
+          label={t('curves.label', { title, summary: said })}
+          {...{ lines, data, shape, stretch, marks, width, onZoom }}
+          onPoint={setPoint}
+        />
+      )}
+      {!isTable && (lines.length > 1 || point !== null) && (
+        <Legend {...{ plan, lines, names, axis, point, stretch }} />
+      )}
+      {homeless > 0 && <p className="muted">{t('curves.homeless', { count: homeless })}</p>}
+      {data.leftOut > 0 && !isTable && (
+        <p className="muted">{t('curves.leftOut', { count: data.leftOut })}</p>
+      )}
+    </section>
+  );
+}

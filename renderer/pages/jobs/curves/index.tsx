@@ -1,0 +1,164 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { urlOf } from '../../../../protocol/client.ts';
+import { isFinal, type JobDetail } from '../../../../protocol/job.ts';
+import { metricsApi } from '../../../../protocol/metrics-api.ts';
+import { detailOf } from '../../../api/client.ts';
+import { useFleet, usePanel } from '../../../app/context.ts';
+import { useT } from '../../../i18n/index.ts';
+import { Button } from '../../../ui/button.tsx';
+import { Empty } from '../../../ui/empty.tsx';
+import type { Seen } from './asking.ts';
+import { Chart } from './chart.tsx';
+import { Controls } from './controls.tsx';
+import './curves.css';
+import { chartsOf } from './keys.ts';
+import { breaksOf, stretchOf } from './lines.ts';
+import { usePalette } from './palette.ts';
+import { useCurves } from './use-curves.ts';
+import { type View, viewOf, withView } from './view.ts';
+
+interface JobProps {
+  readonly job: JobDetail;
+}
+
+/** What a training said of itself while it ran, and what its GPUs did. */
+export function JobCurves({ job }: JobProps) {
+  const t = useT();
+  const [params, setParams] = useSearchParams();
+  const view = useMemo(() => viewOf(params), [params]);
+  const change = useCallback(
+    (next: Partial<View>) => setParams(before => withView(before, next), { replace: true }),
+    [setParams],
+  );
+  const { grid, width } = useWidth();
+  const { seen, failure, reload } = useCurves(job, view, width);
+  const isEmpty = seen?.whole.attempts.length === 0;
+  return (
+    <div ref={grid} className="curves" aria-busy={seen === null && failure === null}>
+      {failure !== null && (
+        <Empty why={t('curves.failed', { why: detailOf(failure) ?? t('error.unreachable') })}>
+          <Button onClick={reload}>{t('curves.again')}</Button>
+        </Empty>
+      )}
+      {isEmpty && <Empty why={t(`curves.none.${reasonOf(job)}`)} />}
+      {seen !== null && !isEmpty && (
+        <Charts job={job} seen={seen} view={view} width={width} onChange={change} />
+      )}
+    </div>
+  );
+}
+
+const reasonOf = ({ status }: JobDetail) =>
+  isFinal(status) ? 'ended' : status === 'pending' ? 'waits' : 'runs';
+
+interface ChartsProps extends JobProps {
+  readonly seen: Seen;
+  readonly view: View;
+  readonly width: number;
+  readonly onChange: (change: Partial<View>) => void;
+}
+
+function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsProps) {
+  const t = useT();
+  const palette = usePalette();
+  const { axis, attempts: chosen, zoom } = view;
+  const plans = useMemo(() => chartsOf(whole.keys.map(({ key }) => key)), [whole.keys]);
+  const workerOf = useWorkerNames(job);
+  const nameOf = useCallback(
+    (attempt: number) => t('curves.attempt', { attempt, worker: workerOf(attempt) }),
+    [t, workerOf],
+  );
+  const marks = useMemo(
+    () => breaksOf(whole, axis, chosen).map(({ attempt, x }) => ({ x, text: nameOf(attempt) })),
+    [whole, axis, chosen, nameOf],
+  );
+  const all = useMemo(() => stretchOf(whole, axis, chosen), [whole, axis, chosen]);
+  const stretch = useMemo(() => zoom ?? widened(all ?? [0, 1]), [zoom, all]);
+  const attempts = useMemo(() => whole.attempts.map(({ attempt }) => attempt), [whole.attempts]);
+  const names = { workerOf, attempts: attempts.filter(each => chosen?.has(each) !== false).length };
+  const zoomTo = useCallback(
+    ([from, to]: readonly [number, number]) =>
+      onChange({ zoom: [Math.max(0, Math.floor(from)), Math.max(1, Math.ceil(to))] }),
+    [onChange],
+  );
+  return (
+    <>
+      <Controls view={view} attempts={attempts} nameOf={nameOf} stretch={all ?? [0, 1]} onChange={onChange} />
+      <Notes job={job} />
+      {(['trainer', 'gpu'] as const).map(kind => (
+        <div key={kind} className="curve-grid">
+          {plans
+            .filter(plan => plan.kind === kind)
+            .map(plan => (
+              <Chart
+                key={plan.id}
+                curves={shown}
+                onZoom={zoomTo}
+                {...{ plan, view, stretch, marks, names, palette, width }}
+              />
+            ))}
+        </div>
+      ))}
+    </>
+  );
+}
+
+/** A single point has no width of its own. */
+const widened = ([from, to]: readonly [number, number]): readonly [number, number] =>
+  from < to ? [from, to] : [Math.max(0, from - 1), to + 1];
+
+/** What is known of where the points come from, and all of them as a file. */
+function Notes({ job }: JobProps) {
+  const t = useT();
+  const { baseUrl } = usePanel();
+  const isOld = useFleet(({ fleet }) =>
+    job.attempts.some(({ worker_id: id }) => fleet.workers.get(id)?.protocol === 1),
+  );
+  return (
+    <div className="curve-notes">
+      {isOld && <p className="muted">{t('curves.fewPoints')}</p>}
+      <a
+        className="button button-plain"
+        href={urlOf(baseUrl, metricsApi.download.path, { id: job.id }).href}
+        download
+      >
+        {t('curves.csv')}
+      </a>
+    </div>
+  );
+}
+
+function useWorkerNames({ attempts }: JobDetail): (attempt: number) => string {
+  return useCallback(
+    (number: number) => {
+      const found = attempts.find(({ attempt }) => attempt === number);
+      return found?.worker_name ?? found?.worker_id ?? '?';
+    },
+    [attempts],
+  );
+}
+
+/** Space around a chart in its card, and between cards; below this width they lie one below the other. As in the stylesheet. */
+const padding = 34;
+const gap = 16;
+const leastForTwo = 900;
+
+/** So many pixels a chart has from left to right; 0 before that is known. */
+function useWidth() {
+  const grid = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const element = grid.current;
+    if (element === null) return undefined;
+    const measure = (): void => {
+      const all = element.clientWidth;
+      setWidth(Math.max(160, Math.floor(all >= leastForTwo ? (all - gap) / 2 : all) - padding));
+    };
+    const watch = new ResizeObserver(measure);
+    watch.observe(element);
+    measure();
+    return () => watch.disconnect();
+  }, []);
+  return { grid, width };
+}

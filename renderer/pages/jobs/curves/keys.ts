@@ -1,0 +1,64 @@
+import type { MessageKey, Translator } from '../../../i18n/index.ts';
+
+const gpuFigures = ['utilization', 'memory_mb', 'temperature_c', 'power_w'] as const;
+type GpuFigure = (typeof gpuFigures)[number];
+
+/** What one chart shows: a figure of the trainer's, or one of each GPU. */
+export type ChartPlan =
+  | { readonly kind: 'trainer'; readonly id: string; readonly keys: readonly ChartKey[] }
+  | {
+      readonly kind: 'gpu';
+      readonly id: string;
+      readonly figure: GpuFigure;
+      readonly keys: readonly ChartKey[];
+    };
+
+export interface ChartKey {
+  readonly key: string;
+  /** Of a figure of a GPU, its number on the machine. */
+  readonly gpu: number | null;
+}
+
+/** What people look for first; anything else follows in the order in which it came. */
+const first = ['loss', 'learning_rate', 'steps_per_second'];
+const gpuKey = /^gpu\.(\d{1,3})\.(.+)$/;
+
+/** A chart a key of the trainer's; below them one a figure of GPUs, with a line for each. */
+export function chartsOf(keys: readonly string[]): readonly ChartPlan[] {
+  const gpus = keys.flatMap(key => gpuOf(key) ?? []);
+  const others = keys.filter(key => gpuOf(key) === null);
+  const ordered = [
+    ...first.filter(key => others.includes(key)),
+    ...others.filter(key => !first.includes(key)),
+  ];
+  return [
+    ...ordered.map(key => ({ kind: 'trainer' as const, id: key, keys: [{ key, gpu: null }] })),
+    ...gpuFigures
+      .map(figure => ({
+        kind: 'gpu' as const,
+        id: `gpu.${figure}`,
+        figure,
+        keys: gpus.filter(each => each.figure === figure).toSorted((a, b) => a.gpu - b.gpu),
+      }))
+      .filter(({ keys: own }) => own.length > 0),
+  ];
+}
+
+function gpuOf(key: string): (ChartKey & { readonly gpu: number; readonly figure: GpuFigure }) | null {
+  const [, gpu, name] = gpuKey.exec(key) ?? [];
+  const figure = gpuFigures.find(each => each === name);
+  return gpu === undefined || figure === undefined ? null : { key, gpu: Number(gpu), figure };
+}
+
+const known: Readonly<Record<string, MessageKey>> = {
+  loss: 'curves.key.loss',
+  learning_rate: 'curves.key.rate',
+  steps_per_second: 'curves.key.speed',
+};
+
+/** A key that is not known is called as the trainer calls it. */
+export function titleOf(chart: ChartPlan, t: Translator): string {
+  if (chart.kind === 'gpu') return t(`curves.gpu.${chart.figure}`);
+  const key = known[chart.id];
+  return key === undefined ? chart.id : t(key);
+}

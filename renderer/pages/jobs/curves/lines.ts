@@ -1,0 +1,120 @@
+import type { ReplyOf } from '../../../../protocol/call.ts';
+import type { MetricBucket, metricsApi } from '../../../../protocol/metrics-api.ts';
+import type { ChartPlan } from './keys.ts';
+
+export type Curves = ReplyOf<typeof metricsApi.read>;
+export type Axis = 'step' | 'time';
+
+/** A stretch of a curve, at its place on the axis. */
+export interface Dot {
+  /** A step, or ms since the job's first attempt began. */
+  readonly x: number;
+  readonly step: number | null;
+  readonly ms: number;
+  /** Null for a gap. */
+  readonly mean: number | null;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly last: number | null;
+  readonly count: number;
+}
+
+/** One attempt's curve of one key. */
+export interface Line {
+  readonly id: string;
+  readonly attempt: number;
+  readonly gpu: number | null;
+  /** The same as long as the job has these curves, whichever of them are shown; no two of a chart have the same. */
+  readonly style: number;
+  readonly dots: readonly Dot[];
+  /** Points that have no place on this axis: nobody said which step they belong to. */
+  readonly homeless: number;
+}
+
+/** Of the attempts that are shown (`null`: of all), in their order. */
+export function linesOf(
+  curves: Curves,
+  chart: ChartPlan,
+  axis: Axis,
+  shown: ReadonlySet<number> | null,
+): readonly Line[] {
+  return curves.attempts.flatMap((attempt, order) =>
+    chart.keys.flatMap(({ key, gpu }, place) => {
+      const points = attempt.series.find(each => each.key === key)?.points ?? [];
+      if (points.length === 0 || shown?.has(attempt.attempt) === false) return [];
+      const dots = points.flatMap(point => dotOf(point, axis, attempt.offset_ms) ?? []);
+      return {
+        id: `${attempt.attempt}/${key}`,
+        attempt: attempt.attempt,
+        gpu,
+        style: order * chart.keys.length + place,
+        dots: inOrder(dots),
+        homeless: points.length - dots.length,
+      };
+    }),
+  );
+}
+
+function dotOf(point: MetricBucket, axis: Axis, offsetMs: number): Dot | null {
+  const { step, mean, min, max, last, count } = point;
+  const ms = offsetMs + point.elapsed_ms;
+  const x = axis === 'time' ? ms : step;
+  return x === null ? null : { x, step, ms, mean, min, max, last, count };
+}
+
+/** To the right; what lies at one place is one dot. */
+function inOrder(dots: readonly Dot[]): readonly Dot[] {
+  const result: Dot[] = [];
+  for (const dot of dots.toSorted((a, b) => a.x - b.x)) {
+    const before = result.at(-1);
+    if (before?.x === dot.x) result[result.length - 1] = together(before, dot);
+    else result.push(dot);
+  }
+  return result;
+}
+
+function together(a: Dot, b: Dot): Dot {
+  if (a.mean === null || a.min === null || a.max === null) return b;
+  if (b.mean === null || b.min === null || b.max === null) return a;
+  const count = a.count + b.count;
+  const mean = (a.mean * a.count + b.mean * b.count) / count;
+  return { ...b, mean, min: Math.min(a.min, b.min), max: Math.max(a.max, b.max), count };
+}
+
+/** Where an attempt that follows another one begins. */
+export interface Break {
+  readonly attempt: number;
+  readonly x: number;
+}
+
+/** Of the attempts that are shown, without the first of them. One whose points have no step begins nowhere on the axis of steps. */
+export function breaksOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> | null): readonly Break[] {
+  return curves.attempts
+    .filter(({ attempt }) => shown?.has(attempt) !== false)
+    .slice(1)
+    .flatMap(({ attempt, offset_ms: offset, series }) => {
+      if (axis === 'time') return { attempt, x: offset };
+      const steps = series.flatMap(({ points }) => points.flatMap(({ step }) => step ?? []));
+      return steps.length === 0 ? [] : { attempt, x: Math.min(...steps) };
+    });
+}
+
+/** A stretch of the axis, from its first to its last place. */
+export type Stretch = readonly [from: number, to: number];
+
+/** All that the curves of these attempts take of the axis; null when there is nothing. */
+export function stretchOf(curves: Curves, axis: Axis, shown: ReadonlySet<number> | null): Stretch | null {
+  let from = Number.POSITIVE_INFINITY;
+  let to = Number.NEGATIVE_INFINITY;
+  for (const { attempt, offset_ms: offset, series } of curves.attempts) {
+    if (shown?.has(attempt) === false) continue;
+    for (const { points } of series)
+      for (const point of points) {
+        const x = axis === 'time' ? offset + point.elapsed_ms : point.step;
+        if (x === null) continue;
+        from = Math.min(from, x);
+        to = Math.max(to, x);
+      }
+  }
+  return from > to ? null : [from, to];
+}

@@ -1,0 +1,126 @@
+import type uPlot from 'uplot';
+import type { Translator } from '../../../i18n/index.ts';
+import type { Aligned } from './aligned.ts';
+import type { Axis, Line, Stretch } from './lines.ts';
+import { colourOf, dashOf, type Palette } from './palette.ts';
+import { tickText } from './texts.ts';
+
+/** What a plot is made of; when one of these is another thing, it is made anew. */
+export interface PlotShape {
+  readonly axis: Axis;
+  readonly isLog: boolean;
+  readonly palette: Palette;
+  readonly t: Translator;
+  readonly valueText: (value: number) => string;
+}
+
+export interface PlotEvents {
+  /** Of the axis: what is seen of it now. */
+  readonly stretch: () => Stretch;
+  readonly onZoom: (stretch: Stretch) => void;
+  /** Where the pointer is above this chart or another one; null when it has left. */
+  readonly onPoint: (x: number | null) => void;
+  /** So many pixels above the curves. */
+  readonly headroom: () => number;
+  readonly onDraw: (plot: uPlot) => void;
+}
+
+export const plotHeight = 200;
+const font = '12px system-ui, sans-serif';
+/** The library's name of it belongs to an enum that is there for the compiler alone. */
+const logarithmic: object = { distr: 3 };
+/** Whole steps, and times that people count in. */
+const increments = {
+  step: Array.from({ length: 13 }, (_, power) => [1, 2, 5].map(digit => digit * 10 ** power)).flat(),
+  time: [
+    1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 43_200, 86_400, 172_800, 604_800,
+  ].map(seconds => seconds * 1_000),
+};
+
+/** Of each line what is drawn, what it was before it was smoothed, and the edges of its band: always in this order. */
+export function dataOf({ xs, columns }: Aligned): uPlot.AlignedData {
+  const none = xs.map(() => undefined);
+  return [
+    [...xs],
+    ...columns.flatMap(({ low, high, raw, value }) =>
+      [low, high, raw, value].map(cells => [...(cells ?? none)]),
+    ),
+  ];
+}
+const perLine = 4;
+
+export function optionsOf(
+  lines: readonly Line[],
+  width: number,
+  { axis, isLog, palette, t, valueText }: PlotShape,
+  { stretch, onZoom, onPoint, headroom, onDraw }: PlotEvents,
+): uPlot.Options {
+  const grid = { stroke: palette.grid, width: 1 };
+  const look = { stroke: palette.muted, font, grid, ticks: { ...grid, size: 4 } };
+  const toTheText = (values: readonly (number | null)[], text: (value: number) => string): string[] =>
+    values.map(value => (value === null ? '' : text(value)));
+  return {
+    width,
+    height: plotHeight,
+    legend: { show: false },
+    padding: [headroom, null, null, null],
+    series: [{}, ...lines.flatMap(({ style }) => seriesOf(colourOf(palette, style), dashOf(style)))],
+    bands: lines.map(({ style }, at) => ({
+      series: [at * perLine + 2, at * perLine + 1],
+      fill: withAlpha(colourOf(palette, style), 0.18),
+    })),
+    scales: {
+      x: { time: false, range: () => [...stretch()] },
+      y: isLog ? logarithmic : {},
+    },
+    axes: [
+      {
+        ...look,
+        incrs: increments[axis],
+        size: 30,
+        space: axis === 'time' ? 80 : 60,
+        values: (_plot, splits) => toTheText(splits, x => tickText(x, axis, t)),
+      },
+      { ...look, size: 64, values: (_plot, splits) => toTheText(splits, valueText) },
+    ],
+    cursor: {
+      y: false,
+      points: { show: false },
+      drag: { x: true, y: false, setScale: false, dist: 5 },
+      // All charts show where the pointer is; a stretch is chosen in one.
+      sync: { key: 'curves', setSeries: false, filters: { pub: isOfPointer } },
+    },
+    hooks: {
+      setSelect: [
+        plot => {
+          const { left, width: chosen } = plot.select;
+          if (chosen === 0) return;
+          const [from, to] = [plot.posToVal(left, 'x'), plot.posToVal(left + chosen, 'x')];
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          onZoom([from, to]);
+        },
+      ],
+      setCursor: [
+        plot => {
+          const { left } = plot.cursor;
+          onPoint(left === undefined || left < 0 ? null : plot.posToVal(left, 'x'));
+        },
+      ],
+      draw: [onDraw],
+    },
+  };
+}
+
+const isOfPointer = (type: string): boolean => type === 'mousemove' || type === 'mouseleave';
+
+function seriesOf(colour: string, dash: number[]): uPlot.Series[] {
+  const edge = { stroke: 'transparent', width: 0, points: { show: false } };
+  const raw = { stroke: withAlpha(colour, 0.3), width: 1, points: { show: false } };
+  return [edge, edge, raw, { stroke: colour, width: 2, dash, points: { size: 5, fill: colour } }];
+}
+
+/** Of a colour as browsers write one that they have resolved: `rgb(1, 2, 3)`. */
+function withAlpha(colour: string, alpha: number): string {
+  const [red, green, blue] = colour.match(/[\d.]+/g) ?? [];
+  return `rgb(${red ?? 0} ${green ?? 0} ${blue ?? 0} / ${alpha})`;
+}

@@ -1,0 +1,81 @@
+import { useEffect, useMemo, useRef } from 'react';
+import UPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import type { Aligned } from './aligned.ts';
+import type { Line, Stretch } from './lines.ts';
+import { dataOf, optionsOf, type PlotEvents, plotHeight, type PlotShape } from './plot-options.ts';
+
+/** A word at a place of the axis. */
+export interface Mark {
+  readonly x: number;
+  readonly text: string;
+}
+
+interface PlotProps {
+  /** What it shows, in words. */
+  readonly label: string;
+  readonly lines: readonly Line[];
+  readonly data: Aligned;
+  /** One object, kept. */
+  readonly shape: PlotShape;
+  readonly stretch: Stretch;
+  readonly marks: readonly Mark[];
+  readonly width: number;
+  readonly onZoom: (stretch: Stretch) => void;
+  readonly onPoint: (x: number | null) => void;
+}
+
+/** New points are put into the plot that is there; for another look it is made anew. */
+export function Plot({ label, lines, data, shape, stretch, marks, width, onZoom, onPoint }: PlotProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<UPlot | null>(null);
+  const table = useMemo(() => dataOf(data), [data]);
+  const now = useRef({ lines, stretch, marks, width, table, onZoom, onPoint });
+  now.current = { lines, stretch, marks, width, table, onZoom, onPoint };
+  const look = lines.map(({ id, style }) => `${id}:${style}`).join(' ');
+  useEffect(() => {
+    if (host.current === null) return undefined;
+    const events: PlotEvents = {
+      stretch: () => now.current.stretch,
+      onZoom: chosen => now.current.onZoom(chosen),
+      onPoint: x => now.current.onPoint(x),
+      headroom: () => Math.max(leastHeadroom, rowsOf(now.current.marks) * rowHeight),
+      onDraw: drawn => placeMarks(drawn, now.current.marks),
+    };
+    const options = optionsOf(now.current.lines, now.current.width, shape, events);
+    const made = new UPlot(options, now.current.table, host.current);
+    plot.current = made;
+    return () => {
+      plot.current = null;
+      made.destroy();
+    };
+  }, [shape, look]);
+  useEffect(() => plot.current?.setData(table), [table, stretch, marks]);
+  useEffect(() => plot.current?.setSize({ width, height: plotHeight }), [width]);
+  return <div ref={host} className="curve-plot" role="img" aria-label={label} />;
+}
+
+const rowHeight = 16;
+const leastHeadroom = 8;
+const mostRows = 3;
+/** One below the other, because the words are longer than some attempts. */
+const rowsOf = (marks: readonly Mark[]): number => Math.min(mostRows, marks.length);
+
+/** A line with its word, in the page: it has the colours and the type of the page whatever the canvas has. */
+function placeMarks(plot: UPlot, marks: readonly Mark[]): void {
+  for (const old of plot.over.querySelectorAll('.curve-mark')) old.remove();
+  const { clientWidth } = plot.over;
+  marks.forEach(({ x, text }, row) => {
+    const left = plot.valToPos(x, 'x');
+    if (left < 0 || left > clientWidth) return;
+    const mark = document.createElement('div');
+    mark.className = left > clientWidth / 2 ? 'curve-mark curve-mark-end' : 'curve-mark';
+    mark.style.left = `${left}px`;
+    const word = document.createElement('span');
+    word.textContent = text;
+    word.style.top = `${((row % mostRows) - rowsOf(marks)) * rowHeight}px`;
+    word.style.maxWidth = `${Math.max(left, clientWidth - left)}px`;
+    mark.append(word);
+    plot.over.append(mark);
+  });
+}

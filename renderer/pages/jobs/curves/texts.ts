@@ -1,0 +1,55 @@
+import { perLanguage } from '../../../i18n/formats.ts';
+import type { Translator } from '../../../i18n/index.ts';
+import { duration, figure } from '../figures.ts';
+import type { ChartPlan } from './keys.ts';
+import type { Axis, Dot, Line } from './lines.ts';
+import type { Summary } from './summary.ts';
+
+const wholeFormat = perLanguage(language => new Intl.NumberFormat(language, { maximumFractionDigits: 0 }));
+const shortFormat = perLanguage(
+  language => new Intl.NumberFormat(language, { notation: 'compact', maximumFractionDigits: 1 }),
+);
+
+export const whole = (value: number, t: Translator): string => wholeFormat(t.language).format(value);
+
+/** Temperatures and megabytes have no use for a third digit behind the point. */
+export const valueText = (value: number, chart: ChartPlan, t: Translator): string =>
+  chart.kind === 'gpu' ? whole(value, t) : figure(value, t.language);
+
+/** A place on an axis, as it is written beside it. */
+export const tickText = (x: number, axis: Axis, t: Translator): string =>
+  axis === 'time' ? duration(x / 1_000, t.language) : shortFormat(t.language).format(x);
+
+/** The same in a sentence. */
+export const placeText = (x: number, axis: Axis, t: Translator): string =>
+  axis === 'time' ? duration(x / 1_000, t.language) : t('curves.step', { step: whole(x, t) });
+
+/** Where a point lies, in a sentence. @internal */
+export const dotText = ({ step, ms }: Dot, axis: Axis, t: Translator): string =>
+  step === null ? placeText(ms, 'time', t) : placeText(axis === 'time' ? ms : step, axis, t);
+
+export interface Names {
+  /** Of the worker that had this attempt. */
+  readonly workerOf: (attempt: number) => string;
+  /** How many attempts the chart shows. */
+  readonly attempts: number;
+}
+
+/** What tells a line from the others of its chart. */
+export function lineName({ attempt, gpu }: Line, { workerOf, attempts }: Names, t: Translator): string {
+  const worker = workerOf(attempt);
+  if (gpu === null) return t('curves.attempt', { attempt, worker });
+  return attempts > 1 ? t('curves.gpuOf', { gpu, attempt, worker }) : t('curves.gpu', { gpu });
+}
+
+/** A chart in a sentence, for who does not see it; and above it, for who does. Of several GPUs none has the latest value. */
+export function summaryText(summary: Summary, chart: ChartPlan, axis: Axis, t: Translator): string {
+  const text = (value: number): string => valueText(value, chart, t);
+  const bounds = { min: text(summary.min), max: text(summary.max) };
+  if (chart.keys.length > 1) return t('curves.bounds', bounds);
+  return t('curves.summary', {
+    ...bounds,
+    latest: text(summary.latest.value),
+    at: dotText(summary.latest.dot, axis, t),
+  });
+}

@@ -1,0 +1,64 @@
+import type { Axis, Stretch } from './lines.ts';
+import { mostSmoothing } from './smoothing.ts';
+
+/** How the curves are looked at: all of it is in the URL. */
+export interface View {
+  readonly axis: Axis;
+  readonly smoothing: number;
+  readonly isLog: boolean;
+  /** Null for all. */
+  readonly attempts: ReadonlySet<number> | null;
+  /** Of the axis; null for all of it. */
+  readonly zoom: Stretch | null;
+}
+
+/** What makes no sense is as if it were not there. */
+export function viewOf(params: URLSearchParams): View {
+  const smoothing = Number(params.get('smooth') ?? 0);
+  const attempts = (params.get('attempts') ?? '').split(',').flatMap(word => positive(word) ?? []);
+  return {
+    axis: params.get('axis') === 'time' ? 'time' : 'step',
+    smoothing: Number.isFinite(smoothing) ? Math.min(mostSmoothing, Math.max(0, smoothing)) : 0,
+    isLog: params.get('scale') === 'log',
+    attempts: attempts.length === 0 ? null : new Set(attempts),
+    zoom: zoomOf(params.get('zoom')),
+  };
+}
+
+const positive = (word: string): number | null => (/^[1-9]\d{0,8}$/.test(word) ? Number(word) : null);
+
+function zoomOf(text: string | null): Stretch | null {
+  const [, from, to] = /^(\d{1,12})-(\d{1,12})$/.exec(text ?? '') ?? [];
+  if (from === undefined || to === undefined || Number(from) >= Number(to)) return null;
+  return [Number(from), Number(to)];
+}
+
+/** With what else is in them. A stretch of one axis means nothing on the other one. */
+export function withView(params: URLSearchParams, change: Partial<View>): URLSearchParams {
+  const before = viewOf(params);
+  const isOtherAxis = change.axis !== undefined && change.axis !== before.axis;
+  const view = { ...before, ...(isOtherAxis ? { zoom: null } : {}), ...change };
+  const words: Readonly<Record<string, string | null>> = {
+    axis: view.axis === 'time' ? 'time' : null,
+    smooth: view.smoothing === 0 ? null : String(view.smoothing),
+    scale: view.isLog ? 'log' : null,
+    attempts: view.attempts === null ? null : [...view.attempts].toSorted((a, b) => a - b).join(','),
+    zoom: view.zoom === null ? null : view.zoom.map(Math.round).join('-'),
+  };
+  const next = new URLSearchParams(params);
+  for (const [name, word] of Object.entries(words))
+    if (word === null || word === '') next.delete(name);
+    else next.set(name, word);
+  return next;
+}
+
+/** With this one shown, or not; all of them are no choice, and none of them neither. */
+export function toggled(
+  chosen: ReadonlySet<number> | null,
+  attempt: number,
+  all: readonly number[],
+): ReadonlySet<number> | null {
+  const next = new Set(chosen ?? all);
+  if (!next.delete(attempt)) next.add(attempt);
+  return next.size === 0 || all.every(each => next.has(each)) ? null : next;
+}

@@ -1,0 +1,316 @@
+/** The figures that workers bring of their trainings, and how they are read. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import type { JobId } from '../../../protocol/ids.ts';
+import { metricsApi, type MetricPoint } from '../../../protocol/metrics-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { asJson, type RawAnswer, sendRaw } from '../../support/raw-request.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+import { openRig, type Offered, type Rig, startJob } from '../../support/upload-bench.ts';
+
+let server: TestServer;
+let rig: Rig;
+let job: Offered;
+beforeEach(async () => {
+  server = await startTestServer();
+  rig = await openRig(server);
+  job = await startJob(server, rig);
+});
+afterEach(() => server.close());
+
+const point = (n: number, values: MetricPoint['values'] = { loss: n }, more: object = {}) => ({
+  n,
+  elapsed_ms: n * 1_000,
+  step: n,
+  values,
+  ...more,
+});
+const post = (body: object | string, by: Rig = rig, id: string = job.jobId): Promise<RawAnswer> =>
+  sendRaw(server.url, {
+    method: 'POST',
+    path: `/api/workers/job/${id}/metrics`,
+    headers: [['x-worker-token', by.token], asJson],
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+const answered = ({ status, text }: RawAnswer) => [status, JSON.parse(text) as unknown] as const;
+const bring = async (points: readonly object[], of: Offered = job, by: Rig = rig) =>
+  answered(await post({ attempt_id: of.attemptId, points }, by, of.jobId));
+const read = async (query: Readonly<Record<string, string>> = {}, id: JobId = job.jobId) =>
+  valueOf(await server.admin.call(metricsApi.read, { params: { id }, query }));
+const seriesOf = async (key: string, query: Readonly<Record<string, string>> = {}) =>
+  (await read({ keys: key, ...query })).attempts.flatMap(({ series }) => series.flatMap(each => each.points));
+
+describe('points', () => {
+  test('are kept in their order, once each, and what was taken is said', async () => {
+    expect(await bring([])).toEqual([200, { success: true, next: 0, last_step: null, last_elapsed_ms: 0 }]);
+    const first = [point(0), point(1, { loss: 0.5, lr: 1e-4 })];
+    const after = { success: true, next: 2, last_step: 1, last_elapsed_ms: 1_000 };
+    expect(await bring(first)).toEqual([200, after]);
+    // The answer was lost, and all of it comes again with more.
+    expect(await bring([...first, point(5, { loss: 3 })])).toMatchObject([200, { next: 6, last_step: 5 }]);
+    expect(await bring([])).toMatchObject([200, { next: 6, last_step: 5, last_elapsed_ms: 5_000 }]);
+    expect((await seriesOf('loss')).map(({ step, last }) => [step, last])).toEqual([
+      [0, 0],
+      [1, 0.5],
+      [5, 3],
+    ]);
+    expect((await read()).keys).toEqual([
+      { key: 'loss', value: 3, step: 5, elapsed_ms: 5_000, attempt: 1 },
+      { key: 'lr', value: 1e-4, step: 1, elapsed_ms: 1_000, attempt: 1 },
+    ]);
+  });
+
+  test('with a value that is no number leave a gap that is seen', async () => {
+    await bring([point(0), point(1, { loss: null }), point(2)]);
+    expect((await seriesOf('loss')).map(({ mean, count, gaps }) => [mean, count, gaps])).toEqual([
+      [0, 1, 0],
+      [null, 0, 1],
+      [2, 1, 0],
+    ]);
+    expect((await read()).keys).toMatchObject([{ value: 2 }]);
+    await bring([point(3, { bad: null })]);
+    expect((await read()).keys).toMatchObject([{ key: 'loss' }, { key: 'bad', value: null, step: 3 }]);
+  });
+
+  test('of more keys than there is room for: those that were first go on', async () => {
+    const named = (from: number, count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, at) => [`key-${from + at}`, at]));
+    await bring([point(0, named(0, 60)), point(1, named(60, 10)), point(2, { ...named(0, 1), late: 1 })]);
+    const keys = (await read()).keys.map(({ key }) => key);
+    expect(keys).toEqual(Array.from({ length: 64 }, (_, at) => `key-${at}`));
+    expect(await seriesOf('key-0')).toHaveLength(2);
+  });
+
+  test.each([
+    ['no attempt', { points: [] }],
+    ['no points, but a word', { attempt_id: 'A', points: 'all' }],
+    ['too many at once', { attempt_id: 'A', points: Array.from({ length: 501 }, (_, n) => point(n)) }],
+    ['a number below zero', { attempt_id: 'A', points: [point(-1)] }],
+    ['a broken number', { attempt_id: 'A', points: [point(1.5)] }],
+    ['a time below zero', { attempt_id: 'A', points: [point(1, {}, { elapsed_ms: -1 })] }],
+    ['no time', { attempt_id: 'A', points: [{ n: 1, values: {} }] }],
+    ['a value in words', { attempt_id: 'A', points: [{ ...point(1), values: { loss: 'NaN' } }] }],
+    ['a key without a letter', { attempt_id: 'A', points: [point(1, { '': 1 })] }],
+    ['a key with a comma', { attempt_id: 'A', points: [point(1, { 'a,b': 1 })] }],
+    ['a key with a line break', { attempt_id: 'A', points: [point(1, { 'a\nb': 1 })] }],
+    ['a key without an end', { attempt_id: 'A', points: [point(1, { ['k'.repeat(65)]: 1 })] }],
+    [
+      'too many keys',
+      {
+        attempt_id: 'A',
+        points: [point(1, Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`k${n}`, 1])))],
+      },
+    ],
+  ])('with %s are refused, all of them', async (_what, body) => {
+    const own = 'attempt_id' in body ? { ...body, attempt_id: job.attemptId } : body;
+    expect(answered(await post(own))).toMatchObject([400, { code: 'invalid_request' }]);
+    expect((await read()).attempts).toEqual([]);
+  });
+
+  test('with a number that there is not are refused', async () => {
+    const text = JSON.stringify({ attempt_id: job.attemptId, points: [point(1)] }).replace(
+      '"loss":1',
+      '"loss":1e999',
+    );
+    expect(answered(await post(text))).toMatchObject([400, { code: 'invalid_request' }]);
+  });
+});
+
+describe('whose they are', () => {
+  test("another worker's are refused, and that is written down", async () => {
+    const other = await openRig(server, 'rig-2');
+    expect(await bring([point(0)], job, other)).toMatchObject([
+      403,
+      { code: 'not_your_job', action: 'stop' },
+    ]);
+    const trail = valueOf(
+      await server.admin.call(auditApi.list, { query: { event_type: 'job.report_refused' } }),
+    );
+    expect(trail.entries).toMatchObject([{ target_id: job.jobId, details: { status: 'metrics' } }]);
+    expect((await read()).attempts).toEqual([]);
+  });
+
+  test('an attempt or a job that there never was is none', async () => {
+    expect(await bring([], { ...job, attemptId: 'at_none' })).toMatchObject([403, { code: 'not_your_job' }]);
+    expect(await bring([], { ...job, jobId: 'j_none' as JobId })).toMatchObject([
+      404,
+      { code: 'job_not_found' },
+    ]);
+  });
+
+  test('its last ones come after its end, too', async () => {
+    await bring([point(0)]);
+    await rig.report(job, 'completed', { exit_code: 0 });
+    expect(await bring([point(1)])).toMatchObject([200, { next: 2 }]);
+    expect(await seriesOf('loss')).toHaveLength(2);
+  });
+
+  test('a job that goes on has one curve with a break, and points of both attempts', async () => {
+    await bring([point(0), point(1)]);
+    // It has lost what it ran.
+    await rig.report(job, 'failed', { cause: 'preempted' });
+    const again = await rig.offered();
+    for (const status of ['starting', 'running']) await rig.report(again, status);
+    expect(again).toMatchObject({ jobId: job.jobId });
+    await bring([point(0, { loss: 9 })], again);
+    // The last of the first one come late.
+    await bring([point(2)]);
+    const { attempts, keys } = await read();
+    expect(attempts.map(({ attempt, series }) => [attempt, series[0]?.points.length])).toEqual([
+      [1, 3],
+      [2, 1],
+    ]);
+    expect(attempts[0]?.offset_ms).toBe(0);
+    expect(attempts[1]?.offset_ms).toBeGreaterThan(0);
+    expect(attempts[0]?.ended_at).not.toBeNull();
+    expect(attempts[1]).toMatchObject({ attempt_id: again.attemptId, worker_id: rig.id, ended_at: null });
+    expect(keys).toMatchObject([{ key: 'loss', value: 9, attempt: 2 }]);
+    expect((await read({ attempt: '1' })).attempts.map(({ attempt }) => attempt)).toEqual([1]);
+    expect((await read({ attempt: '7' })).attempts).toEqual([]);
+  });
+
+  test('they go with their job', async () => {
+    await bring([point(0)]);
+    await rig.report(job, 'completed', { exit_code: 0 });
+    const { jobId: id } = job;
+    valueOf(await server.admin.call(queueApi.remove, { params: { id } }));
+    const gone = await server.admin.call(metricsApi.read, { params: { id }, query: {} });
+    expect(gone).toMatchObject({ ok: false, failure: { status: 404 } });
+  });
+});
+
+describe('a curve', () => {
+  const spikeAt = 777;
+  const long = async (count: number) => {
+    for (let n = 0; n < count; n += 500)
+      await bring(
+        Array.from({ length: Math.min(500, count - n) }, (_, at) =>
+          point(n + at, { loss: n + at === spikeAt ? 100 : 1 }, { epoch: (n + at) / 1_000 }),
+        ),
+      );
+  };
+
+  test('is read by range and as finely as asked for, and a spike stays', async () => {
+    await long(3_000);
+    const all = await seriesOf('loss', { points: '5000' });
+    expect(all.length).toBeLessThanOrEqual(2_048);
+    expect(all.reduce((sum, { count }) => sum + count, 0)).toBe(3_000);
+    const coarse = await seriesOf('loss', { points: '10' });
+    expect(coarse).toHaveLength(10);
+    expect(coarse.filter(({ max }) => max === 100)).toHaveLength(1);
+    expect(coarse.at(-1)).toMatchObject({ step: 2_999, elapsed_ms: 2_999_000, last: 1 });
+    expect(await seriesOf('loss')).toHaveLength(500);
+    const part = await seriesOf('loss', { from_step: '700', to_step: '800', points: '5000' });
+    expect(part.some(({ max }) => max === 100)).toBe(true);
+    expect(part.length).toBeLessThanOrEqual(60);
+    expect(part.every(({ step }) => step !== null && step >= 700 && step <= 802)).toBe(true);
+    const late = await seriesOf('loss', { from_ms: '2998000' });
+    expect(late.map(({ step }) => step)).toEqual([2_999]);
+    expect((await seriesOf('epoch', { points: '1' }))[0]).toMatchObject({ last: 2.999, count: 3_000 });
+    const { attempts } = await read({ keys: 'loss,none' });
+    expect(attempts[0]?.series.map(({ key }) => key)).toEqual(['loss']);
+  });
+
+  test('of many that are full at once some are halved at a time, and none grows beyond a bound', async () => {
+    const keys = Array.from({ length: 12 }, (_, at) => `key-${at}`);
+    const values = Object.fromEntries(keys.map((key, at) => [key, at]));
+    const lengths = async () => {
+      const { attempts } = await read({ points: '5000' });
+      return attempts[0]?.series.map(({ points }) => points.length) ?? [];
+    };
+    for (let n = 0; n < 2_100; n += 300)
+      await bring(Array.from({ length: 300 }, (_, at) => point(n + at, values)));
+    const full = await lengths();
+    expect(full.filter(length => length <= 2_048)).toHaveLength(2);
+    expect(Math.max(...full)).toBe(2_100);
+    for (let n = 2_100; n < 2_105; n += 1) await bring([point(n, values)]);
+    expect(Math.max(...(await lengths()))).toBeLessThanOrEqual(2_048);
+    for (let n = 2_105; n < 8_000; n += 500)
+      await bring(Array.from({ length: 500 }, (_, at) => point(n + at, values)));
+    expect(Math.max(...(await lengths()))).toBeLessThanOrEqual(2_560);
+  });
+
+  test.each([
+    { points: '0' },
+    { points: '5001' },
+    { keys: '' },
+    { keys: 'a,,b' },
+    { attempt: '0' },
+    { from_step: '-1' },
+    { to_ms: 'noon' },
+  ])('is not asked for by %o', async query => {
+    const answer = await server.admin.call(metricsApi.read, { params: { id: job.jobId }, query });
+    expect(answer).toMatchObject({ ok: false, failure: { status: 400 } });
+  });
+
+  test('comes as comma-separated values, with a name to be kept by', async () => {
+    await bring([point(0, { loss: 1, '=cmd': 2 }), point(1, { loss: null, 'a"b': 3 }, { step: undefined })]);
+    const answer = await fetch(`${server.url}/api/queue/${job.jobId}/metrics/csv`, {
+      headers: { authorization: `Bearer ${server.adminToken}` },
+    });
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': `attachment; filename="metrics-${job.jobId}.csv"`,
+    });
+    expect((await answer.text()).split('\r\n')).toEqual([
+      'attempt,key,step,elapsed_ms,mean,min,max,last,count,gaps',
+      '1,"loss",0,0,1,1,1,1,1,0',
+      '1,"loss",,1000,,,,,0,1',
+      `1,"'=cmd",0,0,2,2,2,2,1,0`,
+      '1,"a""b",,1000,3,3,3,3,1,0',
+      '',
+    ]);
+    const some = await fetch(`${server.url}/api/queue/${job.jobId}/metrics/csv?keys=loss&attempt=2`, {
+      headers: { authorization: `Bearer ${server.adminToken}` },
+    });
+    expect((await some.text()).split('\r\n')).toHaveLength(2);
+    const none = await fetch(`${server.url}/api/queue/j_none/metrics/csv`, {
+      headers: { authorization: `Bearer ${server.adminToken}` },
+    });
+    expect(none.status).toBe(404);
+  });
+});
+
+test("SimpleTuner's own worker brings none: its progress is one, a point a step", async () => {
+  const { id, token } = await server.createWorker({ name: 'old', labels: { age: 'old' } });
+  const call = async (path: string, body: object): Promise<void> => {
+    const answer = await sendRaw(server.url, {
+      method: 'POST',
+      path,
+      headers: [['x-worker-token', token], asJson],
+      body: JSON.stringify(body),
+    });
+    expect(answer.status).toBe(200);
+  };
+  await call('/api/workers/register', { name: 'old', gpu_info: { count: 1 }, persistent: true });
+  const over = new AbortController();
+  await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, {
+    headers: { 'x-worker-token': token },
+    signal: over.signal,
+  });
+  const old = await server.submit({ config: {}, worker_labels: { age: 'old' } });
+  const path = `/api/workers/job/${old}/status`;
+  await call(path, { status: 'running' });
+  const steps = [1, 2, 2, 3];
+  for (const step of steps) {
+    const progress = { current_step: step, total_steps: 10, loss: 1 / step, lr: 1e-4 };
+    await call(path, { status: 'running', progress });
+    const beat = { current_job_id: old, status: 'busy', job_progress: progress };
+    await call('/api/workers/heartbeat', beat);
+    await server.watch.until(`step ${step}`, event =>
+      event.kind === 'job' && event.job?.id === old && event.job.progress?.step === step ? event : null,
+    );
+  }
+  await call(path, { status: 'completed', exit_code: 0 });
+  over.abort();
+  const { attempts } = await read({ keys: 'loss,learning_rate' }, old);
+  const [loss, rate] = attempts[0]?.series ?? [];
+  expect([loss?.key, rate?.key]).toEqual(['loss', 'learning_rate']);
+  expect(loss?.points.map(({ step, last }) => [step, last])).toEqual([
+    [1, 1],
+    [2, 0.5],
+    [3, 1 / 3],
+  ]);
+  const times = loss?.points.map(({ elapsed_ms: ms }) => ms) ?? [];
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+});

@@ -1,0 +1,372 @@
+/** The curves of a job: what a worker brings of its figures is there to be seen, by eye, by keys and by ear. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import { type Download, expect, type Locator, type Page, test } from '@playwright/test';
+import { WorkerId } from '../../protocol/ids.ts';
+import { type Offered, openRig, type Rig } from '../support/upload-bench.ts';
+import { cutTexts, textsOf, tooWide } from './in-page.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { listenTo } from './words.ts';
+
+let orchestrator: Orchestrator;
+let rig: Rig;
+/** Has been tried twice, and runs. */
+let job: Offered;
+
+test.beforeAll(async () => {
+  test.setTimeout(60_000);
+  orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
+  rig = await openRig({ url: orchestrator.url, createWorker }, 'rig-1');
+  const lost = await start('curved');
+  await bring(lost, training(0, 1_000));
+  await rig.report(lost, 'failed', { cause: 'preempted' });
+  job = await taken();
+  expect(job.jobId).toBe(lost.jobId);
+  await bring(job, training(800, 400));
+});
+test.afterAll(() => orchestrator.close());
+
+async function createWorker({ name = 'rig' }: { readonly name?: string } = {}) {
+  const made = await orchestrator.call('POST', '/api/admin/workers', { name });
+  return { id: WorkerId.parse(made['worker_id']), token: String(made['token']) };
+}
+
+async function start(name: string): Promise<Offered> {
+  await orchestrator.submit({ config_name: name, config: {} });
+  return taken();
+}
+
+async function taken(): Promise<Offered> {
+  const offered = await rig.offered();
+  for (const status of ['starting', 'running'])
+    expect((await rig.report(offered, status)).ok, status).toBe(true);
+  return offered;
+}
+
+interface Point {
+  readonly step: number;
+  readonly values: Readonly<Record<string, number | null>>;
+}
+
+/** From a step on: a loss that falls and jumps, NaN for a while, a reward that is below 0 at first, and two GPUs. */
+const training = (from: number, count: number): readonly Point[] =>
+  Array.from({ length: count }, (_, at): Point => {
+    const step = from + at;
+    const noise = ((step * 7_919) % 97) / 970;
+    const isGap = step >= 300 && step < 330;
+    return {
+      step,
+      values: {
+        'gpu.1.utilization': 60 + (step % 7),
+        'gpu.0.utilization': 90 + (step % 9),
+        'gpu.0.memory_mb': 20_000 + step,
+        reward: step / 100 - 1,
+        learning_rate: 1e-4 * (1 - step / 2_000),
+        loss: isGap ? null : 2 * Math.exp(-step / 400) + noise,
+      },
+    };
+  });
+
+async function bring({ jobId, attemptId }: Offered, points: readonly Point[], first = 0): Promise<void> {
+  for (let at = 0; at < points.length; at += 500) {
+    const part = points.slice(at, at + 500);
+    const response = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
+      method: 'POST',
+      headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        attempt_id: attemptId,
+        points: part.map((point, place) => {
+          const n = first + at + place;
+          return { n, elapsed_ms: 1_000 * (n + 1), ...point };
+        }),
+      }),
+    });
+    expect(response.status, await response.text()).toBe(200);
+  }
+}
+
+/** The first one makes room; another one begins. */
+async function restarted(): Promise<Offered> {
+  await rig.report(job, 'completed', { exit_code: 0 });
+  return start('goes-on');
+}
+
+const open = async (page: Page, query = '', id: string = job.jobId): Promise<void> => {
+  await page.goto(`${orchestrator.url}/jobs/${id}?tab=metrics${query}`);
+  await expect(page.locator('.curves')).toHaveAttribute('aria-busy', 'false');
+};
+/** The card of a chart. */
+const cardOf = (page: Page, title: string): Locator => page.getByRole('region', { name: title, exact: true });
+const plotOf = (page: Page, title: string): Locator => cardOf(page, title).getByRole('img');
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`)).toEqual(
+    [],
+  );
+}
+
+const takePicture = async (page: Page, name: string): Promise<void> => {
+  const path = join(test.info().project.outputDir, 'screens', `curves-${name}.png`);
+  await page.screenshot({ path, animations: 'disabled', fullPage: true });
+};
+
+const textOf = async (download: Download): Promise<string> => readFileSync(await download.path(), 'utf8');
+
+test('each figure has a chart with a name and what it has come to, the loss first and the GPUs last', async ({
+  page,
+}) => {
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/jobs/${job.jobId}`);
+  await page.getByRole('tab', { name: 'Metrics' }).click();
+  await expect(plotOf(page, 'Loss')).toBeVisible();
+  await takePicture(page, 'light');
+  await expect(page.locator('.curve h2')).toHaveText([
+    'Loss',
+    'Learning rate',
+    'reward',
+    'GPU utilisation (%)',
+    'GPU memory (MiB)',
+  ]);
+  await expect(plotOf(page, 'Learning rate')).toHaveAttribute(
+    'aria-label',
+    /^Learning rate\. Latest 4.01E-5 \(step 1,199\), lowest 4.01E-5, highest 1E-4$/,
+  );
+  await expect(cardOf(page, 'reward')).toContainText('Latest 11 (step 1,199), lowest -1, highest 11');
+  // Both attempts, and where the second one begins: it went back to a checkpoint.
+  await expect(cardOf(page, 'Loss').locator('.curve-mark')).toHaveText('Attempt 2 on rig-1');
+  await expect(cardOf(page, 'Loss').locator('.curve-legend li')).toHaveText([
+    /^Attempt 1 on rig-1/,
+    /^Attempt 2 on rig-1/,
+  ]);
+  await expect(plotOf(page, 'GPU utilisation (%)')).toHaveAttribute(
+    'aria-label',
+    'GPU utilisation (%). Lowest 60, highest 98',
+  );
+  await expect(cardOf(page, 'GPU utilisation (%)').locator('.curve-legend li')).toHaveText([
+    'GPU 0, attempt 1 on rig-190',
+    'GPU 1, attempt 1 on rig-165',
+    'GPU 0, attempt 2 on rig-192',
+    'GPU 1, attempt 2 on rig-162',
+  ]);
+});
+
+test('a curve is read as a table, by keys, as far as there is room', async ({ page }) => {
+  await signIn(page, orchestrator);
+  await open(page);
+  const loss = cardOf(page, 'Loss');
+  const asTable = loss.getByRole('button', { name: 'As a table' });
+  await asTable.focus();
+  await page.keyboard.press('Enter');
+  await expect(asTable).toHaveAttribute('aria-pressed', 'true');
+  const table = loss.getByRole('table', { name: 'Loss' });
+  await expect(table.getByRole('columnheader')).toHaveText([
+    'Curve',
+    'Step',
+    'Time',
+    'Mean',
+    'Lowest',
+    'Highest',
+  ]);
+  const rows = table.locator('tbody tr');
+  expect(await rows.count()).toBeGreaterThan(150);
+  expect(await rows.count()).toBeLessThanOrEqual(200);
+  await expect(rows.last()).toContainText('Attempt 2 on rig-1');
+  await expect(rows.last()).toContainText('1,199');
+  await expect(table).toContainText('no number');
+  await expect(loss).toContainText(/\d+ of [\d,]+ points are shown\. The CSV has all of them\./);
+  await page.keyboard.press('Tab');
+  await expect(loss.getByRole('region', { name: 'Loss, as a table' })).toBeFocused();
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Enter');
+  await expect(plotOf(page, 'Loss')).toBeVisible();
+});
+
+test('what is chosen is in the URL: axis, smoothing, logarithm, attempts, and a stretch that is read more finely', async ({
+  page,
+}) => {
+  await signIn(page, orchestrator);
+  await open(page);
+  await page.getByRole('checkbox', { name: 'Logarithmic' }).check();
+  await expect(cardOf(page, 'reward')).toContainText(/\d+ values of 0 or less are left out/);
+  await expect(cardOf(page, 'Loss')).not.toContainText('left out');
+  await page.getByRole('slider', { name: 'Smoothing' }).fill('0.9');
+  await page.getByRole('button', { name: 'Attempt 2 on rig-1' }).click();
+  await expect(page.locator('.curve-mark')).toHaveCount(0);
+  await expect(page).toHaveURL(/\?tab=metrics&scale=log&smooth=0\.9&attempts=1$/);
+  await takePicture(page, 'smooth-log');
+  await page.getByRole('button', { name: 'Time', exact: true }).click();
+  await expect(cardOf(page, 'Loss')).toContainText('Latest 0.218 (16m 40s)');
+  await page.reload();
+  await expect(page.getByRole('slider', { name: 'Smoothing' })).toHaveValue('0.9');
+  await expect(page.getByRole('checkbox', { name: 'Logarithmic' })).toBeChecked();
+  await expect(page.getByRole('button', { name: 'Time', exact: true })).toHaveAttribute(
+    'aria-pressed',
+    'true',
+  );
+  await page.getByLabel('From minute').fill('2');
+  await page.getByLabel('to minute', { exact: true }).fill('4');
+  await page.getByRole('button', { name: 'Zoom', exact: true }).click();
+  await expect(page).toHaveURL(/zoom=120000-240000$/);
+  await expect(cardOf(page, 'reward')).toContainText(/\((3m 5\ds|4m|4m \ds)\)/);
+  await takePicture(page, 'time');
+
+  await open(page);
+  const asked = page.waitForRequest(request => request.url().includes('from_step='));
+  const box = await plotOf(page, 'Loss').locator('.u-over').boundingBox();
+  if (box === null) throw new Error('the chart has no place');
+  await page.mouse.move(box.x + box.width * 0.25, box.y + 50);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 50, { steps: 5 });
+  await page.mouse.up();
+  await asked;
+  await expect(page).toHaveURL(/zoom=(29|30)\d-(59|60)\d$/);
+  await expect(cardOf(page, 'Loss')).toContainText(/Latest [\d.]+ \(step (59|60)\d\)/);
+  await page.getByRole('button', { name: 'Reset the zoom' }).click();
+  await expect(cardOf(page, 'Loss')).toContainText('(step 1,199)');
+  await page.getByLabel('From step').fill('100');
+  await page.getByLabel('to step', { exact: true }).fill('200');
+  await page.getByRole('button', { name: 'Zoom', exact: true }).click();
+  await expect(page).toHaveURL(/zoom=100-200$/);
+  await expect(cardOf(page, 'Loss')).toContainText(/\(step 20\d\)/);
+});
+
+test('where the pointer is above one chart, all of them tell their values', async ({ page }) => {
+  await signIn(page, orchestrator);
+  await open(page);
+  const box = await plotOf(page, 'Loss').locator('.u-over').boundingBox();
+  if (box === null) throw new Error('the chart has no place');
+  await page.mouse.move(box.x + box.width / 2, box.y + 50);
+  for (const title of ['Loss', 'reward', 'GPU memory (MiB)'])
+    await expect(cardOf(page, title).locator('.curve-legend')).toContainText(/^step (59|60)\d/);
+  await page.mouse.move(0, 0);
+  await expect(cardOf(page, 'reward').locator('.curve-legend')).toContainText(/^Latest/);
+});
+
+test('a training that goes on is seen to go on; all of it can be kept as a file', async ({ page }) => {
+  const other = await restarted();
+  await signIn(page, orchestrator);
+  await open(page, '', other.jobId);
+  await expect(page.getByText('There are no figures yet. They appear')).toBeVisible();
+  const report = (step: number) =>
+    rig.report(other, 'running', { progress: { current_step: step, total_steps: 500 } });
+  await bring(other, training(0, 20));
+  await report(19);
+  await expect(cardOf(page, 'reward')).toContainText('(step 19)');
+  await expect(page.locator('.curve-mark')).toHaveCount(0);
+  await bring(other, training(20, 20), 20);
+  await report(39);
+  await expect(cardOf(page, 'reward')).toContainText('(step 39)');
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download as CSV' }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe(`metrics-${other.jobId}.csv`);
+  expect(await textOf(download)).toMatch(/^attempt,key,step,.*\r\n(1,"[^"]+",.*\r\n){240}$/);
+});
+
+test('what is not there says why, and can be tried again', async ({ page }) => {
+  const id = await orchestrator.submit({ config_name: 'far', config: {}, worker_labels: { no: 'body' } });
+  await signIn(page, orchestrator);
+  await open(page, '', id);
+  await expect(page.getByText('There are no figures yet: the job waits for a worker.')).toBeVisible();
+  const calls = '**/api/queue/*/metrics?*';
+  await page.route(calls, route => route.abort());
+  await open(page);
+  await expect(page.getByText(/^The curves could not be read/)).toBeVisible();
+  await page.unroute(calls);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect(plotOf(page, 'Loss')).toBeVisible();
+});
+
+test("of what SimpleTuner's own worker ran, the curves say why they have few points", async ({ page }) => {
+  const made = await orchestrator.call('POST', '/api/admin/workers', { name: 'old', labels: { age: 'old' } });
+  const headers = { 'x-worker-token': String(made['token']), 'content-type': 'application/json' };
+  const post = async (path: string, body: object): Promise<void> => {
+    const init = { method: 'POST', headers, body: JSON.stringify(body) };
+    expect((await fetch(`${orchestrator.url}/api/workers/${path}`, init)).status, path).toBe(200);
+  };
+  await post('register', { name: 'old', gpu_info: { count: 1 }, persistent: true });
+  const over = new AbortController();
+  const stream = `${orchestrator.url}/api/workers/stream?worker_id=${String(made['worker_id'])}`;
+  await fetch(stream, { headers, signal: over.signal });
+  const id = await orchestrator.submit({ config_name: 'aged', config: {}, worker_labels: { age: 'old' } });
+  await expect
+    .poll(async () => (await orchestrator.call('GET', `/api/queue/${id}`))['worker_id'])
+    .not.toBeNull();
+  const progress = { current_step: 1, total_steps: 10, loss: 0.5 };
+  await post(`job/${id}/status`, { status: 'running', progress });
+  await signIn(page, orchestrator);
+  await open(page, '', id);
+  await expect(
+    page.getByText(/^SimpleTuner’s own worker reports its progress and nothing else/),
+  ).toBeVisible();
+  await expect(cardOf(page, 'Loss')).toContainText('Latest 0.5 (step 1), lowest 0.5, highest 0.5');
+  over.abort();
+  await open(page);
+  await expect(plotOf(page, 'Loss')).toBeVisible();
+  await expect(page.getByText(/^SimpleTuner’s own worker/)).toHaveCount(0);
+});
+
+for (const [name, theme, width] of [
+  ['dark', 'dark', 1280],
+  ['phone', 'light', 390],
+  ['phone-dark', 'dark', 390],
+] as const)
+  test(`the curves are legible and within the page: ${name}`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 800 });
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    await signIn(page, orchestrator);
+    await open(page);
+    await expect(plotOf(page, 'GPU memory (MiB)')).toBeVisible();
+    await takePicture(page, name);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    await expectAccessible(page);
+    await cardOf(page, 'Loss').getByRole('button', { name: 'As a table' }).click();
+    await takePicture(page, `${name}-table`);
+    await expectAccessible(page);
+  });
+
+for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
+  test(`on a phone all of it is there, and nothing is cut off, in another language: ${language}`, async ({
+    page,
+  }) => {
+    const preferences = JSON.stringify({ theme: 'system', language });
+    await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
+    await page.setViewportSize({ width: 390, height: 800 });
+    const told = listenTo(page);
+    await signIn(page, orchestrator);
+    await open(page, '&scale=log&zoom=0-900');
+    const charts = page.locator('.curve');
+    await expect(charts.getByRole('img')).toHaveCount(5);
+    await charts.first().getByRole('button').click();
+    await expect(page.getByRole('table')).toBeVisible();
+    expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+    if (language === 'pseudo') expect(await told.untranslated(await textsOf(page))).toEqual([]);
+    else await takePicture(page, language);
+  });
+
+/** So many dots of the first chart have this colour and no other one mixed into it. */
+const dotsIn = (page: Page, colour: readonly [red: number, green: number, blue: number]): Promise<number> =>
+  page.evaluate<number>(`(() => {
+    const canvas = document.querySelector('.curve-plot canvas');
+    if (canvas === null) return 0;
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    let count = 0;
+    for (let at = 0; at < data.length; at += 4)
+      if ([${colour.join(', ')}, 255].every((part, offset) => data[at + offset] === part)) count += 1;
+    return count;
+  })()`);
+
+test('in another theme the lines have other colours, at once', async ({ page }) => {
+  const colours = { light: [0x24, 0x56, 0xc7], dark: [0x8f, 0xb1, 0xff] } as const;
+  await page.emulateMedia({ colorScheme: 'light' });
+  await signIn(page, orchestrator);
+  await open(page);
+  await expect.poll(() => dotsIn(page, colours.light)).toBeGreaterThan(100);
+  expect(await dotsIn(page, colours.dark)).toBe(0);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await expect.poll(() => dotsIn(page, colours.dark)).toBeGreaterThan(100);
+  expect(await dotsIn(page, colours.light)).toBe(0);
+});

@@ -1,0 +1,132 @@
+/** Curves of a training through deaths of the agent and of the server: one that rises, with every step in it, once. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { JobId } from '../../protocol/ids.ts';
+import { metricsApi } from '../../protocol/metrics-api.ts';
+import {
+  type Program,
+  type ServerProgram,
+  startServer,
+  startWorker,
+  temporaryFolder,
+} from '../support/processes.ts';
+import { adminClient, conveniences, valueOf } from '../support/server.ts';
+import { watchEvents } from '../support/watch.ts';
+
+/** Draws the bar that SimpleTuner's trainer draws, and says in a file how far it is. */
+const trainer = (folder: string): string => `
+  const { existsSync, writeFileSync } = require('node:fs');
+  let n = 0;
+  const timer = setInterval(() => {
+    n += 1;
+    const bar = 'Epoch 1/10, Steps:  10%|█         | ' + n + '/9000 [01:23<01:41,  0.05s/it';
+    process.stdout.write('\\r' + bar + ']');
+    process.stdout.write('\\r' + bar + ', lr=1e-5, step_loss=' + (n === 10 ? 'nan' : (1 / n).toFixed(6)) + ']');
+    writeFileSync(${JSON.stringify(join(folder, 'step'))}, String(n));
+    if (existsSync(${JSON.stringify(join(folder, 'enough'))})) { clearInterval(timer); process.stdout.write('\\n'); }
+  }, 60);`;
+
+function makeTraining() {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'trainer.cjs'), trainer(folder));
+  return {
+    args: [
+      '--name',
+      'rig-1',
+      '--persistent',
+      '--trainer',
+      `'${process.execPath}' '${join(folder, 'trainer.cjs')}'`,
+    ],
+    step: () => Number(readFileSync(join(folder, 'step'), 'utf8')),
+    finish: () => writeFileSync(join(folder, 'enough'), ''),
+  };
+}
+
+async function openServer(port = 0, dataDir = temporaryFolder()) {
+  const server: ServerProgram = await startServer(['--port', String(port)], dataDir);
+  onTestFinished(() => server.kill('SIGKILL'));
+  const token = readFileSync(join(server.dataDir, 'admin-token'), 'utf8').trim();
+  const client = adminClient(server.url, token);
+  const pointsOf = async (id: JobId, key = 'loss') => {
+    const query = { keys: key, points: '5000' };
+    const { attempts } = valueOf(await client.call(metricsApi.read, { params: { id }, query }));
+    expect(attempts.length).toBeLessThanOrEqual(1);
+    return attempts[0]?.series[0]?.points ?? [];
+  };
+  return { server, pointsOf, watch: () => watchEvents(server.url, token), ...conveniences(client) };
+}
+
+type Opened = Awaited<ReturnType<typeof openServer>>;
+
+const untilStep = ({ pointsOf }: Opened, job: JobId, step: number) =>
+  vi.waitFor(
+    async () => {
+      const points = await pointsOf(job);
+      if ((points.at(-1)?.step ?? 0) < step) throw new Error('it has not come');
+      return points;
+    },
+    { interval: 100, timeout: 30_000 },
+  );
+
+/** All steps there were, each once, at times that rise. */
+async function expectWhole(opened: Opened, job: JobId, last: number): Promise<void> {
+  const points = await untilStep(opened, job, last);
+  expect(points.map(({ step }) => step)).toEqual(Array.from({ length: last }, (_, at) => at + 1));
+  expect(points.map(({ count, gaps }) => count + gaps)).toEqual(points.map(() => 1));
+  expect(points.filter(({ gaps }) => gaps > 0).map(({ step }) => step)).toEqual([10]);
+  const times = points.map(({ elapsed_ms: ms }) => ms);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
+  // A step takes 60 ms at least, and time has gone on through everything.
+  expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan((last - 1) * 55);
+  for (const { step, last: loss } of points) if (step !== 10) expect(loss).toBeCloseTo(1 / (step ?? 0), 5);
+}
+
+test('an agent that is killed in mid-run and started again goes on with the same curve', async () => {
+  const opened = await openServer();
+  const { token } = await opened.createWorker({ name: 'rig-1' });
+  const [stateHome, training] = [temporaryFolder(), makeTraining()];
+  const start = (): Program => startWorker({ url: opened.server.url, token, args: training.args, stateHome });
+  const first = start();
+  await first.said(/^Connected/);
+  const job = await opened.submit({ config: {} });
+  const sent = await untilStep(opened, job, 20);
+  first.kill('SIGKILL');
+  await first.exited;
+  // What is printed while nobody looks is not lost.
+  const missed = training.step() + 30;
+  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(missed), { interval: 50, timeout: 30_000 });
+
+  const second = start();
+  await second.said(/^Job .* goes on/);
+  await untilStep(opened, job, missed + 20);
+  const watch = await opened.watch();
+  onTestFinished(() => watch.close());
+  training.finish();
+  await watch.jobEnd(job);
+  await expectWhole(opened, job, training.step());
+  expect((await opened.pointsOf(job)).slice(0, sent.length)).toEqual(sent);
+}, 90_000);
+
+test('a server that is killed has what it has answered, and gets the rest when it is back', async () => {
+  const first = await openServer();
+  const { token } = await first.createWorker({ name: 'rig-1' });
+  const training = makeTraining();
+  const agent = startWorker({ url: first.server.url, token, args: training.args });
+  await agent.said(/^Connected/);
+  const job = await first.submit({ config: {} });
+  const answered = await untilStep(first, job, 20);
+  first.server.kill('SIGKILL');
+  await first.server.exited;
+  const missed = training.step() + 30;
+  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(missed), { interval: 50, timeout: 30_000 });
+
+  const second = await openServer(Number(new URL(first.server.url).port), first.server.dataDir);
+  const watch = await second.watch();
+  onTestFinished(() => watch.close());
+  expect((await second.pointsOf(job)).slice(0, answered.length)).toEqual(answered);
+  await untilStep(second, job, missed);
+  training.finish();
+  await watch.jobEnd(job);
+  await expectWhole(second, job, training.step());
+}, 90_000);

@@ -1,0 +1,252 @@
+import { describe, expect, test } from 'vitest';
+import type { ApiClient } from '../../../agent/api-client.ts';
+import { createCurves, type Curve, type CurveOrigin, type CurveParts } from '../../../agent/curves.ts';
+import type { MetricPoint } from '../../../protocol/metrics-api.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { attemptId, jobId, problemOf, unreachable } from './builders.ts';
+
+type Answer = Awaited<ReturnType<ApiClient['bring']>>;
+
+const taken = (points: readonly MetricPoint[], base = 0): Answer => ({
+  ok: true,
+  value: { success: true, next: (points.at(-1)?.n ?? base - 1) + 1, last_step: null, last_elapsed_ms: 0 },
+});
+const no = (failure: ReturnType<typeof problemOf>): Answer => ({ ok: false, failure });
+
+function createBench(gpuFigures: CurveParts['gpuFigures'] = async () => ({})) {
+  const clock = createVirtualClock();
+  const began = clock.mono();
+  const ended = new AbortController();
+  const calls: { readonly at: number; readonly points: readonly MetricPoint[] }[] = [];
+  const bench = { answer: (points: readonly MetricPoint[]): Answer | Promise<Answer> => taken(points) };
+  const curves = createCurves({
+    clock,
+    uptime: clock.mono,
+    random: () => 0,
+    ended: ended.signal,
+    gpuFigures,
+    api: {
+      bring: async (_job, _attempt, points) => {
+        calls.push({ at: clock.mono() - began, points });
+        return bench.answer(points);
+      },
+    },
+  });
+  const open = (parts: Partial<CurveOrigin> = {}): Curve =>
+    curves.open({
+      jobId: jobId('j1'),
+      attemptId: attemptId('a1'),
+      startedAt: began,
+      isAdopted: false,
+      ...parts,
+    });
+  const step = (curve: Curve, n: number, isOld = false): void =>
+    curve.note({ progress: { step: n, loss: n }, gaps: [] }, isOld);
+  const steps = () => calls.flatMap(({ points }) => points.flatMap(each => each.step ?? []));
+  return Object.assign(bench, { clock, ended, calls, curves, open, step, steps });
+}
+
+describe('while a run is followed', () => {
+  test('points go in batches every few seconds, with the time since it began, and none when there are none', async () => {
+    const { clock, calls, open, step, steps } = createBench();
+    const curve = open();
+    await clock.advance(60_000);
+    expect(calls).toEqual([]);
+    step(curve, 1);
+    await clock.advance(1_000);
+    step(curve, 2);
+    await clock.advance(5_000);
+    expect(steps()).toEqual([1, 2]);
+    expect(calls.flatMap(({ points }) => points.map(each => each.elapsed_ms))).toEqual([60_000, 61_000]);
+    await clock.advance(60_000);
+    expect(calls).toHaveLength(1);
+  });
+
+  test('an orchestrator that is away gets all of it when it is back, once and in order', async () => {
+    const bench = createBench();
+    const { clock, calls, open, step } = bench;
+    bench.answer = () => no(unreachable());
+    const curve = open();
+    for (let n = 1; n <= 400; n += 1) {
+      step(curve, n);
+      await clock.advance(500);
+    }
+    const tries = calls.length;
+    expect(tries).toBeGreaterThan(4);
+    bench.answer = points => taken(points);
+    await clock.advance(31_000);
+    const came = calls.slice(tries).flatMap(({ points }) => points);
+    expect(came.map(each => each.step)).toEqual(Array.from({ length: 400 }, (_, at) => at + 1));
+    expect(came.map(({ n }) => n)).toEqual(came.map((_, at) => at));
+  });
+
+  test('an answer that was lost makes it come again with the same numbers, and nothing is left out', async () => {
+    const bench = createBench();
+    const { clock, calls, open, step } = bench;
+    const curve = open();
+    bench.answer = () => no(problemOf(503));
+    step(curve, 1);
+    await clock.advance(5_000);
+    bench.answer = points => taken(points);
+    step(curve, 2);
+    await clock.advance(10_000);
+    expect(calls.map(({ points }) => points.map(({ n, step: at }) => [n, at]))).toEqual([
+      [[0, 1]],
+      [
+        [0, 1],
+        [1, 2],
+      ],
+    ]);
+  });
+
+  test.each([404, 403, 409])('a refusal (%i) is the end of it', async status => {
+    const bench = createBench();
+    const { clock, calls, open, step } = bench;
+    bench.answer = () => no(problemOf(status));
+    const curve = open();
+    for (let n = 1; n < 20; n += 1) {
+      step(curve, n);
+      await clock.advance(5_000);
+    }
+    expect(calls).toHaveLength(1);
+  });
+
+  test('points that can not be read there do not hold up the next ones', async () => {
+    const bench = createBench();
+    const { clock, open, step, steps } = bench;
+    bench.answer = () => no(problemOf(400));
+    const curve = open();
+    step(curve, 1);
+    await clock.advance(5_000);
+    bench.answer = points => taken(points);
+    step(curve, 2);
+    await clock.advance(5_000);
+    expect(steps()).toEqual([1, 2]);
+    await clock.advance(60_000);
+    expect(steps()).toEqual([1, 2]);
+  });
+
+  test('an answer that takes nothing is not asked for without end', async () => {
+    const bench = createBench();
+    const { clock, calls, open, step } = bench;
+    bench.answer = () => taken([]);
+    step(open(), 1);
+    await clock.advance(5_000);
+    expect(calls).toHaveLength(1);
+  });
+});
+
+describe('at the end of a run', () => {
+  test('what is left is sent at once, and is waited for', async () => {
+    const bench = createBench();
+    const { clock, curves, open, step, steps } = bench;
+    const curve = open();
+    step(curve, 1);
+    curve.finish();
+    let isSettled = false;
+    void curves.settled(2_000).then(() => (isSettled = true));
+    await clock.settle();
+    expect(steps()).toEqual([1]);
+    expect(isSettled).toBe(true);
+  });
+
+  test('all of it is sent, however much there is', async () => {
+    const { clock, open, step, steps } = createBench();
+    const curve = open();
+    for (let n = 1; n <= 120; n += 1) step(curve, n);
+    await clock.advance(4_000);
+    curve.finish();
+    await clock.settle();
+    expect(steps()).toHaveLength(120);
+  });
+
+  test('an orchestrator that is away is asked again, until it answers; nobody waits longer than told', async () => {
+    const bench = createBench();
+    const { clock, curves, open, step, calls } = bench;
+    bench.answer = () => no(unreachable());
+    const curve = open();
+    step(curve, 1);
+    curve.finish();
+    let isSettled = false;
+    void curves.settled(2_000).then(() => (isSettled = true));
+    await clock.advance(2_000);
+    expect(isSettled).toBe(true);
+    await clock.advance(60_000);
+    const tries = calls.length;
+    bench.answer = points => taken(points);
+    await clock.advance(60_000);
+    expect(calls.length).toBe(tries + 1);
+  });
+
+  test('of the agent nothing is sent any more', async () => {
+    const { clock, calls, open, step, ended } = createBench(async () => ({ 'gpu.0.utilization': 1 }));
+    step(open(), 1);
+    ended.abort();
+    await clock.advance(60_000);
+    expect(calls).toEqual([]);
+  });
+});
+
+test('a run that was adopted is asked about first, and goes on from there', async () => {
+  const bench = createBench();
+  const { clock, calls, open, step } = bench;
+  bench.answer = points =>
+    points.length > 0
+      ? taken(points)
+      : { ok: true, value: { success: true, next: 12, last_step: 4, last_elapsed_ms: 0 } };
+  await clock.advance(9_000);
+  const curve = open({ isAdopted: true });
+  for (let n = 1; n <= 6; n += 1) step(curve, n, true);
+  step(curve, 7);
+  await clock.advance(5_000);
+  expect(calls.map(({ points }) => points.map(({ n, step: at, elapsed_ms }) => [n, at, elapsed_ms]))).toEqual(
+    [
+      [],
+      [
+        [12, 5, 3_000],
+        [13, 6, 6_000],
+        [14, 7, 9_000],
+      ],
+    ],
+  );
+});
+
+describe('the GPUs', () => {
+  test('are looked at every ten seconds while something runs, and not before or after', async () => {
+    let looks = 0;
+    const { clock, calls, open } = createBench(async () => {
+      looks += 1;
+      return { 'gpu.0.utilization': looks };
+    });
+    await clock.advance(60_000);
+    expect(looks).toBe(0);
+    const curve = open();
+    await clock.advance(60_000);
+    expect(looks).toBe(6);
+    curve.finish();
+    await clock.advance(60_000);
+    expect(looks).toBe(6);
+    const points = calls.flatMap(({ points: sent }) => sent);
+    expect(points.map(({ elapsed_ms }) => elapsed_ms % 10_000)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(points.at(-1)?.values).toEqual({ 'gpu.0.utilization': 6 });
+  });
+
+  test.each<[string, () => Promise<never>]>([
+    ['hangs', () => new Promise<never>(() => {})],
+    ['fails', () => Promise.reject(new Error('no answer'))],
+  ])('whose driver %s hold up nothing, and are asked seldom', async (_what, answer) => {
+    let looks = 0;
+    const { clock, open, step, steps } = createBench(() => {
+      looks += 1;
+      return answer();
+    });
+    const curve = open();
+    for (let n = 1; n <= 60; n += 1) {
+      step(curve, n);
+      await clock.advance(10_000);
+    }
+    expect(steps()).toHaveLength(60);
+    expect(looks).toBeLessThanOrEqual(5);
+    expect(looks).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,59 @@
+import { AttemptId, JobId, WorkerId } from '../../../protocol/ids.ts';
+import type { MetricBucket } from '../../../protocol/metrics-api.ts';
+import type { Curves, Dot, Line } from '../../../renderer/pages/jobs/curves/lines.ts';
+
+/** One point, a second a step, unless it is said otherwise. */
+export const bucket = (
+  step: number | null,
+  value: number | null,
+  more: Partial<MetricBucket> = {},
+): MetricBucket => ({
+  step,
+  elapsed_ms: (step ?? 0) * 1_000,
+  mean: value,
+  min: value,
+  max: value,
+  last: value,
+  count: value === null ? 0 : 1,
+  gaps: value === null ? 1 : 0,
+  ...more,
+});
+
+/** The first attempt, then the second one, ...: where each begins, and its points by key. */
+export const curvesOf = (
+  ...attempts: readonly (readonly [offsetMs: number, Readonly<Record<string, MetricBucket[]>>])[]
+): Curves => ({
+  job_id: JobId.parse('j_1'),
+  keys: [],
+  attempts: attempts.map(([offset_ms, series], at) => ({
+    attempt: at + 1,
+    attempt_id: AttemptId.parse(`at_${at + 1}`),
+    worker_id: WorkerId.parse(`w_${at + 1}`),
+    started_at: null,
+    ended_at: null,
+    offset_ms,
+    series: Object.entries(series).map(([key, points]) => ({ key, points })),
+  })),
+});
+
+export const dot = (x: number, value: number | null, more: Partial<Dot> = {}): Dot => ({
+  x,
+  step: x,
+  ms: x * 1_000,
+  mean: value,
+  min: value,
+  max: value,
+  last: value,
+  count: value === null ? 0 : 1,
+  ...more,
+});
+
+export const lineOf = (dots: readonly Dot[], more: Partial<Line> = {}): Line => ({
+  id: '1/loss',
+  attempt: 1,
+  gpu: null,
+  style: 0,
+  homeless: 0,
+  dots,
+  ...more,
+});
