@@ -22,7 +22,7 @@ export interface OpenLog extends Snapshot {
   openLine(): FoldedLine | null;
   /** A piece that is what follows. Of one that fails nobody knows how much is there: the log has to be opened anew. */
   append(piece: LogPiece, at: number): Promise<void>;
-  /** The disk has what was appended. */
+  /** The disk has what was appended, and no file is open until there is more. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
@@ -94,20 +94,21 @@ export async function openLog(folder: string, bounds: LogBounds): Promise<OpenLo
 function createEnd(folder: string) {
   let files: Files | null = null;
   let hasNewNames = false;
-  const sync = async (): Promise<void> => {
-    if (files === null) return;
-    // In this order, so that no mark is there without its text.
-    await files.text.datasync();
-    await files.index.datasync();
-    if (!hasNewNames) return;
-    hasNewNames = false;
-    for (const each of [folder, join(folder, '..'), join(folder, '../..')]) await syncFolder(each);
-  };
   const close = async (): Promise<void> => {
     const closing = files;
     files = null;
     await closing?.text.close();
     await closing?.index.close();
+  };
+  const sync = async (): Promise<void> => {
+    if (files === null) return;
+    // In this order, so that no mark is there without its text.
+    await files.text.datasync();
+    await files.index.datasync();
+    await close();
+    if (!hasNewNames) return;
+    hasNewNames = false;
+    for (const each of [folder, join(folder, '..'), join(folder, '../..')]) await syncFolder(each);
   };
   return {
     sync,
@@ -117,7 +118,6 @@ function createEnd(folder: string) {
       if (last !== null) {
         files ??= await openFiles(folder, last.number);
         await sync();
-        await close();
       }
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const segment: Segment = { number: (last?.number ?? -1) + 1, base, count: 0, end: base };

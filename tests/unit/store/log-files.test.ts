@@ -3,6 +3,7 @@ import {
   appendFileSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   truncateSync,
@@ -153,6 +154,36 @@ describe('what is appended', () => {
     expect(await textsIn(files)).toEqual(['one', 'two']);
   });
 });
+
+/** Of this process, below a folder. */
+const openBelow = (folder: string): readonly string[] =>
+  readdirSync('/proc/self/fd')
+    .map(targetOf)
+    .filter(file => file.startsWith(folder));
+
+/** The descriptor by which they were listed is gone by now. */
+function targetOf(descriptor: string): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return '';
+  }
+}
+
+test.skipIf(process.platform !== 'linux')(
+  'no file of a log is open when it has ended, or rests',
+  async () => {
+    const folder = openFolder();
+    const files = openLogs(folder);
+    await print(files, ['one\n']);
+    expect(openBelow(folder)).toHaveLength(2);
+    await files.clock.advance(3_000);
+    await expect.poll(() => openBelow(folder)).toEqual([]);
+    await nextOf(files.append(job, 1, piece(4, 'two\n', { isLast: true })));
+    expect(openBelow(folder)).toEqual([]);
+    expect(await textsIn(files)).toEqual(['one', 'two']);
+  },
+);
 
 /** A log of three chunks, the last two of which are to be damaged. */
 async function makeLog(folder: string): Promise<void> {
