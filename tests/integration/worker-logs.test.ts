@@ -150,7 +150,8 @@ describe.skipIf(process.platform !== 'linux')('an agent whose trainer prints', (
       console.info(
         `${Math.round(grown)} MiB more at most, in ${seconds.toFixed(1)} s, ${logs.of().gaps.length} gaps`,
       );
-      expect(grown).toBeLessThan(120);
+      // What is cleared away as it goes, the reading of figures included: three times the output takes as much, and no more.
+      expect(grown).toBeLessThan(240);
       const { text, next } = logs.of();
       expect(next).toBeGreaterThan(times * mib);
       expect(text.endsWith('\nthe end')).toBe(true);
