@@ -11,6 +11,7 @@ const given = process.argv.slice(2);
 const args = given.filter(arg => arg !== '--headless');
 
 const vite = join(root, 'node_modules/vite/bin/vite.js');
+const buildPanel = join(root, 'dev/build-panel.ts');
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -45,6 +46,15 @@ function findElectron(): string | null {
 /** Ctrl-C at the terminal reaches it without us. */
 const open = (program: string, argv: readonly string[], env: NodeJS.ProcessEnv): ChildProcess =>
   spawn(program, argv, { cwd: root, env, stdio: 'inherit' });
+
+/** From its sources: there is nothing to wait for but the panel. With `waits` it loads, and opens once it is sent something. */
+function openServer(waits: boolean): ChildProcess {
+  const argv = [join(root, 'main/cli.ts'), 'server', ...(waits ? ['--once-told'] : []), ...args];
+  return spawn(process.execPath, argv, {
+    cwd: root,
+    stdio: waits ? ['inherit', 'inherit', 'inherit', 'ipc'] : 'inherit',
+  });
+}
 
 /** Answers with its exit code. */
 function endOf(child: ChildProcess): Promise<number> {
@@ -90,12 +100,14 @@ function buildWorker(): void {
   });
 }
 
+const isBuilt = (kind: StartPlan['kind']): boolean => !Object.entries(built[kind]).some(isStale);
+
 /** True when there is nothing to build any more. */
 async function build(kind: StartPlan['kind']): Promise<boolean> {
-  if (!Object.entries(built[kind]).some(isStale)) return true;
+  if (isBuilt(kind)) return true;
   say('Building what is missing, or older than its sources');
-  const whole = kind === 'app' ? ['--app'] : [];
-  const child = open(process.execPath, [vite, 'build', ...whole, '--logLevel', 'warn'], process.env);
+  const argv = kind === 'app' ? [vite, 'build', '--app', '--logLevel', 'warn'] : [buildPanel];
+  const child = open(process.execPath, argv, process.env);
   return (await endOf(child)) === 0;
 }
 
@@ -118,12 +130,19 @@ async function start(): Promise<number> {
     return endOf(open(plan.electron, [join(root, 'dist/main/desktop.js'), ...args], env));
   }
   say(plan.why);
-  if (!(await build('headless'))) return 1;
+  // What takes longest of each, to build and to load, goes on at once.
+  const waits = !isBuilt('headless');
+  const server = openServer(waits);
+  const ended = endOf(server);
+  if (!(await build('headless'))) {
+    if (server.connected) server.disconnect();
+    return 1;
+  }
+  if (waits && server.connected) server.send('go on');
   // Only now: what is waited for has the machine for itself.
   buildWorker();
   if (plan.fetches) fetchElectron();
-  // From its sources: there is nothing to wait for but the panel.
-  return endOf(open(process.execPath, [join(root, 'main/cli.ts'), 'server', ...args], process.env));
+  return ended;
 }
 
 process.exitCode = await start();

@@ -1,10 +1,22 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { findSample } from '../../agent/command.ts';
 import { loadServerConfig } from '../config.ts';
 import { flagsOf, isOn } from './flags.ts';
 import type { Invocation } from './invocation.ts';
 
 const collect = (name: string, names: readonly string[] = []): readonly string[] => [...names, name];
+
+/** The program that started this one has it load while it builds the panel. False when that ended without. */
+function isTold(): Promise<boolean> {
+  return new Promise(resolve => {
+    if (!process.connected) return resolve(false);
+    process.once('disconnect', () => resolve(false));
+    process.once('message', () => {
+      resolve(true);
+      process.disconnect();
+    });
+  });
+}
 
 export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): Command {
   return new Command('server')
@@ -68,12 +80,14 @@ export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): 
     .option('--config <file>', 'settings by the names of these flags, as JSON')
     .option('--json', 'print one line of JSON when ready, and log as JSON')
     .option('--log-requests', 'log a line for each request, too')
+    .addOption(new Option('--once-told').hideHelp())
     .action(async (_options: unknown, command: Command) => {
       const flags = flagsOf(command);
       const config = loadServerConfig(flags, env);
       if (config.ok) {
         // Express and SQLite take longer to load than most other commands take in all.
         const { runServer } = await import('../server.ts');
+        if (isOn(flags, 'once-told') && !(await isTold())) return exit(1);
         const agent = { command: [...ownCommand, 'worker'], env, hasSample: findSample() !== null };
         const logging = { json: isOn(flags, 'json'), requests: isOn(flags, 'log-requests') };
         return exit(await runServer(config.value, logging, terminal, agent));

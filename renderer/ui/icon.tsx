@@ -1,32 +1,31 @@
-import {
-  Activity,
-  ArrowDown,
-  ArrowUp,
-  ArrowUpToLine,
-  Ban,
-  CircleAlert,
-  CircleCheck,
-  CircleDashed,
-  CircleDot,
-  CircleHelp,
-  CirclePause,
-  CircleX,
-  Clock,
-  Hourglass,
-  LayoutDashboard,
-  ListOrdered,
-  LoaderCircle,
-  type LucideIcon,
-  MoreHorizontal,
-  Play,
-  ScrollText,
-  Server,
-  Settings,
-  ShieldAlert,
-  UserRound,
-  Wifi,
-  WifiOff,
-} from 'lucide-react';
+// One by one: the package's list of them is 1,700 files, which each build would read.
+import type { LucideIcon } from 'lucide-react';
+import Activity from 'lucide-react/icons/activity';
+import ArrowDown from 'lucide-react/icons/arrow-down';
+import ArrowUp from 'lucide-react/icons/arrow-up';
+import ArrowUpToLine from 'lucide-react/icons/arrow-up-to-line';
+import Ban from 'lucide-react/icons/ban';
+import CircleAlert from 'lucide-react/icons/circle-alert';
+import CircleCheck from 'lucide-react/icons/circle-check';
+import CircleDashed from 'lucide-react/icons/circle-dashed';
+import CircleDot from 'lucide-react/icons/circle-dot';
+import CircleHelp from 'lucide-react/icons/circle-help';
+import CirclePause from 'lucide-react/icons/circle-pause';
+import CircleX from 'lucide-react/icons/circle-x';
+import Clock from 'lucide-react/icons/clock';
+import Hourglass from 'lucide-react/icons/hourglass';
+import LayoutDashboard from 'lucide-react/icons/layout-dashboard';
+import ListOrdered from 'lucide-react/icons/list-ordered';
+import LoaderCircle from 'lucide-react/icons/loader-circle';
+import MoreHorizontal from 'lucide-react/icons/more-horizontal';
+import Play from 'lucide-react/icons/play';
+import ScrollText from 'lucide-react/icons/scroll-text';
+import Server from 'lucide-react/icons/server';
+import Settings from 'lucide-react/icons/settings';
+import ShieldAlert from 'lucide-react/icons/shield-alert';
+import UserRound from 'lucide-react/icons/user-round';
+import Wifi from 'lucide-react/icons/wifi';
+import WifiOff from 'lucide-react/icons/wifi-off';
 
 const icons = {
   overview: LayoutDashboard,

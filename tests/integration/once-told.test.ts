@@ -1,0 +1,40 @@
+/** `npm start` has the server load while it builds the panel: nothing may be opened before that is there. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, onTestFinished, test } from 'vitest';
+import { root, temporaryFolder } from '../support/processes.ts';
+
+function startLoading(channel: 'ipc' | 'ignore'): { child: ChildProcess; dataDir: string } {
+  const dataDir = join(temporaryFolder(), 'data');
+  const child = spawn(
+    process.execPath,
+    [join(root, 'main/cli.ts'), 'server', '--once-told', '--json', '--port', '0', '--data-dir', dataDir],
+    { stdio: ['ignore', 'pipe', 'ignore', channel] },
+  );
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return { child, dataDir };
+}
+
+test('a server that loads opens when it is told', async () => {
+  const { child, dataDir } = startLoading('ipc');
+  if (child.stdout === null) throw new Error('no stdout');
+  const ready = once(createInterface({ input: child.stdout }), 'line');
+  child.send('go on');
+  expect(JSON.parse(String((await ready)[0]))).toMatchObject({ ready: true, data_dir: dataDir });
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
+});
+
+test('it ends, and has opened nothing, when who would tell it ends, or was never there', async () => {
+  for (const channel of ['ipc', 'ignore'] as const) {
+    const { child, dataDir } = startLoading(channel);
+    const ended = once(child, 'exit');
+    if (channel === 'ipc') child.disconnect();
+    expect(await ended).toEqual([1, null]);
+    expect(existsSync(dataDir)).toBe(false);
+  }
+});
