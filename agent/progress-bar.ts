@@ -112,8 +112,10 @@ function closedBarOf(text: string, percentAt: number): Bar | undefined {
 /** `Steps: 450it [...`, a bar that does not know its total. */
 function openBarOf(text: string): Bar | undefined {
   const open = text.lastIndexOf('[');
+  // Most lines are no bar.
+  if (open < 0) return undefined;
   const timing = timingOf(text.slice(open + 1));
-  if (open < 0 || timing === undefined) return undefined;
+  if (timing === undefined) return undefined;
   const colon = text.lastIndexOf(': ', open);
   const done = quantityOf(text.slice(colon < 0 ? 0 : colon + 1, open));
   if (done?.figure === undefined || done.unit === '') return undefined;

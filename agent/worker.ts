@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
 import type { Fetch } from '../protocol/client.ts';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
 import { findRun } from './adopt.ts';
@@ -50,9 +51,16 @@ export interface Host {
 /** The last as in sysexits.h: can't create. */
 const exitCodes = { unusable: 1, usage: 2, locked: 73 } as const;
 
+/**
+ * The more is thrown away, the larger V8 makes the young part of its heap, up to 48 MiB: of a trainer that prints 20 MB a second
+ * all is. At the size it begins with that is cleared away sooner, and no slower (150 MiB at the peak became 80).
+ */
+const stayYoung = (): void => setFlagsFromString('--semi-space-growth-factor=1');
+
 /** Runs the worker from its settings to its exit code. */
 export async function runWorker(config: AgentConfig, host: Host): Promise<number> {
   const { say } = host;
+  stayYoung();
   const given = tokenFor(config);
   if (!given.ok) {
     say(given.message);

@@ -151,7 +151,7 @@ describe.skipIf(process.platform !== 'linux')('an agent whose trainer prints', (
         `${Math.round(grown)} MiB more at most, in ${seconds.toFixed(1)} s, ${logs.of().gaps.length} gaps`,
       );
       // What is cleared away as it goes, the reading of figures included: three times the output takes as much, and no more.
-      expect(grown).toBeLessThan(240);
+      expect(grown).toBeLessThan(120);
       const { text, next } = logs.of();
       expect(next).toBeGreaterThan(times * mib);
       expect(text.endsWith('\nthe end')).toBe(true);
