@@ -134,10 +134,16 @@ export async function stablePort(): Promise<number> {
   }
 }
 
-/** Descriptors of those who left are closed by and by. */
-export const untilCalm = (server: BenchServer): Promise<true> =>
-  eventually(
-    'the end of all connections',
-    () => server.resources().descriptors.length <= server.baseline.descriptors.length,
-    5_000,
-  );
+/**
+ * Descriptors of those who left are closed by and by. What was open then: the next look may fall into a moment in which a
+ * folder is open to be synced.
+ */
+export async function whenCalm(server: BenchServer): Promise<Resources> {
+  let seen = server.resources();
+  const isCalm = (): boolean => {
+    seen = server.resources();
+    return seen.descriptors.length <= server.baseline.descriptors.length;
+  };
+  await eventually('the end of all connections', isCalm, 5_000).catch(() => {});
+  return seen;
+}

@@ -5,7 +5,7 @@ import { type Evidence, type Judgement, judge } from '../support/invariants.ts';
 import { eventually } from '../support/notices.ts';
 import { isAlive, processesOf } from '../support/own-processes.ts';
 import type { Bench } from './bench.ts';
-import { untilCalm } from './bench-server.ts';
+import { whenCalm } from './bench-server.ts';
 
 const List = z.looseObject({
   entries: z.array(z.looseObject({ id: z.string(), status: z.string() })),
@@ -35,8 +35,7 @@ export async function conclude(bench: Bench): Promise<Judgement> {
   bench.leaveAll();
   await Promise.all(bench.rigs.map(rig => rig.proxy.close()));
   events.close();
-  await untilCalm(server).catch(() => {});
-  const atEnd = server.resources();
+  const atEnd = await whenCalm(server);
   server.kill('SIGTERM');
   const exit = await server.ended();
   const evidence: Evidence = {
