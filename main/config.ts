@@ -20,7 +20,12 @@ export interface ServerConfig {
   /** Older entries of the audit trail are removed; null keeps all. */
   readonly auditRetentionDays: number | null;
   /** What the files of jobs may take up, and what of the disk is for everything else: in bytes. */
-  readonly storage: { readonly perJob: number; readonly inAll: number; readonly reserve: number };
+  readonly storage: {
+    readonly perJob: number;
+    readonly inAll: number;
+    readonly keepCheckpoints: number;
+    readonly reserve: number;
+  };
   /** What the log of an attempt may take up, in bytes, and how long after the end of a job its logs are kept; null: as long as it is. */
   readonly logs: { readonly perAttempt: number; readonly retentionDays: number | null };
   /** Whether other machines are spoken to by TLS. */
@@ -93,6 +98,7 @@ const Settings = z.object({
   'audit-retention-days': number.pipe(z.number().min(0).max(36_500)).default(0),
   'artifacts-per-job': number.pipe(z.number().min(0).max(1e6)).default(50),
   'artifacts-in-all': number.pipe(z.number().min(0).max(1e6)).default(500),
+  'keep-checkpoints': number.pipe(z.number().int().min(0).max(10_000)).default(3),
   'disk-reserve': number.pipe(z.number().min(0).max(1e6)).default(2),
   'log-per-attempt': number.pipe(z.number().min(1).max(1e6)).default(256),
   'log-retention-days': number.pipe(z.number().min(0).max(36_500)).default(30),
@@ -155,6 +161,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       storage: {
         perJob: settings['artifacts-per-job'] * GiB,
         inAll: settings['artifacts-in-all'] * GiB,
+        keepCheckpoints: settings['keep-checkpoints'],
         reserve: settings['disk-reserve'] * GiB,
       },
       logs: {

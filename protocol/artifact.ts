@@ -41,6 +41,13 @@ export const ArtifactKey = z.array(z.string()).transform((parts, context): strin
   return key;
 });
 
+/** The same as one text. */
+export const ArtifactPath = z
+  .string()
+  .max(longestKey)
+  .transform(path => path.split('/'))
+  .pipe(ArtifactKey);
+
 const image = /\.(?:png|jpe?g|webp|gif|avif|bmp|tiff?|mp4|webm|mov)$/i;
 const checkpoint =
   /(?:^|\/)(?:[^/]*[-_.])?(?:checkpoint|ckpt)(?:$|[-_./\d])|[-_](?:step|epoch)[-_=]?\d+(?:$|[-_./])/i;
@@ -50,9 +57,89 @@ const model = /\.(?:safetensors|ckpt|pth?|bin|gguf|onnx)$/i;
 export function kindOf(key: string): ArtifactKind {
   if (image.test(key)) return 'sample_image';
   // The ending of a file that is no checkpoint but a model in that format.
-  if (checkpoint.test(key.replace(/\.ckpt$/i, ''))) return 'checkpoint';
+  if (checkpointOf(key) !== null || checkpoint.test(key.replace(/\.ckpt$/i, ''))) return 'checkpoint';
   return model.test(key) ? 'final_model' : 'other';
 }
+
+/**
+ * The last file that comes of a checkpoint which is a folder: it says that all the others are there. JSON, as `CheckpointManifest`.
+ * A checkpoint that is one file needs none.
+ */
+export const manifestName = 'checkpoint-manifest.json';
+
+/** The files of a checkpoint that is a folder, by their paths in it. */
+export const CheckpointManifest = z.object({
+  files: z
+    .array(
+      z.object({
+        path: z.string().min(1).max(longestKey),
+        bytes: z.number().int().min(0),
+        sha256: z.string().regex(/^[0-9a-f]{64}$/),
+      }),
+    )
+    .min(1)
+    .max(10_000),
+});
+export type CheckpointManifest = z.output<typeof CheckpointManifest>;
+
+/** `checkpoint-000500.bin`, `mine-step00000500.safetensors`, `epoch=3-step=500.ckpt`. */
+const stepOfFile = /(?:^|[-_.])(?:checkpoint|ckpt|step)s?[-_=]?(\d{1,12})(?=$|[-_.])/i;
+const epochOfFile = /(?:^|[-_.])epochs?[-_=]?\d{1,12}(?=$|[-_.])/i;
+/** `checkpoint-500`, `mine-step00000500-state`. Of samples there are folders by their steps, too. */
+const stepOfFolder = /(?:^|[-_.])(?:checkpoint|ckpt)s?[-_=]?(\d{1,12})(?=$|[-_.])|[-_]step(\d{1,12})-state$/i;
+/** `mine-000010-state`: it counts epochs. */
+const epochOfFolder = /[-_]\d{1,12}-state$/i;
+
+export interface CheckpointName {
+  /** The key of its one file, or of the folder that its files are in. */
+  readonly name: string;
+  /** How many had been done; null where the name does not say. */
+  readonly step: number | null;
+  /** Whether the key is that of its one file. */
+  readonly isFile: boolean;
+}
+
+/** Which checkpoint a file is of, by its key; null when of none with a number. */
+export function checkpointOf(key: string): CheckpointName | null {
+  const segments = key.split('/');
+  const file = segments.pop() ?? '';
+  for (const [at, folder] of segments.entries()) {
+    const [match, step, ofState] = stepOfFolder.exec(folder) ?? [];
+    if (match === undefined && !epochOfFolder.test(folder)) continue;
+    const name = segments.slice(0, at + 1).join('/');
+    return { name, step: numberOf(step ?? ofState), isFile: false };
+  }
+  if (image.test(file)) return null;
+  const [match, step] = stepOfFile.exec(file) ?? [];
+  if (match === undefined && !epochOfFile.test(file)) return null;
+  return { name: key, step: numberOf(step), isFile: true };
+}
+
+const numberOf = (digits: string | undefined): number | null =>
+  digits === undefined ? null : Number(digits);
+
+/** Files that one checkpoint of a job is made of. */
+export const CheckpointView = z
+  .object({
+    /** The key of its one file, or of the folder that its files are in. */
+    name: z.string(),
+    /** Null where its name does not say. */
+    step: z.number().nullable(),
+    files: z.number(),
+    bytes: z.number(),
+    /** All of it is there: a job can go on from it. */
+    complete: z.boolean(),
+    /** From which the next attempt goes on. */
+    newest: z.boolean(),
+    /** With the lowest loss of those that are complete; it is kept, however many newer ones there are. */
+    best: z.boolean(),
+    /** The mean of the loss (that of the evaluation where there is one) since the checkpoint before; null when nothing tells. */
+    loss: z.number().nullable(),
+    attempt: z.number(),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'CheckpointView' });
+export type CheckpointView = z.output<typeof CheckpointView>;
 
 export const ArtifactView = z
   .object({

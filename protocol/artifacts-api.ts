@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ArtifactKey, ArtifactView } from './artifact.ts';
+import { ArtifactKey, ArtifactView, CheckpointView } from './artifact.ts';
 import { call } from './call.ts';
 import { JobId } from './ids.ts';
 
@@ -26,6 +26,14 @@ export const artifactsApi = {
       /** For the page after this one; null after the last. */
       next_cursor: z.string().nullable(),
     }),
+  }),
+  checkpoints: call({
+    method: 'GET',
+    path: '/api/queue/:id/checkpoints',
+    authority: 'queue.view',
+    summary: 'List the checkpoints among them, newest first',
+    params: z.object({ id: JobId }),
+    reply: z.object({ checkpoints: z.array(CheckpointView) }),
   }),
   download: call({
     method: 'GET',

@@ -94,6 +94,16 @@ export const AttemptView = z
     error_message: z.string().nullable(),
     exit_code: z.number().nullable(),
     signal: z.string().nullable(),
+    /** What it went on from, when attempts before it had done something; null for the first one. */
+    resumed: z
+      .object({
+        /** Null: there was none, and it began anew. */
+        checkpoint: z.string().nullable(),
+        step: z.number().nullable(),
+        /** Steps that had been done and had to be done again; null where nobody knows. */
+        steps_lost: z.number().nullable(),
+      })
+      .nullable(),
     /** What its worker reported after another attempt had taken over: kept, and changing nothing. */
     late_result: z.object({ at: Time, status: z.string(), exit_code: z.number().nullable() }).nullable(),
   })

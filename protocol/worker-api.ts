@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ArtifactPath } from './artifact.ts';
 import { call } from './call.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { OnLostContact, TrainerConfig } from './job.ts';
@@ -167,6 +168,8 @@ export const WorkerCommand = z.discriminatedUnion('type', [
     provider: z.string().nullable(),
     hf_token: z.string().nullable(),
     on_lost_contact: OnLostContact.default('continue'),
+    /** What the attempt before has left to go on from, among the files of the job; null: begin anew. */
+    resume: z.object({ checkpoint: ArtifactPath, step: z.number().nullable() }).nullable().default(null),
   }),
   z.object({ type: z.literal('job_cancel'), job_id: JobId, attempt_id: AttemptId }),
   z.object({ type: z.literal('shutdown'), reason: z.string() }),

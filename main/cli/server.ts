@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { findSample } from '../../agent/command.ts';
-import { loadServerConfig } from '../config.ts';
+import { type Flags, loadServerConfig } from '../config.ts';
 import { flagsOf, isOn } from './flags.ts';
 import type { Invocation } from './invocation.ts';
 
@@ -18,7 +18,8 @@ function isTold(): Promise<boolean> {
   });
 }
 
-export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): Command {
+export function serverCommand(invocation: Invocation): Command {
+  const { exit } = invocation;
   return new Command('server')
     .description('Run the orchestrator without a display')
     .option('--host <address>', 'address to listen on (default: 127.0.0.1, or as set in the panel)')
@@ -55,6 +56,10 @@ export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): 
     .option('--artifacts-per-job <GiB>', 'how much the files of one job may take up (default: 50)')
     .option('--artifacts-in-all <GiB>', 'how much those of all jobs may take up (default: 500)')
     .option(
+      '--keep-checkpoints <count>',
+      'how many of the newest checkpoints of a job are kept, beside the one with the lowest loss; 0 keeps all (default: 3)',
+    )
+    .option(
       '--disk-reserve <GiB>',
       'no files are taken when less than this would be left of the disk (default: 2)',
     )
@@ -81,18 +86,19 @@ export function serverCommand({ env, terminal, exit, ownCommand }: Invocation): 
     .option('--json', 'print one line of JSON when ready, and log as JSON')
     .option('--log-requests', 'log a line for each request, too')
     .addOption(new Option('--once-told').hideHelp())
-    .action(async (_options: unknown, command: Command) => {
-      const flags = flagsOf(command);
-      const config = loadServerConfig(flags, env);
-      if (config.ok) {
-        // Express and SQLite take longer to load than most other commands take in all.
-        const { runServer } = await import('../server.ts');
-        if (isOn(flags, 'once-told') && !(await isTold())) return exit(1);
-        const agent = { command: [...ownCommand, 'worker'], env, hasSample: findSample() !== null };
-        const logging = { json: isOn(flags, 'json'), requests: isOn(flags, 'log-requests') };
-        return exit(await runServer(config.value, logging, terminal, agent));
-      }
-      terminal.err(`${config.refusal.detail}\n`);
-      exit(2);
-    });
+    .action(async (_options: unknown, command: Command) => exit(await serve(flagsOf(command), invocation)));
+}
+
+async function serve(flags: Flags, { env, terminal, ownCommand }: Invocation): Promise<number> {
+  const config = loadServerConfig(flags, env);
+  if (!config.ok) {
+    terminal.err(`${config.refusal.detail}\n`);
+    return 2;
+  }
+  // Express and SQLite take longer to load than most other commands take in all.
+  const { runServer } = await import('../server.ts');
+  if (isOn(flags, 'once-told') && !(await isTold())) return 1;
+  const agent = { command: [...ownCommand, 'worker'], env, hasSample: findSample() !== null };
+  const logging = { json: isOn(flags, 'json'), requests: isOn(flags, 'log-requests') };
+  return runServer(config.value, logging, terminal, agent);
 }

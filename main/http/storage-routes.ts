@@ -111,6 +111,10 @@ export function mountArtifactRoutes(
       next_cursor: next === null ? null : String(next),
     });
   });
+  router.answer(artifactsApi.checkpoints, ({ params: { id } }) => {
+    const found = orchestrator.listCheckpoints(id);
+    return found.ok ? accept({ checkpoints: [...found.value] }) : found;
+  });
   router.stream(artifactsApi.download, ({ params: { id, key } }, response) => {
     const found = orchestrator.artifact(id, key);
     if (found.ok) sendArtifact(response, files, found.value);

@@ -1,8 +1,10 @@
 import { type ArtifactView, kindOf } from '../../protocol/artifact.ts';
 import type { AttemptId, JobId } from '../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { completes, expired } from './checkpoint-rules.ts';
+import { judgedCheckpoints } from './checkpoints.ts';
 import type { Core } from './core.ts';
-import { type Actor, asWorker, type AuditType, type Job } from './model.ts';
+import { type Actor, asWorker, type AuditType, type Job, system } from './model.ts';
 import type { Artifact, Tx, Upload } from './ports.ts';
 import { quotaRefusal, type StorageLimits, uploadRefusal } from './upload-rules.ts';
 
@@ -98,6 +100,7 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
         tx.removeUpload(file);
         const by = attempt === null ? ({ type: 'system' } as const) : asWorker(attempt.workerId);
         note(core, tx, 'artifact.stored', id, by, { key, ...content, attempt: about.attempt });
+        if (completes(key)) dropExpired(core, tx, id, limits.keepCheckpoints);
         return accept(viewOf(core, { ...artifact, order: 0 }));
       }),
 
@@ -150,6 +153,14 @@ const viewOf = (core: Core, artifact: Artifact): ArtifactView => ({
   attempt: artifact.attempt,
   created_at: core.clock.iso(artifact.createdAt),
 });
+
+/** A checkpoint has become whole: older ones may go. */
+function dropExpired(core: Core, tx: Tx, id: JobId, keep: number): void {
+  for (const { name, files, bytes } of expired(judgedCheckpoints(tx, id), keep)) {
+    for (const { key } of files) dropping(core, tx, tx.removeArtifact(id, key));
+    note(core, tx, 'artifact.deleted', id, system, { key: name, files: files.length, bytes, kept: keep });
+  }
+}
 
 /** A row of the trail, and no event: there may be thousands of sample images, and who looks at them asks for the list. */
 function note(

@@ -1,7 +1,9 @@
 import type { WorkerId } from '../../protocol/ids.ts';
+import { newestCheckpoint } from './checkpoints.ts';
+import { resumptionOf } from './checkpoint-rules.ts';
 import type { Core } from './core.ts';
 import { isFree } from './standing.ts';
-import { type PendingJob, system } from './model.ts';
+import { type PendingJob, type Resumption, system } from './model.ts';
 import type { Tx } from './ports.ts';
 import { applyEvent } from './transitions.ts';
 
@@ -35,6 +37,13 @@ function offer(core: Core, tx: Tx, job: PendingJob, workerId: WorkerId): void {
     startedAt: null,
     end: null,
     late: null,
+    resumed: resumption(tx, job, workerId),
   };
   applyEvent(core, tx, job, { type: 'offer', attempt }, system);
+}
+
+/** SimpleTuner's own agent takes none: its trainer looks for itself what it finds on its rig. */
+function resumption(tx: Tx, job: PendingJob, workerId: WorkerId): Resumption | null {
+  if (job.attempt === null || tx.worker(workerId)?.agent?.protocol !== 2) return null;
+  return resumptionOf(newestCheckpoint(tx, job.id), job.progress?.step ?? null);
 }

@@ -153,6 +153,17 @@ export interface Attempt {
   readonly end: AttemptEnd | null;
   /** What its worker reported after another attempt had taken over: kept, and changing nothing. */
   readonly late: LateResult | null;
+  /** What it goes on from, as was decided when it was offered; null where none had done anything before it. */
+  readonly resumed: Resumption | null;
+}
+
+/** What an attempt goes on from. */
+export interface Resumption {
+  /** Null: there was none, and it begins anew. */
+  readonly checkpoint: string | null;
+  readonly step: number | null;
+  /** Steps that had been done and have to be done again; null where nobody knows. */
+  readonly stepsLost: number | null;
 }
 
 export interface LateResult {

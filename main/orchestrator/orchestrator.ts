@@ -1,5 +1,6 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
+import { createCheckpointCalls } from './checkpoints.ts';
 import { createArtifactCalls } from './artifacts.ts';
 import type { Core } from './core.ts';
 import { dispatch } from './dispatch.ts';
@@ -114,7 +115,8 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createConfigCalls(core),
     ...createTokenCalls(core),
     ...createJoinCalls(core),
-    ...createArtifactCalls(core, parts.storage ?? { perJob: 0, inAll: 0 }),
+    ...createCheckpointCalls(core),
+    ...createArtifactCalls(core, parts.storage ?? { perJob: 0, inAll: 0, keepCheckpoints: 0 }),
     ...createLogCalls(core, parts.logFiles ?? null),
     ...createMetricCalls(core),
     report: createReports(core, progress),

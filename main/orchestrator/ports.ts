@@ -220,6 +220,8 @@ export interface Read extends MetricReads {
   artifact(job: JobId, key: string): Artifact | null;
   /** Newest first; those before the one with this order, or all. */
   artifacts(job: JobId, before: number | null, limit: number): readonly Artifact[];
+  /** Those of kind `checkpoint`, in no order: the images that lie among them are samples, and outlive them. */
+  checkpointFiles(job: JobId): readonly Artifact[];
   artifactFigures(job: JobId): { readonly count: number; readonly bytes: number };
   storedBytes(job: JobId): StoredBytes;
   /** Of an attempt, the one that can be resumed. */

@@ -4,6 +4,7 @@ import { type Advance, advance, type JobEvent } from './job-lifecycle.ts';
 import { passed } from './deadlines.ts';
 import {
   type Actor,
+  type Attempt,
   asWorker,
   isLive,
   type Job,
@@ -73,6 +74,11 @@ function noteDeadlines(core: Core, tx: Tx, job: Job): void {
   }
 }
 
+const resumeOf = ({ resumed }: Attempt) =>
+  resumed === null || resumed.checkpoint === null
+    ? null
+    : { checkpoint: resumed.checkpoint, step: resumed.step };
+
 /** Sends the offer once this is committed; the same call repeats it. */
 export function sendOffer(core: Core, tx: Tx, job: Job): void {
   const payload = tx.payload(job.id);
@@ -90,6 +96,7 @@ export function sendOffer(core: Core, tx: Tx, job: Job): void {
     provider: null,
     hf_token: null,
     on_lost_contact: job.spec.onLostContact,
+    resume: resumeOf(attempt),
   };
   tx.afterCommit(() => {
     const now = core.clock.mono();

@@ -7,6 +7,8 @@ import type { StoredBytes } from './ports.ts';
 export interface StorageLimits {
   readonly perJob: number;
   readonly inAll: number;
+  /** Of how many steps the checkpoints of a job stay, beside the best; 0 for all. */
+  readonly keepCheckpoints: number;
 }
 
 /**
@@ -31,7 +33,11 @@ export function uploadRefusal(job: Job | null, attemptId: AttemptId, now: WallMs
 }
 
 /** Why so many bytes more are not taken; null when they are. */
-export function quotaRefusal(limits: StorageLimits, stored: StoredBytes, bytes: number): Refusal | null {
+export function quotaRefusal(
+  limits: Pick<StorageLimits, 'perJob' | 'inAll'>,
+  stored: StoredBytes,
+  bytes: number,
+): Refusal | null {
   const over = (whose: string, limit: number): Refusal =>
     refuse(
       'quota_exceeded',

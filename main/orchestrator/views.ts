@@ -191,6 +191,11 @@ export function attemptView(core: Core, read: Read, attempt: Attempt): AttemptVi
     error_message: attempt.end?.error ?? null,
     exit_code: attempt.end?.exitCode ?? null,
     signal: attempt.end?.signal ?? null,
+    resumed: attempt.resumed && {
+      checkpoint: attempt.resumed.checkpoint,
+      step: attempt.resumed.step,
+      steps_lost: attempt.resumed.stepsLost,
+    },
     late_result: attempt.late && {
       at: core.clock.iso(attempt.late.at),
       status: attempt.late.status,

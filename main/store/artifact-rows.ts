@@ -6,6 +6,7 @@ type ArtifactCalls = Pick<
   | 'artifact'
   | 'artifacts'
   | 'artifactFigures'
+  | 'checkpointFiles'
   | 'storedBytes'
   | 'upload'
   | 'droppedFiles'
@@ -36,6 +37,9 @@ function artifactReads(db: Database) {
     `SELECT ${columns} FROM artifacts WHERE job_id = @job AND (@before IS NULL OR ord < @before)
      ORDER BY ord DESC LIMIT @limit`,
   );
+  const ofCheckpoints = db.prepare<[string], Artifact>(
+    `SELECT ${columns} FROM artifacts WHERE job_id = ? AND kind = 'checkpoint'`,
+  );
   const figures = db.prepare<[string], ReturnType<Tx['artifactFigures']>>(
     'SELECT count(*) AS count, coalesce(sum(bytes), 0) AS bytes FROM artifacts WHERE job_id = ?',
   );
@@ -46,6 +50,7 @@ function artifactReads(db: Database) {
   return {
     artifact: (job: string, key: string) => one.get(job, key) ?? null,
     artifacts: (job: string, before: number | null, limit: number) => listed.all({ job, before, limit }),
+    checkpointFiles: (job: string) => ofCheckpoints.all(job),
     artifactFigures: (job: string) => figures.get(job) ?? { count: 0, bytes: 0 },
     storedBytes: (job: string) => stored.get({ job }) ?? { ofJob: 0, inAll: 0 },
   };

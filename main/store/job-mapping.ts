@@ -17,6 +17,7 @@ export interface AttemptRow {
   readonly signal: string | null;
   readonly charged: 0 | 1;
   readonly late: string | null;
+  readonly resumed: string | null;
 }
 
 export interface JobRow {
@@ -67,6 +68,7 @@ export const attemptColumns = [
   'signal',
   'charged',
   'late',
+  'resumed',
 ] as const;
 
 export function toAttempt(row: AttemptRow): Attempt {
@@ -91,6 +93,7 @@ export function toAttempt(row: AttemptRow): Attempt {
     startedAt: row.started_at,
     end,
     late: row.late === null ? null : (JSON.parse(row.late) as Attempt['late']),
+    resumed: row.resumed === null ? null : (JSON.parse(row.resumed) as Attempt['resumed']),
   };
 }
 
@@ -110,6 +113,7 @@ export function attemptRow(attempt: Attempt): AttemptRow {
     signal: attempt.end?.signal ?? null,
     charged: attempt.end?.charged ? 1 : 0,
     late: attempt.late && JSON.stringify(attempt.late),
+    resumed: attempt.resumed && JSON.stringify(attempt.resumed),
   };
 }
 

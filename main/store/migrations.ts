@@ -275,6 +275,9 @@ const migrations: readonly string[] = [
     PRIMARY KEY (series_id, page)
   ) STRICT;
   `,
+  `
+  ALTER TABLE attempts ADD COLUMN resumed TEXT;
+  `,
 ];
 
 /** The newest that this version can work with. */

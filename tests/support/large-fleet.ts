@@ -188,6 +188,7 @@ const attemptOf = (job: PendingJob, workerNo: number): Attempt => ({
   startedAt: job.queuedAt + 5_000,
   end: null,
   late: null,
+  resumed: null,
 });
 
 const progressOf = (step: number) => ({

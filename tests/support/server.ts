@@ -88,7 +88,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       auditRetentionDays: null,
       isSecure: false,
       certificateFiles: null,
-      storage: { perJob: 2 ** 30, inAll: 2 ** 31, reserve: 0 },
+      storage: { perJob: 2 ** 30, inAll: 2 ** 31, keepCheckpoints: 0, reserve: 0 },
       logs: { perAttempt: 2 ** 28, retentionDays: null },
       localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
       fixedBy: {},

@@ -7,6 +7,7 @@ export interface Offered {
   readonly jobId: JobId;
   readonly attemptId: string;
   readonly token: string;
+  readonly resume: Extract<WorkerCommand, { type: 'job_submit' }>['resume'];
 }
 
 /** A worker without a trainer, until the server closes: it takes what it is offered when it is told to, and reports what it is told to. */
@@ -39,6 +40,7 @@ export async function openRig(server: Reachable, name = 'rig-1'): Promise<Rig> {
       jobId: command.job_id,
       attemptId: command.attempt_id,
       token: command.upload_token ?? '',
+      resume: command.resume,
     };
     const next = waiting.shift();
     if (next === undefined) offers.push(offer);

@@ -158,7 +158,9 @@ test('goes on after a restart of the server; what could not be resumed is cleare
 });
 
 test('what is to come counts for the quota from its first part on', async () => {
-  const { server, job } = await open({ config: { storage: { perJob: 4_000, inAll: 9_000, reserve: 0 } } });
+  const { server, job } = await open({
+    config: { storage: { perJob: 4_000, inAll: 9_000, keepCheckpoints: 0, reserve: 0 } },
+  });
   expect((await part(server.url, job, 0, 9)).status).toBe(308);
   const other = await upload(server.url, job.token, 'other', { body: 'x'.repeat(1_001) });
   expect([other.status, ((await other.json()) as { code: unknown }).code]).toEqual([413, 'quota_exceeded']);
@@ -167,7 +169,9 @@ test('what is to come counts for the quota from its first part on', async () => 
 
 test('a disk without room to spare takes nothing', async () => {
   const { server, job } = await open({
-    config: { storage: { perJob: 4_000, inAll: 9_000, reserve: Number.MAX_SAFE_INTEGER } },
+    config: {
+      storage: { perJob: 4_000, inAll: 9_000, keepCheckpoints: 0, reserve: Number.MAX_SAFE_INTEGER },
+    },
   });
   const answer = await upload(server.url, job.token, 'a', { body: 'x' });
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([507, '5']);

@@ -15,7 +15,9 @@ let server: TestServer;
 let rig: Rig;
 let job: Offered;
 beforeEach(async () => {
-  server = await startTestServer({ config: { storage: { perJob: 10_000, inAll: 15_000, reserve: 0 } } });
+  server = await startTestServer({
+    config: { storage: { perJob: 10_000, inAll: 15_000, keepCheckpoints: 0, reserve: 0 } },
+  });
   rig = await openRig(server);
   job = await startJob(server, rig);
 });

@@ -66,6 +66,7 @@ export function makeAttempt(job: JobId, changes: Partial<Attempt> = {}): Attempt
     startedAt: null,
     end: null,
     late: null,
+    resumed: null,
     ...changes,
   };
 }

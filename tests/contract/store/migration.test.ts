@@ -249,6 +249,7 @@ describe('jobs', () => {
         exitCode: null,
         signal: null,
         late: null,
+        resumed: null,
       },
       {
         at: at(4),
@@ -259,6 +260,7 @@ describe('jobs', () => {
         exitCode: -15,
         signal: null,
         late: null,
+        resumed: null,
       },
       {
         at: at(5),
@@ -269,6 +271,7 @@ describe('jobs', () => {
         exitCode: null,
         signal: null,
         late: null,
+        resumed: null,
       },
     ]);
     expect(store.job(jobId('j_1'))).toMatchObject({ retriesUsed: 2, notBefore: at(30), attempt: { n: 3 } });

@@ -37,6 +37,7 @@ export const offerOf = (id: string, attempt: string, parts: Partial<JobOffer> = 
   provider: null,
   hf_token: null,
   on_lost_contact: 'continue',
+  resume: null,
   ...parts,
 });
 

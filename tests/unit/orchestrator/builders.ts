@@ -81,6 +81,7 @@ export function makeAttempt(changes: Partial<Attempt> = {}): Attempt {
     startedAt: 600_000,
     end: null,
     late: null,
+    resumed: null,
     ...changes,
   };
 }

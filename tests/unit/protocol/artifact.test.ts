@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ArtifactKey, kindOf } from '../../../protocol/artifact.ts';
+import { ArtifactKey, ArtifactPath, checkpointOf, kindOf } from '../../../protocol/artifact.ts';
 import { urlOf } from '../../../protocol/client.ts';
 
 const keyOf = (...parts: readonly string[]): string | null => ArtifactKey.safeParse([...parts]).data ?? null;
@@ -75,6 +75,40 @@ describe('the name of an artifact', () => {
   test('goes into an address part by part', () => {
     const url = urlOf('http://x', '/a/:id/b/*key', { id: 'j/1', key: ['c d', '..e', 'f'] });
     expect(url.pathname).toBe('/a/j%2F1/b/c%20d/..e/f');
+  });
+});
+
+describe('the checkpoint that it is of', () => {
+  test.each([
+    ['checkpoint-000500.bin', 'checkpoint-000500.bin', 500, true],
+    ['out/checkpoint-500/sub/model.safetensors', 'out/checkpoint-500', 500, false],
+    ['ckpt_7/x.pt', 'ckpt_7', 7, false],
+    ['mine-step00001500.safetensors', 'mine-step00001500.safetensors', 1500, true],
+    ['mine-step00001500-state/optimizer.bin', 'mine-step00001500-state', 1500, false],
+    ['mine-000010-state/optimizer.bin', 'mine-000010-state', null, false],
+    ['epoch=3-step=500.ckpt', 'epoch=3-step=500.ckpt', 500, true],
+    ['mine-epoch-3.pt', 'mine-epoch-3.pt', null, true],
+  ])('%s: %s, step %s', (key, name, step, isFile) => {
+    expect(checkpointOf(key)).toEqual({ name, step, isFile });
+  });
+
+  test.each([
+    ['mine-000010.safetensors'],
+    ['checkpoint_last/x'],
+    ['samples/step-500/0.png'],
+    ['samples/step_500/notes.txt'],
+    ['validation_step_500.png'],
+    ['checkpoint-1234567890123.bin'],
+    ['result.json'],
+    [''],
+  ])('%s: none that can be told by a number', key => expect(checkpointOf(key)).toBeNull());
+});
+
+describe('as one text', () => {
+  test('it is read as in an address', () => {
+    expect(ArtifactPath.parse('a/b c')).toBe('a/b c');
+    for (const bad of ['', '../x', 'a//b', '/a', 'a/..', 'a'.repeat(701)])
+      expect(ArtifactPath.safeParse(bad).success).toBe(false);
   });
 });
 

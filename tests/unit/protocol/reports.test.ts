@@ -132,10 +132,12 @@ describe('a command', () => {
     provider: null,
     hf_token: null,
     on_lost_contact: 'continue',
+    resume: null,
   };
 
   test.each([
     offer,
+    { ...offer, resume: { checkpoint: 'checkpoint-500/a b', step: 500 } },
     { ...offer, upload_token: 'ut_1', dataloader: [{ id: 'x' }], provider: 'runpod', hf_token: 'hf_1' },
     { type: 'job_cancel', job_id: 'j_1', attempt_id: 'a_1' },
     { type: 'shutdown', reason: 'drained' },
@@ -153,6 +155,8 @@ describe('a command', () => {
     { ...offer, job_id: '../../etc' },
     { ...offer, attempt_id: '..' },
     { ...offer, config: [] },
+    { ...offer, resume: { checkpoint: '../x', step: 1 } },
+    { ...offer, resume: { checkpoint: 'x' } },
     { ...offer, upload_token: null },
     {},
     null,

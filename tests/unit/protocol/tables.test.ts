@@ -80,6 +80,7 @@ describe('the calls', () => {
       'GET /api/queue/:id/logs/search (queue.view)',
       'GET /api/queue/:id/logs/text (queue.view, stream)',
       'GET /api/queue/:id/artifacts (queue.view)',
+      'GET /api/queue/:id/checkpoints (queue.view)',
       'GET /api/queue/:id/artifacts/*key (queue.submit, stream)',
       'DELETE /api/queue/:id/artifacts/*key (queue.manage)',
       'PUT /api/cloud/storage/:bucket/*key (upload)',

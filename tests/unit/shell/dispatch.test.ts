@@ -26,6 +26,7 @@ test('a job goes to an idle worker with its submit, which names the worker', asy
       provider: null,
       hf_token: null,
       on_lost_contact: 'continue',
+      resume: null,
     },
   ]);
   expect(fleet.job(answer.jobId)).toMatchObject({ status: 'dispatched', attempt: 1, worker_id: rig.id });

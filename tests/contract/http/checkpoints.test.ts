@@ -1,0 +1,180 @@
+/** What a job that is tried again goes on from, and which of its checkpoints stay. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import { manifestName } from '../../../protocol/artifact.ts';
+import { artifactsApi } from '../../../protocol/artifacts-api.ts';
+import { JobId } from '../../../protocol/ids.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { asJson, sendRaw } from '../../support/raw-request.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+import { openRig, type Offered, type Rig, startJob, upload } from '../../support/upload-bench.ts';
+
+const storage = { perJob: 10_000, inAll: 15_000, keepCheckpoints: 2, reserve: 0 };
+
+let server: TestServer;
+let rig: Rig;
+let job: Offered;
+beforeEach(async () => {
+  server = await startTestServer({ config: { storage } });
+  rig = await openRig(server);
+  job = await startJob(server, rig);
+});
+afterEach(() => server.close());
+
+async function bring(key: string, of: Offered = job): Promise<void> {
+  expect((await upload(server.url, of.token, key, { body: key })).status).toBe(200);
+}
+const measure = (points: readonly (readonly [step: number, loss: number])[], of: Offered = job) =>
+  sendRaw(server.url, {
+    method: 'POST',
+    path: `/api/workers/job/${of.jobId}/metrics`,
+    headers: [['x-worker-token', rig.token], asJson],
+    body: JSON.stringify({
+      attempt_id: of.attemptId,
+      points: points.map(([step, loss], n) => ({ n, elapsed_ms: n, step, values: { loss } })),
+    }),
+  });
+/** Its worker comes back with nothing of it: it is offered anew. */
+async function lose(): Promise<Offered> {
+  await rig.register();
+  return rig.offered();
+}
+const list = async (id = job.jobId) =>
+  valueOf(await server.admin.call(artifactsApi.checkpoints, { params: { id } })).checkpoints;
+const namesOf = async () => (await list()).map(({ name }) => name);
+const keysOf = async () =>
+  valueOf(await server.admin.call(artifactsApi.list, { params: { id: job.jobId }, query: {} })).artifacts.map(
+    ({ key }) => key,
+  );
+const resumedOf = async () =>
+  valueOf(await server.admin.call(queueApi.get, { params: { id: job.jobId } })).attempts.map(
+    ({ resumed }) => resumed,
+  );
+
+describe('a further attempt', () => {
+  test('is offered the newest whole checkpoint, and says what was lost', async () => {
+    await bring('checkpoint-000100.bin');
+    await bring('checkpoint-200/model.bin');
+    await bring(`checkpoint-200/${manifestName}`);
+    await bring('checkpoint-300/model.bin');
+    await rig.report(job, 'running', { progress: { step: 337, total_steps: 1000 } });
+    expect(job.resume).toBeNull();
+    const next = await lose();
+    expect(next.resume).toEqual({ checkpoint: 'checkpoint-200', step: 200 });
+    expect(await resumedOf()).toEqual([null, { checkpoint: 'checkpoint-200', step: 200, steps_lost: 137 }]);
+  });
+
+  test('is offered the same when the offer is repeated, whatever came meanwhile', async () => {
+    await bring('checkpoint-000100.bin');
+    const next = await lose();
+    await bring('checkpoint-000150.bin', next);
+    await rig.openStream();
+    expect(await rig.offered()).toEqual(next);
+  });
+
+  test('without any begins anew, and that is said', async () => {
+    await rig.report(job, 'running', { progress: { step: 41 } });
+    expect((await lose()).resume).toBeNull();
+    expect(await resumedOf()).toEqual([null, { checkpoint: null, step: null, steps_lost: 41 }]);
+  });
+
+  test("of another job's checkpoints knows nothing", async () => {
+    await bring('checkpoint-000100.bin');
+    await rig.report(job, 'completed');
+    const other = await startJob(server, rig);
+    await rig.register();
+    expect((await rig.offered()).resume).toBeNull();
+    expect(await list(other.jobId)).toEqual([]);
+  });
+});
+
+describe('checkpoints', () => {
+  test('are listed with what is known of each, the newest first', async () => {
+    await measure([
+      [100, 3],
+      [150, 1],
+      [200, 1],
+      [300, 2],
+    ]);
+    await bring('checkpoint-000100.bin');
+    await bring('checkpoint-000200.bin');
+    await bring('checkpoint-300/model.bin');
+    expect(await list()).toEqual([
+      {
+        name: 'checkpoint-300',
+        step: 300,
+        files: 1,
+        bytes: 24,
+        complete: false,
+        newest: false,
+        best: false,
+        loss: null,
+        attempt: 1,
+        created_at: expect.any(String) as string,
+      },
+      expect.objectContaining({
+        name: 'checkpoint-000200.bin',
+        complete: true,
+        newest: true,
+        best: true,
+        loss: 1,
+      }) as object,
+      expect.objectContaining({
+        name: 'checkpoint-000100.bin',
+        newest: false,
+        best: false,
+        loss: 3,
+      }) as object,
+    ]);
+  });
+
+  test('of a job that there is none of are not found', async () => {
+    const answer = await server.admin.call(artifactsApi.checkpoints, {
+      params: { id: JobId.parse('j_none') },
+    });
+    expect(answer).toMatchObject({ ok: false, failure: { status: 404 } });
+  });
+
+  test('stay if they are among the newest, or the best; what else there is stays, too', async () => {
+    await measure([
+      [100, 1],
+      [200, 3],
+      [300, 3],
+      [400, 2],
+    ]);
+    await bring('sample-000100.png');
+    await bring('checkpoint-000100.bin');
+    await bring('checkpoint-200/model.bin');
+    await bring('checkpoint-200/validation/1.png');
+    await bring(`checkpoint-200/${manifestName}`);
+    await bring('checkpoint-000300.bin');
+    expect(await namesOf()).toEqual(['checkpoint-000300.bin', 'checkpoint-200', 'checkpoint-000100.bin']);
+    await bring('checkpoint-000400.bin');
+    expect(await namesOf()).toEqual([
+      'checkpoint-000400.bin',
+      'checkpoint-000300.bin',
+      'checkpoint-000100.bin',
+    ]);
+    expect(await keysOf()).toEqual([
+      'checkpoint-000400.bin',
+      'checkpoint-000300.bin',
+      'checkpoint-200/validation/1.png',
+      'checkpoint-000100.bin',
+      'sample-000100.png',
+    ]);
+    const { entries } = valueOf(
+      await server.admin.call(auditApi.list, { query: { event_type: 'artifact.deleted' } }),
+    );
+    expect(entries.map(({ actor_type: by, details }) => [by, details])).toEqual([
+      [
+        'system',
+        {
+          key: 'checkpoint-200',
+          files: 2,
+          bytes: 'checkpoint-200/model.bin'.length + `checkpoint-200/${manifestName}`.length,
+          kept: 2,
+        },
+      ],
+    ]);
+  });
+});
