@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rm, rmdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ArtifactFiles, FileEnd } from '../orchestrator/ports.ts';
+import { syncFolder } from './sync.ts';
 
 /** Large enough that the disk sets the pace, small enough that others get their turn. */
 const portion = 1_048_576;
@@ -79,7 +80,7 @@ function fileEnd(handle: FileHandle, begun: number, folders: readonly string[]):
     },
     async sync() {
       await handle.sync();
-      for (const folder of folders) await syncNames(folder);
+      for (const folder of folders) await syncFolder(folder);
     },
     async cutTo(bytes) {
       await handle.truncate(bytes);
@@ -87,17 +88,6 @@ function fileEnd(handle: FileHandle, begun: number, folders: readonly string[]):
     },
     close: () => handle.close(),
   };
-}
-
-/** Windows opens no folders, and keeps names in order by itself. */
-async function syncNames(folder: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 const hasCode = (cause: unknown, ...codes: readonly string[]): boolean =>

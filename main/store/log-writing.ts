@@ -7,6 +7,7 @@ import { beginning, encodeMark, type Mark, markBytes } from './log-index.ts';
 import { countFeeds, createLineFold, lastFeed, type FoldedLine } from './log-line.ts';
 import { blocksFrom, type Snapshot } from './log-reading.ts';
 import { indexFile, readSegments, removeSegment, type Segment, sizeOf, textFile } from './log-segments.ts';
+import { syncFolder } from './sync.ts';
 
 export interface LogBounds {
   /** What a log may take up, its index included. Its newest segment stays, whatever its size. */
@@ -179,16 +180,5 @@ async function writeAll(file: FileHandle, bytes: Buffer, at: number): Promise<vo
   for (let done = 0; done < bytes.length; ) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done);
     done += bytesWritten;
-  }
-}
-
-/** Windows opens no folders, and keeps names in order by itself. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const handle = await open(folder, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

@@ -1,4 +1,5 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** Has the disk take what was written to the file, and its name in the folder. */
@@ -11,6 +12,17 @@ export function syncFile(file: string): void {
 export function syncNames(file: string): void {
   // Windows opens no folders, and keeps names in order by itself.
   if (process.platform !== 'win32') syncPath(dirname(file), 'r');
+}
+
+/** The same for the names in a folder, by the threads of libuv. */
+export async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 function syncPath(path: string, flags: string): void {

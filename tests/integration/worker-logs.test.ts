@@ -147,11 +147,11 @@ describe.skipIf(process.platform !== 'linux')('an agent whose trainer prints', (
       const seconds = (performance.now() - began) / 1_000;
       expect(rig.orchestrator.count('heartbeat') - beats).toBeGreaterThan(seconds / 4);
       const grown = (peakOf(agent.pid) - before) / mib;
-      console.info(
-        `${Math.round(grown)} MiB more at most, in ${seconds.toFixed(1)} s, ${logs.of().gaps.length} gaps`,
-      );
       // What is cleared away as it goes, the reading of figures included: three times the output takes as much, and no more.
-      expect(grown).toBeLessThan(120);
+      expect(
+        grown,
+        `MiB more at most, in ${seconds.toFixed(1)} s, with ${logs.of().gaps.length} gaps`,
+      ).toBeLessThan(120);
       const { text, next } = logs.of();
       expect(next).toBeGreaterThan(times * mib);
       expect(text.endsWith('\nthe end')).toBe(true);

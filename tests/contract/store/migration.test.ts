@@ -239,41 +239,43 @@ describe('jobs', () => {
         ]);
       }),
     );
-    expect(store.attempts(jobId('j_1')).map(({ end, late }) => ({ ...end, late }))).toEqual([
-      {
-        at: at(3),
-        outcome: 'withdrawn',
-        charged: false,
-        cause: null,
-        error: null,
-        exitCode: null,
-        signal: null,
-        late: null,
-        resumed: null,
-      },
-      {
-        at: at(4),
-        outcome: 'requeued',
-        charged: true,
-        cause: 'preempted',
-        error: 'by preempted',
-        exitCode: -15,
-        signal: null,
-        late: null,
-        resumed: null,
-      },
-      {
-        at: at(5),
-        outcome: 'given_up',
-        charged: true,
-        cause: 'worker_lost',
-        error: 'by worker_lost',
-        exitCode: null,
-        signal: null,
-        late: null,
-        resumed: null,
-      },
-    ]);
+    expect(store.attempts(jobId('j_1')).map(({ end, late, resumed }) => ({ ...end, late, resumed }))).toEqual(
+      [
+        {
+          at: at(3),
+          outcome: 'withdrawn',
+          charged: false,
+          cause: null,
+          error: null,
+          exitCode: null,
+          signal: null,
+          late: null,
+          resumed: null,
+        },
+        {
+          at: at(4),
+          outcome: 'requeued',
+          charged: true,
+          cause: 'preempted',
+          error: 'by preempted',
+          exitCode: -15,
+          signal: null,
+          late: null,
+          resumed: null,
+        },
+        {
+          at: at(5),
+          outcome: 'given_up',
+          charged: true,
+          cause: 'worker_lost',
+          error: 'by worker_lost',
+          exitCode: null,
+          signal: null,
+          late: null,
+          resumed: null,
+        },
+      ],
+    );
     expect(store.job(jobId('j_1'))).toMatchObject({ retriesUsed: 2, notBefore: at(30), attempt: { n: 3 } });
     expect(store.attempts(jobId('j_2'))).toMatchObject([
       { end: { outcome: 'failed', charged: false, cause: 'worker_lost' } },
