@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AuditEntry } from './admin-api.ts';
 import { call } from './call.ts';
 import { Explanation } from './explain.ts';
 import { JobId, WorkerId } from './ids.ts';
@@ -20,6 +21,17 @@ import { Line } from './line.ts';
 import { Concurrency, QueueView } from './queue.ts';
 
 const byJob = z.object({ id: JobId });
+
+/** A row of the audit trail, without what is for those alone who may read all of that. */
+const JobEntry = AuditEntry.pick({
+  seq: true,
+  at: true,
+  event_type: true,
+  actor_type: true,
+  actor_id: true,
+  details: true,
+}).meta({ id: 'JobEntry' });
+export type JobEntry = z.output<typeof JobEntry>;
 
 /** Printable, as a header can carry it. */
 export const IdempotencyKey = z
@@ -318,6 +330,18 @@ export const queueApi = {
       'Say why a job waits: what holds it back, every check that each worker fails, and when it may start',
     params: byJob,
     reply: Explanation,
+  }),
+  events: call({
+    method: 'GET',
+    path: '/api/queue/:id/events',
+    authority: 'queue.view',
+    summary: 'List what has happened to a job, newest first',
+    params: byJob,
+    query: z.object({
+      limit: z.coerce.number().int().min(1).max(500).default(100),
+      offset: z.coerce.number().int().min(0).max(1e9).default(0),
+    }),
+    reply: z.object({ entries: z.array(JobEntry), total: z.number() }),
   }),
   remove: call({
     method: 'DELETE',

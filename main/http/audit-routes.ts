@@ -4,7 +4,8 @@ import { auditApi, type AuditSieve as AskedSieve } from '../../protocol/admin-ap
 import type { ReplyOf } from '../../protocol/call.ts';
 import { escapeUnseen } from '../../protocol/line.ts';
 import { accept } from '../../protocol/problem.ts';
-import { auditTypes } from '../orchestrator/index.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { auditTypes, type Orchestrator } from '../orchestrator/index.ts';
 import type { AuditFilter, AuditSieve } from '../orchestrator/ports.ts';
 import type { Router } from './route.ts';
 
@@ -37,6 +38,30 @@ export function mountAuditRoutes(router: Router, audit: AuditReader): void {
     });
     void writeLines(response, audit.export(sieveOf(query)));
     return accept(undefined);
+  });
+}
+
+/** The same of one job, for those who may see jobs: no address, and nothing of anybody else. */
+export function mountJobEvents(
+  router: Router,
+  orchestrator: Pick<Orchestrator, 'job'>,
+  audit: Pick<AuditReader, 'list'>,
+): void {
+  router.answer(queueApi.events, ({ params: { id }, query }) => {
+    const job = orchestrator.job(id);
+    if (!job.ok) return job;
+    const { entries, total } = audit.list({ ...sieveOf({ target_type: 'job', target_id: id }), ...query });
+    return accept({
+      entries: entries.map(({ seq, at, event_type, actor_type, actor_id, details }) => ({
+        seq,
+        at,
+        event_type,
+        actor_type,
+        actor_id,
+        details,
+      })),
+      total,
+    });
   });
 }
 

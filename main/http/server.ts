@@ -5,7 +5,7 @@ import { adminPrincipal, type Orchestrator, type Uploader } from '../orchestrato
 import type { ArtifactFiles, ConfigFolder, LogFiles } from '../orchestrator/ports.ts';
 import { mountWorkerAdminRoutes } from './admin-routes.ts';
 import { mountAgentRoutes, scriptHash, type WorkerPrograms } from './agent-routes.ts';
-import { type AuditReader, mountAuditRoutes } from './audit-routes.ts';
+import { type AuditReader, mountAuditRoutes, mountJobEvents } from './audit-routes.ts';
 import { sendProblem, unexpected } from './answer.ts';
 import { createAuth } from './auth.ts';
 import { type BackupDesk, mountBackupRoutes } from './backup-routes.ts';
@@ -192,6 +192,7 @@ function createApp(parts: HttpParts, { streams, bodies, failureLimit, metrics }:
   });
   mountConfigRoutes(router, orchestrator, configs);
   mountAuditRoutes(router, audit);
+  mountJobEvents(router, orchestrator, audit);
   mountSessionRoutes(router, {
     orchestrator,
     codes,

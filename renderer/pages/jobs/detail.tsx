@@ -1,7 +1,6 @@
 import { Tabs } from 'radix-ui';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { Link, useSearchParams } from 'wouter';
-import { auditApi } from '../../../protocol/admin-api.ts';
 import type { JobDetail } from '../../../protocol/job.ts';
 import { logsApi } from '../../../protocol/logs-api.ts';
 import { metricsApi } from '../../../protocol/metrics-api.ts';
@@ -30,7 +29,7 @@ const tabs = {
   logs: logsApi.read,
   metrics: metricsApi.read,
   config: queueApi.config,
-  events: auditApi.list,
+  events: queueApi.events,
   raw: queueApi.get,
 } as const;
 type Tab = keyof typeof tabs;

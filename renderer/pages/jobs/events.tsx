@@ -1,7 +1,6 @@
 import { useCallback, useEffect, useState } from 'react';
-import type { z } from 'zod';
-import { auditApi } from '../../../protocol/admin-api.ts';
 import { type JobId, WorkerId } from '../../../protocol/ids.ts';
+import { type JobEntry, queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, usePanel } from '../../app/context.ts';
 import { WorkerLink } from '../../app/links.tsx';
 import { useT } from '../../i18n/index.ts';
@@ -10,8 +9,6 @@ import { Empty } from '../../ui/empty.tsx';
 import { Time } from '../../ui/time.tsx';
 import { tellFailure } from '../../ui/toast.tsx';
 import { useLastEvent } from './use-job.ts';
-
-type Entry = z.output<typeof auditApi.list.reply>['entries'][number];
 
 const step = 100;
 
@@ -55,7 +52,7 @@ export function JobEvents({ id }: { readonly id: JobId }) {
 }
 
 /** A worker by its name, as long as there is one. */
-function Actor({ entry: { actor_id: id, actor_type: type } }: { readonly entry: Entry }) {
+function Actor({ entry: { actor_id: id, actor_type: type } }: { readonly entry: JobEntry }) {
   const worker = useFleet(({ fleet }) => {
     const workerId = type === 'worker' ? WorkerId.safeParse(id).data : undefined;
     return workerId && fleet.workers.get(workerId);
@@ -64,7 +61,7 @@ function Actor({ entry: { actor_id: id, actor_type: type } }: { readonly entry: 
   return <WorkerLink id={worker.id}>{worker.name}</WorkerLink>;
 }
 
-const Details = ({ details }: { readonly details: Entry['details'] }) => (
+const Details = ({ details }: { readonly details: JobEntry['details'] }) => (
   <ul className="details">
     {Object.entries(details)
       .filter(([, value]) => value !== null)
@@ -81,13 +78,13 @@ function useEntries(id: JobId) {
   const { client } = usePanel();
   const happened = useLastEvent(id);
   const [wanted, setWanted] = useState(step);
-  const [read, setRead] = useState<{ readonly entries: readonly Entry[]; readonly total: number } | null>(
+  const [read, setRead] = useState<{ readonly entries: readonly JobEntry[]; readonly total: number } | null>(
     null,
   );
   useEffect(() => {
     const over = new AbortController();
-    const query = { target_id: id, limit: Math.min(wanted, 500) };
-    void client.call(auditApi.list, { query, signal: over.signal }).then(answer => {
+    const query = { limit: Math.min(wanted, 500) };
+    void client.call(queueApi.events, { params: { id }, query, signal: over.signal }).then(answer => {
       if (over.signal.aborted) return;
       if (answer.ok) setRead(answer.value);
       else tellFailure(t, answer.failure);

@@ -194,6 +194,28 @@ test('a job that runs is not deleted, one that has ended is, and is gone then', 
   expect(await send(`/api/queue/${waiting}`, { method: 'GET', to })).toMatchObject({ status: 404 });
 });
 
+test('what has happened to a job is told, newest first, without addresses, and nothing of others', async () => {
+  const [job, other] = [await server.submit({ config: {} }), await server.submit({ config: {} })];
+  await send(`/api/queue/${job}/top`);
+  await send(`/api/queue/${other}/cancel`);
+  const told = async (query: object = {}) =>
+    valueOf(await server.admin.call(queueApi.events, { params: { id: job }, query }));
+  const all = await told();
+  expect(all.total).toBe(2);
+  expect(all.entries).toEqual([
+    expect.objectContaining({ event_type: 'job.moved_to_top', actor_type: 'admin', actor_id: 'admin' }),
+    expect.objectContaining({ event_type: 'job.submitted' }),
+  ]);
+  for (const entry of all.entries)
+    expect(Object.keys(entry).toSorted()).toEqual(
+      ['seq', 'at', 'event_type', 'actor_type', 'actor_id', 'details'].toSorted(),
+    );
+  expect((await told({ limit: 1, offset: 1 })).entries).toEqual(all.entries.slice(1));
+  const get = (path: string) => send(path, { method: 'GET' });
+  expect(await get('/api/queue/j_none/events')).toMatchObject({ status: 404, code: 'job_not_found' });
+  expect(await get(`/api/queue/${job}/events?limit=501`)).toMatchObject({ status: 400 });
+});
+
 test('a walk by cursor over 120 jobs meets each once, while more come and others go', async () => {
   const add = (config_name: string) => server.submit({ config: {}, config_name, gpu_count: 777 });
   const jobs = await Promise.all(Array.from({ length: 120 }, () => add('walk')));

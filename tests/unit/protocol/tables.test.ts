@@ -67,6 +67,7 @@ describe('the calls', () => {
       'GET /api/queue/:id (queue.view)',
       'GET /api/queue/:id/config (queue.manage)',
       'GET /api/queue/:id/explain (queue.view)',
+      'GET /api/queue/:id/events (queue.view)',
       'DELETE /api/queue/:id (queue.manage)',
       'POST /api/queue/:id/cancel (queue.cancel)',
       'POST /api/queue/:id/release (queue.cancel)',
