@@ -1,5 +1,6 @@
 import type { RegistrationBody } from '../protocol/worker-api.ts';
 import type { Found } from './adopt.ts';
+import type { Ask } from './ask.ts';
 import { initialState } from './agent-state.ts';
 import type { ApiClient } from './api-client.ts';
 import type { AttemptLogs } from './attempt-logs.ts';
@@ -36,6 +37,8 @@ export interface AgentParts {
   readonly jobs: Pick<SlotParts, 'prepare' | 'start' | 'onLine'>;
   /** Where the output of trainers goes; nowhere unless told. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'leave'>;
+  /** Nothing is asked of trainers unless given. */
+  readonly ask?: Ask;
   /** Figures of the GPUs, for the next heartbeat. */
   readonly telemetry: () => Telemetry;
   /** The same for the curves of what runs. */

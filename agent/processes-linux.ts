@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import type { RequestSignal } from '../protocol/requests.ts';
 import type { Processes } from './processes.ts';
-import { signalGroup, unixSpawning } from './processes-unix.ts';
+import { signalGroup, signalProcess, unixSpawning } from './processes-unix.ts';
 
 /** What `/proc/PID/stat` says (proc(5)): fields 3, 5, 6 and 22. */
 interface Stat {
@@ -32,6 +34,12 @@ export function linuxProcesses(proc = '/proc'): Processes {
     async signalGroup(leaderPid, signal) {
       signalGroup(leaderPid, signal);
     },
+    async signal({ pid, start }, signal) {
+      const stat = statOf(pid);
+      if (stat === null || !isAlive(stat) || startOf(stat) !== start) return 'gone';
+      if (!isHeard(readOr(`${proc}/${pid}/status`, ''), signal)) return 'unheard';
+      return signalProcess(pid, signal) ? 'sent' : 'gone';
+    },
     // Where nobody collects orphans (a container without an init) a group is listed long after its last member's end.
     async groupLives(leaderPid) {
       if (!signalGroup(leaderPid, 0)) return false;
@@ -53,6 +61,15 @@ export function linuxProcesses(proc = '/proc'): Processes {
 }
 
 const isAlive = ({ state }: Stat): boolean => !/[ZXx]/.test(state);
+
+/** Whether a process catches a signal, or holds it back to fetch it itself: the masks in `/proc/PID/status` (proc(5)). */
+function isHeard(status: string, signal: RequestSignal): boolean {
+  const bit = 1n << BigInt(constants.signals[signal] - 1);
+  return [/^SigCgt:\s*([0-9a-f]+)$/m, /^SigBlk:\s*([0-9a-f]+)$/m].some(mask => {
+    const [, digits = '0'] = mask.exec(status) ?? [];
+    return (BigInt(`0x${digits}`) & bit) !== 0n;
+  });
+}
 
 /** The name, in brackets, may have brackets and blanks of its own. */
 function parseStat(text: string): Stat | null {

@@ -1,3 +1,4 @@
+import type { RequestSignal } from '../protocol/requests.ts';
 import type { RunCommand } from './gpu-command.ts';
 import type { Processes } from './processes.ts';
 
@@ -13,6 +14,16 @@ export function signalGroup(leaderPid: number, signal: NodeJS.Signals | 0): bool
     return true;
   } catch {
     return false;
+  }
+}
+
+/** False when it is gone. */
+export function signalProcess(pid: number, signal: RequestSignal): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ESRCH') return false;
+    throw cause;
   }
 }
 
@@ -32,6 +43,10 @@ export function unixProcesses(run: RunCommand): Processes {
     },
     async signalGroup(leaderPid, signal) {
       signalGroup(leaderPid, signal);
+    },
+    async signal({ pid, start }, signal) {
+      if ((await startOf(pid)) !== start) return 'gone';
+      return signalProcess(pid, signal) ? 'sent' : 'gone';
     },
     groupLives: async leaderPid => signalGroup(leaderPid, 0),
     // Of a group whose leader is gone nothing says whose it was: rather left alone than taken for ours.

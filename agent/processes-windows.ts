@@ -23,6 +23,7 @@ export function windowsProcesses(run: RunCommand): Processes {
       const force = signal === 'SIGKILL' ? ['/F'] : [];
       await run('taskkill', ['/PID', String(leaderPid), '/T', ...force]);
     },
+    signal: async () => 'unable',
     // Without an answer it is asked again: whoever waits for an end does not wait for ever.
     groupLives: leaderPid =>
       startOf(leaderPid).then(

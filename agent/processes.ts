@@ -1,3 +1,4 @@
+import type { RequestSignal } from '../protocol/requests.ts';
 import type { Fields } from './whole-file.ts';
 
 /** A process, told apart from a later one that was given the same number. */
@@ -20,10 +21,18 @@ export interface Processes {
   readonly asSurvivor: SpawnLook;
   /** Asks all of a group to end, or ends it. */
   signalGroup(leaderPid: number, signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** Sends it to this very process, and to nobody else of its group. */
+  signal(process: ProcessRef, signal: RequestSignal): Promise<Signalled>;
   groupLives(leaderPid: number): Promise<boolean>;
   /** Whether the group with this leader's number is still this leader's: its own end alone does not end a group. */
   ownsGroup(leader: ProcessRef): Promise<boolean>;
 }
+
+/**
+ * `unheard`: not sent, because it does not listen, and the signal would end it; where that can't be seen it is sent. `unable`: the
+ * platform has no signals.
+ */
+export type Signalled = 'sent' | 'gone' | 'unheard' | 'unable';
 
 export interface SpawnLook {
   readonly detached: boolean;

@@ -6,6 +6,7 @@ import {
   type WorkerCommand,
   workerApi,
 } from '../protocol/worker-api.ts';
+import type { Ask } from './ask.ts';
 import type { AgentState } from './agent-state.ts';
 import type { ApiClient } from './api-client.ts';
 import { createBackoff, pause } from './backoff.ts';
@@ -29,6 +30,8 @@ export interface SessionParts {
   readonly state: AgentState;
   readonly slot: JobSlot;
   readonly troubles: TroubleTeller;
+  /** Nothing is asked of trainers unless given. */
+  readonly ask?: Ask;
   /** Finishes the job, then leaves. */
   readonly leave: () => void;
   readonly over: AbortSignal;
@@ -100,12 +103,17 @@ async function follow(reply: RegisterReply, parts: SessionParts, onOpen: () => v
   });
 }
 
-function carryOut(command: WorkerCommand, { slot, troubles, state, leave }: SessionParts): void {
+function carryOut(command: WorkerCommand, { slot, troubles, state, leave, ask }: SessionParts): void {
   switch (command.type) {
     case 'job_submit':
       return slot.offer(command);
     case 'job_cancel':
       return slot.cancel({ jobId: command.job_id, attemptId: command.attempt_id });
+    case 'job_ask':
+      // Of an attempt that is over, or another one's, nothing is asked.
+      if (slot.alive(command.attempt_id))
+        void ask?.({ jobId: command.job_id, attemptId: command.attempt_id }, command.what);
+      return;
     case 'shutdown':
       return leave();
     case 'stopping':

@@ -5,6 +5,7 @@ import type { RegistrationBody } from '../protocol/worker-api.ts';
 import { findRun } from './adopt.ts';
 import { type Agent, createAgent } from './agent.ts';
 import { createApiClient, createJoinCall, createShipCall } from './api-client.ts';
+import { createAsk } from './ask.ts';
 import { createAttemptLogs } from './attempt-logs.ts';
 import { systemClock } from './clock.ts';
 import { createFollowStream } from './command-stream.ts';
@@ -141,6 +142,7 @@ async function serve({ config, host, state, rig, report, given, fetch }: Serving
       start: (job, origin, ears) => startRun(job, origin, ears, { ...launching, runOf: state.runOf }),
       onLine: config.verbose ? line => say(`| ${line}`) : () => {},
     },
+    ask: createAsk({ runOf: state.runOf, processes: launching.processes, say }),
     telemetry: createTelemetry(createRunCommand({ environment: env }), report),
     gpuFigures: () => probeFigures({ run: createRunCommand({ environment: env }), report }),
     random: Math.random,

@@ -37,6 +37,7 @@ export const JobEventType = z.enum([
   'job.priority_changed',
   'job.moved_to_top',
   'job.boosted',
+  'job.asked',
   'job.cancelling',
   'job.completed',
   'job.failed',

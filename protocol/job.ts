@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { LabelPatterns } from './labels.ts';
 import { Progress } from './progress.ts';
+import { RequestKind } from './requests.ts';
 
 export const liveStatuses = ['dispatched', 'starting', 'running', 'recovering', 'cancelling'] as const;
 export type LiveStatus = (typeof liveStatuses)[number];
@@ -171,6 +172,8 @@ export const JobView = z
     /** Causes that are tried again beside those outside the trainer. */
     retry_on: z.array(FailureCause),
     on_lost_contact: OnLostContact,
+    /** What its trainer may be asked for while it runs, as its config says. */
+    requests: z.array(RequestKind),
     /** What a recovering or cancelling job waits for; null for every other. */
     hold: Hold.nullable(),
   })

@@ -19,6 +19,7 @@ import {
 import { LabelPatterns } from './labels.ts';
 import { Line } from './line.ts';
 import { Concurrency, QueueView } from './queue.ts';
+import { RequestKind } from './requests.ts';
 
 const byJob = z.object({ id: JobId });
 
@@ -358,6 +359,17 @@ export const queueApi = {
     summary: 'Cancel a job, a running one too',
     params: byJob,
     reply: Done,
+  }),
+  ask: call({
+    method: 'POST',
+    path: '/api/queue/:id/ask',
+    authority: 'queue.cancel',
+    summary:
+      'Ask the trainer of a running job for a checkpoint or for samples, as its config lets it be asked',
+    params: byJob,
+    body: z.strictObject({ what: RequestKind }),
+    /** `duplicate`: it was asked for the same within the last seconds, and not again. */
+    reply: Done.extend({ duplicate: z.boolean() }),
   }),
   release: call({
     method: 'POST',

@@ -17,5 +17,6 @@ export const sampleTraining = {
     seed: 7,
     checkpoint_every: 500,
     keep_checkpoints: 3,
+    $requests: { save: { signal: 'SIGUSR1' }, sample: { file: 'sample.now' } },
   },
 } as const;

@@ -172,6 +172,13 @@ export const WorkerCommand = z.discriminatedUnion('type', [
     resume: z.object({ checkpoint: ArtifactPath, step: z.number().nullable() }).nullable().default(null),
   }),
   z.object({ type: z.literal('job_cancel'), job_id: JobId, attempt_id: AttemptId }),
+  /** To be asked of the trainer in the way that its config says; open, because a later orchestrator may know more. */
+  z.object({
+    type: z.literal('job_ask'),
+    job_id: JobId,
+    attempt_id: AttemptId,
+    what: z.string().regex(/^[a-z_]{1,40}$/),
+  }),
   z.object({ type: z.literal('shutdown'), reason: z.string() }),
   /** The orchestrator ends on purpose and will be back: what runs goes on. */
   z.object({ type: z.literal('stopping'), reason: z.string() }),

@@ -3,9 +3,10 @@ import { parseArguments, USAGE } from './arguments.ts';
 import { systemErrorText } from './checked.ts';
 import { pruneCheckpoints, writeCheckpoint } from './checkpoint.ts';
 import type { Progress } from './progress.ts';
+import { createRequests } from './requests.ts';
 import { prepareRun, type Run } from './run.ts';
 import { type TrainingOutcome, type TrainingState, train } from './training.ts';
-import { type Destination, uploadFile } from './upload.ts';
+import { createUploads, type Destination } from './upload.ts';
 import { writeWhole } from './whole-file.ts';
 
 export type CommandPorts = {
@@ -19,8 +20,11 @@ export type CommandPorts = {
   readonly stop: AbortSignal;
   /** Where what was made is wanted, too; undefined for nowhere. */
   readonly destination?: Destination | undefined;
+  /** Whether a checkpoint has been asked for since this was last called; nobody asks unless given. */
+  readonly takeSave?: () => boolean;
 };
 
+const never = new AbortController().signal;
 const EXIT_DONE = 0;
 const EXIT_FAILED = 1;
 const EXIT_REFUSED = 2;
@@ -51,6 +55,7 @@ export async function runCommand(argv: readonly string[], ports: CommandPorts): 
 
 async function trainAndReport(run: Run, ports: CommandPorts): Promise<number> {
   const { config, output, identity, start } = run;
+  const uploads = createUploads(ports);
   let checkpoint: string | undefined;
   ports.print(start === undefined ? 'training from the beginning' : `going on after step ${start.step}`);
   const trainingPorts = {
@@ -59,13 +64,25 @@ async function trainAndReport(run: Run, ports: CommandPorts): Promise<number> {
     report: (progress: Progress) => ports.print(formatProgress(progress)),
     tellEpoch: (epoch: number, accuracy: number) =>
       ports.print(`epoch ${epoch} of ${config.epochs} done, test accuracy ${(100 * accuracy).toFixed(2)} %`),
-    save: async (state: TrainingState) => {
+    save: async (state: TrainingState, isAsked: boolean) => {
       checkpoint = await writeCheckpoint(output, { ...state, identity });
       await pruneCheckpoints(output, state.step, config.keepCheckpoints);
-      ports.print(`wrote ${basename(checkpoint)}`);
+      const name = basename(checkpoint);
+      ports.print(isAsked ? `saved ${name} as asked` : `wrote ${name}`);
+      if (isAsked) uploads.begin(checkpoint, name);
     },
+    requests: createRequests({
+      ...ports,
+      output,
+      test: run.digits.test,
+      everyEpoch: config.samples,
+      takeSave: ports.takeSave ?? (() => false),
+      onSample: uploads.begin,
+    }),
   };
   const outcome = await train(config, run.digits, run.shape, trainingPorts, start);
+  // A stop cuts them short.
+  await uploads.settled();
   return await conclude(outcome, run, checkpoint, ports);
 }
 
@@ -97,24 +114,14 @@ async function conclude(
   };
   await writeWhole(join(output, 'result.json'), [Buffer.from(`${JSON.stringify(result, null, 2)}\n`)]);
   const made = [...(checkpoint === undefined ? [] : [checkpoint]), join(output, 'result.json')];
-  if (ports.destination !== undefined) await upload(made, ports.destination, ports);
+  // The training is done, whatever becomes of them and of a stop that comes now.
+  const last = createUploads({ ...ports, stop: never });
+  for (const path of made) last.begin(path, basename(path));
+  await last.settled();
   // As progress too, so that whoever follows the job from afar sees it without reading its files.
   ports.print(JSON.stringify({ type: 'progress', step: state.step, total_steps: state.step, accuracy }));
   ports.print(JSON.stringify({ type: 'result', accuracy, checkpoint }));
   return EXIT_DONE;
-}
-
-/** The training is done, whatever becomes of it. */
-async function upload(
-  paths: readonly string[],
-  destination: Destination,
-  { print, complain }: CommandPorts,
-): Promise<void> {
-  for (const path of paths) {
-    const sent = await uploadFile(path, destination);
-    if (sent.ok) print(`uploaded ${sent.value}`);
-    else complain(`digits: ${sent.reason}`);
-  }
 }
 
 function formatProgress(progress: Progress): string {

@@ -16,6 +16,8 @@ export type TrainingConfig = {
   readonly checkpointEvery: number;
   /** How many checkpoints stay on disk. */
   readonly keepCheckpoints: number;
+  /** Whether samples are drawn at the end of each epoch. */
+  readonly samples: boolean;
 };
 
 type Rule = {
@@ -61,7 +63,7 @@ export function parseTrainingConfig(value: unknown): Checked<TrainingConfig> {
     return refused('expected an object, {"epochs": 2, ...}');
   }
   const given = new Map<string, unknown>(Object.entries(value));
-  const known = Object.keys(RULES);
+  const known = [...Object.keys(RULES), 'samples'];
   for (const key of given.keys()) {
     if (known.includes(key) || FOREIGN_KEYS.has(key) || key.startsWith('$')) continue;
     return refused(`"${key}" is not a key of this trainer; it knows ${known.join(', ')}`);
@@ -74,6 +76,9 @@ export function parseTrainingConfig(value: unknown): Checked<TrainingConfig> {
     problems.push(`"${key}" must be ${describe(RULES[key])}, and ${found}`);
     return Number.NaN;
   };
+  const samples = given.get('samples') ?? false;
+  if (typeof samples !== 'boolean')
+    problems.push(`"samples" must be true or false, and it is ${JSON.stringify(samples)}`);
   const learningRate = read('learning_rate');
   const config: TrainingConfig = {
     epochs: read('epochs'),
@@ -85,6 +90,7 @@ export function parseTrainingConfig(value: unknown): Checked<TrainingConfig> {
     seed: read('seed'),
     checkpointEvery: read('checkpoint_every'),
     keepCheckpoints: read('keep_checkpoints'),
+    samples: samples === true,
   };
   const [problem] = problems;
   return problem === undefined ? accepted(config) : refused(problem);

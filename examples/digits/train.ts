@@ -5,6 +5,16 @@ const stop = new AbortController();
 // Once: a second SIGTERM ends the process at once, the way it does without a handler.
 process.once('SIGTERM', () => stop.abort());
 
+let isSaveAsked = false;
+process.on('SIGUSR1', () => {
+  isSaveAsked = true;
+});
+const takeSave = (): boolean => {
+  const was = isSaveAsked;
+  isSaveAsked = false;
+  return was;
+};
+
 // Nothing is awaited at the top: what has Node inside takes no module that does.
 void runCommand(process.argv.slice(2), {
   print: line => process.stdout.write(`${line}\n`),
@@ -12,6 +22,7 @@ void runCommand(process.argv.slice(2), {
   now: () => performance.now(),
   stop: stop.signal,
   destination: findDestination(process.env),
+  takeSave,
 }).then(code => {
   process.exitCode = code;
 });

@@ -4,6 +4,7 @@ import type { Digits, LabelledImages } from './dataset.ts';
 import { createNetwork, type Network, type Shape, stepWithMomentum } from './network.ts';
 import { createReporter, type Progress } from './progress.ts';
 import { createRandom } from './random.ts';
+import type { Requests } from './requests.ts';
 import { createSchedule, WEIGHTS_STREAM } from './schedule.ts';
 
 /** Where a run stands after `step` steps. */
@@ -24,7 +25,9 @@ export type TrainingPorts = {
   /** After each epoch, with the share of the test images that the network gets right. */
   readonly tellEpoch: (epoch: number, accuracy: number) => void;
   /** The state's arrays are the live ones: they stay as they are until the promise settles, and no longer. */
-  readonly save: (state: TrainingState) => Promise<void>;
+  readonly save: (state: TrainingState, isAsked: boolean) => Promise<void>;
+  /** Nothing is asked unless given. It changes nothing of what is learned. */
+  readonly requests?: Requests;
   readonly stop: AbortSignal;
 };
 
@@ -45,7 +48,7 @@ const IMAGES_PER_BREATH = 500;
 
 /**
  * Trains from the beginning, or on from `start`, until the config's epochs are done, the loss has diverged, or `stop`
- * is aborted. Saves every `checkpointEvery` steps, at the end, and when stopped. Equal configs and digits give equal
+ * is aborted. Saves every `checkpointEvery` steps, at the end, when asked, and when stopped. Equal configs and digits give equal
  * weights, with and without a break in between.
  */
 export async function train(
@@ -77,9 +80,9 @@ export async function train(
     parameters: network.parameters,
     velocity,
   });
-  const save = async (): Promise<TrainingState> => {
+  const save = async (isAsked = false): Promise<TrainingState> => {
     const state = describeState();
-    if (savedStep !== step) await ports.save(state);
+    if (savedStep !== step) await ports.save(state, isAsked);
     savedStep = step;
     return state;
   };
@@ -97,12 +100,15 @@ export async function train(
       batchSize: batch.length,
     });
     step += 1;
-    const isSaveDue = step % config.checkpointEvery === 0 || step === schedule.totalSteps;
+    const isAsked = ports.requests?.takeSave() === true;
+    const isSaveDue = isAsked || step % config.checkpointEvery === 0 || step === schedule.totalSteps;
     const sign = findDivergence(runningLoss, shape, isSaveDue ? network.parameters : undefined);
     if (sign !== undefined) return { kind: 'diverged', step, learningRate, sign };
-    if (isSaveDue) await save();
+    if (isSaveDue) await save(isAsked);
     reporter.afterStep({ step, totalSteps: schedule.totalSteps, epoch, loss: runningLoss, learningRate });
-    if (step < schedule.totalSteps && schedule.epochAt(step) !== epoch) {
+    const endsEpoch = schedule.epochAt(step) !== epoch;
+    await ports.requests?.sample({ step, endsEpoch, classify: network.classify });
+    if (step < schedule.totalSteps && endsEpoch) {
       const accuracy = await measureAccuracy(network, test, ports.stop);
       if (accuracy !== undefined) ports.tellEpoch(epoch, accuracy);
     }

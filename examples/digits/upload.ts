@@ -1,5 +1,4 @@
 import { openAsBlob } from 'node:fs';
-import { basename } from 'node:path';
 import { accepted, type Checked, refused } from './checked.ts';
 
 /** Where the orchestrator wants files of this job, as the worker says it in the environment of its trainer. */
@@ -17,21 +16,50 @@ export function findDestination(env: Readonly<Record<string, string | undefined>
 
 const PATIENCE_MS = 60_000;
 
-/** Brings a file there under its own name. What keeps it from that is no fault of the training, and so it is a value. */
-export async function uploadFile(path: string, { endpoint, token }: Destination): Promise<Checked<string>> {
-  const name = basename(path);
+export type UploadPorts = {
+  readonly destination?: Destination | undefined;
+  /** Aborted when nobody is to wait for them any more. */
+  readonly stop: AbortSignal;
+  readonly print: (line: string) => void;
+  readonly complain: (line: string) => void;
+};
+
+/** Brings files there, one after the other, while the training goes on; what keeps it from that is said, and no fault of it. */
+export function createUploads({ destination, stop, print, complain }: UploadPorts) {
+  let last = Promise.resolve();
+  const bring = async (path: string, key: string): Promise<void> => {
+    if (destination === undefined || stop.aborted) return;
+    const sent = await uploadFile(path, key, destination, stop);
+    if (sent.ok) print(`uploaded ${sent.value}`);
+    else if (!stop.aborted) complain(`digits: ${sent.reason}`);
+  };
+  return {
+    /** `key` is what it is called there, with slashes. */
+    begin: (path: string, key: string): void => {
+      last = last.then(() => bring(path, key));
+    },
+    settled: () => last,
+  };
+}
+
+async function uploadFile(
+  path: string,
+  key: string,
+  { endpoint, token }: Destination,
+  stop: AbortSignal,
+): Promise<Checked<string>> {
   try {
-    const response = await fetch(`${endpoint}/outputs/${encodeURIComponent(name)}`, {
+    const response = await fetch(`${endpoint}/outputs/${key.split('/').map(encodeURIComponent).join('/')}`, {
       method: 'PUT',
       headers: { 'X-Upload-Token': token },
       body: await openAsBlob(path),
       redirect: 'error',
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.any([stop, AbortSignal.timeout(PATIENCE_MS)]),
     });
-    if (response.ok) return accepted(name);
-    return refused(`${name} was not taken: ${response.status} ${(await response.text()).slice(0, 200)}`);
+    if (response.ok) return accepted(key);
+    return refused(`${key} was not taken: ${response.status} ${(await response.text()).slice(0, 200)}`);
   } catch (error) {
     const reason = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return refused(`${name} could not be sent: ${reason instanceof Error ? reason.message : String(reason)}`);
+    return refused(`${key} could not be sent: ${reason instanceof Error ? reason.message : String(reason)}`);
   }
 }

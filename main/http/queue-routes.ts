@@ -65,6 +65,10 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
   router.answer(queueApi.cancel, async ({ params, caller, request }) =>
     done(await orchestrator.cancel(params.id, actorOf(caller, request))),
   );
+  router.answer(queueApi.ask, async ({ params, body, caller, request }) => {
+    const asked = await orchestrator.ask(params.id, body.what, actorOf(caller, request));
+    return asked.ok ? accept({ ...asked.value.job, success: true, duplicate: asked.value.duplicate }) : asked;
+  });
   router.answer(queueApi.release, async ({ params, caller, request }) =>
     done(await orchestrator.release(params.id, actorOf(caller, request))),
   );

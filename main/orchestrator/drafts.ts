@@ -2,6 +2,7 @@ import type { JobId } from '../../protocol/ids.ts';
 import type { TrainerConfig } from '../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { SubmitRequest } from '../../protocol/queue-api.ts';
+import { requestKinds, requestsOf } from '../../protocol/requests.ts';
 import type { JobPayload, JobSpec } from './model.ts';
 import type { Configs } from './ports.ts';
 
@@ -27,6 +28,8 @@ export function prepare(configs: Configs, request: SubmitRequest): Outcome<Draft
 function draftOf(request: SubmitRequest, { config, dataloader }: JobPayload): Outcome<Draft> {
   const wanted = gpusWanted(request, config);
   if (!wanted.ok) return wanted;
+  const requests = requestsOf(config);
+  if (!requests.ok) return refuse('config_invalid', requests.reason);
   const spec: JobSpec = {
     configName: request.config_name ?? 'inline',
     requirements: {
@@ -42,6 +45,7 @@ function draftOf(request: SubmitRequest, { config, dataloader }: JobPayload): Ou
     retryOn: request.retry_on,
     onLostContact: request.on_lost_contact,
     timeoutMs: request.timeout_s === undefined ? null : Math.round(request.timeout_s * 1000),
+    requests: requestKinds.filter(kind => requests.value[kind] !== undefined),
   };
   return accept({
     spec,

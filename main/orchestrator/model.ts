@@ -12,6 +12,7 @@ import type {
 import { JobEventType, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
 import type { Labels } from '../../protocol/labels.ts';
 import type { Progress } from '../../protocol/progress.ts';
+import type { RequestKind } from '../../protocol/requests.ts';
 import type { Offering } from './matching.ts';
 import type { Capabilities, WorkerType } from '../../protocol/worker.ts';
 
@@ -125,6 +126,8 @@ export interface JobSpec {
   readonly onLostContact: OnLostContact;
   /** The longest that an attempt may run. */
   readonly timeoutMs: number | null;
+  /** What its trainer may be asked for. How, its config alone says. */
+  readonly requests: readonly RequestKind[];
 }
 
 /** What decides when a job has its turn. */

@@ -2,6 +2,7 @@ import type { UiEvent } from '../../protocol/events.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import { createCheckpointCalls } from './checkpoints.ts';
 import { createArtifactCalls } from './artifacts.ts';
+import { createAskCalls } from './asks.ts';
 import type { Core } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { createDeadlines } from './deadlines.ts';
@@ -107,6 +108,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createSubmissions(core, parts.configs),
     ...createJobCalls(core),
     ...createTurnCalls(core),
+    ...createAskCalls(core),
     ...createQueueCalls(core),
     ...createQueueFigures(core),
     ...createFleetFigures(core),

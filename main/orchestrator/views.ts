@@ -164,6 +164,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     timeout_s: job.spec.timeoutMs === null ? null : job.spec.timeoutMs / 1000,
     retry_on: [...job.spec.retryOn],
     on_lost_contact: job.spec.onLostContact,
+    requests: [...job.spec.requests],
     hold: holdOf(core, read, job),
   });
 }
@@ -211,6 +212,7 @@ const leavesWorker: ReadonlySet<JobEventType> = new Set([
   'job.priority_changed',
   'job.moved_to_top',
   'job.boosted',
+  'job.asked',
   'job.deleted',
 ]);
 

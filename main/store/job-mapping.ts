@@ -48,6 +48,7 @@ export interface JobRow {
   readonly level: number;
   readonly approval: Approval | null;
   readonly retry_of: Job['id'] | null;
+  readonly requests: string;
 }
 
 /** A job with the columns of its newest attempt beside it, prefixed `a_` (null without one). */
@@ -134,6 +135,7 @@ export function toJob(row: JoinedRow): Job {
       retryOn: JSON.parse(row.retry_on) as Job['spec']['retryOn'],
       onLostContact: row.on_lost_contact,
       timeoutMs: row.timeout_ms,
+      requests: JSON.parse(row.requests) as Job['spec']['requests'],
     },
     user: row.user,
     rank: {
@@ -203,5 +205,6 @@ export function jobRow(job: Job): JobRow {
     level: job.rank.level,
     approval: job.approval,
     retry_of: job.retryOf,
+    requests: JSON.stringify(job.spec.requests),
   };
 }

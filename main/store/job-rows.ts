@@ -148,6 +148,7 @@ const jobColumns: readonly (keyof JobRow)[] = [
   'level',
   'approval',
   'retry_of',
+  'requests',
 ];
 
 function jobWrites(db: Database) {

@@ -278,6 +278,9 @@ const migrations: readonly string[] = [
   `
   ALTER TABLE attempts ADD COLUMN resumed TEXT;
   `,
+  `
+  ALTER TABLE jobs ADD COLUMN requests TEXT NOT NULL DEFAULT '[]';
+  `,
 ];
 
 /** The newest that this version can work with. */

@@ -107,3 +107,25 @@ test('a worker that is drained at work finishes, and takes the next job when the
   await jobs.goto(`${orchestrator.url}/jobs`);
   await expect(rowOf(jobs, 'selftest-8s')).toContainText('completed');
 });
+
+test('a training is asked for samples from its page, which offers what its config lets it be asked', async ({
+  page,
+}) => {
+  await signIn(page, orchestrator);
+  const training = { epochs: 1000, batch_size: 16, learning_rate: 0.01, hidden: 32 };
+  const config = { ...training, $requests: { sample: { file: 'sample.now' } } };
+  const job = await orchestrator.submit({ config_name: 'long-digits', config });
+  await page.goto(`${orchestrator.url}/jobs/${job}`);
+  await expect(page.locator('.job-title')).toContainText('running', { timeout: 30_000 });
+  await page.getByRole('button', { name: 'Acts on job long-digits' }).click();
+  await expect(page.getByRole('menuitem', { name: 'Save now' })).toHaveCount(0);
+  await page.getByRole('menuitem', { name: 'Sample now' }).click();
+  await expect(page.getByText('Asked rig-1 for samples.')).toBeVisible();
+  await page.getByRole('tab', { name: 'Events' }).click();
+  const told = page.getByRole('table', { name: 'What was done with this job' });
+  await expect(told).toContainText('job.asked');
+  await orchestrator.call('POST', `/api/queue/${job}/cancel`, {});
+  await expect(page.locator('.job-title')).toContainText('cancelled', { timeout: 30_000 });
+  await page.getByRole('button', { name: 'Acts on job long-digits' }).click();
+  await expect(page.getByRole('menuitem', { name: 'Sample now' })).toHaveCount(0);
+});

@@ -35,6 +35,7 @@ export const jobView = (given: Readonly<Record<string, unknown>>): JobView =>
     timeout_s: null,
     retry_on: [],
     on_lost_contact: 'continue',
+    requests: [],
     hold: null,
     ...given,
   });

@@ -165,6 +165,7 @@ function jobOf(n: number, queuedAt: number): PendingJob {
       retryOn: [],
       onLostContact: 'continue',
       timeoutMs: null,
+      requests: [],
     },
     user: ['admin', 'ada', 'grace', 'ci'][n % 4] ?? 'admin',
     // Never raised while somebody looks: what is measured is asked for.

@@ -7,6 +7,7 @@ export const among = {
   all: {},
   unended: { include_completed: 'false' },
   ended: { status: finalStatuses.join(',') },
+  running: { status: 'running' },
   pending: { status: 'pending' },
   blocked: { blocked: 'true' },
 } as const satisfies Readonly<Record<string, JobQuery>>;

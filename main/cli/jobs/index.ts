@@ -1,5 +1,6 @@
 import type { RemoteSpec } from '../remote-command.ts';
 import { approve, reject } from './approval.ts';
+import { save, sample } from './ask.ts';
 import { cancel, release } from './cancel.ts';
 import { remove } from './delete.ts';
 import { get } from './get.ts';
@@ -24,6 +25,8 @@ export const jobCommands: readonly RemoteSpec[] = [
   top,
   approve,
   reject,
+  save,
+  sample,
   cancel,
   release,
   retry,

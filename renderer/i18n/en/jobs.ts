@@ -56,6 +56,8 @@ export const jobs = {
   'jobs.cause.preempted': 'preempted',
   'jobs.cause.rejected': 'rejected',
   'jobs.act.menu': 'Acts on job {config}',
+  'jobs.act.save': 'Save now',
+  'jobs.act.sample': 'Sample now',
   'jobs.act.cancel': 'Cancel the job',
   'jobs.act.retry': 'Submit it once more',
   'jobs.act.duplicate': 'Duplicate with edits',
@@ -94,6 +96,9 @@ export const jobs = {
   'jobs.delete.title': 'Delete job {config}?',
   'jobs.delete.consequence':
     'Job {id} and its attempts are gone for good. The audit trail keeps what was done with it.',
+  'jobs.asked.save': 'Asked {worker} to save. The checkpoint shows among the files when it is there.',
+  'jobs.asked.sample': 'Asked {worker} for samples. They show among the files when they are there.',
+  'jobs.asked.again': '{worker} was asked a moment ago.',
   'jobs.retried': 'Submitted once more as job {id}.',
   'jobs.bulk.chosen': '{count, plural, one {# job chosen} other {# jobs chosen}}',
   'jobs.bulk.all': '{count, plural, one {Choose the one shown} other {Choose the # shown}}',

@@ -58,6 +58,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.cause.preempted': 'interrumpido (preemption)',
   'jobs.cause.rejected': 'rechazado',
   'jobs.act.menu': 'Acciones del trabajo {config}',
+  'jobs.act.save': 'Guardar ahora',
+  'jobs.act.sample': 'Generar muestras ahora',
   'jobs.act.cancel': 'Cancelar el trabajo',
   'jobs.act.retry': 'Enviarlo otra vez',
   'jobs.act.duplicate': 'Duplicar con cambios',
@@ -96,6 +98,10 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.delete.title': '¿Eliminar el trabajo {config}?',
   'jobs.delete.consequence':
     'El trabajo {id} y sus intentos se pierden para siempre. El registro de auditoría conserva lo que se hizo con él.',
+  'jobs.asked.save':
+    'Se pidió a {worker} que guarde. El checkpoint aparecerá entre los archivos cuando esté.',
+  'jobs.asked.sample': 'Se pidieron muestras a {worker}. Aparecerán entre los archivos cuando estén.',
+  'jobs.asked.again': 'Ya se le pidió a {worker} hace un momento.',
   'jobs.retried': 'Enviado otra vez como trabajo {id}.',
   'jobs.bulk.chosen': '{count, plural, one {# trabajo elegido} other {# trabajos elegidos}}',
   'jobs.bulk.all': '{count, plural, one {Elegir el que se muestra} other {Elegir los # que se muestran}}',

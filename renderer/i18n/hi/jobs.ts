@@ -57,6 +57,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.cause.preempted': 'प्रीएम्प्ट हुआ',
   'jobs.cause.rejected': 'अस्वीकृत',
   'jobs.act.menu': 'जॉब {config} पर कार्रवाइयाँ',
+  'jobs.act.save': 'अभी सहेजें',
+  'jobs.act.sample': 'अभी नमूने बनाएँ',
   'jobs.act.cancel': 'जॉब रद्द करें',
   'jobs.act.retry': 'फिर से सबमिट करें',
   'jobs.act.duplicate': 'बदलाव के साथ कॉपी बनाएँ',
@@ -93,6 +95,9 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.delete.title': 'जॉब {config} मिटाएँ?',
   'jobs.delete.consequence':
     'जॉब {id} और उसके प्रयास हमेशा के लिए मिट जाएँगे। उसके साथ क्या किया गया, यह ऑडिट रिकॉर्ड में रहता है।',
+  'jobs.asked.save': '{worker} से सहेजने को कहा गया। चेकपॉइंट बनते ही फ़ाइलों में दिखेगा।',
+  'jobs.asked.sample': '{worker} से नमूने माँगे गए। बनते ही वे फ़ाइलों में दिखेंगे।',
+  'jobs.asked.again': '{worker} से अभी-अभी कहा गया था।',
   'jobs.retried': 'जॉब {id} के रूप में फिर सबमिट किया गया।',
   'jobs.bulk.chosen': '{count, plural, one {# जॉब चुना गया} other {# जॉब चुने गए}}',
   'jobs.bulk.all': '{count, plural, one {दिखाया गया # चुनें} other {दिखाए गए # चुनें}}',

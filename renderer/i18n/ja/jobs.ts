@@ -58,6 +58,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.cause.preempted': 'プリエンプション',
   'jobs.cause.rejected': '却下',
   'jobs.act.menu': 'ジョブ {config} の操作',
+  'jobs.act.save': '今すぐ保存',
+  'jobs.act.sample': '今すぐサンプルを生成',
   'jobs.act.cancel': 'ジョブをキャンセル',
   'jobs.act.retry': 'もう一度投入',
   'jobs.act.duplicate': '編集して複製',
@@ -96,6 +98,9 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.delete.title': 'ジョブ {config} を削除しますか?',
   'jobs.delete.consequence':
     'ジョブ {id} とその試行は完全に削除されます。監査記録には、このジョブに行われたことが残ります。',
+  'jobs.asked.save': '{worker} に保存を頼みました。チェックポイントはできるとファイルに表示されます。',
+  'jobs.asked.sample': '{worker} にサンプルを頼みました。できるとファイルに表示されます。',
+  'jobs.asked.again': '{worker} には少し前に頼みました。',
   'jobs.retried': 'ジョブ {id} としてもう一度投入しました。',
   'jobs.bulk.chosen': '{count, plural, other {# 件のジョブを選択中}}',
   'jobs.bulk.all': '{count, plural, other {表示中の # 件を選択}}',

@@ -5,6 +5,8 @@ import type { May } from '../../api/person.ts';
 import type { MessageKey } from '../../i18n/index.ts';
 
 export const jobActs = [
+  'save',
+  'sample',
   'cancel',
   'retry',
   'duplicate',
@@ -17,6 +19,8 @@ export const jobActs = [
 export type JobAct = (typeof jobActs)[number];
 
 const calls = {
+  save: queueApi.ask,
+  sample: queueApi.ask,
   cancel: queueApi.cancel,
   retry: queueApi.retry,
   duplicate: queueApi.submit,
@@ -30,10 +34,16 @@ const calls = {
 /** Whether there is anything at all that somebody may do with a job. */
 export const mayAct = (may: May): boolean => Object.values(calls).some(may);
 
-/** What one may not do is never offered. Approving is, of those alone that wait for it: of all others it would only be noise. */
-export const isOffered = (act: JobAct, job: JobView, may: May): boolean =>
-  may(calls[act]) &&
-  ((act !== 'approve' && act !== 'reject') || (job.status === 'pending' && job.approval === 'wanted'));
+/**
+ * What one may not do is never offered. Approving is, of those alone that wait for it, and asking a trainer, of those alone whose trainer
+ * runs and can be asked: of all others it would only be noise.
+ */
+export const isOffered = (act: JobAct, job: JobView, may: May): boolean => may(calls[act]) && fits(act, job);
+
+function fits(act: JobAct, job: JobView): boolean {
+  if (act === 'approve' || act === 'reject') return job.status === 'pending' && job.approval === 'wanted';
+  return (act !== 'save' && act !== 'sample') || (job.status === 'running' && job.requests.includes(act));
+}
 
 /** Why an act can not be done to a job now; null when it can. The server has the last word. */
 export function whyNot(act: JobAct, job: JobView): MessageKey | null {
@@ -47,6 +57,8 @@ export function whyNot(act: JobAct, job: JobView): MessageKey | null {
     case 'priority':
     case 'top':
       return job.status === 'pending' ? null : 'jobs.not.waits';
+    case 'save':
+    case 'sample':
     case 'duplicate':
     case 'approve':
     case 'reject':

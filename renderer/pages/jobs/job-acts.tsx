@@ -4,6 +4,7 @@ import type { CallFailure } from '../../../protocol/client.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
+import type { RequestKind } from '../../../protocol/requests.ts';
 import { sendLeaving } from '../../api/client.ts';
 import { type Panel, usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
@@ -95,7 +96,14 @@ function performer({ t, panel: { client, baseUrl }, go, ask, leaving }: Parts): 
     const answer = await client.call(row, { params: { id } });
     if (!answer.ok) failed(answer.failure);
   };
+  const askFor = async (what: RequestKind, { id, worker_name: name, worker_id: worker }: JobView) => {
+    const answer = await client.call(queueApi.ask, { params: { id }, body: { what } });
+    if (!answer.ok) return failed(answer.failure);
+    const said = answer.value.duplicate ? 'jobs.asked.again' : (`jobs.asked.${what}` as const);
+    tell(t(said, { worker: name ?? worker ?? t('jobs.cancel.nowhere') }));
+  };
   return (act, job) => {
+    if (act === 'save' || act === 'sample') return void askFor(act, job);
     if (act === 'duplicate') return go(`/jobs/new?from=${job.id}`);
     if (act === 'retry') return void retry(job);
     if (act === 'top') return void simply(queueApi.moveToTop, job);

@@ -96,6 +96,7 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
       retryOn: [],
       onLostContact: 'continue',
       timeoutMs: null,
+      requests: [],
     },
     user: 'ada',
     rank: { priority: 10, boosts: 0, boostAt: null, top: 0, level: 10 },

@@ -21,7 +21,6 @@ import { everyJob } from '../../support/every-job.ts';
 
 const filter = (changes: Partial<JobFilter> = {}): JobFilter => ({
   ...everyJob,
-
   limit: 50,
   offset: 0,
   ...changes,
@@ -66,6 +65,7 @@ function describeShapes(open: OpenStore): void {
             retryOn: ['timeout', 'out_of_memory'],
             onLostContact: 'stop',
             timeoutMs: 90_500,
+            requests: ['sample'],
           },
         },
       ],

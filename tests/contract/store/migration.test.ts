@@ -122,6 +122,7 @@ const spec = {
   retryOn: [],
   onLostContact: 'continue',
   timeoutMs: null,
+  requests: [],
 };
 
 describe('workers', () => {

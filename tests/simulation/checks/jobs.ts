@@ -71,6 +71,7 @@ function countsRetries({ disk, ledger, violate }: Scene): void {
 
 const notTransitions: ReadonlySet<string> = new Set([
   'job.submitted',
+  'job.asked',
   'job.late_result',
   'job.report_refused',
   'job.deleted',

@@ -52,7 +52,7 @@ describe('this machine', () => {
 describe('Linux', () => {
   const stat = (pid: number, state: string, group: number, session: number, start: number): string =>
     `${pid} (a) b (c) ${state} 1 ${group} ${session} 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 ${start} 0 0\n`;
-  const machineOf = (stats: Readonly<Record<number, string>>, boot = 'boot-1') => {
+  const machineWith = (stats: Readonly<Record<number, string>>, boot = 'boot-1') => {
     const proc = tempFolder();
     mkdirSync(join(proc, 'sys/kernel/random'), { recursive: true });
     writeFileSync(join(proc, 'sys/kernel/random/boot_id'), `${boot}\n`);
@@ -60,13 +60,29 @@ describe('Linux', () => {
       mkdirSync(join(proc, pid));
       writeFileSync(join(proc, pid, 'stat'), text);
     }
-    return linuxProcesses(proc);
+    return { proc, processes: linuxProcesses(proc) };
   };
+  const machineOf = (...machine: Parameters<typeof machineWith>) => machineWith(...machine).processes;
 
   it('reads past a name with brackets and blanks, and ties the start to this boot', async () => {
     const processes = machineOf({ 900: stat(900, 'S', 900, 900, 4711) });
     expect(await processes.identify(900)).toEqual({ pid: 900, start: 'boot-1/4711' });
     expect(await processes.identify(901)).toBeNull();
+  });
+
+  it.each([
+    ['catches it', 'SigBlk:\t0000000000000000\nSigCgt:\t0000000000000200\n', 'gone'],
+    ['fetches it itself', 'SigBlk:\t0000000000000200\nSigCgt:\t0000000000000000\n', 'gone'],
+    ['catches others', 'SigBlk:\t0000000000000000\nSigCgt:\tfffffffffffffdff\n', 'unheard'],
+    ['says nothing', '', 'unheard'],
+  ])('sends a signal to who %s, or not at all', async (_what, status, answer) => {
+    // Nobody has this number here: whom it would be sent to is gone.
+    const pid = 2 ** 22 + 1;
+    const { processes, proc } = machineWith({ [pid]: stat(pid, 'S', pid, pid, 7) });
+    writeFileSync(join(proc, String(pid), 'status'), `Name:\tx\n${status}`);
+    expect(await processes.signal({ pid, start: 'boot-1/7' }, 'SIGUSR1')).toBe(answer);
+    expect(await processes.signal({ pid, start: 'boot-1/8' }, 'SIGUSR1')).toBe('gone');
+    expect(await processes.signal({ pid: pid + 1, start: 'boot-1/7' }, 'SIGUSR1')).toBe('gone');
   });
 
   it('counts the dead whom nobody has collected as gone', async () => {
@@ -109,6 +125,16 @@ describe('macOS', () => {
     expect(await processes.ownsGroup({ pid: 900, start: 'Fri Nov 21 15:43:54 2026' })).toBe(false);
   });
 
+  it('sends a signal to this very process', async () => {
+    const heard = new Promise(resolve => process.once('SIGWINCH', resolve));
+    const { processes } = machine(() => exited(`Ss   ${started}\n`));
+    const self = { pid: process.pid, start: started };
+    expect(await processes.signal({ ...self, start: 'another day' }, 'SIGWINCH')).toBe('gone');
+    expect(await processes.signal(self, 'SIGWINCH')).toBe('sent');
+    await heard;
+    expect(await processes.signal({ pid: 2 ** 22 + 1, start: started }, 'SIGWINCH')).toBe('gone');
+  });
+
   it.each([
     ['nobody', exited('', 1)],
     ['the dead', exited(`Z+   ${started}\n`)],
@@ -147,6 +173,12 @@ describe('Windows', () => {
     await processes.signalGroup(900, 'SIGTERM');
     await processes.signalGroup(900, 'SIGKILL');
     expect(asked).toEqual(['taskkill /PID 900 /T', 'taskkill /PID 900 /T /F']);
+  });
+
+  it('has no signals to send', async () => {
+    const { asked, processes } = machine(() => exited(''));
+    expect(await processes.signal({ pid: 900, start: ticks }, 'SIGUSR1')).toBe('unable');
+    expect(asked).toEqual([]);
   });
 
   it('knows nobody where there is none', async () => {

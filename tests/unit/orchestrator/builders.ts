@@ -54,6 +54,7 @@ export function makeSpec(changes: Partial<JobSpec> = {}): JobSpec {
     retryOn: [],
     onLostContact: 'continue',
     timeoutMs: null,
+    requests: [],
     ...changes,
   };
 }

@@ -154,6 +154,11 @@ describe('acts on a job', () => {
     expect(isOffered('reject', job('a', { approval: 'given' }), may)).toBe(false);
     expect(isOffered('approve', job('a', { approval: 'wanted', status: 'failed' }), may)).toBe(false);
     expect(isOffered('cancel', job('a'), may)).toBe(true);
+    const asked: Partial<JobView> = { status: 'running', requests: ['sample'] };
+    expect(isOffered('sample', job('a', asked), may)).toBe(true);
+    expect(isOffered('save', job('a', asked), may)).toBe(false);
+    expect(isOffered('sample', job('a', { ...asked, status: 'completed' }), may)).toBe(false);
+    expect(isOffered('sample', job('a', asked), () => false)).toBe(false);
   });
 });
 

@@ -70,6 +70,7 @@ describe('the calls', () => {
       'GET /api/queue/:id/events (queue.view)',
       'DELETE /api/queue/:id (queue.manage)',
       'POST /api/queue/:id/cancel (queue.cancel)',
+      'POST /api/queue/:id/ask (queue.cancel)',
       'POST /api/queue/:id/release (queue.cancel)',
       'POST /api/queue/:id/retry (queue.submit)',
       'POST /api/queue/:id/priority (queue.manage)',

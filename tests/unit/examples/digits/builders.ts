@@ -34,6 +34,7 @@ export function makeConfig(changes: Partial<TrainingConfig> = {}): TrainingConfi
     seed: 7,
     checkpointEvery: 1000,
     keepCheckpoints: 3,
+    samples: false,
     ...changes,
   };
 }

@@ -17,6 +17,7 @@ test('what is left out has a default; the learning rate then stays as it is', ()
     seed: 1,
     checkpointEvery: 500,
     keepCheckpoints: 3,
+    samples: false,
   });
 });
 
@@ -27,6 +28,7 @@ test('each key is taken from the config', () => {
     seed: 0,
     checkpoint_every: 9,
     keep_checkpoints: 1,
+    samples: true,
   };
   expect(valueOf(parseTrainingConfig({ ...smallest, ...optional }))).toEqual({
     epochs: 2,
@@ -38,6 +40,7 @@ test('each key is taken from the config', () => {
     seed: 0,
     checkpointEvery: 9,
     keepCheckpoints: 1,
+    samples: true,
   });
 });
 
@@ -52,6 +55,7 @@ test.for<[string, Record<string, unknown>, string]>([
     { epochs: undefined },
     '"epochs" must be a whole number from 1 to 1000, and it is missing',
   ],
+  ['a word for yes', { samples: 'yes' }, '"samples" must be true or false, and it is "yes"'],
   ['another type', { hidden: '64' }, '"hidden" must be a whole number from 1 to 512, and it is "64"'],
   ['null', { learning_rate: null }, '"learning_rate" must be a number from 0.000001 to 1000, and it is null'],
   ['a fraction', { batch_size: 1.5 }, '"batch_size" must be a whole number from 1 to 1024, and it is 1.5'],

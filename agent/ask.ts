@@ -1,0 +1,103 @@
+import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { AttemptId } from '../protocol/ids.ts';
+import { RequestKind, requestsKey, requestsOf, type RequestWay } from '../protocol/requests.ts';
+import { readTask, readTrainer, type RunFolder } from './guard-files.ts';
+import type { Held } from './held-attempt.ts';
+import { isRunning, type ProcessRef, type Processes } from './processes.ts';
+import { reasonOf } from './start-failure.ts';
+import { readFields } from './whole-file.ts';
+
+export interface AskParts {
+  readonly runOf: (attemptId: AttemptId) => RunFolder;
+  readonly processes: Processes;
+  /** One line for people. */
+  readonly say: (message: string) => void;
+}
+
+/** Asks the trainer of an attempt for something, and says what came of it. */
+export type Ask = (held: Held, what: string) => Promise<void>;
+
+const words = { save: 'to save', sample: 'for samples' } as const satisfies Record<RequestKind, string>;
+
+/**
+ * The way to ask is read from the config that came with the offer, and stands on this disk: an order names no signal and no file,
+ * and a trainer that an earlier process of the agent has started is asked like any other.
+ */
+export const createAsk =
+  (parts: AskParts): Ask =>
+  async ({ jobId, attemptId }, what) => {
+    const { say } = parts;
+    const kind = RequestKind.safeParse(what).data;
+    if (kind === undefined) return say(`Job ${jobId}: this worker knows no "${what}" to ask for. Update it`);
+    const asked = `the trainer of job ${jobId} ${words[kind]}`;
+    try {
+      say(await ask(parts.runOf(attemptId), kind, asked, parts));
+    } catch (cause) {
+      say(`Can't ask ${asked}: ${reasonOf(cause)}`);
+    }
+  };
+
+async function ask(run: RunFolder, kind: RequestKind, asked: string, parts: AskParts): Promise<string> {
+  const task = readTask(run);
+  const trainer = readTrainer(run);
+  if (task === null || trainer === null) return `Did not ask ${asked}: it does not run`;
+  // The log lies in the job's folder, as its config and its output do (trainer.ts).
+  const folder = dirname(task.logFile);
+  const requests = requestsOf(readFields(join(folder, 'config.json')) ?? {});
+  if (!requests.ok) return `Can't ask ${asked}: ${requests.reason}`;
+  const way = requests.value[kind];
+  if (way === undefined) return `Can't ask ${asked}: its config has no "${kind}" in ${requestsKey}`;
+  return goWay(way, { trainer, outputDir: join(folder, 'output'), asked }, parts);
+}
+
+interface Asking {
+  readonly trainer: ProcessRef;
+  readonly outputDir: string;
+  readonly asked: string;
+}
+
+async function goWay(
+  way: RequestWay,
+  { trainer, outputDir, asked }: Asking,
+  { processes }: AskParts,
+): Promise<string> {
+  if (way.kind === 'file') {
+    if (!(await isRunning(processes, trainer))) return `Did not ask ${asked}: it has ended`;
+    return layFile(outputDir, way.file)
+      ? `Asked ${asked} (${way.file} in its output folder)`
+      : `Asked ${asked} before, and it is not done: ${way.file} is still in its output folder`;
+  }
+  switch (await processes.signal(trainer, way.signal)) {
+    case 'sent':
+      return `Asked ${asked} (${way.signal})`;
+    case 'gone':
+      return `Did not ask ${asked}: it has ended`;
+    case 'unheard':
+      return `Did not ask ${asked}: it does not listen to ${way.signal} now, and would be ended by it`;
+    case 'unable':
+      return `Can't ask ${asked}: this machine knows no signals. Let ${requestsKey} in its config name a file`;
+  }
+}
+
+/** Makes an empty file, and follows no link on its way there; false when it is there already. Throws when it can't be made. */
+function layFile(outputDir: string, file: string): boolean {
+  const names = file.split('/');
+  const folders = names.map((_, n) => join(outputDir, ...names.slice(0, n)));
+  for (const folder of folders) {
+    unlessThere(() => mkdirSync(folder, { mode: 0o700 }));
+    if (!lstatSync(folder).isDirectory()) throw new Error(`${folder} is no folder`);
+  }
+  return unlessThere(() => closeSync(openSync(join(outputDir, file), 'wx', 0o600)));
+}
+
+/** False when there was something by this name. */
+function unlessThere(make: () => void): boolean {
+  try {
+    make();
+    return true;
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false;
+    throw cause;
+  }
+}

@@ -1,0 +1,32 @@
+import { queueApi } from '../../../protocol/queue-api.ts';
+import type { RequestKind } from '../../../protocol/requests.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import { among, takesJob } from './argument.ts';
+import { findJob, showJob } from './find.ts';
+
+/** What it is asked for is there when its trainer has made it: nobody waits for that here. */
+const specOf = (what: RequestKind, description: string, wanted: string): RemoteSpec => ({
+  name: what,
+  description,
+  shape: command => takesJob(command, among.running),
+  async act(remote, [word]) {
+    const { id } = await findJob(remote, word, among.running);
+    const asked = await remote.ask(queueApi.ask, { params: { id }, body: { what } });
+    const worker = asked.worker_name ?? 'Its worker';
+    const when = asked.duplicate ? 'was asked a moment ago' : 'is asked';
+    remote.terminal.err(`${worker} ${when} for ${wanted}, which will be among the files of the job\n`);
+    showJob(remote, asked);
+  },
+});
+
+export const save = specOf(
+  'save',
+  'Ask the trainer of a running job for a checkpoint, as $requests in its config lets it be asked',
+  'a checkpoint',
+);
+
+export const sample = specOf(
+  'sample',
+  'Ask the trainer of a running job for samples, as $requests in its config lets it be asked',
+  'samples',
+);

@@ -1,0 +1,108 @@
+/** People ask the trainer of a running job for something: the call, its answers and its refusals. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+const over = new AbortController();
+let server: TestServer;
+let rig: { readonly id: string; readonly token: string };
+beforeAll(async () => {
+  server = await startTestServer();
+  server.config('typo', { $requests: { save: { signal: 'SIGTERM' } } });
+  rig = await server.createWorker({ name: 'rig' });
+  await asRig('/api/workers/register', { protocol: 2, persistent: true, gpu_count: 1 });
+});
+afterAll(() => {
+  over.abort();
+  return server.close();
+});
+
+const asRig = (path: string, body?: object): Promise<Response> =>
+  fetch(server.url + path, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
+    signal: over.signal,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+
+async function ask(job: string, body: unknown): Promise<Readonly<Record<string, unknown>>> {
+  const response = await fetch(`${server.url}/api/queue/${job}/ask`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return { ...((await response.json()) as object), status: response.status };
+}
+
+/** The next command of this type on the stream of the rig. */
+async function commandOn(stream: ReadableStream<Uint8Array>, type: string): Promise<unknown> {
+  let text = '';
+  for await (const bytes of stream.values({ preventCancel: true })) {
+    text += new TextDecoder().decode(bytes);
+    for (const [, data = ''] of text.matchAll(/^data: (.*)\n\n/gm)) {
+      const command = JSON.parse(data) as { readonly type: string };
+      if (command.type === type) return command;
+    }
+  }
+  throw new Error(`${type} never came`);
+}
+
+test('the rig hears what is asked, and only that; who asked it is written down', async () => {
+  const job = await server.submit({ config: { $requests: { save: { file: 'save.now' } } } });
+  expect(await ask(job, { what: 'save' })).toMatchObject({ status: 409, code: 'job_not_running' });
+  const { body } = await asRig(`/api/workers/stream?worker_id=${rig.id}`);
+  if (body === null) throw new Error('there is no stream');
+  const { attempt_id } = (await commandOn(body, 'job_submit')) as { readonly attempt_id: string };
+  for (const status of ['starting', 'running'])
+    await asRig(`/api/workers/job/${job}/status`, { status, attempt_id });
+  expect(valueOf(await server.admin.call(queueApi.get, { params: { id: job } })).requests).toEqual(['save']);
+
+  expect(await ask(job, { what: 'save' })).toMatchObject({ success: true, id: job, duplicate: false });
+  expect(await commandOn(body, 'job_ask')).toEqual({
+    type: 'job_ask',
+    job_id: job,
+    attempt_id,
+    what: 'save',
+  });
+  expect(await ask(job, { what: 'save' })).toMatchObject({ success: true, duplicate: true });
+  const asked = valueOf(await server.admin.call(auditApi.list, { query: { event_type: 'job.asked' } }));
+  expect(asked.entries).toMatchObject([{ actor_id: 'admin', target_id: job, details: { what: 'save' } }]);
+
+  expect(await ask(job, { what: 'sample' })).toMatchObject({ status: 409, code: 'request_unknown' });
+  valueOf(await server.admin.call(queueApi.cancel, { params: { id: job } }));
+  expect(await ask(job, { what: 'save' })).toMatchObject({ status: 409, code: 'job_not_running' });
+});
+
+test.each<[string, unknown]>([
+  ['nothing', {}],
+  ['something unknown', { what: 'pause' }],
+  ['a signal of its own', { what: 'save', signal: 'SIGKILL' }],
+  ['a list', { what: ['save'] }],
+  ['no object', 'save'],
+])('a body with %s is refused', async (_what, body) => {
+  expect(await ask('j_nothere', body)).toMatchObject({ status: 400, code: 'invalid_request' });
+});
+
+test('an unknown job is', async () => {
+  expect(await ask('j_nothere', { what: 'save' })).toMatchObject({ status: 404, code: 'job_not_found' });
+});
+
+test.each([true, false])(
+  'a config that can not be read is refused where it is submitted, dry run: %s',
+  async dry_run => {
+    expect(
+      await server.admin.call(queueApi.submit, { body: { config_name: 'typo', dry_run } }),
+    ).toMatchObject({
+      ok: false,
+      failure: {
+        problem: {
+          status: 422,
+          code: 'config_invalid',
+          detail:
+            '$requests.save.signal in the config can not be read: expected one of SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH',
+        },
+      },
+    });
+  },
+);

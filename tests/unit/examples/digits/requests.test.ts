@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type CommandPorts, runCommand } from '../../../../examples/digits/command.ts';
+import { makeDataFolder, makeFolder } from './builders.ts';
+
+const CONFIG = { epochs: 3, batch_size: 8, learning_rate: 0.1, hidden: 6, checkpoint_every: 1000 };
+
+async function prepare(changes: Record<string, unknown> = {}) {
+  const folder = await makeFolder();
+  const config = join(folder, 'config.json');
+  const output = join(folder, 'output');
+  await mkdir(output);
+  await writeFile(config, JSON.stringify({ ...CONFIG, ...changes }));
+  return { output, argv: ['--config', config, '--output', output, '--data', await makeDataFolder()] };
+}
+
+/** Each look at the clock takes a second, so that nothing waits for the next look. */
+async function runDigits(argv: readonly string[], ports: Partial<CommandPorts> = {}) {
+  const printed: string[] = [];
+  const complaints: string[] = [];
+  let clockMs = 0;
+  const code = await runCommand(argv, {
+    print: line => printed.push(line),
+    complain: line => complaints.push(line),
+    now: () => (clockMs += 1000),
+    stop: new AbortController().signal,
+    ...ports,
+  });
+  return { code, printed, complaints };
+}
+
+/** Somebody wants a checkpoint of this step. */
+function askedAfter(step: number): () => boolean {
+  let steps = 0;
+  return () => ++steps === step;
+}
+
+/** A place that takes all that comes, or nothing. */
+async function openPlace(status = 200) {
+  const taken: string[] = [];
+  const server = http.createServer((request, response) => {
+    request.resume().once('end', () => {
+      taken.push(`${request.method} ${request.url} ${String(request.headers['x-upload-token'])}`);
+      response.writeHead(status).end('so it is');
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { taken, destination: { endpoint: `http://127.0.0.1:${port}/api/cloud/storage`, token: 'u1' } };
+}
+
+// Between the header, which has the seconds in it, and the checksum.
+const weightsOf = async (output: string): Promise<string> =>
+  (await readFile(join(output, 'checkpoint-000024.bin')))
+    .subarray(-32 - 2 * 4 * (25 * 6 + 6 + 6 * 10 + 10), -32)
+    .toString('hex');
+
+describe('a checkpoint that is asked for', () => {
+  test('is written after the step that is under way, and is brought at once', async () => {
+    const { argv, output } = await prepare();
+    const { taken, destination } = await openPlace();
+    const { code, printed } = await runDigits(argv, { takeSave: askedAfter(7), destination });
+    expect(code).toBe(0);
+    expect(await readdir(output)).toContain('checkpoint-000007.bin');
+    expect(printed).toContain('saved checkpoint-000007.bin as asked');
+    expect(printed).toContain('uploaded checkpoint-000007.bin');
+    expect(printed).not.toContain('wrote checkpoint-000007.bin');
+    expect(taken).toEqual([
+      'PUT /api/cloud/storage/outputs/checkpoint-000007.bin u1',
+      'PUT /api/cloud/storage/outputs/checkpoint-000024.bin u1',
+      'PUT /api/cloud/storage/outputs/result.json u1',
+    ]);
+  });
+
+  test('and samples change nothing of what is learned', async () => {
+    const plain = await prepare();
+    await runDigits(plain.argv);
+    const asked = await prepare({ samples: true });
+    await runDigits(asked.argv, { takeSave: askedAfter(11) });
+    expect(await weightsOf(asked.output)).toBe(await weightsOf(plain.output));
+    const again = await prepare();
+    const { printed } = await runDigits([
+      ...again.argv,
+      '--resume-from',
+      join(asked.output, 'checkpoint-000011.bin'),
+    ]);
+    expect(printed[0]).toBe('going on after step 11');
+    expect(await weightsOf(again.output)).toBe(await weightsOf(plain.output));
+  });
+
+  test('that can not be brought is kept, and the training goes on', async () => {
+    const { argv, output } = await prepare();
+    const { destination } = await openPlace(503);
+    const { code, complaints } = await runDigits(argv, { takeSave: askedAfter(3), destination });
+    expect(code).toBe(0);
+    expect(complaints[0]).toBe('digits: checkpoint-000003.bin was not taken: 503 so it is');
+    expect(existsSync(join(output, 'checkpoint-000003.bin'))).toBe(true);
+  });
+});
+
+describe('samples', () => {
+  test('are drawn when the file for them is there, which is removed then', async () => {
+    const { argv, output } = await prepare();
+    const { taken, destination } = await openPlace();
+    await writeFile(join(output, 'sample.now'), '');
+    const { printed } = await runDigits(argv, { destination });
+    expect(printed).toContain('drew samples/sample-000001.png');
+    expect(printed).toContain('uploaded samples/sample-000001.png');
+    expect(taken[0]).toBe('PUT /api/cloud/storage/outputs/samples/sample-000001.png u1');
+    expect(await readdir(join(output, 'samples'))).toEqual(['sample-000001.png']);
+    expect(await readdir(output)).not.toContain('sample.now');
+    const png = await readFile(join(output, 'samples', 'sample-000001.png'));
+    // Forty images of 5 x 5.
+    expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([94, 88]);
+  });
+
+  test('are drawn at the end of each epoch where the config says so, and else never', async () => {
+    const { argv, output } = await prepare({ samples: true });
+    await runDigits(argv);
+    expect(await readdir(join(output, 'samples'))).toEqual([
+      'sample-000008.png',
+      'sample-000016.png',
+      'sample-000024.png',
+    ]);
+    const other = await prepare();
+    await runDigits(other.argv);
+    expect(await readdir(other.output)).not.toContain('samples');
+  });
+
+  test('that can not be written are said to be missing, and the training goes on', async () => {
+    const { argv, output } = await prepare();
+    await writeFile(join(output, 'sample.now'), '');
+    await writeFile(join(output, 'samples'), 'in the way');
+    const { code, complaints } = await runDigits(argv);
+    expect([code, complaints]).toEqual([
+      0,
+      [expect.stringMatching(/^digits: cannot write sample-000001\.png: EEXIST/)],
+    ]);
+    expect(await readdir(output)).not.toContain('sample.now');
+  });
+
+  test('are not drawn for a folder of that name', async () => {
+    const { argv, output } = await prepare();
+    await mkdir(join(output, 'sample.now'));
+    expect((await runDigits(argv)).code).toBe(0);
+    expect(await readdir(output)).not.toContain('samples');
+  });
+});
+
+test('as a process: SIGUSR1 brings a checkpoint while it trains, and SIGTERM is heard as before', async () => {
+  const { argv, output } = await prepare({ epochs: 1000, batch_size: 1, hidden: 512 });
+  const entry = new URL('../../../../examples/digits/train.ts', import.meta.url).pathname;
+  const child = spawn(process.execPath, [entry, ...argv], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const saved: string[] = [];
+  let isAsked = false;
+  for await (const line of createInterface(child.stdout)) {
+    if (!isAsked && line.includes('"progress"')) isAsked = child.kill('SIGUSR1');
+    const [, name] = /^saved (checkpoint-\d+\.bin) as asked$/.exec(line) ?? [];
+    if (name === undefined) continue;
+    saved.push(name);
+    child.kill('SIGTERM');
+  }
+  if (child.exitCode === null) await once(child, 'exit');
+  expect([child.exitCode, child.signalCode]).toEqual([143, null]);
+  expect(saved).toHaveLength(1);
+  expect(await readdir(output)).toContain(saved[0]);
+});

@@ -1,0 +1,78 @@
+import { crc32, inflateSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { encodePng, type Picture } from '../../../../examples/digits/png.ts';
+import { drawSample } from '../../../../examples/digits/sample.ts';
+import { makeDigits, SIDE } from './builders.ts';
+
+interface Chunk {
+  readonly name: string;
+  readonly data: Buffer;
+  readonly isSound: boolean;
+}
+
+/** What a PNG is made of, read by its specification. */
+function chunksOf(file: Buffer): readonly Chunk[] {
+  const chunks: Chunk[] = [];
+  for (let at = 8; at < file.length; ) {
+    const end = at + 8 + file.readUInt32BE(at);
+    const isSound = crc32(file.subarray(at + 4, end)) === file.readUInt32BE(end);
+    chunks.push({ name: file.toString('latin1', at + 4, at + 8), data: file.subarray(at + 8, end), isSound });
+    at = end + 4;
+  }
+  return chunks;
+}
+
+const colourAt = ({ width, pixels }: Picture, x: number, y: number): readonly number[] => [
+  ...pixels.subarray(3 * (y * width + x), 3 * (y * width + x) + 3),
+];
+
+describe('a PNG', () => {
+  test('has its size, its pixels row by row, and checksums that are right', () => {
+    const file = encodePng({
+      width: 2,
+      height: 2,
+      pixels: Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12),
+    });
+    expect(file.subarray(0, 8)).toEqual(Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'));
+    const chunks = chunksOf(file);
+    expect(chunks.map(({ name, isSound }) => [name, isSound])).toEqual([
+      ['IHDR', true],
+      ['IDAT', true],
+      ['IEND', true],
+    ]);
+    const [header, data] = chunks;
+    expect([...(header?.data ?? [])]).toEqual([0, 0, 0, 2, 0, 0, 0, 2, 8, 2, 0, 0, 0]);
+    expect([...inflateSync(data?.data ?? '')]).toEqual([0, 1, 2, 3, 4, 5, 6, 0, 7, 8, 9, 10, 11, 12]);
+  });
+});
+
+describe('a sample', () => {
+  const { test: digits } = makeDigits();
+  const truth = (image: number): number => digits.labels[image] ?? 0;
+
+  test('shows a hundred images at most, ten a row, with margins and a guess below each', () => {
+    const { width, height, pixels } = drawSample(digits, (_images, image) => truth(image));
+    const rows = Math.ceil(Math.min(100, digits.images.count) / 10);
+    expect([width, height]).toEqual([4 + 10 * (SIDE + 4), 4 + rows * (SIDE + 12 + 4)]);
+    expect(pixels).toHaveLength(3 * width * height);
+  });
+
+  test('tints what the network gets wrong, and writes the guess in another colour', () => {
+    const picture = drawSample(digits, (_images, image) =>
+      image === 1 ? (truth(1) + 1) % 10 : truth(image),
+    );
+    const tileOf = (image: number) => {
+      const colours = new Set<string>();
+      const left = 4 + image * (SIDE + 4);
+      for (let y = 4; y < 4 + SIDE + 12; y++)
+        for (let x = left; x < left + SIDE; x++) colours.add(colourAt(picture, x, y).join());
+      return colours;
+    };
+    expect([tileOf(0).has('127,29,29'), tileOf(1).has('127,29,29')]).toEqual([false, true]);
+    expect([tileOf(0).has('74,222,128'), tileOf(1).has('248,113,113')]).toEqual([true, true]);
+  });
+
+  test('of a network that knows nothing any more is drawn, too', () => {
+    expect(drawSample(digits, () => -1).pixels.length).toBeGreaterThan(0);
+  });
+});
