@@ -7,16 +7,20 @@ const width = 30;
 /** One line of text for a person: bar, step, loss and time left, as far as they are known. */
 function progressLine(progress: Progress): string {
   const { step, total_steps: total, loss, eta_s: eta } = progress;
-  const share = Math.min(1, Math.max(0, (progress.percent ?? 0) / 100));
-  const filled = Math.round(share * width);
-  const bar = '█'.repeat(filled) + '░'.repeat(width - filled);
   const parts = [
-    `${bar} ${String(Math.round(share * 100)).padStart(3)} %`,
+    bar(progress.percent ?? 0),
     step === undefined ? undefined : `step ${step}${total === undefined ? '' : `/${total}`}`,
     loss === undefined ? undefined : `loss ${loss.toPrecision(3)}`,
     eta === undefined ? undefined : `${duration(eta)} left`,
   ];
   return parts.filter(part => part !== undefined).join('  ');
+}
+
+/** With the figure behind it. */
+export function bar(percent: number): string {
+  const share = Math.min(1, Math.max(0, percent / 100));
+  const filled = Math.round(share * width);
+  return `${'█'.repeat(filled)}${'░'.repeat(width - filled)} ${String(Math.round(share * 100)).padStart(3)} %`;
 }
 
 export function duration(seconds: number): string {
@@ -26,29 +30,36 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
-export interface ProgressDisplay {
-  show(progress: Progress): void;
+export interface ProgressDisplay<P = Progress> {
+  show(progress: P): void;
   /** Leaves the last line as it stands. */
   finish(): void;
 }
 
 /** On a screen one line that moves; elsewhere a line for each tenth of the way, so that logs stay short. */
-export function createProgressDisplay(
+export const createProgressDisplay = (
   write: (text: string) => void,
   screen: () => Screen | null,
-): ProgressDisplay {
+): ProgressDisplay => createDisplay(write, screen, progressLine);
+
+/** The same of anything else that goes on. */
+export function createDisplay<P extends Pick<Progress, 'percent'>>(
+  write: (text: string) => void,
+  screen: () => Screen | null,
+  lineOf: (progress: P) => string,
+): ProgressDisplay<P> {
   let tenth = -1;
   let isOpen = false;
   return {
     show(progress) {
       const size = screen();
       if (size !== null) {
-        write(`\r\u001b[2K${cutLine(progressLine(progress), size.columns - 1)}`);
+        write(`\r\u001b[2K${cutLine(lineOf(progress), size.columns - 1)}`);
         isOpen = true;
         return;
       }
       const reached = Math.floor((progress.percent ?? 0) / 10);
-      if (reached > tenth) write(`${progressLine(progress)}\n`);
+      if (reached > tenth) write(`${lineOf(progress)}\n`);
       tenth = Math.max(tenth, reached);
     },
     finish() {

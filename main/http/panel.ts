@@ -9,7 +9,9 @@ const policy = [
   "worker-src 'self'",
   // Components set the place of a menu, and the length of a bar, on the element itself.
   "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
+  // What a trainer has made is handed out to be kept; the page shows pictures and films of it from its own memory.
+  "img-src 'self' blob: data:",
+  "media-src 'self' blob:",
   "font-src 'self'",
   "connect-src 'self'",
   "manifest-src 'self'",

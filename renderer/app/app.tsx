@@ -3,6 +3,7 @@ import { eventsApi, workersApi } from '../../protocol/admin-api.ts';
 import type { Client } from '../../protocol/client.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import { isSignedOut, watchingClient } from '../api/client.ts';
+import { createEarlierLosses } from '../api/earlier-losses.ts';
 import { followFleet } from '../api/follow.ts';
 import { isSamePerson, mayOf, type Person, personOf } from '../api/person.ts';
 import { pollWorkers } from '../api/refresh.ts';
@@ -84,7 +85,9 @@ function SignedIn({ client, baseUrl, preferences, person, onPerson }: SignedInPr
       onDone: () => fleet.setState(({ acted }) => ({ acted: acted + 1 })),
     });
     const signOut = (): void => void client.call(sessionApi.signOut).then(() => onPerson(null));
-    return { client: watching, baseUrl, preferences, fleet, person, may: mayOf(person), signOut };
+    const earlierLosses = createEarlierLosses({ client: watching, store: fleet });
+    const may = mayOf(person);
+    return { client: watching, baseUrl, preferences, fleet, person, may, signOut, earlierLosses };
   }, [client, baseUrl, preferences, person, onPerson]);
   const { client: watching, fleet: store, may } = panel;
   useEffect(() => {

@@ -1,5 +1,6 @@
 import { createContext, useContext } from 'react';
 import type { Client } from '../../protocol/client.ts';
+import type { EarlierLosses } from '../api/earlier-losses.ts';
 import type { May, Person } from '../api/person.ts';
 import { type FleetState, type FleetStore, useFleet as useFleetOf } from '../state/store.ts';
 import type { PreferencesStore } from '../state/preferences.ts';
@@ -13,6 +14,7 @@ export interface Panel {
   readonly person: Person;
   readonly may: May;
   readonly signOut: () => void;
+  readonly earlierLosses: EarlierLosses;
 }
 
 const PanelContext = createContext<Panel | null>(null);

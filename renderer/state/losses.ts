@@ -8,9 +8,11 @@ export interface LossPoint {
   readonly loss: number;
 }
 
-/** The losses of one attempt since this page was opened, in the order of time. */
+/** The losses of one attempt, in the order of time. */
 interface LossSeries {
   readonly attempt: number;
+  /** As they were read; the others were heard after that. */
+  readonly earlier: readonly LossPoint[];
   /** Points that are kept lie at least so far apart; the last one is always the newest that there is. */
   readonly gapMs: number;
   readonly points: readonly LossPoint[];
@@ -45,22 +47,40 @@ export function heard(losses: Losses, events: readonly UiEvent[], jobs: Readonly
 }
 
 function withPoint(series: LossSeries | undefined, attempt: number, point: LossPoint): LossSeries {
-  if (series === undefined || series.attempt !== attempt) return { attempt, gapMs: 0, points: [point] };
-  const { gapMs, points } = series;
+  if (series === undefined || series.attempt !== attempt)
+    return { attempt, earlier: [], gapMs: 0, points: [point] };
+  const { gapMs, points, earlier } = series;
   const [before, last] = points.slice(-2);
   const newest = last ?? before;
   // After a break some events come twice.
   if (newest !== undefined && point.at < newest.at) return series;
   const isClose = before !== undefined && last !== undefined && last.at - before.at < gapMs;
   const all = [...(isClose ? points.slice(0, -1) : points), point];
-  return all.length > mostPoints ? thinned(attempt, all) : { attempt, gapMs, points: all };
+  return { attempt, earlier, ...(all.length > mostPoints ? thinned(all) : { gapMs, points: all }) };
 }
 
 /** Every other one goes, so that the picture reaches as far back as before. */
-function thinned(attempt: number, points: readonly LossPoint[]): LossSeries {
+function thinned(points: readonly LossPoint[]): Pick<LossSeries, 'gapMs' | 'points'> {
   const kept = points.filter((_, index) => index % 2 === 0 || index === points.length - 1);
   const spanMs = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0);
-  return { attempt, gapMs: spanMs / (mostPoints / 2), points: kept };
+  return { gapMs: spanMs / (mostPoints / 2), points: kept };
+}
+
+/** With what was there before this page was opened. What was heard meanwhile is in it. */
+export function withEarlier(
+  losses: Losses,
+  id: JobId,
+  attempt: number,
+  earlier: readonly LossPoint[],
+): Losses {
+  if (earlier.length === 0 || (losses.get(id)?.attempt ?? attempt) !== attempt) return losses;
+  return new Map(losses).set(id, { attempt, earlier, gapMs: 0, points: [] });
+}
+
+/** All of them. Those that were read have their times from the clock of a rig: they never lie behind what was heard after them. */
+export function pointsOf({ earlier, points }: LossSeries): readonly LossPoint[] {
+  const tooLate = Math.max(0, (earlier.at(-1)?.at ?? 0) - (points[0]?.at ?? Number.POSITIVE_INFINITY));
+  return [...earlier.map(({ at, loss }) => ({ at: at - tooLate, loss })), ...points];
 }
 
 /** From 0, the lowest, to 100, the highest of them. */

@@ -21,7 +21,7 @@ export interface FleetState {
   readonly stream: StreamState;
   /** Of the last minutes in which somebody looked. */
   readonly loads: Loads;
-  /** Of the jobs that run, since this page was opened. */
+  /** Of the jobs that run, as far as somebody has looked. */
   readonly losses: Losses;
   /** How far the clock of the server is before that of this machine. */
   readonly clockLeadMs: number;

@@ -10,10 +10,12 @@ interface DialogProps {
   readonly children: ReactNode;
   /** A click beside it does not close it: something in it would be lost. */
   readonly staysOpen?: boolean;
+  /** For what is looked at: as wide as there is room. */
+  readonly size?: 'usual' | 'wide';
 }
 
 /** Open as long as it is rendered. */
-export function Dialog({ title, onClose, children, staysOpen = false }: DialogProps) {
+export function Dialog({ title, onClose, children, staysOpen = false, size = 'usual' }: DialogProps) {
   const t = useT();
   const returnFocus = useReturnedFocus();
   return (
@@ -21,7 +23,7 @@ export function Dialog({ title, onClose, children, staysOpen = false }: DialogPr
       <Plain.Portal>
         <Plain.Overlay className="overlay" />
         <Plain.Content
-          className="dialog"
+          className={size === 'wide' ? 'dialog dialog-wide' : 'dialog'}
           aria-describedby={undefined}
           onCloseAutoFocus={returnFocus}
           onInteractOutside={event => {

@@ -86,10 +86,12 @@ async function bring({ jobId, attemptId }: Offered, points: readonly Point[], fi
   }
 }
 
-/** The first one makes room; another one begins. */
+/** The one before makes room; another one begins. */
+let running: Offered | null = null;
 async function restarted(): Promise<Offered> {
-  await rig.report(job, 'completed', { exit_code: 0 });
-  return start('goes-on');
+  await rig.report(running ?? job, 'completed', { exit_code: 0 });
+  running = await start('goes-on');
+  return running;
 }
 
 const open = async (page: Page, query = '', id: string = job.jobId): Promise<void> => {
@@ -264,6 +266,38 @@ test('a training that goes on is seen to go on; all of it can be kept as a file'
   ]);
   expect(download.suggestedFilename()).toBe(`metrics-${other.jobId}.csv`);
   expect(await textOf(download)).toMatch(/^attempt,key,step,.*\r\n(1,"[^"]+",.*\r\n){240}$/);
+});
+
+test('other jobs are drawn in the same charts, each with its name, and stay in the URL', async ({ page }) => {
+  const other = await restarted();
+  await bring(other, training(0, 100));
+  await signIn(page, orchestrator);
+  await open(page);
+  const field = page.getByRole('combobox', { name: 'Compare with another job' });
+  await field.fill(other.jobId.slice(0, 12));
+  await expect(page.getByRole('option')).toHaveCount(1);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(new RegExp(`with=${other.jobId}`));
+  await expect(field).toHaveValue('');
+  const legend = cardOf(page, 'Loss').locator('.curve-legend li');
+  await expect(legend).toHaveText([
+    /^Attempt 1 on rig-1/,
+    /^Attempt 2 on rig-1/,
+    new RegExp(`^goes-on \\(${other.jobId}\\), attempt 1`),
+  ]);
+  await expect(cardOf(page, 'GPU utilisation (%)').locator('.curve-legend')).not.toContainText('goes-on');
+  await takePicture(page, 'compared');
+  await expectAccessible(page);
+  await cardOf(page, 'Loss').getByRole('button', { name: 'As a table' }).click();
+  await expect(page.getByRole('table', { name: 'Loss' })).toContainText(
+    `goes-on (${other.jobId}), attempt 1`,
+  );
+  await page.reload();
+  await expect(legend).toHaveCount(3);
+  await page.getByRole('button', { name: /^Take goes-on/ }).click();
+  await expect(legend).toHaveCount(2);
+  await expect(page).not.toHaveURL(/with=/);
 });
 
 test('what is not there says why, and can be tried again', async ({ page }) => {

@@ -1,8 +1,11 @@
 import type { RemoteSpec } from '../remote-command.ts';
 import { approve, reject } from './approval.ts';
 import { save, sample } from './ask.ts';
+import { artifacts } from './artifacts.ts';
 import { cancel, release } from './cancel.ts';
+import { checkpoints } from './checkpoints.ts';
 import { remove } from './delete.ts';
+import { download } from './download.ts';
 import { get } from './get.ts';
 import { list } from './list.ts';
 import { logs } from './logs.ts';
@@ -21,6 +24,9 @@ export const jobCommands: readonly RemoteSpec[] = [
   why,
   logs,
   metrics,
+  artifacts,
+  checkpoints,
+  download,
   priority,
   top,
   approve,

@@ -119,5 +119,29 @@ function attemptText(attempt: AttemptView): string {
   const exit = attempt.exit_code === null ? attempt.signal : `exit code ${attempt.exit_code}`;
   const why = [cause, exit].filter(part => part !== null).join(', ');
   const times = `${attempt.offered_at} to ${ended ?? 'now'}`;
-  return `${number}  ${name ?? id}  ${times}  ${outcome ?? 'lives'}${why === '' ? '' : ` (${why})`}`;
+  const end = `${outcome ?? 'lives'}${why === '' ? '' : ` (${why})`}`;
+  return [`${number}  ${name ?? id}  ${times}  ${end}`, wentOn(attempt)]
+    .filter(part => part !== '')
+    .join('; ');
+}
+
+/** What one that followed others has kept of what they had done. */
+function wentOn({ resumed }: AttemptView): string {
+  if (resumed === null) return '';
+  const { checkpoint, step, steps_lost: lost } = resumed;
+  const steps = `${lost} ${lost === 1 ? 'step' : 'steps'}`;
+  if (checkpoint === null) return `began anew${lost === null ? '' : `, ${steps} lost`}`;
+  const at = step === null ? '' : ` at step ${step}`;
+  return `went on from ${checkpoint}${at}${lost === null || lost === 0 ? '' : `, ${steps} done again`}`;
+}
+
+const sizeUnits = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
+
+/** In the greatest unit that is not greater than it: "12.3 MB". A kB is 1,000 bytes. */
+export function sizeText(bytes: number): string {
+  const at = Math.max(
+    0,
+    sizeUnits.findLastIndex((_, power) => Number(bytes.toPrecision(3)) >= 1_000 ** power),
+  );
+  return `${Number((bytes / 1_000 ** at).toPrecision(3))} ${sizeUnits[at]}`;
 }

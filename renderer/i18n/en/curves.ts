@@ -41,6 +41,14 @@ export const curves = {
     '{count, plural, one {# value of 0 or less is left out: a logarithm has no place for it.} other {# values of 0 or less are left out: a logarithm has no place for them.}}',
   'curves.homeless':
     '{count, plural, one {# point says no step: it is shown by time.} other {# points say no step: they are shown by time.}}',
+  'curves.ofJob': '{job}, attempt {attempt}',
+  'curves.compare': 'Compare with another job',
+  'curves.compare.hint': 'Its name or id',
+  'curves.compare.list': 'Jobs that fit',
+  'curves.compare.none': 'No other job fits this.',
+  'curves.compared': 'Compared with',
+  'curves.compare.remove': 'Take {job} out',
+  'curves.compare.full': 'Four jobs at most can be compared with this one.',
   'curves.csv': 'Download as CSV',
   'curves.fewPoints':
     'SimpleTuner’s own worker reports its progress and nothing else: of what it ran, there are few points, and none of the GPUs.',

@@ -4,6 +4,7 @@ import { workers } from './workers.ts';
 import { jobs } from './jobs.ts';
 import { logs } from './logs.ts';
 import { curves } from './curves.ts';
+import { files } from './files.ts';
 import { queue } from './queue.ts';
 import { audit } from './audit.ts';
 import { settings } from './settings.ts';
@@ -20,6 +21,7 @@ export const en = {
   ...jobs,
   ...logs,
   ...curves,
+  ...files,
   ...queue,
   ...audit,
   ...settings,

@@ -43,6 +43,14 @@ export const curves: Readonly<Record<keyof typeof source, string>> = {
     '{count, plural, one {Se omite # valor de 0 o menos: no cabe en una escala logarítmica.} other {Se omiten # valores de 0 o menos: no caben en una escala logarítmica.}}',
   'curves.homeless':
     '{count, plural, one {# punto no indica su paso: se ve en el eje del tiempo.} other {# puntos no indican su paso: se ven en el eje del tiempo.}}',
+  'curves.ofJob': '{job}, intento {attempt}',
+  'curves.compare': 'Comparar con otro trabajo',
+  'curves.compare.hint': 'Su nombre o id',
+  'curves.compare.list': 'Trabajos que coinciden',
+  'curves.compare.none': 'Ningún otro trabajo coincide.',
+  'curves.compared': 'Comparado con',
+  'curves.compare.remove': 'Quitar {job}',
+  'curves.compare.full': 'Se pueden comparar como máximo cuatro trabajos con este.',
   'curves.csv': 'Descargar como CSV',
   'curves.fewPoints':
     'El worker propio de SimpleTuner solo informa de su progreso: de lo que ejecutó hay pocos puntos, y ninguno de las GPU.',

@@ -43,6 +43,14 @@ export const curves: Readonly<Record<keyof typeof source, string>> = {
     '{count, plural, one {0 या उससे कम का # मान छोड़ा गया है: लॉगरिदम में उसकी जगह नहीं होती।} other {0 या उससे कम के # मान छोड़े गए हैं: लॉगरिदम में उनकी जगह नहीं होती।}}',
   'curves.homeless':
     '{count, plural, one {# बिंदु का स्टेप पता नहीं: वह समय के अक्ष पर दिखता है।} other {# बिंदुओं का स्टेप पता नहीं: वे समय के अक्ष पर दिखते हैं।}}',
+  'curves.ofJob': '{job}, प्रयास {attempt}',
+  'curves.compare': 'दूसरे जॉब से तुलना करें',
+  'curves.compare.hint': 'उसका नाम या ID',
+  'curves.compare.list': 'मिलते जॉब',
+  'curves.compare.none': 'कोई और जॉब मेल नहीं खाता।',
+  'curves.compared': 'तुलना इनसे',
+  'curves.compare.remove': '{job} हटाएँ',
+  'curves.compare.full': 'इस जॉब की तुलना अधिकतम चार जॉब से हो सकती है।',
   'curves.csv': 'CSV डाउनलोड करें',
   'curves.fewPoints':
     'SimpleTuner का अपना वर्कर केवल प्रगति बताता है: उसने जो चलाया, उसके बिंदु कम हैं और GPU के आँकड़े नहीं हैं।',

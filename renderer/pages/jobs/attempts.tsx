@@ -40,6 +40,7 @@ function AttemptItem({ attempt }: { readonly attempt: AttemptView }) {
         <Moment name={t('jobs.attempt.started')} at={started} />
         <Moment name={t('jobs.attempt.ended')} at={ended} />
       </dl>
+      <WentOn attempt={attempt} />
       <Ending attempt={attempt} />
       {late !== null && (
         <p className="muted">{t('jobs.attempt.late', { status: outcomeText(late.status, t) })}</p>
@@ -57,6 +58,30 @@ function Moment({ name, at }: { readonly name: string; readonly at: string | nul
         <Time at={at} style="absolute" />
       </dd>
     </div>
+  );
+}
+
+/** What an attempt that followed others has kept of what they had done. */
+function WentOn({ attempt: { resumed } }: { readonly attempt: AttemptView }) {
+  const t = useT();
+  if (resumed === null) return null;
+  const { checkpoint, step, steps_lost: lost } = resumed;
+  const parts = [
+    checkpoint === null
+      ? t('jobs.attempt.anew')
+      : step === null
+        ? t('jobs.attempt.wentOn', { checkpoint })
+        : t('jobs.attempt.wentOnAt', { checkpoint, step }),
+    lost === null || lost === 0
+      ? null
+      : t(checkpoint === null ? 'jobs.attempt.lost' : 'jobs.attempt.again', { count: lost }),
+  ].filter(part => part !== null);
+  return (
+    <ul className="attempt-ending">
+      {parts.map(part => (
+        <li key={part}>{part}</li>
+      ))}
+    </ul>
   );
 }
 

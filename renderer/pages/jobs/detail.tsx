@@ -1,6 +1,7 @@
 import { Tabs } from 'radix-ui';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { Link, useSearchParams } from 'wouter';
+import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import type { JobDetail } from '../../../protocol/job.ts';
 import { logsApi } from '../../../protocol/logs-api.ts';
 import { metricsApi } from '../../../protocol/metrics-api.ts';
@@ -23,17 +24,28 @@ const JobLogs = lazy(async () => ({ default: (await import('./logs/index.tsx')).
 /** With the library that draws them: nobody else waits for that. */
 const JobCurves = lazy(async () => ({ default: (await import('./curves/index.tsx')).JobCurves }));
 
+const JobFiles = lazy(async () => ({ default: (await import('./files/index.tsx')).JobFiles }));
+
 /** In this order, each with the call that it is made of. */
 const tabs = {
   overview: queueApi.get,
   logs: logsApi.read,
   metrics: metricsApi.read,
+  files: artifactsApi.list,
   config: queueApi.config,
   events: queueApi.events,
   raw: queueApi.get,
 } as const;
 type Tab = keyof typeof tabs;
-const allTabs = ['overview', 'logs', 'metrics', 'config', 'events', 'raw'] as const satisfies readonly Tab[];
+const allTabs = [
+  'overview',
+  'logs',
+  'metrics',
+  'files',
+  'config',
+  'events',
+  'raw',
+] as const satisfies readonly Tab[];
 
 export function JobDetailPage({ id }: { readonly id: string }) {
   const t = useT();
@@ -98,6 +110,12 @@ function contentOf(tab: Tab, job: JobDetail): ReactNode {
       return (
         <Suspense fallback={<div aria-busy="true" />}>
           <JobCurves job={job} />
+        </Suspense>
+      );
+    case 'files':
+      return (
+        <Suspense fallback={<div aria-busy="true" />}>
+          <JobFiles job={job} />
         </Suspense>
       );
     case 'config':

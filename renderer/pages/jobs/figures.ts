@@ -89,3 +89,24 @@ const priorityNames = ['low', 'normal', 'high', 'urgent', 'critical'] as const;
 /** The names, and what a job has now, where that is between two of them. */
 export const priorityChoices = (now: number): readonly number[] =>
   [...new Set([...Object.values(priorities), now])].toSorted((a, b) => b - a);
+
+const sizeUnits = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
+const sizeFormats = perLanguage(language =>
+  sizeUnits.map(
+    unit =>
+      new Intl.NumberFormat(language, {
+        style: 'unit',
+        unit,
+        unitDisplay: unit === 'byte' ? 'narrow' : 'short',
+        maximumSignificantDigits: 3,
+      }),
+  ),
+);
+
+/** Of a file, in the greatest unit that is not greater than it: "1.42 MB". A kilobyte is 1,000 bytes. */
+export function sizeText(bytes: number, language: string): string {
+  // Of 999,600 bytes three digits are a megabyte.
+  const power = sizeUnits.findLastIndex((_, at) => Number(bytes.toPrecision(3)) >= 1_000 ** at);
+  const at = Math.max(0, power);
+  return sizeFormats(language)[at]?.format(bytes / 1_000 ** at) ?? '';
+}

@@ -1,7 +1,9 @@
-import type { JobView } from '../../../protocol/job.ts';
-import { useFleet } from '../../app/context.ts';
+import { useEffect, useMemo } from 'react';
+import { isFinal, type JobView } from '../../../protocol/job.ts';
+import { metricsApi } from '../../../protocol/metrics-api.ts';
+import { useFleet, useMay, usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
-import { directionOf, scaled } from '../../state/losses.ts';
+import { directionOf, pointsOf, scaled } from '../../state/losses.ts';
 import { Sparkline } from '../../ui/sparkline.tsx';
 import { figure } from './figures.ts';
 
@@ -10,9 +12,17 @@ interface LossProps {
 }
 
 /** The last loss of an attempt, and how it came there. Rendered again when it becomes another one, and nothing else of its row. */
-export function Loss({ job: { id, progress } }: LossProps) {
+export function Loss({ job: { id, attempt, status, progress } }: LossProps) {
   const t = useT();
-  const points = useFleet(({ losses }) => losses.get(id))?.points ?? [];
+  const may = useMay();
+  const { earlierLosses } = usePanel();
+  const series = useFleet(({ losses }) => losses.get(id));
+  const points = useMemo(() => (series === undefined ? [] : pointsOf(series)), [series]);
+  const isWanted = progress?.loss !== undefined && !isFinal(status) && may(metricsApi.read);
+  useEffect(
+    () => (isWanted ? earlierLosses.look(id, attempt) : undefined),
+    [earlierLosses, isWanted, id, attempt],
+  );
   const [first] = points;
   const last = points.at(-1);
   if (progress?.loss === undefined) return null;

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { explanationFacts } from '../../../main/cli/jobs/explanation.ts';
 import { submittedFacts, trialFacts } from '../../../main/cli/jobs/submission.ts';
-import { jobColumns, jobFacts } from '../../../main/cli/jobs/text.ts';
+import { detailFacts, jobColumns, jobFacts } from '../../../main/cli/jobs/text.ts';
 import { factLines, tableLines } from '../../../main/cli/table.ts';
 import { Explanation } from '../../../protocol/explain.ts';
+import { AttemptView } from '../../../protocol/job.ts';
 import { jobView } from '../../support/job-view.ts';
 
 const facts = (given: Parameters<typeof jobView>[0]): Readonly<Record<string, string | null>> =>
@@ -45,6 +46,40 @@ describe('a job', () => {
     const given = { gpu_count: 2, gpu_vram_gb: 24, accelerator: 'cuda', worker_labels: { gpu: 'a*' } };
     expect(facts(given)['Wants']).toBe('2 GPUs, 24 GB on each, cuda, gpu=a*');
     expect(facts({})['Wants']).toBeNull();
+  });
+});
+
+describe('an attempt', () => {
+  const attemptText = (resumed: object | null): string => {
+    const attempt = AttemptView.parse({
+      attempt: 2,
+      attempt_id: 'at_2',
+      worker_id: 'w_1',
+      worker_name: 'rig-1',
+      offered_at: '2026-01-02T03:04:05.678Z',
+      started_at: null,
+      ended_at: null,
+      outcome: null,
+      cause: null,
+      error_message: null,
+      exit_code: null,
+      signal: null,
+      resumed,
+      late_result: null,
+    });
+    const all = Object.fromEntries(detailFacts({ ...jobView({}), attempts: [attempt] }));
+    return all['Attempts'] ?? '';
+  };
+
+  test.each([
+    [null, /  lives$/],
+    [{ checkpoint: 'c-5', step: 5, steps_lost: 37 }, /; went on from c-5 at step 5, 37 steps done again$/],
+    [{ checkpoint: 'c-5', step: 5, steps_lost: 0 }, /; went on from c-5 at step 5$/],
+    [{ checkpoint: 'c', step: null, steps_lost: null }, /; went on from c$/],
+    [{ checkpoint: null, step: null, steps_lost: 1 }, /; began anew, 1 step lost$/],
+    [{ checkpoint: null, step: null, steps_lost: null }, /; began anew$/],
+  ])('with %j says what it has kept of those before it', (resumed, words) => {
+    expect(attemptText(resumed)).toMatch(words);
   });
 });
 

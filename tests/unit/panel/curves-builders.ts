@@ -50,6 +50,7 @@ export const dot = (x: number, value: number | null, more: Partial<Dot> = {}): D
 
 export const lineOf = (dots: readonly Dot[], more: Partial<Line> = {}): Line => ({
   id: '1/loss',
+  job: null,
   attempt: 1,
   gpu: null,
   style: 0,

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { type ChartPlan, chartsOf } from '../../../renderer/pages/jobs/curves/keys.ts';
-import { breaksOf, linesOf, stretchOf } from '../../../renderer/pages/jobs/curves/lines.ts';
+import {
+  breaksOf,
+  joined,
+  linesBeside,
+  linesOf,
+  stretchOf,
+} from '../../../renderer/pages/jobs/curves/lines.ts';
 import { bucket, curvesOf } from './curves-builders.ts';
 
 const loss: ChartPlan = { kind: 'trainer', id: 'loss', keys: [{ key: 'loss', gpu: null }] };
@@ -109,4 +115,32 @@ test('a trainer that goes back draws no line backwards, and what lies at one pla
     [2, 5, 1, 9, 4],
     [3, 2, 2, 2, 1],
   ]);
+});
+
+test('curves of other jobs are drawn beside those of this one, in colours of their own', () => {
+  const own = curvesOf([0, { loss: [bucket(1, 1)] }], [5, { loss: [bucket(2, 1)] }]);
+  const other = (id: string) => ({
+    id,
+    name: `roses (${id})`,
+    curves: curvesOf([0, { loss: [bucket(3, 1)] }], [9, { loss: [bucket(4, 1)], reward: [bucket(1, 1)] }]),
+  });
+  const lines = linesBeside(own, [other('j_2'), other('j_3')], loss, 'step');
+  expect(lines.map(({ id, job, attempt, style }) => [id, job, attempt, style])).toEqual([
+    ['j_2/1/loss', 'roses (j_2)', 1, 2],
+    ['j_2/2/loss', 'roses (j_2)', 2, 3],
+    ['j_3/1/loss', 'roses (j_3)', 1, 4],
+    ['j_3/2/loss', 'roses (j_3)', 2, 5],
+  ]);
+  const gpus: ChartPlan = {
+    kind: 'gpu',
+    id: 'gpu.power_w',
+    figure: 'power_w',
+    keys: [{ key: 'gpu.0.power_w', gpu: 0 }],
+  };
+  expect(linesBeside(own, [other('j_2')], gpus, 'step')).toEqual([]);
+});
+
+test('all of several jobs is from the first place of any of them to the last', () => {
+  expect(joined([[5, 7], null, [1, 6]])).toEqual([1, 7]);
+  expect(joined([null])).toBeNull();
 });

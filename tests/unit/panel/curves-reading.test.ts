@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { JobId } from '../../../protocol/ids.ts';
 import { pointsFor, queriesFor, readCurves } from '../../../renderer/pages/jobs/curves/asking.ts';
-import { createPace } from '../../../renderer/pages/jobs/curves/pace.ts';
+import { createPace } from '../../../renderer/pages/jobs/pace.ts';
 import { toggled, viewOf, withView } from '../../../renderer/pages/jobs/curves/view.ts';
 import { createClient } from '../../../protocol/client.ts';
 import { bucket, curvesOf } from './curves-builders.ts';
 
+const other = JobId.parse('j_2');
 const view = (text: string) => viewOf(new URLSearchParams(text));
 
 test('what somebody looks at is in the URL, and comes back from it', () => {
@@ -15,16 +16,20 @@ test('what somebody looks at is in the URL, and comes back from it', () => {
     isLog: true,
     attempts: new Set([3, 1]),
     zoom: [100.4, 2_000],
+    others: [other, JobId.parse('j_3')],
   });
-  expect(params.toString()).toBe('tab=metrics&axis=time&smooth=0.6&scale=log&attempts=1%2C3&zoom=100-2000');
+  expect(params.toString()).toBe(
+    'tab=metrics&axis=time&smooth=0.6&scale=log&attempts=1%2C3&zoom=100-2000&with=j_2%2Cj_3',
+  );
   expect(viewOf(params)).toEqual({
     axis: 'time',
     smoothing: 0.6,
     isLog: true,
     attempts: new Set([1, 3]),
     zoom: [100, 2_000],
+    others: [other, JobId.parse('j_3')],
   });
-  const plain = { axis: 'step', smoothing: 0, isLog: false, attempts: null, zoom: null } as const;
+  const plain = { axis: 'step', smoothing: 0, isLog: false, attempts: null, zoom: null, others: [] } as const;
   expect(withView(params, plain).toString()).toBe('tab=metrics');
 });
 
@@ -39,9 +44,23 @@ test.each([
   'smooth=-1&attempts=1e3&zoom=1-1',
   'smooth=NaN&zoom=-1-5',
   'zoom=5',
+  'with=,no such id,',
 ])('nonsense in the URL (%s) is as if it were not there', text => {
-  expect(view(text)).toEqual({ axis: 'step', smoothing: 0, isLog: false, attempts: null, zoom: null });
+  expect(view(text)).toEqual({
+    axis: 'step',
+    smoothing: 0,
+    isLog: false,
+    attempts: null,
+    zoom: null,
+    others: [],
+  });
   expect(view('smooth=77').smoothing).toBe(0.99);
+});
+
+test('a job is compared with four others at most, each once, and not with itself', () => {
+  const params = new URLSearchParams('with=j_1,j_2,j_2,j_3,j_4,j_5');
+  expect(viewOf(params).others).toEqual(['j_1', 'j_2', 'j_3', 'j_4']);
+  expect(viewOf(params, other).others).toEqual(['j_1', 'j_3', 'j_4']);
 });
 
 test('attempts are chosen one by one; all or none of them is no choice', () => {

@@ -38,6 +38,7 @@ test('charts, lines and places have their names', () => {
   expect(lineName(lineOf([]), names, t)).toBe('Attempt 1 on rig-1');
   expect(lineName(gpu, names, t)).toBe('GPU 3');
   expect(lineName(gpu, { ...names, attempts: 2 }, t)).toBe('GPU 3, attempt 2 on rig-2');
+  expect(lineName(lineOf([], { job: 'roses (j_2)' }), names, t)).toBe('roses (j_2), attempt 1');
   expect(dotText(dot(1_500, 1), 'step', t)).toBe('step 1,500');
   expect(dotText(dot(0, 1, { step: null, ms: 90_000 }), 'step', t)).toBe('1m 30s');
   expect(tickText(12_500, 'step', t)).toBe('12.5K');

@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
 import type { UiEvent } from '../../../protocol/events.ts';
 import { JobId } from '../../../protocol/ids.ts';
-import { directionOf, heard, type Losses, scaled } from '../../../renderer/state/losses.ts';
+import {
+  directionOf,
+  heard,
+  type Losses,
+  pointsOf,
+  scaled,
+  withEarlier,
+} from '../../../renderer/state/losses.ts';
 import { jobView } from '../../support/job-view.ts';
 
 const id = JobId.parse('j_1');
@@ -91,4 +98,40 @@ test.each([
   [-0.5, -0.6, 'down'],
 ] as const)('from %d to %d is %s', (first, last, direction) => {
   expect(directionOf(first, last)).toBe(direction);
+});
+
+const at = (second: number, loss: number) => ({ at: start + 1_000 * second, loss });
+const shownSeconds = (losses: Losses): readonly number[] => {
+  const series = losses.get(id);
+  return series === undefined ? [] : pointsOf(series).map(point => (point.at - start) / 1_000);
+};
+
+test('what was there before the page was opened stands before what is heard from then on', () => {
+  const before = heard(none, [progress(10, 0.4)], jobs());
+  // It is read after that event, and so has it, too.
+  const read = withEarlier(before, id, 1, [at(0, 0.9), at(5, 0.6), at(10, 0.4)]);
+  expect(shownSeconds(read)).toEqual([0, 5, 10]);
+  expect(shownSeconds(heard(read, [progress(12, 0.3)], jobs()))).toEqual([0, 5, 10, 12]);
+});
+
+test('a rig whose clock is ahead has its points before those that were heard', () => {
+  const read = withEarlier(none, id, 1, [at(60, 0.9), at(100, 0.6)]);
+  expect(shownSeconds(heard(read, [progress(40, 0.5), progress(45, 0.4)], jobs()))).toEqual([0, 40, 40, 45]);
+});
+
+test('what is read of another attempt, or is nothing, changes nothing; with the next attempt it goes', () => {
+  const first = heard(none, [progress(0, 0.5)], jobs());
+  expect(withEarlier(first, id, 2, [at(0, 1)])).toBe(first);
+  expect(withEarlier(first, id, 1, [])).toBe(first);
+  const read = withEarlier(first, id, 1, [at(0, 0.9), at(1, 0.8)]);
+  expect(shownSeconds(heard(read, [progress(7, 0.9, 2)], jobs({ attempt: 2 })))).toEqual([7]);
+  expect(heard(read, [], jobs({ status: 'completed' })).size).toBe(0);
+});
+
+test('however much is heard, what was read stays at its beginning', () => {
+  let losses = withEarlier(none, id, 1, [at(-2, 0.9), at(-1, 0.8)]);
+  for (let second = 0; second < 500; second += 1) losses = heard(losses, [progress(second, 0.5)], jobs());
+  const kept = shownSeconds(losses);
+  expect(kept.slice(0, 3)).toEqual([-2, -1, 0]);
+  expect(kept.length).toBeLessThanOrEqual(62);
 });

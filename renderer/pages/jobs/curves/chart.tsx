@@ -4,7 +4,7 @@ import { Button } from '../../../ui/button.tsx';
 import { aligned } from './aligned.ts';
 import { type ChartPlan, titleOf } from './keys.ts';
 import { Legend } from './legend.tsx';
-import { type Curves, linesOf, type Stretch } from './lines.ts';
+import { type Compared, type Curves, linesBeside, linesOf, type Stretch } from './lines.ts';
 import type { Palette } from './palette.ts';
 import { type Mark, Plot } from './plot.tsx';
 import { summaryOf } from './summary.ts';
@@ -15,6 +15,7 @@ import type { View } from './view.ts';
 interface ChartProps {
   readonly plan: ChartPlan;
   readonly curves: Curves;
+  readonly compared: readonly Compared[];
   readonly view: View;
   readonly stretch: Stretch;
   readonly marks: readonly Mark[];
@@ -25,20 +26,25 @@ interface ChartProps {
 }
 
 /** A figure as a curve or as a table, with what it is now and the bounds that it has kept within. */
-export function Chart({ plan, curves, view, stretch, marks, names, palette, width, onZoom }: ChartProps) {
+export function Chart({ plan, curves, compared, view, ...props }: ChartProps) {
+  const { stretch, marks, names, palette, width, onZoom } = props;
   const t = useT();
   const id = useId();
   const [isTable, setTable] = useState(false);
   const [point, setPoint] = useState<number | null>(null);
   const { axis, attempts, smoothing } = view;
   const isLog = view.isLog && plan.kind === 'trainer';
-  const lines = useMemo(() => linesOf(curves, plan, axis, attempts), [curves, plan, axis, attempts]);
+  const own = useMemo(() => linesOf(curves, plan, axis, attempts), [curves, plan, axis, attempts]);
+  const lines = useMemo(
+    () => [...own, ...linesBeside(curves, compared, plan, axis)],
+    [own, curves, compared, plan, axis],
+  );
   const data = useMemo(() => aligned(lines, { smoothing, isLog }), [lines, smoothing, isLog]);
   const shape = useMemo(
     () => ({ axis, isLog, palette, t, valueText: (value: number) => valueText(value, plan, t) }),
     [axis, isLog, palette, t, plan],
   );
-  const summary = summaryOf(lines);
+  const summary = summaryOf(own);
   const title = titleOf(plan, t);
   const homeless = lines.reduce((sum, each) => sum + each.homeless, 0);
   const isDrawn = data.columns.some(({ value }) => value.some(cell => typeof cell === 'number'));

@@ -13,8 +13,10 @@ import { Chart } from './chart.tsx';
 import { Controls } from './controls.tsx';
 import './curves.css';
 import { chartsOf } from './keys.ts';
-import { breaksOf, stretchOf } from './lines.ts';
+import { Comparison } from './comparison.tsx';
+import { breaksOf, joined, stretchOf } from './lines.ts';
 import { usePalette } from './palette.ts';
+import { useCompared } from './use-compared.ts';
 import { useCurves } from './use-curves.ts';
 import { type View, viewOf, withView } from './view.ts';
 
@@ -26,7 +28,7 @@ interface JobProps {
 export function JobCurves({ job }: JobProps) {
   const t = useT();
   const [params, setParams] = useSearchParams();
-  const view = useMemo(() => viewOf(params), [params]);
+  const view = useMemo(() => viewOf(params, job.id), [params, job.id]);
   const change = useCallback(
     (next: Partial<View>) => setParams(before => withView(before, next), { replace: true }),
     [setParams],
@@ -73,7 +75,12 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
     () => breaksOf(whole, axis, chosen).map(({ attempt, x }) => ({ x, text: nameOf(attempt) })),
     [whole, axis, chosen, nameOf],
   );
-  const all = useMemo(() => stretchOf(whole, axis, chosen), [whole, axis, chosen]);
+  const compared = useCompared(view, shown, width);
+  const all = useMemo(
+    () =>
+      joined([stretchOf(whole, axis, chosen), ...compared.map(each => stretchOf(each.curves, axis, null))]),
+    [whole, axis, chosen, compared],
+  );
   const stretch = useMemo(() => zoom ?? widened(all ?? [0, 1]), [zoom, all]);
   const attempts = useMemo(() => whole.attempts.map(({ attempt }) => attempt), [whole.attempts]);
   const names = { workerOf, attempts: attempts.filter(each => chosen?.has(each) !== false).length };
@@ -85,6 +92,7 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
   return (
     <>
       <Controls view={view} attempts={attempts} nameOf={nameOf} stretch={all ?? [0, 1]} onChange={onChange} />
+      <Comparison job={job} others={view.others} compared={compared} onChange={onChange} />
       <Notes job={job} />
       {(['trainer', 'gpu'] as const).map(kind => (
         <div key={kind} className="curve-grid">
@@ -94,6 +102,7 @@ function Charts({ job, seen: { whole, shown }, view, width, onChange }: ChartsPr
               <Chart
                 key={plan.id}
                 curves={shown}
+                compared={compared}
                 onZoom={zoomTo}
                 {...{ plan, view, stretch, marks, names, palette, width }}
               />

@@ -23,6 +23,8 @@ export interface Dot {
 export interface Line {
   readonly id: string;
   readonly attempt: number;
+  /** Of another job than the one that is looked at: its name. */
+  readonly job: string | null;
   readonly gpu: number | null;
   /** The same as long as the job has these curves, whichever of them are shown; no two of a chart have the same. */
   readonly style: number;
@@ -46,6 +48,7 @@ export function linesOf(
       return {
         id: `${attempt.attempt}/${key}`,
         attempt: attempt.attempt,
+        job: null,
         gpu,
         style: order * chart.keys.length + place,
         dots: inOrder(dots),
@@ -53,6 +56,41 @@ export function linesOf(
       };
     }),
   );
+}
+
+/** Another job, whose curves are drawn beside those of this one. */
+export interface Compared {
+  readonly id: string;
+  readonly name: string;
+  readonly curves: Curves;
+}
+
+/** Of all attempts of these, in colours that the chart has not had yet. Of their GPUs there is nothing to compare. */
+export function linesBeside(
+  own: Curves,
+  compared: readonly Compared[],
+  chart: ChartPlan,
+  axis: Axis,
+): readonly Line[] {
+  if (chart.kind === 'gpu') return [];
+  let style = own.attempts.length * chart.keys.length;
+  return compared.flatMap(({ id, name, curves }) => {
+    const first = style;
+    style += curves.attempts.length * chart.keys.length;
+    return linesOf(curves, chart, axis, null).map(line => ({
+      ...line,
+      id: `${id}/${line.id}`,
+      job: name,
+      style: first + line.style,
+    }));
+  });
+}
+
+/** From the first place of any of them to the last. */
+export function joined(stretches: readonly (Stretch | null)[]): Stretch | null {
+  const known = stretches.filter(stretch => stretch !== null);
+  if (known.length === 0) return null;
+  return [Math.min(...known.map(([from]) => from)), Math.max(...known.map(([, to]) => to))];
 }
 
 function dotOf(point: MetricBucket, axis: Axis, offsetMs: number): Dot | null {

@@ -36,7 +36,8 @@ export interface Names {
 }
 
 /** What tells a line from the others of its chart. */
-export function lineName({ attempt, gpu }: Line, { workerOf, attempts }: Names, t: Translator): string {
+export function lineName({ attempt, gpu, job }: Line, { workerOf, attempts }: Names, t: Translator): string {
+  if (job !== null) return t('curves.ofJob', { job, attempt });
   const worker = workerOf(attempt);
   if (gpu === null) return t('curves.attempt', { attempt, worker });
   return attempts > 1 ? t('curves.gpuOf', { gpu, attempt, worker }) : t('curves.gpu', { gpu });

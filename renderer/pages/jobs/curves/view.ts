@@ -1,3 +1,4 @@
+import { JobId } from '../../../../protocol/ids.ts';
 import type { Axis, Stretch } from './lines.ts';
 import { mostSmoothing } from './smoothing.ts';
 
@@ -10,10 +11,15 @@ export interface View {
   readonly attempts: ReadonlySet<number> | null;
   /** Of the axis; null for all of it. */
   readonly zoom: Stretch | null;
+  /** Other jobs, whose curves are drawn as well. */
+  readonly others: readonly JobId[];
 }
 
-/** What makes no sense is as if it were not there. */
-export function viewOf(params: URLSearchParams): View {
+/** More could not be told apart. */
+export const mostOthers = 4;
+
+/** What makes no sense is as if it were not there; and so is the job itself (`own`), as one that it is compared with. */
+export function viewOf(params: URLSearchParams, own: JobId | null = null): View {
   const smoothing = Number(params.get('smooth') ?? 0);
   const attempts = (params.get('attempts') ?? '').split(',').flatMap(word => positive(word) ?? []);
   return {
@@ -22,7 +28,13 @@ export function viewOf(params: URLSearchParams): View {
     isLog: params.get('scale') === 'log',
     attempts: attempts.length === 0 ? null : new Set(attempts),
     zoom: zoomOf(params.get('zoom')),
+    others: othersOf(params.get('with')).filter(id => id !== own),
   };
+}
+
+function othersOf(text: string | null): readonly JobId[] {
+  const ids = (text ?? '').split(',').flatMap(word => JobId.safeParse(word).data ?? []);
+  return [...new Set(ids)].slice(0, mostOthers);
 }
 
 const positive = (word: string): number | null => (/^[1-9]\d{0,8}$/.test(word) ? Number(word) : null);
@@ -44,6 +56,7 @@ export function withView(params: URLSearchParams, change: Partial<View>): URLSea
     scale: view.isLog ? 'log' : null,
     attempts: view.attempts === null ? null : [...view.attempts].toSorted((a, b) => a - b).join(','),
     zoom: view.zoom === null ? null : view.zoom.map(Math.round).join('-'),
+    with: view.others.join(','),
   };
   const next = new URLSearchParams(params);
   for (const [name, word] of Object.entries(words))

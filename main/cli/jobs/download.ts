@@ -1,0 +1,108 @@
+import { resolve } from 'node:path';
+import type { ArtifactView } from '../../../protocol/artifact.ts';
+import { artifactsApi } from '../../../protocol/artifacts-api.ts';
+import { CommandEnd, exitCodes, fail, type Failure } from '../failure.ts';
+import { isOn, textOf } from '../flags.ts';
+import { printRows } from '../output.ts';
+import { bar, createDisplay } from '../progress-bar.ts';
+import type { Remote } from '../remote.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import type { Column } from '../table.ts';
+import { among, takesJob } from './argument.ts';
+import { everyArtifact } from './artifacts.ts';
+import { filesNamed, filesOfCheckpoint } from './chosen-files.ts';
+import { findJob } from './find.ts';
+import { saveFile } from './save-file.ts';
+import { sizeText } from './text.ts';
+
+interface Row extends Readonly<Record<string, unknown>> {
+  readonly key: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly outcome: string;
+}
+
+const columns: readonly Column<Row>[] = [
+  { title: 'FILE', text: ({ path }) => path },
+  { title: 'SIZE', text: ({ bytes }) => sizeText(bytes) },
+  { title: 'WHAT', text: ({ outcome }) => outcome },
+];
+
+export const download: RemoteSpec = {
+  name: 'download',
+  description: 'Download files of a job: all of them, those that are named, or those of a checkpoint',
+  shape: command =>
+    takesJob(command, among.all)
+      .argument('[key...]', 'files, or folders of them, by their keys')
+      .option('--to <folder>', 'where they go (default: here)')
+      .option('--checkpoint <name>', 'the files of this checkpoint: its name, newest or best')
+      .option('--overwrite', 'replace what is there under the same names'),
+  async act(remote, [word, ...names]) {
+    const checkpoint = textOf(remote.flags, 'checkpoint');
+    if (checkpoint !== null && names.length > 0) fail(exitCodes.usage, 'Give keys or --checkpoint, not both');
+    const { id } = await findJob(remote, word);
+    const { artifacts } = await everyArtifact(remote, id);
+    const chosen =
+      checkpoint === null
+        ? filesNamed(artifacts, names)
+        : filesOfCheckpoint(
+            artifacts,
+            (await remote.ask(artifactsApi.checkpoints, { params: { id } })).checkpoints,
+            checkpoint,
+          );
+    if (!chosen.ok) throw new CommandEnd(chosen.failure);
+    const { rows, failure } = await saveAll(remote, chosen.files);
+    const none = `The job ${id} has brought no files`;
+    if (failure === null || rows.length > 0)
+      printRows(remote, { answer: { job_id: id, files: rows }, rows, columns, none });
+    if (failure !== null) throw new CommandEnd(failure);
+  },
+};
+
+interface SavedFiles {
+  readonly rows: readonly Row[];
+  /** What ended it before it was done. */
+  readonly failure: Failure | null;
+}
+
+/** One after the other; what has come is told also when the next one fails. */
+async function saveAll(remote: Remote, files: readonly ArtifactView[]): Promise<SavedFiles> {
+  const { flags, terminal } = remote;
+  const folder = resolve(textOf(flags, 'to') ?? '.');
+  const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const display = createDisplay(terminal.err, terminal.errScreen, lineOf);
+  const rows: Row[] = [];
+  let before = 0;
+  try {
+    for (const file of files) {
+      const { key, bytes, sha256 } = file;
+      const onBytes = (own: number): void =>
+        display.show({
+          percent: total === 0 ? 100 : (100 * (before + own)) / total,
+          key,
+          done: before + own,
+          total,
+        });
+      const options = { folder, isOverwriting: isOn(flags, 'overwrite'), onBytes };
+      rows.push({ key, bytes, sha256, ...(await saveFile(remote, file, options)) });
+      before += bytes;
+    }
+    return { rows, failure: null };
+  } catch (cause) {
+    if (!(cause instanceof CommandEnd)) throw cause;
+    return { rows, failure: cause.failure };
+  } finally {
+    display.finish();
+  }
+}
+
+interface Shown {
+  readonly percent: number;
+  readonly key: string;
+  readonly done: number;
+  readonly total: number;
+}
+
+const lineOf = ({ percent, key, done, total }: Shown): string =>
+  `${bar(percent)}  ${sizeText(done)} of ${sizeText(total)}  ${key}`;

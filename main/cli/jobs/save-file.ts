@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { ArtifactPath, type ArtifactView } from '../../../protocol/artifact.ts';
+import { artifactsApi } from '../../../protocol/artifacts-api.ts';
+import { piecesOf, urlOf } from '../../../protocol/client.ts';
+import { exitCodes, fail } from '../failure.ts';
+import { type Download, openDownload } from '../print-download.ts';
+import type { Remote } from '../remote.ts';
+
+export interface SaveOptions {
+  readonly folder: string;
+  /** Another file of the same name makes room for it. */
+  readonly isOverwriting: boolean;
+  /** So many bytes of it are there. */
+  readonly onBytes: (bytes: number) => void;
+}
+
+interface Saved {
+  readonly path: string;
+  readonly outcome: 'downloaded' | 'already there';
+}
+
+type Way = Pick<Remote, 'connection' | 'fetch'>;
+
+/** Without a byte for this long the way is taken for broken. */
+const silenceMs = 60_000;
+
+/**
+ * Brings a file into a folder, under its key: first under another name beside it, which stays when the way breaks and is where the
+ * next time goes on; under its own when it is the one that was meant, by its SHA-256. What fails ends the command.
+ */
+export async function saveFile(way: Way, file: ArtifactView, options: SaveOptions): Promise<Saved> {
+  try {
+    return await save(way, file, options);
+  } catch (cause) {
+    // Rights, a full disk, a name that this system does not take.
+    if (cause instanceof Error && 'syscall' in cause)
+      return fail(exitCodes.failed, `${file.key}: ${cause.message}`);
+    throw cause;
+  }
+}
+
+async function save(way: Way, file: ArtifactView, options: SaveOptions): Promise<Saved> {
+  const { folder, isOverwriting, onBytes } = options;
+  const path = await placeIn(folder, file.key);
+  const there = await kindOf(path);
+  if (there === 'file' && (await sumOf(path)) === file.sha256) {
+    onBytes(file.bytes);
+    return { path, outcome: 'already there' };
+  }
+  if (there === 'other') fail(exitCodes.conflict, `${path} is there already, and is no file`);
+  if (there === 'file' && !isOverwriting)
+    fail(
+      exitCodes.conflict,
+      `${path} is there already, and is another file. Move it away, or give --overwrite`,
+    );
+  const partPath = partOf(path, file.sha256);
+  if ((await kindOf(partPath)) === 'other')
+    fail(exitCodes.conflict, `${partPath} is in the way: it is no file`);
+  const part = await open(partPath, 'a');
+  try {
+    await fetchRest(way, file, part, onBytes);
+    if ((await sumOf(partPath)) !== file.sha256) {
+      await part.truncate(0);
+      fail(exitCodes.failed, `What came of ${file.key} is not what was sent there: run the command again`);
+    }
+    await part.sync();
+  } finally {
+    await part.close();
+  }
+  await rename(partPath, path);
+  return { path, outcome: 'downloaded' };
+}
+
+/** A part is gone on with only for the same bytes. */
+const partOf = (path: string, sha256: string): string => `${path}.${sha256.slice(0, 12)}.part`;
+
+/**
+ * Where it goes, with the folders above it. A server that means ill gets nothing written beside the folder: neither by a name nor
+ * through a link.
+ */
+async function placeIn(folder: string, key: string): Promise<string> {
+  const parsed = ArtifactPath.safeParse(key);
+  if (!parsed.success)
+    return fail(
+      exitCodes.failed,
+      `The orchestrator lists ${JSON.stringify(key)}, which is no name of a file`,
+    );
+  const segments = parsed.data.split('/');
+  const name = segments.pop() ?? '';
+  await mkdir(folder, { recursive: true });
+  let place = folder;
+  for (const segment of segments) {
+    place = join(place, segment);
+    await mkdir(place).catch(() => undefined);
+    if (!(await lstat(place)).isDirectory())
+      fail(exitCodes.conflict, `${place} is there already, and is no folder`);
+  }
+  return join(place, name);
+}
+
+async function kindOf(path: string): Promise<'none' | 'file' | 'other'> {
+  const found = await lstat(path).catch(() => null);
+  if (found === null) return 'none';
+  return found.isFile() ? 'file' : 'other';
+}
+
+/** Reads on behind what is there of it. */
+async function fetchRest(
+  way: Way,
+  { job_id: id, key, bytes, sha256 }: ArtifactView,
+  part: FileHandle,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  let from = (await part.stat()).size;
+  if (from > bytes) {
+    await part.truncate(0);
+    from = 0;
+  }
+  onBytes(from);
+  if (from === bytes) return;
+  const over = new AbortController();
+  const silence = setTimeout(() => over.abort(), silenceMs);
+  const etag = `"${sha256}"`;
+  const url = urlOf(way.connection().url, artifactsApi.download.path, { id, key: key.split('/') });
+  try {
+    const headers: Record<string, string> = from > 0 ? { range: `bytes=${from}-`, 'if-range': etag } : {};
+    const answer = await openDownload(way, url, { headers, signal: over.signal });
+    if (answer.headers.get('etag') !== etag)
+      fail(exitCodes.conflict, `${key} has become another file meanwhile: run the command again`);
+    // Without ranges it comes from its beginning.
+    if (answer.status !== 206 && from > 0) {
+      await part.truncate(0);
+      from = 0;
+    }
+    const kept = await write(answer, part, from, soFar => {
+      silence.refresh();
+      onBytes(soFar);
+    });
+    if (kept < bytes) fail(exitCodes.unreachable, brokenText(key));
+  } finally {
+    clearTimeout(silence);
+  }
+}
+
+/** Behind so many bytes; answers how many there are then. A way that breaks is no reason to lose them. */
+async function write(
+  { body }: Download,
+  part: FileHandle,
+  from: number,
+  onBytes: (bytes: number) => void,
+): Promise<number> {
+  let at = from;
+  const pieces = piecesOf(body);
+  for (;;) {
+    const next = await pieces.next().catch(() => null);
+    if (next === null || next.done === true) return at;
+    await part.writeFile(next.value);
+    at += next.value.length;
+    onBytes(at);
+  }
+}
+
+const brokenText = (key: string): string =>
+  `The way to the orchestrator broke. What has come of ${key} is kept: run the command again, and it goes on from there`;
+
+async function sumOf(path: string): Promise<string> {
+  const hash = createHash('sha256').setEncoding('hex');
+  await pipeline(createReadStream(path), hash);
+  return String(hash.read());
+}

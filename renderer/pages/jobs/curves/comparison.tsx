@@ -1,0 +1,137 @@
+import { useEffect, useId, useMemo, useState } from 'react';
+import { JobId } from '../../../../protocol/ids.ts';
+import type { JobDetail, JobView } from '../../../../protocol/job.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
+import { usePanel } from '../../../app/context.ts';
+import { useT } from '../../../i18n/index.ts';
+import { useCombobox } from '../use-combobox.ts';
+import type { Compared } from './lines.ts';
+import { mostOthers, type View } from './view.ts';
+
+interface ComparisonProps {
+  readonly job: JobDetail;
+  readonly others: readonly JobId[];
+  /** Those of them that were read. */
+  readonly compared: readonly Compared[];
+  readonly onChange: (change: Partial<View>) => void;
+}
+
+/** Which other jobs are drawn in the same charts. */
+export function Comparison({ job, others, compared, onChange }: ComparisonProps) {
+  const t = useT();
+  const nameOf = (id: JobId): string => compared.find(each => each.id === id)?.name ?? id;
+  return (
+    <div className="curve-compare">
+      {others.length < mostOthers ? (
+        <Picker taken={[job.id, ...others]} onChoose={id => onChange({ others: [...others, id] })} />
+      ) : (
+        <p className="muted">{t('curves.compare.full')}</p>
+      )}
+      {others.length > 0 && (
+        <ul className="chips" aria-label={t('curves.compared')}>
+          {others.map(id => (
+            <li key={id} className="chip">
+              <span translate="no">{nameOf(id)}</span>{' '}
+              <button
+                type="button"
+                className="chip-remove"
+                aria-label={t('curves.compare.remove', { job: nameOf(id) })}
+                onClick={() => onChange({ others: others.filter(other => other !== id) })}
+              >
+                ×
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+interface PickerProps {
+  /** Not offered. */
+  readonly taken: readonly JobId[];
+  readonly onChoose: (id: JobId) => void;
+}
+
+/** One job, by a part of its name or its id. */
+function Picker({ taken, onChoose }: PickerProps) {
+  const t = useT();
+  const hintId = useId();
+  const fieldId = useId();
+  const [text, setText] = useState('');
+  const [isAsked, setAsked] = useState(false);
+  const found = useFound(text.trim(), isAsked);
+  const fitting = useMemo(() => (found ?? []).filter(({ id }) => !taken.includes(id)), [found, taken]);
+  const box = useCombobox(
+    fitting.map(({ id }) => id),
+    id => {
+      setText('');
+      onChoose(JobId.parse(id));
+    },
+    () => setAsked(true),
+  );
+  return (
+    <div className="curve-picker">
+      <label htmlFor={fieldId}>{t('curves.compare')}</label>
+      <div className="picker">
+        <input
+          id={fieldId}
+          {...box.field}
+          value={text}
+          placeholder={t('curves.compare.hint')}
+          aria-describedby={hintId}
+          onChange={({ target }) => {
+            box.rewrite();
+            setText(target.value);
+          }}
+        />
+        <div {...box.list} aria-label={t('curves.compare.list')} className="picker-list">
+          {fitting.map(({ id, config_name: name }, place) => {
+            const { isActive, ...option } = box.option(place);
+            return (
+              <div
+                key={id}
+                {...option}
+                role="option"
+                tabIndex={-1}
+                aria-selected={isActive}
+                data-active={isActive}
+                className="picker-option"
+                translate="no"
+                onMouseDown={event => {
+                  // The field would lose the focus, and the list with it.
+                  event.preventDefault();
+                  box.take(id);
+                }}
+              >
+                {name} <span className="muted mono">{id}</span>
+              </div>
+            );
+          })}
+        </div>
+      </div>
+      <span id={hintId} className="muted" role="status">
+        {isAsked && found !== null && fitting.length === 0 && t('curves.compare.none')}
+      </span>
+    </div>
+  );
+}
+
+const mostOffered = 8;
+
+/** The newest first; null before they were read. */
+function useFound(text: string, isAsked: boolean): readonly JobView[] | null {
+  const { client } = usePanel();
+  const [found, setFound] = useState<readonly JobView[] | null>(null);
+  useEffect(() => {
+    if (!isAsked) return undefined;
+    const over = new AbortController();
+    const query = { limit: mostOffered + mostOthers + 1, ...(text !== '' && { q: text }) };
+    void client.call(queueApi.list, { query, signal: over.signal }).then(answer => {
+      if (!over.signal.aborted && answer.ok) setFound(answer.value.entries);
+    });
+    return () => over.abort();
+  }, [client, text, isAsked]);
+  return found;
+}

@@ -1,0 +1,59 @@
+import { useEffect, useMemo, useRef, useState } from 'react';
+import type { Client } from '../../../../protocol/client.ts';
+import { JobId } from '../../../../protocol/ids.ts';
+import { queueApi } from '../../../../protocol/queue-api.ts';
+import { usePanel } from '../../../app/context.ts';
+import { useT } from '../../../i18n/index.ts';
+import { tellFailure } from '../../../ui/toast.tsx';
+import { pointsFor, readCurves } from './asking.ts';
+import type { Compared, Curves } from './lines.ts';
+import type { View } from './view.ts';
+
+/** Of each of the other jobs as it is asked for: fewer than of this one. */
+const curvesOfEach = 20;
+
+/** The curves of the other jobs, as far as they were read; again whenever those of this one were (`shown`). */
+export function useCompared(
+  { others, axis, zoom }: View,
+  shown: Curves,
+  widthPx: number,
+): readonly Compared[] {
+  const t = useT();
+  const { client } = usePanel();
+  const [read, setRead] = useState<ReadonlyMap<JobId, Compared>>(new Map());
+  const wanted = others.join();
+  // Another list whenever the address is another one, and not before.
+  const ids = useMemo(() => wanted.split(',').flatMap(word => JobId.safeParse(word).data ?? []), [wanted]);
+  /** Those that could not be read: it is said once. */
+  const failed = useRef(new Set<JobId>());
+  const [from, to] = zoom ?? [];
+  useEffect(() => {
+    const over = new AbortController();
+    const stretch = from === undefined || to === undefined ? null : ([from, to] as const);
+    const wish = { axis, zoom: stretch, points: pointsFor(widthPx, curvesOfEach) };
+    for (const id of ids) {
+      void readOne(client, id, wish, over.signal).then(result => {
+        if (over.signal.aborted) return;
+        if (result.ok) setRead(was => new Map(was).set(id, result.value));
+        else if (!failed.current.has(id)) tellFailure(t, result.failure);
+        if (result.ok) failed.current.delete(id);
+        else failed.current.add(id);
+      });
+    }
+    return () => over.abort();
+  }, [client, ids, axis, from, to, widthPx, shown, t]);
+  return useMemo(() => ids.flatMap(id => read.get(id) ?? []), [ids, read]);
+}
+
+type Wish = Parameters<typeof readCurves>[2];
+
+async function readOne(client: Client, id: JobId, wish: Wish, signal: AbortSignal) {
+  const [job, curves] = await Promise.all([
+    client.call(queueApi.get, { params: { id }, signal }),
+    readCurves(client, id, wish, signal),
+  ]);
+  if (!job.ok) return job;
+  if (!curves.ok) return curves;
+  const name = `${job.value.config_name} (${id})`;
+  return { ok: true, value: { id, name, curves: curves.value.shown } } as const;
+}

@@ -1,0 +1,175 @@
+import { Fragment, useEffect, useId, useState } from 'react';
+import type { ArtifactView, CheckpointView } from '../../../../protocol/artifact.ts';
+import type { CallFailure } from '../../../../protocol/client.ts';
+import type { JobDetail } from '../../../../protocol/job.ts';
+import { detailOf } from '../../../api/client.ts';
+import { usePanel } from '../../../app/context.ts';
+import { useT } from '../../../i18n/index.ts';
+import { Button } from '../../../ui/button.tsx';
+import { Time } from '../../../ui/time.tsx';
+import { figure, sizeText } from '../figures.ts';
+import { Delete, Download } from './acts.tsx';
+import { readFilesOf } from './read-files.ts';
+import type { DeletionProps } from './use-deletion.tsx';
+
+interface CheckpointTableProps extends DeletionProps {
+  readonly job: JobDetail;
+  readonly checkpoints: readonly CheckpointView[];
+  /** As far as they were read. */
+  readonly files: readonly ArtifactView[];
+}
+
+const columns = ['name', 'step', 'loss', 'size', 'files', 'attempt', 'when'] as const;
+
+export function CheckpointTable({ job, checkpoints, files, ...deletion }: CheckpointTableProps) {
+  const t = useT();
+  return (
+    <section className="card" aria-labelledby="files-checkpoints">
+      <h2 id="files-checkpoints">{t('files.checkpoints')}</h2>
+      <div className="files-table" role="group" aria-labelledby="files-checkpoints" tabIndex={0}>
+        <table className="events" aria-labelledby="files-checkpoints">
+          <thead>
+            <tr>
+              {columns.map(name => (
+                <th key={name} scope="col">
+                  {t(`files.column.${name}`)}
+                </th>
+              ))}
+              <th scope="col">
+                <span className="unseen">{t('files.column.acts')}</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {checkpoints.map(checkpoint => (
+              <CheckpointRow
+                key={checkpoint.name}
+                job={job}
+                checkpoint={checkpoint}
+                file={files.find(({ key }) => key === checkpoint.name)}
+                {...deletion}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+interface CheckpointRowProps extends DeletionProps {
+  readonly job: JobDetail;
+  readonly checkpoint: CheckpointView;
+  /** When it is one. */
+  readonly file: ArtifactView | undefined;
+}
+
+function CheckpointRow({ job, checkpoint, file, ...deletion }: CheckpointRowProps) {
+  const t = useT();
+  const [isOpen, setOpen] = useState(false);
+  const listId = useId();
+  const { name, step, loss, bytes, files, attempt, created_at: at } = checkpoint;
+  const number = new Intl.NumberFormat(t.language);
+  return (
+    <Fragment>
+      <tr>
+        <th scope="row" className="files-name">
+          <span className="mono">{name}</span> <Marks checkpoint={checkpoint} />
+        </th>
+        <td>{step === null ? '–' : number.format(step)}</td>
+        <td>{loss === null ? '–' : figure(loss, t.language)}</td>
+        <td>{sizeText(bytes, t.language)}</td>
+        <td>{number.format(files)}</td>
+        <td>{number.format(attempt)}</td>
+        <td>
+          <Time at={at} />
+        </td>
+        <td>
+          <span className="files-acts">
+            {file === undefined ? (
+              <Button
+                aria-expanded={isOpen}
+                aria-controls={listId}
+                aria-label={t('files.checkpoint.open', { name })}
+                onClick={() => setOpen(!isOpen)}
+              >
+                {t('files.column.files')}
+              </Button>
+            ) : (
+              <Download file={file} />
+            )}
+            <Delete doomed={{ kind: 'checkpoint', checkpoint }} name={name} {...deletion} />
+          </span>
+        </td>
+      </tr>
+      {isOpen && (
+        <tr>
+          <td colSpan={columns.length + 1} id={listId}>
+            <Parts job={job} checkpoint={checkpoint} />
+          </td>
+        </tr>
+      )}
+    </Fragment>
+  );
+}
+
+function Marks({ checkpoint: { newest, best, complete } }: { readonly checkpoint: CheckpointView }) {
+  const t = useT();
+  return (
+    <span className="chips">
+      {newest && (
+        <span className="chip" title={t('files.newest.what')}>
+          {t('files.newest')}
+        </span>
+      )}{' '}
+      {best && (
+        <span className="chip" title={t('files.best.what')}>
+          {t('files.best')}
+        </span>
+      )}{' '}
+      {!complete && (
+        <span className="chip files-incomplete" title={t('files.incomplete.what')}>
+          {t('files.incomplete')}
+        </span>
+      )}
+    </span>
+  );
+}
+
+/** The files of a folder; read when it is opened, and again when there are others. */
+function Parts({ job, checkpoint }: Pick<CheckpointRowProps, 'job' | 'checkpoint'>) {
+  const t = useT();
+  const { client } = usePanel();
+  const [files, setFiles] = useState<readonly ArtifactView[] | null>(null);
+  const [failure, setFailure] = useState<CallFailure | null>(null);
+  const { id } = job;
+  const { name, files: count, bytes } = checkpoint;
+  useEffect(() => {
+    const over = new AbortController();
+    void readFilesOf(client, id, { name, files: count }, over.signal).then(read => {
+      if (over.signal.aborted) return;
+      if (read.ok) setFiles(read.value);
+      setFailure(read.ok ? null : read.failure);
+    });
+    return () => over.abort();
+    // Of other bytes, they are other files.
+  }, [client, id, name, count, bytes]);
+  if (failure !== null) {
+    return (
+      <p role="alert" className="trouble">
+        {t('files.failed', { why: detailOf(failure) ?? t('error.unreachable') })}
+      </p>
+    );
+  }
+  return (
+    <ul className="plain-list files-parts" aria-busy={files === null}>
+      {files?.map(file => (
+        <li key={file.key}>
+          <span className="mono">{file.key.slice(name.length + 1) || file.key}</span>
+          <span className="muted">{sizeText(file.bytes, t.language)}</span>
+          <Download file={file} />
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,87 @@
+import { useMemo } from 'react';
+import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
+import { isFinal, type JobDetail } from '../../../../protocol/job.ts';
+import { detailOf } from '../../../api/client.ts';
+import { useMay } from '../../../app/context.ts';
+import { useT } from '../../../i18n/index.ts';
+import { Button } from '../../../ui/button.tsx';
+import { Empty } from '../../../ui/empty.tsx';
+import { sizeText } from '../figures.ts';
+import { CheckpointTable } from './checkpoints.tsx';
+import './files.css';
+import { OtherTable } from './others.tsx';
+import type { Files } from './read-files.ts';
+import { Samples } from './samples.tsx';
+import { sorted } from './sorting.ts';
+import { useDeletion } from './use-deletion.tsx';
+import { useFiles } from './use-files.ts';
+
+interface JobProps {
+  readonly job: JobDetail;
+}
+
+/** What a training has brought: checkpoints, samples, models, and whatever else. */
+export function JobFiles({ job }: JobProps) {
+  const t = useT();
+  const { read, failure, reload, more } = useFiles(job);
+  const isEmpty = read !== null && read.files.length === 0 && read.checkpoints.length === 0;
+  return (
+    <div className="files" aria-busy={read === null && failure === null}>
+      {failure !== null && (
+        <Empty why={t('files.failed', { why: detailOf(failure) ?? t('error.unreachable') })}>
+          <Button onClick={reload}>{t('files.again')}</Button>
+        </Empty>
+      )}
+      {isEmpty && <NoFiles job={job} onReload={reload} />}
+      {read !== null && !isEmpty && <Listed job={job} read={read} onReload={reload} onMore={more} />}
+    </div>
+  );
+}
+
+function NoFiles({ job, onReload }: JobProps & { readonly onReload: () => void }) {
+  const t = useT();
+  const reason = isFinal(job.status) ? 'ended' : job.status === 'pending' ? 'waits' : 'runs';
+  return (
+    <Empty why={t(`files.none.${reason}`)}>
+      <p>
+        {t('files.none.how')} <a href="/docs">{t('files.none.docs')}</a>
+      </p>
+      <Button onClick={onReload}>{t('files.refresh')}</Button>
+    </Empty>
+  );
+}
+
+interface ListedProps extends JobProps {
+  readonly read: Files;
+  readonly onReload: () => void;
+  readonly onMore: () => void;
+}
+
+function Listed({ job, read: { files, checkpoints, count, bytes, hasMore }, onReload, onMore }: ListedProps) {
+  const t = useT();
+  const may = useMay();
+  const { samples, others } = useMemo(() => sorted(files, checkpoints), [files, checkpoints]);
+  const { ask, busy, dialog } = useDeletion(job, onReload);
+  return (
+    <>
+      <div className="files-head">
+        <span role="status">{t('files.all', { count, size: sizeText(bytes, t.language) })}</span>
+        <Button onClick={onReload}>{t('files.refresh')}</Button>
+      </div>
+      {!may(artifactsApi.download) && (
+        <p className="muted">{t('files.mayNot', { what: t('tokens.may.queue.submit') })}</p>
+      )}
+      {checkpoints.length > 0 && (
+        <CheckpointTable job={job} checkpoints={checkpoints} files={files} onDelete={ask} busy={busy} />
+      )}
+      {samples.length > 0 && <Samples job={job} samples={samples} onDelete={ask} busy={busy} />}
+      {others.length > 0 && <OtherTable job={job} files={others} onDelete={ask} busy={busy} />}
+      {hasMore && (
+        <div>
+          <Button onClick={onMore}>{t('files.more', { shown: files.length, of: count })}</Button>
+        </div>
+      )}
+      {dialog}
+    </>
+  );
+}

@@ -1,0 +1,85 @@
+import { type ArtifactView, type CheckpointView, checkpointOf } from '../../../../protocol/artifact.ts';
+import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
+import type { CallFailure, Client } from '../../../../protocol/client.ts';
+import type { JobId } from '../../../../protocol/ids.ts';
+
+const pageSize = 500;
+
+export interface Files {
+  /** The newest first. */
+  readonly files: readonly ArtifactView[];
+  /** Of all of them, these and others. */
+  readonly count: number;
+  readonly bytes: number;
+  /** There are others, older ones. */
+  readonly hasMore: boolean;
+  readonly checkpoints: readonly CheckpointView[];
+}
+
+type Read<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly failure: CallFailure };
+
+/** So many pages of them, and all checkpoints. */
+export async function readFiles(
+  client: Client,
+  id: JobId,
+  pages: number,
+  signal: AbortSignal,
+): Promise<Read<Files>> {
+  const [checkpoints, listed] = await Promise.all([
+    client.call(artifactsApi.checkpoints, { params: { id }, signal }),
+    readPages(client, id, signal, (_, read) => read >= pages),
+  ]);
+  if (!listed.ok) return listed;
+  if (!checkpoints.ok && !isUnknownCall(checkpoints.failure)) return checkpoints;
+  const { files, count, bytes, hasMore } = listed.value;
+  return {
+    ok: true,
+    value: {
+      files,
+      count,
+      bytes,
+      hasMore,
+      checkpoints: checkpoints.ok ? checkpoints.value.checkpoints : [],
+    },
+  };
+}
+
+/** Those that a checkpoint is made of, wherever in the list they are. */
+export async function readFilesOf(
+  client: Client,
+  id: JobId,
+  { name, files: wanted }: Pick<CheckpointView, 'name' | 'files'>,
+  signal: AbortSignal,
+): Promise<Read<readonly ArtifactView[]>> {
+  // Samples in its folder are pictures, and none of it.
+  const own = (files: readonly ArtifactView[]) =>
+    files.filter(({ key, kind }) => kind !== 'sample_image' && checkpointOf(key)?.name === name);
+  const read = await readPages(client, id, signal, files => own(files).length >= wanted);
+  return read.ok ? { ok: true, value: own(read.value.files) } : read;
+}
+
+/** One after the other, to the last one, or until it is enough. */
+async function readPages(
+  client: Client,
+  id: JobId,
+  signal: AbortSignal,
+  isEnough: (files: readonly ArtifactView[], pages: number) => boolean,
+): Promise<Read<Omit<Files, 'checkpoints'>>> {
+  const files: ArtifactView[] = [];
+  const query: { limit: number; cursor?: string } = { limit: pageSize };
+  for (let pages = 1; ; pages += 1) {
+    const answer = await client.call(artifactsApi.list, { params: { id }, query, signal });
+    if (!answer.ok) return answer;
+    const { artifacts, count, total_bytes: bytes, next_cursor: next } = answer.value;
+    files.push(...artifacts);
+    if (next === null || isEnough(files, pages))
+      return { ok: true, value: { files, count, bytes, hasMore: next !== null } };
+    query.cursor = next;
+  }
+}
+
+/** An older orchestrator lists files alone. */
+const isUnknownCall = (failure: CallFailure): boolean =>
+  failure.kind === 'problem' && failure.problem.code === 'route_not_found';

@@ -1,0 +1,134 @@
+import { useId, useMemo, useState } from 'react';
+import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
+import type { JobDetail } from '../../../../protocol/job.ts';
+import { useMay } from '../../../app/context.ts';
+import { type Translator, useT } from '../../../i18n/index.ts';
+import { Icon } from '../../../ui/icon.tsx';
+import { sizeText } from '../figures.ts';
+import { Delete, Download } from './acts.tsx';
+import { groupsOf, type Sample, type SampleGroup } from './sorting.ts';
+import type { DeletionProps } from './use-deletion.tsx';
+import { PicturesProvider, useJobPictures, useNear, usePicture } from './use-pictures.ts';
+import { Viewer } from './viewer.tsx';
+
+interface SamplesProps extends DeletionProps {
+  readonly job: JobDetail;
+  readonly samples: readonly Sample[];
+}
+
+/** Greater ones are shown when they are opened. */
+const mostThumbnailBytes = 16_000_000;
+
+/** The pictures and films that a training has made of what it has learned. */
+export function Samples({ job, samples, ...deletion }: SamplesProps) {
+  const t = useT();
+  const pictures = useJobPictures(job.id);
+  const groups = useMemo(() => groupsOf(samples), [samples]);
+  const inOrder = useMemo(() => groups.flatMap(group => group.samples), [groups]);
+  const [open, setOpen] = useState<string | null>(null);
+  const shown = inOrder.find(({ file }) => file.key === open);
+  return (
+    <section className="card" aria-labelledby="files-samples">
+      <h2 id="files-samples">{t('files.samples')}</h2>
+      <PicturesProvider value={pictures}>
+        {groups.map(group => (
+          <Group key={group.id} group={group} onOpen={setOpen} />
+        ))}
+        {shown !== undefined && (
+          <Viewer sample={shown} samples={inOrder} onShow={setOpen} onClose={() => setOpen(null)}>
+            <Download file={shown.file} />
+            <Delete
+              doomed={{ kind: 'file', file: shown.file }}
+              name={shown.file.key}
+              busy={deletion.busy}
+              onDelete={doomed => {
+                setOpen(null);
+                deletion.onDelete(doomed);
+              }}
+            />
+          </Viewer>
+        )}
+      </PicturesProvider>
+    </section>
+  );
+}
+
+interface GroupProps {
+  readonly group: SampleGroup;
+  readonly onOpen: (key: string) => void;
+}
+
+function Group({ group, onOpen }: GroupProps) {
+  const t = useT();
+  const titleId = useId();
+  return (
+    <div className="sample-group">
+      <h3 id={titleId} className={group.at === null && group.folder !== '' ? 'mono' : undefined}>
+        {groupTitle(group, t)}
+      </h3>
+      <ul className="sample-grid" aria-labelledby={titleId}>
+        {group.samples.map(sample => (
+          <li key={sample.file.key}>
+            <Tile sample={sample} onOpen={() => onOpen(sample.file.key)} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function groupTitle({ at, folder }: SampleGroup, t: Translator): string {
+  if (at !== null) return t(`files.at.${at.unit}`, { count: at.count });
+  return folder === '' ? t('files.samples.rest') : folder;
+}
+
+interface TileProps {
+  readonly sample: Sample;
+  readonly onOpen: () => void;
+}
+
+/** Its place is as large as it will be, whatever comes into it. */
+function Tile({ sample, onOpen }: TileProps) {
+  const t = useT();
+  const { place, isNear } = useNear();
+  const { file, name } = sample;
+  const canSee = useMay()(artifactsApi.download);
+  const isDrawn = canSee && isNear && sample.kind === 'picture' && file.bytes <= mostThumbnailBytes;
+  const size = sizeText(file.bytes, t.language);
+  return (
+    <button
+      type="button"
+      className="sample"
+      aria-label={t('files.sample.open', { name, size })}
+      title={file.key}
+      onClick={onOpen}
+    >
+      <span className="sample-frame" ref={place}>
+        {isDrawn ? <Thumbnail key={file.sha256} sample={sample} /> : <Instead sample={sample} />}
+      </span>
+      <span className="sample-name mono">{name}</span>
+    </button>
+  );
+}
+
+function Thumbnail({ sample }: { readonly sample: Sample }) {
+  const t = useT();
+  const shown = usePicture(sample);
+  const [isBroken, setBroken] = useState(false);
+  if (shown.state === 'failed' || isBroken) return <span className="muted">{t('files.sample.broken')}</span>;
+  if (shown.state === 'waiting') return null;
+  // The button around it says its name.
+  return <img src={shown.url} alt="" loading="lazy" decoding="async" onError={() => setBroken(true)} />;
+}
+
+/** What is shown in the place of a picture that is none, or too large. */
+function Instead({ sample: { kind } }: { readonly sample: Sample }) {
+  const t = useT();
+  if (kind === 'picture') return null;
+  return (
+    <span className="sample-film muted">
+      {kind === 'film' && <Icon name="running" />}
+      {kind === 'film' ? t('files.film') : t('files.sample.foreign')}
+    </span>
+  );
+}

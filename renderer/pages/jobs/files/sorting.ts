@@ -1,0 +1,134 @@
+import {
+  type ArtifactView,
+  type CheckpointView,
+  checkpointOf,
+  manifestName,
+} from '../../../../protocol/artifact.ts';
+
+/** What a browser shows by itself; anything else that is called a sample can be downloaded. SVG is never one: it is a page. */
+const pictureTypes: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  avif: 'image/avif',
+  bmp: 'image/bmp',
+};
+const filmTypes: Readonly<Record<string, string>> = { mp4: 'video/mp4', webm: 'video/webm' };
+
+export interface Sample {
+  readonly file: ArtifactView;
+  /** Without its folder. */
+  readonly name: string;
+  /** As what it is shown; null for what a browser can not show. */
+  readonly kind: 'picture' | 'film' | null;
+  /** Of its bytes; empty where `kind` is null. */
+  readonly type: string;
+  /** When its name says so. */
+  readonly at: Moment | null;
+  /** The same for samples of one prompt at several steps. */
+  readonly series: string;
+}
+
+interface Moment {
+  readonly unit: 'step' | 'epoch';
+  readonly count: number;
+}
+
+/** Samples of one moment, or of one folder. */
+export interface SampleGroup {
+  readonly id: string;
+  readonly at: Moment | null;
+  /** Empty for what lies in none. */
+  readonly folder: string;
+  readonly samples: readonly Sample[];
+}
+
+export interface Sorted {
+  readonly samples: readonly Sample[];
+  /** Neither a sample nor of a checkpoint that is listed. */
+  readonly others: readonly ArtifactView[];
+}
+
+/** What is shown where: nothing is left out, whatever it is called. */
+export function sorted(files: readonly ArtifactView[], checkpoints: readonly CheckpointView[]): Sorted {
+  const names = new Set(checkpoints.map(({ name }) => name));
+  return {
+    samples: files.filter(({ kind }) => kind === 'sample_image').map(sampleOf),
+    others: files.filter(
+      ({ kind, key }) => kind !== 'sample_image' && !names.has(checkpointOf(key)?.name ?? ''),
+    ),
+  };
+}
+
+const counted = /(?:^|[-_.])(checkpoint|ckpt|step|epoch)s?[-_=]?(\d{1,12})(?=$|[-_.])/i;
+
+/** @internal */
+export function sampleOf(file: ArtifactView): Sample {
+  const segments = file.key.split('/');
+  const name = segments.at(-1) ?? file.key;
+  const ending = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
+  const type = pictureTypes[ending] ?? filmTypes[ending] ?? '';
+  const place = segments.findLastIndex(segment => counted.test(segment));
+  const [, unit = '', digits = ''] = counted.exec(segments[place] ?? '') ?? [];
+  const at: Moment | null =
+    digits === '' ? null : { unit: unit.toLowerCase() === 'epoch' ? 'epoch' : 'step', count: Number(digits) };
+  return {
+    file,
+    name,
+    kind: type === '' ? null : type.startsWith('image/') ? 'picture' : 'film',
+    type,
+    at,
+    series: segments
+      .map((segment, index) => (index === place ? segment.replace(digits, '*') : segment))
+      .join('/'),
+  };
+}
+
+/** The newest first; within a group by their names, so that the same prompt is at the same place of each. */
+export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
+  const groups = new Map<string, Sample[]>();
+  for (const sample of samples) {
+    const id = groupOf(sample);
+    const others = groups.get(id);
+    if (others === undefined) groups.set(id, [sample]);
+    else others.push(sample);
+  }
+  return [...groups]
+    .map(([id, own]) => ({
+      id,
+      at: own[0]?.at ?? null,
+      folder: folderOf(own[0]),
+      samples: own.toSorted((a, b) => natural.compare(a.file.key, b.file.key)),
+      newest: own.reduce((most, { file }) => (file.created_at > most ? file.created_at : most), ''),
+    }))
+    .toSorted((a, b) => compareText(b.newest, a.newest) || (b.at?.count ?? 0) - (a.at?.count ?? 0))
+    .map(({ newest: _newest, ...group }) => group);
+}
+
+const natural = new Intl.Collator('en', { numeric: true });
+const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const groupOf = (sample: Sample): string =>
+  sample.at === null ? `/${folderOf(sample)}` : `${sample.at.unit} ${sample.at.count}`;
+
+const folderOf = (sample: Sample | undefined): string =>
+  sample?.file.key.split('/').slice(0, -1).join('/') ?? '';
+
+/** Of the same prompt at other moments, in the order of those. */
+export const comparable = (sample: Sample, samples: readonly Sample[]): readonly Sample[] =>
+  sample.at === null
+    ? []
+    : samples
+        .filter(
+          ({ series, at, kind, file }) =>
+            series === sample.series && at !== null && kind === sample.kind && file.key !== sample.file.key,
+        )
+        .toSorted((a, b) => (a.at?.count ?? 0) - (b.at?.count ?? 0));
+
+/** Without what says that all of it is there, it is a checkpoint no more: whatever comes between, nobody goes on from half of one. */
+export const inOrderOfDeletion = (files: readonly ArtifactView[]): readonly ArtifactView[] =>
+  files.toSorted((a, b) => Number(isManifest(b)) - Number(isManifest(a)));
+
+const isManifest = ({ key }: ArtifactView): boolean => key.split('/').at(-1) === manifestName;

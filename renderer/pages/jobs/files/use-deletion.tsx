@@ -1,0 +1,106 @@
+import { type ReactNode, useState } from 'react';
+import type { ArtifactView, CheckpointView } from '../../../../protocol/artifact.ts';
+import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
+import type { CallFailure } from '../../../../protocol/client.ts';
+import { isFinal, type JobDetail } from '../../../../protocol/job.ts';
+import { detailOf, isSignedOut } from '../../../api/client.ts';
+import { usePanel } from '../../../app/context.ts';
+import { useT } from '../../../i18n/index.ts';
+import { Confirm } from '../../../ui/dialog.tsx';
+import { tell, tellFailure, tellTrouble } from '../../../ui/toast.tsx';
+import { sizeText } from '../figures.ts';
+import { readFilesOf } from './read-files.ts';
+import { inOrderOfDeletion } from './sorting.ts';
+
+/** What is to be deleted: a file, or a checkpoint with all that belongs to it. */
+export type Doomed =
+  | { readonly kind: 'file'; readonly file: ArtifactView }
+  | { readonly kind: 'checkpoint'; readonly checkpoint: CheckpointView };
+
+/** What every list of files needs to have them deleted. */
+export interface DeletionProps {
+  readonly onDelete: (doomed: Doomed) => void;
+  /** The name of what is just being deleted; null when nothing is. */
+  readonly busy: string | null;
+}
+
+const nameOf = (doomed: Doomed): string =>
+  doomed.kind === 'file' ? doomed.file.key : doomed.checkpoint.name;
+
+interface Deletion {
+  readonly ask: (doomed: Doomed) => void;
+  readonly busy: string | null;
+  readonly dialog: ReactNode;
+}
+
+/** Asks first. What could not be deleted of several files is said, and the others are gone all the same. */
+export function useDeletion(job: JobDetail, onDone: () => void): Deletion {
+  const t = useT();
+  const { client } = usePanel();
+  const [asked, setAsked] = useState<Doomed | null>(null);
+  const [busy, setBusy] = useState<string | null>(null);
+  const { id } = job;
+
+  const removeAll = async (files: readonly ArtifactView[], name: string): Promise<void> => {
+    let deleted = 0;
+    let why: CallFailure | null = null;
+    for (const { key } of inOrderOfDeletion(files)) {
+      const answer = await client.call(artifactsApi.remove, { params: { id, key: key.split('/') } });
+      if (answer.ok || isGone(answer.failure)) deleted += 1;
+      else why = answer.failure;
+      if (why !== null && (why.kind === 'unreachable' || isSignedOut(why))) break;
+    }
+    if (why === null) return tell(t('files.deleted', { name }));
+    const values = { name, left: files.length - deleted, of: files.length };
+    return tellTrouble(
+      t,
+      t('files.delete.failed', { ...values, why: detailOf(why) ?? t('error.unreachable') }),
+    );
+  };
+  const remove = async (doomed: Doomed): Promise<void> => {
+    const name = nameOf(doomed);
+    setBusy(name);
+    const listed =
+      doomed.kind === 'file'
+        ? ({ ok: true, value: [doomed.file] } as const)
+        : await readFilesOf(client, id, doomed.checkpoint, new AbortController().signal);
+    if (listed.ok) await removeAll(listed.value, name);
+    else tellFailure(t, listed.failure);
+    setBusy(null);
+    onDone();
+  };
+
+  const dialog = asked !== null && (
+    <Question job={job} doomed={asked} onConfirm={() => void remove(asked)} onClose={() => setAsked(null)} />
+  );
+  return { ask: setAsked, busy, dialog };
+}
+
+/** Somebody else was faster: it is as it should be. */
+const isGone = (failure: CallFailure): boolean =>
+  failure.kind === 'problem' && failure.problem.code === 'artifact_not_found';
+
+interface QuestionProps {
+  readonly job: JobDetail;
+  readonly doomed: Doomed;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+function Question({ job, doomed, onConfirm, onClose }: QuestionProps) {
+  const t = useT();
+  const bytes = doomed.kind === 'file' ? doomed.file.bytes : doomed.checkpoint.bytes;
+  const count = doomed.kind === 'file' ? 1 : doomed.checkpoint.files;
+  const isNext = doomed.kind === 'checkpoint' && doomed.checkpoint.newest;
+  return (
+    <Confirm
+      title={t('files.delete.title', { name: nameOf(doomed) })}
+      consequence={t('files.delete.consequence', { count, size: sizeText(bytes, t.language) })}
+      act={t('files.delete')}
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
+      {isNext && <p>{t(isFinal(job.status) ? 'files.delete.newestEnded' : 'files.delete.newest')}</p>}
+    </Confirm>
+  );
+}

@@ -1,0 +1,35 @@
+import { useCallback, useEffect, useState } from 'react';
+import type { CallFailure } from '../../../../protocol/client.ts';
+import type { JobDetail } from '../../../../protocol/job.ts';
+import { usePanel } from '../../../app/context.ts';
+import { useReads } from '../use-reads.ts';
+import { type Files, readFiles } from './read-files.ts';
+
+interface FilesRead {
+  /** Null before the first answer. */
+  readonly read: Files | null;
+  /** Of the last reading; what was there before stays. */
+  readonly failure: CallFailure | null;
+  readonly reload: () => void;
+  readonly more: () => void;
+}
+
+export function useFiles(job: JobDetail): FilesRead {
+  const { client } = usePanel();
+  const [read, setRead] = useState<Files | null>(null);
+  const [failure, setFailure] = useState<CallFailure | null>(null);
+  const [pages, setPages] = useState(1);
+  const { reads, reload } = useReads(job);
+  const { id } = job;
+  useEffect(() => {
+    const over = new AbortController();
+    void readFiles(client, id, pages, over.signal).then(result => {
+      if (over.signal.aborted) return;
+      if (result.ok) setRead(result.value);
+      setFailure(result.ok ? null : result.failure);
+    });
+    return () => over.abort();
+  }, [client, id, pages, reads]);
+  const more = useCallback(() => setPages(was => was + 1), []);
+  return { read, failure, reload, more };
+}

@@ -1,0 +1,143 @@
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
+import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
+import { useMay } from '../../../app/context.ts';
+import { useT } from '../../../i18n/index.ts';
+import { Button } from '../../../ui/button.tsx';
+import { Dialog } from '../../../ui/dialog.tsx';
+import { Time } from '../../../ui/time.tsx';
+import { sizeText } from '../figures.ts';
+import { comparable, type Sample } from './sorting.ts';
+import { usePicture } from './use-pictures.ts';
+
+interface ViewerProps {
+  readonly sample: Sample;
+  /** In the order in which they are gone through. */
+  readonly samples: readonly Sample[];
+  readonly onShow: (key: string) => void;
+  readonly onClose: () => void;
+  /** What can be done with it. */
+  readonly children: ReactNode;
+}
+
+/** All of it is in the memory of the browser while it is seen. */
+const mostBytes = 256_000_000;
+
+/** One sample as large as there is room, and beside it the same one of another moment. */
+export function Viewer({ sample, samples, onShow, onClose, children }: ViewerProps) {
+  const t = useT();
+  const place = samples.indexOf(sample);
+  const previous = samples[place - 1];
+  const next = samples[place + 1];
+  const others = useMemo(() => comparable(sample, samples), [sample, samples]);
+  /** The moment, and not the sample: the next prompt is compared with its own. */
+  const [moment, setMoment] = useState<number | null>(null);
+  const other = others.find(({ at }) => at?.count === moment);
+  const { file } = sample;
+  useArrows(
+    () => previous !== undefined && onShow(previous.file.key),
+    () => next !== undefined && onShow(next.file.key),
+  );
+  return (
+    <Dialog title={t('files.sample.title', { name: sample.name })} onClose={onClose} size="wide">
+      <div className="viewer-stage">
+        <Shot key={`${file.key} ${file.sha256}`} sample={sample} />
+        {other !== undefined && <Shot key={`${other.file.key} ${other.file.sha256}`} sample={other} />}
+      </div>
+      <p className="viewer-facts muted">
+        <span className="mono">{file.key}</span>
+        <span>{sizeText(file.bytes, t.language)}</span>
+        <span>{t('jobs.attempt.title', { attempt: file.attempt })}</span>
+        <Time at={file.created_at} />
+      </p>
+      <footer className="viewer-foot">
+        <span className="files-acts">
+          <Button
+            disabled={previous === undefined}
+            onClick={() => previous !== undefined && onShow(previous.file.key)}
+          >
+            {t('files.previous')}
+          </Button>
+          <span role="status">{t('files.place', { place: place + 1, of: samples.length })}</span>
+          <Button disabled={next === undefined} onClick={() => next !== undefined && onShow(next.file.key)}>
+            {t('files.next')}
+          </Button>
+        </span>
+        {others.length > 0 && (
+          <label className="viewer-compare">
+            {t('files.compare')}
+            <select
+              value={other === undefined ? '' : String(moment)}
+              onChange={({ target }) => setMoment(target.value === '' ? null : Number(target.value))}
+            >
+              <option value="">{t('files.compare.none')}</option>
+              {others.map(({ at, file: { key } }) => (
+                <option key={key} value={at?.count}>
+                  {at === null ? key : t(`files.at.${at.unit}`, { count: at.count })}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <span className="files-acts">{children}</span>
+      </footer>
+    </Dialog>
+  );
+}
+
+function Shot({ sample }: { readonly sample: Sample }) {
+  const t = useT();
+  const canSee = useMay()(artifactsApi.download);
+  const { at, kind, name, file } = sample;
+  const caption = at === null ? name : t(`files.at.${at.unit}`, { count: at.count });
+  return (
+    <figure className="viewer-shot">
+      <div className="viewer-frame">
+        {!canSee && <p className="muted">{t('files.mayNot', { what: t('tokens.may.queue.submit') })}</p>}
+        {canSee && kind === null && <p className="muted">{t('files.sample.foreign')}</p>}
+        {canSee && kind !== null && file.bytes > mostBytes && (
+          <p className="muted">{t('files.sample.large')}</p>
+        )}
+        {canSee && kind !== null && file.bytes <= mostBytes && <Seen sample={sample} />}
+      </div>
+      <figcaption className={at === null ? 'mono' : undefined}>{caption}</figcaption>
+    </figure>
+  );
+}
+
+function Seen({ sample }: { readonly sample: Sample }) {
+  const t = useT();
+  const shown = usePicture(sample);
+  const [isBroken, setBroken] = useState(false);
+  if (shown.state === 'failed' || isBroken) return <p className="muted">{t('files.sample.broken')}</p>;
+  if (shown.state === 'waiting') return <p className="muted">{t('files.sample.coming')}</p>;
+  if (sample.kind === 'picture')
+    return <img src={shown.url} alt={sample.name} translate="no" onError={() => setBroken(true)} />;
+  return (
+    // A trainer's film has no words, and nobody who could write them down.
+    <video
+      src={shown.url}
+      controls
+      loop
+      muted
+      playsInline
+      preload="metadata"
+      aria-label={sample.name}
+      translate="no"
+      onError={() => setBroken(true)}
+    />
+  );
+}
+
+/** Left and right, but not where they mean something else. */
+function useArrows(onLeft: () => void, onRight: () => void): void {
+  useEffect(() => {
+    const hear = ({ key, target, altKey, ctrlKey, metaKey }: KeyboardEvent): void => {
+      if (altKey || ctrlKey || metaKey) return;
+      if (target instanceof HTMLElement && target.matches('input, select, textarea, video')) return;
+      if (key === 'ArrowLeft') onLeft();
+      if (key === 'ArrowRight') onRight();
+    };
+    addEventListener('keydown', hear);
+    return () => removeEventListener('keydown', hear);
+  });
+}

@@ -1,0 +1,38 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { JobDetail } from '../../../protocol/job.ts';
+import { createPace, type Pace } from './pace.ts';
+
+const everyMs = 5_000;
+
+/**
+ * How often what belongs to a job is to be read: the number goes up when it is time. That is after each word about the job, but not
+ * all the time, and not while nobody looks.
+ */
+export function useReads(job: JobDetail): { readonly reads: number; readonly reload: () => void } {
+  const [reads, setReads] = useState(0);
+  const reload = useCallback(() => setReads(count => count + 1), []);
+  const pace = useRef<Pace | null>(null);
+  useEffect(() => {
+    const own = createPace({ everyMs, now: () => performance.now(), after, act: reload });
+    pace.current = own;
+    const look = (): void => (document.hidden ? own.stop() : own.note());
+    document.addEventListener('visibilitychange', look);
+    return () => {
+      document.removeEventListener('visibilitychange', look);
+      own.stop();
+    };
+  }, [reload]);
+  // What it is now is being read: the next one is news.
+  const known = useRef(job);
+  useEffect(() => {
+    if (known.current === job) return;
+    known.current = job;
+    if (!document.hidden) pace.current?.note();
+  }, [job]);
+  return { reads, reload };
+}
+
+function after(ms: number, then: () => void): () => void {
+  const timer = setTimeout(then, ms);
+  return () => clearTimeout(timer);
+}

@@ -1,0 +1,389 @@
+/** What a job has brought: pictures that are seen, checkpoints that are kept or deleted, files that can be taken along. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import { type Download, expect, type Locator, type Page, test } from '@playwright/test';
+import { WorkerId } from '../../protocol/ids.ts';
+import { pngOf } from '../support/picture.ts';
+import { type Offered, openRig, type Rig, sha256, upload } from '../support/upload-bench.ts';
+import { cutTexts, textsOf, tooWide } from './in-page.ts';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { listenTo } from './words.ts';
+
+let orchestrator: Orchestrator;
+let rig: Rig;
+/** Has been tried twice, and runs. */
+let job: Offered;
+
+test.beforeAll(async () => {
+  test.setTimeout(60_000);
+  orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
+  rig = await openRig({ url: orchestrator.url, createWorker }, 'rig-1');
+  const first = await start('flowers');
+  await points(first, 250);
+  await bring(first, 'checkpoint-000100.bin', kilobytes(20));
+  for (const prompt of prompts) await bring(first, `samples/step_100_${prompt}.png`, pictureOf(prompt, 100));
+  await bring(first, 'checkpoint-200/model.safetensors', kilobytes(300));
+  await bring(first, 'checkpoint-200/state.json', kilobytes(2));
+  await bring(first, 'checkpoint-200/checkpoint-manifest.json', manifest);
+  for (const prompt of prompts) await bring(first, `samples/step_200_${prompt}.png`, pictureOf(prompt, 200));
+  await report(first, 'running', { progress: { current_step: 237, total_steps: 400 } });
+  await report(first, 'failed', { cause: 'preempted' });
+  job = await taken();
+  await bring(job, 'checkpoint-300/model.safetensors', kilobytes(40));
+  await bring(job, 'samples/broken.png', '<html><script>alert(1)</script></html>');
+  await bring(job, 'samples/scan.tiff', kilobytes(5));
+  await bring(job, 'logs/page.svg', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>');
+  await bring(job, 'flowers.safetensors', kilobytes(1_200));
+});
+test.afterAll(() => orchestrator.close());
+
+const prompts = ['rose', 'tulip', 'poppy'] as const;
+const kilobytes = (count: number): Uint8Array<ArrayBuffer> => new Uint8Array(count * 1_000).fill(count % 251);
+const manifest = JSON.stringify({
+  files: [
+    { path: 'model.safetensors', bytes: 300_000, sha256: sha256(kilobytes(300)) },
+    { path: 'state.json', bytes: 2_000, sha256: sha256(kilobytes(2)) },
+  ],
+});
+
+/** Another one for each prompt and step. */
+const pictureOf = (prompt: (typeof prompts)[number], step: number): Uint8Array<ArrayBuffer> =>
+  pngOf(96, 96, (x, y) => {
+    const away = Math.hypot(x - 48, y - 48);
+    const petals = 24 + 10 * Math.sin((3 + prompts.indexOf(prompt)) * Math.atan2(y - 48, x - 48) + step);
+    return away < petals ? [200, 40 + prompts.indexOf(prompt) * 60, step % 250] : [230, 238, 230];
+  });
+
+async function createWorker({ name = 'rig' }: { readonly name?: string } = {}) {
+  const made = await orchestrator.call('POST', '/api/admin/workers', { name });
+  return { id: WorkerId.parse(made['worker_id']), token: String(made['token']) };
+}
+
+async function start(name: string): Promise<Offered> {
+  await orchestrator.submit({ config_name: name, config: {} });
+  return taken();
+}
+
+async function taken(): Promise<Offered> {
+  const offered = await rig.offered();
+  for (const status of ['starting', 'running']) await report(offered, status);
+  return offered;
+}
+
+async function report(of: Offered, status: string, more: object = {}): Promise<void> {
+  expect((await rig.report(of, status, more)).ok, status).toBe(true);
+}
+
+async function bring({ token }: Offered, key: string, body: string | Uint8Array<ArrayBuffer>): Promise<void> {
+  expect((await upload(orchestrator.url, token, key, { body })).status, key).toBe(200);
+}
+
+/** A loss that falls, a point a step. */
+async function points({ jobId, attemptId }: Offered, count: number): Promise<void> {
+  const all = Array.from({ length: count }, (_, n) => ({
+    n,
+    elapsed_ms: n * 100,
+    step: n,
+    values: { loss: 1 - n / 1_000 },
+  }));
+  const answer = await fetch(`${orchestrator.url}/api/workers/job/${jobId}/metrics`, {
+    method: 'POST',
+    headers: { 'x-worker-token': rig.token, 'content-type': 'application/json' },
+    body: JSON.stringify({ attempt_id: attemptId, points: all }),
+  });
+  expect(answer.status).toBe(200);
+}
+
+const pathOf = (id: string = job.jobId): string => `${orchestrator.url}/jobs/${id}?tab=files`;
+const open = async (page: Page, id?: string): Promise<void> => {
+  await page.goto(pathOf(id));
+  await expect(page.locator('.files')).toHaveAttribute('aria-busy', 'false');
+};
+const rowOf = (page: Page, table: string, name: string): Locator =>
+  page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: name });
+const tileOf = (page: Page, name: string): Locator =>
+  page.getByRole('button', { name: new RegExp(`^Show ${name} `) });
+/** So many dots wide a picture is, once it is there; 0 when it is none. */
+const widthOf = (picture: Locator): Promise<number> =>
+  picture.evaluate((element: { readonly naturalWidth: number }) => element.naturalWidth);
+const expectSeen = (picture: Locator): Promise<void> => expect.poll(() => widthOf(picture)).toBe(96);
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`)).toEqual(
+    [],
+  );
+}
+
+const takePicture = async (page: Page, name: string): Promise<void> => {
+  const path = join(test.info().project.outputDir, 'screens', `files-${name}.png`);
+  await page.screenshot({ path, animations: 'disabled', fullPage: true });
+};
+
+const bytesOf = async (download: Download): Promise<Buffer> => readFileSync(await download.path());
+
+async function downloadBy(page: Page, link: Locator): Promise<Download> {
+  const [download] = await Promise.all([page.waitForEvent('download'), link.click()]);
+  return download;
+}
+
+test('checkpoints say what they are good for, and their files can be taken along', async ({ page }) => {
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/jobs/${job.jobId}`);
+  await page.getByRole('tab', { name: 'Files' }).click();
+  await expect(page.getByRole('status').filter({ hasText: '15 files, ' })).toBeVisible();
+  const checkpoints = page.getByRole('table', { name: 'Checkpoints' });
+  await expect(checkpoints.getByRole('rowheader')).toHaveText([
+    'checkpoint-300 incomplete',
+    'checkpoint-200 newest best',
+    'checkpoint-000100.bin',
+  ]);
+  // The mean since the one before.
+  await expect(rowOf(page, 'Checkpoints', 'checkpoint-200').getByRole('cell').first()).toHaveText('200');
+  await expect(rowOf(page, 'Checkpoints', 'checkpoint-200')).toContainText(/0\.8\d/);
+  const single = await downloadBy(page, page.getByRole('link', { name: 'Download checkpoint-000100.bin' }));
+  expect(single.suggestedFilename()).toBe('checkpoint-000100.bin');
+  expect((await bytesOf(single)).length).toBe(20_000);
+
+  const opener = page.getByRole('button', { name: 'Files of checkpoint-200' });
+  await opener.focus();
+  await page.keyboard.press('Enter');
+  await expect(opener).toHaveAttribute('aria-expanded', 'true');
+  await expect(page.locator('.files-parts li')).toContainText([
+    'checkpoint-manifest.json',
+    'state.json',
+    'model.safetensors',
+  ]);
+  const part = page.getByRole('link', { name: 'Download checkpoint-200/model.safetensors' });
+  expect((await bytesOf(await downloadBy(page, part))).length).toBe(300_000);
+  await takePicture(page, 'light');
+});
+
+test('samples are seen by step, the newest first, and nothing that is no picture is shown as one', async ({
+  page,
+}) => {
+  const asked: string[] = [];
+  page.on('request', request => asked.push(new URL(request.url()).pathname));
+  await signIn(page, orchestrator);
+  await open(page);
+  await expect(page.locator('.sample-group h3')).toHaveText(['samples', 'Step 200', 'Step 100']);
+  await expect(page.getByRole('list', { name: 'Step 200' }).getByRole('button')).toHaveText([
+    'step_200_poppy.png',
+    'step_200_rose.png',
+    'step_200_tulip.png',
+  ]);
+  await tileOf(page, 'step_100_rose.png').scrollIntoViewIfNeeded();
+  for (const step of [100, 200])
+    for (const prompt of prompts) await expectSeen(tileOf(page, `step_${step}_${prompt}.png`).locator('img'));
+  await expect(tileOf(page, 'broken.png')).toContainText('It could not be shown');
+  await expect(tileOf(page, 'scan.tiff')).toContainText('A browser can not show this');
+  expect(asked.filter(path => /scan\.tiff|page\.svg/.test(path))).toEqual([]);
+  const sources = await page
+    .locator('img')
+    .evaluateAll((all: readonly { readonly src: string }[]) => all.map(({ src }) => src));
+  expect(sources.filter(src => !/^(?:blob|data):|\/assets\//.test(src))).toEqual([]);
+  await expect(rowOf(page, 'Models and other files', 'logs/page.svg')).toContainText('other');
+});
+
+test('a sample is looked at, the next one with a key, beside the same one of another step', async ({
+  page,
+}) => {
+  await signIn(page, orchestrator);
+  await open(page);
+  await tileOf(page, 'step_200_rose.png').focus();
+  await page.keyboard.press('Enter');
+  const viewer = page.getByRole('dialog', { name: 'Sample step_200_rose.png' });
+  await expectSeen(viewer.getByRole('img', { name: 'step_200_rose.png' }));
+  await expect(viewer.getByRole('status')).toHaveText('4 of 8');
+  await viewer.getByLabel('Compare with').selectOption('Step 100');
+  await expectSeen(viewer.getByRole('img', { name: 'step_100_rose.png' }));
+  await expect(viewer.locator('figcaption')).toHaveText(['Step 200', 'Step 100']);
+  await takePicture(page, 'viewer');
+  await expectAccessible(page);
+  await viewer.getByRole('button', { name: 'Next' }).focus();
+  await page.keyboard.press('ArrowRight');
+  // The next prompt, still beside its own of that step.
+  const next = page.getByRole('dialog', { name: 'Sample step_200_tulip.png' });
+  await expectSeen(next.getByRole('img', { name: 'step_100_tulip.png' }));
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('ArrowLeft');
+  await expect(page.getByRole('dialog', { name: 'Sample step_200_poppy.png' })).toBeVisible();
+  const link = page.getByRole('dialog').getByRole('link', { name: /^Download/ });
+  expect(await bytesOf(await downloadBy(page, link))).toEqual(Buffer.from(pictureOf('poppy', 200)));
+  await page.keyboard.press('Escape');
+  await expect(page.getByRole('dialog')).toHaveCount(0);
+  await expect(tileOf(page, 'step_200_rose.png')).toBeFocused();
+});
+
+test('an attempt says what it went on from', async ({ page }) => {
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/jobs/${job.jobId}`);
+  const second = page.getByRole('listitem').filter({ hasText: 'Attempt 2' });
+  await expect(second).toContainText('Went on from checkpoint-200 at step 200');
+  await expect(second).toContainText(/\d+ steps done again/);
+  await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).not.toContainText('Went on');
+});
+
+test('the page may show pictures and films from its own memory, and nothing else has become open', async ({
+  page,
+}) => {
+  await signIn(page, orchestrator);
+  const answer = await page.goto(pathOf());
+  const policy = (await answer?.allHeaders())?.['content-security-policy']?.split('; ');
+  expect(policy).toEqual(
+    expect.arrayContaining([
+      "default-src 'none'",
+      "script-src 'self'",
+      "img-src 'self' blob: data:",
+      "media-src 'self' blob:",
+      "connect-src 'self'",
+    ]),
+  );
+  expect(policy?.filter(rule => rule.includes('blob:'))).toHaveLength(2);
+});
+
+test('a checkpoint is deleted with all that belongs to it, after a question', async ({ page }) => {
+  const other = await restarted('doomed');
+  await bring(other, 'checkpoint-10/a.bin', kilobytes(3));
+  await bring(other, 'checkpoint-10/sample.png', pictureOf('rose', 10));
+  await bring(
+    other,
+    'checkpoint-10/checkpoint-manifest.json',
+    JSON.stringify({ files: [{ path: 'a.bin', bytes: 3_000, sha256: sha256(kilobytes(3)) }] }),
+  );
+  await bring(other, 'checkpoint-20.bin', kilobytes(4));
+  await signIn(page, orchestrator);
+  await open(page, other.jobId);
+  const asking = page.getByRole('button', { name: 'Delete checkpoint-20.bin' });
+  await asking.click();
+  const question = page.getByRole('alertdialog', { name: 'Delete checkpoint-20.bin?' });
+  await expect(question).toContainText('It is gone for good: 4 kB.');
+  await expect(question).toContainText('The next attempt of this job would go on from it.');
+  await expectAccessible(page);
+  await page.keyboard.press('Escape');
+  await expect(asking).toBeFocused();
+
+  await page.getByRole('button', { name: 'Delete checkpoint-10', exact: true }).click();
+  await expect(page.getByRole('alertdialog')).toContainText('All of its 2 files are gone for good');
+  await expect(page.getByRole('alertdialog')).not.toContainText('The next attempt');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await expect(page.getByText('checkpoint-10 is deleted.')).toBeVisible();
+  await expect(page.getByRole('rowheader')).toHaveText(['checkpoint-20.bin newest']);
+  const { artifacts } = (await orchestrator.call('GET', `/api/queue/${other.jobId}/artifacts`)) as {
+    readonly artifacts: readonly { readonly key: string }[];
+  };
+  expect(artifacts.map(({ key }) => key)).toEqual(['checkpoint-20.bin', 'checkpoint-10/sample.png']);
+
+  await page.route('**/artifacts/checkpoint-20.bin', route =>
+    route.request().method() === 'DELETE' ? route.abort() : route.continue(),
+  );
+  await asking.click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
+  await expect(page.getByText('1 of 1 files of checkpoint-20.bin could not be deleted')).toBeVisible();
+  await expect(page.getByRole('rowheader')).toHaveText(['checkpoint-20.bin newest']);
+});
+
+/** The one before makes room. */
+let running: Offered | null = null;
+async function restarted(name: string): Promise<Offered> {
+  await report(running ?? job, 'completed', { exit_code: 0 });
+  running = await start(name);
+  return running;
+}
+
+test('what comes is seen to come; without any the tab says why, and how to bring some', async ({ page }) => {
+  const other = await restarted('comes');
+  await signIn(page, orchestrator);
+  await open(page, other.jobId);
+  await expect(page.getByText('There are no files yet. Checkpoints, samples')).toBeVisible();
+  await expect(page.getByText('SIMPLETUNER_UPLOAD_ENDPOINT')).toBeVisible();
+  await takePicture(page, 'empty');
+  await expectAccessible(page);
+  await bring(other, 'checkpoint-1.bin', kilobytes(1));
+  await report(other, 'running', { progress: { current_step: 1, total_steps: 9 } });
+  await expect(page.getByRole('rowheader', { name: 'checkpoint-1.bin' })).toBeVisible();
+  await bring(other, 'step_2.png', pictureOf('rose', 2));
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await expectSeen(tileOf(page, 'step_2.png').locator('img'));
+
+  const waiting = await orchestrator.submit({
+    config: {},
+    config_name: 'far',
+    worker_labels: { no: 'body' },
+  });
+  await open(page, waiting);
+  await expect(page.getByText('There are no files yet: the job waits for a worker.')).toBeVisible();
+  await page.route('**/api/queue/*/artifacts?*', route => route.abort());
+  await page.reload();
+  await expect(page.getByText(/^The files could not be read/)).toBeVisible();
+  await page.unroute('**/api/queue/*/artifacts?*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await expect(page.getByText('There are no files yet: the job waits for a worker.')).toBeVisible();
+});
+
+test('who may only look is told why there are no pictures, and nothing is refused', async ({ page }) => {
+  const { token } = await orchestrator.call('POST', '/api/tokens', {
+    name: 'watcher',
+    permissions: ['queue.view'],
+  });
+  const refused: string[] = [];
+  page.on('response', response => {
+    if (/^40[13]/.test(String(response.status()))) refused.push(response.url());
+  });
+  await page.goto(orchestrator.url);
+  await page.getByLabel('Token').fill(String(token));
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(page.getByRole('navigation')).toBeVisible();
+  refused.length = 0;
+  await open(page);
+  await expect(page.getByText('To see and download files takes a permission')).toBeVisible();
+  await expect(page.getByRole('rowheader').first()).toBeVisible();
+  await expect(page.getByRole('link', { name: /^Download/ })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: /^Delete/ })).toHaveCount(0);
+  await expect(page.locator('.sample img')).toHaveCount(0);
+  expect(refused).toEqual([]);
+  await expectAccessible(page);
+});
+
+for (const [name, theme, width] of [
+  ['dark', 'dark', 1280],
+  ['phone', 'light', 390],
+  ['phone-dark', 'dark', 390],
+] as const)
+  test(`the files are legible and within the page: ${name}`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 800 });
+    await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
+    await signIn(page, orchestrator);
+    await open(page);
+    await page.getByRole('button', { name: 'Files of checkpoint-200' }).click();
+    await expectSeen(tileOf(page, 'step_200_rose.png').locator('img'));
+    await takePicture(page, name);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+    await expectAccessible(page);
+    await tileOf(page, 'step_200_rose.png').click();
+    await expectSeen(page.getByRole('dialog').getByRole('img'));
+    await takePicture(page, `${name}-viewer`);
+    expect(await tooWide(page)).toEqual([]);
+    await expectAccessible(page);
+  });
+
+for (const language of ['pseudo', 'es', 'zh', 'hi', 'ja'])
+  test(`on a phone all of it is there, and nothing is cut off, in another language: ${language}`, async ({
+    page,
+  }) => {
+    const preferences = JSON.stringify({ theme: 'system', language });
+    await page.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
+    await page.setViewportSize({ width: 390, height: 800 });
+    const told = listenTo(page);
+    await signIn(page, orchestrator);
+    await open(page);
+    await expectSeen(page.locator('.sample img').first());
+    expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+    if (language === 'pseudo') expect(await told.untranslated(await textsOf(page))).toEqual([]);
+    else await takePicture(page, language);
+    await page.locator('.sample').first().click();
+    await expect(page.getByRole('dialog')).toBeVisible();
+    expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+    if (language === 'pseudo') expect(await told.untranslated(await textsOf(page))).toEqual([]);
+  });

@@ -1,0 +1,181 @@
+/** `trainyard jobs artifacts`, `checkpoints` and `download`: in this process, against a server with what two attempts have brought. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { artifactsApi } from '../../protocol/artifacts-api.ts';
+import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { type Offered, openRig, sha256, startJob, upload } from '../support/upload-bench.ts';
+
+const weights = crypto.getRandomValues(new Uint8Array(300_000));
+const older = 'weights of step 100';
+const state = 'state of step 200';
+const manifest = JSON.stringify({
+  files: [
+    { path: 'model.safetensors', bytes: weights.length, sha256: sha256(weights) },
+    { path: 'state.json', bytes: state.length, sha256: sha256(state) },
+  ],
+});
+
+let server: TestServer;
+let job: Offered;
+let empty: string;
+beforeAll(async () => {
+  server = await startTestServer();
+  const rig = await openRig(server);
+  const first = await startJob(server, rig, { config_name: 'flowers' });
+  const bring = async (
+    { token }: Offered,
+    key: string,
+    body: string | Uint8Array<ArrayBuffer>,
+  ): Promise<void> => {
+    expect({ key, status: (await upload(server.url, token, key, { body })).status }).toMatchObject({
+      status: 200,
+    });
+  };
+  await bring(first, 'checkpoint-000100.bin', older);
+  await bring(first, 'samples/step_100_rose.png', 'no picture at all');
+  await bring(first, 'checkpoint-200/model.safetensors', weights);
+  await bring(first, 'checkpoint-200/state.json', state);
+  await bring(first, 'checkpoint-200/checkpoint-manifest.json', manifest);
+  await bring(first, 'checkpoint-300/model.safetensors', 'half of it');
+  await rig.report(first, 'running', { progress: { current_step: 237, total_steps: 400 } });
+  await rig.report(first, 'failed', { cause: 'preempted' });
+  job = await rig.offered();
+  for (const status of ['starting', 'running']) await rig.report(job, status);
+  empty = await server.submit({ config: {}, config_name: 'empty', worker_labels: { no: 'body' } });
+});
+afterAll(() => server.close());
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cli-files-'));
+});
+
+const jobs = (args: readonly string[], options?: CliOptions): Promise<CliRun> =>
+  runTrainyard(['jobs', ...args, '--data-dir', server.dataDir], options);
+const download = (args: readonly string[], options?: CliOptions): Promise<CliRun> =>
+  jobs(['download', job.jobId, ...args, '--to', folder], options);
+const filesIn = (): readonly string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true, encoding: 'utf8' })
+    .filter(entry => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
+    .toSorted();
+
+test('what a job has brought is listed, newest first', async () => {
+  const run = await jobs(['artifacts', 'flowers']);
+  expect(run).toMatchObject({ code: 0, err: '' });
+  const lines = run.out.split('\n');
+  expect(lines[0]).toMatch(/^KEY +KIND +SIZE +TRY +CAME +SHA-256$/);
+  expect(lines[1]).toMatch(/^checkpoint-300\/model\.safetensors +checkpoint +10 bytes +1 /);
+  expect(lines[4]).toMatch(/^checkpoint-200\/model\.safetensors +checkpoint +300 kB +1 /);
+  expect(lines[4]).toContain(sha256(weights).slice(0, 12));
+  expect(lines).toHaveLength(8);
+  expect(JSON.parse((await jobs(['artifacts', job.jobId, '--json'])).out)).toMatchObject({
+    count: 6,
+    next_cursor: null,
+  });
+  expect((await jobs(['artifacts', job.jobId, '-o', 'key,attempt'])).out).toContain(
+    'checkpoint-000100.bin\t1\n',
+  );
+  expect(await jobs(['artifacts', empty])).toMatchObject({ code: 0, out: '' });
+});
+
+test('checkpoints are listed with what they are good for', async () => {
+  const { out, code } = await jobs(['checkpoints', job.jobId]);
+  expect(code).toBe(0);
+  const lines = out.split('\n');
+  expect(lines[0]).toMatch(/^NAME +STEP +LOSS +SIZE +FILES +TRY +CAME +WHAT$/);
+  expect(lines[1]).toMatch(/^checkpoint-300 +300 .* incomplete$/);
+  expect(lines[2]).toMatch(
+    /^checkpoint-200 +200 +- +300 kB +3 +1 .* newest: the next attempt goes on from it$/,
+  );
+  expect(lines[3]).toMatch(/^checkpoint-000100\.bin +100 +- +19 bytes +1 +1 [^a-z]+Z$/);
+  expect((await jobs(['checkpoints', job.jobId, '-o', 'name,newest'])).out).toContain(
+    'checkpoint-200\ttrue\n',
+  );
+  expect((await jobs(['checkpoints', empty])).err).toMatch(/has brought no checkpoints/);
+});
+
+test('an attempt says what it went on from', async () => {
+  const { out } = await jobs(['get', job.jobId]);
+  expect(out).toMatch(/ lives; went on from checkpoint-200 at step 200, 37 steps done again\n/);
+});
+
+test('all files come into a folder; a second time nothing is fetched, and nothing changes', async () => {
+  const run = await download([]);
+  expect(run).toMatchObject({ code: 0 });
+  expect(filesIn()).toEqual([
+    'checkpoint-000100.bin',
+    'checkpoint-200/checkpoint-manifest.json',
+    'checkpoint-200/model.safetensors',
+    'checkpoint-200/state.json',
+    'checkpoint-300/model.safetensors',
+    'samples/step_100_rose.png',
+  ]);
+  expect(new Uint8Array(readFileSync(join(folder, 'checkpoint-200/model.safetensors')))).toEqual(weights);
+  expect(run.out).toContain('downloaded');
+  const again = await download(['--json']);
+  const { files } = JSON.parse(again.out) as { readonly files: readonly { readonly outcome: string }[] };
+  expect(new Set(files.map(({ outcome }) => outcome))).toEqual(new Set(['already there']));
+});
+
+test('some come by their names, and those of a checkpoint together', async () => {
+  await download(['samples', 'checkpoint-000100.bin']);
+  expect(filesIn()).toEqual(['checkpoint-000100.bin', 'samples/step_100_rose.png']);
+  const run = await download(['--checkpoint', 'newest', '-o', 'key']);
+  expect(run.out.split('\n').filter(Boolean).toSorted()).toEqual([
+    'checkpoint-200/checkpoint-manifest.json',
+    'checkpoint-200/model.safetensors',
+    'checkpoint-200/state.json',
+  ]);
+  expect((await download(['--checkpoint', 'checkpoint-000100.bin', '-o', 'outcome'])).out).toBe(
+    'already there\n',
+  );
+});
+
+test('what was cut off goes on where it was', async () => {
+  const at = join(folder, 'checkpoint-200');
+  mkdirSync(at);
+  const part = join(at, `model.safetensors.${sha256(weights).slice(0, 12)}.part`);
+  writeFileSync(part, weights.slice(0, 250_000));
+  const run = await download(['checkpoint-200/model.safetensors'], { screen: { columns: 120, rows: 40 } });
+  expect(run.code).toBe(0);
+  // The bar begins where the part ends.
+  expect(run.err.split('\u001b[2K')[1]).toMatch(/^█+░+ +83 % +250 kB of 300 kB/);
+  expect(new Uint8Array(readFileSync(join(at, 'model.safetensors')))).toEqual(weights);
+  expect(filesIn()).toEqual(['checkpoint-200/model.safetensors']);
+});
+
+test('what one has made oneself is not written over, unless that is wanted', async () => {
+  writeFileSync(join(folder, 'checkpoint-000100.bin'), 'mine');
+  const run = await download([]);
+  expect(run.code).toBe(5);
+  expect(run.err).toMatch(/checkpoint-000100\.bin is there already, and is another file/);
+  // What came before it is told all the same.
+  expect(run.out).toContain('state.json');
+  expect(readFileSync(join(folder, 'checkpoint-000100.bin'), 'utf8')).toBe('mine');
+  expect((await download(['checkpoint-000100.bin', '--overwrite'])).code).toBe(0);
+  expect(readFileSync(join(folder, 'checkpoint-000100.bin'), 'utf8')).toBe(older);
+});
+
+test.each<[readonly string[], number, RegExp]>([
+  [['model', '--checkpoint', 'best'], 2, /Give keys or --checkpoint, not both/],
+  [['no-such-file'], 4, /no file and no folder "no-such-file"/],
+  [['--checkpoint', 'best'], 4, /no checkpoint that is the best one/],
+  [['--checkpoint', 'checkpoint-9'], 4, /no checkpoint "checkpoint-9"/],
+])('%j brings nothing', async (args, code, words) => {
+  const run = await download(args);
+  expect(run).toMatchObject({ code, out: '' });
+  expect(run.err).toMatch(words);
+  expect(filesIn()).toEqual([]);
+});
+
+test('a file that was deleted is not found', async () => {
+  const removed = await server.admin.call(artifactsApi.remove, {
+    params: { id: job.jobId, key: ['samples', 'step_100_rose.png'] },
+  });
+  expect(removed.ok).toBe(true);
+  expect(await download(['samples'])).toMatchObject({ code: 4, out: '' });
+});
