@@ -9,6 +9,8 @@ export interface AgentState {
   timeoutMs: number;
   graceMs: number;
   silenceMs: number;
+  /** What was last acknowledged of the GPUs, as it was sent; null for nothing. */
+  saidTroubles: string | null;
   /** No further job is taken; the agent goes when its slot is free. */
   leaving: boolean;
 }
@@ -20,5 +22,6 @@ export const initialState = (): AgentState => ({
   timeoutMs: 120_000,
   graceMs: 30_000,
   silenceMs: 60_000,
+  saidTroubles: null,
   leaving: false,
 });

@@ -1,11 +1,11 @@
-import type { RegistrationBody } from '../protocol/worker-api.ts';
+import type { RegistrationBody, StatusReportBody } from '../protocol/worker-api.ts';
 import type { Found } from './adopt.ts';
 import type { Ask } from './ask.ts';
 import { initialState } from './agent-state.ts';
 import type { ApiClient } from './api-client.ts';
 import type { AttemptLogs } from './attempt-logs.ts';
 import { pause } from './backoff.ts';
-import { beatUntil } from './beat.ts';
+import { beatUntil, type Beating, sayNewTroubles } from './beat.ts';
 import type { Clock } from './clock.ts';
 import type { FollowStream } from './command-stream.ts';
 import { noteContacts } from './contact.ts';
@@ -62,6 +62,9 @@ export interface Agent {
 }
 
 const exitCodes = { left: 0, refused: 2, rejected: 3 } as const;
+/** Whether the worker is free by it. */
+const isLast = ({ status }: StatusReportBody): boolean =>
+  status === 'completed' || status === 'failed' || status === 'cancelled';
 /** For the last report, when the agent is told to stop at once. */
 const lastWordMs = 5_000;
 /** For the rest of a log, as long as it is answered; what is left then is for the next start. */
@@ -92,8 +95,10 @@ export function createAgent(parts: AgentParts): Agent {
     ...parts.jobs,
     ...(parts.logs && { logs: parts.logs }),
     curve: curves.open,
-    report: (job, attempt, body, signal) =>
-      report(job, attempt, body, AbortSignal.any([signal, hurry.signal, ended.signal])),
+    async report(job, attempt, body, signal) {
+      if (isLast(body)) await sayNewTroubles(beating);
+      return report(job, attempt, body, AbortSignal.any([signal, hurry.signal, ended.signal]));
+    },
     mention: createMention({ clock, api, ended: ended.signal, slot: () => slot }),
     keep: parts.state.keepReport,
     drop: parts.state.dropReport,
@@ -105,6 +110,8 @@ export function createAgent(parts: AgentParts): Agent {
       return !state.leaving;
     },
   });
+
+  const beating: Beating = { ...parts, api, state, slot, troubles };
 
   const leave = (): void => {
     state.leaving = true;
@@ -131,7 +138,7 @@ export function createAgent(parts: AgentParts): Agent {
     async run() {
       if (parts.found !== null) slot.resume(parts.found);
       const beats = new AbortController();
-      const beating = beatUntil(beats.signal, { ...parts, api, state, slot, troubles });
+      const beaten = beatUntil(beats.signal, beating);
       const ending = await runSessions({ ...parts, api, state, slot, troubles, leave, over: over.signal });
       const left = slot.held();
       if (ending !== 'left' && left !== null)
@@ -145,7 +152,7 @@ export function createAgent(parts: AgentParts): Agent {
       if (ending === 'left' && left === null) await curves.settled(farewellMs);
       ended.abort();
       if (ending === 'left' && !isHandedOver) {
-        await beating;
+        await beaten;
         // The goodbye is the last word.
         await underWay.settled(farewellMs);
         if (state.workerId !== null) await api.disconnect(state.workerId);

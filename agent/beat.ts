@@ -28,12 +28,22 @@ export const beatUntil = (signal: AbortSignal, beating: Beating): Promise<void> 
     signal,
   });
 
+/** Ahead of a word that frees this worker, so that no job comes to a GPU that is known to be bad by now. */
+export async function sayNewTroubles(beating: Beating): Promise<void> {
+  const { gpu_troubles: now } = beating.telemetry();
+  if (now !== undefined && troublesText(now) !== (beating.state.saidTroubles ?? '[]')) await beat(beating);
+}
+
+const troublesText = (troubles: Telemetry['gpu_troubles']): string | null =>
+  troubles === undefined ? null : JSON.stringify(troubles);
+
 async function beat({ api, telemetry, state, slot, troubles }: Beating): Promise<boolean> {
   if (state.workerId === null) return false;
+  const figures = telemetry();
   const held = slot.held();
   const progress = slot.progress();
   const result = await api.beat({
-    ...telemetry(),
+    ...figures,
     worker_id: state.workerId,
     status: held === null ? 'idle' : 'busy',
     current_job_id: held?.jobId ?? null,
@@ -45,6 +55,7 @@ async function beat({ api, telemetry, state, slot, troubles }: Beating): Promise
     return false;
   }
   troubles.beaten();
+  state.saidTroubles = troublesText(figures.gpu_troubles);
   state.heartbeatMs = result.value.heartbeat_interval_s * 1000;
   obey(slot, result.value, held);
   return true;

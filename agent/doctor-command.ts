@@ -1,9 +1,12 @@
 import { Command } from 'commander';
 import { cleanLine } from '../protocol/line.ts';
 import { loadAgentConfig } from './config.ts';
-import { createRunCommand, probeGpus } from './gpu-probe.ts';
+import { systemClock } from './clock.ts';
+import { createRunCommand, probeGpus, selectGpus } from './gpu-probe.ts';
 import { openNetwork } from './network.ts';
+import { openProcessTable } from './process-table.ts';
 import { reasonOf } from './start-failure.ts';
+import { openTelemetry } from './telemetry.ts';
 import type { Host } from './worker.ts';
 import { givenFlags, withWorkerOptions } from './worker-flags.ts';
 
@@ -33,11 +36,21 @@ export function doctorCommand({ env, version, out, say, exit }: DoctorInvocation
       const { platform, arch } = process;
       // A worker at work has no use for it, nor for the calls that people make.
       const { examineWorker } = await import('./doctor.ts');
+      const gpus = await probeGpus({ run, platform, arch, environment: env });
+      const chosen = selectGpus(gpus, config.value.gpus ?? gpus.gpus.map(({ index }) => index));
+      const { watch } = await openTelemetry({
+        run,
+        report: chosen.ok ? chosen.report : gpus,
+        clock: systemClock,
+        table: openProcessTable(platform, config.value.workDir),
+        say: () => {},
+      });
       try {
         const findings = await examineWorker({
           config: config.value,
           fetch: openNetwork(config.value.trust),
-          gpus: await probeGpus({ run, platform, arch, environment: env }),
+          gpus,
+          troubles: watch.troubles(),
           version,
           env,
         });

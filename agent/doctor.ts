@@ -4,6 +4,7 @@ import type { Fetch } from '../protocol/client.ts';
 import { createClient } from '../protocol/client.ts';
 import { systemApi } from '../protocol/admin-api.ts';
 import { type AgentConfig, readToken, tokenMissing } from './config.ts';
+import type { KnownTrouble } from './gpu-conditions.ts';
 import type { GpuReport } from './gpu-probe.ts';
 import { openOwnTokens } from './own-tokens.ts';
 import { reasonOf } from './start-failure.ts';
@@ -21,6 +22,8 @@ export interface DoctorParts {
   readonly config: AgentConfig;
   readonly fetch: Fetch;
   readonly gpus: GpuReport;
+  /** What is wrong with those of them that this worker uses. */
+  readonly troubles: readonly KnownTrouble[];
   readonly version: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Of the file system of a folder, in bytes. */
@@ -43,7 +46,7 @@ export async function examineWorker(parts: DoctorParts): Promise<readonly Findin
     checkFolder('State folder', config.stateDir, 'choose another one with --state-dir'),
     checkFolder('Work folder', config.workDir, 'choose another one with --work-dir'),
     checkRoom(parts),
-    checkGpus(parts.gpus),
+    checkGpus(parts),
     checkTrainer(parts),
   ];
 }
@@ -106,9 +109,12 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-function checkGpus({ count, name, problem }: GpuReport): Finding {
+function checkGpus({ gpus: { count, name, problem }, troubles }: DoctorParts): Finding {
   const what = 'GPUs';
   if (problem !== undefined) return failed(what, problem.message);
+  // What has come from a job of this worker may well be the training that it is at.
+  const bad = troubles.filter(({ ours }) => ours !== true);
+  if (bad.length > 0) return failed(what, bad.map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`).join('; '));
   if (count > 0) return ok(what, `${name} (${count} in all)`);
   return { what, result: 'skipped', detail: 'None was found: jobs that ask for one go to other workers' };
 }

@@ -61,6 +61,10 @@ export function queryNvidia(run: RunCommand, fields: readonly string[]): Promise
   return runFirst(run, COMMANDS, [`--query-gpu=${fields.join(',')}`, FORMAT]);
 }
 
+/** Those that compute; what only draws a desktop is not among them. */
+export const listNvidiaProcesses = (run: RunCommand): Promise<CommandResult> =>
+  runFirst(run, COMMANDS, ['--query-compute-apps=pid,gpu_uuid,used_memory', FORMAT]);
+
 /** Splits nvidia-smi's output into rows of `--query-gpu`, which begin with the GPU's index, and everything else. */
 export function splitRows(stdout: string): { readonly rows: readonly string[][]; readonly talk: string } {
   const lines = stdout.split('\n').map(line => line.trim());
@@ -102,7 +106,8 @@ function gpuOf(row: readonly string[]): Gpu | undefined {
   };
 }
 
-function isLost(row: readonly string[]): boolean {
+/** Whether a row of any query is that of a GPU that is gone. */
+export function isLost(row: readonly string[]): boolean {
   return row.some(field => LOST.includes(field));
 }
 

@@ -19,7 +19,7 @@ import type { Environment } from './gpu-selection.ts';
 export { createRunCommand } from './gpu-command.ts';
 export type { RunCommand } from './gpu-command.ts';
 export type { GpuReport } from './gpu-report.ts';
-export { selectGpus, trainerGpuEnvironment } from './gpu-selection.ts';
+export { choiceOf, selectGpus, trainerGpuEnvironment } from './gpu-selection.ts';
 export type { Environment } from './gpu-selection.ts';
 export { probeFigures } from './gpu-figures.ts';
 export { probeUtilisation } from './gpu-utilisation.ts';

@@ -17,6 +17,16 @@ const VARIABLES: Readonly<Record<Accelerator, readonly string[]>> = {
   cpu: [],
 };
 
+/** Whether a worker is to use all GPUs of its machine, some of them, or none, as far as its owner has said. */
+export function choiceOf(
+  indices: readonly number[] | null,
+  environment: Environment,
+): 'all' | 'some' | 'none' {
+  const visible = environment['CUDA_VISIBLE_DEVICES'] ?? environment['HIP_VISIBLE_DEVICES'];
+  if (visible === '' || visible === '-1') return 'none';
+  return indices === null && visible === undefined ? 'all' : 'some';
+}
+
 /** Keeps the GPUs of `--gpus 0,1`, in that order, or refuses and names the index that this machine does not have. */
 export function selectGpus(report: GpuReport, indices: readonly number[]): GpuSelection {
   const wanted = [...new Set(indices)];

@@ -2,7 +2,8 @@
 
 import { commandProblem } from './gpu-command.ts';
 import type { RunCommand } from './gpu-command.ts';
-import { figure, queryNvidia, readProblem, splitRows } from './gpu-nvidia.ts';
+import type { Card, Cards } from './gpu-conditions.ts';
+import { figure, isLost, queryNvidia, readProblem, splitRows } from './gpu-nvidia.ts';
 import type { GpuProblem, GpuReport } from './gpu-report.ts';
 
 /** Each figure is undefined where the GPU does not report it. */
@@ -20,9 +21,19 @@ export interface UtilisationReport {
   readonly gpus: readonly GpuUtilisation[];
   /** Told here as well, so that a GPU that is lost in the middle of a training shows in the panel. */
   readonly problem?: GpuProblem;
+  /** Whether they are there and sound; absent where nothing was asked. */
+  readonly cards?: Cards;
 }
 
-const FIELDS = ['index', 'utilization.gpu', 'memory.used', 'temperature.gpu', 'power.draw'];
+const FIELDS = [
+  'index',
+  'utilization.gpu',
+  'memory.used',
+  'temperature.gpu',
+  'power.draw',
+  'uuid',
+  'ecc.errors.uncorrected.volatile.total',
+];
 
 function utilisationOf(row: readonly string[]): GpuUtilisation {
   const [index, utilizationPercent, usedMib, temperatureC, powerW] = row.map(figure);
@@ -32,6 +43,27 @@ function utilisationOf(row: readonly string[]): GpuUtilisation {
     vramUsedGb: usedMib === undefined ? undefined : Math.round((usedMib / 1024) * 100) / 100,
     temperatureC,
     powerW,
+  };
+}
+
+function cardOf(row: readonly string[]): Card {
+  const uuid = row[5];
+  return {
+    index: Number(row[0]),
+    uuid: uuid?.startsWith('GPU-') === true ? uuid : undefined,
+    // A figure may be an error in good health, on laptops above all; a name that is burnt into the card is not.
+    isLost: isLost(row) || uuid === '[Unknown Error]' || uuid === 'ERR!',
+    uncorrected: figure(row[6]),
+  };
+}
+
+function cardsFrom(rows: readonly string[][], talk: string, problem: GpuProblem | undefined): Cards {
+  if (rows.length > 0) return { kind: 'listed', cards: rows.map(cardOf) };
+  if (problem !== undefined) return { kind: 'broken', message: problem.message };
+  if (talk.includes('is not a valid field')) return { kind: 'unknown' };
+  return {
+    kind: 'silent',
+    message: `nvidia-smi lists no GPU (${talk.slice(0, 80) || 'no output'}): look at dmesg`,
   };
 }
 
@@ -45,9 +77,14 @@ export async function probeUtilisation(deps: {
 }): Promise<UtilisationReport> {
   if (deps.report.accelerator !== 'cuda') return { gpus: [] };
   const result = await queryNvidia(deps.run, FIELDS);
-  if (result.kind !== 'exited') return { gpus: [], problem: commandProblem('nvidia-smi', result) };
+  if (result.kind !== 'exited') {
+    const problem = commandProblem('nvidia-smi', result);
+    const message = problem?.message ?? 'nvidia-smi is not here any more: install the driver again';
+    return { gpus: [], problem, cards: { kind: 'silent', message } };
+  }
   const { rows, talk } = splitRows(`${result.stdout}\n${result.stderr}`);
   const selected = new Set(deps.report.gpus.map(gpu => gpu.index));
   const gpus = rows.map(utilisationOf).filter(gpu => selected.has(gpu.index));
-  return { gpus, problem: readProblem(rows, talk) };
+  const problem = readProblem(rows, talk);
+  return { gpus, problem, cards: cardsFrom(rows, talk, problem) };
 }

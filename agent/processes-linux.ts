@@ -4,9 +4,10 @@ import type { RequestSignal } from '../protocol/requests.ts';
 import type { Processes } from './processes.ts';
 import { signalGroup, signalProcess, unixSpawning } from './processes-unix.ts';
 
-/** What `/proc/PID/stat` says (proc(5)): fields 3, 5, 6 and 22. */
+/** What `/proc/PID/stat` says (proc(5)): fields 3 to 6 and 22. */
 interface Stat {
   readonly state: string;
+  readonly parent: number;
   readonly group: number;
   readonly session: number;
   /** Ticks since the machine was started. */
@@ -71,13 +72,13 @@ function isHeard(status: string, signal: RequestSignal): boolean {
   });
 }
 
-/** The name, in brackets, may have brackets and blanks of its own. */
-function parseStat(text: string): Stat | null {
+/** The name, in brackets, may have brackets and blanks of its own. Null for no process. */
+export function parseStat(text: string): Stat | null {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  const [state = '', , group, session] = fields;
+  const [state = '', parent, group, session] = fields;
   const start = fields[19];
   if (start === undefined) return null;
-  return { state, group: Number(group), session: Number(session), start };
+  return { state, parent: Number(parent), group: Number(group), session: Number(session), start };
 }
 
 /** Throws for want of descriptors or memory: that makes nobody dead. */

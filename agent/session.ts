@@ -15,6 +15,7 @@ import type { Clock } from './clock.ts';
 import type { FollowStream } from './command-stream.ts';
 import type { JobSlot } from './job-slot.ts';
 import { createRegister } from './register.ts';
+import type { Telemetry } from './telemetry.ts';
 import type { TokenHolder } from './token-holder.ts';
 import type { TroubleTeller } from './trouble-teller.ts';
 
@@ -25,6 +26,7 @@ export interface SessionParts {
   readonly url: string;
   readonly token: TokenHolder;
   readonly introduction: RegistrationBody;
+  readonly telemetry: () => Telemetry;
   readonly random: () => number;
   readonly say: (message: string) => void;
   readonly state: AgentState;
@@ -68,11 +70,13 @@ export async function runSessions(parts: SessionParts): Promise<SessionsEnd> {
   return 'left';
 }
 
-function introduce({ introduction, slot }: SessionParts): RegistrationBody {
+function introduce({ introduction, slot, telemetry }: SessionParts): RegistrationBody {
   const held = slot.held();
+  const { gpu_troubles: troubles } = telemetry();
   return {
     ...introduction,
     protocol: protocolVersion,
+    ...(troubles && { gpu_troubles: troubles }),
     current_job_id: held?.jobId ?? null,
     current_attempt_id: held?.attemptId ?? null,
   };

@@ -1,31 +1,64 @@
 import type { HeartbeatBody } from '../protocol/worker-api.ts';
+import type { GpuTrouble } from '../protocol/worker.ts';
 import { type GpuReport, probeUtilisation, type RunCommand } from './gpu-probe.ts';
+import { createGpuWatch, type GpuWatch, type GpuWatchParts } from './gpu-watch.ts';
 
-export type Telemetry = Pick<HeartbeatBody, 'gpu_utilization' | 'vram_used_gb'>;
+export interface Telemetry extends Pick<HeartbeatBody, 'gpu_utilization' | 'vram_used_gb'> {
+  /** Left out where nobody looks. */
+  readonly gpu_troubles?: readonly GpuTrouble[];
+}
+
+/** What one look at the GPUs is good for. */
+type Watch = Pick<GpuWatch, 'noteCards' | 'lookNowAndThen' | 'troubles'>;
+
+export interface TelemetryBook {
+  /** As of a moment ago: asking for it starts the next look and does not wait for it. */
+  latest(): Telemetry;
+  /** Waits for a look, so that the first word of this worker has what is wrong here in it. */
+  look(): Promise<void>;
+}
 
 /**
- * How busy the GPUs are, as of a moment ago: asking for it starts the next look and does not wait for it, so that a
- * driver that hangs holds no heartbeat up.
+ * How the GPUs are. A driver that hangs holds no heartbeat up, and is asked once.
+ * @internal
  */
-export function createTelemetry(run: RunCommand, report: GpuReport): () => Telemetry {
-  let latest: Telemetry = {};
-  let looking = false;
-  const look = async (): Promise<void> => {
-    const { gpus } = await probeUtilisation({ run, report });
-    latest = {
+export function createTelemetry(run: RunCommand, report: GpuReport, watch: Watch): TelemetryBook {
+  let figures: Telemetry = {};
+  let looking: Promise<void> | null = null;
+  const lookOnce = async (): Promise<void> => {
+    const { gpus, cards } = await probeUtilisation({ run, report });
+    if (cards !== undefined) watch.noteCards(cards);
+    figures = {
       gpu_utilization: mean(gpus.flatMap(gpu => gpu.utilizationPercent ?? [])),
       vram_used_gb: sum(gpus.flatMap(gpu => gpu.vramUsedGb ?? [])),
     };
+    await watch.lookNowAndThen();
   };
-  return () => {
-    if (!looking && report.accelerator === 'cuda') {
-      looking = true;
-      void look().finally(() => {
-        looking = false;
-      });
-    }
-    return latest;
+  const look = (): Promise<void> => {
+    if (report.accelerator !== 'cuda' && report.accelerator !== 'rocm') return Promise.resolve();
+    looking ??= lookOnce().finally(() => {
+      looking = null;
+    });
+    return looking;
   };
+  return {
+    look,
+    latest() {
+      void look();
+      return { ...figures, gpu_troubles: watch.troubles() };
+    },
+  };
+}
+
+/** After the first looks: what is wrong here by now is known. */
+export async function openTelemetry(
+  parts: GpuWatchParts,
+): Promise<{ readonly watch: GpuWatch; readonly telemetry: TelemetryBook }> {
+  const watch = createGpuWatch(parts);
+  const telemetry = createTelemetry(parts.run, parts.report, watch);
+  await telemetry.look();
+  await watch.settled();
+  return { watch, telemetry };
 }
 
 const sum = (figures: readonly number[]): number | undefined =>

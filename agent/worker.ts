@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { Fetch } from '../protocol/client.ts';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
-import { findRun } from './adopt.ts';
+import { findRun, type Found } from './adopt.ts';
 import { type Agent, createAgent } from './agent.ts';
 import { createApiClient, createJoinCall, createShipCall } from './api-client.ts';
 import { createAsk } from './ask.ts';
@@ -10,7 +10,9 @@ import { createAttemptLogs } from './attempt-logs.ts';
 import { systemClock } from './clock.ts';
 import { createFollowStream } from './command-stream.ts';
 import { type AgentConfig, tokenMissing } from './config.ts';
+import { missingFromStart } from './gpu-conditions.ts';
 import {
+  choiceOf,
   createRunCommand,
   type GpuReport,
   probeFigures,
@@ -18,6 +20,7 @@ import {
   selectGpus,
   trainerGpuEnvironment,
 } from './gpu-probe.ts';
+import type { GpuWatch } from './gpu-watch.ts';
 import type { LaunchParts } from './guard-launch.ts';
 import { introductionOf } from './introduction.ts';
 import { createJoin } from './join.ts';
@@ -27,12 +30,13 @@ import { machineUptime } from './machine-time.ts';
 import { openNetwork } from './network.ts';
 import { ownProcesses } from './own-processes.ts';
 import { openOwnTokens } from './own-tokens.ts';
+import { openProcessTable } from './process-table.ts';
 import { startRun } from './run.ts';
 import { findSample } from './sample.ts';
 import { reasonOf } from './start-failure.ts';
 import { openStateFolder, type StateFolder } from './state-folder.ts';
 import { lockState } from './state-lock.ts';
-import { createTelemetry } from './telemetry.ts';
+import { openTelemetry } from './telemetry.ts';
 import { type GivenToken, openToken, type TokenHolder } from './token-holder.ts';
 import { missingTrainer, prepareJob, type Rig } from './trainer.ts';
 import { createTroubleTeller } from './trouble-teller.ts';
@@ -114,6 +118,16 @@ async function serve({ config, host, state, rig, report, given, fetch }: Serving
   const network = new AbortController();
   const token = joiningToken({ config, given, say, fetch, over: network.signal });
   const found = await findRun(state.runsDir, launching);
+  const gpuCommand = createRunCommand({ environment: env });
+  const { watch, telemetry } = await openTelemetry({
+    run: gpuCommand,
+    report,
+    clock: systemClock,
+    table: openProcessTable(process.platform, config.workDir),
+    say,
+    lasting: missingFromStart(report, choiceOf(config.gpus, env)),
+    found: found === null || found.kind === 'reported' ? null : found.origin.jobId,
+  });
   const logs = createAttemptLogs({
     state,
     ship: createShipCall({ url, token: token.current, fetch }),
@@ -135,16 +149,19 @@ async function serve({ config, host, state, rig, report, given, fetch }: Serving
     persistent: config.persistent,
     introduction: { ...introductionOf(config, host.version, report), ...identityOf(state) },
     state: { keepReport: state.keepReport, dropReport: logs.settle },
-    found,
+    found: found === null ? null : followed(found, watch),
     logs,
     jobs: {
       prepare: offer => prepareJob(offer, rig, logs.isTaken),
-      start: (job, origin, ears) => startRun(job, origin, ears, { ...launching, runOf: state.runOf }),
+      start: async (job, origin, ears) => {
+        const run = await startRun(job, origin, ears, { ...launching, runOf: state.runOf });
+        return watch.follow(origin.jobId, run);
+      },
       onLine: config.verbose ? line => say(`| ${line}`) : () => {},
     },
     ask: createAsk({ runOf: state.runOf, processes: launching.processes, say }),
-    telemetry: createTelemetry(createRunCommand({ environment: env }), report),
-    gpuFigures: () => probeFigures({ run: createRunCommand({ environment: env }), report }),
+    telemetry: telemetry.latest,
+    gpuFigures: () => probeFigures({ run: gpuCommand, report }),
     random: Math.random,
     say,
   });
@@ -154,6 +171,12 @@ async function serve({ config, host, state, rig, report, given, fetch }: Serving
   network.abort();
   return code;
 }
+
+/** What it finds running on is this worker's own, too. */
+const followed = (found: Found, watch: GpuWatch): Found =>
+  found.kind === 'reported'
+    ? found
+    : { ...found, attend: ears => watch.follow(found.origin.jobId, found.attend(ears)) };
 
 /** The one that was given; or, where none was, the one that this worker has joined with. */
 function tokenFor({ token, stateDir }: AgentConfig): Loaded<GivenToken> {

@@ -266,6 +266,7 @@ async function openWorks(ground: Ground): Promise<Works> {
     store: data.store,
     configs,
     runsLocally,
+    holdingBack: file.settings.gpu_troubles,
     uploadTokenOf: uploadTokens.of,
     onFilesDropped: sweep.soon,
     logFiles: logs.files,

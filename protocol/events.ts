@@ -18,6 +18,8 @@ export const WorkerEventType = z.enum([
   'worker.joined',
   'worker.quarantined',
   'worker.unquarantined',
+  'worker.gpu_trouble',
+  'worker.gpu_trouble_over',
   'worker.duplicate',
   'worker.updated',
   'worker.deleted',

@@ -18,6 +18,7 @@ const CheckCode = z.enum([
   'no_stream',
   'leaving',
   'quarantined',
+  'gpu_trouble',
   'target',
   'gpu_count',
   'vram',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { call } from './call.ts';
 import { Line } from './line.ts';
+import type { GpuTroubleKind } from './worker.ts';
 
 /** Of this machine; `0.0.0.0` stands for all its IPv4 addresses, `::` for all that it has. */
 const error = 'expected an IP address, such as 0.0.0.0 for all';
@@ -45,6 +46,16 @@ const LocalWorker = z.strictObject({
 /** Older entries of the audit trail are removed; null keeps all. */
 const RetentionDays = z.number().int().min(1).max(36_500).nullable();
 
+/** Which troubles of a GPU keep new jobs from its worker. */
+const GpuTroubles = z.strictObject({
+  missing: z.boolean(),
+  errors: z.boolean(),
+  held: z.boolean(),
+} satisfies Record<GpuTroubleKind, z.ZodBoolean>);
+
+/** As long as nobody has set anything: all of them. */
+export const holdingBackAtFirst = { missing: true, errors: true, held: true } as const;
+
 /** What people set of the orchestrator while it runs, and what it keeps over its restarts. */
 export const Settings = z.strictObject({
   host: Host,
@@ -54,6 +65,7 @@ export const Settings = z.strictObject({
   local_worker: LocalWorker,
   // Files from before it could be set have none.
   audit_retention_days: RetentionDays.default(null),
+  gpu_troubles: GpuTroubles.default(holdingBackAtFirst),
 });
 export type Settings = z.output<typeof Settings>;
 
@@ -68,6 +80,7 @@ const SettingsChange = z
     public_url: PublicUrl.nullable().optional(),
     local_worker: LocalWorker.partial().optional(),
     audit_retention_days: RetentionDays.optional(),
+    gpu_troubles: GpuTroubles.partial().optional(),
   })
   .refine(({ shared, host }) => shared === undefined || host === undefined, {
     path: ['shared'],
@@ -140,6 +153,8 @@ const SettingsView = z
       retention_days: z.number().nullable(),
       fixed_by: FixedBy,
     }),
+    /** Whether a GPU that is missing, has errors, or is held by somebody else keeps new jobs from its worker. */
+    gpu_troubles: GpuTroubles,
   })
   .meta({ id: 'Settings' });
 export type SettingsView = z.output<typeof SettingsView>;

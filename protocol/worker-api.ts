@@ -6,7 +6,7 @@ import { OnLostContact, TrainerConfig } from './job.ts';
 import { Labels } from './labels.ts';
 import { CleanLine } from './line.ts';
 import { AnyProgress } from './progress.ts';
-import { CapabilityFields, type Capabilities, capabilitiesFrom, WorkerType } from './worker.ts';
+import { CapabilityFields, type Capabilities, capabilitiesFrom, GpuTrouble, WorkerType } from './worker.ts';
 
 /** What this agent and orchestrator speak. SimpleTuner's published agent sends none and counts as 1. */
 export const protocolVersion = 2;
@@ -27,9 +27,24 @@ export interface Registration {
   /** Counts the introductions of one start: an older one may arrive late, and is no news then. */
   readonly registrationNo: number | null;
   readonly agentVersion: string | null;
+  /** Null from agents that do not look after their GPUs. */
+  readonly gpuTroubles: readonly GpuTrouble[] | null;
 }
 
 const Short = z.string().max(200).pipe(CleanLine).nullish();
+
+const mostTroubles = 32;
+const SaidTrouble = GpuTrouble.extend({ detail: CleanLine });
+
+/** For display and for holding back: what can not be read of it is left out, because a beat must not fail over it. */
+const GpuTroubles = z
+  .unknown()
+  .transform(value =>
+    Array.isArray(value)
+      ? value.slice(0, mostTroubles).flatMap(entry => SaidTrouble.safeParse(entry).data ?? [])
+      : undefined,
+  )
+  .optional();
 
 const RegisterRequest = z
   .object({
@@ -45,6 +60,7 @@ const RegisterRequest = z
     start_id: Short,
     registration_no: z.number().int().min(1).max(1e9).nullish(),
     agent_version: Short,
+    gpu_troubles: GpuTroubles,
   })
   .transform(
     (body): Registration => ({
@@ -59,6 +75,7 @@ const RegisterRequest = z
       startId: body.start_id ?? null,
       registrationNo: body.registration_no ?? null,
       agentVersion: body.agent_version ?? null,
+      gpuTroubles: body.gpu_troubles ?? null,
     }),
   );
 
@@ -135,6 +152,8 @@ const Heartbeat = z.object({
   job_progress: AnyProgress.optional(),
   gpu_utilization: Figure,
   vram_used_gb: Figure,
+  /** All that there are at the moment; left out by agents that do not look. */
+  gpu_troubles: GpuTroubles,
 });
 export type Heartbeat = z.output<typeof Heartbeat>;
 /** As an agent sends it. */

@@ -17,6 +17,21 @@ export const Gpu = z.object({
 });
 export type Gpu = Readonly<z.infer<typeof Gpu>>;
 
+/** `missing`: it is not there, or does not answer; `errors`: its memory has failed; `held`: somebody else's process is on it. */
+export const GpuTroubleKind = z.enum(['missing', 'errors', 'held']);
+export type GpuTroubleKind = z.infer<typeof GpuTroubleKind>;
+
+/** What is wrong with one GPU of a worker, and in `detail` how that shows and what helps. */
+export const GpuTrouble = z.object({
+  gpu: Gpu.shape.index,
+  kind: GpuTroubleKind,
+  detail: z.string().max(200),
+});
+export type GpuTrouble = Readonly<z.infer<typeof GpuTrouble>>;
+
+/** Whether a GPU with it keeps its worker from jobs. */
+export type HoldingBack = Readonly<Record<GpuTroubleKind, boolean>>;
+
 /** What a worker can do, whichever way it spelled it. `gpuVramGb` is that of its smallest GPU. */
 export interface Capabilities {
   readonly gpuCount: number;
@@ -123,6 +138,8 @@ export const WorkerView = z
       .nullable(),
     /** Given no jobs, because several in a row could not start here; after `retry_at` one is tried again. */
     quarantine: z.object({ reason: z.string(), since: Time, retry_at: Time }).nullable(),
+    /** What its agent says of its GPUs, by their numbers. `status_reason` says whether it gets no job for it. */
+    gpu_troubles: z.array(GpuTrouble),
     /** Another machine that lately tried to join with the same token. */
     duplicate: z.object({ at: Time, host: z.string().nullable(), address: z.string().nullable() }).nullable(),
   })

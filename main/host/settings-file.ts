@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { Settings } from '../../protocol/settings-api.ts';
+import { holdingBackAtFirst, Settings } from '../../protocol/settings-api.ts';
 import { readSecret } from './data-folder.ts';
 import { type Draft, draftOf } from './whole-file.ts';
 
@@ -17,6 +17,7 @@ const atFirst: Settings = {
   public_url: null,
   local_worker: { enabled: false, gpus: null, trainer: null, work_dir: null },
   audit_retention_days: null,
+  gpu_troubles: holdingBackAtFirst,
 };
 
 /** The data folder must be locked for this process. Throws with a reason when the file is not what was written. */

@@ -1,5 +1,5 @@
 import { refuse } from '../../protocol/problem.ts';
-import type { Settings } from '../../protocol/settings-api.ts';
+import { holdingBackAtFirst, type Settings } from '../../protocol/settings-api.ts';
 import type { LocalWorkerSettings } from './local-worker-plan.ts';
 
 /** What flags and the config file say, and which of it they say. */
@@ -88,6 +88,7 @@ const asSettings = ({ host, isSecure, localWorker, auditRetentionDays }: Given):
     work_dir: localWorker.workDir,
   },
   audit_retention_days: auditRetentionDays,
+  gpu_troubles: holdingBackAtFirst,
 });
 
 export type Refused = ReturnType<typeof refuse>;

@@ -30,7 +30,7 @@ export interface SettingsParts extends NetworkViewParts {
   /** What it goes by may have changed. */
   readonly refreshCertificate: () => Promise<void>;
   readonly localWorker: LocalWorkerSwitch;
-  readonly orchestrator: Pick<Orchestrator, 'noteSettings' | 'runLocally'>;
+  readonly orchestrator: Pick<Orchestrator, 'noteSettings' | 'runLocally' | 'holdBackFor'>;
   readonly keepAuditFor: (days: number | null) => void;
   readonly about: Pick<SettingsView, 'version' | 'configs_dir' | 'data_dir'> & {
     readonly hasSample: boolean;
@@ -73,6 +73,7 @@ export function createSettings(parts: SettingsParts) {
       retention_days: auditDaysInForce(given, file.settings),
       fixed_by: given.fixedBy['audit-retention-days'] ?? null,
     },
+    gpu_troubles: file.settings.gpu_troubles,
   });
 
   const change = async (wanted: SettingsChange, by: Asker): Promise<Outcome<SettingsView>> => {
@@ -97,6 +98,8 @@ export function createSettings(parts: SettingsParts) {
     }
     move.value?.settle();
     if (next.audit_retention_days !== was.audit_retention_days) parts.keepAuditFor(next.audit_retention_days);
+    if (facts.some(({ type }) => type === 'settings.gpu_troubles_changed'))
+      orchestrator.holdBackFor(next.gpu_troubles);
     if (next.tls) await parts.refreshCertificate();
     if (facts.some(({ type }) => type === 'settings.local_worker_changed')) {
       const { local_worker: worker } = next;
@@ -120,8 +123,9 @@ export function createSettings(parts: SettingsParts) {
 
 function changed(
   was: Settings,
-  { shared, host, tls, public_url: url, local_worker: worker, audit_retention_days: days }: SettingsChange,
+  { shared, host, tls, public_url: url, local_worker: worker, ...rest }: SettingsChange,
 ): Settings {
+  const { audit_retention_days: days, gpu_troubles: troubles } = rest;
   const chosen = host ?? (shared === undefined ? was.host : hostFor(shared, was.host));
   return {
     host: chosen,
@@ -129,6 +133,7 @@ function changed(
     public_url: url === undefined ? was.public_url : url,
     local_worker: { ...was.local_worker, ...worker },
     audit_retention_days: days === undefined ? was.audit_retention_days : days,
+    gpu_troubles: { ...was.gpu_troubles, ...troubles },
   };
 }
 
@@ -168,6 +173,7 @@ const tales = [
   { type: 'settings.tls_changed', of: ({ tls }) => ({ tls }) },
   { type: 'settings.public_url_changed', of: ({ public_url }) => ({ public_url }) },
   { type: 'settings.audit_retention_changed', of: ({ audit_retention_days: days }) => ({ days }) },
+  { type: 'settings.gpu_troubles_changed', of: ({ gpu_troubles }) => gpu_troubles },
   { type: 'settings.local_worker_changed', of: ({ local_worker }) => local_worker },
 ] as const satisfies readonly {
   readonly type: SettingsFact['type'];

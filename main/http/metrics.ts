@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { GpuTroubleKind } from '../../protocol/worker.ts';
 import type { FleetFigures } from '../orchestrator/index.ts';
 
 export interface Metrics {
@@ -30,6 +31,7 @@ export function createMetrics({ version, figures }: MetricsParts): Metrics {
     'workers_quarantined',
     'Workers that get no job because several could not start there',
   );
+  const troubles = gauge('worker_gpu_troubles', 'Troubles of GPUs, as their workers last said', ['kind']);
   const gpus = gauge('gpus', 'GPUs of the workers that are in contact', ['state']);
   const jobs = gauge('jobs', 'Jobs that are kept, by status', ['status']);
   const wait = gauge('queue_oldest_wait_seconds', 'How long the job waits that has waited for longest');
@@ -54,6 +56,7 @@ export function createMetrics({ version, figures }: MetricsParts): Metrics {
     for (const status of workerStatuses) workers.set({ status }, now.workers[status] ?? 0);
     for (const status of jobStatuses) jobs.set({ status }, now.jobs[status] ?? 0);
     quarantined.set(now.quarantined);
+    for (const kind of GpuTroubleKind.options) troubles.set({ kind }, now.gpuTroubles[kind]);
     gpus.set({ state: 'busy' }, now.gpus.busy);
     gpus.set({ state: 'free' }, now.gpus.total - now.gpus.busy);
     wait.set((now.oldestWaitMs ?? 0) / 1000);

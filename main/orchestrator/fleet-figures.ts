@@ -1,5 +1,5 @@
 import type { JobStatus } from '../../protocol/job.ts';
-import type { WorkerStatus } from '../../protocol/worker.ts';
+import type { GpuTroubleKind, WorkerStatus } from '../../protocol/worker.ts';
 import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
 import { statusOf } from './standing.ts';
@@ -7,6 +7,8 @@ import { statusOf } from './standing.ts';
 export interface FleetFigures {
   readonly workers: Readonly<Partial<Record<WorkerStatus, number>>>;
   readonly quarantined: number;
+  /** Of the GPUs of all workers, as they last said. */
+  readonly gpuTroubles: Readonly<Record<GpuTroubleKind, number>>;
   /** Of workers that are not offline. */
   readonly gpus: { readonly total: number; readonly busy: number };
   readonly jobs: Readonly<Partial<Record<JobStatus, number>>>;
@@ -28,11 +30,13 @@ export function createFleetFigures(core: Core) {
       const read = atOnce(store);
       const workers: Partial<Record<WorkerStatus, number>> = {};
       const gpus = { total: 0, busy: 0 };
+      const gpuTroubles: Record<GpuTroubleKind, number> = { missing: 0, errors: 0, held: 0 };
       let quarantined = 0;
       for (const worker of read.workers()) {
         const { status } = statusOf(core, read, worker);
         workers[status] = (workers[status] ?? 0) + 1;
         if (worker.quarantine !== null) quarantined += 1;
+        for (const { kind } of worker.agent?.gpuTroubles ?? []) gpuTroubles[kind] += 1;
         if (status === 'offline') continue;
         const count = worker.agent?.capabilities.gpuCount ?? 0;
         gpus.total += count;
@@ -44,6 +48,7 @@ export function createFleetFigures(core: Core) {
       return {
         workers,
         quarantined,
+        gpuTroubles,
         gpus,
         jobs,
         oldestWaitMs: oldestWait(core),

@@ -115,7 +115,8 @@ function placeWorker(standing: Standing, read: Read, id: WorkerId, index: Placem
     index.addWorker({ id, offering: offeringOf(worker), order: worker.createdAt });
     return null;
   }
-  if (status === 'idle') return trialAt;
+  // Past its trial, it is something else that is against it, and that is told of when it changes.
+  if (status === 'idle') return trialAt !== null && trialAt > standing.clock.mono() ? trialAt : null;
   if (reason === 'settling') return standing.presence.of(id)?.settledAt ?? null;
   return reason === 'silent' ? standing.clock.mono() + lookAgainMs : null;
 }

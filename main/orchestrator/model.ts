@@ -14,7 +14,7 @@ import type { Labels } from '../../protocol/labels.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
 import type { Offering } from './matching.ts';
-import type { Capabilities, WorkerType } from '../../protocol/worker.ts';
+import type { Capabilities, GpuTrouble, WorkerType } from '../../protocol/worker.ts';
 
 /** Milliseconds since 1970 by this machine's clock: for people to read, never for deadlines. */
 export type WallMs = number;
@@ -38,6 +38,8 @@ export interface AgentFacts {
   /** Where it registered from. */
   readonly address: string | null;
   readonly agentVersion: string | null;
+  /** As it has said since, too: kept, so that a restart of the orchestrator gives nothing to a broken GPU. */
+  readonly gpuTroubles: readonly GpuTrouble[];
   readonly registeredAt: WallMs;
 }
 
@@ -336,6 +338,7 @@ const settingsTypes = [
   'settings.public_url_changed',
   'settings.local_worker_changed',
   'settings.audit_retention_changed',
+  'settings.gpu_troubles_changed',
 ] as const;
 export type SettingsFactType = (typeof settingsTypes)[number];
 

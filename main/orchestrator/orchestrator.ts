@@ -1,5 +1,6 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
+import type { HoldingBack } from '../../protocol/worker.ts';
 import { createCheckpointCalls } from './checkpoints.ts';
 import { createArtifactCalls } from './artifacts.ts';
 import { createAskCalls } from './asks.ts';
@@ -18,7 +19,7 @@ import { createQueueFigures } from './queue-figures.ts';
 import { createQueueCalls } from './queue.ts';
 import { createTurnCalls } from './turns.ts';
 import { createSessionCalls } from './sessions.ts';
-import { createHome, createSettingsCalls } from './settings.ts';
+import { createCaution, createHome, createSettingsCalls } from './settings.ts';
 import { createSubmissions } from './submit.ts';
 import { createTokenCalls } from './tokens.ts';
 import type { Clock, Configs, Ids, Log, LogFiles, Store, Tx, UploadTokenOf } from './ports.ts';
@@ -48,6 +49,8 @@ export interface OrchestratorParts {
   readonly v1SilenceMs?: number;
   /** Whether an agent is kept on the orchestrator's own machine; else jobs of target `local` are refused. See `runLocally`. */
   readonly runsLocally?: boolean;
+  /** Which troubles of a GPU keep jobs from its worker; all of them unless told. See `holdBackFor`. */
+  readonly holdingBack?: HoldingBack;
   /** Without it no trainer can bring anything. */
   readonly uploadTokenOf?: UploadTokenOf;
   readonly storage?: StorageLimits;
@@ -71,6 +74,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     store.write(command).catch((cause: unknown) => log.error('command.failed', { cause }));
   };
   const home = createHome(parts.runsLocally ?? false);
+  const caution = createCaution(parts.holdingBack);
   const core: Core = {
     store,
     clock,
@@ -81,6 +85,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     line,
     feed: createFeed(store, log),
     runsLocally: home.runsLocally,
+    holdingBack: caution.holdingBack,
     uploadTokenOf: parts.uploadTokenOf ?? null,
     onFilesDropped: parts.onFilesDropped ?? (() => {}),
     dropLogs: createLogDropping(parts.logFiles ?? null, log),
@@ -113,7 +118,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createQueueFigures(core),
     ...createFleetFigures(core),
     ...createSessionCalls(core),
-    ...createSettingsCalls(core, home),
+    ...createSettingsCalls(core, home, caution),
     ...createConfigCalls(core),
     ...createTokenCalls(core),
     ...createJoinCalls(core),

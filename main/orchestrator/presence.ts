@@ -28,6 +28,7 @@ export interface Rival {
 }
 
 const unknownLoad: Load = { gpuUtilization: null, vramUsedGb: null };
+const noDoubts: ReadonlySet<string> = new Set();
 
 interface Entry {
   load: Load;
@@ -40,6 +41,7 @@ interface Entry {
   /** Whether `contactAt` is a contact, and not the orchestrator's own start. */
   met: boolean;
   rival: Rival | null;
+  doubted: ReadonlySet<string>;
 }
 
 /** Who is in contact: kept in memory only, because a beat must cost nothing and a restart makes it stale anyway. */
@@ -86,6 +88,9 @@ export interface PresenceBook {
   noteRival(worker: WorkerId, rival: Rival): void;
   /** The worker has shown what it holds: earlier silence about it counts no longer. */
   clearAbsence(worker: WorkerId): void;
+  /** Troubles of its GPUs that its last word did not name. */
+  doubtedOf(worker: WorkerId): ReadonlySet<string>;
+  noteDoubted(worker: WorkerId, doubted: ReadonlySet<string>): void;
   rivalOf(worker: WorkerId): Rival | null;
   forget(worker: WorkerId): void;
 }
@@ -105,6 +110,7 @@ export function createPresenceBook(onChange: (worker: WorkerId) => void): Presen
       absentSince: null,
       met: false,
       rival: null,
+      doubted: noDoubts,
     };
     entries.set(worker, fresh);
     return fresh;
@@ -208,7 +214,15 @@ function noteCalls(
   entry: (worker: WorkerId, now: MonoMs) => Entry,
 ): Pick<
   PresenceBook,
-  'unmeet' | 'loadOf' | 'noteLoad' | 'noteAbsence' | 'clearAbsence' | 'noteRival' | 'rivalOf'
+  | 'unmeet'
+  | 'loadOf'
+  | 'noteLoad'
+  | 'noteAbsence'
+  | 'clearAbsence'
+  | 'doubtedOf'
+  | 'noteDoubted'
+  | 'noteRival'
+  | 'rivalOf'
 > {
   return {
     unmeet(worker) {
@@ -228,6 +242,11 @@ function noteCalls(
     clearAbsence(worker) {
       const known = entries.get(worker);
       if (known !== undefined) known.absentSince = null;
+    },
+    doubtedOf: worker => entries.get(worker)?.doubted ?? noDoubts,
+    noteDoubted(worker, doubted) {
+      const known = entries.get(worker);
+      if (known !== undefined) known.doubted = doubted;
     },
     noteRival(worker, rival) {
       const known = entries.get(worker);

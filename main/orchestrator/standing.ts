@@ -1,4 +1,5 @@
 import type { WorkerId } from '../../protocol/ids.ts';
+import type { HoldingBack } from '../../protocol/worker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { MonoMs, QueueSettings, Worker } from './model.ts';
 import type { Clock, Read } from './ports.ts';
@@ -19,6 +20,8 @@ export interface Standing {
   readonly times: Times;
   readonly presence: PresenceBook;
   readonly deadlines: Deadlines;
+  /** Which troubles of a GPU keep jobs from its worker; that may be set while it runs. */
+  readonly holdingBack: () => HoldingBack;
 }
 
 /** Quiet agents of protocol 1 may be granted more than T: they send nothing while their trainer prints nothing. */
@@ -32,6 +35,7 @@ export function patienceOf(
 }
 
 function factsOf(standing: Standing, read: Read, worker: Worker, now: MonoMs): WorkerFacts {
+  const holdsBack = standing.holdingBack();
   return {
     worker,
     presence: standing.presence.of(worker.id),
@@ -39,6 +43,7 @@ function factsOf(standing: Standing, read: Read, worker: Worker, now: MonoMs): W
     awaited: (standing.deadlines.firstContact.get(worker.id) ?? now) > now,
     offlineAfterMs: patienceOf(standing, worker).offlineMs,
     trialAt: standing.deadlines.trial.get(worker.id) ?? null,
+    troubles: worker.agent?.gpuTroubles.filter(({ kind }) => holdsBack[kind]) ?? [],
   };
 }
 

@@ -101,6 +101,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
       since: core.clock.iso(worker.quarantine.since),
       retry_at: core.clock.iso(worker.quarantine.since + core.times.trialMs),
     },
+    gpu_troubles: [...(agent?.gpuTroubles ?? [])],
     duplicate: rival && { ...rival, at: core.clock.iso(rival.at) },
   };
 }

@@ -1,6 +1,7 @@
 import type { WaitReason, WorkerReason } from '../../protocol/explain.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { Requirements } from '../../protocol/job.ts';
+import type { GpuTrouble, GpuTroubleKind } from '../../protocol/worker.ts';
 import type { Hindrance } from './hindrances.ts';
 import { compileMatcher, type Mismatch, type Offering } from './matching.ts';
 import type { Obstacle } from './worker-status.ts';
@@ -44,8 +45,10 @@ export function whyNobody(judged: readonly Judged[]): string {
   const total = judged.length;
   const matching = judged.filter(({ mismatches }) => mismatches.length === 0);
   const first = judged.flatMap(({ mismatches }) => mismatches.slice(0, 1));
-  const obstacles = matching.flatMap(({ candidate }) => candidate.obstacles.slice(0, 1));
-  const reasons = [...count(obstacles.map(wordFor)), ...missing(first)];
+  const inTheWay = matching.flatMap(({ candidate: { name, obstacles } }) =>
+    obstacles.slice(0, 1).map(obstacle => ({ name, obstacle })),
+  );
+  const reasons = [...hindering(inTheWay), ...missing(first)];
   const onlyGpus = first.length === total && first.every(({ code }) => code === 'gpu_count');
   const headline = onlyGpus ? 'GPU requirements not met' : 'No idle workers';
   return `${headline}: 0 of ${total} ${total === 1 ? 'worker' : 'workers'} can take this job: ${reasons.join(', ')}`;
@@ -108,6 +111,8 @@ function wordFor(obstacle: Obstacle): string {
     case 'leaving':
     case 'quarantined':
       return obstacle.code;
+    case 'gpu_trouble':
+      return 'with GPU trouble';
   }
 }
 
@@ -133,13 +138,41 @@ function tellObstacle(obstacle: Obstacle): Told {
       return { there: null, detail: 'It has had its job, and leaves' };
     case 'quarantined':
       return { there: obstacle.reason, detail: `It is in quarantine: ${obstacle.reason}` };
+    case 'gpu_trouble': {
+      const details = obstacle.troubles.map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`).join('; ');
+      return { there: shortly(obstacle.troubles), detail: `It has GPU trouble: ${details}` };
+    }
   }
 }
 
-function count(words: readonly string[]): readonly string[] {
-  const groups = Map.groupBy(words, word => word);
-  return [...groups].map(([word, members]) => `${members.length} ${word}`);
+interface InTheWay {
+  readonly name: string;
+  readonly obstacle: Obstacle;
 }
+
+/** A broken GPU is for somebody to see to, so that its worker is named: so many of them. */
+const mostNamed = 3;
+
+function hindering(all: readonly InTheWay[]): readonly string[] {
+  const groups = Map.groupBy(all, ({ obstacle }) => wordFor(obstacle));
+  return [...groups].map(([word, members]) => {
+    const named = members.flatMap(({ name, obstacle }) =>
+      obstacle.code === 'gpu_trouble' ? [`${name}: ${shortly(obstacle.troubles)}`] : [],
+    );
+    const who = named.length === 0 ? '' : ` (${named.slice(0, mostNamed).join('; ')})`;
+    return `${members.length} ${word}${who}`;
+  });
+}
+
+const troubleWords: Readonly<Record<GpuTroubleKind, string>> = {
+  missing: 'is missing',
+  errors: 'has uncorrectable errors',
+  held: 'is held by another process',
+};
+
+/** "GPU 1 has uncorrectable errors": for a line that tells of much else. */
+const shortly = (troubles: readonly GpuTrouble[]): string =>
+  troubles.map(({ gpu, kind }) => `GPU ${gpu} ${troubleWords[kind]}`).join(', ');
 
 interface Words {
   /** For several workers, in the line. */

@@ -14,6 +14,7 @@ import type { Tx, WorkerStream } from './ports.ts';
 import type { ProgressBook } from './progress-book.ts';
 import { reconcileAbsence, reconcileClaim, type Verdict } from './reconcile.ts';
 import { applyEvent, release, sendCancel, sendOffer, welcome } from './transitions.ts';
+import { introducedTroubles, keepTroubles, noticeTroubles, tellTroubles } from './trouble-calls.ts';
 
 const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
 
@@ -64,10 +65,16 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     if (named) core.presence.clearAbsence(id);
     const calm = worker.gone === null && !missing && (jobId === null || asExpected(live, beat));
     if (named && beat.job_progress) progress.note(live.id, beat.job_progress);
-    if (calm) return accept(heartbeatReply({ kind: 'nothing' }, live, interval));
+    const news = noticeTroubles(core, worker, beat.gpu_troubles);
+    if (calm && news === null) return accept(heartbeatReply({ kind: 'nothing' }, live, interval));
     return core.store.write(tx => {
+      if (news !== null) keepTroubles(core, tx, id, news);
       const present = tx.worker(id);
       if (present === null) return gone;
+      if (calm) {
+        dispatch(core, tx);
+        return accept(heartbeatReply({ kind: 'nothing' }, tx.liveJobOf(id), interval));
+      }
       welcome(core, tx, present);
       // Our own agent has lost it for sure; the published one is asked, by the end of its stream.
       if (missing && present.agent?.protocol === 2) reconcileAbsence(core, tx, present);
@@ -83,23 +90,28 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     });
   };
 
-  /** The answer ends it; so does the stream that replaces it. */
-  const openStream = (id: Worker['id'], stream: WorkerStream): (() => void) => {
-    core.presence.heard(id, core.clock.mono());
-    core.presence.open(id, stream, core.clock.mono());
-    core.enqueue(tx => {
-      greet(core, tx, id);
-      dispatch(core, tx);
-    });
-    return () => {
-      if (!core.presence.closed(id, stream)) return;
-      core.enqueue(tx => {
-        if (tx.worker(id) !== null) tellWorker(core, tx, 'worker.stream_closed', id, asWorker(id));
-      });
-    };
+  return {
+    register,
+    heartbeat,
+    disconnect: (id: Worker['id']) => disconnect(core, id),
+    openStream: (id: Worker['id'], stream: WorkerStream) => openStream(core, id, stream),
   };
+}
 
-  return { register, heartbeat, disconnect: (id: Worker['id']) => disconnect(core, id), openStream };
+/** The answer ends it; so does the stream that replaces it. */
+function openStream(core: Core, id: Worker['id'], stream: WorkerStream): () => void {
+  core.presence.heard(id, core.clock.mono());
+  core.presence.open(id, stream, core.clock.mono());
+  core.enqueue(tx => {
+    greet(core, tx, id);
+    dispatch(core, tx);
+  });
+  return () => {
+    if (!core.presence.closed(id, stream)) return;
+    core.enqueue(tx => {
+      if (tx.worker(id) !== null) tellWorker(core, tx, 'worker.stream_closed', id, asWorker(id));
+    });
+  };
 }
 
 async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ readonly success: true }>> {
@@ -116,6 +128,7 @@ async function disconnect(core: Core, id: Worker['id']): Promise<Outcome<{ reado
 function introduce(core: Core, tx: Tx, known: Worker, said: Registration, address: string | null): Worker {
   // The published agent does not tell a restart from a reconnection: one that was gone counts as restarted.
   const restarted = said.startId === null ? known.gone !== null : said.startId !== known.agent?.startId;
+  const plan = introducedTroubles(core, known, said.gpuTroubles);
   const worker: Worker = {
     ...known,
     gone: null,
@@ -133,6 +146,7 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration, addres
       registrationNo: said.registrationNo,
       address,
       agentVersion: said.agentVersion,
+      gpuTroubles: plan.troubles,
       registeredAt: core.clock.wall(),
     },
   };
@@ -144,6 +158,8 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration, addres
   core.presence.clearAbsence(worker.id);
   const actor = { type: 'worker', id: worker.id, address } as const;
   tellWorker(core, tx, 'worker.registered', worker.id, actor, { host: said.host, protocol: said.protocol });
+  core.presence.noteDoubted(worker.id, plan.doubted);
+  tellTroubles(core, tx, worker.id, plan);
   return worker;
 }
 

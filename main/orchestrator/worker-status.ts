@@ -1,5 +1,5 @@
 import type { JobId } from '../../protocol/ids.ts';
-import type { WorkerStatus } from '../../protocol/worker.ts';
+import type { GpuTrouble, WorkerStatus } from '../../protocol/worker.ts';
 import { leavesAfterJob, type MonoMs, type Worker } from './model.ts';
 
 /** What only this process knows about a worker: lost with it, and learned again as the workers come back. */
@@ -23,6 +23,8 @@ export interface WorkerFacts {
   readonly offlineAfterMs: number;
   /** When it is tried again, if it is in quarantine. */
   readonly trialAt: MonoMs | null;
+  /** Of its GPUs: those that keep jobs from it, as it is set. */
+  readonly troubles: readonly GpuTrouble[];
 }
 
 export interface DerivedStatus {
@@ -37,7 +39,8 @@ export type Obstacle =
   | { readonly code: 'draining'; readonly reason: string | null }
   | { readonly code: 'busy'; readonly jobId: JobId }
   | { readonly code: 'settling' | 'no_stream' | 'leaving' }
-  | { readonly code: 'quarantined'; readonly reason: string };
+  | { readonly code: 'quarantined'; readonly reason: string }
+  | { readonly code: 'gpu_trouble'; readonly troubles: readonly GpuTrouble[] };
 
 /** All of them, in the order of the rules of SEMANTICS.md, section 1. A job may be given to a worker that has none. */
 export function obstaclesOf(facts: WorkerFacts, now: MonoMs): readonly Obstacle[] {
@@ -55,6 +58,7 @@ export function obstaclesOf(facts: WorkerFacts, now: MonoMs): readonly Obstacle[
   if (worker.served && leavesAfterJob(worker)) obstacles.push({ code: 'leaving' });
   if (quarantine !== null && (facts.trialAt === null || facts.trialAt > now))
     obstacles.push({ code: 'quarantined', reason: quarantine.reason });
+  if (facts.troubles.length > 0) obstacles.push({ code: 'gpu_trouble', troubles: facts.troubles });
   return obstacles;
 }
 
@@ -83,7 +87,11 @@ export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
     case 'no_stream':
       return { status: 'connecting', reason: first.code };
     case 'quarantined':
+    case 'gpu_trouble':
     case undefined:
-      return { status: 'idle', reason: facts.worker.quarantine === null ? null : 'quarantined' };
+      return {
+        status: 'idle',
+        reason: facts.worker.quarantine === null ? (first?.code ?? null) : 'quarantined',
+      };
   }
 }

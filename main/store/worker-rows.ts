@@ -104,7 +104,11 @@ function toWorker(row: Row): Worker {
             startId: null,
             registrationNo: null,
             address: null,
-            ...(JSON.parse(row.agent) as Older<AgentFacts, 'startId' | 'registrationNo' | 'address'>),
+            gpuTroubles: [],
+            ...(JSON.parse(row.agent) as Older<
+              AgentFacts,
+              'startId' | 'registrationNo' | 'address' | 'gpuTroubles'
+            >),
           },
     drain:
       row.drain === null

@@ -23,6 +23,7 @@ import ScrollText from 'lucide-react/icons/scroll-text';
 import Server from 'lucide-react/icons/server';
 import Settings from 'lucide-react/icons/settings';
 import ShieldAlert from 'lucide-react/icons/shield-alert';
+import TriangleAlert from 'lucide-react/icons/triangle-alert';
 import UserRound from 'lucide-react/icons/user-round';
 import Wifi from 'lucide-react/icons/wifi';
 import WifiOff from 'lucide-react/icons/wifi-off';
@@ -38,6 +39,7 @@ const icons = {
   live: Wifi,
   stale: WifiOff,
   more: MoreHorizontal,
+  trouble: TriangleAlert,
   person: UserRound,
   up: ArrowUp,
   top: ArrowUpToLine,

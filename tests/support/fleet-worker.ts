@@ -10,7 +10,7 @@ import {
   type WorkerCommand,
   workerApi,
 } from '../../protocol/worker-api.ts';
-import type { WorkerView } from '../../protocol/worker.ts';
+import type { GpuTrouble, WorkerView } from '../../protocol/worker.ts';
 import type { Orchestrator } from '../../main/orchestrator/index.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 import { valueOf } from './fleet-outcome.ts';
@@ -32,6 +32,8 @@ export interface AgentOptions {
   readonly registrationNo?: number;
   /** Where it calls from. */
   readonly address?: string;
+  /** Of protocol 2; none unless told, as from agents that do not look after their GPUs. */
+  readonly gpuTroubles?: readonly GpuTrouble[];
   readonly currentJobId?: JobId;
   /** Of protocol 2; the attempt that was last offered for `currentJobId`, unless told. */
   readonly currentAttemptId?: AttemptId;
@@ -200,6 +202,7 @@ function introduction(
     start_id: agent.startId ?? `start-of-${parts.id}`,
     registration_no: agent.registrationNo ?? null,
     current_attempt_id: currentAttemptId,
+    ...(agent.gpuTroubles && { gpu_troubles: agent.gpuTroubles }),
   };
 }
 

@@ -128,6 +128,7 @@ function workerOf(n: number, busy: number, now: number): Worker {
       registrationNo: 1,
       address: `10.0.${Math.floor(n / 250)}.${n % 250}`,
       agentVersion: '0.1.0',
+      gpuTroubles: [],
       registeredAt: now - 600 * minute,
     },
     drain:

@@ -97,6 +97,8 @@ export interface WorkerOptions {
   readonly token: string;
   readonly args?: readonly string[];
   readonly stateHome?: string;
+  /** Over that of the tests. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** `trainyard worker`, with the token where nobody else can read it. It ends with its test, and what it trains, too. */
@@ -105,9 +107,10 @@ export function startWorker({
   token,
   args = [],
   stateHome = temporaryFolder(),
+  env = {},
 }: WorkerOptions): Program {
   const program = trainyard(['worker', '--orchestrator-url', url, ...args], {
-    env: { SIMPLETUNER_WORKER_TOKEN: token, XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: stateHome },
+    env: { SIMPLETUNER_WORKER_TOKEN: token, XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: stateHome, ...env },
   });
   onTestFinished(async () => {
     program.kill('SIGKILL');

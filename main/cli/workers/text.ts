@@ -19,6 +19,7 @@ export const workerFacts = (worker: WorkerView): readonly Fact[] => [
   ['Type', worker.worker_type],
   ['Place', worker.local ? "the orchestrator's own machine" : null],
   ['GPUs', gpusOf(worker)],
+  ['GPU trouble', troubleLines(worker).join('\n') || null],
   ['Job', worker.current_job_id],
   ['Seen', seen(worker)],
   ['Host', worker.host],
@@ -39,8 +40,20 @@ export function workerStatus({ status, status_reason: reason, quarantine }: Work
   return why === null || why === status ? status : `${status} (${why.replaceAll('_', ' ')})`;
 }
 
-const gpusOf = ({ gpu_count: count, gpu_name: name, gpu_vram_gb: vram }: WorkerView): string =>
-  count === 0 ? '-' : `${count} x ${name ?? 'GPU'}${vram === null ? '' : ` ${vram} GB`}`;
+const gpusOf = ({
+  gpu_count: count,
+  gpu_name: name,
+  gpu_vram_gb: vram,
+  gpu_troubles,
+}: WorkerView): string => {
+  const troubles = gpu_troubles.map(({ gpu, kind }) => `, GPU ${gpu}: ${troubleWords[kind]}`).join('');
+  return (count === 0 ? '-' : `${count} x ${name ?? 'GPU'}${vram === null ? '' : ` ${vram} GB`}`) + troubles;
+};
+
+const troubleWords = { missing: 'missing', errors: 'memory errors', held: 'held' } as const;
+
+const troubleLines = ({ gpu_troubles: troubles }: WorkerView): readonly string[] =>
+  troubles.map(({ gpu, kind, detail }) => `GPU ${gpu}: ${troubleWords[kind]}: ${detail}`);
 
 const seen = ({ last_contact_age_s: age, registered_at: registered }: WorkerView): string => {
   if (age !== null) return `${duration(age)} ago`;

@@ -20,6 +20,7 @@ export const overview = {
     '{more, plural, =0 {No worker could ever take {job}} one {No worker could ever take {job}, and # like it} other {No worker could ever take {job}, and # like it}}',
   'overview.wantsApproval': '{job} of {user} waits for approval',
   'overview.quarantined': '{worker} is in quarantine: jobs can not start there',
+  'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Another machine has tried to join as {worker}',
   'overview.running': 'Running',
   'overview.nothingRuns': 'Nothing runs at the moment.',

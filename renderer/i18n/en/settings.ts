@@ -79,4 +79,12 @@ export const settings = {
   'settings.folders.configs': 'Training configs',
   'settings.folders.data': 'Data',
   'settings.copy': 'Copy {text}',
+  'gpuTrouble.title': 'Broken and busy GPUs',
+  'gpuTrouble.some': 'A worker gets no new jobs while one of its GPUs:',
+  'gpuTrouble.none': 'Jobs go to workers whatever is wrong with their GPUs.',
+  'gpuTrouble.missing': 'is missing or does not answer',
+  'gpuTrouble.errors': 'has memory errors that could not be corrected',
+  'gpuTrouble.held': 'is held by a process that is not the worker’s',
+  'gpuTrouble.what':
+    'What already runs is left alone. A job that only such a worker could take waits, says so, and gets it as soon as the trouble is over.',
 } as const;

@@ -24,6 +24,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
     '{more, plural, =0 {Ningún worker podría aceptar {job}} one {Ningún worker podría aceptar {job}, ni otro como él} other {Ningún worker podría aceptar {job}, ni otros # como él}}',
   'overview.wantsApproval': '{job} de {user} espera aprobación',
   'overview.quarantined': '{worker} está en cuarentena: allí no se pueden iniciar trabajos',
+  'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Otra máquina ha intentado unirse como {worker}',
   'overview.running': 'En ejecución',
   'overview.nothingRuns': 'Ahora mismo no se ejecuta nada.',

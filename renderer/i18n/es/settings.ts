@@ -82,4 +82,12 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'settings.folders.configs': 'Configuraciones de entrenamiento',
   'settings.folders.data': 'Datos',
   'settings.copy': 'Copiar {text}',
+  'gpuTrouble.title': 'GPU averiadas u ocupadas',
+  'gpuTrouble.some': 'Un worker no recibe trabajos nuevos mientras una de sus GPU:',
+  'gpuTrouble.none': 'Los trabajos van a los workers aunque algo falle en sus GPU.',
+  'gpuTrouble.missing': 'falta o no responde',
+  'gpuTrouble.errors': 'tiene errores de memoria que no se pudieron corregir',
+  'gpuTrouble.held': 'está ocupada por un proceso ajeno al worker',
+  'gpuTrouble.what':
+    'Lo que ya está en ejecución no se toca. Un trabajo que solo pueda tomar ese worker espera, dice por qué y lo recibe en cuanto se resuelve el problema.',
 };

@@ -22,6 +22,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
     '{more, plural, =0 {कोई भी वर्कर {job} को नहीं ले सकता} one {कोई भी वर्कर {job} और उस जैसे # अन्य जॉब को नहीं ले सकता} other {कोई भी वर्कर {job} और उस जैसे # अन्य जॉब को नहीं ले सकता}}',
   'overview.wantsApproval': '{user} का {job} स्वीकृति की प्रतीक्षा में है',
   'overview.quarantined': '{worker} क्वारंटीन में है: वहाँ जॉब शुरू नहीं हो सकते',
+  'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'किसी और मशीन ने {worker} के नाम से जुड़ने की कोशिश की है',
   'overview.running': 'चल रहे हैं',
   'overview.nothingRuns': 'इस समय कुछ नहीं चल रहा।',

@@ -81,4 +81,12 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'settings.folders.configs': 'ट्रेनिंग कॉन्फ़िग',
   'settings.folders.data': 'डेटा',
   'settings.copy': '{text} कॉपी करें',
+  'gpuTrouble.title': 'ख़राब और व्यस्त GPU',
+  'gpuTrouble.some': 'किसी वर्कर को नए जॉब नहीं मिलते, जब तक उसका कोई GPU:',
+  'gpuTrouble.none': 'GPU में कुछ भी ख़राब हो, जॉब वर्करों को जाते रहते हैं।',
+  'gpuTrouble.missing': 'नहीं मिल रहा या जवाब नहीं देता',
+  'gpuTrouble.errors': 'में मेमोरी की ऐसी त्रुटियाँ हैं जो सुधारी नहीं जा सकीं',
+  'gpuTrouble.held': 'किसी ऐसे प्रोसेस के पास है जो वर्कर का नहीं है',
+  'gpuTrouble.what':
+    'जो पहले से चल रहा है, उसे छेड़ा नहीं जाता। जो जॉब केवल ऐसा वर्कर ले सकता है, वह कारण बताकर इंतज़ार करता है और समस्या दूर होते ही उसे मिल जाता है।',
 };

@@ -22,6 +22,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
     '{more, plural, =0 {{job} を実行できるワーカーがありません} other {{job} と、同種のほか # 件を実行できるワーカーがありません}}',
   'overview.wantsApproval': '{user} の {job} が承認を待っています',
   'overview.quarantined': '{worker} は隔離中です: ジョブを開始できません',
+  'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': '別のマシンが {worker} として参加しようとしました',
   'overview.running': '実行中',
   'overview.nothingRuns': '現在実行中のものはありません。',

@@ -81,4 +81,12 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'settings.folders.configs': '学習の設定',
   'settings.folders.data': 'データ',
   'settings.copy': '{text} をコピー',
+  'gpuTrouble.title': '故障した GPU と使用中の GPU',
+  'gpuTrouble.some': 'ワーカーの GPU のいずれかが次の状態のとき、新しいジョブは渡されません:',
+  'gpuTrouble.none': 'GPU に異常があっても、ジョブはワーカーに渡されます。',
+  'gpuTrouble.missing': '見つからない、または応答しない',
+  'gpuTrouble.errors': '訂正できないメモリエラーがある',
+  'gpuTrouble.held': 'ワーカーのものではないプロセスが使用している',
+  'gpuTrouble.what':
+    'すでに実行中のものには影響しません。そのワーカーしか受けられないジョブは理由を示して待ち、異常が解消するとすぐに渡されます。',
 };

@@ -22,6 +22,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
     '{more, plural, =0 {没有工作节点能够执行 {job}} other {没有工作节点能够执行 {job} 以及另外 # 个同类任务}}',
   'overview.wantsApproval': '{user} 的 {job} 等待批准',
   'overview.quarantined': '{worker} 已被隔离：任务无法在其上启动',
+  'overview.gpuTrouble': '{worker}：{what}',
   'overview.duplicate': '另一台机器曾试图以 {worker} 的身份加入',
   'overview.running': '运行中',
   'overview.nothingRuns': '目前没有任务在运行。',

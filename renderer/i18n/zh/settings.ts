@@ -74,4 +74,12 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'settings.folders.configs': '训练配置',
   'settings.folders.data': '数据',
   'settings.copy': '复制 {text}',
+  'gpuTrouble.title': '损坏或被占用的 GPU',
+  'gpuTrouble.some': '只要工作节点的某块 GPU 出现以下情况，就不会给它分配新任务：',
+  'gpuTrouble.none': '无论 GPU 有什么问题，任务都会分配给工作节点。',
+  'gpuTrouble.missing': '不见了或没有回应',
+  'gpuTrouble.errors': '有无法纠正的内存错误',
+  'gpuTrouble.held': '被不属于该工作节点的进程占用',
+  'gpuTrouble.what':
+    '已在运行的任务不受影响。只有这样的工作节点才能接受的任务会等待并说明原因，问题解决后立即分配。',
 };

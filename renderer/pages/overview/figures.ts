@@ -9,7 +9,7 @@ import type { Stats } from './use-stats.ts';
 /** What somebody should look at, the most pressing first. */
 export type Need =
   | { readonly kind: 'silent'; readonly job: JobView }
-  | { readonly kind: 'quarantined' | 'duplicate'; readonly worker: WorkerView }
+  | { readonly kind: 'quarantined' | 'duplicate' | 'gpuTrouble'; readonly worker: WorkerView }
   /** No worker that there is could take it; `more` of its kind wait, too. */
   | { readonly kind: 'unsatisfiable'; readonly job: JobView; readonly more: number }
   | { readonly kind: 'approval'; readonly job: JobView };
@@ -76,6 +76,10 @@ export function needsOf(
     ...all
       .filter(worker => worker.quarantine !== null)
       .map(worker => ({ kind: 'quarantined' as const, worker })),
+    // Who is off, often for a reboot that is to help, says anew how it is.
+    ...all
+      .filter(({ gpu_troubles: troubles, status }) => troubles.length > 0 && status !== 'offline')
+      .map(worker => ({ kind: 'gpuTrouble' as const, worker })),
     ...all
       .filter(worker => worker.duplicate !== null)
       .map(worker => ({ kind: 'duplicate' as const, worker })),
@@ -94,6 +98,7 @@ export function needsOf(
 export const remedies = {
   silent: queueApi.release,
   quarantined: workersApi.unquarantine,
+  gpuTrouble: workersApi.drain,
   duplicate: workersApi.rotateToken,
   unsatisfiable: queueApi.cancel,
   approval: queueApi.approve,

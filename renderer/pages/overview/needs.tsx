@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import { useMay } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
+import { troubleText } from '../workers/texts.ts';
 import { type Need, remedies } from './figures.ts';
 
 /** The most pressing; the pages have them all. */
@@ -40,6 +41,11 @@ function textOf(need: Need, t: Translator): string {
       return t('overview.unsatisfiable', { job: need.job.config_name, more: need.more });
     case 'approval':
       return t('overview.wantsApproval', { job: need.job.config_name, user: need.job.user });
+    case 'gpuTrouble':
+      return t('overview.gpuTrouble', {
+        worker: need.worker.name,
+        what: need.worker.gpu_troubles.map(trouble => troubleText(t, trouble)).join(', '),
+      });
     case 'quarantined':
     case 'duplicate':
       return t(`overview.${need.kind}`, { worker: need.worker.name });

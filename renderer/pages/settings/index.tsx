@@ -9,6 +9,7 @@ import { isLanguage, languages, useT } from '../../i18n/index.ts';
 import { usePreferences } from '../../state/preferences.ts';
 import { Backups } from './backups.tsx';
 import { DesktopSettings } from './desktop/desktop.tsx';
+import { GpuTrouble } from './gpu-trouble.tsx';
 import { Network } from './network.tsx';
 import { PathLine } from './path-line.tsx';
 import { Retention } from './retention.tsx';
@@ -79,6 +80,7 @@ export function SettingsPage() {
       </section>
       {settings !== null && <Network settings={settings} change={change} />}
       {settings !== null && <ThisMachine settings={settings} change={change} />}
+      {settings !== null && <GpuTrouble kinds={settings.gpu_troubles} change={change} />}
       {settings !== null && <Folders settings={settings} />}
       <Allowed call={tokensApi.list}>
         <Tokens />

@@ -13,7 +13,7 @@ import { absolute, relative, Time, useNow } from '../../ui/time.tsx';
 import { contactLevel, shownState, vramTotal } from './facts.ts';
 import { textOfLabels } from './labels-text.ts';
 import { useSelection } from './selection.ts';
-import { figure, gpusText, reasonText } from './texts.ts';
+import { figure, gpusText, reasonText, troubleTexts } from './texts.ts';
 import { agentStanding, useVersionAround } from './server-version.ts';
 
 interface CellProps {
@@ -43,6 +43,7 @@ export function StateCell({ worker }: CellProps) {
     <span className="worker-two-lines">
       <State name={shownState(worker)} />
       <span className="muted worker-small worker-tags">
+        <GpuTroubleTag worker={worker} />
         {worker.duplicate !== null && (
           <span className="worker-tag worker-tag-warn">
             <Icon name="recovering" />
@@ -56,6 +57,18 @@ export function StateCell({ worker }: CellProps) {
         )}
         {reason !== null && <span title={reason}>{reason}</span>}
       </span>
+    </span>
+  );
+}
+
+/** Nothing when all is well with its GPUs. */
+function GpuTroubleTag({ worker }: CellProps) {
+  const t = useT();
+  if (worker.gpu_troubles.length === 0) return null;
+  return (
+    <span className="worker-tag worker-tag-warn" title={troubleTexts(t, worker).join('\n')}>
+      <Icon name="trouble" />
+      {t('workers.gpuTrouble')}
     </span>
   );
 }

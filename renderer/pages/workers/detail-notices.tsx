@@ -1,6 +1,8 @@
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { useT } from '../../i18n/index.ts';
+import { Icon } from '../../ui/icon.tsx';
 import { Time } from '../../ui/time.tsx';
+import { troubleTexts } from './texts.ts';
 
 /** What somebody should know of this worker before anything else. */
 export function Notices({ worker }: { readonly worker: WorkerView }) {
@@ -31,6 +33,16 @@ export function Notices({ worker }: { readonly worker: WorkerView }) {
             {t('workers.quarantine.retry')} <Time at={quarantine.retry_at} />
           </span>
         </p>
+      )}
+      {worker.gpu_troubles.length > 0 && (
+        <div className="worker-notice worker-notice-gpus" role="note">
+          {troubleTexts(t, worker).map(text => (
+            <p key={text}>
+              <Icon name="trouble" /> {text}
+            </p>
+          ))}
+          {worker.status_reason === 'gpu_trouble' && <p>{t('workers.gpuTrouble.heldBack')}</p>}
+        </div>
       )}
       {duplicate !== null && (
         <p className="worker-notice" role="note">

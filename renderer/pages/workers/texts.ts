@@ -1,7 +1,7 @@
 import { perLanguage } from '../../i18n/formats.ts';
 import type { MessageKey, Translator } from '../../i18n/index.ts';
 import { en } from '../../i18n/en/index.ts';
-import type { WorkerView } from '../../../protocol/worker.ts';
+import type { GpuTrouble, WorkerView } from '../../../protocol/worker.ts';
 import { gpuModel, shownState } from './facts.ts';
 
 /** "2 × RTX 4090 24 GB". */
@@ -37,6 +37,16 @@ export function reasonText(t: Translator, worker: WorkerView): string | null {
   const key = `workers.reason.${reason}`;
   return isKey(key) ? t(key) : null;
 }
+
+/** "GPU 1 is missing", without what the rig says of it. */
+export const troubleText = (t: Translator, { gpu, kind }: GpuTrouble): string =>
+  t(`workers.gpuTrouble.${kind}`, { gpu });
+
+/** Each in a line of its own, with what the rig says of it. */
+export const troubleTexts = (t: Translator, { gpu_troubles: troubles }: WorkerView): readonly string[] =>
+  troubles.map(trouble =>
+    t('workers.gpuTrouble.says', { what: troubleText(t, trouble), detail: trouble.detail }),
+  );
 
 /** What the audit trail calls `worker.draining`, in words; as it is, where there are none. */
 export function eventText(t: Translator, type: string): string {

@@ -60,6 +60,7 @@ test('at first it is here alone, and says what there is', async () => {
       has_sample: true,
     },
     audit: { retention_days: null, fixed_by: null },
+    gpu_troubles: { missing: true, errors: true, held: true },
   });
   expect(existsSync(settingsFile(server))).toBe(false);
 });

@@ -148,7 +148,7 @@ describe('workers', () => {
         id: workerId('w_2'),
         name: 'w_2',
         createdAt: at(1),
-        agent: { ...agent, protocol: 2, startId: null, registrationNo: null, address: null },
+        agent: { ...agent, protocol: 2, startId: null, registrationNo: null, address: null, gpuTroubles: [] },
         drain: { ...drain, deadlineMs: null },
         lastContactAt: at(4),
         served: true,

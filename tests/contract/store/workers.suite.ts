@@ -36,6 +36,7 @@ const agent: AgentFacts = {
   registrationNo: 7,
   address: '2001:db8::7',
   agentVersion: '0.1.0',
+  gpuTroubles: [{ gpu: 1, kind: 'errors', detail: '3 errors since the last reset' }],
   registeredAt: at(3),
 };
 
@@ -50,6 +51,7 @@ const unknownAgent: AgentFacts = {
   registrationNo: null,
   address: null,
   agentVersion: null,
+  gpuTroubles: [],
   registeredAt: at(3),
 };
 

@@ -30,7 +30,15 @@ function open(
   if (!loaded.ok) throw new Error(loaded.message);
   const look = async () => {
     const gpus = makeReport('cpu', []);
-    const parts = { fetch: answering('1.0.0'), gpus, version: '1.0.0', env, free: () => 1e12, ...more };
+    const parts = {
+      fetch: answering('1.0.0'),
+      gpus,
+      troubles: [],
+      version: '1.0.0',
+      env,
+      free: () => 1e12,
+      ...more,
+    };
     const findings = await examineWorker({ config: loaded.value, ...parts });
     return Object.fromEntries(findings.map(({ what, result, detail }) => [what, [result, detail]]));
   };
@@ -64,6 +72,17 @@ test.each<readonly [what: string, more: Partial<DoctorParts>, said: RegExp]>([
     'GPUs',
     { gpus: makeReport('cpu', [], { kind: 'driver_mismatch', message: 'Load the driver anew' } as never) },
     /^Load the driver anew$/,
+  ],
+  [
+    'GPUs',
+    {
+      gpus: makeReport('cuda', [{ index: 0, name: 'A100' }]),
+      troubles: [
+        { gpu: 0, kind: 'errors', detail: '2 memory errors: reset it' },
+        { gpu: 0, kind: 'held', detail: 'process 9 is left over of job j_1', ours: true },
+      ],
+    },
+    /^GPU 0: 2 memory errors: reset it$/,
   ],
   ['Trainer', { env: { PATH: '/nowhere' } }, /^No trainer found: python or python3/],
 ])('%s is found to be wrong by itself, with what to do', async (what, more, said) => {

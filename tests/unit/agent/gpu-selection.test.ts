@@ -123,20 +123,20 @@ describe('utilisation', () => {
 
   it('reads the figures of each GPU', async () => {
     const calls: string[] = [];
-    expect(await utilisation('0, 97, 61342, 64, 298.31\n1, 0, 4, 31, 61.07\n', calls)).toEqual({
+    expect(await utilisation('0, 97, 61342, 64, 298.31\n1, 0, 4, 31, 61.07\n', calls)).toMatchObject({
       gpus: [
         { index: 0, utilizationPercent: 97, vramUsedGb: 59.9, temperatureC: 64, powerW: 298.31 },
         { index: 1, utilizationPercent: 0, vramUsedGb: 0, temperatureC: 31, powerW: 61.07 },
       ],
     });
     expect(calls).toEqual([
-      'nvidia-smi --query-gpu=index,utilization.gpu,memory.used,temperature.gpu,power.draw --format=csv,noheader,nounits',
+      'nvidia-smi --query-gpu=index,utilization.gpu,memory.used,temperature.gpu,power.draw,uuid,ecc.errors.uncorrected.volatile.total --format=csv,noheader,nounits',
     ]);
   });
 
   it('leaves undefined what a GPU does not say', async () => {
     const row = '2, [N/A], [Not Supported], [Insufficient Permissions], [Unknown Error]';
-    expect(await utilisation(row)).toEqual({ gpus: [{ index: 2 }], problem: undefined });
+    expect(await utilisation(row)).toMatchObject({ gpus: [{ index: 2 }], problem: undefined });
   });
 
   it('leaves out the GPUs that this worker does not use', async () => {

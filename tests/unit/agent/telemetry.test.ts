@@ -1,22 +1,37 @@
 import { expect, it, vi } from 'vitest';
 import type { CommandResult } from '../../../agent/gpu-command.ts';
+import type { Cards } from '../../../agent/gpu-conditions.ts';
 import type { GpuReport } from '../../../agent/gpu-probe.ts';
 import { makeReport } from '../../../agent/gpu-report.ts';
 import { createTelemetry } from '../../../agent/telemetry.ts';
 import { exited, TIMED_OUT } from '../../support/gpu-machine.ts';
 
+const known = [{ gpu: 0, kind: 'missing', detail: 'it is lost' }] as const;
 const gpu = (index: number) => ({ index, name: 'RTX 4090', vramGb: 24 });
 const twoGpus: GpuReport = makeReport('cuda', [gpu(0), gpu(1)]);
 
 /** Each look at the GPUs, to be answered by the test. */
 function createBench(report: GpuReport) {
   const looks: PromiseWithResolvers<CommandResult>[] = [];
-  const telemetry = createTelemetry(() => {
+  const run = () => {
     const look = Promise.withResolvers<CommandResult>();
     looks.push(look);
     return look.promise;
-  }, report);
-  return { looks, telemetry };
+  };
+  const seen: Cards[] = [];
+  const watch = {
+    noteCards: (cards: Cards) => void seen.push(cards),
+    lookNowAndThen: () => Promise.resolve(),
+    troubles: () => known,
+  };
+  const { latest } = createTelemetry(run, report, watch);
+  /** Without the troubles, which stand in each. */
+  const telemetry = () => {
+    const { gpu_troubles: troubles, ...figures } = latest();
+    expect(troubles).toBe(known);
+    return figures;
+  };
+  return { looks, seen, telemetry };
 }
 
 const rows = (...lines: readonly string[]): CommandResult => exited(0, lines.join('\n'));

@@ -30,9 +30,9 @@ function machineWith(rows: string): string {
   return bin;
 }
 
-function startWorker(flags: Flags, gpuRows = ''): WorkerBench {
+function startWorker(flags: Flags, gpuRows = '', bin = machineWith(gpuRows)): WorkerBench {
   const home = tempFolder();
-  const env = { PATH: machineWith(gpuRows), XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
+  const env = { PATH: bin, XDG_STATE_HOME: home, XDG_CONFIG_HOME: home };
   const said: string[] = [];
   const lookers = new Set<() => void>();
   const acts = new Map<SignalName, () => void>();
@@ -167,9 +167,47 @@ describe('what a worker says of itself', () => {
       },
       current_job_id: null,
       current_attempt_id: null,
+      gpu_troubles: [],
     });
   });
 });
+
+/** Somebody who has left the process group, and the session, of the training that has started it. */
+const leavesChild = (pidFile: string, appsFile: string): string => `
+  const child = require('node:child_process').spawn('/bin/sleep', ['600'], { detached: true, stdio: 'ignore' });
+  require('node:fs').writeFileSync(${JSON.stringify(pidFile)}, String(child.pid));
+  require('node:fs').writeFileSync(${JSON.stringify(appsFile)}, child.pid + ', GPU-aa, 9216\\n');
+  child.unref();`;
+
+it.skipIf(process.platform !== 'linux')(
+  'what a job has left on a GPU is said before its end is',
+  async () => {
+    const orchestrator = await startOrchestrator();
+    const bin = tempFolder();
+    const [pidFile, apps] = [join(bin, 'pid'), writeFile(bin, 'apps', '')];
+    const list = `case "$1" in --query-compute-apps*) /bin/cat ${apps} ;; *) printf '${twoGpus}' ;; esac`;
+    writeFile(bin, 'nvidia-smi', `#!/bin/sh\n${list}\n`, 0o755);
+    const script = writeFile(bin, 'trainer.cjs', leavesChild(pidFile, apps));
+    const flags = { 'orchestrator-url': orchestrator.url, trainer: `${process.execPath} ${script}` };
+    const { says } = startWorker(flags, '', bin);
+    await says('Connected to');
+    orchestrator.push(offerOf('j1', 'a1'));
+    await orchestrator.reported('completed');
+    const left = Number(readFileSync(pidFile, 'utf8'));
+    onTestFinished(() => void process.kill(left, 'SIGKILL'));
+    const words = orchestrator.calls.filter(({ name }) => name === 'heartbeat' || name === 'status');
+    expect(words.at(-2)?.body).toMatchObject({
+      gpu_troubles: [
+        {
+          gpu: 0,
+          kind: 'held',
+          detail: expect.stringContaining(`process ${left} (sleep) is left over of job j1`),
+        },
+      ],
+    });
+    expect(words.at(-1)?.body).toMatchObject({ status: 'completed' });
+  },
+);
 
 describe('a real job', () => {
   it('shows what it prints when asked to, and the worker leaves after it', async () => {

@@ -44,6 +44,7 @@ function addressFor(called: string, source: 'own' | 'files' = 'own', isSecure = 
       public_url: null,
       local_worker: { enabled: false, gpus: null, trainer: null, work_dir: null },
       audit_retention_days: null,
+      gpu_troubles: { missing: true, errors: true, held: true },
     },
     called,
   );

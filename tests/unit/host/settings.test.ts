@@ -64,6 +64,7 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
         await note();
         told.push(...facts.map(({ type }) => type));
       },
+      holdBackFor: kinds => void told.push(`holds back for ${JSON.stringify(kinds)}`),
       runLocally: runs => void told.push(`runs locally: ${runs}`),
     },
     keepAuditFor: days => void told.push(`keeps the trail for ${days}`),
@@ -95,6 +96,7 @@ test('the next change waits for the one before, and loses nothing of it', async 
     public_url: 'https://yard.example',
     local_worker: off,
     audit_retention_days: null,
+    gpu_troubles: { missing: true, errors: true, held: true },
   });
 });
 
@@ -146,6 +148,18 @@ test('without a certificate nothing is moved', async () => {
   });
   expect(told).toEqual([]);
   expect(kept()).toBeNull();
+});
+
+test('which troubles of a GPU hold a worker back counts at once, each by itself', async () => {
+  const { settings, told, kept } = open();
+  const wanted = { missing: true, errors: true, held: false };
+  expect(await settings.change({ gpu_troubles: { held: false } }, by)).toMatchObject({
+    ok: true,
+    value: { gpu_troubles: wanted },
+  });
+  expect(await settings.change({ gpu_troubles: { held: false } }, by)).toMatchObject({ ok: true });
+  expect(told).toEqual(['settings.gpu_troubles_changed', `holds back for ${JSON.stringify(wanted)}`]);
+  expect(kept()).toMatchObject({ gpu_troubles: wanted });
 });
 
 test('how long the trail is kept counts at once, and only once it is written down', async () => {

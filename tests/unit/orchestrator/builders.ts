@@ -163,6 +163,7 @@ export function makeAgent(changes: Partial<AgentFacts> = {}): AgentFacts {
     registrationNo: null,
     address: null,
     agentVersion: null,
+    gpuTroubles: [],
     registeredAt: 0,
     ...changes,
   };

@@ -218,6 +218,18 @@ describe('absence', () => {
   });
 });
 
+test('what is in doubt of the GPUs of a worker goes with what is known of it', () => {
+  const doubted = new Set(['0 held']);
+  book.noteDoubted(w1, doubted);
+  expect(book.doubtedOf(w1).size).toBe(0);
+  book.heard(w1, 0);
+  expect(book.doubtedOf(w1).size).toBe(0);
+  book.noteDoubted(w1, doubted);
+  expect(book.doubtedOf(w1)).toBe(doubted);
+  book.forget(w1);
+  expect(book.doubtedOf(w1).size).toBe(0);
+});
+
 describe('a rival', () => {
   const rival = { at: 5, host: 'other', address: '10.0.0.9' };
 

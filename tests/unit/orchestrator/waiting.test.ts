@@ -23,6 +23,15 @@ const obstacles = {
   no_stream: [{ code: 'no_stream' }],
   leaving: [{ code: 'leaving' }],
   quarantined: [{ code: 'quarantined', reason: 'three jobs could not start' }],
+  gpu_trouble: [
+    {
+      code: 'gpu_trouble',
+      troubles: [
+        { gpu: 0, kind: 'missing', detail: 'nvidia-smi no longer lists it' },
+        { gpu: 1, kind: 'errors', detail: '3 since the last reset' },
+      ],
+    },
+  ],
 } as const satisfies Record<string, readonly Obstacle[]>;
 
 const makeCandidate = (
@@ -96,6 +105,15 @@ test.each<
     'No idle workers: 0 of 2 workers can take this job: 1 without a GPU (have 0), 1 label gpu_type=a100* (have none)',
     a100,
     [makeCandidate('idle', 0), makeCandidate('idle', 1)],
+  ],
+  [
+    'broken GPUs, with the names of those that somebody has to look at',
+    'No idle workers: 0 of 5 workers can take this job: 1 busy, 4 with GPU trouble (rig: GPU 0 is missing, GPU 1 has uncorrectable ' +
+      'errors; rig: GPU 0 is missing, GPU 1 has uncorrectable errors; rig: GPU 0 is missing, GPU 1 has uncorrectable errors)',
+    makeNeeds(),
+    (['busy', 'gpu_trouble', 'gpu_trouble', 'gpu_trouble', 'gpu_trouble'] as const).map(status =>
+      makeCandidate(status),
+    ),
   ],
   [
     'several that are kept by something else',
@@ -195,6 +213,11 @@ describe('a worker', () => {
     ['no_stream', null, /no stream/],
     ['leaving', null, /leaves/],
     ['quarantined', 'three jobs could not start', /in quarantine: three jobs could not start/],
+    [
+      'gpu_trouble',
+      'GPU 0 is missing, GPU 1 has uncorrectable errors',
+      /GPU trouble: GPU 0: nvidia-smi no longer lists it; GPU 1: 3 since the last reset$/,
+    ],
   ])('says what keeps every job from it: %s', (state, there, detail) => {
     const [reason] = reasonsOf(judgeOne(makeNeeds(), makeCandidate(state)), null);
     expect(reason).toEqual({

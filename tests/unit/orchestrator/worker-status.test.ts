@@ -22,8 +22,10 @@ interface Told {
   readonly persistent?: boolean | null;
   readonly quarantined?: boolean;
   readonly trialInMs?: number;
+  readonly troubled?: boolean;
 }
 
+const trouble = { gpu: 1, kind: 'errors', detail: '3 uncorrectable errors' } as const;
 const quarantine = { reason: 'three jobs in a row could not start', since: 0 };
 
 function factsFrom(told: Told): WorkerFacts {
@@ -47,6 +49,7 @@ function factsFrom(told: Told): WorkerFacts {
     awaited: told.awaited ?? false,
     offlineAfterMs,
     trialAt: told.trialInMs === undefined ? null : now + told.trialInMs,
+    troubles: told.troubled === true ? [trouble] : [],
   };
 }
 
@@ -73,6 +76,7 @@ const rules: readonly (readonly [told: Told, status: string])[] = [
   [{ streaming: false }, 'connecting: no_stream'],
   [{ served: true, persistent: false }, 'busy: leaving'],
   [{ quarantined: true }, 'idle: quarantined'],
+  [{ troubled: true }, 'idle: gpu_trouble'],
 ];
 
 test.each(rules)('%o alone -> %s', (told, status) => {
@@ -141,8 +145,8 @@ describe('what keeps every job from a worker', () => {
 
   test('is all of it, in the order of the rules', () => {
     const all = rules.slice(1).reduce<Told>((told, [other]) => ({ ...told, ...other }), {});
-    const codes = ['offline', 'draining', 'busy', 'settling', 'no_stream', 'leaving', 'quarantined'];
-    expect(codesFrom(all)).toEqual(codes);
+    const codes = ['offline', 'draining', 'busy', 'settling', 'no_stream', 'leaving'];
+    expect(codesFrom(all)).toEqual([...codes, 'quarantined', 'gpu_trouble']);
   });
 
   test('of one that never came is only what the admin has said', () => {
@@ -152,12 +156,19 @@ describe('what keeps every job from a worker', () => {
   });
 
   test('carries what is known of it', () => {
-    const told = { gone: 'goodbye', draining: true, holdsAttempt: true, quarantined: true } as const;
+    const told = {
+      gone: 'goodbye',
+      draining: true,
+      holdsAttempt: true,
+      quarantined: true,
+      troubled: true,
+    } as const;
     expect(obstaclesOf(factsFrom(told), now)).toEqual([
       { code: 'offline', why: 'goodbye' },
       { code: 'draining', reason: 'new GPU' },
       { code: 'busy', jobId: 'j1' },
       { code: 'quarantined', reason: quarantine.reason },
+      { code: 'gpu_trouble', troubles: [trouble] },
     ]);
     expect(obstaclesOf(factsFrom({ heard: false }), now)).toEqual([
       { code: 'offline', why: 'silent' },
@@ -171,11 +182,13 @@ describe('what keeps every job from a worker', () => {
   const flags = [{}, ...rules.map(([told]) => told)];
 
   test.each(flags.flatMap(one => flags.map(other => ({ ...one, ...other }))))(
-    'is there unless the status is idle, and of idle ones in quarantine: %o',
+    'is there unless the status is idle, and of idle ones in quarantine or with a broken GPU: %o',
     told => {
       const isIdle = statusFrom(told).startsWith('idle');
-      expect(codesFrom(told).filter(code => code !== 'quarantined').length === 0).toBe(isIdle);
-      expect(codesFrom(told).length === 0).toBe(isIdle && told.quarantined !== true);
+      const ofIdle = ['quarantined', 'gpu_trouble'];
+      expect(codesFrom(told).filter(code => !ofIdle.includes(code)).length === 0).toBe(isIdle);
+      const isHeldBack = told.quarantined === true || told.troubled === true;
+      expect(codesFrom(told).length === 0).toBe(isIdle && !isHeldBack);
     },
   );
 

@@ -10,6 +10,8 @@ const job = (id: string, change: Readonly<Record<string, unknown>> = {}): JobVie
 const jobsOf = (...jobs: readonly JobView[]): ReadonlyMap<JobId, JobView> =>
   new Map(jobs.map(each => [each.id, each]));
 
+const lost = { gpu: 1, kind: 'missing', detail: 'it is not listed any more' } as const;
+
 const now = Date.parse('2026-03-02T12:00:00.000Z');
 
 test('the tiles count workers by what they do, and GPUs of those that are there', () => {
@@ -53,6 +55,8 @@ test('what is most pressing comes first: a silent worker with a job, then what k
   const workers = [
     workerView({ id: workerId('w_q'), quarantine: { reason: 'three in a row', since, retry_at: since } }),
     workerView({ id: workerId('w_d'), duplicate: { at: since, host: null, address: null } }),
+    workerView({ id: workerId('w_gpu'), gpu_troubles: [lost] }),
+    workerView({ id: workerId('w_off'), gpu_troubles: [lost], status: 'offline' }),
     workerView({ id: workerId('w_ok') }),
   ];
   const jobs = jobsOf(
@@ -67,6 +71,7 @@ test('what is most pressing comes first: a silent worker with a job, then what k
   expect(kinds).toEqual([
     ['silent', 'j_silent'],
     ['quarantined', 'w_q'],
+    ['gpuTrouble', 'w_gpu'],
     ['duplicate', 'w_d'],
     ['unsatisfiable', 'j_big'],
     ['approval', 'j_wanted'],

@@ -42,6 +42,7 @@ export function workerView(change: Partial<WorkerView> = {}): WorkerView {
     protocol: 2,
     drain: null,
     quarantine: null,
+    gpu_troubles: [],
     duplicate: null,
     ...change,
   });

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { loadLanguage } from '../../../renderer/i18n/index.ts';
-import { eventText, gpusText, reasonText, rowName } from '../../../renderer/pages/workers/texts.ts';
+import {
+  eventText,
+  gpusText,
+  reasonText,
+  rowName,
+  troubleTexts,
+} from '../../../renderer/pages/workers/texts.ts';
 import { WorkerEventType } from '../../../protocol/events.ts';
 import { workerView } from './worker-builders.ts';
 
@@ -29,6 +35,22 @@ test('a drain says who and why; other reasons are put in words, and a strange on
   expect(reasonText(t, workerView({ status_reason: 'quarantined', quarantine }))).toBe('no trainer');
   expect(reasonText(t, workerView({ status: 'busy', quarantine }))).toBeNull();
   expect(reasonText(t, workerView())).toBeNull();
+});
+
+test('what is wrong with a GPU is said in words, with what the rig says of it', () => {
+  const worker = workerView({
+    status_reason: 'gpu_trouble',
+    gpu_troubles: [
+      { gpu: 0, kind: 'held', detail: 'process 7 (blender)' },
+      { gpu: 1, kind: 'errors', detail: '3 memory errors' },
+    ],
+  });
+  expect(troubleTexts(t, worker)).toEqual([
+    'GPU 0 is held by another process: process 7 (blender)',
+    'GPU 1 has memory errors: 3 memory errors',
+  ]);
+  expect(reasonText(t, worker)).toBe('gets no jobs');
+  expect(troubleTexts(t, workerView())).toEqual([]);
 });
 
 test('every event of a worker has words; one of a later version is shown as it is', () => {

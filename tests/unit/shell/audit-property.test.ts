@@ -100,6 +100,7 @@ function expectJobsAsReplayed({ fleet }: World): void {
 const presence = ['worker.created', 'worker.registered', 'worker.back', 'worker.offline'];
 const drains = ['worker.created', 'worker.draining', 'worker.undrained'];
 const quarantines = ['worker.created', 'worker.quarantined', 'worker.unquarantined'];
+const troubles = ['worker.created', 'worker.gpu_trouble', 'worker.gpu_trouble_over'];
 
 /** Workers, and what is held against them, as the newest row about each says. */
 function expectWorkersAsReplayed({ fleet }: World): void {
@@ -110,7 +111,9 @@ function expectWorkersAsReplayed({ fleet }: World): void {
   for (const { target_id: id } of rows.filter(({ type }) => type === 'worker.deleted')) there.delete(id);
   const stored = fleet.store.workers();
   expect(new Set<string>(stored.map(({ id }) => id))).toEqual(there);
-  for (const { id, gone, drain, quarantine } of stored) {
+  for (const { id, gone, drain, quarantine, agent } of stored) {
+    const isTroubled = (agent?.gpuTroubles ?? []).length > 0;
+    expect(isTroubled, `${id} has trouble`).toBe(newest(id, troubles) === 'worker.gpu_trouble');
     expect(gone !== null, `${id} is gone`).toBe(newest(id, presence) === 'worker.offline');
     expect(drain !== null, `${id} drains`).toBe(newest(id, drains) === 'worker.draining');
     expect(quarantine !== null, `${id} is held back`).toBe(newest(id, quarantines) === 'worker.quarantined');

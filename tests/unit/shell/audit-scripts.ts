@@ -143,6 +143,12 @@ const acts = {
   beatProgress: toWorker((worker, world, step) =>
     worker.beat(about(worker, world, step), { job_progress: { step: step.job } }),
   ),
+  gpuTrouble: toWorker((worker, world, step) =>
+    worker.beat(about(worker, world, step), {
+      gpu_troubles: [{ gpu: 0, kind: 'held', detail: `process ${step.job} holds it` }],
+    }),
+  ),
+  gpusWell: toWorker((worker, world, step) => worker.beat(about(worker, world, step), { gpu_troubles: [] })),
   starting: reports('starting'),
   running: isRunning,
   progress: reports('running', { progress: { step: 7 } }),
@@ -249,6 +255,7 @@ const script = (...steps: readonly (readonly [Act, number])[]): Script =>
 export const seldom: readonly Script[] = [
   script(['add', 0], ['failToStart', 0], ['unquarantine', 0], ['drain', 0], ['undrain', 0]),
   script(['add', 0], ['goodbye', 0], ['remove', 0]),
+  script(['add', 0], ['gpuTrouble', 0], ['submit', 0], ['gpusWell', 0], ['gpusWell', 0]),
   script(['add', 0], ['join', 0]),
   script(['add', 0], ['run', 0], ['takeover', 0], ['add', 1], ['completed', 0]),
   script(['submitBlocked', 0], ['submitBlocked', 0], ['setPriority', 0], ['approve', 0], ['rename', 0]),

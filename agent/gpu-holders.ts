@@ -1,0 +1,126 @@
+/** Whose processes are on the GPUs: this worker's own, what they have left behind, or somebody else's. No effects. */
+
+import type { JobId } from '../protocol/ids.ts';
+import { type KnownTrouble, makeTrouble } from './gpu-conditions.ts';
+import type { GpuProcess } from './gpu-processes.ts';
+
+/** A trainer of this worker. Its number is that of its process group and of its session, too. */
+export interface OwnRun {
+  readonly jobId: JobId;
+  /** Null when nobody could look at it before its end. */
+  readonly leader: number | null;
+}
+
+export interface OwnRuns {
+  readonly live: readonly OwnRun[];
+  readonly ended: readonly OwnRun[];
+}
+
+/** A process of this machine. */
+export interface ProcessFacts {
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  readonly name: string;
+  /** It runs in a container other than this worker's own, if that has one. */
+  readonly isContained: boolean;
+  /** The job of this worker for which it was started, as its environment says: that goes with it wherever it goes. */
+  readonly jobId: JobId | null;
+}
+
+/** Null for one that can not be seen here: it has ended, or it is in another container. */
+export type ProcessTable = (pid: number) => ProcessFacts | null;
+
+export type Owner =
+  | { readonly kind: 'ours' | 'unseen' }
+  | { readonly kind: 'left_over'; readonly jobId: JobId; readonly name: string }
+  | { readonly kind: 'foreign'; readonly name: string };
+
+const mostAncestors = 100;
+
+export function ownerOf(pid: number, table: ProcessTable, { live, ended }: OwnRuns): Owner {
+  const facts = table(pid);
+  // In a container the driver tells numbers that mean nothing here: as long as ours runs, that may be it.
+  if (facts === null) return { kind: live.length > 0 ? 'ours' : 'unseen' };
+  // A trainer may be a container, and that is nobody's child: whether it has gone is seen when the training has ended.
+  if (facts.isContained && live.length > 0) return { kind: 'ours' };
+  if (live.some(run => run.jobId === facts.jobId || descends(pid, run.leader, table)))
+    return { kind: 'ours' };
+  const from = facts.jobId ?? ended.find(({ leader }) => isIn(facts, leader))?.jobId;
+  return from === undefined
+    ? { kind: 'foreign', name: facts.name }
+    : { kind: 'left_over', jobId: from, name: facts.name };
+}
+
+const isIn = ({ group, session }: ProcessFacts, leader: number | null): boolean =>
+  leader !== null && (group === leader || session === leader);
+
+function descends(pid: number, leader: number | null, table: ProcessTable): boolean {
+  let at = pid;
+  for (let steps = 0; steps < mostAncestors && at > 1; steps += 1) {
+    if (at === leader) return true;
+    const facts = table(at);
+    if (facts === null) return false;
+    if (isIn(facts, leader)) return true;
+    at = facts.parent;
+  }
+  return false;
+}
+
+/** Less than a context takes that computes something: monitoring tools and such have that. */
+const leastMib = 256;
+
+export interface Holding {
+  readonly troubles: readonly KnownTrouble[];
+  /** Who is on a GPU and should not be, seen for the first time or again: whoever is just ending is gone by the next look. */
+  readonly suspects: ReadonlySet<string>;
+  /** Whether there is one that is still to be seen a second time. */
+  readonly isOpen: boolean;
+}
+
+/** `earlier`: the suspects of the look before. */
+export function holdingOf(
+  processes: readonly GpuProcess[],
+  ownerAt: (pid: number) => Owner,
+  earlier: ReadonlySet<string>,
+): Holding {
+  const strangers = processes
+    .filter(({ memoryMib }) => memoryMib >= leastMib)
+    .map(process => ({ ...process, owner: ownerAt(process.pid) }))
+    .filter(({ owner }) => owner.kind !== 'ours')
+    .toSorted((a, b) => b.memoryMib - a.memoryMib);
+  const sure = strangers.filter(process => earlier.has(keyOf(process)));
+  const groups = Map.groupBy(sure, ({ gpu }) => gpu);
+  return {
+    troubles: [...groups].flatMap(([gpu, [first, ...others]]) =>
+      first === undefined ? [] : [troubleOf(gpu, first, others.length)],
+    ),
+    suspects: new Set(strangers.map(keyOf)),
+    isOpen: sure.length < strangers.length,
+  };
+}
+
+const keyOf = ({ gpu, pid }: GpuProcess): string => `${gpu} ${pid}`;
+
+function troubleOf(
+  gpu: number,
+  { pid, owner }: GpuProcess & { readonly owner: Owner },
+  others: number,
+): KnownTrouble {
+  const more = others === 0 ? '' : ` and ${others} more`;
+  switch (owner.kind) {
+    case 'left_over': {
+      const said = `process ${pid} (${owner.name})${more} is left over of job ${owner.jobId} and holds its memory: end it with kill -9 ${pid}`;
+      return { ...makeTrouble(gpu, 'held', said), ours: true };
+    }
+    case 'foreign': {
+      const said = `process ${pid} (${owner.name})${more} holds its memory, and is not this worker's: end it, or leave this GPU out with --gpus`;
+      return makeTrouble(gpu, 'held', said);
+    }
+    case 'ours':
+    case 'unseen': {
+      const said = `a process that is not visible here (${pid} outside)${more} holds its memory: end it, or leave this GPU out with --gpus`;
+      return makeTrouble(gpu, 'held', said);
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/** Which processes compute on the GPUs, as the vendors' tools list them. What only draws a desktop is not among them. */
+
+import type { Card, Cards } from './gpu-conditions.ts';
+import { runFirst } from './gpu-command.ts';
+import type { CommandResult, RunCommand } from './gpu-command.ts';
+import { asObject, parseObject, textAt } from './gpu-json.ts';
+import { figure, listNvidiaProcesses } from './gpu-nvidia.ts';
+import type { Gpu, GpuReport } from './gpu-report.ts';
+import { cardsOf, rocmCommands } from './gpu-rocm.ts';
+
+/** A process on one of the chosen GPUs. */
+export interface GpuProcess {
+  readonly gpu: number;
+  readonly pid: number;
+  /** MiB. */
+  readonly memoryMib: number;
+}
+
+export interface ProcessLook {
+  readonly processes: readonly GpuProcess[];
+  /** Where the same look tells of the GPUs, too. */
+  readonly cards?: Cards;
+}
+
+/** Null when there was no answer. Without GPUs to ask nothing is run. */
+export async function probeProcesses(deps: {
+  readonly run: RunCommand;
+  readonly report: GpuReport;
+}): Promise<ProcessLook | null> {
+  const { accelerator, gpus } = deps.report;
+  if (accelerator === 'cuda') {
+    const result = await listNvidiaProcesses(deps.run);
+    return succeeded(result) ? { processes: nvidiaProcesses(result.stdout, gpus) } : null;
+  }
+  if (accelerator !== 'rocm') return { processes: [] };
+  const result = await runFirst(deps.run, rocmCommands, ['--showmeminfo', 'vram', '--showpids', '--json']);
+  return succeeded(result) ? rocmLook(result.stdout, gpus) : null;
+}
+
+const succeeded = (result: CommandResult): result is CommandResult & { readonly kind: 'exited' } =>
+  result.kind === 'exited' && result.code === 0;
+
+/** `4711, GPU-5d5b..., 9216`. Memory that is not told (`[N/A]`, on Windows and WSL) is none: it can not be judged. */
+function nvidiaProcesses(stdout: string, chosen: readonly Gpu[]): readonly GpuProcess[] {
+  const found = stdout.split('\n').flatMap(line => {
+    const [pid, uuid, memory] = line.split(',').map(field => field.trim());
+    const gpu = chosen.find(card => card.uuid !== undefined && card.uuid === uuid);
+    const known = figure(pid);
+    return gpu === undefined || known === undefined
+      ? []
+      : [{ gpu: gpu.index, pid: known, memoryMib: figure(memory) ?? 0 }];
+  });
+  // One that has several contexts has a line for each.
+  const groups = Map.groupBy(found, ({ gpu, pid }) => `${gpu} ${pid}`);
+  return [...groups.values()].flatMap(([first, ...others]) =>
+    first === undefined
+      ? []
+      : [{ ...first, memoryMib: others.reduce((sum, { memoryMib }) => sum + memoryMib, first.memoryMib) }],
+  );
+}
+
+const bytesPerMib = 1024 * 1024;
+
+/**
+ * `"system": {"PID4711": "python3, 1, 9663676416, 0, 0"}`: name, how many GPUs, memory in bytes, and two more. Which GPUs those are it
+ * does not say, so that they are this worker's for sure only where it has them all.
+ */
+function rocmLook(stdout: string, chosen: readonly Gpu[]): ProcessLook {
+  const smi = parseObject(stdout) ?? {};
+  const cards = cardsOf(smi).map(
+    (_card, index): Card => ({ index, uuid: undefined, isLost: false, uncorrected: undefined }),
+  );
+  if (cards.length === 0) return { processes: [] };
+  const [first] = chosen;
+  const system = asObject(smi['system']);
+  const hasAll = first !== undefined && chosen.length === cards.length;
+  const processes = Object.keys(hasAll ? (system ?? {}) : {}).flatMap(key => {
+    const [, pid] = /^PID ?(\d{1,10})$/.exec(key) ?? [];
+    const fields = (textAt(system, key) ?? '').split(',').map(field => field.trim());
+    const [count, bytes] = [figure(fields.at(-4)), figure(fields.at(-3))];
+    return pid === undefined || first === undefined || !count
+      ? []
+      : [{ gpu: first.index, pid: Number(pid), memoryMib: (bytes ?? 0) / bytesPerMib }];
+  });
+  return { processes, cards: { kind: 'listed', cards } };
+}

@@ -1,0 +1,56 @@
+import type { GpuTrouble } from '../../protocol/worker.ts';
+import { type Core, tellWorker } from './core.ts';
+import { planTroubles, type TroublePlan } from './gpu-troubles.ts';
+import { asWorker, type Worker } from './model.ts';
+import type { Tx } from './ports.ts';
+
+/** What an agent has said of its GPUs, and what its last word before that had left in doubt. */
+export interface TroubleNews {
+  readonly said: readonly GpuTrouble[];
+  readonly doubted: ReadonlySet<string>;
+}
+
+/** Of a beat; null when there is nothing to write, which is nearly always, or when nothing can be: contact must go on then. */
+export function noticeTroubles(
+  core: Core,
+  { id, agent }: Worker,
+  said: readonly GpuTrouble[] | undefined,
+): TroubleNews | null {
+  if (agent === null || said === undefined || !core.store.takesChanges()) return null;
+  if (said.length + agent.gpuTroubles.length === 0) return null;
+  const doubted = core.presence.doubtedOf(id);
+  const plan = planTroubles(agent.gpuTroubles, said, doubted);
+  core.presence.noteDoubted(id, plan.doubted);
+  return plan.changes ? { said, doubted } : null;
+}
+
+/** Keeps them and tells of them, in one transaction. Who waits for this worker is looked at by the next dispatch. */
+export function keepTroubles(core: Core, tx: Tx, id: Worker['id'], { said, doubted }: TroubleNews): void {
+  const worker = tx.worker(id);
+  if (worker === null || worker.agent === null) return;
+  const plan = planTroubles(worker.agent.gpuTroubles, said, doubted);
+  if (!plan.changes) return;
+  tx.updateWorker({ ...worker, agent: { ...worker.agent, gpuTroubles: plan.troubles } });
+  tellTroubles(core, tx, id, plan);
+}
+
+/** Of an introduction: an agent that does not look after its GPUs will never say that a trouble is over, so that it is. */
+export function introducedTroubles(
+  core: Core,
+  { id, agent }: Worker,
+  said: readonly GpuTrouble[] | null,
+): TroublePlan {
+  const known = agent?.gpuTroubles ?? [];
+  if (said === null) return { troubles: [], came: [], went: known, doubted: new Set(), changes: true };
+  return planTroubles(known, said, core.presence.doubtedOf(id));
+}
+
+export function tellTroubles(
+  core: Core,
+  tx: Tx,
+  id: Worker['id'],
+  { came, went }: Pick<TroublePlan, 'came' | 'went'>,
+): void {
+  if (came.length > 0) tellWorker(core, tx, 'worker.gpu_trouble', id, asWorker(id), { troubles: came });
+  if (went.length > 0) tellWorker(core, tx, 'worker.gpu_trouble_over', id, asWorker(id), { troubles: went });
+}

@@ -1,0 +1,48 @@
+import { useState } from 'react';
+import { settingsApi, type SettingsView } from '../../../protocol/settings-api.ts';
+import { GpuTroubleKind } from '../../../protocol/worker.ts';
+import { Allowed } from '../../app/guarded.tsx';
+import type { ChangeSettings } from '../../app/settings.ts';
+import { useT } from '../../i18n/index.ts';
+import { SettingsForm } from './settings-form.tsx';
+
+interface GpuTroubleProps {
+  readonly kinds: SettingsView['gpu_troubles'];
+  readonly change: ChangeSettings;
+}
+
+/** Which troubles of a GPU keep new jobs from its worker. */
+export function GpuTrouble({ kinds, change }: GpuTroubleProps) {
+  const t = useT();
+  const held = GpuTroubleKind.options.filter(kind => kinds[kind]);
+  return (
+    <section className="card" aria-labelledby="settings-gpu-trouble">
+      <h2 id="settings-gpu-trouble">{t('gpuTrouble.title')}</h2>
+      <p>{t(held.length === 0 ? 'gpuTrouble.none' : 'gpuTrouble.some')}</p>
+      <Allowed call={settingsApi.change}>
+        <GpuTroubleForm key={held.join()} kinds={kinds} change={change} />
+      </Allowed>
+      <p className="muted">{t('gpuTrouble.what')}</p>
+    </section>
+  );
+}
+
+function GpuTroubleForm({ kinds, change }: GpuTroubleProps) {
+  const t = useT();
+  const [wanted, setWanted] = useState(kinds);
+  const isSame = GpuTroubleKind.options.every(kind => wanted[kind] === kinds[kind]);
+  return (
+    <SettingsForm wanted={{ gpu_troubles: wanted }} isSame={isSame} change={change}>
+      {GpuTroubleKind.options.map(kind => (
+        <label key={kind} className="settings-switch">
+          <input
+            type="checkbox"
+            checked={wanted[kind]}
+            onChange={event => setWanted({ ...wanted, [kind]: event.target.checked })}
+          />
+          {t(`gpuTrouble.${kind}`)}
+        </label>
+      ))}
+    </SettingsForm>
+  );
+}

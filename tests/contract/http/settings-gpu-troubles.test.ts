@@ -1,0 +1,39 @@
+/** Which troubles of a GPU keep new jobs from its worker, as people set it while the orchestrator runs. */
+import { expect, onTestFinished, test } from 'vitest';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import { settingsApi } from '../../../protocol/settings-api.ts';
+import { temporaryFolder } from '../../support/processes.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+
+const all = { missing: true, errors: true, held: true } as const;
+
+const shown = async ({ admin }: TestServer) => valueOf(await admin.call(settingsApi.get, {})).gpu_troubles;
+
+test('all do; one that is switched off stays so over a restart, and is written down with what was', async () => {
+  const dataDir = temporaryFolder();
+  const first = await startTestServer({ dataDir });
+  expect(await shown(first)).toEqual(all);
+  valueOf(await first.admin.call(settingsApi.change, { body: { gpu_troubles: { held: false } } }));
+  await first.close();
+  const server = await startTestServer({ dataDir });
+  onTestFinished(() => server.close());
+  expect(await shown(server)).toEqual({ ...all, held: false });
+  const { entries } = valueOf(
+    await server.admin.call(auditApi.list, { query: { event_type: 'settings.gpu_troubles_changed' } }),
+  );
+  expect(entries.map(({ details, actor_id: by }) => ({ details, by }))).toEqual([
+    { details: { ...all, held: false, was: all }, by: 'admin' },
+  ]);
+});
+
+test.each([{ held: 'no' }, { hot: true }, ['held'], null, true])('%j is no such choice', async choice => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const response = await fetch(server.url + settingsApi.change.path, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${server.adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ gpu_troubles: choice }),
+  });
+  expect(response.status).toBe(400);
+  expect(await shown(server)).toEqual(all);
+});

@@ -1,0 +1,138 @@
+/** A real worker whose nvidia-smi says what the test has it say: no GPU is needed, and none is touched. */
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { JobId } from '../../protocol/ids.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import type { WorkerView } from '../../protocol/worker.ts';
+import { startWorker, temporaryFolder } from '../support/processes.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+
+const uuid = 'GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77';
+const probe = `0, NVIDIA A100-SXM4-80GB, 81920, 535.129.03, ${uuid}\n`;
+const well = `0, 3, 512, 41, 66.10, ${uuid}, 0\n`;
+const beatMs = 1_000;
+
+/** A folder with a fake nvidia-smi, and the files that it answers from. */
+function makeGpu() {
+  const folder = temporaryFolder();
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const answers = { probe: join(folder, 'probe'), cards: join(folder, 'cards'), apps: join(folder, 'apps') };
+  const script = `#!/bin/sh
+case "$1" in
+  --query-gpu=index,name,*) cat ${answers.probe} ;;
+  --query-gpu=*) cat ${answers.cards} ;;
+  --query-compute-apps=*) cat ${answers.apps} ;;
+esac
+`;
+  writeFileSync(join(bin, 'nvidia-smi'), script);
+  chmodSync(join(bin, 'nvidia-smi'), 0o755);
+  const say = (what: keyof typeof answers, text: string): void => writeFileSync(answers[what], text);
+  say('probe', probe);
+  say('cards', well);
+  say('apps', '');
+  return { folder, answers, say, env: { PATH: `${bin}:${process.env['PATH'] ?? ''}` } };
+}
+
+type FakeGpu = ReturnType<typeof makeGpu>;
+
+async function openYard(gpu: FakeGpu, script: string) {
+  const server = await startTestServer({ heartbeatTimeoutMs: 4 * beatMs });
+  onTestFinished(() => server.close());
+  const { id, token } = await server.createWorker({ name: 'rig-1' });
+  const trainer = join(gpu.folder, 'trainer.cjs');
+  writeFileSync(trainer, script);
+  const args = ['--name', 'rig-1', '--persistent', '--trainer', `'${process.execPath}' '${trainer}'`];
+  const worker = startWorker({ url: server.url, token, args, env: gpu.env });
+  await worker.said(/^Connected/);
+  const shows = (what: string, fits: (view: WorkerView) => boolean): Promise<WorkerView> =>
+    server.watch.until(what, event =>
+      event.kind === 'worker' && event.worker_id === id && event.worker !== null && fits(event.worker)
+        ? event.worker
+        : null,
+    );
+  return { server, worker, shows };
+}
+
+const reasonOf = async ({ admin }: TestServer, id: JobId): Promise<string | null> =>
+  valueOf(await admin.call(queueApi.get, { params: { id } })).reason;
+
+test('a GPU that vanishes keeps jobs away, which say why they wait; when it is back, they are given out', async () => {
+  const gpu = makeGpu();
+  const { server, worker, shows } = await openYard(gpu, '');
+  gpu.say('cards', 'Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.\n');
+  const broken = await shows('a GPU that is missing', view => view.gpu_troubles.length > 0);
+  expect(broken).toMatchObject({
+    status_reason: 'gpu_trouble',
+    gpu_troubles: [
+      { gpu: 0, kind: 'missing', detail: expect.stringMatching(/^nvidia-smi says: .*GPU is lost/) },
+    ],
+  });
+  await worker.said(/^GPU 0: nvidia-smi says: /);
+  const job = await server.submit({ config: {} });
+  expect(await reasonOf(server, job)).toBe(
+    'No idle workers: 0 of 1 worker can take this job: 1 with GPU trouble (rig-1: GPU 0 is missing)',
+  );
+  gpu.say('cards', well);
+  expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
+  await worker.said(/^All GPUs are there again/);
+}, 30_000);
+
+test("somebody else's process on the GPU is known before the first job could be given out", async () => {
+  const gpu = makeGpu();
+  // This test's own process is none of the worker's.
+  gpu.say('apps', `${process.pid}, ${uuid}, 9216\n`);
+  const { server, shows } = await openYard(gpu, '');
+  const held = await shows('a GPU that is held', view => view.gpu_troubles.length > 0);
+  expect(held.gpu_troubles).toMatchObject([
+    {
+      gpu: 0,
+      kind: 'held',
+      detail: expect.stringMatching(new RegExp(`^process ${process.pid} \\(.+\\) holds`)),
+    },
+  ]);
+  const job = await server.submit({ config: {} });
+  expect(await reasonOf(server, job)).toMatch(/GPU 0 is held by another process/);
+  await server.watch.job(job, 'pending');
+  expect(server.watch.seen.filter(({ kind }) => kind === 'job')).toHaveLength(1);
+}, 30_000);
+
+test('what a cancelled training leaves on the GPU is said with its job, before another one could come', async () => {
+  const gpu = makeGpu();
+  const pidFile = join(gpu.folder, 'left');
+  // In a session of its own no stop of the training reaches it.
+  const { server, shows } = await openYard(
+    gpu,
+    `const { writeFileSync, renameSync } = require('node:fs');
+     const { spawn } = require('node:child_process');
+     const child = spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
+     child.unref();
+     writeFileSync(${JSON.stringify(gpu.answers.apps)}, child.pid + ', ${uuid}, 12000\\n');
+     writeFileSync(${JSON.stringify(pidFile)}, String(child.pid));
+     console.log(JSON.stringify({ type: 'progress', step: 1, total_steps: 10 }));
+     setInterval(() => {}, 1000);`,
+  );
+  const job = await server.submit({ config: {} });
+  const left = await server.watch.until('its child', () => leftIn(pidFile));
+  onTestFinished(() => void process.kill(left, 'SIGKILL'));
+  const next = await server.submit({ config: {} });
+  valueOf(await server.admin.call(queueApi.cancel, { params: { id: job } }));
+  const held = await shows('what is left', view => view.gpu_troubles.length > 0);
+  expect(held).toMatchObject({
+    current_job_id: job,
+    gpu_troubles: [
+      { kind: 'held', detail: expect.stringContaining(`process ${left} (sleep) is left over of job ${job}`) },
+    ],
+  });
+  expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'cancelled' });
+  expect(await reasonOf(server, next)).toMatch(/GPU 0 is held by another process/);
+}, 30_000);
+
+function leftIn(file: string): number | null {
+  try {
+    return Number(readFileSync(file, 'utf8')) || null;
+  } catch {
+    return null;
+  }
+}
