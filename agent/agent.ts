@@ -4,6 +4,7 @@ import type { Ask } from './ask.ts';
 import { initialState } from './agent-state.ts';
 import type { ApiClient } from './api-client.ts';
 import type { AttemptLogs } from './attempt-logs.ts';
+import type { AttemptOutputs } from './attempt-outputs.ts';
 import { pause } from './backoff.ts';
 import { beatUntil, type Beating, sayNewTroubles } from './beat.ts';
 import type { Clock } from './clock.ts';
@@ -34,11 +35,13 @@ export interface AgentParts {
   readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
   /** What an earlier process of this agent has left. */
   readonly found: Found | null;
-  readonly jobs: Pick<SlotParts, 'prepare' | 'start' | 'onLine'>;
+  readonly jobs: Pick<SlotParts, 'prepare' | 'fetchCheckpoint' | 'start' | 'onLine'>;
   /** Where the output of trainers goes; nowhere unless told. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'leave'>;
   /** Nothing is asked of trainers unless given. */
   readonly ask?: Ask;
+  /** Where what they make goes; nowhere unless told. */
+  readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue' | 'leave'>;
   /** Figures of the GPUs, for the next heartbeat. */
   readonly telemetry: () => Telemetry;
   /** The same for the curves of what runs. */
@@ -69,6 +72,8 @@ const isLast = ({ status }: StatusReportBody): boolean =>
 const lastWordMs = 5_000;
 /** For the rest of a log, as long as it is answered; what is left then is for the next start. */
 const logsMs = 5_000;
+/** For the rest of what a completed training has made: that long the orchestrator takes it. What comes back can go on with it then. */
+const outputsMs = { ephemeral: 600_000, persistent: 5_000 } as const;
 /** For answers that interest nobody any more, before the goodbye. */
 const farewellMs = 2_000;
 
@@ -94,6 +99,7 @@ export function createAgent(parts: AgentParts): Agent {
   const slot: JobSlot = createJobSlot({
     ...parts.jobs,
     ...(parts.logs && { logs: parts.logs }),
+    ...(parts.outputs && { outputs: parts.outputs }),
     curve: curves.open,
     async report(job, attempt, body, signal) {
       if (isLast(body)) await sayNewTroubles(beating);
@@ -115,6 +121,8 @@ export function createAgent(parts: AgentParts): Agent {
 
   const leave = (): void => {
     state.leaving = true;
+    // Whoever says it twice does not want to wait for what is still to be brought.
+    if (over.signal.aborted) hurry.abort();
     if (slot.held() === null) over.abort();
   };
 
@@ -147,7 +155,11 @@ export function createAgent(parts: AgentParts): Agent {
         );
       // Whatever still runs goes on under its guard.
       slot.release();
-      if (ending === 'left' && !isHandedOver) await parts.logs?.leave(logsMs);
+      if (ending === 'left' && !isHandedOver) {
+        await parts.logs?.leave(logsMs);
+        const withinMs = parts.persistent ? outputsMs.persistent : outputsMs.ephemeral;
+        await parts.outputs?.leave(withinMs, hurry.signal);
+      }
       beats.abort();
       if (ending === 'left' && left === null) await curves.settled(farewellMs);
       ended.abort();

@@ -28,8 +28,12 @@ export interface AgentConfig {
   readonly workDir: string;
   readonly trainer: TrainerChoice;
   readonly selftest: boolean;
+  /** What of that which trainers make is brought to the orchestrator. */
+  readonly bring: (typeof bringChoices)[number];
   readonly trust: Trust;
 }
+
+const bringChoices = ['all', 'checkpoints', 'none'] as const;
 
 export type TokenSource =
   | { readonly kind: 'value'; readonly token: string }
@@ -39,12 +43,13 @@ type Env = Readonly<Record<string, string | undefined>>;
 export type Flags = Readonly<Record<string, unknown>>;
 
 const tokenVariable = 'SIMPLETUNER_WORKER_TOKEN';
-/** The guide's variables. */
+/** The guide's variables, and ours called like them. */
 const variables: Readonly<Record<string, string>> = {
   'orchestrator-url': 'SIMPLETUNER_ORCHESTRATOR_URL',
   'worker-token': tokenVariable,
   name: 'SIMPLETUNER_WORKER_NAME',
   persistent: 'SIMPLETUNER_WORKER_PERSISTENT',
+  bring: 'SIMPLETUNER_WORKER_BRING',
 };
 
 /** Each value on its own: flag, then environment, then file, then default. */
@@ -76,6 +81,8 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
   if (!gpus.ok) return gpus;
   const trainer = parseTrainer(text('trainer'));
   if (!trainer.ok) return trainer;
+  const bring = parseBring(text('bring'));
+  if (!bring.ok) return bring;
   const name = text('name') ?? hostname();
   const stateDir = resolve(text('state-dir') ?? join(stateHome(env), folderName(name)));
   return {
@@ -93,6 +100,7 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
       workDir: resolve(text('work-dir') ?? join(stateDir, 'jobs')),
       trainer: trainer.value,
       selftest: setting('selftest') !== false,
+      bring: bring.value,
       trust: trust.value,
     }),
   };
@@ -194,6 +202,12 @@ function parseTrainer(text: string | null): Loaded<TrainerChoice> {
   const [program = '', ...args] = split.argv;
   const found = /[/\\]/.test(program) ? resolve(program) : program;
   return { ok: true, value: { kind: 'command', argv: [found, ...args] } };
+}
+
+function parseBring(text: string | null): Loaded<AgentConfig['bring']> {
+  const found = bringChoices.find(choice => choice === (text ?? 'all'));
+  if (found !== undefined) return { ok: true, value: found };
+  return fail(`--bring takes ${bringChoices.join(', ')}: not ${JSON.stringify(text)}`);
 }
 
 const isTrue = (value: unknown): boolean =>

@@ -3,8 +3,10 @@ import type { Progress } from '../protocol/progress.ts';
 import type { StatusReportBody } from '../protocol/worker-api.ts';
 import type { FoundRun } from './adopt.ts';
 import type { AttemptLogs } from './attempt-logs.ts';
+import type { AttemptOutputs } from './attempt-outputs.ts';
+import type { Fetched } from './checkpoint-fetch.ts';
 import type { Curve, CurveOrigin } from './curves.ts';
-import { endReport } from './end-report.ts';
+import { endReport, neverStarted } from './end-report.ts';
 import type { Contact, Order } from './guard-files.ts';
 import type { Run, RunOrigin } from './run.ts';
 import type { RunEars } from './run-follow.ts';
@@ -29,6 +31,10 @@ export interface AttemptParts {
   /** Where the output goes; nowhere unless told. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish'>;
   readonly curve: (origin: CurveOrigin) => Curve;
+  /** Fetches what an attempt goes on from, before it is started. Where it is not there, every attempt begins anew. */
+  readonly fetchCheckpoint?: (offer: JobOffer, job: PreparedJob, signal: AbortSignal) => Promise<Fetched>;
+  /** Where what it makes goes; nowhere unless told. */
+  readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue'>;
 }
 
 export interface HeldAttempt extends Held {
@@ -45,7 +51,12 @@ export interface HeldAttempt extends Held {
   isReleased: boolean;
   /** Fires when the attempt was given away: nothing more is to be said of it. */
   readonly given: AbortController;
+  /** Fires when what has not been started yet is not to be: there is an order, or this agent looks after it no longer. */
+  readonly halted: AbortController;
 }
+
+/** A part of what a worker has that is told to stop at once. */
+const rescueMs = 15_000;
 
 export const holdAttempt = (origin: Held & Partial<RunOrigin>): HeldAttempt => ({
   jobId: origin.jobId,
@@ -58,6 +69,7 @@ export const holdAttempt = (origin: Held & Partial<RunOrigin>): HeldAttempt => (
   ended: false,
   isReleased: false,
   given: new AbortController(),
+  halted: new AbortController(),
 });
 
 export const originOf = (offer: JobOffer): Omit<RunOrigin, 'contact'> => ({
@@ -71,6 +83,7 @@ export const originOf = (offer: JobOffer): Omit<RunOrigin, 'contact'> => ({
 export function giveOrder(held: HeldAttempt, order: Order, parts: AttemptParts): void {
   if (held.order !== null || held.ended) return;
   held.order = order;
+  held.halted.abort();
   if (order === 'abandon') held.given.abort();
   passOrder(held, parts);
 }
@@ -104,8 +117,11 @@ export async function startOffer(
   try {
     const prepared = parts.prepare(offer);
     if (!prepared.ok) return { status: 'failed', cause: prepared.cause, error: prepared.message };
+    const missing = await fetchFor(offer, prepared.job, held, parts);
+    if (missing !== null) return missing;
     const origin = { ...originOf(offer), contact: { ...parts.limits(), sentAt: held.sentAt } };
     curve = curveOf(held, origin, false, parts);
+    parts.outputs?.follow(offer, prepared.job.outputDir);
     const run = await parts.start(prepared.job, origin, earsOf(held, true, curve, parts));
     parts.logs?.follow(held.attemptId, secretsOf(offer));
     if (run.pid !== null) {
@@ -114,10 +130,28 @@ export async function startOffer(
     }
     return await attend(held, run, parts);
   } catch (cause) {
+    parts.outputs?.finish(held.attemptId, false);
     return { status: 'failed', cause: 'start_failed', error: startFailure(cause) };
   } finally {
     curve?.finish();
   }
+}
+
+/** Null when there is nothing more to wait for. */
+async function fetchFor(
+  offer: JobOffer,
+  job: PreparedJob,
+  held: HeldAttempt,
+  parts: AttemptParts,
+): Promise<StatusReportBody | null> {
+  if (offer.resume === null || parts.fetchCheckpoint === undefined) return null;
+  const fetched = await parts.fetchCheckpoint(offer, job, held.halted.signal);
+  // What this says of an attempt that was let go is said to nobody.
+  if (held.halted.signal.aborted || fetched.kind === 'aborted')
+    return neverStarted(held.order ?? 'leave_now');
+  if (fetched.kind === 'failed') return { status: 'failed', cause: 'start_failed', error: fetched.message };
+  parts.say(fetched.words);
+  return null;
 }
 
 /** Goes on with what an earlier process of the agent has begun. */
@@ -155,7 +189,11 @@ async function attend(held: HeldAttempt, run: Run, parts: AttemptParts): Promise
   if (held.isReleased) run.leave();
   const exit = await run.finished;
   parts.logs?.finish(held.attemptId);
-  return endReport(exit, held.order);
+  const report = endReport(exit, held.order);
+  // What a trainer has written when it was asked to stop is taken until its end is told.
+  if (report.cause === 'preempted') await parts.outputs?.rescue(held.attemptId, rescueMs);
+  else parts.outputs?.finish(held.attemptId, report.status === 'completed');
+  return report;
 }
 
 const secretsOf = ({ upload_token, hf_token }: JobOffer): readonly string[] =>

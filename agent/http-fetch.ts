@@ -8,21 +8,81 @@ type Request = (
   onAnswer: (response: IncomingMessage) => void,
 ) => ClientRequest;
 
+/** A body that is read while it is sent. */
+export interface Stretch {
+  readonly bytes: number;
+  pieces(): AsyncIterable<Uint8Array>;
+}
+
+/** A `Fetch` that can also send what would not fit into memory. */
+export type Send = (
+  url: URL,
+  init: Omit<Parameters<Fetch>[1], 'body'> & { readonly body?: string | Stretch },
+) => Promise<Answer>;
+
 /**
  * What is needed of `fetch`, over Node's own HTTP: Node's `fetch`, and its web streams, take 18 MB more of memory for as long as the process
  * lives, which is a third of an idle worker. It follows nothing, and unpacks nothing, because it asks for nothing packed.
  */
 export const fetchBy =
-  (request: Request): Fetch =>
+  (request: Request): Send =>
   (url, { method = 'GET', headers = {}, body, signal }) =>
     new Promise((resolve, reject) => {
-      // Node writes no length beside the body of a DELETE, which would then be taken for another request.
-      const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-      const options = { method, headers: { ...headers, ...length }, ...(signal && { signal }) };
+      const options = { method, headers: { ...headers, ...headersOf(body) }, ...(signal && { signal }) };
       const sent = request(url, options, response => resolve(answerOf(url, response)));
       sent.on('error', reject);
-      sent.end(body);
+      if (typeof body === 'object') pourWhenAsked(body, sent);
+      else sent.end(body);
     });
+
+function headersOf(body: string | Stretch | undefined): Readonly<Record<string, string>> {
+  if (body === undefined) return {};
+  // Node writes no length beside the body of a DELETE, which would then be taken for another request.
+  if (typeof body === 'string') return { 'content-length': String(Buffer.byteLength(body)) };
+  return { 'content-length': String(body.bytes), expect: '100-continue' };
+}
+
+/** Who does not know the question (RFC 9110, section 10.1.1) is sent the body unasked. */
+const askedWithinMs = 1_000;
+
+/** What is refused by its head alone is not sent; and what is refused meanwhile, no further. */
+function pourWhenAsked(body: Stretch, sent: ClientRequest): void {
+  let isBegun = false;
+  const begin = (): void => {
+    clearTimeout(timer);
+    if (isBegun) return;
+    isBegun = true;
+    pour(body, sent).catch((cause: unknown) =>
+      sent.destroy(cause instanceof Error ? cause : new Error(String(cause))),
+    );
+  };
+  const timer = setTimeout(begin, askedWithinMs);
+  sent.once('continue', begin);
+  sent.once('close', () => clearTimeout(timer));
+  sent.once('response', response => {
+    clearTimeout(timer);
+    isBegun = true;
+    // A connection with half a body on it is of no use to the next call.
+    response.once('end', () => {
+      if (!sent.writableEnded) sent.destroy();
+    });
+  });
+  sent.flushHeaders();
+}
+
+async function pour(body: Stretch, sent: ClientRequest): Promise<void> {
+  let wake = (): void => {};
+  sent.on('drain', () => wake());
+  sent.once('close', () => wake());
+  for await (const piece of body.pieces()) {
+    if (sent.destroyed) return;
+    if (sent.write(piece)) continue;
+    await new Promise<void>(resolve => {
+      wake = resolve;
+    });
+  }
+  sent.end();
+}
 
 function answerOf(url: URL, response: IncomingMessage): Answer {
   const status = response.statusCode ?? 0;

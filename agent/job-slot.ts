@@ -96,6 +96,7 @@ export function createJobSlot(parts: SlotParts): JobSlot {
     release() {
       if (current === null) return;
       current.isReleased = true;
+      current.halted.abort();
       current.run?.leave();
     },
     contact(sentAt) {

@@ -1,8 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import type { Fetch } from '../protocol/client.ts';
-import { fetchBy } from './http-fetch.ts';
+import { fetchBy, type Send } from './http-fetch.ts';
 import type { Voucher } from './tls.ts';
 import type { Trust } from './trust.ts';
 
@@ -12,12 +11,12 @@ export { parseTrust, type Trust, usualTrust } from './trust.ts';
  * The one way to the orchestrator: over TLS to nobody but whom `trust` means, and never where an answer sends it, since a token
  * goes with each call. Throws when the file of the authority can't be used.
  */
-export function openNetwork(trust: Trust): Fetch {
+export function openNetwork(trust: Trust): Send {
   const voucher = voucherOf(trust);
   const agent = new Agent({ keepAlive: true });
   const plain = fetchBy((url, init, onAnswer) => request(url, { ...init, agent }, onAnswer));
-  let secure: Promise<Fetch> | null = null;
-  const wayTo = (url: URL): Fetch | Promise<Fetch> => {
+  let secure: Promise<Send> | null = null;
+  const wayTo = (url: URL): Send | Promise<Send> => {
     if (url.protocol !== 'https:') {
       if (trust.pins.length > 0) throw new Error('a pin is for https:// alone');
       return plain;

@@ -4,8 +4,9 @@ export function startFailure(cause: unknown): string {
   if (missing && 'path' in cause)
     return `No trainer found: ${String(cause.path)} is not on this machine. Install it, or name another with --trainer`;
   const reason = reasonOf(cause);
-  const isFull = /\b(ENOSPC|EDQUOT)\b/.test(reason);
-  return `The trainer could not be started: ${reason}${isFull ? '. Make room on the disks of the worker, in --work-dir and in its state folder' : ''}`;
+  return `The trainer could not be started: ${reason}${isFullDisk(reason) ? '. Make room on the disks of the worker, in --work-dir and in its state folder' : ''}`;
 }
 
 export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
+export const isFullDisk = (reason: string): boolean => /\b(ENOSPC|EDQUOT)\b/.test(reason);

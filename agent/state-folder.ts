@@ -21,12 +21,14 @@ export interface FinalReport {
  *     instance       the worker's own name for itself on this machine
  *     token          what it has joined with (own-tokens.ts)
  *     runs/ATTEMPT/  the files of a run (guard-files.ts)
+ *     outputs/       of which attempts something is still to be brought (attempt-outputs.ts)
  */
 export interface StateFolder {
   /** One for each machine and name of a worker, kept over restarts. */
   readonly instanceId: string;
   /** Where the runs are, one folder an attempt. */
   readonly runsDir: string;
+  readonly outputsDir: string;
   runOf(attemptId: AttemptId): RunFolder;
   keepReport(report: FinalReport): void;
   /** The orchestrator has taken note: nothing of the run is needed here any more. */
@@ -40,6 +42,7 @@ export function openStateFolder(dir: string): StateFolder {
   return {
     instanceId: instanceOf(join(dir, 'instance')),
     runsDir,
+    outputsDir: join(dir, 'outputs'),
     runOf,
     keepReport: report => writeReport(runOf(report.attemptId), JSON.stringify(report)),
     // Windows removes nothing that a guard has still open, which is about to end.

@@ -7,8 +7,7 @@ import {
   getCACertificates,
   type TLSSocket,
 } from 'node:tls';
-import type { Fetch } from '../protocol/client.ts';
-import { fetchBy } from './http-fetch.ts';
+import { fetchBy, type Send } from './http-fetch.ts';
 import { type Pin, pinOf } from './pins.ts';
 
 /** Whose word counts: keys that are known beforehand, authorities (in PEM) beside the usual ones, or anybody's. */
@@ -24,7 +23,7 @@ const connectWithinMs = 10_000;
  * `fetch` over TLS that writes nothing before it knows whom it speaks to: a call is given its connection when that was
  * looked at, and not before. No session is kept, so that each connection shows its key anew.
  */
-export function openSecureFetch(voucher: Voucher): Fetch {
+export function openSecureFetch(voucher: Voucher): Send {
   const { options, refusalOf } = checksOf(voucher);
   const agent = new Agent({ keepAlive: true });
   agent.createConnection = ({ host, port }, callback) => {

@@ -37,6 +37,10 @@ export interface PreparedJob extends Command {
   readonly logFile: string;
 }
 
+/** Where the checkpoint is, once it has been fetched, that the attempt goes on from; empty when it begins anew. */
+const resumePath = ({ resume }: JobOffer, outputDir: string): string =>
+  resume === null ? '' : join(outputDir, ...resume.checkpoint.split('/'));
+
 export type Prepared =
   | { readonly ok: true; readonly job: PreparedJob }
   | { readonly ok: false; readonly cause: 'rejected' | 'start_failed'; readonly message: string };
@@ -54,19 +58,20 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
   mkdirSync(outputDir, { recursive: true, mode: 0o700 });
   const configPath = join(folder, 'config.json');
   const dataloaderPath = writeDataloader(folder, offer.dataloader);
+  const resumeFrom = resumePath(offer, outputDir);
   const config =
     builtIn !== null || rig.trainer.kind === 'command'
       ? offer.config
-      : withDataloader(offer.config, dataloaderPath);
+      : withOutput(withDataloader(offer.config, dataloaderPath), outputDir, resumeFrom);
   writeWhole(configPath, JSON.stringify(config, null, 2));
-  const values = { config_path: configPath, output_dir: outputDir, resume_from: '' };
+  const values = { config_path: configPath, output_dir: outputDir, resume_from: resumeFrom };
   return {
     ok: true,
     job: {
       argv: builtIn === null ? trainerArgv(rig, values) : builtInArgv(builtIn, rig, values),
       folder,
       cwd: rig.cwd,
-      env: trainerEnv(offer, rig, configPath),
+      env: trainerEnv(offer, rig, configPath, resumeFrom),
       outputDir,
       logFile: logFileOf(offer, folder, isLogTaken),
     },
@@ -128,11 +133,23 @@ function writeDataloader(folder: string, dataloader: unknown): string | null {
 /** SimpleTuner finds its dataloader through its config, in the spelling that the config uses. */
 function withDataloader(config: JobOffer['config'], path: string | null): JobOffer['config'] {
   if (path === null) return config;
-  const key = Object.hasOwn(config, '--data_backend_config')
-    ? '--data_backend_config'
-    : 'data_backend_config';
-  return { ...config, [key]: path };
+  return { ...config, [spellingOf(config, 'data_backend_config')]: path };
 }
+
+/**
+ * SimpleTuner writes into a folder that all jobs share, unless it is told of one, and takes of a checkpoint's path the name alone, which it
+ * looks for there. So it is told both; a config that has a folder of its own, or another checkpoint in mind, is left as it is.
+ */
+function withOutput(config: JobOffer['config'], outputDir: string, resumeFrom: string): JobOffer['config'] {
+  if (Object.hasOwn(config, spellingOf(config, 'output_dir'))) return config;
+  const key = spellingOf(config, 'resume_from_checkpoint');
+  const resumes = resumeFrom !== '' && (config[key] ?? 'latest') === 'latest';
+  return { ...config, output_dir: outputDir, ...(resumes && { [key]: resumeFrom }) };
+}
+
+/** As the config has it: with dashes in front, or without. */
+const spellingOf = (config: JobOffer['config'], key: string): string =>
+  Object.hasOwn(config, `--${key}`) ? `--${key}` : key;
 
 function trainerArgv(rig: Rig, values: Readonly<Record<string, string>>): readonly string[] {
   if (rig.trainer.kind === 'command') return fillPlaceholders(rig.trainer.argv, values);
@@ -141,7 +158,7 @@ function trainerArgv(rig: Rig, values: Readonly<Record<string, string>>): readon
 }
 
 /** The agent's environment without its secrets, and what the published agent sets (CONTRACT.md, section 3, item 3). */
-function trainerEnv(offer: JobOffer, rig: Rig, configPath: string): PreparedJob['env'] {
+function trainerEnv(offer: JobOffer, rig: Rig, configPath: string, resumeFrom: string): PreparedJob['env'] {
   const {
     SIMPLETUNER_WORKER_TOKEN: _token,
     ADMIN_TOKEN: _admin,
@@ -154,6 +171,7 @@ function trainerEnv(offer: JobOffer, rig: Rig, configPath: string): PreparedJob[
     SIMPLETUNER_CONFIG_BACKEND: 'json',
     SIMPLETUNER_UPLOAD_ENDPOINT: rig.orchestratorUrl + offer.upload_endpoint,
     SIMPLETUNER_UPLOAD_TOKEN: offer.upload_token ?? '',
+    TRAINYARD_RESUME_FROM: resumeFrom,
     // Python holds its output back when nobody looks at a terminal, and with it all progress.
     PYTHONUNBUFFERED: '1',
     ...(offer.hf_token !== null && { HF_TOKEN: offer.hf_token }),

@@ -33,6 +33,10 @@ export const withWorkerOptions = (command: Command): Command =>
       '--trainer <trainer>',
       'simpletuner, or a command with {config_path}, {output_dir} and {resume_from}; no shell',
     )
+    .option(
+      '--bring <what>',
+      'what the orchestrator gets of that which trainers write into {output_dir}: all (default), checkpoints, or none',
+    )
     .option('--leave-with-parent', 'leave when stdin ends, and let the training go on, as with SIGUSR2')
     .option('--no-selftest', 'refuse jobs that only test the fleet: the self-test, and the sample training')
     .option(

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
-import type { Fetch } from '../protocol/client.ts';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
 import { findRun, type Found } from './adopt.ts';
 import { type Agent, createAgent } from './agent.ts';
 import { createApiClient, createJoinCall, createShipCall } from './api-client.ts';
 import { createAsk } from './ask.ts';
 import { createAttemptLogs } from './attempt-logs.ts';
+import { createAttemptOutputs } from './attempt-outputs.ts';
+import { fetchCheckpoint } from './checkpoint-fetch.ts';
 import { systemClock } from './clock.ts';
 import { createFollowStream } from './command-stream.ts';
 import { type AgentConfig, tokenMissing } from './config.ts';
@@ -22,6 +23,7 @@ import {
 } from './gpu-probe.ts';
 import type { GpuWatch } from './gpu-watch.ts';
 import type { LaunchParts } from './guard-launch.ts';
+import type { Send } from './http-fetch.ts';
 import { introductionOf } from './introduction.ts';
 import { createJoin } from './join.ts';
 import { createJoining } from './joining.ts';
@@ -36,9 +38,10 @@ import { findSample } from './sample.ts';
 import { reasonOf } from './start-failure.ts';
 import { openStateFolder, type StateFolder } from './state-folder.ts';
 import { lockState } from './state-lock.ts';
+import { openStorage, type StorageParts } from './storage.ts';
 import { openTelemetry } from './telemetry.ts';
 import { type GivenToken, openToken, type TokenHolder } from './token-holder.ts';
-import { missingTrainer, prepareJob, type Rig } from './trainer.ts';
+import { type JobOffer, missingTrainer, prepareJob, type PreparedJob, type Rig } from './trainer.ts';
 import { createTroubleTeller } from './trouble-teller.ts';
 
 export interface Host {
@@ -104,7 +107,7 @@ interface Serving {
   readonly rig: Rig;
   readonly report: GpuReport;
   readonly given: GivenToken;
-  readonly fetch: Fetch;
+  readonly fetch: Send;
 }
 
 async function serve({ config, host, state, rig, report, given, fetch }: Serving): Promise<number> {
@@ -139,6 +142,10 @@ async function serve({ config, host, state, rig, report, given, fetch }: Serving
     signal: network.signal,
   });
   logs.resume();
+  const storing: StorageParts = { url, send: fetch, clock: systemClock };
+  const brought = { folder: state.outputsDir, which: config.bring, random: Math.random, wall: Date.now };
+  const outputs = createAttemptOutputs({ ...storing, ...brought, say, signal: network.signal });
+  outputs.resume(found === null || found.kind === 'reported' ? null : found.origin.attemptId);
   const agent = createAgent({
     clock: systemClock,
     uptime: machineUptime,
@@ -151,8 +158,11 @@ async function serve({ config, host, state, rig, report, given, fetch }: Serving
     state: { keepReport: state.keepReport, dropReport: logs.settle },
     found: found === null ? null : followed(found, watch),
     logs,
+    outputs,
     jobs: {
       prepare: offer => prepareJob(offer, rig, logs.isTaken),
+      fetchCheckpoint: (offer, job, signal) =>
+        fetchFor(offer, job, AbortSignal.any([signal, network.signal]), storing),
       start: async (job, origin, ears) => {
         const run = await startRun(job, origin, ears, { ...launching, runOf: state.runOf });
         return watch.follow(origin.jobId, run);
@@ -177,6 +187,18 @@ const followed = (found: Found, watch: GpuWatch): Found =>
   found.kind === 'reported'
     ? found
     : { ...found, attend: ears => watch.follow(found.origin.jobId, found.attend(ears)) };
+
+/** With the attempt's own token, as its trainer would. */
+async function fetchFor(
+  { resume, upload_endpoint: endpoint, upload_token: token = '' }: JobOffer,
+  { outputDir }: PreparedJob,
+  signal: AbortSignal,
+  parts: StorageParts,
+): ReturnType<typeof fetchCheckpoint> {
+  if (resume === null) return { kind: 'ready', words: 'Begins anew' };
+  const storage = openStorage({ endpoint, token }, parts);
+  return fetchCheckpoint(resume, outputDir, { storage, clock: parts.clock, random: Math.random, signal });
+}
 
 /** The one that was given; or, where none was, the one that this worker has joined with. */
 function tokenFor({ token, stateDir }: AgentConfig): Loaded<GivenToken> {
@@ -293,7 +315,7 @@ async function openState(
 }
 
 /** For all that this worker ever sends. */
-function openWay({ trust }: AgentConfig): Loaded<Fetch> {
+function openWay({ trust }: AgentConfig): Loaded<Send> {
   try {
     return { ok: true, value: openNetwork(trust) };
   } catch (cause) {

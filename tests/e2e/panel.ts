@@ -97,6 +97,8 @@ export interface Terminal {
 
 interface RigOptions {
   readonly trainer?: string;
+  /** What its worker brings of that which trainers make; all of it unless told. */
+  readonly bring?: 'all' | 'none';
   readonly labels?: Readonly<Record<string, string>>;
 }
 
@@ -134,10 +136,20 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
     submit: async job => String((await call('POST', '/api/queue/submit', job))['job_id']),
     start: args => void programs.node('fleet', [...args, '--url', url, '--token-file', tokenFile]),
     paste: (command, machine = 'terminal') => terminal(programs.shell(machine, command)),
-    async rig(name, { trainer, labels = {} } = {}) {
+    async rig(name, { trainer, bring = 'all', labels = {} } = {}) {
       const created = await call('POST', '/api/admin/workers', { name, labels });
       const own = trainer === undefined ? [] : ['--trainer', trainer];
-      const args = ['worker', '--orchestrator-url', url, '--name', name, '--persistent', ...own];
+      const args = [
+        'worker',
+        '--orchestrator-url',
+        url,
+        '--name',
+        name,
+        '--persistent',
+        '--bring',
+        bring,
+        ...own,
+      ];
       programs.node(name, args, { SIMPLETUNER_WORKER_TOKEN: String(created['token']) });
       return { id: String(created['worker_id']), cutPower: () => programs.cutPower(name) };
     },

@@ -13,7 +13,7 @@ import {
 let orchestrator: Orchestrator;
 test.beforeAll(async () => {
   orchestrator = await startOrchestrator({ configs: ['examples/digits/configs/digits-quick.json'] });
-  await orchestrator.rig('rig-1', { trainer: digitsTrainer });
+  await orchestrator.rig('rig-1', { trainer: digitsTrainer, bring: 'none' });
 });
 test.afterAll(() => orchestrator.close());
 

@@ -203,6 +203,7 @@ test('what an offer brings is data: command, environment and folder of the train
     'SIMPLETUNER_CONFIG_BACKEND',
     'SIMPLETUNER_UPLOAD_ENDPOINT',
     'SIMPLETUNER_UPLOAD_TOKEN',
+    'TRAINYARD_RESUME_FROM',
     'XDG_CONFIG_HOME',
     'XDG_STATE_HOME',
   ]);

@@ -123,7 +123,7 @@ test('of hundreds of megabytes: the memory of the process stays as it was, and o
 test('a real trainer brings what it has made with what it finds in its environment', async () => {
   const { server, bench, watch, keys, admin, token: adminToken } = await open();
   const { id, token } = await bench.createWorker({ name: 'rig-1' });
-  const args = ['--name', 'rig-1', '--persistent', '--trainer', digitsTrainer];
+  const args = ['--name', 'rig-1', '--persistent', '--bring', 'none', '--trainer', digitsTrainer];
   startWorker({ url: server.url, token, args });
   await watch.worker(id, 'idle');
   const config = JSON.parse(

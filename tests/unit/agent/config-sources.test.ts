@@ -95,6 +95,7 @@ describe('settings of ours alone', () => {
     workDir: config.workDir,
     trainer: config.trainer,
     selftest: config.selftest,
+    bring: config.bring,
     trust: config.trust,
   });
   const file = {
@@ -104,6 +105,7 @@ describe('settings of ours alone', () => {
     'work-dir': '/file',
     trainer: 'train-file',
     selftest: false,
+    bring: 'none',
     'ca-file': '/file.pem',
     'ssl-no-verify': true,
   };
@@ -114,6 +116,7 @@ describe('settings of ours alone', () => {
     workDir: '/file',
     trainer: { kind: 'command', argv: ['train-file'] },
     selftest: false,
+    bring: 'none' as const,
     trust: { pins: [], caFile: '/file.pem', verify: false },
   };
 
@@ -126,6 +129,7 @@ describe('settings of ours alone', () => {
       workDir: join(config.stateDir, 'jobs'),
       trainer: { kind: 'simpletuner' },
       selftest: true,
+      bring: 'all',
       trust: { pins: [], caFile: null, verify: true },
     });
   });

@@ -112,6 +112,26 @@ describe('--gpus', () => {
   });
 });
 
+describe('--bring', () => {
+  it.each([
+    [undefined, 'all'],
+    ['', 'all'],
+    ['all', 'all'],
+    ['checkpoints', 'checkpoints'],
+    ['none', 'none'],
+  ])('%j is %j', (given, expected) => {
+    expect(loaded(withFlag('bring', given)).bring).toBe(expected);
+  });
+
+  it('comes from the environment, too', () => {
+    expect(loaded(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'checkpoints' }).bring).toBe('checkpoints');
+  });
+
+  it.each(['ALL', 'samples', 'false'])('%j is refused', given => {
+    expect(refusal(withFlag('bring', given))).toBe(`--bring takes all, checkpoints, none: not "${given}"`);
+  });
+});
+
 describe('--trainer', () => {
   it.each([
     ['simpletuner', { kind: 'simpletuner' }],

@@ -1,6 +1,7 @@
 /** A call that arrives after the goodbye would count as the worker's return: nothing may follow it. */
-import { expect, it } from 'vitest';
-import { holdTime, passUntil, startBusy } from './agent-bench.ts';
+import { describe, expect, it } from 'vitest';
+import type { AgentParts } from '../../../agent/agent.ts';
+import { beat, holdTime, passUntil, startBusy } from './agent-bench.ts';
 import type { Answer, Call } from './scripted-orchestrator.ts';
 
 holdTime();
@@ -42,4 +43,50 @@ it('but not for ever', async () => {
   const { orchestrator, exit } = await startLeaving();
   expect(await passUntil(exit)).toBe(0);
   expect(orchestrator.count('disconnect')).toBe(1);
+});
+
+describe('what is still to be brought', () => {
+  /** An agent whose job has just ended. */
+  const startBringing = async (persistent: boolean) => {
+    const left: { readonly withinMs: number; readonly hurry: AbortSignal }[] = [];
+    const all = Promise.withResolvers<void>();
+    const waiting = Promise.withResolvers<void>();
+    const outputs: AgentParts['outputs'] = {
+      follow: () => {},
+      finish: () => {},
+      rescue: async () => {},
+      leave(withinMs, hurry) {
+        left.push({ withinMs, hurry });
+        waiting.resolve();
+        hurry.addEventListener('abort', () => all.resolve());
+        return all.promise;
+      },
+    };
+    const bench = await startBusy({ persistent, outputs });
+    bench.run.end(0);
+    await bench.orchestrator.reported('completed');
+    if (persistent) bench.agent.leave();
+    await passUntil(waiting.promise);
+    return { ...bench, left, all };
+  };
+
+  it('is waited for by a worker that leaves after one job, which beats meanwhile', async () => {
+    const { orchestrator, left, all, exit } = await startBringing(false);
+    expect(left.map(({ withinMs }) => withinMs)).toEqual([600_000]);
+    await beat(orchestrator);
+    expect(orchestrator.count('disconnect')).toBe(0);
+    all.resolve();
+    expect(await passUntil(exit)).toBe(0);
+    expect(orchestrator.calls.at(-1)?.name).toBe('disconnect');
+  });
+
+  it('is left by one that is told to leave once more, and soon by one that will be back', async () => {
+    const told = await startBringing(false);
+    told.agent.leave();
+    expect(await passUntil(told.exit)).toBe(0);
+    const staying = await startBringing(true);
+    expect(staying.left.map(({ withinMs }) => withinMs)).toEqual([5_000]);
+    staying.all.resolve();
+    expect(await passUntil(staying.exit)).toBe(0);
+  });
 });

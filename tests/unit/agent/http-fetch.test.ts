@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, createServer as createRaw, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import type { Stretch } from '../../../agent/http-fetch.ts';
 import { openNetwork, usualTrust } from '../../../agent/network.ts';
 import { piecesOf } from '../../../protocol/client.ts';
 
@@ -10,7 +11,10 @@ async function open(): Promise<URL> {
   const server = createServer((request, response) => {
     response.setHeader('x-length', request.headers['content-length'] ?? 'none');
     response.writeHead(request.url === '/no' ? 404 : 200);
-    void text(request).then(body => response.end(`${request.method} ${body}`));
+    text(request).then(
+      body => response.end(`${request.method} ${body}`),
+      () => undefined,
+    );
   });
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -101,4 +105,63 @@ test('what is not read is left to the network, and comes whole when it is', asyn
   let read = 0;
   for await (const piece of piecesOf(answer.body ?? expect.unreachable())) read += piece.length;
   expect(read).toBe(size);
+});
+
+/** A stretch of this text, in pieces; says how many were asked for. */
+function stretchOf(content: string, piece = 4) {
+  const bytes = Buffer.from(content);
+  const asked = { pieces: 0 };
+  const stretch: Stretch = {
+    bytes: bytes.length,
+    async *pieces() {
+      for (let at = 0; at < bytes.length; at += piece) {
+        asked.pieces += 1;
+        yield bytes.subarray(at, at + piece);
+      }
+    },
+  };
+  return { stretch, asked };
+}
+
+test.each(['', 'x', 'many pieces of it', 'y'.repeat(3_000_000)])(
+  'a stretch comes whole and with its length',
+  async content => {
+    const { stretch } = stretchOf(content, 65_536);
+    const answer = await openNetwork(usualTrust)(await open(), { method: 'PUT', body: stretch });
+    expect(answer.headers.get('x-length')).toBe(String(content.length));
+    expect(await answer.text()).toBe(`PUT ${content}`);
+  },
+);
+
+test('a stretch that is refused by its head is never read, and the next call goes its own way', async () => {
+  const server = createServer((_request, response) => void response.end('welcome'));
+  server.on('checkContinue', (_request, response) => {
+    response.writeHead(413).end('too much');
+  });
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const fetch = openNetwork(usualTrust);
+  const { stretch, asked } = stretchOf('x'.repeat(100));
+  const answer = await fetch(url, { method: 'PUT', body: stretch });
+  expect([answer.status, await answer.text(), asked.pieces]).toEqual([413, 'too much', 0]);
+  expect(await (await fetch(url, {})).text()).toBe('welcome');
+});
+
+test('a stretch goes out to who does not know the question, and breaks where it can not be read', async () => {
+  const url = await openRaw(socket => {
+    socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+  });
+  const answer = await openNetwork(usualTrust)(url, { method: 'PUT', body: stretchOf('body').stretch });
+  expect(await answer.text()).toBe('ok');
+  const broken: Stretch = {
+    bytes: 8,
+    async *pieces() {
+      yield Buffer.from('half');
+      throw new Error('it can not be read');
+    },
+  };
+  await expect(openNetwork(usualTrust)(await open(), { method: 'PUT', body: broken })).rejects.toThrow(
+    'it can not be read',
+  );
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Fetched } from '../../../agent/checkpoint-fetch.ts';
 import type { SlotParts } from '../../../agent/job-slot.ts';
 import type { StatusReportBody } from '../../../protocol/worker-api.ts';
 import { offerOf } from './builders.ts';
@@ -41,6 +42,86 @@ describe('from offer to report', () => {
     expect(logs).toEqual(['follow a1 without tu_1 hf_1']);
     await endRun(newest(bench.runs), 0);
     expect(logs.slice(1)).toEqual(['finish a1']);
+  });
+
+  describe('a checkpoint to go on from', () => {
+    const resumed = offerOf('j1', 'a1', { resume: { checkpoint: 'checkpoint-5', step: 5 } });
+    /** A slot that fetches one, in the test's hands. */
+    const fetching = async () => {
+      const fetched = Promise.withResolvers<Fetched>();
+      const signals: AbortSignal[] = [];
+      const outputs: string[] = [];
+      const bench = createSlotBench({
+        fetchCheckpoint: (_offer, _job, signal) => {
+          signals.push(signal);
+          return fetched.promise;
+        },
+        outputs: {
+          follow: ({ attempt_id: attempt }, outputDir) =>
+            void outputs.push(`follow ${attempt} in ${outputDir}`),
+          finish: (attempt, isCompleted) => void outputs.push(`finish ${attempt} ${isCompleted}`),
+          rescue: async attempt => void outputs.push(`rescue ${attempt}`),
+        },
+      });
+      bench.slot.offer(resumed);
+      await newest(bench.reports).answer('taken');
+      const come = (end: Fetched): Promise<void> => {
+        fetched.resolve(end);
+        return turn();
+      };
+      return { ...bench, come, outputs, isWanted: () => signals.some(({ aborted }) => !aborted) };
+    };
+
+    it('is fetched before anything is started', async () => {
+      const { did, come, said, runs, outputs } = await fetching();
+      expect(did).toEqual(['prepare a1']);
+      await come({ kind: 'ready', words: 'Goes on from it' });
+      expect([did, said[0]]).toEqual([['prepare a1', 'start'], 'Goes on from it']);
+      await endRun(newest(runs), 0);
+      expect(outputs).toEqual(['follow a1 in /nowhere', 'finish a1 true']);
+    });
+
+    it('that can not be had ends the attempt, and says why', async () => {
+      const { did, come, reports, outputs } = await fetching();
+      await come({ kind: 'failed', message: 'it is gone' });
+      expect(newest(reports).body).toEqual({ status: 'failed', cause: 'start_failed', error: 'it is gone' });
+      expect([did, outputs]).toEqual([['prepare a1', 'keep a1 failed'], []]);
+    });
+
+    it.each<[string, (bench: SlotBench) => void, StatusReportBody['status'] | null]>([
+      [
+        'cancelled',
+        ({ slot }) => slot.cancel({ jobId: resumed.job_id, attemptId: resumed.attempt_id }),
+        'cancelled',
+      ],
+      ['stopped with its worker', ({ slot }) => slot.leaveNow(), 'failed'],
+      ['given away', ({ slot }) => slot.abandon(resumed.job_id), null],
+      ['left', ({ slot }) => slot.release(), null],
+    ])('is waited for no longer when the job is %s', async (_what, act, word) => {
+      const bench = await fetching();
+      expect(bench.isWanted()).toBe(true);
+      act(bench);
+      expect(bench.isWanted()).toBe(false);
+      await bench.come({ kind: 'aborted' });
+      expect(bench.did).not.toContain('start');
+      expect(bench.reports.at(-1)?.body.status).toBe(word ?? 'starting');
+    });
+
+    it('is saved from a training that its worker stops, before that is told', async () => {
+      const { come, runs, outputs, slot, reports } = await fetching();
+      await come({ kind: 'ready', words: '' });
+      slot.leaveNow();
+      await endRun(newest(runs), 143);
+      expect(outputs.at(-1)).toBe('rescue a1');
+      expect(newest(reports).body).toMatchObject({ cause: 'preempted' });
+    });
+
+    it('is none of the trouble of a training that ends badly', async () => {
+      const { come, runs, outputs } = await fetching();
+      await come({ kind: 'ready', words: '' });
+      await endRun(newest(runs), 1);
+      expect(outputs.at(-1)).toBe('finish a1 false');
+    });
   });
 
   it('keeps the report before it is sent, and drops it when it was taken', async () => {

@@ -36,6 +36,7 @@ describe("a trainer's environment", () => {
       SIMPLETUNER_CONFIG_BACKEND: 'json',
       SIMPLETUNER_UPLOAD_ENDPOINT: 'https://host/prefix/api/cloud/storage/b',
       SIMPLETUNER_UPLOAD_TOKEN: 'ut_1',
+      TRAINYARD_RESUME_FROM: '',
       HF_TOKEN: 'hf_1',
       PYTHONUNBUFFERED: '1',
     });

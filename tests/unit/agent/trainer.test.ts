@@ -92,17 +92,58 @@ describe('the dataloader', () => {
     ['in place of another', { a: 1, data_backend_config: 'theirs.json' }, 'data_backend_config'],
     ['as a flag', { a: 1, '--data_backend_config': 'theirs.json' }, '--data_backend_config'],
   ])('is named to SimpleTuner %s', (_what, given, key) => {
-    const { path, config } = written(given, { trainer: simpletuner }, dataloader);
-    expect(config).toEqual({ a: 1, [key]: path });
+    const { path, config } = written({ ...given, output_dir: 'own' }, { trainer: simpletuner }, dataloader);
+    expect(config).toEqual({ a: 1, output_dir: 'own', [key]: path });
   });
 
   it.each([null, undefined])('that is %j leaves the config alone', data => {
-    const given = { data_backend_config: 'own.json' };
+    const given = { data_backend_config: 'own.json', '--output_dir': 'own' };
     expect(written(given, { trainer: simpletuner }, data).config).toEqual(given);
   });
 
   it('leaves the config of another trainer alone', () => {
     expect(written({ a: 1 }, {}, dataloader).config).toEqual({ a: 1 });
+  });
+});
+
+describe('a checkpoint to go on from', () => {
+  const resume = { checkpoint: 'run/checkpoint-500', step: 500 };
+  const made = (offer: Parameters<typeof offerOf>[2], rig: Parameters<typeof rigOf>[1]) => {
+    const job = prepared(offerOf('j1', 'a1', offer), rigOf(tempFolder(), rig));
+    return {
+      ...job,
+      path: join(job.outputDir, 'run', 'checkpoint-500'),
+      config: readJson(join(job.folder, 'config.json')),
+    };
+  };
+
+  it('is told to a command, and to every trainer in its environment', () => {
+    const rig = { trainer: { kind: 'command', argv: ['train', '--resume={resume_from}'] } } as const;
+    const { argv, env, path, config } = made({ resume, config: { a: 1 } }, rig);
+    expect([argv[1], env['TRAINYARD_RESUME_FROM'], config]).toEqual([`--resume=${path}`, path, { a: 1 }]);
+    expect(made({}, rig).env['TRAINYARD_RESUME_FROM']).toBe('');
+  });
+
+  it.each<[string, Record<string, unknown>, string]>([
+    ['that says nothing', { a: 1 }, 'resume_from_checkpoint'],
+    ['that wants the latest', { a: 1, resume_from_checkpoint: 'latest' }, 'resume_from_checkpoint'],
+    ['... as a flag', { a: 1, '--resume_from_checkpoint': 'latest' }, '--resume_from_checkpoint'],
+  ])('is named to SimpleTuner in a config %s', (_what, given, key) => {
+    const { config, path, outputDir } = made({ resume, config: given }, { trainer: simpletuner });
+    expect(config).toEqual({ a: 1, output_dir: outputDir, [key]: path });
+  });
+
+  it('is nothing to SimpleTuner where the config has a folder of its own: it would be looked for there', () => {
+    const config = { '--output_dir': '/mine', resume_from_checkpoint: 'latest' };
+    expect(made({ resume, config }, { trainer: simpletuner }).config).toEqual(config);
+  });
+
+  it.each([
+    [{ resume, config: { '--resume_from_checkpoint': '/mine/checkpoint-1' } }],
+    [{ resume: null, config: { resume_from_checkpoint: 'latest' } }],
+  ])('is not named to SimpleTuner where its config has another, or there is none: %j', offer => {
+    const { config, outputDir } = made(offer, { trainer: simpletuner });
+    expect(config).toEqual({ ...offer.config, output_dir: outputDir });
   });
 });
 
@@ -202,7 +243,9 @@ describe('the sample training', () => {
     const [node, program, ...options] = findSample() ?? [];
     expect(node).toBe(process.execPath);
     expect(existsSync(program ?? '')).toBe(true);
-    expect(options).toContain('{config_path}');
+    expect(options).toEqual(
+      expect.arrayContaining(['--config', '{config_path}', '--resume-from', '{resume_from}']),
+    );
   });
 });
 

@@ -1,0 +1,103 @@
+import { lstat, open, rm } from 'node:fs/promises';
+import { createBackoff, pause } from './backoff.ts';
+import type { Clock } from './clock.ts';
+import { type Content, digestOf } from './file-digest.ts';
+import { reasonOf } from './start-failure.ts';
+import type { Storage } from './storage.ts';
+import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
+
+export interface DownloadParts {
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Fires when nobody wants it any more. */
+  readonly signal: AbortSignal;
+}
+
+/** `bytes`: of what had to come for it. */
+export type DownloadEnd =
+  | { readonly kind: 'done'; readonly bytes: number }
+  | { readonly kind: 'failed'; readonly why: string }
+  | { readonly kind: 'aborted' };
+
+export const downloadBackoff = { firstMs: 500, mostMs: 30_000 } as const;
+const mostWrong = 2;
+
+/**
+ * Fetches a file that has this content. What an earlier try has left there is gone on from, so that a broken line costs what was on its way;
+ * what is another file in the end is fetched once more. Rejects when the disk can't be read.
+ */
+export async function downloadFile(
+  key: string,
+  file: string,
+  content: Content,
+  parts: DownloadParts,
+): Promise<DownloadEnd> {
+  const { clock, random, signal } = parts;
+  const backoff = createBackoff({ ...downloadBackoff, random });
+  let bytes = 0;
+  let wrong = 0;
+  while (!signal.aborted) {
+    const from = await begunBytes(file, content);
+    const rest =
+      from < content.bytes || from === 0 ? await fetchRest(key, file, from, content, parts) : 'all';
+    if (signal.aborted) break;
+    if (typeof rest === 'object') return rest;
+    const grown = (await begunBytes(file, content)) - from;
+    bytes += Math.max(0, grown);
+    if (grown > 0) backoff.reset();
+    if (rest === 'broken') {
+      await pause(clock, 200 + backoff.nextMs(), signal);
+      continue;
+    }
+    if (rest === 'all' && (await digestOf(file, signal)) === content.sha256) return { kind: 'done', bytes };
+    await rm(file, { force: true });
+    wrong += 1;
+    if (wrong >= mostWrong)
+      return { kind: 'failed', why: `${key} has come ${mostWrong} times, and was another file each time` };
+  }
+  return { kind: 'aborted' };
+}
+
+/** What is there of it; anything that can't be the beginning of it is removed. */
+async function begunBytes(file: string, { bytes }: Content): Promise<number> {
+  const found = await lstat(file).catch(() => null);
+  if (found === null) return 0;
+  if (found.isFile() && found.size <= bytes) return found.size;
+  await rm(file, { recursive: true, force: true });
+  return 0;
+}
+
+/** `other`: what is to be had under this key is not this content any more. */
+async function fetchRest(
+  key: string,
+  file: string,
+  from: number,
+  content: Content,
+  { storage, signal }: DownloadParts,
+): Promise<'all' | 'broken' | 'other' | Extract<DownloadEnd, { readonly kind: 'failed' }>> {
+  const answer = await storage.get(key, { from, sha256: content.sha256 }, signal);
+  if (!answer.ok) {
+    if (storageVerdict(answer.failure) === 'later') return 'broken';
+    return { kind: 'failed', why: `${key}: ${wordsOfFailure(answer.failure)}` };
+  }
+  const { value: download } = answer;
+  const begins = download.from === from || download.from === 0;
+  if (download.sha256 !== content.sha256 || download.bytes !== content.bytes || !begins) {
+    await download.leave();
+    return 'other';
+  }
+  const handle = await open(file, download.from === 0 ? 'w' : 'a', 0o600);
+  try {
+    for await (const piece of download.pieces()) {
+      const trouble = await handle.writeFile(piece).then(() => null, reasonOf);
+      if (trouble !== null) return { kind: 'failed', why: trouble };
+    }
+    return (await handle.stat()).size === content.bytes ? 'all' : 'broken';
+  } catch {
+    // The way there; what has come stays.
+    return 'broken';
+  } finally {
+    await handle.close();
+  }
+}

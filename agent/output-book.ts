@@ -1,0 +1,69 @@
+import type { Clock } from './clock.ts';
+import type { BringEnd } from './output-sender.ts';
+import { walkOutputs } from './output-walk.ts';
+import {
+  type Dealt,
+  leftovers,
+  noteLook,
+  type Output,
+  outdated,
+  outputsOf,
+  planBringing,
+} from './outputs.ts';
+
+export interface OutputBookParts {
+  /** The folder of outputs. */
+  readonly root: string;
+  readonly clock: Clock;
+  /** When the attempt began, in ms since 1970; null when an earlier process of the agent saw that. */
+  readonly begunAt: number | null;
+  /** What can't be brought, and why. */
+  readonly onFlaw: (flaw: string) => void;
+}
+
+/** What lies in a folder of outputs, and what was done about it. */
+export interface OutputBook {
+  look(): Promise<void>;
+  /** Of what the last look has found, the most wanted first. */
+  due(isOver: boolean, which: 'all' | 'checkpoints'): readonly Output[];
+  note(output: Output, end: BringEnd): void;
+  /** The keys of what is there: said once, as soon as that is known. */
+  know(there: Iterable<string>): void;
+  /** What there was no room for is due again. */
+  retry(): void;
+}
+
+export function createOutputBook({ root, clock, begunAt, onFlaw }: OutputBookParts): OutputBook {
+  const dealt = new Map<string, Dealt>();
+  let since: ReturnType<typeof noteLook> = new Map();
+  let first: readonly Output[] | null = null;
+  let outputs: readonly Output[] = [];
+  let isKnown = false;
+
+  const deal = ({ name, mark }: Output, as: Dealt['as']): void =>
+    void dealt.set(name, { mark, at: clock.mono(), as });
+  const pass = (passed: readonly Output[]): void => passed.forEach(output => deal(output, 'brought'));
+
+  return {
+    async look() {
+      const { files, flaws } = await walkOutputs(root);
+      flaws.forEach(onFlaw);
+      outputs = outputsOf(files);
+      since = noteLook(since, outputs, clock.mono());
+      if (first === null && begunAt !== null) pass(leftovers(outputs, begunAt));
+      first ??= outputs;
+    },
+    due: (isOver, which) => planBringing({ outputs, since, dealt, now: clock.mono(), isOver, which }),
+    note(output, { kind }) {
+      if (kind === 'brought' || kind === 'there') return deal(output, 'brought');
+      if (kind === 'no_room' || kind === 'refused') deal(output, kind === 'no_room' ? 'left' : 'refused');
+    },
+    know(there) {
+      if (!isKnown) pass(outdated(first ?? [], there));
+      isKnown = true;
+    },
+    retry() {
+      for (const [name, { as }] of dealt) if (as === 'left') dealt.delete(name);
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { CallFailure } from '../protocol/client.ts';
+
+/**
+ * What a failed call about a file means: `later`, the same call may succeed; `over`, nothing of this attempt is taken or given any more;
+ * `no_room`, smaller files may fit; `elsewhere`, the upload stands at another byte; `refused`, this file is not for there.
+ */
+export type StorageVerdict = 'later' | 'over' | 'no_room' | 'elsewhere' | 'refused';
+
+export function storageVerdict(failure: CallFailure): StorageVerdict {
+  if (failure.kind === 'unreachable') return 'later';
+  const { kind, status } = failure;
+  if (status === 401) return 'over';
+  if (status === 413 || status === 507) return 'no_room';
+  if (status === 409) return 'elsewhere';
+  // Only an orchestrator's own word counts for good: a proxy may refuse for reasons of the moment.
+  const isPassing = kind === 'unexpected' || status === 408 || status === 429 || status >= 500;
+  return isPassing ? 'later' : 'refused';
+}
+
+/** Why, in words for people. */
+export function wordsOfFailure(failure: CallFailure): string {
+  switch (failure.kind) {
+    case 'problem':
+      return failure.problem.detail;
+    case 'unexpected':
+      return failure.detail;
+    case 'unreachable':
+      return failure.cause instanceof Error ? failure.cause.message : String(failure.cause);
+  }
+}

@@ -1,0 +1,166 @@
+/** The agent's own way with files, against a real orchestrator and over lines that break. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import net, { type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '../../../agent/clock.ts';
+import { fetchCheckpoint } from '../../../agent/checkpoint-fetch.ts';
+import { downloadFile } from '../../../agent/download.ts';
+import { openNetwork, usualTrust } from '../../../agent/network.ts';
+import { openStorage } from '../../../agent/storage.ts';
+import { uploadFile } from '../../../agent/upload.ts';
+import { manifestName } from '../../../protocol/artifact.ts';
+import { temporaryFolder } from '../../support/processes.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { openRig, type Offered, sha256, startJob, upload } from '../../support/upload-bench.ts';
+
+const MiB = 1_048_576;
+const sizes = { wholeUpTo: MiB, part: MiB };
+
+let server: TestServer;
+let job: Offered;
+beforeEach(async () => {
+  server = await startTestServer({
+    config: { storage: { perJob: 8 * MiB, inAll: 16 * MiB, keepCheckpoints: 0, reserve: 0 } },
+  });
+  job = await startJob(server, await openRig(server));
+});
+afterEach(() => server.close());
+
+/** A line that breaks after so many bytes in this direction, so often. */
+async function openLine(direction: 'up' | 'down', bytes: number, times: number) {
+  const passed = { up: 0, down: 0, cuts: 0 };
+  const line = net.createServer(client => {
+    const way = net.connect(Number(new URL(server.url).port), '127.0.0.1');
+    let left = passed.cuts < times ? bytes : Number.POSITIVE_INFINITY;
+    const cut = (): void => {
+      client.destroy();
+      way.destroy();
+    };
+    const pass = (from: net.Socket, to: net.Socket, side: 'up' | 'down'): void => {
+      from.on('data', piece => {
+        passed[side] += piece.length;
+        to.write(piece);
+        if (side !== direction) return;
+        left -= piece.length;
+        if (left > 0 || passed.cuts >= times) return;
+        passed.cuts += 1;
+        // What was handed over goes out first.
+        to.end(cut);
+      });
+      from.on('error', cut).on('close', cut);
+    };
+    pass(client, way, 'up');
+    pass(way, client, 'down');
+  });
+  await new Promise<void>(resolve => void line.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void line.close());
+  return { url: `http://127.0.0.1:${(line.address() as AddressInfo).port}`, passed };
+}
+
+const partsOf = (url: string, token = job.token) => ({
+  storage: openStorage(
+    { endpoint: '/api/cloud/storage', token },
+    { url, send: openNetwork(usualTrust), clock: systemClock },
+  ),
+  clock: systemClock,
+  random: () => 0,
+  signal: new AbortController().signal,
+  sizes,
+});
+
+function fileOf(bytes: Uint8Array, key: string) {
+  const path = join(temporaryFolder(), 'file');
+  writeFileSync(path, bytes);
+  return { key, path, bytes: bytes.length, changedAt: statSync(path).mtimeMs, sha256: sha256(bytes) };
+}
+const thereOf = async (key: string): Promise<Buffer> =>
+  Buffer.from(await (await upload(server.url, job.token, key, { method: 'GET' })).arrayBuffer());
+
+test('a file that is large comes whole over a line that breaks, and little of it twice', async () => {
+  const line = await openLine('up', 700_000, 3);
+  const bytes = randomBytes(4 * MiB + 5);
+  expect(await uploadFile(fileOf(bytes, 'deep/large.bin'), partsOf(line.url))).toEqual({ kind: 'brought' });
+  expect(line.passed.cuts).toBe(3);
+  expect((await thereOf('deep/large.bin')).equals(bytes)).toBe(true);
+  expect(line.passed.up).toBeLessThan(5 * MiB);
+});
+
+test('it is fetched again the same way', async () => {
+  const bytes = randomBytes(4 * MiB);
+  await upload(server.url, job.token, 'checkpoint-5.bin', { body: bytes });
+  const line = await openLine('down', 700_000, 3);
+  const file = join(temporaryFolder(), 'file');
+  const end = await downloadFile(
+    'checkpoint-5.bin',
+    file,
+    { bytes: bytes.length, sha256: sha256(bytes) },
+    partsOf(line.url),
+  );
+  expect(end).toEqual({ kind: 'done', bytes: bytes.length });
+  expect(line.passed.cuts).toBe(3);
+  expect(readFileSync(file).equals(bytes)).toBe(true);
+  expect(line.passed.down).toBeLessThan(5 * MiB);
+});
+
+test.each([1000, MiB + 1])(
+  'what is more than there may be (%d bytes more) is refused before it is sent',
+  async more => {
+    await upload(server.url, job.token, 'most', { body: new Uint8Array(8 * MiB - 500) });
+    const line = await openLine('up', MiB, 0);
+    expect(await uploadFile(fileOf(randomBytes(more), 'more'), partsOf(line.url))).toEqual({
+      kind: 'no_room',
+      why: expect.stringContaining('delete some, or set a higher limit') as string,
+    });
+    expect(line.passed.up).toBeLessThan(3_000);
+    expect(await uploadFile(fileOf(randomBytes(100), 'less'), partsOf(server.url))).toEqual({
+      kind: 'brought',
+    });
+  },
+);
+
+test('a token that opens nothing ends it', async () => {
+  const parts = partsOf(server.url, 'ut_none');
+  expect(await uploadFile(fileOf(randomBytes(10), 'a'), parts)).toEqual({ kind: 'over' });
+  expect(await uploadFile(fileOf(randomBytes(2 * MiB), 'a'), parts)).toEqual({ kind: 'over' });
+  expect(await parts.storage.list(parts.signal)).toMatchObject({ ok: false, failure: { status: 401 } });
+});
+
+test('all that is there is listed', async () => {
+  for (const key of ['a', 'deep/ü 1.bin'])
+    await upload(server.url, job.token, key.split('/').map(encodeURIComponent).join('/'), { body: key });
+  const { storage, signal } = partsOf(server.url);
+  expect(await storage.list(signal)).toEqual({
+    ok: true,
+    value: new Map(['deep/ü 1.bin', 'a'].map(key => [key, sha256(key)])),
+  });
+});
+
+test('a checkpoint whose manifest leads elsewhere, or has another digest, is written nowhere', async () => {
+  const outputDir = join(temporaryFolder(), 'output');
+  mkdirSync(outputDir);
+  const bring = (key: string, body: string) => upload(server.url, job.token, key, { body });
+  const manifest = (path: string): string =>
+    JSON.stringify({ files: [{ path, bytes: 4, sha256: sha256('true') }] });
+  const fetched = () =>
+    fetchCheckpoint({ checkpoint: 'checkpoint-7', step: 7 }, outputDir, partsOf(server.url));
+  await bring('checkpoint-7/model.bin', 'lies');
+  await bring(`checkpoint-7/${manifestName}`, manifest('../../../model.bin'));
+  expect(await fetched()).toMatchObject({
+    kind: 'failed',
+    message: expect.stringMatching(/a path that is none/) as string,
+  });
+  await bring(`checkpoint-7/${manifestName}`, manifest('model.bin'));
+  expect(await fetched()).toMatchObject({
+    kind: 'failed',
+    message: expect.stringMatching(/2 times.*Delete that checkpoint/) as string,
+  });
+  expect([readdirSync(outputDir), existsSync(join(outputDir, '../model.bin'))]).toEqual([[], false]);
+  await bring('checkpoint-7/model.bin', 'true');
+  expect(await fetched()).toEqual({
+    kind: 'ready',
+    words: 'Goes on from checkpoint-7 (step 7), 4 bytes fetched',
+  });
+  expect(readFileSync(join(outputDir, 'checkpoint-7/model.bin'), 'utf8')).toBe('true');
+});

@@ -1,0 +1,164 @@
+/** A training outlives its rig: what it makes is brought while it runs, and another rig goes on from there. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { artifactsApi } from '../../protocol/artifacts-api.ts';
+import type { JobId } from '../../protocol/ids.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { digitsTrainer, type Program, root, startWorker, temporaryFolder } from '../support/processes.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+import { endTrainings } from '../support/trainings.ts';
+import { until } from '../unit/agent/guard-rig.ts';
+
+let server: TestServer;
+beforeEach(async () => {
+  server = await startTestServer({ heartbeatTimeoutMs: 6_000 });
+});
+afterEach(() => server.close());
+
+interface StartedRig {
+  readonly program: Program;
+  readonly stateHome: string;
+  /** Agent, guard and trainer are gone at once, as with a machine that is switched off. */
+  die(): Promise<void>;
+}
+
+async function startRig(
+  name: string,
+  trainer: string,
+  args: readonly string[] = ['--persistent'],
+): Promise<StartedRig> {
+  const { id, token } = await server.createWorker({ name });
+  const stateHome = temporaryFolder();
+  const program = startWorker({
+    url: server.url,
+    token,
+    stateHome,
+    args: ['--name', name, '--trainer', trainer, ...args],
+  });
+  await server.watch.worker(id, 'idle');
+  return {
+    program,
+    stateHome,
+    async die() {
+      program.kill('SIGKILL');
+      await program.exited;
+      await endTrainings(stateHome);
+    },
+  };
+}
+
+const checkpointsOf = async (id: JobId) =>
+  valueOf(await server.admin.call(artifactsApi.checkpoints, { params: { id } })).checkpoints;
+const keysOf = async (id: JobId): Promise<readonly string[]> =>
+  valueOf(await server.admin.call(artifactsApi.list, { params: { id }, query: {} }))
+    .artifacts.map(({ key }) => key)
+    .toSorted();
+const untilBrought = (id: JobId): Promise<string> =>
+  until(async () => (await checkpointsOf(id)).find(({ complete }) => complete)?.name ?? null, 60_000);
+
+test('a worker is killed in mid-training, and another one goes on from its checkpoint', async () => {
+  const config = JSON.parse(
+    readFileSync(join(root, 'examples/digits/configs/digits-quick.json'), 'utf8'),
+  ) as object;
+  const first = await startRig('rig-1', digitsTrainer);
+  const job = await server.submit({ config: { ...config, epochs: 20, checkpoint_every: 250 } });
+  await untilBrought(job);
+  await first.die();
+  const [newest] = (await checkpointsOf(job)).toSorted((a, b) => (b.step ?? 0) - (a.step ?? 0));
+  const second = await startRig('rig-2', digitsTrainer);
+  const [, name, step] = await second.program.said(
+    /Goes on from (checkpoint-\d+\.bin) \(step (\d+)\), [\d.]+ kB fetched/,
+  );
+  expect({ name, step: Number(step) }).toEqual({ name: newest?.name, step: newest?.step });
+  const done = await server.watch.jobEnd(job);
+  expect(done).toMatchObject({ status: 'completed', attempt: 2, progress: { percent: 100 } });
+  const { attempts } = valueOf(await server.admin.call(queueApi.get, { params: { id: job } }));
+  expect(attempts.map(({ resumed }) => resumed)).toContainEqual(
+    expect.objectContaining({ checkpoint: name, step: Number(step) }),
+  );
+  const log = readFileSync(join(second.stateHome, 'trainyard/rig-2/jobs', job, 'trainer.log'), 'utf8');
+  expect(log).toContain(`going on after step ${step}`);
+  await until(async () => ((await keysOf(job)).includes('result.json') ? true : null));
+}, 180_000);
+
+/** Says what it goes on from, makes a checkpoint that is a folder, and waits until it is told to end. */
+const folderTrainer = `
+  const { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } = require('node:fs');
+  const { join } = require('node:path');
+  const [output, resumeFrom, told] = process.argv.slice(2);
+  if (resumeFrom !== '') {
+    if (process.env.TRAINYARD_RESUME_FROM !== resumeFrom) throw new Error('two words for one thing');
+    cpSync(resumeFrom, join(output, 'seen'), { recursive: true });
+  }
+  const step = resumeFrom === '' ? 10 : 20;
+  const checkpoint = join(output, 'checkpoint-' + step);
+  mkdirSync(join(checkpoint, 'deep'), { recursive: true });
+  writeFileSync(join(checkpoint, 'deep/.metadata'), 'where ' + step);
+  writeFileSync(join(checkpoint, 'model.bin'), Buffer.alloc(3000000, step));
+  writeFileSync(join(output, 'sample.png'), 'picture');
+  writeFileSync(join(output, 'half.tmp'), 'no');
+  const look = () => (resumeFrom !== '' || existsSync(told) ? process.exit(0) : setTimeout(look, 50));
+  look();`;
+
+test('a checkpoint that is a folder goes the same way, and an ephemeral worker leaves when all is there', async () => {
+  const folder = temporaryFolder();
+  const script = join(folder, 'trainer.cjs');
+  writeFileSync(script, folderTrainer);
+  const trainer = `'${process.execPath}' '${script}' {output_dir} {resume_from} '${join(folder, 'told')}'`;
+  const first = await startRig('rig-1', trainer);
+  const job = await server.submit({ config: {} });
+  expect(await untilBrought(job)).toBe('checkpoint-10');
+  await first.program.said(/Brought checkpoint-10 to the orchestrator \(3\.0 MB\)/);
+  await first.die();
+  const second = await startRig('rig-2', trainer, []);
+  await second.program.said(/Goes on from checkpoint-10 \(step 10\), 3\.0 MB fetched/);
+  expect((await server.watch.jobEnd(job)).status).toBe('completed');
+  expect((await second.program.exited).code).toBe(0);
+  const written = (step: number) =>
+    ['checkpoint-manifest.json', 'deep/.metadata', 'model.bin'].map(name => `checkpoint-${step}/${name}`);
+  expect(await keysOf(job)).toEqual([...written(10), ...written(20), 'sample.png', 'seen/model.bin']);
+  const output = join(second.stateHome, 'trainyard/rig-2/jobs', job, 'output');
+  expect(readFileSync(join(output, 'seen/deep/.metadata'), 'utf8')).toBe('where 10');
+  expect(readFileSync(join(output, 'seen/model.bin')).equals(Buffer.alloc(3_000_000, 10))).toBe(true);
+  expect((await checkpointsOf(job)).map(({ name, complete }) => [name, complete])).toEqual([
+    ['checkpoint-20', true],
+    ['checkpoint-10', true],
+  ]);
+}, 120_000);
+
+test('a worker that was killed brings the rest after its next start', async () => {
+  const folder = temporaryFolder();
+  const script = join(folder, 'trainer.cjs');
+  writeFileSync(
+    script,
+    `const { writeFileSync } = require('node:fs');
+     const output = process.argv[2];
+     let n = 0;
+     setInterval(() => {
+       n += 1;
+       if (n === 1) writeFileSync(output + '/first.png', 'x');
+       if (require('node:fs').existsSync(process.argv[3])) { writeFileSync(output + '/last.png', 'y'); process.exit(0); }
+     }, 50);`,
+  );
+  const told = join(folder, 'told');
+  const { id, token } = await server.createWorker({ name: 'rig-1' });
+  const stateHome = temporaryFolder();
+  const args = [
+    '--name',
+    'rig-1',
+    '--persistent',
+    '--trainer',
+    `'${process.execPath}' '${script}' {output_dir} '${told}'`,
+  ];
+  const first = startWorker({ url: server.url, token, stateHome, args });
+  await server.watch.worker(id, 'idle');
+  const job = await server.submit({ config: {} });
+  await until(async () => ((await keysOf(job)).includes('first.png') ? true : null), 30_000);
+  first.kill('SIGKILL');
+  await first.exited;
+  writeFileSync(told, '');
+  startWorker({ url: server.url, token, stateHome, args });
+  expect((await server.watch.jobEnd(job)).status).toBe('completed');
+  await until(async () => ((await keysOf(job)).includes('last.png') ? true : null), 30_000);
+}, 120_000);

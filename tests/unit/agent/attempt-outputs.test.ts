@@ -1,0 +1,135 @@
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import {
+  type AttemptOutputs,
+  type AttemptOutputsParts,
+  createAttemptOutputs,
+} from '../../../agent/attempt-outputs.ts';
+import type { Send } from '../../../agent/http-fetch.ts';
+import { openNetwork, usualTrust } from '../../../agent/network.ts';
+import { eventually } from '../../support/notices.ts';
+import { attemptId, offerOf, tempFolder } from './builders.ts';
+import { createHastyClock } from './storage-bench.ts';
+import { type Bucket, openBucket } from './bucket.ts';
+
+const offer = offerOf('j1', 'a1', { upload_endpoint: '/store', upload_token: 'tu_1' });
+const never = new AbortController().signal;
+
+/** The outputs of a rig, in a folder that the next process of its agent would find. */
+function openOutputs({ url }: Bucket, stateDir = tempFolder(), parts: Partial<AttemptOutputsParts> = {}) {
+  const ended = new AbortController();
+  onTestFinished(() => ended.abort());
+  const send: Send = openNetwork(usualTrust);
+  const folder = join(stateDir, 'outputs');
+  const outputs: AttemptOutputs = createAttemptOutputs({
+    url,
+    send,
+    folder,
+    which: 'all',
+    clock: createHastyClock(60_000),
+    random: () => 0,
+    wall: () => 0,
+    say: () => {},
+    signal: ended.signal,
+    ...parts,
+  });
+  const kept = (): readonly string[] => (existsSync(folder) ? readdirSync(folder) : []);
+  return { outputs, ended, folder, kept };
+}
+function outputDirWith(...names: readonly string[]): string {
+  const root = join(tempFolder(), 'output');
+  mkdirSync(root);
+  for (const name of names) writeFileSync(join(root, name), name);
+  return root;
+}
+
+test('of a completed attempt all is brought, and then it is forgotten', async () => {
+  const bucket = await openBucket();
+  const { outputs, folder, kept } = openOutputs(bucket);
+  outputs.follow(offer, outputDirWith('a.png', 'ü (1).txt'));
+  expect(kept()).toEqual(['a1.json']);
+  expect([statSync(folder).mode & 0o777, statSync(join(folder, 'a1.json')).mode & 0o777]).toEqual([
+    0o700, 0o600,
+  ]);
+  outputs.finish(attemptId('a1'), true);
+  await outputs.leave(600_000, never);
+  expect(bucket.files).toEqual(
+    new Map([
+      ['a.png', 'a.png'],
+      ['ü (1).txt', 'ü (1).txt'],
+    ]),
+  );
+  expect(bucket.tokens).toEqual(new Set(['tu_1']));
+  await eventually('forgotten', () => kept().length === 0);
+});
+
+test('of any other end no more is brought', async () => {
+  const bucket = await openBucket();
+  const { outputs, kept } = openOutputs(bucket);
+  outputs.follow(offer, outputDirWith('a.png'));
+  outputs.finish(attemptId('a1'), false);
+  await eventually('forgotten', () => kept().length === 0);
+  expect(bucket.files.size).toBe(0);
+});
+
+test('of one that is to be tried again its checkpoints are, and no longer than told', async () => {
+  const bucket = await openBucket();
+  const { outputs, kept } = openOutputs(bucket);
+  outputs.follow(offer, outputDirWith('a.png', 'checkpoint-5.bin'));
+  await outputs.rescue(attemptId('a1'), 600_000);
+  expect([...bucket.files.keys()]).toEqual(['checkpoint-5.bin']);
+  await eventually('forgotten', () => kept().length === 0);
+  bucket.isAway = true;
+  outputs.follow({ ...offer, attempt_id: attemptId('a2') }, outputDirWith('checkpoint-6.bin'));
+  await outputs.rescue(attemptId('a2'), 1_000);
+  await outputs.rescue(attemptId('a3'), 600_000);
+  await eventually('forgotten', () => kept().length === 0);
+});
+
+test('the next process of the agent goes on with what has ended, and with what runs', async () => {
+  const bucket = await openBucket();
+  bucket.isAway = true;
+  const stateDir = tempFolder();
+  const first = openOutputs(bucket, stateDir);
+  first.outputs.follow(offer, outputDirWith('ended.png'));
+  first.outputs.follow({ ...offer, attempt_id: attemptId('a2') }, outputDirWith('running.png'));
+  first.outputs.finish(attemptId('a1'), true);
+  first.ended.abort();
+  const second = openOutputs(bucket, stateDir);
+  expect(second.kept()).toEqual(['a1.json', 'a2.json']);
+  writeFileSync(join(second.folder, 'a3.json'), 'half of it');
+  bucket.isAway = false;
+  second.outputs.resume(attemptId('a2'));
+  await eventually('all of it', () => bucket.files.size === 2 && second.kept().join() === 'a2.json');
+  second.outputs.finish(attemptId('a2'), true);
+  await second.outputs.leave(600_000, never);
+  await eventually('forgotten', () => second.kept().length === 0);
+});
+
+test('nothing is brought, or kept, where the owner wants none, or nothing opens the way', async () => {
+  const bucket = await openBucket();
+  const { outputs, kept } = openOutputs(bucket, tempFolder(), { which: 'none' });
+  outputs.follow(offer, outputDirWith('a.png'));
+  outputs.finish(attemptId('a1'), true);
+  const other = openOutputs(bucket);
+  other.outputs.follow({ ...offer, upload_token: '' }, outputDirWith('a.png'));
+  await outputs.leave(600_000, never);
+  expect([...kept(), ...other.kept()]).toEqual([]);
+  expect(bucket.files.size).toBe(0);
+});
+
+test('who leaves waits for what has ended alone, and no longer than told', async () => {
+  const bucket = await openBucket();
+  bucket.isAway = true;
+  const { outputs } = openOutputs(bucket);
+  outputs.follow(offer, outputDirWith('a.png'));
+  await outputs.leave(600_000, never);
+  outputs.finish(attemptId('a1'), true);
+  await outputs.leave(1_000, never);
+  const hurry = new AbortController();
+  const left = outputs.leave(Number.POSITIVE_INFINITY, hurry.signal);
+  hurry.abort();
+  await left;
+  expect(bucket.files.size).toBe(0);
+});

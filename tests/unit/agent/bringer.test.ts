@@ -1,0 +1,261 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Bringer, type BringerParts, createBringer } from '../../../agent/bringer.ts';
+import { CheckpointManifest } from '../../../protocol/artifact.ts';
+import { createNotices } from '../../support/notices.ts';
+import { tempFolder } from './builders.ts';
+import {
+  createHastyClock,
+  createShelf,
+  type Fate,
+  refusalOf,
+  sha256Of,
+  type Shelf,
+} from './storage-bench.ts';
+
+interface Bench extends Bringer {
+  readonly shelf: Shelf;
+  readonly said: readonly string[];
+  write(path: string, text: string): void;
+  remove(path: string): void;
+  /** Resolves when this has been sent so often. */
+  sent(key: string, times?: number): Promise<unknown>;
+  /** Resolves when this has been asked so often. */
+  asked(call: string, times: number): Promise<unknown>;
+  /** What was sent, in order. */
+  sentKeys(): readonly string[];
+}
+
+function bring(
+  shelf = createShelf(),
+  parts: Partial<BringerParts> & { readonly files?: Record<string, string> } = {},
+): Bench {
+  const root = tempFolder();
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+  for (const [path, text] of Object.entries(parts.files ?? {})) write(path, text);
+  const said: string[] = [];
+  const notices = createNotices();
+  shelf.onCall = notices.changed;
+  const bringer = createBringer({
+    storage: shelf.storage,
+    clock: createHastyClock(),
+    random: () => 0,
+    signal: new AbortController().signal,
+    root,
+    which: 'all',
+    begunAt: null,
+    say: message => void said.push(message),
+    ...parts,
+  });
+  onTestFinished(async () => {
+    bringer.stop();
+    await bringer.done;
+  });
+  const sentKeys = () =>
+    shelf.calls.filter(call => call.startsWith('PUT')).map(call => call.slice(4).replace(/ \d+$/, ''));
+  return {
+    ...bringer,
+    shelf,
+    said,
+    write,
+    remove: path => rmSync(join(root, path), { recursive: true }),
+    sentKeys,
+    asked: (call, times) =>
+      notices.waitFor(
+        `${call} for the ${times}th time`,
+        () => shelf.calls.filter(made => made === call).length >= times,
+      ),
+    sent: (key, times = 1) =>
+      notices.waitFor(
+        `${key} for the ${times}th time`,
+        () => sentKeys().filter(sent => sent === key).length >= times,
+      ),
+  };
+}
+const textOf = ({ files }: Shelf, key: string): string | undefined => files.get(key)?.toString();
+
+describe('what a trainer makes', () => {
+  it('is brought while it runs, a checkpoint first, and again when it changes', async () => {
+    const bench = bring();
+    for (const name of ['notes.txt', 'a.png', 'checkpoint-1.bin']) bench.write(name, name);
+    await bench.sent('notes.txt');
+    expect(bench.sentKeys()).toEqual(['checkpoint-1.bin', 'a.png', 'notes.txt']);
+    expect(bench.said).toEqual(['Brought checkpoint-1.bin to the orchestrator (16 bytes)']);
+    bench.write('a.png', 'another one');
+    await bench.sent('a.png', 2);
+    bench.write('last.png', 'x');
+    bench.finish();
+    expect(await bench.done).toBe(true);
+    expect(textOf(bench.shelf, 'a.png')).toBe('another one');
+    expect(bench.sentKeys().slice(3)).toEqual(['a.png', 'last.png']);
+  });
+
+  it('is a folder with its manifest behind all of its files, and nothing written into it', async () => {
+    const files = { 'checkpoint-2/b': 'bb', 'checkpoint-2/a/c': 'c' };
+    const bench = bring(createShelf(), { files });
+    bench.finish();
+    expect(await bench.done).toBe(true);
+    expect(bench.sentKeys()).toEqual([
+      'checkpoint-2/a/c',
+      'checkpoint-2/b',
+      'checkpoint-2/checkpoint-manifest.json',
+    ]);
+    const manifest = CheckpointManifest.parse(
+      JSON.parse(textOf(bench.shelf, 'checkpoint-2/checkpoint-manifest.json') ?? ''),
+    );
+    expect(manifest.files).toEqual([
+      { path: 'a/c', bytes: 1, sha256: sha256Of('c') },
+      { path: 'b', bytes: 2, sha256: sha256Of('bb') },
+    ]);
+  });
+
+  it('is not sent where it is there already, nor what is older than the newest checkpoint there', async () => {
+    const files = {
+      'checkpoint-1.bin': 'old',
+      'checkpoint-2.bin': 'new',
+      'a.png': 'here',
+      'b.png': 'changed',
+    };
+    const shelf = createShelf({ 'checkpoint-2.bin': 'new', 'a.png': 'here', 'b.png': 'before' });
+    const bench = bring(shelf, { files });
+    bench.finish();
+    await bench.done;
+    expect(bench.sentKeys()).toEqual(['b.png']);
+    expect(shelf.calls.filter(call => call === 'LIST')).toHaveLength(1);
+    expect(bench.said).toEqual([]);
+  });
+
+  it('is no checkpoint that was there before the attempt began, unless it is written anew', async () => {
+    const bench = bring(createShelf(), {
+      begunAt: Date.now() + 10_000,
+      files: { 'checkpoint-3.bin': 'half', 'a.png': 'a' },
+    });
+    await bench.sent('a.png');
+    bench.write('checkpoint-3.bin', 'whole');
+    await bench.sent('checkpoint-3.bin');
+    bench.finish();
+    await bench.done;
+    expect(textOf(bench.shelf, 'checkpoint-3.bin')).toBe('whole');
+    expect(bench.sentKeys()).toEqual(['a.png', 'checkpoint-3.bin']);
+  });
+
+  it('is not sent again when the trainer has sent it itself in the end', async () => {
+    const bench = bring();
+    bench.write('a.png', 'a');
+    await bench.sent('a.png');
+    bench.write('result.json', '{}');
+    bench.shelf.files.set('result.json', Buffer.from('{}'));
+    bench.finish();
+    await bench.done;
+    expect(bench.sentKeys()).toEqual(['a.png']);
+  });
+
+  it('is checkpoints alone where the owner says so, and nothing is asked where there is nothing', async () => {
+    const bench = bring(createShelf(), {
+      which: 'checkpoints',
+      files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' },
+    });
+    bench.finish();
+    await bench.done;
+    expect(bench.sentKeys()).toEqual(['checkpoint-1.bin']);
+    const idle = bring();
+    idle.finish();
+    expect(await idle.done).toBe(true);
+    expect(idle.shelf.calls).toEqual([]);
+  });
+
+  it('that is removed before its turn is missed by nobody', async () => {
+    const bench = bring(createShelf(), {
+      files: { 'checkpoint-1/a': 'a', 'checkpoint-1/b': 'b', 'c.png': 'c' },
+    });
+    const remove = (call: string): void => {
+      if (call === 'PUT checkpoint-1/a 0') bench.remove('checkpoint-1');
+    };
+    const { onCall } = bench.shelf;
+    bench.shelf.onCall = call => {
+      remove(call);
+      onCall(call);
+    };
+    bench.finish();
+    expect(await bench.done).toBe(true);
+    expect(bench.sentKeys()).toEqual(['checkpoint-1/a', 'c.png']);
+    expect(bench.said).toEqual([]);
+  });
+});
+
+describe('an orchestrator', () => {
+  it('that does not answer for a while is waited for', async () => {
+    const bench = bring(createShelf(), { files: { a: 'a' } });
+    const release = bench.shelf.failAll('', refusalOf(503));
+    await bench.asked('LIST', 3);
+    release();
+    bench.finish();
+    expect(await bench.done).toBe(true);
+    expect(textOf(bench.shelf, 'a')).toBe('a');
+  });
+
+  it('that has no room is told of once, gets what is smaller, and is asked again now and then', async () => {
+    const shelf = createShelf();
+    const release = shelf.failAll('PUT large', refusalOf(413));
+    const bench = bring(shelf, { files: { 'large.png': 'large', 'small.png': 'small' } });
+    await bench.sent('small.png');
+    await bench.sent('large.png', 2);
+    expect(bench.said).toEqual(['large.png is not brought to the orchestrator: refused with 413']);
+    release();
+    await bench.sent('large.png', 3);
+    bench.finish();
+    expect(await bench.done).toBe(true);
+    expect([...shelf.files.keys()].toSorted()).toEqual(['large.png', 'small.png']);
+  });
+
+  it('that has no room in the end is asked once more', async () => {
+    const shelf = createShelf();
+    shelf.failAll('PUT', refusalOf(507));
+    const bench = bring(shelf, { files: { 'a.png': 'a' } });
+    await bench.sent('a.png');
+    const before = bench.sentKeys().length;
+    bench.finish();
+    expect(await bench.done).toBe(true);
+    expect(bench.sentKeys().length).toBeLessThanOrEqual(before + 2);
+  });
+
+  it.each<[string, Fate]>([
+    ['LIST', refusalOf(401, 'upload_token_over')],
+    ['PUT', refusalOf(401, 'upload_token_over')],
+    ['LIST', refusalOf(403)],
+  ])('that takes no more (%s: %j) is not asked for ever', async (call, fate) => {
+    const shelf = createShelf();
+    shelf.failAll(call, fate);
+    const bench = bring(shelf, { files: { a: 'a' } });
+    bench.finish();
+    expect(await bench.done).toBe(true);
+    expect(shelf.files.size).toBe(0);
+  });
+
+  it('that gives the attempt its say back gets the rest', async () => {
+    const shelf = createShelf();
+    const release = shelf.failAll('PUT', refusalOf(401, 'upload_token_over'));
+    const bench = bring(shelf, { files: { 'a.png': 'a' } });
+    await bench.sent('a.png');
+    release();
+    await bench.sent('a.png', 2);
+    bench.finish();
+    expect(await bench.done).toBe(true);
+    expect(textOf(shelf, 'a.png')).toBe('a');
+    expect(bench.said).toEqual([]);
+  });
+});
+
+it('what its agent leaves is not through, and what is stopped is', async () => {
+  const ended = new AbortController();
+  const left = bring(createShelf(), { signal: ended.signal, files: { a: 'a' } });
+  ended.abort();
+  expect(await left.done).toBe(false);
+  const stopped = bring(createShelf(), { files: { a: 'a' } });
+  stopped.stop();
+  expect(await stopped.done).toBe(true);
+});

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { onTestFinished } from 'vitest';
+
+/** Where an attempt may bring its files, as the orchestrator has it: over HTTP, and with nothing behind it. */
+export interface Bucket {
+  readonly url: string;
+  /** By key. */
+  readonly files: Map<string, string>;
+  /** All that came along. */
+  readonly tokens: Set<unknown>;
+  /** It answers nobody. */
+  isAway: boolean;
+}
+
+const etagOf = (content: string): string => `"${createHash('sha256').update(content).digest('hex')}"`;
+
+/** Below `/store/outputs`; gone after the test. */
+export async function openBucket(): Promise<Bucket> {
+  const bucket: Bucket = { url: '', files: new Map(), tokens: new Set(), isAway: false };
+  const server = createServer((request, response) => {
+    if (bucket.isAway) return void request.socket.destroy();
+    bucket.tokens.add(request.headers['x-upload-token']);
+    const { pathname } = new URL(request.url ?? '', 'http://bucket');
+    const key = decodeURIComponent(pathname.replace(/^\/store\/outputs\/?/, ''));
+    if (request.method === 'PUT')
+      return void text(request).then(content => {
+        bucket.files.set(key, content);
+        response.writeHead(200, { etag: etagOf(content) }).end('{}');
+      });
+    const Contents = [...bucket.files].map(([Key, content]) => ({
+      Key,
+      Size: content.length,
+      LastModified: 0,
+      ETag: etagOf(content),
+    }));
+    return void response.end(
+      JSON.stringify({ Name: 'outputs', Contents, IsTruncated: false, NextCursor: null }),
+    );
+  });
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return Object.assign(bucket, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+}

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../../agent/clock.ts';
+import type { Answered, Storage } from '../../../agent/storage.ts';
+import { unreachable } from './builders.ts';
+import type { CallFailure } from '../../../protocol/client.ts';
+
+/** What becomes of a call: it fails so, or breaks in the middle. */
+export type Fate = CallFailure | 'cut';
+
+export interface Shelf {
+  readonly storage: Storage;
+  /** What is there, by key. */
+  readonly files: Map<string, Buffer>;
+  /** Every call, as `GET key 0`, `PUT key 0` (where it begins), `HEAD key`, `LIST`. */
+  readonly calls: readonly string[];
+  /** The next call that begins so comes to this. */
+  fail(call: string, ...fates: readonly Fate[]): void;
+  /** Until the answer is called. */
+  failAll(call: string, fate: Fate): () => void;
+  /** Called after each one, when it has been answered. */
+  onCall: (call: string) => void;
+}
+
+export const sha256Of = (bytes: string | Uint8Array): string =>
+  createHash('sha256').update(bytes).digest('hex');
+
+const fail = (failure: CallFailure): { readonly ok: false; readonly failure: CallFailure } => ({
+  ok: false,
+  failure,
+});
+export const refusalOf = (status: number, code = 'x'): CallFailure => ({
+  kind: 'problem',
+  status,
+  problem: { type: 'about:blank', title: 'No', status, detail: `refused with ${status}`, code },
+});
+
+/** The files of a job at an orchestrator, in memory, as agent/storage.ts has them. */
+export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf {
+  const there = new Map(Object.entries(files).map(([key, text]) => [key, Buffer.from(text)]));
+  const begun = new Map<string, { readonly bytes: Buffer; readonly total: number }>();
+  const calls: string[] = [];
+  const fates: { readonly call: string; readonly fates: Fate[]; readonly isLasting: boolean }[] = [];
+  const shelf = { onCall: (_call: string): void => {} };
+
+  const fateOf = (call: string): Fate | null => {
+    calls.push(call);
+    queueMicrotask(() => shelf.onCall(call));
+    const found = fates.find(each => call.startsWith(each.call) && each.fates.length > 0);
+    if (found === undefined) return null;
+    return (found.isLasting ? found.fates[0] : found.fates.shift()) ?? null;
+  };
+  const simple = async <T>(call: string, answer: () => T): Promise<Answered<T>> => {
+    const fate = fateOf(call);
+    return fate === null ? { ok: true, value: answer() } : fail(fate === 'cut' ? unreachable() : fate);
+  };
+
+  const storage: Storage = {
+    list: () =>
+      simple('LIST', () => new Map([...there].map(([key, bytes]) => [key, sha256Of(bytes)] as const))),
+    progress: key =>
+      simple(`HEAD ${key}`, () => {
+        const under = begun.get(key);
+        if (under !== undefined) return { offset: under.bytes.length, total: under.total, sha256: null };
+        const bytes = there.get(key);
+        return bytes === undefined
+          ? null
+          : { offset: bytes.length, total: bytes.length, sha256: sha256Of(bytes) };
+      }),
+    async put(key, { sha256, body, part }) {
+      const fate = fateOf(`PUT ${key} ${part?.first ?? 0}`);
+      if (fate !== null && fate !== 'cut') return fail(fate);
+      const pieces: Uint8Array[] = [];
+      try {
+        for await (const piece of body.pieces()) pieces.push(piece);
+      } catch (cause) {
+        return fail({ kind: 'unreachable', cause });
+      }
+      const came = Buffer.concat(pieces).subarray(0, fate === 'cut' ? body.bytes / 2 : undefined);
+      const before = part !== null && part.first > 0 ? begun.get(key)?.bytes : Buffer.alloc(0);
+      if (before === undefined || before.length !== (part?.first ?? 0)) return fail(refusalOf(409));
+      const bytes = Buffer.concat([before, came]);
+      if (part !== null && bytes.length < part.total) begun.set(key, { bytes, total: part.total });
+      if (fate === 'cut') return fail(unreachable());
+      if (part !== null && bytes.length < part.total) return { ok: true, value: null };
+      begun.delete(key);
+      if (sha256Of(bytes) !== sha256) return fail(refusalOf(400, 'checksum_mismatch'));
+      there.set(key, bytes);
+      return { ok: true, value: null };
+    },
+    async get(key, rest) {
+      const bytes = there.get(key);
+      const isSame = bytes !== undefined && rest?.sha256 === sha256Of(bytes);
+      const from = isSame ? rest.from : 0;
+      const fate = fateOf(`GET ${key} ${rest?.from ?? 0}`);
+      if (fate !== null && fate !== 'cut') return fail(fate);
+      if (bytes === undefined) return fail(refusalOf(404, 'artifact_not_found'));
+      const comes = bytes.subarray(from, fate === 'cut' ? from + (bytes.length - from) / 2 : undefined);
+      return {
+        ok: true,
+        value: {
+          from,
+          bytes: bytes.length,
+          sha256: sha256Of(bytes),
+          async *pieces() {
+            yield comes;
+            if (fate === 'cut') throw new Error('aborted');
+          },
+          leave: async () => {},
+        },
+      };
+    },
+  };
+  return Object.assign(shelf, {
+    storage,
+    files: there,
+    calls,
+    fail: (call: string, ...given: readonly Fate[]) =>
+      void fates.push({ call, fates: [...given], isLasting: false }),
+    failAll(call: string, fate: Fate) {
+      const entry = { call, fates: [fate], isLasting: true };
+      fates.push(entry);
+      return () => void entry.fates.shift();
+    },
+  });
+}
+
+/** Every wait is over as soon as anything else has had its turn, and the time has passed all the same; a long one is never over. */
+export function createHastyClock(mostMs = 300_000): Clock {
+  let now = 0;
+  return {
+    mono: () => now,
+    after(ms, run) {
+      if (ms > mostMs) return () => {};
+      const turn = setImmediate(() => {
+        now += ms;
+        run();
+      });
+      return () => clearImmediate(turn);
+    },
+  };
+}
