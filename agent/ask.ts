@@ -6,6 +6,7 @@ import { readTask, readTrainer, type RunFolder } from './guard-files.ts';
 import type { Held } from './held-attempt.ts';
 import { isRunning, type ProcessRef, type Processes } from './processes.ts';
 import { reasonOf } from './start-failure.ts';
+import { requestsFile } from './trainer.ts';
 import { readFields } from './whole-file.ts';
 
 export interface AskParts {
@@ -21,7 +22,7 @@ export type Ask = (held: Held, what: string) => Promise<void>;
 const words = { save: 'to save', sample: 'for samples' } as const satisfies Record<RequestKind, string>;
 
 /**
- * The way to ask is read from the config that came with the offer, and stands on this disk: an order names no signal and no file,
+ * The way to ask is a part of the config that came with the offer, and lies on this disk: an order names no signal and no file,
  * and a trainer that an earlier process of the agent has started is asked like any other.
  */
 export const createAsk =
@@ -42,9 +43,9 @@ async function ask(run: RunFolder, kind: RequestKind, asked: string, parts: AskP
   const task = readTask(run);
   const trainer = readTrainer(run);
   if (task === null || trainer === null) return `Did not ask ${asked}: it does not run`;
-  // The log lies in the job's folder, as its config and its output do (trainer.ts).
+  // The log lies in the job's folder, as all else of it does (trainer.ts).
   const folder = dirname(task.logFile);
-  const requests = requestsOf(readFields(join(folder, 'config.json')) ?? {});
+  const requests = requestsOf(readFields(join(folder, requestsFile)) ?? {});
   if (!requests.ok) return `Can't ask ${asked}: ${requests.reason}`;
   const way = requests.value[kind];
   if (way === undefined) return `Can't ask ${asked}: its config has no "${kind}" in ${requestsKey}`;

@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { AttemptId } from '../protocol/ids.ts';
+import { requestsKey } from '../protocol/requests.ts';
 import type { WorkerCommand } from '../protocol/worker-api.ts';
 import { fillPlaceholders } from './argv.ts';
 import type { TrainerChoice } from './config.ts';
@@ -62,8 +63,9 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
   const config =
     builtIn !== null || rig.trainer.kind === 'command'
       ? offer.config
-      : withOutput(withDataloader(offer.config, dataloaderPath), outputDir, resumeFrom);
+      : withOutput(withDataloader(ownKeys(offer.config), dataloaderPath), outputDir, resumeFrom);
   writeWhole(configPath, JSON.stringify(config, null, 2));
+  writeRequests(folder, offer.config);
   const values = { config_path: configPath, output_dir: outputDir, resume_from: resumeFrom };
   return {
     ok: true,
@@ -129,6 +131,19 @@ function writeDataloader(folder: string, dataloader: unknown): string | null {
   writeWhole(path, JSON.stringify(dataloader, null, 2));
   return path;
 }
+
+/** How its trainer may be asked, for `agent/ask`: beside the config, since not every trainer lets the key pass. */
+export const requestsFile = 'requests.json';
+
+function writeRequests(folder: string, { [requestsKey]: requests }: JobOffer['config']): void {
+  const path = join(folder, requestsFile);
+  if (requests === undefined) rmSync(path, { force: true });
+  else writeWhole(path, JSON.stringify({ [requestsKey]: requests }));
+}
+
+/** SimpleTuner takes every key for an option of its own; those with a dollar are for others. */
+const ownKeys = (config: JobOffer['config']): JobOffer['config'] =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => !key.startsWith('$')));
 
 /** SimpleTuner finds its dataloader through its config, in the spelling that the config uses. */
 function withDataloader(config: JobOffer['config'], path: string | null): JobOffer['config'] {

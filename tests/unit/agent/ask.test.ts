@@ -24,7 +24,7 @@ async function openTrainer(script = stay, requests: unknown = both, over: Partia
   const job = scriptJob(tempFolder(), script);
   const outputDir = join(job.folder, 'output');
   mkdirSync(outputDir);
-  writeFileSync(join(job.folder, 'config.json'), JSON.stringify({ epochs: 3, $requests: requests }));
+  writeFileSync(join(job.folder, 'requests.json'), JSON.stringify({ $requests: requests }));
   const lines: string[] = [];
   const guard = guardHere(job);
   const run = guard.attend({ onLine: line => void lines.push(line) });

@@ -106,6 +106,27 @@ describe('the dataloader', () => {
   });
 });
 
+describe('what a config lets its trainer be asked for', () => {
+  const config = { a: 1, $requests: { save: { signal: 'SIGUSR1' } } };
+  const write = (workDir: string, given: Record<string, unknown>, rig: Parameters<typeof rigOf>[1]) =>
+    prepared(offerOf('j1', 'a1', { config: { ...given, output_dir: 'own' } }), rigOf(workDir, rig)).folder;
+
+  it('lies beside it, since SimpleTuner takes every key for an option', () => {
+    const folder = write(tempFolder(), config, { trainer: simpletuner });
+    expect(readJson(join(folder, 'config.json'))).toEqual({ a: 1, output_dir: 'own' });
+    expect(readJson(join(folder, 'requests.json'))).toEqual({ $requests: config.$requests });
+  });
+
+  it('stays in it for other trainers, and is gone when the next attempt has none', () => {
+    const workDir = tempFolder();
+    const folder = write(workDir, config, {});
+    expect(readJson(join(folder, 'config.json'))).toMatchObject(config);
+    expect(existsSync(join(folder, 'requests.json'))).toBe(true);
+    write(workDir, { a: 1 }, {});
+    expect(existsSync(join(folder, 'requests.json'))).toBe(false);
+  });
+});
+
 describe('a checkpoint to go on from', () => {
   const resume = { checkpoint: 'run/checkpoint-500', step: 500 };
   const made = (offer: Parameters<typeof offerOf>[2], rig: Parameters<typeof rigOf>[1]) => {
