@@ -96,17 +96,14 @@ function Tile({ sample, onOpen }: TileProps) {
   const isDrawn = canSee && isNear && sample.kind === 'picture' && file.bytes <= mostThumbnailBytes;
   const size = sizeText(file.bytes, t.language);
   return (
-    <button
-      type="button"
-      className="sample"
-      aria-label={t('files.sample.open', { name, size })}
-      title={file.key}
-      onClick={onOpen}
-    >
+    <button type="button" className="sample" title={file.key} onClick={onOpen}>
+      <span className="unseen">{t('files.sample.open', { name, size })}</span>
       <span className="sample-frame" ref={place}>
         {isDrawn ? <Thumbnail key={file.sha256} sample={sample} /> : <Instead sample={sample} />}
       </span>
-      <span className="sample-name mono">{name}</span>
+      <span className="sample-name mono" aria-hidden="true">
+        {name}
+      </span>
     </button>
   );
 }
