@@ -77,6 +77,12 @@ const outputsMs = { ephemeral: 600_000, persistent: 5_000 } as const;
 /** For answers that interest nobody any more, before the goodbye. */
 const farewellMs = 2_000;
 
+/** Of what trainings that have ended have printed and made. */
+async function sendTheRest({ logs, outputs, persistent }: AgentParts, hurry: AbortSignal): Promise<void> {
+  await logs?.leave(logsMs);
+  await outputs?.leave(persistent ? outputsMs.persistent : outputsMs.ephemeral, hurry);
+}
+
 /**
  * The loops of a worker, joined: register, follow the stream, again; beside it the heartbeat, which stops last; and the
  * slot for the one job.
@@ -155,11 +161,7 @@ export function createAgent(parts: AgentParts): Agent {
         );
       // Whatever still runs goes on under its guard.
       slot.release();
-      if (ending === 'left' && !isHandedOver) {
-        await parts.logs?.leave(logsMs);
-        const withinMs = parts.persistent ? outputsMs.persistent : outputsMs.ephemeral;
-        await parts.outputs?.leave(withinMs, hurry.signal);
-      }
+      if (ending === 'left' && !isHandedOver) await sendTheRest(parts, hurry.signal);
       beats.abort();
       if (ending === 'left' && left === null) await curves.settled(farewellMs);
       ended.abort();

@@ -157,11 +157,7 @@ export const workersApi = {
   }),
 };
 
-/**
- * One act or transition, as it was written down.
- *
- * @internal
- */
+/** One act or transition, as it was written down. */
 export const AuditEntry = z
   .object({
     seq: z.number(),

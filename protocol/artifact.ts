@@ -102,8 +102,8 @@ export interface CheckpointName {
 /** Which checkpoint a file is of, by its key; null when of none with a number. */
 export function checkpointOf(key: string): CheckpointName | null {
   const segments = key.split('/');
-  const file = segments.pop() ?? '';
-  for (const [at, folder] of segments.entries()) {
+  const file = key.slice(key.lastIndexOf('/') + 1);
+  for (const [at, folder] of segments.slice(0, -1).entries()) {
     const [match, step, ofState] = stepOfFolder.exec(folder) ?? [];
     if (match === undefined && !epochOfFolder.test(folder)) continue;
     const name = segments.slice(0, at + 1).join('/');

@@ -42,7 +42,8 @@ export type RequestsRead =
 export function requestsOf(config: Readonly<Record<string, unknown>>): RequestsRead {
   const parsed = Requests.safeParse(config[requestsKey] ?? {});
   if (parsed.success) return { ok: true, value: parsed.data };
-  const [issue] = parsed.error.issues;
-  const place = [requestsKey, ...(issue?.path ?? [])].join('.');
-  return { ok: false, reason: `${place} in the config can not be read: ${issue?.message ?? ''}` };
+  const [reason] = parsed.error.issues.map(
+    ({ path, message }) => `${[requestsKey, ...path].join('.')} in the config can not be read: ${message}`,
+  );
+  return { ok: false, reason: String(reason) };
 }

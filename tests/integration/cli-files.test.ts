@@ -1,4 +1,5 @@
 /** `trainyard jobs artifacts`, `checkpoints` and `download`: in this process, against a server with what two attempts have brought. */
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { type Offered, openRig, sha256, startJob, upload } from '../support/upload-bench.ts';
 
-const weights = crypto.getRandomValues(new Uint8Array(300_000));
+const weights = new Uint8Array(randomBytes(300_000));
 const older = 'weights of step 100';
 const state = 'state of step 200';
 const manifest = JSON.stringify({

@@ -66,6 +66,12 @@ describe('checkpoints among files', () => {
     });
   });
 
+  test('are told by the last of their files, whatever is read first', () => {
+    const all = [file('checkpoint-500/a.bin', 1), file('checkpoint-500/b.bin', 2)];
+    for (const files of [all, all.toReversed()])
+      expect(checkpointsIn(files)).toMatchObject([{ attempt: 2, createdAt: all[1]?.createdAt }]);
+  });
+
   test('of which something is missing are not whole', () => {
     expect(checkpointsIn([file('checkpoint-500/a.bin')])).toMatchObject([{ isComplete: false }]);
   });

@@ -49,14 +49,26 @@ describe('the pages', () => {
 });
 
 describe('acts on a job', () => {
+  const offeredOf = (job: Parameters<typeof jobView>[0], held: readonly Permission[]) =>
+    jobActs.filter(act => isOffered(act, jobView(job), may(...held)));
   const offered = (...held: readonly Permission[]) =>
-    jobActs.filter(act => isOffered(act, jobView({ status: 'pending', approval: 'wanted' }), may(...held)));
+    offeredOf({ status: 'pending', approval: 'wanted' }, held);
+  const asks = ['save', 'sample'];
 
   test('are offered to who may make their calls', () => {
-    expect(offered(...permissions)).toEqual(jobActs);
+    expect(offered(...permissions)).toEqual(jobActs.filter(act => !asks.includes(act)));
     expect(offered('queue.view', 'queue.submit')).toEqual(['retry', 'duplicate']);
     expect(offered('queue.view', 'queue.cancel')).toEqual(['cancel']);
     expect(offered('queue.view')).toEqual([]);
+  });
+
+  test('that ask its trainer are offered where its config says how, to who may cancel it', () => {
+    const running = { status: 'running', requests: ['save', 'sample'] } as const;
+    const asked = (job: Parameters<typeof jobView>[0], ...held: readonly Permission[]) =>
+      offeredOf(job, held).filter(act => asks.includes(act));
+    expect(asked({ ...running, requests: [...running.requests] }, 'queue.cancel')).toEqual(asks);
+    expect(asked({ status: 'running', requests: ['sample'] }, 'queue.cancel')).toEqual(['sample']);
+    expect(asked({ status: 'running', requests: ['save'] }, 'queue.view')).toEqual([]);
   });
 
   test('have no place at all where none is offered of any job', () => {

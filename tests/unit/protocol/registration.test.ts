@@ -26,6 +26,7 @@ const nothing = {
   startId: null,
   registrationNo: null,
   agentVersion: null,
+  gpuTroubles: null,
 };
 
 describe('both spellings come out as one shape', () => {
@@ -140,6 +141,23 @@ test.each([
 test('an empty set of labels never wipes the ones that are known', () => {
   expect(parse({ labels: {} }).labels).toBeNull();
   expect(parse({ labels: { rack: 4 } }).labels).toEqual({ rack: '4' });
+});
+
+test.each([
+  [null, null],
+  ['all is well', null],
+  [[], []],
+  [
+    [{ gpu: 1, kind: 'held', detail: 'by pid 7\n' }, { gpu: 0, kind: 'on fire', detail: '' }, 'GPU 2', null],
+    [{ gpu: 1, kind: 'held', detail: 'by pid 7 ' }],
+  ],
+])('of what is said of GPUs (%j) what can be read is taken', (said, taken) => {
+  expect(parse({ gpu_troubles: said }).gpuTroubles).toEqual(taken);
+});
+
+test('no more troubles are taken than there are for a rig full of GPUs', () => {
+  const many = Array.from({ length: 40 }, (_, n) => ({ gpu: n, kind: 'missing', detail: '' }));
+  expect(parse({ gpu_troubles: many }).gpuTroubles).toHaveLength(32);
 });
 
 test('what a later agent sends beside that is no reason to refuse it', () => {

@@ -54,6 +54,8 @@ const pendingWords: ReadonlySet<string> = new Set([
   'boosted',
 ]);
 
+const movesNothing: ReadonlySet<string> = new Set(['job.report_refused', 'job.late_result', 'job.asked']);
+
 /** The jobs as the names of the rows alone tell of them; each row must go on from where the one before it ended. */
 function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
   const jobs = new Map<string, Replayed>();
@@ -69,8 +71,7 @@ function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
       expect(deleted).toBe(old.length);
       for (const [id] of old) forget(id);
     }
-    if (row.target_type !== 'job' || row.type === 'job.report_refused' || row.type === 'job.late_result')
-      continue;
+    if (row.target_type !== 'job' || movesNothing.has(row.type)) continue;
     const { from, to, attempt, worker_id } = detailsOf(row);
     const word = row.type.slice('job.'.length);
     const status = pendingWords.has(word) ? 'pending' : word;

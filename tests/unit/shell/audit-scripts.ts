@@ -97,6 +97,14 @@ const run = toWorker(async (worker, world) => {
   jobs.push(jobId);
   if (workerId === worker.id) await worker.run(jobId);
 });
+/** Twice: the second time nothing happens. */
+const ask = toWorker(async (worker, { fleet, jobs }) => {
+  const config = { $requests: { save: { signal: 'SIGUSR1' } } };
+  const { jobId, workerId } = await fleet.submit({ config });
+  jobs.push(jobId);
+  if (workerId === worker.id) await worker.run(jobId);
+  for (let time = 0; time < 2; time += 1) await fleet.orchestrator.ask(jobId, 'save', bob);
+});
 const failToStart = toWorker(async (worker, { fleet, jobs }) => {
   for (let job = 0; job < 3; job++) {
     const { jobId, workerId } = await fleet.submit({ max_retries: 0 });
@@ -168,6 +176,7 @@ const acts = {
   submitOrLeave: submits({ no_wait: true }),
   submitAgain,
   run,
+  ask,
   failToStart,
   cancel,
   approve,
@@ -257,6 +266,7 @@ export const seldom: readonly Script[] = [
   script(['add', 0], ['goodbye', 0], ['remove', 0]),
   script(['add', 0], ['gpuTrouble', 0], ['submit', 0], ['gpusWell', 0], ['gpusWell', 0]),
   script(['add', 0], ['join', 0]),
+  script(['add', 0], ['ask', 0]),
   script(['add', 0], ['run', 0], ['takeover', 0], ['add', 1], ['completed', 0]),
   script(['submitBlocked', 0], ['submitBlocked', 0], ['setPriority', 0], ['approve', 0], ['rename', 0]),
   script(['pauseQueue', 0], ['submit', 0], ['submit', 0], ['moveToTop', 0], ['hour', 0], ['resumeQueue', 0]),
