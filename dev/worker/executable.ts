@@ -11,8 +11,17 @@ const run = promisify(execFile);
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 const noteName = 'NODE_SEA_BLOB';
 
-/** For a program that mostly waits: a young generation of 1 MB, no threads to compile with, and one compiler less in memory. */
-const frugal = ['--max-semi-space-size=1', '--v8-pool-size=0', '--no-maglev'];
+/**
+ * For a program that mostly waits: a young generation of 1 MB, no threads to compile with, and one compiler less in memory. The other
+ * one waits until something is really hot: at a start some function always just becomes so, and to compile it brings in 6 MB.
+ */
+const frugal = [
+  '--max-semi-space-size=1',
+  '--v8-pool-size=0',
+  '--no-maglev',
+  '--invocation-count-for-turbofan=30000',
+  '--invocation-count-for-osr=30000',
+];
 
 export interface ExecutableParts {
   /** The program, as one CommonJS file. */
