@@ -133,7 +133,7 @@ export const CheckpointView = z
     newest: z.boolean(),
     /** With the lowest loss of those that are complete; it is kept, however many newer ones there are. */
     best: z.boolean(),
-    /** The mean of the loss (that of the evaluation where there is one) since the checkpoint before; null when nothing tells. */
+    /** The mean of the loss (that of the evaluation where there is one) over the last tenth of the steps up to it; null when nothing tells. */
     loss: z.number().nullable(),
     attempt: z.number(),
     created_at: z.iso.datetime(),

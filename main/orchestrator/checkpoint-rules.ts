@@ -16,7 +16,7 @@ export interface Checkpoint extends CheckpointName {
 export interface JudgedCheckpoint extends Checkpoint {
   readonly isNewest: boolean;
   readonly isBest: boolean;
-  /** The mean since the checkpoint before; null when nothing tells. */
+  /** See `lossAt`; null when nothing tells. */
   readonly loss: number | null;
 }
 
@@ -64,24 +64,28 @@ function newestFirst(a: Checkpoint, b: Checkpoint): number {
 /** That of the evaluation says more. */
 export const lossKeys = ['eval_loss', 'val_loss', 'validation_loss', 'loss'] as const;
 
-/** `after`: the step of the checkpoint before, which is not in it any more. */
-export function meanBetween(buckets: readonly Bucket[], after: number, upTo: number): number | null {
-  const within = buckets.filter(
-    ({ lastStep, count }) => count > 0 && lastStep !== null && lastStep > after && lastStep <= upTo,
-  );
-  const count = within.reduce((sum, bucket) => sum + bucket.count, 0);
-  return count === 0 ? null : within.reduce((sum, { mean, count: n }) => sum + mean * (n / count), 0);
+/** Of the steps up to it so much is looked at: a single value of a training is mostly noise. */
+const judgedShare = 0.1;
+
+/**
+ * What a curve says of one step: the mean of the last tenth of the steps up to it, else the last value before that, as an evaluation
+ * leaves it. By the curve alone: what is around a checkpoint goes by and by, and must not change what is thought of it.
+ */
+export function lossAt(buckets: readonly Bucket[], step: number): number | null {
+  const before = buckets.filter(({ lastStep, count }) => count > 0 && lastStep !== null && lastStep <= step);
+  const recent = before.filter(({ lastStep }) => Number(lastStep) > step * (1 - judgedShare));
+  const count = recent.reduce((sum, bucket) => sum + bucket.count, 0);
+  if (count === 0) return before.at(-1)?.last ?? null;
+  return recent.reduce((sum, { mean, count: n }) => sum + mean * (n / count), 0);
 }
 
-/** Says of each (the newest first) what it is among them. `lossOf`: `after` is the step of the one before it. */
+/** Says of each (the newest first) what it is among them. */
 export function judge(
   checkpoints: readonly Checkpoint[],
-  lossOf: (of: Checkpoint, after: number) => number | null,
+  lossOf: (of: Checkpoint) => number | null,
 ): readonly JudgedCheckpoint[] {
   const newest = checkpoints.find(({ isComplete }) => isComplete);
-  const losses = new Map(
-    checkpoints.map(each => [each, each.isComplete ? lossOf(each, stepBefore(checkpoints, each)) : null]),
-  );
+  const losses = new Map(checkpoints.map(each => [each, each.isComplete ? lossOf(each) : null]));
   let best: Checkpoint | null = null;
   let lowest = Number.POSITIVE_INFINITY;
   for (const [each, loss] of losses) {
@@ -95,13 +99,6 @@ export function judge(
     isBest: each === best,
     loss: losses.get(each) ?? null,
   }));
-}
-
-function stepBefore(checkpoints: readonly Checkpoint[], { step }: Checkpoint): number {
-  const earlier = checkpoints.flatMap(({ step: other }) =>
-    other !== null && step !== null && other < step ? [other] : [],
-  );
-  return Math.max(-1, ...earlier);
 }
 
 /**

@@ -6,8 +6,8 @@ import {
   checkpointsIn,
   judge,
   type JudgedCheckpoint,
+  lossAt,
   lossKeys,
-  meanBetween,
 } from './checkpoint-rules.ts';
 import type { Core } from './core.ts';
 import type { Read } from './ports.ts';
@@ -24,8 +24,8 @@ export function judgedCheckpoints(read: Read, id: JobId): readonly JudgedCheckpo
   const key = lossKeys.find(each => measured.includes(each));
   if (checkpoints.length === 0 || key === undefined) return judge(checkpoints, () => null);
   const curves = new Map(read.attempts(id).map(attempt => [attempt.n, read.series(attempt.id, key)]));
-  return judge(checkpoints, ({ attempt, step }, after) =>
-    step === null ? null : meanBetween(curves.get(attempt) ?? [], after, step),
+  return judge(checkpoints, ({ attempt, step }) =>
+    step === null ? null : lossAt(curves.get(attempt) ?? [], step),
   );
 }
 
