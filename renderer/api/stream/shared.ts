@@ -19,6 +19,11 @@ export interface SharedParts {
 const beatMs = 10_000;
 /** The hub answers each beat at once: after so many without an answer it is dead. */
 const mostUnanswered = 2;
+/**
+ * A hub that has not answered by then will not. A browser tells of a script that can not be had, but not always: not to a
+ * page that comes while the worker of the page before is failing.
+ */
+const firstAnswerMs = 5_000;
 
 /**
  * The stream that all tabs of this browser share. A page that is put aside leaves it, so that it holds nothing up, and comes
@@ -30,10 +35,12 @@ export const sharedStream =
     let line: HubLine | null = null;
     let closeOwn: (() => void) | null = null;
     let beat: ReturnType<typeof setInterval> | undefined;
+    let firstAnswer: ReturnType<typeof setTimeout> | undefined;
     let unanswered = 0;
 
     const leave = (): void => {
       clearInterval(beat);
+      clearTimeout(firstAnswer);
       line?.post({ kind: 'leave' });
       line?.close();
       line = null;
@@ -54,6 +61,7 @@ export const sharedStream =
     };
     const hear = (word: HubWord): void => {
       unanswered = 0;
+      clearTimeout(firstAnswer);
       if (word.kind !== 'heard' && line !== null) tell(word);
     };
     const join = (): void => {
@@ -65,6 +73,7 @@ export const sharedStream =
         return goAlone();
       }
       beat = setInterval(sayHere, beatMs);
+      firstAnswer = setTimeout(giveUp, firstAnswerMs);
       return sayHere();
     };
     const putAside = (): void => {

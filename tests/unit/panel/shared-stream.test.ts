@@ -17,6 +17,7 @@ interface Line {
 }
 
 function bench({ mute = false, refused = false } = {}) {
+  let isMute = mute;
   const lines: Line[] = [];
   const own: { readonly tell: Tell; isClosed: boolean }[] = [];
   const told: StreamNews[] = [];
@@ -28,7 +29,7 @@ function bench({ mute = false, refused = false } = {}) {
     return {
       post(word) {
         line.said.push(word);
-        if (!mute && word.kind === 'here') queueMicrotask(() => onWord({ kind: 'heard' }));
+        if (!isMute && word.kind === 'here') queueMicrotask(() => onWord({ kind: 'heard' }));
       },
       close: () => void (line.isClosed = true),
     };
@@ -39,7 +40,15 @@ function bench({ mute = false, refused = false } = {}) {
     return () => void (stream.isClosed = true);
   };
   const close = sharedStream({ connect, openOwn, page })(url, news => void told.push(news));
-  return { lines, own, told, close, happen: (name: string) => page.dispatchEvent(new Event(name)) };
+  const fallSilent = (): void => void (isMute = true);
+  return {
+    lines,
+    own,
+    told,
+    close,
+    fallSilent,
+    happen: (name: string) => page.dispatchEvent(new Event(name)),
+  };
 }
 
 test('it says where the stream is, and passes on what the hub tells', () => {
@@ -77,9 +86,20 @@ test('a page that is put aside leaves and is not up to date; shown again, it joi
   expect(told.at(-1)).toEqual({ kind: 'open' });
 });
 
-test('with a hub that does not answer it goes alone, and says that meanwhile something may have been lost', async () => {
+test('with a hub that answers no longer it goes alone within three beats', async () => {
+  const { lines, own, fallSilent } = bench();
+  await vi.advanceTimersByTimeAsync(15_000);
+  fallSilent();
+  await vi.advanceTimersByTimeAsync(24_000);
+  expect(own).toHaveLength(0);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(own).toHaveLength(1);
+  expect(lines[0]?.isClosed).toBe(true);
+});
+
+test('with a hub that never answers it goes alone soon, and says that meanwhile something may have been lost', async () => {
   const { lines, own, told, close } = bench({ mute: true });
-  await vi.advanceTimersByTimeAsync(19_000);
+  await vi.advanceTimersByTimeAsync(4_000);
   expect(own).toHaveLength(0);
   await vi.advanceTimersByTimeAsync(2_000);
   expect(own).toHaveLength(1);
