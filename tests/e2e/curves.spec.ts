@@ -3,46 +3,29 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Download, expect, type Locator, type Page, test } from '@playwright/test';
-import { WorkerId } from '../../protocol/ids.ts';
-import { type Offered, openRig, type Rig } from '../support/upload-bench.ts';
+import type { Offered } from '../support/upload-bench.ts';
 import { cutTexts, textsOf, tooWide } from './in-page.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { openTrainingRig, type TrainingRig } from './training-rig.ts';
 import { listenTo } from './words.ts';
 
 let orchestrator: Orchestrator;
-let rig: Rig;
+let rig: TrainingRig;
 /** Has been tried twice, and runs. */
 let job: Offered;
 
 test.beforeAll(async () => {
   test.setTimeout(60_000);
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
-  rig = await openRig({ url: orchestrator.url, createWorker }, 'rig-1');
-  const lost = await start('curved');
+  rig = await openTrainingRig(orchestrator, 'rig-1');
+  const lost = await rig.start('curved');
   await bring(lost, training(0, 1_000));
   await rig.report(lost, 'failed', { cause: 'preempted' });
-  job = await taken();
+  job = await rig.taken();
   expect(job.jobId).toBe(lost.jobId);
   await bring(job, training(800, 400));
 });
 test.afterAll(() => orchestrator.close());
-
-async function createWorker({ name = 'rig' }: { readonly name?: string } = {}) {
-  const made = await orchestrator.call('POST', '/api/admin/workers', { name });
-  return { id: WorkerId.parse(made['worker_id']), token: String(made['token']) };
-}
-
-async function start(name: string): Promise<Offered> {
-  await orchestrator.submit({ config_name: name, config: {} });
-  return taken();
-}
-
-async function taken(): Promise<Offered> {
-  const offered = await rig.offered();
-  for (const status of ['starting', 'running'])
-    expect((await rig.report(offered, status)).ok, status).toBe(true);
-  return offered;
-}
 
 interface Point {
   readonly step: number;
@@ -90,7 +73,7 @@ async function bring({ jobId, attemptId }: Offered, points: readonly Point[], fi
 let running: Offered | null = null;
 async function restarted(): Promise<Offered> {
   await rig.report(running ?? job, 'completed', { exit_code: 0 });
-  running = await start('goes-on');
+  running = await rig.start('goes-on');
   return running;
 }
 

@@ -3,23 +3,23 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Download, expect, type Locator, type Page, test } from '@playwright/test';
-import { WorkerId } from '../../protocol/ids.ts';
 import { pngOf } from '../support/picture.ts';
-import { type Offered, openRig, type Rig, sha256, upload } from '../support/upload-bench.ts';
+import { type Offered, sha256, upload } from '../support/upload-bench.ts';
 import { cutTexts, textsOf, tooWide } from './in-page.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+import { openTrainingRig, type TrainingRig } from './training-rig.ts';
 import { listenTo } from './words.ts';
 
 let orchestrator: Orchestrator;
-let rig: Rig;
+let rig: TrainingRig;
 /** Has been tried twice, and runs. */
 let job: Offered;
 
 test.beforeAll(async () => {
   test.setTimeout(60_000);
   orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '600'] });
-  rig = await openRig({ url: orchestrator.url, createWorker }, 'rig-1');
-  const first = await start('flowers');
+  rig = await openTrainingRig(orchestrator, 'rig-1');
+  const first = await rig.start('flowers');
   await points(first, 250);
   await bring(first, 'checkpoint-000100.bin', kilobytes(20));
   for (const prompt of prompts) await bring(first, `samples/step_100_${prompt}.png`, pictureOf(prompt, 100));
@@ -27,9 +27,9 @@ test.beforeAll(async () => {
   await bring(first, 'checkpoint-200/state.json', kilobytes(2));
   await bring(first, 'checkpoint-200/checkpoint-manifest.json', manifest);
   for (const prompt of prompts) await bring(first, `samples/step_200_${prompt}.png`, pictureOf(prompt, 200));
-  await report(first, 'running', { progress: { current_step: 237, total_steps: 400 } });
-  await report(first, 'failed', { cause: 'preempted' });
-  job = await taken();
+  await rig.report(first, 'running', { progress: { current_step: 237, total_steps: 400 } });
+  await rig.report(first, 'failed', { cause: 'preempted' });
+  job = await rig.taken();
   await bring(job, 'checkpoint-300/model.safetensors', kilobytes(40));
   await bring(job, 'samples/broken.png', '<html><script>alert(1)</script></html>');
   await bring(job, 'samples/scan.tiff', kilobytes(5));
@@ -54,26 +54,6 @@ const pictureOf = (prompt: (typeof prompts)[number], step: number): Uint8Array<A
     const petals = 24 + 10 * Math.sin((3 + prompts.indexOf(prompt)) * Math.atan2(y - 48, x - 48) + step);
     return away < petals ? [200, 40 + prompts.indexOf(prompt) * 60, step % 250] : [230, 238, 230];
   });
-
-async function createWorker({ name = 'rig' }: { readonly name?: string } = {}) {
-  const made = await orchestrator.call('POST', '/api/admin/workers', { name });
-  return { id: WorkerId.parse(made['worker_id']), token: String(made['token']) };
-}
-
-async function start(name: string): Promise<Offered> {
-  await orchestrator.submit({ config_name: name, config: {} });
-  return taken();
-}
-
-async function taken(): Promise<Offered> {
-  const offered = await rig.offered();
-  for (const status of ['starting', 'running']) await report(offered, status);
-  return offered;
-}
-
-async function report(of: Offered, status: string, more: object = {}): Promise<void> {
-  expect((await rig.report(of, status, more)).ok, status).toBe(true);
-}
 
 async function bring({ token }: Offered, key: string, body: string | Uint8Array<ArrayBuffer>): Promise<void> {
   expect((await upload(orchestrator.url, token, key, { body })).status, key).toBe(200);
@@ -287,8 +267,8 @@ test('a checkpoint is deleted with all that belongs to it, after a question', as
 /** The one before makes room. */
 let running: Offered | null = null;
 async function restarted(name: string): Promise<Offered> {
-  await report(running ?? job, 'completed', { exit_code: 0 });
-  running = await start(name);
+  await rig.report(running ?? job, 'completed', { exit_code: 0 });
+  running = await rig.start(name);
   return running;
 }
 
@@ -301,7 +281,7 @@ test('what comes is seen to come; without any the tab says why, and how to bring
   await takePicture(page, 'empty');
   await expectAccessible(page);
   await bring(other, 'checkpoint-1.bin', kilobytes(1));
-  await report(other, 'running', { progress: { current_step: 1, total_steps: 9 } });
+  await rig.report(other, 'running', { progress: { current_step: 1, total_steps: 9 } });
   await expect(page.getByRole('rowheader', { name: 'checkpoint-1.bin' })).toBeVisible();
   await bring(other, 'step_2.png', pictureOf('rose', 2));
   await page.getByRole('button', { name: 'Refresh' }).click();
