@@ -9,6 +9,7 @@ import { Button } from '../../../ui/button.tsx';
 import { Time } from '../../../ui/time.tsx';
 import { figure, sizeText } from '../figures.ts';
 import { Delete, Download } from './acts.tsx';
+import { FilesTable } from './table.tsx';
 import { readFilesOf } from './read-files.ts';
 import type { DeletionProps } from './use-deletion.tsx';
 
@@ -22,38 +23,18 @@ interface CheckpointTableProps extends DeletionProps {
 const columns = ['name', 'step', 'loss', 'size', 'files', 'attempt', 'when'] as const;
 
 export function CheckpointTable({ job, checkpoints, files, ...deletion }: CheckpointTableProps) {
-  const t = useT();
   return (
-    <section className="card" aria-labelledby="files-checkpoints">
-      <h2 id="files-checkpoints">{t('files.checkpoints')}</h2>
-      <div className="files-table" role="group" aria-labelledby="files-checkpoints" tabIndex={0}>
-        <table className="events" aria-labelledby="files-checkpoints">
-          <thead>
-            <tr>
-              {columns.map(name => (
-                <th key={name} scope="col">
-                  {t(`files.column.${name}`)}
-                </th>
-              ))}
-              <th scope="col">
-                <span className="unseen">{t('files.column.acts')}</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {checkpoints.map(checkpoint => (
-              <CheckpointRow
-                key={checkpoint.name}
-                job={job}
-                checkpoint={checkpoint}
-                file={files.find(({ key }) => key === checkpoint.name)}
-                {...deletion}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <FilesTable what="checkpoints" columns={columns}>
+      {checkpoints.map(checkpoint => (
+        <CheckpointRow
+          key={checkpoint.name}
+          job={job}
+          checkpoint={checkpoint}
+          file={files.find(({ key }) => key === checkpoint.name)}
+          {...deletion}
+        />
+      ))}
+    </FilesTable>
   );
 }
 

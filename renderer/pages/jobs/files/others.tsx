@@ -7,6 +7,7 @@ import { Time } from '../../../ui/time.tsx';
 import { tell } from '../../../ui/toast.tsx';
 import { sizeText } from '../figures.ts';
 import { Delete, Download } from './acts.tsx';
+import { FilesTable } from './table.tsx';
 import type { DeletionProps } from './use-deletion.tsx';
 
 interface OtherTableProps extends DeletionProps {
@@ -20,49 +21,30 @@ const columns = ['name', 'kind', 'size', 'attempt', 'when', 'sha256'] as const;
 export function OtherTable({ files, ...deletion }: OtherTableProps) {
   const t = useT();
   return (
-    <section className="card" aria-labelledby="files-others">
-      <h2 id="files-others">{t('files.others')}</h2>
-      <div className="files-table" role="group" aria-labelledby="files-others" tabIndex={0}>
-        <table className="events" aria-labelledby="files-others">
-          <thead>
-            <tr>
-              {columns.map(name => (
-                <th key={name} scope="col">
-                  {t(`files.column.${name}`)}
-                </th>
-              ))}
-              <th scope="col">
-                <span className="unseen">{t('files.column.acts')}</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {files.map(file => (
-              <tr key={file.key}>
-                <th scope="row" className="files-name mono">
-                  {file.key}
-                </th>
-                <td>{t(`files.kind.${file.kind}`)}</td>
-                <td>{sizeText(file.bytes, t.language)}</td>
-                <td>{file.attempt}</td>
-                <td>
-                  <Time at={file.created_at} />
-                </td>
-                <td>
-                  <Sum file={file} />
-                </td>
-                <td>
-                  <span className="files-acts">
-                    <Download file={file} />
-                    <Delete doomed={{ kind: 'file', file }} name={file.key} {...deletion} />
-                  </span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </section>
+    <FilesTable what="others" columns={columns}>
+      {files.map(file => (
+        <tr key={file.key}>
+          <th scope="row" className="files-name mono">
+            {file.key}
+          </th>
+          <td>{t(`files.kind.${file.kind}`)}</td>
+          <td>{sizeText(file.bytes, t.language)}</td>
+          <td>{file.attempt}</td>
+          <td>
+            <Time at={file.created_at} />
+          </td>
+          <td>
+            <Sum file={file} />
+          </td>
+          <td>
+            <span className="files-acts">
+              <Download file={file} />
+              <Delete doomed={{ kind: 'file', file }} name={file.key} {...deletion} />
+            </span>
+          </td>
+        </tr>
+      ))}
+    </FilesTable>
   );
 }
 
