@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util';
 import { type BrowserContext, chromium } from '@playwright/test';
 import config, { chromium as chromiumPath } from '../../playwright.config.ts';
 import { firstPageFiles, gzipBytes } from '../support/first-page.ts';
-import { type Line, tableOf } from './panel/figures.ts';
+import { type Line, tableOf } from './figures.ts';
 import { ask } from './panel/load.ts';
 import {
   measureFirstTable,

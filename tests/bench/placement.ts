@@ -1,100 +1,18 @@
-/**
- * What one decision costs in a small fleet, and in the largest that is to be served: as a ratio, because the times are
- * those of the machine on which it runs. One decision: a job has ended, its worker is idle again, the next placement is
- * found, and both leave the index; then a new job joins the line. Where users have limits, the one who got a worker is
- * held by theirs, and let go again. Ids,
- * requirements and offerings are made anew each time, as they are when they come from the store: making them is in the
- * figures, and so is what the garbage collector has with all that waits. Measured is the time that the process had of
- * the processors, all its threads together: other work on the machine does not count as a decision's.
- */
-import { JobId, WorkerId } from '../../protocol/ids.ts';
-import { createPlacementIndex } from '../../main/orchestrator/placement/placement-index.ts';
+/** See `decisions.ts`. */
+import { spawnSync } from 'node:child_process';
+import type { Line } from './figures.ts';
+import { root } from './program.ts';
 
-interface Scale {
-  readonly pending: number;
-  readonly workers: number;
-  readonly shapes: number;
-  /** All of them wait in each shape, and all but one are at their limit. */
-  readonly users: number;
+export async function measurePlacement(rounds: number): Promise<readonly Line[]> {
+  const argv = ['tests/bench/decisions.ts', String(2 * rounds - 1)];
+  const { status, stdout, stderr } = spawnSync(process.execPath, argv, { cwd: root, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`the decisions could not be measured: ${stderr}`);
+  const [small, large, crowded] = JSON.parse(stdout) as [number, number, number];
+  return [
+    { what: 'one decision, 100 pending x 10 workers', figure: small, unit: 'us' },
+    { what: 'one decision, 100,000 x 10,000 x 50 shapes', figure: large, unit: 'us' },
+    { what: '  beside the small fleet', figure: large / small, unit: 'x', atMost: 1.2 },
+    { what: 'the same, all but one of 2,000 users at their limit', figure: crowded, unit: 'us' },
+    { what: '  beside the small fleet', figure: crowded / small, unit: 'x' },
+  ];
 }
-
-const scales = {
-  small: { pending: 100, workers: 10, shapes: 50, users: 1 },
-  large: { pending: 100_000, workers: 10_000, shapes: 50, users: 1 },
-  crowded: { pending: 100_000, workers: 10_000, shapes: 50, users: 2_000 },
-} satisfies Record<string, Scale>;
-const decisions = 20_000;
-const rounds = 9;
-
-const free = 'user-0';
-
-/** Rigs of as many groups as there are shapes, and jobs that each want one of them. */
-function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
-  const index = createPlacementIndex();
-  let order = 0;
-  const submit = (group: number, user: string): void => {
-    const id = JobId.parse(`j_${order}`);
-    const requirements = {
-      target: 'auto',
-      gpuCount: 1,
-      vramGb: 0,
-      accelerator: null,
-      guarded: false,
-      labels: { group: `*-${group}` },
-    } as const;
-    index.addJob({ id, requirements, user, level: 10, order: order++, avoid: null });
-  };
-  const addWorker = (n: number): void => {
-    const offering = {
-      local: false,
-      gpuCount: 1 + (n % 4),
-      vramGb: 24,
-      accelerator: 'cuda',
-      guarded: true,
-      labels: { group: `rigs-${n % shapes}` },
-    };
-    index.addWorker({ id: WorkerId.parse(`w_${n}`), offering, order: n });
-  };
-  /** Another job of the kind that is taken follows it, so that as many wait as before. */
-  const decide = (): boolean => {
-    const placement = index.next();
-    if (placement === null) return false;
-    index.removeJob(placement.jobId);
-    index.removeWorker(placement.workerId);
-    if (users > 1) index.setHeld(free, true);
-    submit(Number(placement.workerId.slice('w_'.length)) % shapes, free);
-    if (users > 1) index.setHeld(free, false);
-    return true;
-  };
-  for (let n = 1; n < users; n++) index.setHeld(`user-${n}`, true);
-  for (let n = 0; n < workers; n++) addWorker(n);
-  for (let n = 0; n < pending; n++) submit(n % shapes, `user-${Math.floor(n / shapes) % users}`);
-  while (decide());
-  let next = 0;
-  return () => {
-    addWorker(next++ % workers);
-    if (!decide()) throw new Error('a free worker got nothing');
-  };
-}
-
-function microsecondsOf(decide: () => void): number {
-  const begin = process.cpuUsage();
-  for (let n = 0; n < decisions; n++) decide();
-  const { user, system } = process.cpuUsage(begin);
-  return (user + system) / decisions;
-}
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-
-const fleets = Object.values(scales).map(scale => ({ decide: fleetOf(scale), times: new Array<number>() }));
-for (let round = 0; round < rounds; round++)
-  for (const { decide, times } of fleets) times.push(microsecondsOf(decide));
-const [small = Number.NaN, large = Number.NaN, crowded = Number.NaN] = fleets.map(({ times }) =>
-  median(times),
-);
-process.stdout.write(
-  `one decision: ${small.toFixed(2)} us with 100 pending x 10 workers, ` +
-    `${large.toFixed(2)} us with 100,000 x 10,000 x 50 shapes: ratio ${(large / small).toFixed(2)}\n` +
-    `with 2,000 users, all but one of whom are at their limit: ${crowded.toFixed(2)} us: ratio ${(crowded / small).toFixed(2)}\n`,
-);

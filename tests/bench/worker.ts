@@ -1,18 +1,17 @@
 /**
- * `node tests/bench/worker.ts`: the worker as a single executable, fetched from its orchestrator as a rig does it. Medians of nine
- * starts: until it is registered (with a join token, which it turns into a token of its own first), and what it takes in memory
- * two seconds later.
+ * The worker as a single executable, fetched from its orchestrator as a rig does it. Medians of the starts: until it is registered
+ * (with a join token, which it turns into a token of its own first), and what it takes in memory two seconds later.
  */
 import { spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { buildWorker } from '../../dev/worker/build.ts';
 import { joinTokenOf, startTestServer, type TestServer } from '../support/server.ts';
+import { type Line, median } from './figures.ts';
+import { root } from './program.ts';
 
-const starts = 9;
 const settleMs = 2_000;
 
 interface Figures {
@@ -41,22 +40,22 @@ async function measure(program: string, folder: string, server: TestServer): Pro
   return { registeredMs, residentMib: Number(kilobytes) / 1024 };
 }
 
-const median = (figures: readonly number[]): number =>
-  figures.toSorted((one, other) => one - other)[Math.floor(figures.length / 2)] ?? Number.NaN;
-
-const folder = mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
-const { executable } = await buildWorker(fileURLToPath(new URL('../../', import.meta.url)), folder);
-if (executable === null) throw new Error('there is no Node for Linux x64 to build it with');
-const server = await startTestServer({ workerPrograms: folder });
-const program = join(folder, 'fetched');
-const fetched = await fetch(`${server.url}/agent/trainyard-worker-linux-x64`);
-writeFileSync(program, await fetched.bytes());
-chmodSync(program, 0o755);
-const all: Figures[] = [];
-for (let start = 0; start < starts; start += 1) all.push(await measure(program, folder, server));
-await server.close();
-rmSync(folder, { recursive: true });
-process.stdout.write(
-  `start to registered: ${median(all.map(({ registeredMs }) => registeredMs)).toFixed(0)} ms, resident when idle: ` +
-    `${median(all.map(({ residentMib }) => residentMib)).toFixed(1)} MiB (medians of ${starts})\n`,
-);
+export async function measureWorker(rounds: number): Promise<readonly Line[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
+  const { executable } = await buildWorker(root, folder);
+  if (executable === null) throw new Error('there is no Node for Linux x64 to build it with');
+  const server = await startTestServer({ workerPrograms: folder });
+  const program = join(folder, 'fetched');
+  const fetched = await fetch(`${server.url}/agent/trainyard-worker-linux-x64`);
+  writeFileSync(program, await fetched.bytes());
+  chmodSync(program, 0o755);
+  const all: Figures[] = [];
+  for (let round = 0; round < rounds; round += 1) all.push(await measure(program, folder, server));
+  await server.close();
+  rmSync(folder, { recursive: true });
+  const of = (part: keyof Figures): number => median(all.map(each => each[part]));
+  return [
+    { what: 'worker, from its start until it is registered', figure: of('registeredMs'), unit: 'ms' },
+    { what: 'worker, resident when idle', figure: of('residentMib'), unit: 'MiB', atMost: 60 },
+  ];
+}

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from '@playwright/test';
-import { type Line, percentile, spread } from './figures.ts';
+import { type Line, percentile, spread } from '../figures.ts';
 import { ask, type Probes, report, startLoad } from './load.ts';
 import type { LargeServer } from './server.ts';
 

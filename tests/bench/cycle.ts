@@ -1,0 +1,76 @@
+/**
+ * Whole lives of jobs: submitted, offered, claimed, running, completed, each step stored for good before it is answered. A hundred
+ * workers take the next one as soon as they are done, and twice as many jobs as workers are under way; beside the floor, in alternation.
+ */
+import { type Line, median } from './figures.ts';
+import { openFloor, openOurs, type Side } from './sides.ts';
+import { type Offer, report, submitBody } from './workers.ts';
+import type { Lane } from './lane.ts';
+
+const workers = 100;
+const jobsARound = 6_000;
+const underWay = 2 * workers;
+
+interface Pace {
+  readonly jobsASecond: number;
+  /** Of one processor, of the server. */
+  readonly share: number;
+}
+
+async function measure(side: Side, count: number): Promise<Pace> {
+  const all = Promise.withResolvers<void>();
+  const free = [...side.submitters];
+  let submitted = 0;
+  let completed = 0;
+  const submitMore = (): void => {
+    while (submitted < count && submitted - completed < underWay) {
+      const lane = free.pop();
+      if (lane === undefined) return;
+      submitted += 1;
+      lane
+        .call('/api/queue/submit', submitBody(submitted))
+        .then(({ status, text }) => {
+          if (status !== 200) throw new Error(`a submit was answered ${status}: ${text}`);
+          free.push(lane);
+          submitMore();
+        })
+        .catch(all.reject);
+    }
+  };
+  const live = async (offer: Offer, worker: Lane): Promise<void> => {
+    for (const status of ['starting', 'running', 'completed']) await report(worker, offer, status);
+    completed += 1;
+    if (completed === count) all.resolve();
+    else submitMore();
+  };
+  side.onOffer = (offer, worker) => void live(offer, worker).catch(all.reject);
+  const [begun, cpu] = [performance.now(), side.program.cpuSeconds()];
+  submitMore();
+  await all.promise;
+  const seconds = (performance.now() - begun) / 1_000;
+  return { jobsASecond: count / seconds, share: (side.program.cpuSeconds() - cpu) / seconds };
+}
+
+export async function measureCycle(rounds: number): Promise<readonly Line[]> {
+  const sides = [await openOurs(workers), await openFloor(workers)] as const;
+  const found = new Map<Side, Pace[]>(sides.map(side => [side, []]));
+  for (const side of sides) await measure(side, jobsARound / 3);
+  for (let round = 0; round < rounds; round += 1)
+    for (const [side, paces] of found) paces.push(await measure(side, jobsARound));
+  await Promise.all(sides.map(side => side.close()));
+  const of = (side: Side, part: keyof Pace): number =>
+    median((found.get(side) ?? []).map(each => each[part]));
+  const [ours, floor] = sides;
+  return [
+    { what: 'whole lives of jobs, 100 workers', figure: of(ours, 'jobsASecond'), unit: '/s', atLeast: 1_500 },
+    { what: '  processors used by the server', figure: 100 * of(ours, 'share'), unit: '%' },
+    { what: '  floor', figure: of(floor, 'jobsASecond'), unit: '/s' },
+    { what: '  processors used by the floor', figure: 100 * of(floor, 'share'), unit: '%' },
+    {
+      what: '  beside the floor',
+      figure: of(ours, 'jobsASecond') / of(floor, 'jobsASecond'),
+      unit: 'x',
+      atLeast: 0.5,
+    },
+  ];
+}

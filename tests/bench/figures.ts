@@ -1,0 +1,63 @@
+/** One line of the table: what was measured, what it was, and what is wanted of it. */
+export interface Line {
+  readonly what: string;
+  readonly figure: number;
+  /** `x`: how many times what ran beside it. */
+  readonly unit: 'ms' | 'us' | 's' | 'rows' | 'KB' | 'MiB' | '/s' | '%' | 'x' | '';
+  readonly atMost?: number;
+  readonly atLeast?: number;
+  /** Of all that it is taken from: how many were no more than so much, and more than the one before. Not in the table. */
+  readonly histogram?: Histogram;
+}
+
+type Histogram = readonly { readonly upTo: number; readonly count: number }[];
+
+/** Each bound is a quarter more than the one before. */
+export function histogramOf(values: readonly number[]): Histogram {
+  const counts = new Map<number, number>();
+  const boundOf = (value: number): number => 1.25 ** Math.ceil(Math.log(value) / Math.log(1.25));
+  for (const value of values) counts.set(boundOf(value), (counts.get(boundOf(value)) ?? 0) + 1);
+  return [...counts].toSorted(([a], [b]) => a - b).map(([upTo, count]) => ({ upTo, count }));
+}
+
+export const percentile = (values: readonly number[], share: number): number => {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+};
+
+export const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
+/** Half of the changes were shown within so long, 95 in 100, and 99. */
+export const spread = (what: string, values: readonly number[], p95AtMost?: number): readonly Line[] => [
+  { what: `${what}: p50`, figure: percentile(values, 0.5), unit: 'ms' },
+  {
+    what: `${what}: p95`,
+    figure: percentile(values, 0.95),
+    unit: 'ms',
+    ...(p95AtMost === undefined ? {} : { atMost: p95AtMost }),
+  },
+  { what: `${what}: p99`, figure: percentile(values, 0.99), unit: 'ms' },
+];
+
+export function tableOf(lines: readonly Line[]): string {
+  const width = Math.max(...lines.map(({ what }) => what.length));
+  return lines
+    .map(line => {
+      const { what, figure, unit } = line;
+      const shown = `${Number.isInteger(figure) ? figure : figure.toFixed(digitsOf(figure))} ${unit}`.trim();
+      return `${what.padEnd(width)}  ${shown.padStart(12)}${reachOf(line)}\n`;
+    })
+    .join('');
+}
+
+/** Three that count. */
+const digitsOf = (figure: number): number => (Math.abs(figure) < 10 ? 2 : 1);
+
+function reachOf({ figure, atMost, atLeast }: Line): string {
+  if (atMost === undefined && atLeast === undefined) return '';
+  const isReached =
+    figure <= (atMost ?? Number.POSITIVE_INFINITY) && figure >= (atLeast ?? Number.NEGATIVE_INFINITY);
+  const wanted = atMost === undefined ? `at least ${atLeast}` : `at most ${atMost}`;
+  return `   ${wanted}${isReached ? '' : '   MISSED'}`;
+}

@@ -1,0 +1,93 @@
+/**
+ * Trainyard beside queues for the same kind of work, in alternation: jobs that do nothing, added by one process and worked off by
+ * another, and each add and each end on disk before it counts. Ten jobs at once in all of them; a worker of Trainyard runs one job at a
+ * time, so that there are ten of them in that process. Once as fast as it goes, with ten who add; once with so little to do that
+ * nothing waits.
+ */
+import { type Line, median, percentile } from './figures.ts';
+import { fetchPackages } from './peers/packages.ts';
+import { openBullMq, openGraphileWorker, openTrainyard, type System } from './peers/systems.ts';
+
+const atOnce = 10;
+const jobsARound = 5_000;
+const calm = { count: 300, perSecond: 50 };
+
+interface Round {
+  readonly jobsASecond: number;
+  /** In milliseconds, from the time at which each job was due to be added. */
+  readonly startedAfter: readonly number[];
+}
+
+async function paceOf({ add, work }: System, count: number): Promise<number> {
+  const [addedMs, { lastEndMs }] = await Promise.all([add({ count }), work({ count })]);
+  return (1_000 * count) / (lastEndMs - Math.min(...addedMs));
+}
+
+async function delaysOf({ add, work }: System): Promise<readonly number[]> {
+  const [addedMs, { startedMs }] = await Promise.all([add(calm), work(calm)]);
+  return startedMs.map((started, mark) => started - (addedMs[mark] ?? Number.NaN));
+}
+
+export async function measurePeers(rounds: number): Promise<readonly Line[]> {
+  const systems: System[] = [];
+  try {
+    await openAll(systems);
+    const found = new Map<System, Round[]>(systems.map(system => [system, []]));
+    for (const system of systems) await paceOf(system, jobsARound / 5);
+    for (let round = 0; round < rounds; round += 1)
+      for (const [system, measured] of found)
+        measured.push({
+          jobsASecond: await paceOf(system, jobsARound),
+          startedAfter: await delaysOf(system),
+        });
+    return linesOf(found);
+  } finally {
+    for (const system of systems) await system.close();
+  }
+}
+
+/** Says which are missing, and how they are had. */
+async function openAll(systems: System[]): Promise<void> {
+  systems.push(await openTrainyard(atOnce));
+  const packages = fetchPackages(console.log);
+  if (packages === null) return;
+  const bullmq = await openBullMq(atOnce, packages);
+  if (bullmq === null)
+    console.log('BullMQ was not measured: there is no redis-server (apt-get install redis-server)');
+  else systems.push(bullmq);
+  const graphile = await openGraphileWorker(atOnce, packages);
+  if (graphile === null)
+    console.log('graphile-worker was not measured: there is no PostgreSQL (apt-get install postgresql)');
+  else systems.push(graphile);
+}
+
+function linesOf(found: ReadonlyMap<System, readonly Round[]>): readonly Line[] {
+  const sides = [...found].map(([{ name }, rounds]) => ({
+    name,
+    pace: median(rounds.map(({ jobsASecond }) => jobsASecond)),
+    p50: median(rounds.map(({ startedAfter }) => percentile(startedAfter, 0.5))),
+    p99: median(rounds.map(({ startedAfter }) => percentile(startedAfter, 0.99))),
+  }));
+  const [ours, ...peers] = sides;
+  if (ours === undefined) return [];
+  const added = `added to ended, ${atOnce} jobs at once`;
+  const started = `added to started, ${calm.perSecond} a second`;
+  return [
+    ...sides.map(({ name, pace }) => ({ what: `${added}: ${name}`, figure: pace, unit: '/s' as const })),
+    ...peers.map(({ name, pace }) => ({
+      what: `  beside ${name}`,
+      figure: ours.pace / pace,
+      unit: 'x' as const,
+      ...(name === 'graphile-worker' ? { atLeast: 1 } : {}),
+    })),
+    ...sides.flatMap(({ name, p50, p99 }) => [
+      { what: `${started}: ${name}: p50`, figure: p50, unit: 'ms' as const },
+      { what: `${started}: ${name}: p99`, figure: p99, unit: 'ms' as const },
+    ]),
+    ...peers.map(({ name, p50 }) => ({
+      what: `  beside ${name}: p50`,
+      figure: ours.p50 / p50,
+      unit: 'x' as const,
+    })),
+  ];
+}

@@ -1,0 +1,53 @@
+/** BullMQ as it comes, with the client for Redis that its guide names. */
+import { configOf } from '../workers.ts';
+import { loadPackage } from './packages.ts';
+import type { Peer } from './peer.ts';
+
+/** As much of it as is used here. */
+interface Package {
+  readonly Queue: new (
+    name: string,
+    options: Options,
+  ) => { add(name: string, data: object): Promise<unknown> };
+  readonly Worker: new (
+    name: string,
+    work: (job: { readonly data: { readonly mark: number } }) => Promise<void>,
+    options: Options & { readonly concurrency: number },
+  ) => { on(event: 'completed', hear: () => void): void; waitUntilReady(): Promise<unknown> };
+}
+
+interface Options {
+  readonly connection: { readonly path: string; readonly maxRetriesPerRequest: null };
+}
+
+export interface RedisPlace {
+  readonly packages: string;
+  readonly socket: string;
+}
+
+const queueName = 'bench';
+
+function open(place: string): { readonly bullmq: Package; readonly options: Options } {
+  const { packages, socket } = JSON.parse(place) as RedisPlace;
+  const bullmq = loadPackage(packages, 'bullmq') as Package;
+  return { bullmq, options: { connection: { path: socket, maxRetriesPerRequest: null } } };
+}
+
+export const bullmq: Peer = {
+  openAdder: async place => {
+    const { bullmq: library, options } = open(place);
+    const queue = new library.Queue(queueName, options);
+    return { add: async mark => void (await queue.add('job', configOf(mark))) };
+  },
+
+  openWorker: async (place, atOnce, heard) => {
+    const { bullmq: library, options } = open(place);
+    const work = async ({ data }: { readonly data: { readonly mark: number } }): Promise<void> =>
+      heard.started(data.mark);
+    const worker = new library.Worker(queueName, work, { ...options, concurrency: atOnce });
+    // It says so when Redis has answered.
+    worker.on('completed', () => heard.ended());
+    await worker.waitUntilReady();
+    return { untilKept: async () => {} };
+  },
+};

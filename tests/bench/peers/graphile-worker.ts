@@ -1,0 +1,82 @@
+/** graphile-worker as it comes, but silent: a line for each job would be its largest part. */
+import { setTimeout } from 'node:timers/promises';
+import { configOf } from '../workers.ts';
+import { loadPackage } from './packages.ts';
+import type { Peer } from './peer.ts';
+
+/** As much of it as is used here. */
+interface Package {
+  makeWorkerUtils(options: Options): Promise<Utils>;
+  run(
+    options: RunOptions,
+  ): Promise<{ readonly events: { on(event: 'job:complete', hear: () => void): void } }>;
+  readonly Logger: new (factory: () => () => void) => object;
+}
+
+interface Utils {
+  migrate(): Promise<void>;
+  addJob(task: string, payload: object): Promise<unknown>;
+  withPgClient<R>(use: (client: Client) => Promise<R>): Promise<R>;
+}
+
+interface Client {
+  query(text: string): Promise<{ readonly rows: readonly { readonly count: string }[] }>;
+}
+
+interface Options {
+  readonly connectionString: string;
+  readonly maxPoolSize: number;
+  readonly logger: object;
+}
+
+interface RunOptions extends Options {
+  readonly concurrency: number;
+  readonly taskList: Readonly<Record<string, (payload: { readonly mark: number }) => Promise<void>>>;
+}
+
+export interface PostgresPlace {
+  readonly packages: string;
+  /** The folder with its socket. */
+  readonly host: string;
+}
+
+const taskName = 'bench';
+
+function open(place: string, maxPoolSize: number): { readonly graphile: Package; readonly options: Options } {
+  const { packages, host } = JSON.parse(place) as PostgresPlace;
+  const graphile = loadPackage(packages, 'graphile-worker') as Package;
+  const connectionString = `postgresql://postgres@${encodeURIComponent(host)}/postgres`;
+  return {
+    graphile,
+    options: { connectionString, maxPoolSize, logger: new graphile.Logger(() => () => {}) },
+  };
+}
+
+export const graphileWorker: Peer = {
+  openAdder: async (place, atOnce) => {
+    const { graphile, options } = open(place, atOnce);
+    const utils = await graphile.makeWorkerUtils(options);
+    await utils.migrate();
+    return { add: async mark => void (await utils.addJob(taskName, configOf(mark))) };
+  },
+
+  openWorker: async (place, atOnce, heard) => {
+    // One more, for what it listens on.
+    const { graphile, options } = open(place, atOnce + 1);
+    const taskList = { [taskName]: async ({ mark }: { readonly mark: number }) => heard.started(mark) };
+    const runner = await graphile.run({ ...options, concurrency: atOnce, taskList });
+    runner.events.on('job:complete', () => heard.ended());
+    const utils = await graphile.makeWorkerUtils(options);
+    const rowsLeft = async (): Promise<string | undefined> =>
+      utils.withPgClient(async client => {
+        const { rows } = await client.query('SELECT count(*) FROM graphile_worker._private_jobs');
+        return rows[0]?.count;
+      });
+    return {
+      // It says that a job is complete without waiting for PostgreSQL: what is complete has no row any more.
+      async untilKept() {
+        while ((await rowsLeft()) !== '0') await setTimeout(1);
+      },
+    };
+  },
+};

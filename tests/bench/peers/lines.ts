@@ -1,0 +1,28 @@
+import { createInterface } from 'node:readline';
+import { bullmq } from './bullmq.ts';
+import { graphileWorker } from './graphile-worker.ts';
+import { type Peer, placeVariable } from './peer.ts';
+import { trainyard } from './trainyard.ts';
+
+const peers: Readonly<Record<string, Peer>> = { trainyard, bullmq, 'graphile-worker': graphileWorker };
+
+/** What the two programs are started with. */
+export function readStart(): { readonly peer: Peer; readonly place: string; readonly atOnce: number } {
+  const [name = '', atOnce] = process.argv.slice(2);
+  const place = process.env[placeVariable] ?? '';
+  const peer = peers[name];
+  if (peer === undefined)
+    throw new Error(`there is no ${name}: choose from ${Object.keys(peers).join(', ')}`);
+  return { peer, place, atOnce: Number(atOnce) };
+}
+
+/** Says that it is ready by a line. Each one of stdin is a question in JSON, and gets one of stdout for an answer. Ends with stdin. */
+export async function answerLines(answer: (question: unknown) => Promise<unknown>): Promise<void> {
+  console.log('{}');
+  for await (const line of createInterface({ input: process.stdin }))
+    console.log(JSON.stringify(await answer(JSON.parse(line))));
+  process.exit(0);
+}
+
+/** Of the machine: the same in all of its processes. */
+export const monotonicMs = (): number => Number(process.hrtime.bigint()) / 1e6;

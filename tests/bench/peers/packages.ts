@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** Outside of the checkout, and beside what other tests fetch. */
+const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard-tests');
+
+/** The folder with what `package-lock.json` beside this file names; fetched the first time. Null, and said, when it can not be had. */
+export function fetchPackages(say: (line: string) => void): string | null {
+  const lock = readFileSync(join(import.meta.dirname, 'package-lock.json'));
+  const folder = join(cache, `peers-${createHash('sha256').update(lock).digest('hex').slice(0, 16)}`);
+  if (existsSync(folder)) return folder;
+  mkdirSync(cache, { recursive: true });
+  const work = mkdtempSync(join(cache, 'fetch-'));
+  try {
+    say('BullMQ and graphile-worker are fetched from the npm registry, once');
+    for (const name of ['package.json', 'package-lock.json'])
+      copyFileSync(join(import.meta.dirname, name), join(work, name));
+    const { status, stderr, error } = spawnSync(
+      'npm',
+      ['ci', '--ignore-scripts', '--no-audit', '--no-fund'],
+      {
+        cwd: work,
+        encoding: 'utf8',
+      },
+    );
+    if (status === 0) {
+      renameSync(work, folder);
+      return folder;
+    }
+    const cause = error?.message ?? stderr.split('\n').find(line => line.startsWith('npm error')) ?? '';
+    say(`BullMQ and graphile-worker were not measured: npm could not fetch them (${cause})`);
+    return null;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** What a package exports: its caller says what of it is used, since the types are where the package is. */
+export const loadPackage = (folder: string, name: string): unknown =>
+  createRequire(join(folder, 'package.json'))(name);

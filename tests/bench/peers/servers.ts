@@ -1,0 +1,109 @@
+/** Debian's servers, each with a folder of its own, reached by a socket there that nobody else can open, and with its end on disk. */
+import { spawn, spawnSync } from 'node:child_process';
+import { chownSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
+import { benchFolder } from '../program.ts';
+import { exitOf } from './talker.ts';
+
+/** Longer than the slowest disk. */
+const startMs = 30_000;
+
+export interface PeerServer {
+  readonly folder: string;
+  /** Removes its folder, too. */
+  close(): Promise<void>;
+}
+
+/** Null where there is none. */
+export async function startRedis(): Promise<PeerServer | null> {
+  if (spawnSync('redis-server', ['--version']).status !== 0) return null;
+  const folder = benchFolder();
+  const settings = {
+    port: '0',
+    unixsocket: redisSocketOf(folder),
+    dir: folder,
+    save: '',
+    appendonly: 'yes',
+    appendfsync: 'always',
+  };
+  const argv = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value]);
+  return startPeer(['redis-server', ...argv], folder);
+}
+
+export const redisSocketOf = (folder: string): string => join(folder, 'redis.sock');
+
+/** Null where there is none. */
+export async function startPostgres(): Promise<PeerServer | null> {
+  const programs = postgresFolder();
+  if (programs === null) return null;
+  const folder = benchFolder();
+  const user = postgresUser();
+  if (user !== null) chownSync(folder, user.uid, user.gid);
+  const data = join(folder, 'data');
+  const made = spawnSync(
+    join(programs, 'initdb'),
+    ['--pgdata', data, '--username', 'postgres', '--auth', 'trust', '--encoding', 'UTF8', '--no-sync'],
+    { cwd: folder, encoding: 'utf8', ...user },
+  );
+  if (made.status !== 0) throw new Error(`initdb: ${made.error?.message ?? made.stderr}`);
+  const settings = {
+    listen_addresses: '',
+    unix_socket_directories: folder,
+    fsync: 'on',
+    synchronous_commit: 'on',
+  };
+  const argv = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return startPeer([...asUser(user), join(programs, 'postgres'), '-D', data, ...argv], folder);
+}
+
+/** Where Debian puts them: the newest. */
+function postgresFolder(): string | null {
+  const all = '/usr/lib/postgresql';
+  const versions = existsSync(all) ? readdirSync(all).toSorted((a, b) => Number(b) - Number(a)) : [];
+  return versions.map(version => join(all, version, 'bin')).find(existsSync) ?? null;
+}
+
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** PostgreSQL does not run as root. Null: it runs as whoever this is. */
+function postgresUser(): User | null {
+  if (process.getuid?.() !== 0) return null;
+  const idOf = (flag: string): number =>
+    Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout);
+  return { uid: idOf('-u'), gid: idOf('-g') };
+}
+
+const asUser = (user: User | null): readonly string[] =>
+  user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
+
+/** The kernel ends it when this process is gone, however that ended. */
+async function startPeer(argv: readonly string[], folder: string): Promise<PeerServer> {
+  const child = spawn('setpriv', ['--pdeathsig=INT', ...argv], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = exitOf(child);
+  const said: string[] = [];
+  const close = async (): Promise<void> => {
+    child.kill('SIGINT');
+    await exited;
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
+  const isReady = new Promise<void>(resolve => {
+    for (const input of [child.stdout, child.stderr])
+      createInterface({ input }).on('line', line => {
+        said.push(line);
+        // Redis and PostgreSQL say it in the same words.
+        if (line.includes('ready to accept connections')) resolve();
+      });
+  });
+  const isLate = setTimeout(startMs, 'late', { ref: false });
+  if ((await Promise.race([isReady, exited, isLate])) === undefined) return { folder, close };
+  await close();
+  throw new Error(`${argv.join(' ')} did not start:\n${said.join('\n')}`);
+}

@@ -1,0 +1,81 @@
+import { adminTokenOf, startServer } from '../program.ts';
+import { enrol } from '../workers.ts';
+import type { AddOrder, AddedMs } from './adder.ts';
+import type { RedisPlace } from './bullmq.ts';
+import type { PostgresPlace } from './graphile-worker.ts';
+import { placeVariable } from './peer.ts';
+import { redisSocketOf, startPostgres, startRedis } from './servers.ts';
+import { startTalker } from './talker.ts';
+import type { TrainyardPlace } from './trainyard.ts';
+import type { Worked, WorkOrder } from './worker.ts';
+
+/** A queue with who adds to it and who works it off, each of them in a process of its own. */
+export interface System {
+  readonly name: string;
+  add(order: AddOrder): Promise<AddedMs>;
+  work(order: WorkOrder): Promise<Worked>;
+  close(): Promise<void>;
+}
+
+interface Ends {
+  close(): Promise<void>;
+}
+
+/** Closes the server, too, also when its processes could not be started. */
+async function connect(
+  name: string,
+  peer: string,
+  place: object,
+  atOnce: number,
+  server: Ends,
+): Promise<System> {
+  const opened: Ends[] = [server];
+  const close = async (): Promise<void> => {
+    for (const each of opened.splice(0).toReversed()) await each.close();
+  };
+  try {
+    const start = (program: string) =>
+      startTalker([`tests/bench/peers/${program}.ts`, peer, String(atOnce)], {
+        [placeVariable]: JSON.stringify(place),
+      });
+    const adder = await start('adder');
+    opened.push(adder);
+    const worker = await start('worker');
+    opened.push(worker);
+    return {
+      name,
+      add: async order => (await adder.ask(order)) as AddedMs,
+      work: async order => (await worker.ask(order)) as Worked,
+      close,
+    };
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
+}
+
+export async function openTrainyard(atOnce: number): Promise<System> {
+  const server = await startServer();
+  const identities = await enrol(server, atOnce).catch(async (cause: unknown) => {
+    await server.close();
+    throw cause;
+  });
+  const place: TrainyardPlace = { url: server.url, adminToken: adminTokenOf(server), identities };
+  return connect('Trainyard', 'trainyard', place, atOnce, server);
+}
+
+/** Null where there is no Redis. */
+export async function openBullMq(atOnce: number, packages: string): Promise<System | null> {
+  const server = await startRedis();
+  if (server === null) return null;
+  const place: RedisPlace = { packages, socket: redisSocketOf(server.folder) };
+  return connect('BullMQ', 'bullmq', place, atOnce, server);
+}
+
+/** Null where there is no PostgreSQL. */
+export async function openGraphileWorker(atOnce: number, packages: string): Promise<System | null> {
+  const server = await startPostgres();
+  if (server === null) return null;
+  const place: PostgresPlace = { packages, host: server.folder };
+  return connect('graphile-worker', 'graphile-worker', place, atOnce, server);
+}

@@ -1,0 +1,59 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { setTimeout } from 'node:timers/promises';
+import { root } from '../program.ts';
+
+/** Of thousands of jobs: what takes longer hangs. */
+const answerMs = 120_000;
+
+/** A program that answers each line with one, in a process of its own. */
+export interface Talker {
+  /** Rejects when the program ends before it has answered. One question at a time. */
+  ask(question: object): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Resolves when it has said its first line, whatever that is. `env`: besides that of this process. */
+export async function startTalker(
+  argv: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Talker> {
+  const child = spawn(process.execPath, argv, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const exited = exitOf(child);
+  const lines = createInterface({ input: child.stdout });
+  // That it has ended is heard of otherwise.
+  child.stdin.on('error', () => {});
+  const program = argv.slice(0, 2).join(' ');
+  const failAtEnd = async (): Promise<never> => {
+    throw new Error(`${program} ended with ${await exited}`);
+  };
+  const failWhenLate = async (): Promise<never> => {
+    await setTimeout(answerMs, null, { ref: false });
+    throw new Error(`${program} has not answered for ${answerMs / 1_000} s`);
+  };
+  const nextLine = (): Promise<string> =>
+    Promise.race([new Promise<string>(resolve => lines.once('line', resolve)), failAtEnd(), failWhenLate()]);
+  const close = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  await nextLine().catch(async (cause: unknown) => {
+    await close();
+    throw cause;
+  });
+  return {
+    async ask(question) {
+      const line = nextLine();
+      child.stdin.write(`${JSON.stringify(question)}\n`);
+      return JSON.parse(await line) as unknown;
+    },
+    close,
+  };
+}
+
+export const exitOf = (child: ChildProcess): Promise<number | null> =>
+  new Promise(resolve => child.once('exit', resolve));

@@ -1,0 +1,44 @@
+/**
+ * `node tests/bench/profile.ts FILE.cpuprofile`: where a profiled program spent its time, by area and by function. Only self time
+ * counts: a function's own, and what native code took on its behalf. V8 shows no native functions of better-sqlite3 and no
+ * JSON.parse: a statement is time of the function in `main/store` that runs it, and a commit that of better-sqlite3's `exec`.
+ *
+ * `BENCH_NODE_FLAGS="--cpu-prof --cpu-prof-dir=/tmp/profile" node tests/bench/run.ts --only cycle --rounds 1` takes one.
+ */
+import { readFileSync } from 'node:fs';
+import { type CpuProfile, type Row, sumProfile } from './profile/sums.ts';
+
+const shownFunctions = 25;
+/** Of the busy time: areas with less are one line. */
+const smallShare = 0.002;
+
+const [file] = process.argv.slice(2);
+if (file === undefined) throw new Error('say which file: node tests/bench/profile.ts FILE.cpuprofile');
+const { totalMs, idleMs, areas, functions } = sumProfile(
+  JSON.parse(readFileSync(file, 'utf8')) as CpuProfile,
+);
+const large = areas.filter(({ share }) => share >= smallShare);
+const sumOf = (part: 'selfMs' | 'share'): number => areas.reduce((sum, row) => sum + row[part], 0);
+const restOf = (part: 'selfMs' | 'share'): number =>
+  sumOf(part) - large.reduce((sum, row) => sum + row[part], 0);
+const rest: Row = {
+  name: `${areas.length - large.length} smaller ones`,
+  selfMs: restOf('selfMs'),
+  share: restOf('share'),
+};
+process.stdout.write(
+  `${Math.round(totalMs)} ms, ${Math.round(idleMs)} of them idle; shares are of the other ${Math.round(totalMs - idleMs)}\n\n` +
+    `${tableOf([...large, rest])}\n` +
+    tableOf(
+      functions.slice(0, shownFunctions).map(row => ({ ...row, name: `${row.name}  ${row.place}`.trim() })),
+    ),
+);
+
+function tableOf(rows: readonly Row[]): string {
+  return rows
+    .map(
+      ({ name, selfMs, share }) =>
+        `${selfMs.toFixed(1).padStart(9)} ms ${(100 * share).toFixed(1).padStart(5)} %  ${name}\n`,
+    )
+    .join('');
+}

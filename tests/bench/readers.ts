@@ -1,0 +1,104 @@
+/**
+ * Fifty panels that follow all events, while two hundred times a second a worker reports how far it is: from the time at which the
+ * report was due to the event of it at each panel. What the server takes of memory grows for the first minute, until the collector has
+ * gone over all of it for the first time, and then no more: `soak` has the long run.
+ */
+import { setTimeout } from 'node:timers/promises';
+import { fillLargeFleet, type RunningJob } from '../support/large-fleet.ts';
+import { type Line, percentile } from './figures.ts';
+import { follow, type Lane, openLane } from './lane.ts';
+import { adminTokenOf, type BenchProgram, benchFolder, buildServer, startServer } from './program.ts';
+
+const panels = 50;
+const changesASecond = 200;
+/** No job reports as often as the server leaves reports out. */
+const scale = { workers: 1_000, pending: 1_000, running: 500, ended: 8_000 };
+const warmS = 5;
+const measuredS = 20;
+/** Above all steps that the jobs have. */
+const firstMark = 1_000_000;
+
+interface Traffic {
+  /** From when each was due to its arrival, in milliseconds, one a change and panel. */
+  readonly times: number[];
+  run(seconds: number): Promise<void>;
+  close(): void;
+}
+
+async function openTraffic(server: BenchProgram, running: readonly RunningJob[]): Promise<Traffic> {
+  const times: number[] = [];
+  const dueAt = new Map<number, number>();
+  const arrive = (json: string): void => {
+    const [, mark] = /"step":(\d+)/.exec(json) ?? [];
+    const due = dueAt.get(Number(mark));
+    if (due !== undefined) times.push(performance.now() - due);
+  };
+  const bearer = { authorization: `Bearer ${adminTokenOf(server)}` };
+  const streams = await Promise.all(
+    Array.from({ length: panels }, () => follow(server.url, '/api/events', bearer, arrive)),
+  );
+  const lanes = new Map<RunningJob, Lane>(
+    running.map(job => [job, openLane(server.url, { 'x-worker-token': job.token })]),
+  );
+  let mark = firstMark;
+  const change = async (due: number): Promise<void> => {
+    const n = mark++;
+    const job = running[n % running.length];
+    if (job === undefined) throw new Error('no job runs');
+    dueAt.set(n, due);
+    const body = JSON.stringify({ status: 'running', attempt_id: job.attemptId, progress: { step: n } });
+    const answer = await lanes.get(job)?.call(`/api/workers/job/${job.jobId}/status`, body);
+    if (answer?.status !== 200) throw new Error(`a report was answered ${answer?.status}: ${answer?.text}`);
+  };
+  return {
+    times,
+    async run(seconds) {
+      const begun = performance.now();
+      const changes: Promise<void>[] = [];
+      while (changes.length < seconds * changesASecond) {
+        const due = begun + (changes.length / changesASecond) * 1_000;
+        if (due > performance.now()) await setTimeout(1);
+        else changes.push(change(due));
+      }
+      await Promise.all(changes);
+      await setTimeout(500);
+    },
+    close() {
+      for (const stream of streams) stream.close();
+      for (const lane of lanes.values()) lane.close();
+    },
+  };
+}
+
+export async function measureReaders(): Promise<readonly Line[]> {
+  const folder = benchFolder();
+  const { running } = await fillLargeFleet(folder, scale);
+  const server = await startServer(folder, undefined, { program: buildServer() });
+  const traffic = await openTraffic(server, running);
+  await traffic.run(warmS);
+  traffic.times.length = 0;
+  const [begun, cpu, before] = [performance.now(), server.cpuSeconds(), server.memoryMib()];
+  await traffic.run(measuredS);
+  const share = (server.cpuSeconds() - cpu) / ((performance.now() - begun) / 1_000);
+  const grown = server.memoryMib() - before;
+  traffic.close();
+  await server.close();
+  const { times } = traffic;
+  return [
+    { what: '50 panels, 200 changes/s, change to panel: p50', figure: percentile(times, 0.5), unit: 'ms' },
+    {
+      what: '50 panels, 200 changes/s, change to panel: p99',
+      figure: percentile(times, 0.99),
+      unit: 'ms',
+      atMost: 100,
+    },
+    {
+      what: '  events that did not arrive',
+      figure: panels * measuredS * changesASecond - times.length,
+      unit: '',
+      atMost: 0,
+    },
+    { what: '  processors used by the server', figure: 100 * share, unit: '%' },
+    { what: `  resident, more after ${measuredS} s than before`, figure: grown, unit: 'MiB' },
+  ];
+}

@@ -1,0 +1,125 @@
+/**
+ * The server is killed while a thousand workers are busy, and started again on its folder and at its address: they come back as agents
+ * do, with what they run, and after the pauses that agents make. One that has nothing to do comes back at once, and gets a job.
+ */
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { createBackoff } from '../../agent/backoff.ts';
+import type { RegisterReply } from '../../protocol/worker-api.ts';
+import { type Line, percentile } from './figures.ts';
+import { type Lane, openLane } from './lane.ts';
+import { adminTokenOf, type BenchProgram, benchFolder, startServer } from './program.ts';
+import { createRig, openStreams, type Rig } from './rigs.ts';
+import { enrol, type Offer, register, report, submitBody } from './workers.ts';
+
+const busy = 1_000;
+
+/** As `runSessions` and `createRegister` of the agent have it. */
+async function comeBack(rig: Rig, held: Offer): Promise<RegisterReply> {
+  const random = Math.random;
+  const soon = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
+  await setTimeout(createBackoff({ firstMs: 1_000, mostMs: 30_000, random }).nextMs());
+  for (;;) {
+    try {
+      const said = { current_job_id: held.job_id, current_attempt_id: held.attempt_id };
+      const reply = await register(rig.lane, rig.identity, said);
+      await rig.openStream();
+      return reply;
+    } catch {
+      await setTimeout(200 + soon.nextMs());
+    }
+  }
+}
+
+async function beBackAtOnce(rig: Rig): Promise<void> {
+  for (;;) {
+    try {
+      await register(rig.lane, rig.identity);
+      return await rig.openStream();
+    } catch {
+      await setTimeout(20);
+    }
+  }
+}
+
+async function submit(lane: Lane, mark: number): Promise<void> {
+  const { status, text } = await lane.call('/api/queue/submit', submitBody(mark));
+  if (status !== 200) throw new Error(`a submit was answered ${status}: ${text}`);
+}
+
+const submitterOf = (server: BenchProgram): Lane =>
+  openLane(server.url, { authorization: `Bearer ${adminTokenOf(server)}` });
+
+export async function measureRestart(): Promise<readonly Line[]> {
+  const folder = benchFolder();
+  const first = await startServer(folder, []);
+  const held = new Map<Rig, Offer>();
+  const claims: Promise<void>[] = [];
+  const claim = async (offer: Offer, rig: Rig): Promise<void> => {
+    held.set(rig, offer);
+    for (const status of ['starting', 'running']) await report(rig.lane, offer, status);
+  };
+  let onOffer = (offer: Offer, rig: Rig): void => void claims.push(claim(offer, rig));
+  const rigs = (await enrol(first, busy + 1)).map(identity =>
+    createRig(first, identity, { onOffer: (offer, rig) => onOffer(offer, rig) }),
+  );
+  await openStreams(rigs);
+  const before = submitterOf(first);
+  for (let mark = 0; mark < busy; mark += 1) await submit(before, mark);
+  while (held.size < busy) await setTimeout(10);
+  await Promise.all(claims);
+  before.close();
+  const idle = rigs.find(rig => !held.has(rig));
+  if (idle === undefined) throw new Error('nobody is idle');
+
+  const dispatched = Promise.withResolvers<number>();
+  onOffer = (_offer, rig) => rig === idle && dispatched.resolve(performance.now());
+  await first.kill();
+  const back = [...held].map(async ([rig, offer]) => {
+    const { resume_job: resumed } = await comeBack(rig, offer);
+    return { at: performance.now(), isResumed: resumed?.attempt_id === offer.attempt_id };
+  });
+  const again = beBackAtOnce(idle);
+  const second = await startServer(folder, [], { port: Number(new URL(first.url).port) });
+  const listening = performance.now();
+  await again;
+  const after = submitterOf(second);
+  await submit(after, busy);
+  const dispatchedMs = (await dispatched.promise) - listening;
+  const returns = await Promise.all(back);
+  after.close();
+  for (const rig of rigs) rig.close();
+  await second.end();
+  const { running, retried } = outcomeIn(folder);
+  await second.close();
+  const resumed = returns.filter(({ isResumed }) => isResumed).length;
+  return [
+    { what: '1,000 jobs under way, server killed: ready again', figure: second.readyMs, unit: 'ms' },
+    { what: '  listening to first dispatch', figure: dispatchedMs, unit: 'ms', atMost: 1_000 },
+    {
+      what: '  listening to the last one back',
+      figure: percentile(
+        returns.map(({ at }) => at - listening),
+        1,
+      ),
+      unit: 'ms',
+    },
+    { what: '  resumed', figure: resumed, unit: '', atLeast: busy },
+    { what: '  still running', figure: running, unit: '', atLeast: busy },
+    { what: '  with a retry used, or a second attempt', figure: retried, unit: '', atMost: 0 },
+  ];
+}
+
+/** Of all jobs: how many run, and how many have used a retry or have taken more than one attempt. */
+function outcomeIn(folder: string): { readonly running: number; readonly retried: number } {
+  const db = new Database(join(folder, 'trainyard.db'), { readonly: true });
+  const count = (where: string): number =>
+    db.prepare<[], number>(`SELECT count(*) FROM jobs WHERE ${where}`).pluck().get() ?? Number.NaN;
+  const outcome = {
+    running: count("status = 'running'"),
+    retried: count('retries_used > 0 OR attempt_n > 1'),
+  };
+  db.close();
+  return outcome;
+}

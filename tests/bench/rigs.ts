@@ -1,0 +1,96 @@
+import { setTimeout } from 'node:timers/promises';
+import { type Followed, type Lane, openLane } from './lane.ts';
+import type { BenchProgram } from './program.ts';
+import { followOrders, type Identity, idleBeat, type Offer } from './workers.ts';
+
+/** A worker as its agent keeps it: a connection for its calls, and a stream. */
+export interface Rig {
+  readonly identity: Identity;
+  readonly lane: Lane;
+  /** Follows its orders from now on. */
+  openStream(): Promise<void>;
+  isOpen(): boolean;
+  /** Its stream is reset. */
+  cut(): void;
+  close(): void;
+}
+
+interface RigTerms {
+  readonly onOffer?: (offer: Offer, rig: Rig) => void;
+  /** Its stream has ended, and was neither cut nor closed here. */
+  readonly onLost?: (rig: Rig) => void;
+}
+
+export function createRig(
+  server: BenchProgram,
+  identity: Identity,
+  { onOffer = () => {}, onLost = () => {} }: RigTerms = {},
+): Rig {
+  const lane = openLane(server.url, identity.headers);
+  let stream: Followed | null = null;
+  const leave = (how: 'cut' | 'close'): void => {
+    const left = stream;
+    stream = null;
+    left?.[how]();
+  };
+  const rig: Rig = {
+    identity,
+    lane,
+    async openStream() {
+      const opened = await followOrders(server, identity, offer => onOffer(offer, rig));
+      stream = opened;
+      void opened.ended.then(() => {
+        if (stream !== opened) return;
+        stream = null;
+        onLost(rig);
+      });
+    },
+    isOpen: () => stream !== null,
+    cut: () => leave('cut'),
+    close() {
+      leave('close');
+      lane.close();
+    },
+  };
+  return rig;
+}
+
+/** A few at a time, as they would come over an hour. */
+export async function openStreams(rigs: readonly Rig[], atOnce = 32): Promise<void> {
+  const left = [...rigs];
+  const openNext = async (): Promise<void> => {
+    for (let rig = left.pop(); rig !== undefined; rig = left.pop()) await rig.openStream();
+  };
+  await Promise.all(Array.from({ length: atOnce }, openNext));
+}
+
+export interface Beating {
+  /** No more are sent; those that are under way have five seconds. */
+  stop(): Promise<{ readonly sent: number; readonly unanswered: number }>;
+}
+
+const lastAnswersMs = 5_000;
+
+/** Beats of idle workers, spread evenly over their interval, and each made at its time, whatever became of others. */
+export function startBeating(rigs: readonly Rig[], intervalS: number): Beating {
+  const bodies = rigs.map(({ identity }) => idleBeat(identity));
+  const begun = performance.now();
+  let sent = 0;
+  let answered = 0;
+  const timer = setInterval(() => {
+    const due = ((performance.now() - begun) / 1_000 / intervalS) * rigs.length;
+    for (; sent < due; sent += 1) {
+      const n = sent % rigs.length;
+      const call = rigs[n]?.lane.call('/api/workers/heartbeat', bodies[n] ?? '');
+      call?.then(({ status }) => void (answered += status === 200 ? 1 : 0)).catch(() => {});
+    }
+  }, 10);
+  return {
+    async stop() {
+      clearInterval(timer);
+      const until = performance.now() + lastAnswersMs;
+      while (answered < sent && performance.now() < until) await setTimeout(10);
+      return { sent, unanswered: sent - answered };
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * `npm run bench [-- --only NAME ...] [--rounds N] [--minutes N] [--out DIR]`: prints a table and writes it as JSON. Figures are those of the machine
+ * on which it runs; what counts are the ratios to what ran beside it, in alternation. None of them makes it fail.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { measureBeats } from './beats.ts';
+import { measureCycle } from './cycle.ts';
+import { type Line, tableOf } from './figures.ts';
+import { measureHeld } from './held.ts';
+import { measureIdle } from './idle.ts';
+import { measureLatency } from './latency.ts';
+import { measurePeers } from './peers.ts';
+import { measurePlacement } from './placement.ts';
+import { measureReaders } from './readers.ts';
+import { measureRestart } from './restart.ts';
+import { measureSoak } from './soak.ts';
+import { measureStart } from './start.ts';
+import { measureStorm } from './storm.ts';
+import { measureWorker } from './worker.ts';
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true },
+    rounds: { type: 'string' },
+    minutes: { type: 'string' },
+    out: { type: 'string' },
+  },
+});
+const benches: Readonly<Record<string, (rounds: number) => Promise<readonly Line[]>>> = {
+  latency: measureLatency,
+  cycle: measureCycle,
+  beats: measureBeats,
+  held: measureHeld,
+  restart: measureRestart,
+  storm: measureStorm,
+  start: measureStart,
+  readers: measureReaders,
+  idle: measureIdle,
+  worker: measureWorker,
+  placement: measurePlacement,
+  peers: measurePeers,
+  soak: () => measureSoak(Number(values.minutes ?? 20)),
+};
+/** They take too long to be run unasked. */
+const byNameOnly: readonly string[] = ['peers', 'soak'];
+
+const names = values.only ?? Object.keys(benches).filter(name => !byNameOnly.includes(name));
+const unknown = names.filter(name => !Object.hasOwn(benches, name));
+if (unknown.length > 0)
+  throw new Error(`there is no ${unknown.join(', ')}: choose from ${Object.keys(benches).join(', ')}`);
+const folder = values.out ?? mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
+mkdirSync(folder, { recursive: true });
+const machine = { processors: cpus().length, model: cpus()[0]?.model ?? null, node: process.version };
+const found: Record<string, { readonly otherLoad: string; readonly lines: readonly Line[] }> = {};
+for (const name of names) {
+  const otherLoad = loadOf();
+  const lines = (await benches[name]?.(Number(values.rounds ?? 5))) ?? [];
+  found[name] = { otherLoad, lines };
+  process.stdout.write(`${name} (load before: ${otherLoad})\n${tableOf(lines)}\n`);
+}
+const file = join(folder, 'bench.json');
+writeFileSync(file, `${JSON.stringify({ machine, found }, null, 2)}\n`);
+console.log(file);
+
+/** Of the last minute, as the kernel has it: what others had of the machine before this began. */
+function loadOf(): string {
+  const [minute = ''] = readFileSync('/proc/loadavg', 'latin1').split(' ');
+  return minute;
+}

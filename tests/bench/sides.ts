@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { type Headers, type Lane, openLane } from './lane.ts';
+import { adminTokenOf, type BenchProgram, benchFolder, startProgram, startServer } from './program.ts';
+import { enrol, followOrders, type Identity, type Offer } from './workers.ts';
+
+/** A server with its workers, all of them connected: Trainyard, or what is measured beside it. */
+export interface Side {
+  readonly name: string;
+  readonly program: BenchProgram;
+  /** Connections of those who submit. */
+  readonly submitters: readonly Lane[];
+  /** Who is called with each order, and with the connection of the worker that it came to. */
+  onOffer: (offer: Offer, worker: Lane) => void;
+  close(): Promise<void>;
+}
+
+const submitterCount = 8;
+
+async function connectSide(
+  name: string,
+  program: BenchProgram,
+  submitsWith: Headers,
+  identities: readonly Identity[],
+): Promise<Side> {
+  const open = (headers: Headers): Lane => openLane(program.url, headers);
+  const submitters = Array.from({ length: submitterCount }, () => open(submitsWith));
+  const workers = await Promise.all(
+    identities.map(async identity => {
+      const lane = open(identity.headers);
+      const stream = await followOrders(program, identity, offer => side.onOffer(offer, lane));
+      return { lane, stream };
+    }),
+  );
+  const side: Side = {
+    name,
+    program,
+    submitters,
+    onOffer: () => {},
+    async close() {
+      for (const { lane, stream } of workers) {
+        lane.close();
+        stream.close();
+      }
+      for (const lane of submitters) lane.close();
+      await program.close();
+    },
+  };
+  return side;
+}
+
+export async function openOurs(workers: number): Promise<Side> {
+  const program = await startServer();
+  const identities = await enrol(program, workers);
+  return connectSide('Trainyard', program, { authorization: `Bearer ${adminTokenOf(program)}` }, identities);
+}
+
+export async function openFloor(workers: number): Promise<Side> {
+  const folder = benchFolder();
+  const program = await startProgram(['tests/bench/floor.ts', join(folder, 'floor.db')], folder);
+  const identities = Array.from({ length: workers }, (_, n) => ({ id: `rig-${n}`, headers: {} }));
+  return connectSide('floor', program, {}, identities);
+}

@@ -1,0 +1,73 @@
+/**
+ * Fifty whole lives of jobs a second for a long time: what the server holds of memory, of descriptors and of the disk must not
+ * depend on how long it has run. Looked at once a minute; said is the middle of the first third of all looks, and of the last.
+ */
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { descriptorsOf } from '../support/own-processes.ts';
+import { type Line, median } from './figures.ts';
+import { openOurs, type Side } from './sides.ts';
+import { report, submitBody } from './workers.ts';
+
+const workers = 100;
+const jobsASecond = 50;
+const lookMs = 60_000;
+
+interface Look {
+  readonly residentMib: number;
+  readonly descriptors: number;
+  readonly walMib: number;
+}
+
+const lookAt = ({ program }: Side): Look => ({
+  residentMib: program.memoryMib(),
+  descriptors: descriptorsOf(program.pid).length,
+  walMib: statSync(join(program.folder, 'trainyard.db-wal')).size / 1_048_576,
+});
+
+/** Throws when a call is refused. */
+async function churn(side: Side, minutes: number): Promise<readonly Look[]> {
+  const looks: Look[] = [];
+  const failed = Promise.withResolvers<never>();
+  side.onOffer = (offer, worker) =>
+    void ['starting', 'running', 'completed']
+      .reduce((before, status) => before.then(() => report(worker, offer, status)), Promise.resolve())
+      .catch(failed.reject);
+  const submit = async (n: number): Promise<void> => {
+    const lane = side.submitters[n % side.submitters.length];
+    const answer = await lane?.call('/api/queue/submit', submitBody(n));
+    if (answer?.status !== 200) throw new Error(`a submit was answered ${answer?.status}: ${answer?.text}`);
+  };
+  const begun = performance.now();
+  let submitted = 0;
+  while (looks.length < minutes) {
+    const passedMs = performance.now() - begun;
+    for (; submitted < (passedMs / 1_000) * jobsASecond; submitted += 1)
+      submit(submitted).catch(failed.reject);
+    if (passedMs > (looks.length + 1) * lookMs) looks.push(lookAt(side));
+    await Promise.race([setTimeout(5), failed.promise]);
+  }
+  return looks;
+}
+
+export async function measureSoak(minutes: number): Promise<readonly Line[]> {
+  const side = await openOurs(workers);
+  const looks = await churn(side, minutes);
+  await side.close();
+  const third = Math.ceil(looks.length / 3);
+  const linesOf = (what: string, unit: Line['unit'], part: keyof Look): readonly Line[] => {
+    const first = median(looks.slice(0, third).map(look => look[part]));
+    const last = median(looks.slice(-third).map(look => look[part]));
+    return [
+      { what: `${what}, first third of ${minutes} min`, figure: first, unit },
+      { what: `${what}, last third`, figure: last, unit },
+      { what: '  beside the first', figure: last / first, unit: 'x', atMost: 1.1 },
+    ];
+  };
+  return [
+    ...linesOf('resident', 'MiB', 'residentMib'),
+    ...linesOf('descriptors', '', 'descriptors'),
+    ...linesOf('write-ahead log', 'MiB', 'walMib'),
+  ];
+}

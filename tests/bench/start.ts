@@ -1,0 +1,39 @@
+/**
+ * From the start of the built server until it says that it is ready, on a folder with a hundred thousand jobs, beside the least that
+ * opens the same database and listens, in alternation. The server was ended in an orderly way before each start.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fillLargeFleet } from '../support/large-fleet.ts';
+import { type Line, median } from './figures.ts';
+import { benchFolder, buildServer, startProgram, startServer } from './program.ts';
+
+const scale = { workers: 1_000, pending: 10_000, running: 500, ended: 89_500 };
+
+export async function measureStart(rounds: number): Promise<readonly Line[]> {
+  const program = buildServer();
+  const folder = benchFolder();
+  await fillLargeFleet(folder, scale);
+  const ours = async (): Promise<number> => {
+    const server = await startServer(folder, [], { program });
+    await server.end();
+    return server.readyMs;
+  };
+  const bare = async (): Promise<number> => {
+    const server = await startProgram(['tests/bench/bare.ts', join(folder, 'trainyard.db')], folder);
+    await server.end();
+    return server.readyMs;
+  };
+  await ours();
+  await bare();
+  const found: { readonly ours: number; readonly bare: number }[] = [];
+  for (let round = 0; round < rounds; round += 1) found.push({ ours: await ours(), bare: await bare() });
+  rmSync(folder, { recursive: true });
+  const our = median(found.map(each => each.ours));
+  const least = median(found.map(each => each.bare));
+  return [
+    { what: 'start to ready, 100,000 jobs', figure: our, unit: 'ms' },
+    { what: '  Express that opens the same database', figure: least, unit: 'ms' },
+    { what: '  beside it', figure: our / least, unit: 'x', atMost: 2 },
+  ];
+}

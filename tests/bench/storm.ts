@@ -1,0 +1,75 @@
+/**
+ * Five thousand streams are reset at once, and all of their workers come back at once: each registers and follows its orders again
+ * without the pause that agents make. What the server says of its event loop meanwhile is its own measure, every 10 ms.
+ */
+import { setTimeout } from 'node:timers/promises';
+import { type Line, percentile } from './figures.ts';
+import { type BenchProgram, benchFolder, countInLog, readFrom, startServer } from './program.ts';
+import { createRig, openStreams, type Rig } from './rigs.ts';
+import { enrol, register } from './workers.ts';
+
+const workers = 5_000;
+const retryMs = 200;
+
+interface Return {
+  /** Since all were cut. */
+  readonly afterMs: number;
+  readonly tries: number;
+}
+
+async function comeBack(rig: Rig, cutAt: number): Promise<Return> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await register(rig.lane, rig.identity);
+      await rig.openStream();
+      return { afterMs: performance.now() - cutAt, tries };
+    } catch {
+      await setTimeout(retryMs);
+    }
+  }
+}
+
+/** Figures of `/metrics`; those of the event loop are those since it was last asked. */
+async function figuresOf(server: BenchProgram): Promise<(name: string) => number> {
+  const lines = (await readFrom(server, '/metrics')).split('\n').map(line => line.split(' '));
+  return name => Number(lines.find(([first]) => first === name)?.[1]);
+}
+
+const lagName = (part: 'p99' | 'max'): string => `nodejs_eventloop_lag_${part}_seconds`;
+
+export async function measureStorm(): Promise<readonly Line[]> {
+  const server = await startServer(benchFolder(), []);
+  const rigs = (await enrol(server, workers)).map(identity => createRig(server, identity));
+  await openStreams(rigs);
+  await setTimeout(1_000);
+  await figuresOf(server);
+  const cutAt = performance.now();
+  for (const rig of rigs) rig.cut();
+  const returns = await Promise.all(rigs.map(rig => comeBack(rig, cutAt)));
+  const figure = await figuresOf(server);
+  await setTimeout(1_000);
+  const offline = countInLog(server, '"worker.offline"');
+  const lost = rigs.filter(rig => !rig.isOpen()).length;
+  for (const rig of rigs) rig.close();
+  await server.close();
+  const times = returns.map(({ afterMs }) => afterMs);
+  return [
+    {
+      what: '5,000 streams cut at once: all are back',
+      figure: percentile(times, 1) / 1_000,
+      unit: 's',
+      atMost: 10,
+    },
+    { what: '  half of them', figure: percentile(times, 0.5) / 1_000, unit: 's' },
+    { what: '  tries that failed', figure: returns.reduce((sum, { tries }) => sum + tries - 1, 0), unit: '' },
+    { what: '  streams lost again', figure: lost, unit: '', atMost: 0 },
+    { what: '  falsely offline', figure: offline, unit: '', atMost: 0 },
+    {
+      what: "  delay of the server's event loop: p99",
+      figure: 1_000 * figure(lagName('p99')),
+      unit: 'ms',
+      atMost: 200,
+    },
+    { what: "  delay of the server's event loop: most", figure: 1_000 * figure(lagName('max')), unit: 'ms' },
+  ];
+}

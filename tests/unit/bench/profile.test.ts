@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { type CpuProfile, sumProfile } from '../../bench/profile/sums.ts';
+
+const root = 'file:///home/someone/main/';
+const frame = (functionName: string, url = '', lineNumber = -1) => ({ functionName, url, lineNumber });
+
+/** Each sample is a millisecond long. */
+const profileOf = (nodes: CpuProfile['nodes'], samples: readonly number[]): CpuProfile => ({
+  nodes,
+  samples,
+  timeDeltas: [5_000, ...samples.map(() => 1_000)],
+});
+
+const packaged = { id: 90, callFrame: frame('parse', `${root}node_modules/zod/v4/core/parse.js`, 6) };
+
+const areasOf = (callFrame: ReturnType<typeof frame>): readonly string[] =>
+  sumProfile(profileOf([{ id: 1, callFrame }, packaged], [1]))
+    .areas.filter(({ selfMs }) => selfMs > 0)
+    .map(({ name }) => name);
+
+describe('the sums of a profile', () => {
+  it('gives each area its self time, and its share of all but the idle time', () => {
+    const { totalMs, idleMs, areas } = sumProfile(
+      profileOf(
+        [
+          { id: 1, callFrame: frame('(root)'), children: [2, 3, 90] },
+          { id: 2, callFrame: frame('(idle)') },
+          { id: 3, callFrame: frame('job', `${root}main/store/job-rows.ts`, 84) },
+          packaged,
+        ],
+        [2, 2, 3, 3, 3, 90],
+      ),
+    );
+    expect([totalMs, idleMs]).toEqual([6, 2]);
+    expect(areas.slice(0, 2)).toEqual([
+      { name: 'main/store/job-rows.ts', selfMs: 3, share: 0.75 },
+      { name: 'zod', selfMs: 1, share: 0.25 },
+    ]);
+  });
+
+  it('counts what has no file to who called it', () => {
+    const { areas, functions } = sumProfile(
+      profileOf(
+        [
+          { id: 1, callFrame: frame('write', 'node:net', 10), children: [2] },
+          { id: 2, callFrame: frame('writeGeneric'), children: [3] },
+          { id: 3, callFrame: frame('writeBuffer') },
+        ],
+        [3],
+      ),
+    );
+    expect(areas).toEqual([{ name: 'node: http and net', selfMs: 1, share: 1 }]);
+    expect(functions[0]).toEqual({ name: 'writeBuffer', place: '', selfMs: 1, share: 1 });
+  });
+
+  it('adds up a function that was called from several places', () => {
+    const callFrame = frame('', `${root}main/http/route.ts`, 11);
+    const { functions } = sumProfile(
+      profileOf([{ id: 1, callFrame }, { id: 2, callFrame }, packaged], [1, 2, 2]),
+    );
+    expect(functions[0]).toEqual({
+      name: '(anonymous)',
+      place: 'main/http/route.ts:12',
+      selfMs: 3,
+      share: 1,
+    });
+  });
+
+  it.each([
+    [frame('(garbage collector)'), 'garbage collector'],
+    [frame('(program)'), 'outside JavaScript'],
+    [frame('', 'node:_http_server', 1), 'node: http and net'],
+    [frame('', 'node:internal/streams/writable', 1), 'node: streams and buffers'],
+    [frame('', 'node:internal/crypto/hash', 1), 'node: crypto'],
+    [frame('', 'node:internal/modules/esm/utils', 1), 'node: loading of modules'],
+    [frame('', 'node:events', 1), 'node: the rest'],
+    [frame('handle', `${root}node_modules/router/index.js`, 1), 'express and its packages'],
+    [frame('parse', `${root}node_modules/body-parser/lib/types/json.js`, 1), 'JSON of bodies'],
+    [frame('stringify', `${root}node_modules/express/lib/response.js`, 1), 'JSON of bodies'],
+    [frame('exec', `${root}node_modules/better-sqlite3/lib/methods/wrappers.js`, 1), 'better-sqlite3'],
+    [frame('', `${root}node_modules/@opentelemetry/api/x.js`, 1), '@opentelemetry/api'],
+    [frame('', `${root}main/orchestrator/placement/tally.ts`, 1), 'main/orchestrator/placement/tally.ts'],
+    [frame('', `${root}main/http/docs/page.ts`, 1), 'main/http'],
+    [frame('', `${root}protocol/job.ts`, 1), 'protocol'],
+    [frame('', `${root}main/compose.ts`, 1), 'main'],
+  ])('knows where %j lives: %s', (callFrame, area) => {
+    expect(areasOf(callFrame)).toEqual([area]);
+  });
+});
