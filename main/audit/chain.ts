@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
 import type { AuditMark, AuditSeal } from '../orchestrator/ports.ts';
 
 /**
@@ -6,9 +6,10 @@ import type { AuditMark, AuditSeal } from '../orchestrator/ports.ts';
  * array, so that no two different rows give the same text. Without the key nobody who edits the database can make
  * the chain fit again.
  */
-export const createSeal =
-  (key: Uint8Array): AuditSeal =>
-  (before, row) =>
+export function createSeal(folderKey: Uint8Array): AuditSeal {
+  // Made once: to make it takes longer than a seal.
+  const key = createSecretKey(folderKey);
+  return (before, row) =>
     createHmac('sha256', key)
       .update(
         JSON.stringify([
@@ -25,6 +26,7 @@ export const createSeal =
         ]),
       )
       .digest('hex');
+}
 
 /** What a mark stands for: the newest row that there was, or the newest one that retention has removed. */
 export type MarkKind = 'head' | 'anchor';

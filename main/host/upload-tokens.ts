@@ -1,4 +1,4 @@
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AttemptId, JobId } from '../../protocol/ids.ts';
 import type { UploadTokenOf } from '../orchestrator/ports.ts';
 
@@ -16,7 +16,9 @@ const shape = /^tu_([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{
  * (docs/adr/0016).
  */
 export function createUploadTokens(folderKey: Uint8Array): UploadTokens {
-  const key = new Uint8Array(hkdfSync('sha256', folderKey, '', 'trainyard upload token', 32));
+  const key = createSecretKey(
+    new Uint8Array(hkdfSync('sha256', folderKey, '', 'trainyard upload token', 32)),
+  );
   const sealOf = (job: string, attempt: string): Buffer =>
     createHmac('sha256', key).update(`${job}.${attempt}`).digest();
   return {
