@@ -1,6 +1,6 @@
 import { type Composed, compose, FolderInUse, type Surroundings } from './compose.ts';
 import type { ServerConfig } from './config.ts';
-import { createLog } from './host/log.ts';
+import { createLog, inTurns } from './host/log.ts';
 import { systemClock, systemIds } from './host/system.ts';
 
 export interface Terminal {
@@ -30,7 +30,7 @@ export async function runServer(
   terminal: Terminal,
   agent: Surroundings['agent'],
 ): Promise<number> {
-  const log = createLog(terminal.err, json, terminal.isErrBehind);
+  const log = createLog(inTurns(terminal.err), json, terminal.isErrBehind);
   try {
     const composed = await compose(config, {
       clock: systemClock,

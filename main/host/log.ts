@@ -26,16 +26,12 @@ export function createLog(
   let leftOut = 0;
   const put = (level: string, event: string, fields: Fields): void => {
     const time = new Date().toISOString();
-    const shown = Object.entries(fields).map(([key, value]) => [
-      key,
-      value instanceof Error ? reasonOf(value) : value,
-    ]);
-    if (json)
-      write(`${escapeUnseen(JSON.stringify({ time, level, event, ...Object.fromEntries(shown) }))}\n`);
-    else
-      write(
-        `${time} ${level} ${event}${escapeUnseen(shown.map(([key, value]) => ` ${String(key)}=${JSON.stringify(value)}`).join(''))}\n`,
-      );
+    const shown: Record<string, unknown> = {};
+    for (const [key, value] of Object.entries(fields))
+      shown[key] = value instanceof Error ? reasonOf(value) : value;
+    if (json) return write(`${escapeUnseen(JSON.stringify({ time, level, event, ...shown }))}\n`);
+    const pairs = Object.entries(shown).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
+    return write(`${time} ${level} ${event}${escapeUnseen(pairs.join(''))}\n`);
   };
   const at =
     (level: string) =>
@@ -53,6 +49,24 @@ export function createLog(
     warn: at('warn'),
     error: at('error'),
     within: (fields, run) => scopes.run(fields, run),
+  };
+}
+
+/**
+ * Lines of one turn of the event loop are written at once: to write is to wait for it, where a log is a file or a pipe. What ends the
+ * process in an orderly way loses none.
+ */
+export function inTurns(write: (text: string) => void): (line: string) => void {
+  let lines = '';
+  const flush = (): void => {
+    const due = lines;
+    lines = '';
+    if (due !== '') write(due);
+  };
+  process.once('exit', flush);
+  return line => {
+    if (lines === '') setImmediate(flush);
+    lines += line;
   };
 }
 

@@ -115,8 +115,10 @@ export function noteRefusedReport(
  * trail.
  */
 function noteInLog(core: Core, tx: Tx, event: AuditType, fields: Details): void {
-  const known = Object.entries(fields).filter(([, value]) => value !== null);
-  tx.afterCommit(() => core.log.info(event, Object.fromEntries(known)));
+  tx.afterCommit(() => {
+    const known = Object.entries(fields).filter(([, value]) => value !== null);
+    core.log.info(event, Object.fromEntries(known));
+  });
 }
 
 const nameOf = (actor: Actor): string => (actor.type === 'system' ? actor.type : actor.id);

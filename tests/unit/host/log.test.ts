@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createLog } from '../../../main/host/log.ts';
+import { createLog, inTurns } from '../../../main/host/log.ts';
 
 function bench(json = true) {
   const lines: string[] = [];
@@ -115,4 +115,17 @@ describe('on whose behalf', () => {
     );
     expect(read()).toMatchObject([{ request_id: 'two' }]);
   });
+});
+
+it('lines of one turn are written at once, in their order, and those that follow with the next', async () => {
+  const written: string[] = [];
+  const put = inTurns(text => void written.push(text));
+  put('one\n');
+  put('two\n');
+  expect(written).toEqual([]);
+  await new Promise(resolve => setImmediate(resolve));
+  expect(written).toEqual(['one\ntwo\n']);
+  put('three\n');
+  await new Promise(resolve => setImmediate(resolve));
+  expect(written).toEqual(['one\ntwo\n', 'three\n']);
 });
