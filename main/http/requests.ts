@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
 import type { Log } from '../orchestrator/ports.ts';
 
@@ -11,6 +11,9 @@ export interface RequestLog extends Log {
 /** What proxies and clients make: hex, UUIDs, ULIDs. Anything else could forge what it is shown in. */
 const wellFormed = /^[\w.-]{1,64}$/;
 
+/** Node keeps a store of UUIDs: other random bytes it asks the system for, each time. */
+const newId = (): string => randomUUID().replaceAll('-', '').slice(0, 16);
+
 /**
  * Gives each request an id, or takes over the one that it brings, so that an answer, a line of the log and what a proxy has
  * written can be found by each other. With `all`, each request leaves a line when it is over.
@@ -19,7 +22,7 @@ export const identify =
   (log: RequestLog, all: boolean): RequestHandler =>
   (request, response, next) => {
     const { 'x-request-id': given } = request.headers;
-    const id = typeof given === 'string' && wellFormed.test(given) ? given : randomBytes(8).toString('hex');
+    const id = typeof given === 'string' && wellFormed.test(given) ? given : newId();
     response.setHeader('X-Request-Id', id);
     if (all) {
       const begun = performance.now();

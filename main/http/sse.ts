@@ -8,6 +8,8 @@ const mostUnread = 1_048_576;
 export interface EventStream {
   /** One event; `id` is what a reader that returns will name. */
   send(data: unknown, id?: number): void;
+  /** As `send`, of what `asciiJson` has made: for what goes to many. */
+  sendText(json: string, id: number): void;
   /** A comment: keeps the way open and is seen by no reader. */
   comment(text: string): void;
   end(): void;
@@ -35,6 +37,7 @@ export function openEventStream(response: Response): EventStream {
   write(': open\n\n');
   return {
     send: (data, id) => write(`${id === undefined ? '' : `id: ${id}\n`}data: ${asciiJson(data)}\n\n`),
+    sendText: (json, id) => write(`id: ${id}\ndata: ${json}\n\n`),
     comment: text => write(`: ${text}\n\n`),
     end: () => response.end(),
     isFull: () => response.writableLength > portionBytes,
@@ -46,7 +49,7 @@ export function openEventStream(response: Response): EventStream {
  * One line of plain ASCII: the published agent's HTTP library takes U+0085, U+2028 and U+2029 for line ends, and would
  * cut a frame in two there (CONTRACT.md, section 3, item 1).
  */
-const asciiJson = (value: unknown): string =>
+export const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,
     char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,

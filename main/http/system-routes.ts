@@ -9,6 +9,7 @@ import { createDocs } from './docs/index.ts';
 import type { Metrics } from './metrics.ts';
 import { describeCalls } from './openapi.ts';
 import type { Router } from './route.ts';
+import { asciiJson } from './sse.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 export interface SystemParts {
@@ -42,17 +43,28 @@ export function mountSystemRoutes(router: Router, parts: SystemParts): void {
   router.answer(systemApi.version, () =>
     accept({ name: 'trainyard' as const, version, protocol: protocolVersion }),
   );
+  const textOf = createTexts();
   router.stream(eventsApi.stream, ({ caller, request }, response) => {
     const holder = principalBehind(caller).user;
     if (!streams.hasRoom(holder))
       return refuse('too_many_streams', `The token ${holder} has as many streams open as it may: close some`);
     const isAllowed = (): boolean => authenticate(request, eventsApi.stream.authority).ok;
     const stream = streams.open(response, { pingMs: orchestrator.times.pingMs, holder, isAllowed });
-    const send = (event: UiEvent): void => stream.send(event, event.seq);
+    const send = (event: UiEvent): void => stream.sendText(textOf(event), event.seq);
     const stop = orchestrator.follow(lastEventId(request), send, stream);
     response.on('close', stop);
     return accept(undefined);
   });
+}
+
+/** Of an event that goes to every reader, made for the first of them. */
+function createTexts(): (event: UiEvent) => string {
+  const texts = new WeakMap<UiEvent, string>();
+  return event => {
+    const text = texts.get(event) ?? asciiJson(event);
+    texts.set(event, text);
+    return text;
+  };
 }
 
 /** Null without one; what is no number of ours is answered like one from the future: with a reset. */
