@@ -35,6 +35,12 @@ export const socketLimits: SocketLimits = {
   mostWaiting: 2_048,
 };
 
+/**
+ * Connections that the system keeps until they are taken, if it keeps as many (Linux: `net.core.somaxconn`). A fleet that comes back
+ * at once is one burst: whom there is no place for tries again after 1, 2, 4, ... seconds, and the last ones after half a minute.
+ */
+const mostUnaccepted = 16_384;
+
 /** A browser behind two proxies sends about 40. */
 const mostHeaders = 100;
 const longestHeaders = 16_384;
@@ -143,7 +149,7 @@ const optionsOf = ({ headersMs, idleMs, checkMs }: SocketLimits) => ({
 const listen = (front: Server, host: string, port: number): Promise<void> =>
   new Promise((resolve, reject) => {
     front.once('error', reject);
-    front.listen(port, host, () => {
+    front.listen({ port, host, backlog: mostUnaccepted }, () => {
       front.removeListener('error', reject);
       resolve();
     });
