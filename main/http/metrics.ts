@@ -22,7 +22,13 @@ const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export function createMetrics({ version, figures }: MetricsParts): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  let isAsked = false;
+  /** The delay of the event loop is measured a hundred times a second: a server that nobody asks for it rests instead. */
+  const watchProcess = (): void => {
+    if (isAsked) return;
+    isAsked = true;
+    collectDefaultMetrics({ register: registry });
+  };
   const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Gauge({ name: `trainyard_${name}`, help, labelNames: [...labelNames], registers });
   gauge('build_info', 'The version that runs', ['version']).set({ version }, 1);
@@ -69,6 +75,7 @@ export function createMetrics({ version, figures }: MetricsParts): Metrics {
       durations.observe({ method, route }, seconds);
     },
     text() {
+      watchProcess();
       look();
       return registry.metrics();
     },
