@@ -12,28 +12,38 @@ import type {
 
 const columns = 'seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash';
 
-export function createAuditAppend(db: Database, seal: AuditSeal): Pick<Tx, 'appendAudit' | 'trimAudit'> {
+export function createAuditAppend(
+  db: Database,
+  seal: AuditSeal,
+  afterRollback: Tx['afterRollback'],
+): Pick<Tx, 'appendAudit' | 'trimAudit'> {
   const newest = db.prepare<[], Pick<AuditRow, 'seq' | 'hash'>>(
     'SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1',
   );
-  const insert = db.prepare<[AuditRow]>(`INSERT INTO audit (${columns})
-    VALUES (@seq, @at, @type, @actor_type, @actor_id, @address, @target_type, @target_id, @details, @hash)`);
+  const insert = db.prepare<unknown[]>(`INSERT INTO audit (${columns}) VALUES (${'?, '.repeat(9)}?)`);
   const given = lastSeqOf(db);
   const setAnchor = db.prepare<[SealedMark]>(
     `INSERT INTO audit_anchor (id, seq, hash, at, seal) VALUES (1, @seq, @hash, @at, @seal)
      ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, at = excluded.at, seal = excluded.seal`,
   );
   const trim = db.prepare<[number]>('DELETE FROM audit WHERE seq <= ?');
+  /** Null when it is to be read: nobody else appends. */
+  let last: { readonly seq: number; readonly hash: string | null } | null = null;
+  const forget = (): void => {
+    last = null;
+  };
   return {
     trimAudit(anchor) {
+      afterRollback(forget);
+      forget();
       // A trigger lets go of those alone that the anchor stands for.
       setAnchor.run(anchor);
       trim.run(anchor.seq);
     },
     appendAudit({ at, type, actor, target, details }) {
-      const before = newest.get();
+      const before = last ?? { seq: given(), hash: newest.get()?.hash ?? null };
       const row = {
-        seq: given() + 1,
+        seq: before.seq + 1,
         at,
         type,
         actor_type: actor.type,
@@ -43,7 +53,11 @@ export function createAuditAppend(db: Database, seal: AuditSeal): Pick<Tx, 'appe
         target_id: target.id,
         details: JSON.stringify(details),
       };
-      insert.run({ ...row, hash: seal(before?.hash ?? null, row) });
+      const hash = seal(before.hash, row);
+      insert.run(...Object.values(row), hash);
+      // Only those that take something back forget what was there before: all of them together do.
+      afterRollback(forget);
+      last = { seq: row.seq, hash };
     },
   };
 }

@@ -5,8 +5,12 @@ import { diskFault } from './disk-fault.ts';
 import type { DiskState } from './disk-state.ts';
 import type { WriteAheadLog } from './write-ahead-log.ts';
 
+/** Runs something on behalf of whoever has asked for the command: the log says who that was. */
+type Scope = (run: () => void) => void;
+
 interface Queued {
   readonly run: () => unknown;
+  readonly scope: Scope;
   readonly resolve: (value: never) => void;
   readonly reject: (cause: unknown) => void;
 }
@@ -52,9 +56,10 @@ export class StorageError extends Error {
  */
 export function createWriter(parts: WriterParts): Writer {
   const { db, wal, disk, log } = parts;
-  const effects = createEffects(log);
-  const regrets = createEffects(log);
-  const commit = createCommit(parts, effects, regrets);
+  const scopes = { now: runHere };
+  const effects = createEffects(log, scopes);
+  const regrets = createEffects(log, scopes);
+  const commit = createCommit(parts, { effects, regrets, scopes });
   let queue: Queued[] = [];
   let closed = false;
 
@@ -90,11 +95,10 @@ export function createWriter(parts: WriterParts): Writer {
       if (disk.now() === 'refusing') return Promise.reject(refused(disk));
       return new Promise<T>((resolve, reject) => {
         if (queue.length === 0) setImmediate(flush);
-        // Run later, and still on behalf of whoever asks: the log says who that was.
-        queue.push({ run: AsyncLocalStorage.bind(run), resolve, reject });
+        queue.push({ run, scope: AsyncLocalStorage.snapshot(), resolve, reject });
       });
     },
-    afterCommit: effect => effects.add(AsyncLocalStorage.bind(effect)),
+    afterCommit: effects.add,
     afterRollback: regrets.add,
     close() {
       closed = true;
@@ -106,9 +110,16 @@ export function createWriter(parts: WriterParts): Writer {
   };
 }
 
+const runHere: Scope = run => run();
+
+/** On whose behalf the command is run that is under way. */
+interface Scopes {
+  now: Scope;
+}
+
 /** What is to be done once the transaction is on disk, or was taken back: in order. */
 interface Effects {
-  add(effect: () => void): void;
+  readonly add: (effect: () => void) => void;
   count(): number;
   /** Forgets those that were added after there were so many. */
   backTo(count: number): void;
@@ -116,39 +127,57 @@ interface Effects {
   run(count?: number): void;
 }
 
-function createEffects(log: Log): Effects {
-  const effects: (() => void)[] = [];
+function createEffects(log: Log, scopes: Scopes): Effects {
+  const effects: { readonly effect: () => void; readonly scope: Scope }[] = [];
+  const runOne = (effect: () => void): void => {
+    try {
+      effect();
+    } catch (cause) {
+      log.error('store.effect_failed', { cause });
+    }
+  };
   return {
-    add: effect => void effects.push(effect),
+    add: effect => void effects.push({ effect, scope: scopes.now }),
     count: () => effects.length,
     backTo(count) {
       effects.length = count;
     },
     run(count = 0) {
       const due = effects.splice(count);
-      for (const effect of due) {
-        try {
-          effect();
-        } catch (cause) {
-          log.error('store.effect_failed', { cause });
-        }
+      // Those of one command follow one another: to go into its scope takes longer than most of them.
+      for (let at = 0; at < due.length; ) {
+        const scope = due[at]?.scope ?? runHere;
+        let end = at;
+        while (due[end]?.scope === scope) end += 1;
+        const part = due.slice(at, end);
+        scope(() => {
+          for (const { effect } of part) runOne(effect);
+        });
+        at = end;
       }
     },
   };
 }
 
+interface Ledger {
+  readonly effects: Effects;
+  readonly regrets: Effects;
+  readonly scopes: Scopes;
+}
+
 /** One transaction; null when nobody may be answered. */
 function createCommit(
   { db, disk, log, checkPlace }: WriterParts,
-  effects: Effects,
-  regrets: Effects,
+  { effects, regrets, scopes }: Ledger,
 ): (batch: readonly Queued[]) => readonly Done[] | null {
+  const save = db.prepare('SAVEPOINT command');
+  const release = db.prepare('RELEASE command');
   const runOne = (command: Queued): Done => {
     const kept = [effects.count(), regrets.count()] as const;
-    db.exec('SAVEPOINT command');
+    save.run();
     try {
-      const value = command.run();
-      db.exec('RELEASE command');
+      const value = runScoped(command, scopes);
+      release.run();
       return { command, result: { ok: true, value } };
     } catch (cause) {
       // A failing disk fails everybody; mostly it has ended the whole transaction by now, savepoint included.
@@ -188,6 +217,19 @@ function createCommit(
       return failed(batch, new StorageError('the change could not be stored', { cause }));
     }
   };
+}
+
+function runScoped({ run, scope }: Queued, scopes: Scopes): unknown {
+  let value: unknown;
+  scopes.now = scope;
+  try {
+    scope(() => {
+      value = run();
+    });
+  } finally {
+    scopes.now = runHere;
+  }
+  return value;
 }
 
 const refused = (disk: DiskState): StorageError =>

@@ -98,25 +98,39 @@ export function toAttempt(row: AttemptRow): Attempt {
   };
 }
 
-export function attemptRow(attempt: Attempt): AttemptRow {
-  return {
-    id: attempt.id,
-    job_id: attempt.jobId,
-    n: attempt.n,
-    worker_id: attempt.workerId,
-    offered_at: attempt.offeredAt,
-    started_at: attempt.startedAt,
-    ended_at: attempt.end?.at ?? null,
-    outcome: attempt.end?.outcome ?? null,
-    cause: attempt.end?.cause ?? null,
-    error: attempt.end?.error ?? null,
-    exit_code: attempt.end?.exitCode ?? null,
-    signal: attempt.end?.signal ?? null,
-    charged: attempt.end?.charged ? 1 : 0,
-    late: attempt.late && JSON.stringify(attempt.late),
-    resumed: attempt.resumed && JSON.stringify(attempt.resumed),
-  };
-}
+/** What is not known of an attempt when it is offered. */
+export const endingColumns = [
+  'started_at',
+  'ended_at',
+  'outcome',
+  'cause',
+  'error',
+  'exit_code',
+  'signal',
+  'charged',
+] as const satisfies readonly (keyof AttemptRow)[];
+
+export const endingRow = ({ startedAt, end }: Attempt): Pick<AttemptRow, (typeof endingColumns)[number]> => ({
+  started_at: startedAt,
+  ended_at: end?.at ?? null,
+  outcome: end?.outcome ?? null,
+  cause: end?.cause ?? null,
+  error: end?.error ?? null,
+  exit_code: end?.exitCode ?? null,
+  signal: end?.signal ?? null,
+  charged: end?.charged ? 1 : 0,
+});
+
+export const attemptRow = (attempt: Attempt): AttemptRow => ({
+  ...endingRow(attempt),
+  id: attempt.id,
+  job_id: attempt.jobId,
+  n: attempt.n,
+  worker_id: attempt.workerId,
+  offered_at: attempt.offeredAt,
+  late: attempt.late && JSON.stringify(attempt.late),
+  resumed: attempt.resumed && JSON.stringify(attempt.resumed),
+});
 
 /** What these columns hold was written by `jobRow` and `attemptRow`, so their shape is known. */
 /** What jobs that were stored before these could be asked for did not ask for. */
@@ -171,40 +185,64 @@ const ended = (base: Base, attempt: Attempt | null, status: FinalStatus, row: Jo
   error: row.error,
 });
 
+const joinedNames = attemptColumns.map(name => [name, `a_${name}`] as const);
+
 function newestAttempt(row: JoinedRow): AttemptRow {
-  const values = row as unknown as Readonly<Record<string, unknown>>;
-  return Object.fromEntries(attemptColumns.map(name => [name, values[`a_${name}`]])) as unknown as AttemptRow;
+  const attempt: Partial<Record<keyof AttemptRow, unknown>> = {};
+  for (const [name, joined] of joinedNames) attempt[name] = row[joined];
+  return attempt as AttemptRow;
 }
 
-export function jobRow(job: Job): JobRow {
-  return {
-    id: job.id,
-    ord: job.order,
-    status: job.status,
-    config_name: job.spec.configName,
-    requirements: JSON.stringify(job.spec.requirements),
-    priority: job.rank.priority,
-    max_retries: job.spec.maxRetries,
-    queued_at: job.queuedAt,
-    not_before: job.status === 'pending' ? job.notBefore : 0,
-    retries_used: job.retriesUsed,
-    progress: job.progress && JSON.stringify(job.progress),
-    attempt_n: job.attempt?.n ?? 0,
-    ended_at: 'endedAt' in job ? job.endedAt : null,
-    cause: 'cause' in job ? job.cause : null,
-    error: 'error' in job ? job.error : null,
-    retry_on: JSON.stringify(job.spec.retryOn),
-    on_lost_contact: job.spec.onLostContact,
-    timeout_ms: job.spec.timeoutMs,
-    stop: job.status === 'cancelling' ? JSON.stringify(job.stop) : null,
-    devices: job.spec.devices && JSON.stringify(job.spec.devices),
-    user: job.user,
-    boosts: job.rank.boosts,
-    boost_at: job.rank.boostAt,
-    top: job.rank.top,
-    level: job.rank.level,
-    approval: job.approval,
-    retry_of: job.retryOf,
-    requests: JSON.stringify(job.spec.requests),
-  };
-}
+/** What becomes another thing in the life of a job. */
+export const changingColumns = [
+  'status',
+  'priority',
+  'not_before',
+  'retries_used',
+  'progress',
+  'attempt_n',
+  'ended_at',
+  'cause',
+  'error',
+  'stop',
+  'boosts',
+  'boost_at',
+  'top',
+  'level',
+  'approval',
+] as const satisfies readonly (keyof JobRow)[];
+
+export const changingRow = (job: Job): Pick<JobRow, (typeof changingColumns)[number]> => ({
+  status: job.status,
+  priority: job.rank.priority,
+  not_before: job.status === 'pending' ? job.notBefore : 0,
+  retries_used: job.retriesUsed,
+  progress: job.progress && JSON.stringify(job.progress),
+  attempt_n: job.attempt?.n ?? 0,
+  ended_at: 'endedAt' in job ? job.endedAt : null,
+  cause: 'cause' in job ? job.cause : null,
+  error: 'error' in job ? job.error : null,
+  stop: job.status === 'cancelling' ? JSON.stringify(job.stop) : null,
+  boosts: job.rank.boosts,
+  boost_at: job.rank.boostAt,
+  top: job.rank.top,
+  level: job.rank.level,
+  approval: job.approval,
+});
+
+export const jobRow = (job: Job): JobRow => ({
+  ...changingRow(job),
+  id: job.id,
+  ord: job.order,
+  config_name: job.spec.configName,
+  requirements: JSON.stringify(job.spec.requirements),
+  max_retries: job.spec.maxRetries,
+  queued_at: job.queuedAt,
+  retry_on: JSON.stringify(job.spec.retryOn),
+  on_lost_contact: job.spec.onLostContact,
+  timeout_ms: job.spec.timeoutMs,
+  devices: job.spec.devices && JSON.stringify(job.spec.devices),
+  user: job.user,
+  retry_of: job.retryOf,
+  requests: JSON.stringify(job.spec.requests),
+});

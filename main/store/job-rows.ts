@@ -1,10 +1,14 @@
-import type { Database } from 'better-sqlite3';
+import type { Database, Statement } from 'better-sqlite3';
 import { liveStatuses } from '../../protocol/job.ts';
 import type { JobFilter, JobPayload, LiveJob, PendingJob, Tx } from '../orchestrator/ports.ts';
 import {
   type AttemptRow,
   attemptColumns,
   attemptRow,
+  changingColumns,
+  changingRow,
+  endingColumns,
+  endingRow,
   type JobRow,
   type JoinedRow,
   jobRow,
@@ -38,6 +42,26 @@ const select = selectFrom('jobs j');
 const live = liveStatuses.map(status => `'${status}'`).join(', ');
 const named = (columns: readonly string[]): string => columns.map(name => `@${name}`).join(', ');
 
+type Values<C extends string> = Readonly<Record<C, string | number | null>>;
+
+/**
+ * Writes what is another value than it was, and names nothing else: an index is written anew for every column of it that a statement
+ * names, whether its value changes or not. The answer tells whether there was such a row.
+ */
+function createUpdates<C extends string>(db: Database, table: string, columns: readonly C[], where: string) {
+  const statements = new Map<string, Statement>();
+  return (was: Values<C>, next: Values<C>, guard: Readonly<Record<string, string | number>>): boolean => {
+    const changed = columns.filter(name => was[name] !== next[name]);
+    const assigned = (changed.length === 0 ? columns.slice(0, 1) : changed)
+      .map(name => `${name} = @${name}`)
+      .join(', ');
+    const statement =
+      statements.get(assigned) ?? db.prepare(`UPDATE ${table} SET ${assigned} WHERE ${where}`);
+    statements.set(assigned, statement);
+    return statement.run({ ...next, ...guard }).changes > 0;
+  };
+}
+
 export function createJobRows(db: Database): JobStatements {
   return { ...jobReads(db), ...jobWrites(db) };
 }
@@ -45,9 +69,16 @@ export function createJobRows(db: Database): JobStatements {
 /** SQLite's own `lower` knows nothing but ASCII. */
 const inOneCase = (text: unknown): string => String(text).toLowerCase();
 
+/**
+ * SQLite is built with STAT4 here: whoever binds a value to a condition of a join has the whole statement prepared anew, which
+ * takes ten times as long as to run it. So the one row is found first, by a query of its own.
+ */
+const jobById = 'j.rowid = (SELECT rowid FROM jobs WHERE id = ?)';
+const liveAttemptOf = 'a.rowid = (SELECT rowid FROM attempts WHERE worker_id = ? AND ended_at IS NULL)';
+
 function jobReads(db: Database) {
   db.function('in_one_case', { deterministic: true }, inOneCase);
-  const byId = db.prepare<[string], JoinedRow>(`${select} WHERE j.id = ?`);
+  const byId = db.prepare<[string], JoinedRow>(`${select} WHERE ${jobById}`);
   const pending = db.prepare<[], JoinedRow>(
     `${select} WHERE j.status = 'pending' ORDER BY j.level DESC, j.ord`,
   );
@@ -59,7 +90,7 @@ function jobReads(db: Database) {
   );
   const alive = db.prepare<[], JoinedRow>(`${select} WHERE j.status IN (${live}) ORDER BY j.ord`);
   const ofWorker = db.prepare<[string], JoinedRow>(
-    `${select} WHERE a.worker_id = ? AND a.ended_at IS NULL AND j.status IN (${live})`,
+    `${select} WHERE ${liveAttemptOf} AND j.status IN (${live})`,
   );
   const listed = db.prepare<[Record<string, unknown>], JoinedRow>(`${select}
     WHERE (@statuses IS NULL OR j.status IN (SELECT value FROM json_each(@statuses)))
@@ -154,15 +185,16 @@ const jobColumns: readonly (keyof JobRow)[] = [
 function jobWrites(db: Database) {
   const insert = db.prepare(`INSERT INTO jobs (${jobColumns.join(', ')}) VALUES (${named(jobColumns)})`);
   const insertPayload = db.prepare('INSERT INTO payloads (job_id, config, dataloader) VALUES (?, ?, ?)');
-  const replace = db.prepare(`
-    UPDATE jobs SET status = @status, priority = @priority, not_before = @not_before, retries_used = @retries_used,
-      progress = @progress, attempt_n = @attempt_n, ended_at = @ended_at, cause = @cause, error = @error,
-      stop = @stop, boosts = @boosts, boost_at = @boost_at, top = @top, level = @level, approval = @approval
-    WHERE id = @id AND status = @was_status AND attempt_n = @was_attempt_n`);
-  const upsertAttempt = db.prepare(`
-    INSERT INTO attempts (${attemptColumns.join(', ')}) VALUES (${named(attemptColumns)})
-    ON CONFLICT (id) DO UPDATE SET started_at = @started_at, ended_at = @ended_at, outcome = @outcome,
-      cause = @cause, error = @error, exit_code = @exit_code, signal = @signal, charged = @charged`);
+  const replace = createUpdates(
+    db,
+    'jobs',
+    changingColumns,
+    'id = @id AND status = @was_status AND attempt_n = @was_attempt_n',
+  );
+  const insertAttempt = db.prepare(
+    `INSERT INTO attempts (${attemptColumns.join(', ')}) VALUES (${named(attemptColumns)})`,
+  );
+  const updateAttempt = createUpdates(db, 'attempts', endingColumns, 'id = @id');
   const late = db.prepare('UPDATE attempts SET late = ? WHERE id = ?');
   const progress = db.prepare('UPDATE jobs SET progress = ? WHERE id = ?');
   const nextOrder = db.prepare<[], number>('SELECT coalesce(max(ord), 0) + 1 FROM jobs').pluck();
@@ -179,9 +211,12 @@ function jobWrites(db: Database) {
       insertPayload.run(job.id, JSON.stringify(payload.config), JSON.stringify(payload.dataloader ?? null));
     },
     replaceJob(was, next) {
-      const guard = { was_status: was.status, was_attempt_n: was.attempt?.n ?? 0 };
-      if (replace.run({ ...jobRow(next), ...guard }).changes === 0) return false;
-      if (next.attempt !== null) upsertAttempt.run(attemptRow(next.attempt));
+      const guard = { id: next.id, was_status: was.status, was_attempt_n: was.attempt?.n ?? 0 };
+      if (!replace(changingRow(was), changingRow(next), guard)) return false;
+      const { attempt } = next;
+      if (attempt === null || attempt === was.attempt) return true;
+      if (attempt.id !== was.attempt?.id) insertAttempt.run(attemptRow(attempt));
+      else updateAttempt(endingRow(was.attempt), endingRow(attempt), { id: attempt.id });
       return true;
     },
     setLateResult: (attempt, result) => void late.run(JSON.stringify(result), attempt),

@@ -1,7 +1,10 @@
 import type { Database } from 'better-sqlite3';
 
-/** The log is copied into the database when it has grown by this many pages; SQLite's own default. */
-const longestPages = 1_000;
+/**
+ * The log is copied into the database when it has grown by this many pages: three times as many as SQLite has it, because most of them
+ * are written again and again, and are copied but once. As many as fit into `largestBytes`, or nearly.
+ */
+const longestPages = 3_000;
 /** A log that had to grow beyond this goes back to it. */
 const largestBytes = 16 * 1_048_576;
 /** What a probe must find room for, so that the next change does not meet a full disk again. */

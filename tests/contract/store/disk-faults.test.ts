@@ -304,10 +304,10 @@ describe('the log of the database', () => {
 
   test('is copied into the database before it is long, and written again from its beginning', async () => {
     const { store, file, clock } = openBench();
-    for (let order = 1; order <= 40; order++) await write(store, order, 500_000);
+    for (let order = 1; order <= 80; order++) await write(store, order, 500_000);
     await clock.settle();
-    expect(sizeOf(`${file}-wal`)).toBeLessThan(7_000_000);
-    expect(sizeOf(file)).toBeGreaterThan(14_000_000);
+    expect(sizeOf(`${file}-wal`)).toBeLessThan(15_000_000);
+    expect(sizeOf(file)).toBeGreaterThan(26_000_000);
   });
 
   test('that somebody who reads for long has let grow shrinks again', async () => {
@@ -332,7 +332,7 @@ describe('the log of the database', () => {
   ])('when it can not be copied (%s) that is noticed', async (code, events, fatal) => {
     const bench = openBench();
     bench.fail('PRAGMA wal_checkpoint(PASSIVE)', code);
-    await write(bench.store, 1, 5_000_000);
+    await write(bench.store, 1, 13_000_000);
     await bench.clock.settle();
     expect([bench.logged, bench.fatal.length]).toEqual([events, fatal]);
   });

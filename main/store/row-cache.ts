@@ -1,0 +1,160 @@
+import type { JobId, WorkerId } from '../../protocol/ids.ts';
+import type { Job, LiveJob, Tx, Worker } from '../orchestrator/ports.ts';
+
+/** What is asked for most of jobs, and what changes the answers. */
+type JobRows = Pick<
+  Tx,
+  'job' | 'liveJobOf' | 'insertJob' | 'replaceJob' | 'setProgress' | 'setLateResult' | 'removeJob'
+>;
+/** The same of workers. */
+type WorkerRows = Pick<
+  Tx,
+  | 'worker'
+  | 'workerByTokenHash'
+  | 'insertWorker'
+  | 'updateWorker'
+  | 'setTokenHash'
+  | 'dropOldToken'
+  | 'removeWorker'
+>;
+/** Runs something now, and once more if what follows is taken back. */
+type Forget = (drop: () => void) => void;
+
+/**
+ * Answers from memory for as long as nothing has changed the row: this process alone writes to the database, and all writes
+ * come by here. What is written is forgotten, or known from then on where it is written whole, and forgotten when that is taken
+ * back; it is read anew when somebody asks.
+ */
+export function cacheRows(
+  rows: JobRows & WorkerRows,
+  afterRollback: Tx['afterRollback'],
+): JobRows & WorkerRows {
+  const forget: Forget = drop => {
+    drop();
+    afterRollback(drop);
+  };
+  return { ...cacheJobs(rows, forget), ...cacheWorkers(rows, forget) };
+}
+
+/** Of the jobs that were asked for last: those that run, those that are given out, and those that are looked at. */
+const mostJobs = 5_000;
+
+function cacheJobs(rows: JobRows, forget: Forget): JobRows {
+  const jobs = createRowCache<JobId, Job>(mostJobs);
+  /** Which one a worker runs. */
+  const held = createRowCache<WorkerId, { readonly job: JobId | null }>(Number.POSITIVE_INFINITY);
+  const job: JobRows['job'] = id => jobs.get(id, () => rows.job(id));
+  return {
+    job,
+    liveJobOf(id) {
+      const { job: jobId } = held.get(id, () => ({ job: rows.liveJobOf(id)?.id ?? null })) ?? { job: null };
+      return jobId === null ? null : (job(jobId) as LiveJob);
+    },
+    insertJob(inserted, payload) {
+      rows.insertJob(inserted, payload);
+      forget(() => jobs.drop(inserted.id));
+      jobs.put(inserted.id, inserted);
+    },
+    replaceJob(was, next) {
+      const isAsItWas = jobs.has(was.id, was);
+      forget(() => {
+        jobs.drop(next.id);
+        for (const { attempt } of [was, next]) if (attempt !== null) held.drop(attempt.workerId);
+      });
+      if (!rows.replaceJob(was, next)) return false;
+      // What has changed since `was` was read is not in `next`, and is not written.
+      if (isAsItWas) jobs.put(next.id, next);
+      // No worker has two, by an index of the table: one whose job has ended has none.
+      if (next.attempt !== null && (was.attempt?.id !== next.attempt.id || was.attempt.end === null))
+        held.put(next.attempt.workerId, { job: next.attempt.end === null ? next.id : null });
+      return true;
+    },
+    setProgress(id, progress) {
+      rows.setProgress(id, progress);
+      forget(() => jobs.drop(id));
+    },
+    setLateResult(attempt, late) {
+      rows.setLateResult(attempt, late);
+      forget(jobs.clear);
+    },
+    removeJob(id) {
+      rows.removeJob(id);
+      forget(() => {
+        jobs.drop(id);
+        held.clear();
+      });
+    },
+  };
+}
+
+function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
+  const workers = createRowCache<WorkerId, Worker>(Number.POSITIVE_INFINITY);
+  const byHash = createRowCache<string, WorkerId>(Number.POSITIVE_INFINITY);
+  const forgetWithToken = (id: WorkerId): void =>
+    forget(() => {
+      workers.drop(id);
+      byHash.clear();
+    });
+  const worker: WorkerRows['worker'] = id => workers.get(id, () => rows.worker(id));
+  return {
+    worker,
+    workerByTokenHash(hash) {
+      const id = byHash.get(hash, () => rows.workerByTokenHash(hash)?.id ?? null);
+      return id === null ? null : worker(id);
+    },
+    insertWorker(inserted, hash) {
+      rows.insertWorker(inserted, hash);
+      forgetWithToken(inserted.id);
+    },
+    updateWorker(updated) {
+      rows.updateWorker(updated);
+      forget(() => workers.drop(updated.id));
+    },
+    setTokenHash(id, hash, keepOld) {
+      rows.setTokenHash(id, hash, keepOld);
+      forgetWithToken(id);
+    },
+    dropOldToken(id) {
+      const wasThere = rows.dropOldToken(id);
+      if (wasThere) forgetWithToken(id);
+      return wasThere;
+    },
+    removeWorker(id) {
+      rows.removeWorker(id);
+      forgetWithToken(id);
+    },
+  };
+}
+
+interface RowCache<K, V> {
+  /** What is not there is not kept: it may come. */
+  get(key: K, read: () => V | null): V | null;
+  put(key: K, value: V): void;
+  /** Whether it is kept, and is this very one. */
+  has(key: K, value: V): boolean;
+  readonly drop: (key: K) => void;
+  readonly clear: () => void;
+}
+
+/** Beyond `most` those go first that have been there for longest. */
+function createRowCache<K, V>(most: number): RowCache<K, V> {
+  const known = new Map<K, V>();
+  const put = (key: K, value: V): void => {
+    known.set(key, value);
+    const [first] = known.size > most ? known.keys() : [];
+    if (first !== undefined) known.delete(first);
+  };
+  return {
+    put,
+    get(key, read) {
+      const found = known.get(key);
+      if (found !== undefined) return found;
+      const value = read();
+      if (value !== null) put(key, value);
+      return value;
+    },
+    has: (key, value) => known.get(key) === value,
+    drop: key => void known.delete(key),
+    clear: () => known.clear(),
+  };
+}

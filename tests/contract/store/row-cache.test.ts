@@ -1,0 +1,132 @@
+/** What a store answers from memory is what stands in its file, whatever was written, and whatever of that was taken back. */
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Job, Tx } from '../../../main/orchestrator/ports.ts';
+import { createJobRows } from '../../../main/store/job-rows.ts';
+import { openSqliteStore, type SqliteStore } from '../../../main/store/sqlite-store.ts';
+import { createWorkerRows } from '../../../main/store/worker-rows.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import { asEnded, asLive, at, emptyPayload, makeJob, makeWorker, quietParts, workerId } from './builders.ts';
+
+const workers = ['w_1', 'w_2'].map(workerId);
+const orders = [1, 2, 3];
+const hashes = ['hash 0', 'hash 1', 'hash 2'];
+
+/** Of a job, as it may go on from where it is; nothing where it may not. */
+function change(tx: Tx, order: number, worker: number, what: string): void {
+  const id = makeJob(order).id;
+  const workerOf = workers[worker] ?? workerId('w_1');
+  const job = tx.job(id);
+  if (job === null) {
+    if (what === 'go on') tx.insertJob(makeJob(order), emptyPayload);
+    return;
+  }
+  if (what === 'progress') tx.setProgress(id, { step: order, total_steps: 10 });
+  if (what === 'late' && job.attempt !== null)
+    tx.setLateResult(job.attempt.id, { at: at(5), status: 'failed', exitCode: 1 });
+  if (what === 'remove' && 'endedAt' in job) tx.removeJob(id);
+  const next = what === 'go on' ? nextOf(tx, job, workerOf) : null;
+  if (next !== null) tx.replaceJob(job, next);
+}
+
+function nextOf(tx: Tx, job: Job, worker: (typeof workers)[number]): Job | null {
+  if (job.status === 'pending')
+    return tx.liveJobOf(worker) === null ? asLive(job, 'dispatched', { workerId: worker }) : null;
+  if (job.status === 'dispatched') return asLive(job, 'running', { startedAt: at(3) });
+  return 'endedAt' in job ? null : asEnded(job, 'completed');
+}
+
+function changeWorker(tx: Tx, n: number, what: string): void {
+  const [id] = workers.slice(n);
+  const worker = id === undefined ? null : tx.worker(id);
+  if (worker === null) return;
+  if (what === 'update') tx.updateWorker({ ...worker, served: !worker.served });
+  if (what === 'rotate') tx.setTokenHash(worker.id, 'hash 2', tx.workerByTokenHash('hash 2') === null);
+  if (what === 'drop') tx.dropOldToken(worker.id);
+  if (what === 'remove worker' && tx.liveJobOf(worker.id) === null) tx.removeWorker(worker.id);
+}
+
+const Step = fc.record({
+  order: fc.constantFrom(...orders),
+  worker: fc.nat({ max: 1 }),
+  what: fc.constantFrom(
+    'go on',
+    'go on',
+    'go on',
+    'progress',
+    'late',
+    'remove',
+    'update',
+    'rotate',
+    'drop',
+    'remove worker',
+  ),
+});
+const Command = fc.record({
+  steps: fc.array(Step, { minLength: 1, maxLength: 4 }),
+  isTakenBack: fc.boolean(),
+});
+
+const refused = new Error('taken back');
+
+async function run(
+  store: SqliteStore,
+  { steps, isTakenBack }: typeof Command extends fc.Arbitrary<infer C> ? C : never,
+) {
+  const answer = store.write(tx => {
+    for (const { order, worker, what } of steps) {
+      change(tx, order, worker, what);
+      // A token belongs to one worker: what another one has is not given out.
+      if (what !== 'rotate' || tx.workerByTokenHash('hash 2') === null) changeWorker(tx, worker, what);
+      look(tx);
+    }
+    if (isTakenBack) throw refused;
+  });
+  await answer.catch((cause: unknown) => expect(cause).toBe(refused));
+}
+
+const look = (read: Pick<Tx, 'job' | 'liveJobOf' | 'worker' | 'workerByTokenHash'>) => ({
+  jobs: orders.map(order => read.job(makeJob(order).id)),
+  held: workers.map(read.liveJobOf),
+  workers: workers.map(read.worker),
+  owners: hashes.map(read.workerByTokenHash),
+});
+
+test('whatever is written and taken back, in commands one by one or together', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(Command, { minLength: 1, maxLength: 3 }), { maxLength: 12 }),
+      async turns => {
+        const file = join(openFolder(), 'trainyard.db');
+        const store = openSqliteStore(file, quietParts());
+        const other = new Database(file, { readonly: true });
+        try {
+          await store.write(tx =>
+            workers.forEach((id, n) => tx.insertWorker(makeWorker({ id, name: id }), hashes[n] ?? '')),
+          );
+          for (const together of turns) {
+            await Promise.all(together.map(command => run(store, command)));
+            expect(look(store)).toEqual(look({ ...createJobRows(other), ...createWorkerRows(other) }));
+          }
+        } finally {
+          other.close();
+          await store.close();
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test('what is asked for again is not read again, until it has changed', async () => {
+  const store = openSqliteStore(':memory:', quietParts());
+  onTestFinished(() => store.close());
+  const job = makeJob(1);
+  await store.write(tx => tx.insertJob(job, emptyPayload));
+  const first = store.job(job.id);
+  expect(store.job(job.id)).toBe(first);
+  await store.write(tx => tx.setProgress(job.id, { step: 4, total_steps: 10 }));
+  expect(store.job(job.id)?.progress).toMatchObject({ step: 4 });
+});
