@@ -54,24 +54,6 @@ export interface JobRow {
 /** A job with the columns of its newest attempt beside it, prefixed `a_` (null without one). */
 export type JoinedRow = JobRow & { readonly [K in keyof AttemptRow as `a_${K}`]: AttemptRow[K] | null };
 
-export const attemptColumns = [
-  'id',
-  'job_id',
-  'n',
-  'worker_id',
-  'offered_at',
-  'started_at',
-  'ended_at',
-  'outcome',
-  'cause',
-  'error',
-  'exit_code',
-  'signal',
-  'charged',
-  'late',
-  'resumed',
-] as const;
-
 export function toAttempt(row: AttemptRow): Attempt {
   const end: AttemptEnd | null =
     row.ended_at === null || row.outcome === null
@@ -110,6 +92,17 @@ export const endingColumns = [
   'charged',
 ] as const satisfies readonly (keyof AttemptRow)[];
 
+export const attemptColumns = [
+  'id',
+  'job_id',
+  'n',
+  'worker_id',
+  'offered_at',
+  'late',
+  'resumed',
+  ...endingColumns,
+] as const satisfies readonly (keyof AttemptRow)[];
+
 export const endingRow = ({ startedAt, end }: Attempt): Pick<AttemptRow, (typeof endingColumns)[number]> => ({
   started_at: startedAt,
   ended_at: end?.at ?? null,
@@ -132,10 +125,10 @@ export const attemptRow = (attempt: Attempt): AttemptRow => ({
   resumed: attempt.resumed && JSON.stringify(attempt.resumed),
 });
 
-/** What these columns hold was written by `jobRow` and `attemptRow`, so their shape is known. */
 /** What jobs that were stored before these could be asked for did not ask for. */
 const anyGpu = { vramGb: 0, accelerator: null, guarded: false };
 
+/** What these columns hold was written by `jobRow` and `attemptRow`, so their shape is known. */
 export function toJob(row: JoinedRow): Job {
   const attempt = row.a_id === null ? null : toAttempt(newestAttempt(row));
   const base = {
@@ -211,6 +204,23 @@ export const changingColumns = [
   'level',
   'approval',
 ] as const satisfies readonly (keyof JobRow)[];
+
+export const jobColumns: readonly (keyof JobRow)[] = [
+  'id',
+  'ord',
+  'config_name',
+  'requirements',
+  'max_retries',
+  'queued_at',
+  'retry_on',
+  'on_lost_contact',
+  'timeout_ms',
+  'devices',
+  'user',
+  'retry_of',
+  'requests',
+  ...changingColumns,
+];
 
 export const changingRow = (job: Job): Pick<JobRow, (typeof changingColumns)[number]> => ({
   status: job.status,

@@ -9,14 +9,14 @@ import {
   changingRow,
   endingColumns,
   endingRow,
-  type JobRow,
+  jobColumns,
   type JoinedRow,
   jobRow,
   toAttempt,
   toJob,
 } from './job-mapping.ts';
 
-type JobStatements = Pick<
+export type JobStatements = Pick<
   Tx,
   | 'job'
   | 'jobs'
@@ -150,37 +150,6 @@ function jobReads(db: Database) {
     attempts: (job: string) => attemptsOf.all(job).map(toAttempt),
   };
 }
-
-const jobColumns: readonly (keyof JobRow)[] = [
-  'id',
-  'ord',
-  'status',
-  'config_name',
-  'requirements',
-  'priority',
-  'max_retries',
-  'queued_at',
-  'not_before',
-  'retries_used',
-  'progress',
-  'attempt_n',
-  'ended_at',
-  'cause',
-  'error',
-  'retry_on',
-  'on_lost_contact',
-  'timeout_ms',
-  'stop',
-  'devices',
-  'user',
-  'boosts',
-  'boost_at',
-  'top',
-  'level',
-  'approval',
-  'retry_of',
-  'requests',
-];
 
 function jobWrites(db: Database) {
   const insert = db.prepare(`INSERT INTO jobs (${jobColumns.join(', ')}) VALUES (${named(jobColumns)})`);

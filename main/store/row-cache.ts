@@ -1,22 +1,21 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import type { Job, LiveJob, Tx, Worker } from '../orchestrator/ports.ts';
+import type { JobStatements } from './job-rows.ts';
+import type { WorkerStatements } from './worker-rows.ts';
 
-/** What is asked for most of jobs, and what changes the answers. */
-type JobRows = Pick<
-  Tx,
-  'job' | 'liveJobOf' | 'insertJob' | 'replaceJob' | 'setProgress' | 'setLateResult' | 'removeJob'
+/** All but what is only read, and always from the database: whatever is added to them has to be thought of here. */
+type JobRows = Omit<
+  JobStatements,
+  | 'jobs'
+  | 'pendingJobs'
+  | 'pendingAhead'
+  | 'liveJobs'
+  | 'starvingJobs'
+  | 'payload'
+  | 'attempts'
+  | 'nextJobOrder'
 >;
-/** The same of workers. */
-type WorkerRows = Pick<
-  Tx,
-  | 'worker'
-  | 'workerByTokenHash'
-  | 'insertWorker'
-  | 'updateWorker'
-  | 'setTokenHash'
-  | 'dropOldToken'
-  | 'removeWorker'
->;
+type WorkerRows = Omit<WorkerStatements, 'workers' | 'workersAfter'>;
 /** Runs something now, and once more if what follows is taken back. */
 type Forget = (drop: () => void) => void;
 
@@ -42,7 +41,7 @@ const mostJobs = 5_000;
 function cacheJobs(rows: JobRows, forget: Forget): JobRows {
   const jobs = createRowCache<JobId, Job>(mostJobs);
   /** Which one a worker runs. */
-  const held = createRowCache<WorkerId, { readonly job: JobId | null }>(Number.POSITIVE_INFINITY);
+  const held = createRowCache<WorkerId, { readonly job: JobId | null }>();
   const job: JobRows['job'] = id => jobs.get(id, () => rows.job(id));
   return {
     job,
@@ -88,8 +87,8 @@ function cacheJobs(rows: JobRows, forget: Forget): JobRows {
 }
 
 function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
-  const workers = createRowCache<WorkerId, Worker>(Number.POSITIVE_INFINITY);
-  const byHash = createRowCache<string, WorkerId>(Number.POSITIVE_INFINITY);
+  const workers = createRowCache<WorkerId, Worker>();
+  const byHash = createRowCache<string, WorkerId>();
   const forgetWithToken = (id: WorkerId): void =>
     forget(() => {
       workers.drop(id);
@@ -137,7 +136,7 @@ interface RowCache<K, V> {
 }
 
 /** Beyond `most` those go first that have been there for longest. */
-function createRowCache<K, V>(most: number): RowCache<K, V> {
+function createRowCache<K, V>(most = Number.POSITIVE_INFINITY): RowCache<K, V> {
   const known = new Map<K, V>();
   const put = (key: K, value: V): void => {
     known.set(key, value);

@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Tx, Worker } from '../orchestrator/ports.ts';
 
-type WorkerStatements = Pick<
+export type WorkerStatements = Pick<
   Tx,
   | 'worker'
   | 'workers'
