@@ -4,7 +4,7 @@
  */
 import { type Line, median } from './figures.ts';
 import { openFloor, openOurs, type Side } from './sides.ts';
-import { type Offer, report, submitBody } from './workers.ts';
+import { type Offer, report, submit } from './workers.ts';
 import type { Lane } from './lane.ts';
 
 const workers = 100;
@@ -27,10 +27,8 @@ async function measure(side: Side, count: number): Promise<Pace> {
       const lane = free.pop();
       if (lane === undefined) return;
       submitted += 1;
-      lane
-        .call('/api/queue/submit', submitBody(submitted))
-        .then(({ status, text }) => {
-          if (status !== 200) throw new Error(`a submit was answered ${status}: ${text}`);
+      submit(lane, submitted)
+        .then(() => {
           free.push(lane);
           submitMore();
         })

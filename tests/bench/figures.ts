@@ -28,6 +28,23 @@ export const percentile = (values: readonly number[], share: number): number => 
 export const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
+/** The medians of two figures that are taken in alternation, after one of each that does not count. */
+export async function inTurns(
+  rounds: number,
+  one: () => Promise<number>,
+  other: () => Promise<number>,
+): Promise<readonly [number, number]> {
+  await one();
+  await other();
+  const ones: number[] = [];
+  const others: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    ones.push(await one());
+    others.push(await other());
+  }
+  return [median(ones), median(others)];
+}
+
 /** Half of the changes were shown within so long, 95 in 100, and 99. */
 export const spread = (what: string, values: readonly number[], p95AtMost?: number): readonly Line[] => [
   { what: `${what}: p50`, figure: percentile(values, 0.5), unit: 'ms' },

@@ -7,7 +7,8 @@ export interface Answer {
 
 /** One connection that is kept, with one call at a time: what a client takes of the machine is as little as can be. */
 export interface Lane {
-  call(path: string, body: string): Promise<Answer>;
+  /** Posts the body, which is JSON; without one it asks only. */
+  call(path: string, body: string | null): Promise<Answer>;
   close(): void;
 }
 
@@ -28,12 +29,12 @@ interface Call {
 }
 
 /**
- * Posts JSON, and connects when there is something to say and no connection: a server closes those that rest. Rejects when it is closed
+ * Connects when there is something to say and no connection: a server closes those that rest. Rejects when it is closed
  * before the answer; answers without a length are not understood.
  */
 export function openLane(address: string, headers: Headers): Lane {
   const url = new URL(address);
-  const lines = `${headLines(url, headers)}Content-Type: application/json\r\n`;
+  const lines = headLines(url, headers);
   /** The first of them is on its way. */
   const calls: Call[] = [];
   let socket: Socket | null = null;
@@ -72,9 +73,7 @@ export function openLane(address: string, headers: Headers): Lane {
   return {
     call: (path, body) =>
       new Promise((resolve, reject) => {
-        const length = Buffer.byteLength(body);
-        const request = `POST ${path} HTTP/1.1\r\n${lines}Content-Length: ${length}\r\n\r\n${body}`;
-        calls.push({ request, resolve, reject });
+        calls.push({ request: requestOf(path, lines, body), resolve, reject });
         if (calls.length === 1) sayNext();
       }),
     close() {
@@ -82,6 +81,12 @@ export function openLane(address: string, headers: Headers): Lane {
       socket?.destroy();
     },
   };
+}
+
+function requestOf(path: string, lines: string, body: string | null): string {
+  if (body === null) return `GET ${path} HTTP/1.1\r\n${lines}\r\n`;
+  const length = Buffer.byteLength(body);
+  return `POST ${path} HTTP/1.1\r\n${lines}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`;
 }
 
 /** Null before it is whole. */

@@ -5,7 +5,7 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { histogramOf, type Line, median, percentile } from './figures.ts';
 import { openFloor, openOurs, type Side } from './sides.ts';
-import { report, submitBody } from './workers.ts';
+import { report, submit } from './workers.ts';
 
 const workers = 100;
 const submitsASecond = 100;
@@ -31,13 +31,8 @@ async function measure(side: Side, count: number): Promise<readonly number[]> {
     const due = begun + ((n + Math.random() * 0.8) / submitsASecond) * 1_000;
     await until(due);
     dueAt.set(n, due);
-    side.submitters[n % side.submitters.length]
-      ?.call('/api/queue/submit', submitBody(n))
-      .then(
-        ({ status, text }) =>
-          status === 200 || all.reject(new Error(`a submit was answered ${status}: ${text}`)),
-      )
-      .catch(all.reject);
+    const lane = side.submitters[n % side.submitters.length];
+    if (lane !== undefined) submit(lane, n).catch(all.reject);
   }
   await all.promise;
   return times;

@@ -5,18 +5,17 @@
  *
  * `--out DIR`: where `panel.json` is written, by default a new folder among the temporary ones.
  */
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import { cpus, tmpdir } from 'node:os';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type BrowserContext, chromium } from '@playwright/test';
 import config, { chromium as chromiumPath } from '../../playwright.config.ts';
 import { firstPageFiles, gzipBytes } from '../support/first-page.ts';
 import { type Line, tableOf } from './figures.ts';
 import { ask } from './panel/load.ts';
+import { benchFolder, buildServer, root } from './program.ts';
 import {
   measureFirstTable,
   measureJobs,
@@ -28,7 +27,6 @@ import {
 import { type LargeServer, startLargeServer } from './panel/server.ts';
 
 const scale = { workers: 5_000, pending: 10_000, running: 2_000, ended: 38_000 };
-const root = fileURLToPath(new URL('../../', import.meta.url));
 
 async function measured(server: LargeServer): Promise<readonly Line[]> {
   try {
@@ -76,11 +74,7 @@ async function main(): Promise<void> {
     return;
   }
   const { out } = parseArgs({ options: { out: { type: 'string' } } }).values;
-  const built = spawnSync(join(root, 'node_modules/.bin/vite'), ['build', '--app', '--logLevel', 'warn'], {
-    cwd: root,
-    stdio: 'inherit',
-  });
-  if (built.status !== 0) throw new Error('the panel could not be built');
+  buildServer();
   const begun = performance.now();
   const server = await startLargeServer(scale);
   const lines = await measured(server);
@@ -90,7 +84,7 @@ async function main(): Promise<void> {
     unit: 'KB',
     atMost: 250,
   };
-  const folder = out ?? mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
+  const folder = out ?? benchFolder();
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'panel.json');
   const machine = { processors: cpus().length, model: cpus()[0]?.model ?? null, node: process.version };

@@ -33,7 +33,8 @@ export const benchFolder = (): string => mkdtempSync(join(tmpdir(), 'trainyard-b
 export async function startProgram(argv: readonly string[], folder = benchFolder()): Promise<BenchProgram> {
   const log = openSync(join(folder, 'program.log'), 'a');
   const begun = performance.now();
-  const child = spawn(process.execPath, argv, {
+  // The kernel ends it when this process is gone, however that ended.
+  const child = spawn('setpriv', ['--pdeathsig=KILL', process.execPath, ...argv], {
     cwd: root,
     env: { ...process.env, XDG_CONFIG_HOME: folder },
     stdio: ['ignore', 'pipe', log],
@@ -114,10 +115,14 @@ const nodeFlags = (process.env['BENCH_NODE_FLAGS'] ?? '').split(' ').filter(flag
 export const adminTokenOf = ({ folder }: BenchProgram): string =>
   readFileSync(join(folder, 'admin-token'), 'utf8').trim();
 
+/** Of a person, or a script, with the admin token. */
+export const adminHeadersOf = (program: BenchProgram) => ({
+  authorization: `Bearer ${adminTokenOf(program)}`,
+});
+
 /** What a server answers to a call with the admin token; throws when it is refused. */
 export async function readFrom(program: BenchProgram, path: string): Promise<string> {
-  const headers = { authorization: `Bearer ${adminTokenOf(program)}` };
-  const answer = await fetch(new URL(path, program.url), { headers });
+  const answer = await fetch(new URL(path, program.url), { headers: adminHeadersOf(program) });
   if (!answer.ok) throw new Error(`${path} was answered ${answer.status}: ${await answer.text()}`);
   return answer.text();
 }

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fillLargeFleet, type RunningJob } from '../support/large-fleet.ts';
 import { type Line, percentile } from './figures.ts';
 import { follow, type Lane, openLane } from './lane.ts';
-import { adminTokenOf, type BenchProgram, benchFolder, buildServer, startServer } from './program.ts';
+import { adminHeadersOf, type BenchProgram, benchFolder, buildServer, startServer } from './program.ts';
 
 const panels = 50;
 const changesASecond = 200;
@@ -33,9 +33,8 @@ async function openTraffic(server: BenchProgram, running: readonly RunningJob[])
     const due = dueAt.get(Number(mark));
     if (due !== undefined) times.push(performance.now() - due);
   };
-  const bearer = { authorization: `Bearer ${adminTokenOf(server)}` };
   const streams = await Promise.all(
-    Array.from({ length: panels }, () => follow(server.url, '/api/events', bearer, arrive)),
+    Array.from({ length: panels }, () => follow(server.url, '/api/events', adminHeadersOf(server), arrive)),
   );
   const lanes = new Map<RunningJob, Lane>(
     running.map(job => [job, openLane(server.url, { 'x-worker-token': job.token })]),

@@ -9,9 +9,9 @@ import { createBackoff } from '../../agent/backoff.ts';
 import type { RegisterReply } from '../../protocol/worker-api.ts';
 import { type Line, percentile } from './figures.ts';
 import { type Lane, openLane } from './lane.ts';
-import { adminTokenOf, type BenchProgram, benchFolder, startServer } from './program.ts';
+import { adminHeadersOf, type BenchProgram, benchFolder, startServer } from './program.ts';
 import { createRig, openStreams, type Rig } from './rigs.ts';
-import { enrol, type Offer, register, report, submitBody } from './workers.ts';
+import { enrol, type Offer, register, report, submit } from './workers.ts';
 
 const busy = 1_000;
 
@@ -43,21 +43,17 @@ async function beBackAtOnce(rig: Rig): Promise<void> {
   }
 }
 
-async function submit(lane: Lane, mark: number): Promise<void> {
-  const { status, text } = await lane.call('/api/queue/submit', submitBody(mark));
-  if (status !== 200) throw new Error(`a submit was answered ${status}: ${text}`);
-}
-
-const submitterOf = (server: BenchProgram): Lane =>
-  openLane(server.url, { authorization: `Bearer ${adminTokenOf(server)}` });
+const submitterOf = (server: BenchProgram): Lane => openLane(server.url, adminHeadersOf(server));
 
 export async function measureRestart(): Promise<readonly Line[]> {
   const folder = benchFolder();
   const first = await startServer(folder, []);
   const held = new Map<Rig, Offer>();
   const claims: Promise<void>[] = [];
+  const allHold = Promise.withResolvers<void>();
   const claim = async (offer: Offer, rig: Rig): Promise<void> => {
     held.set(rig, offer);
+    if (held.size === busy) allHold.resolve();
     for (const status of ['starting', 'running']) await report(rig.lane, offer, status);
   };
   let onOffer = (offer: Offer, rig: Rig): void => void claims.push(claim(offer, rig));
@@ -67,7 +63,7 @@ export async function measureRestart(): Promise<readonly Line[]> {
   await openStreams(rigs);
   const before = submitterOf(first);
   for (let mark = 0; mark < busy; mark += 1) await submit(before, mark);
-  while (held.size < busy) await setTimeout(10);
+  await allHold.promise;
   await Promise.all(claims);
   before.close();
   const idle = rigs.find(rig => !held.has(rig));

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Followed, type Lane, openLane } from './lane.ts';
-import type { BenchProgram } from './program.ts';
-import { followOrders, type Identity, idleBeat, type Offer } from './workers.ts';
+import { type BenchProgram, benchFolder, buildServer, startServer } from './program.ts';
+import { enrol, followOrders, type Identity, idleBeat, type Offer, register } from './workers.ts';
 
 /** A worker as its agent keeps it: a connection for its calls, and a stream. */
 export interface Rig {
@@ -64,7 +64,42 @@ export async function openStreams(rigs: readonly Rig[], atOnce = 32): Promise<vo
   await Promise.all(Array.from({ length: atOnce }, openNext));
 }
 
-export interface Beating {
+/** What the built server takes of the machine while its workers do nothing but beat. */
+interface AtRest {
+  /** Before there was any worker, and at the end. */
+  readonly bareMib: number;
+  readonly mib: number;
+  /** Of one processor. */
+  readonly share: number;
+  readonly intervalS: number;
+  readonly sent: number;
+  readonly unanswered: number;
+  readonly lost: number;
+}
+
+/** For so long after it has come to rest. */
+export async function watchAtRest(workers: number, settleMs: number, watchedMs: number): Promise<AtRest> {
+  const server = await startServer(benchFolder(), [], { program: buildServer() });
+  const bareMib = server.memoryMib();
+  const rigs = (await enrol(server, workers)).map(identity => createRig(server, identity));
+  const [first] = rigs;
+  if (first === undefined) throw new Error('there is no worker');
+  const { heartbeat_interval_s: intervalS } = await register(first.lane, first.identity);
+  await openStreams(rigs);
+  const beating = startBeating(rigs, intervalS);
+  await setTimeout(settleMs);
+  const [begun, cpu] = [performance.now(), server.cpuSeconds()];
+  await setTimeout(watchedMs);
+  const share = (server.cpuSeconds() - cpu) / ((performance.now() - begun) / 1_000);
+  const mib = server.memoryMib();
+  const beats = await beating.stop();
+  const lost = rigs.filter(rig => !rig.isOpen()).length;
+  for (const rig of rigs) rig.close();
+  await server.close();
+  return { bareMib, mib, share, intervalS, lost, ...beats };
+}
+
+interface Beating {
   /** No more are sent; those that are under way have five seconds. */
   stop(): Promise<{ readonly sent: number; readonly unanswered: number }>;
 }
@@ -72,7 +107,7 @@ export interface Beating {
 const lastAnswersMs = 5_000;
 
 /** Beats of idle workers, spread evenly over their interval, and each made at its time, whatever became of others. */
-export function startBeating(rigs: readonly Rig[], intervalS: number): Beating {
+function startBeating(rigs: readonly Rig[], intervalS: number): Beating {
   const bodies = rigs.map(({ identity }) => idleBeat(identity));
   const begun = performance.now();
   let sent = 0;

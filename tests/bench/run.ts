@@ -2,8 +2,8 @@
  * `npm run bench [-- --only NAME ...] [--rounds N] [--minutes N] [--out DIR]`: prints a table and writes it as JSON. Figures are those of the machine
  * on which it runs; what counts are the ratios to what ran beside it, in alternation. None of them makes it fail.
  */
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureBeats } from './beats.ts';
@@ -14,6 +14,7 @@ import { measureIdle } from './idle.ts';
 import { measureLatency } from './latency.ts';
 import { measurePeers } from './peers.ts';
 import { measurePlacement } from './placement.ts';
+import { benchFolder } from './program.ts';
 import { measureReaders } from './readers.ts';
 import { measureRestart } from './restart.ts';
 import { measureSoak } from './soak.ts';
@@ -51,7 +52,7 @@ const names = values.only ?? Object.keys(benches).filter(name => !byNameOnly.inc
 const unknown = names.filter(name => !Object.hasOwn(benches, name));
 if (unknown.length > 0)
   throw new Error(`there is no ${unknown.join(', ')}: choose from ${Object.keys(benches).join(', ')}`);
-const folder = values.out ?? mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
+const folder = values.out ?? benchFolder();
 mkdirSync(folder, { recursive: true });
 const machine = { processors: cpus().length, model: cpus()[0]?.model ?? null, node: process.version };
 const found: Record<string, { readonly otherLoad: string; readonly lines: readonly Line[] }> = {};

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type Headers, type Lane, openLane } from './lane.ts';
-import { adminTokenOf, type BenchProgram, benchFolder, startProgram, startServer } from './program.ts';
+import { adminHeadersOf, type BenchProgram, benchFolder, startProgram, startServer } from './program.ts';
 import { enrol, followOrders, type Identity, type Offer } from './workers.ts';
 
 /** A server with its workers, all of them connected: Trainyard, or what is measured beside it. */
@@ -51,7 +51,7 @@ async function connectSide(
 export async function openOurs(workers: number): Promise<Side> {
   const program = await startServer();
   const identities = await enrol(program, workers);
-  return connectSide('Trainyard', program, { authorization: `Bearer ${adminTokenOf(program)}` }, identities);
+  return connectSide('Trainyard', program, adminHeadersOf(program), identities);
 }
 
 export async function openFloor(workers: number): Promise<Side> {

@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { descriptorsOf } from '../support/own-processes.ts';
 import { type Line, median } from './figures.ts';
 import { openOurs, type Side } from './sides.ts';
-import { report, submitBody } from './workers.ts';
+import { report, submit } from './workers.ts';
 
 const workers = 100;
 const jobsASecond = 50;
@@ -34,17 +34,14 @@ async function churn(side: Side, minutes: number): Promise<readonly Look[]> {
     void ['starting', 'running', 'completed']
       .reduce((before, status) => before.then(() => report(worker, offer, status)), Promise.resolve())
       .catch(failed.reject);
-  const submit = async (n: number): Promise<void> => {
-    const lane = side.submitters[n % side.submitters.length];
-    const answer = await lane?.call('/api/queue/submit', submitBody(n));
-    if (answer?.status !== 200) throw new Error(`a submit was answered ${answer?.status}: ${answer?.text}`);
-  };
   const begun = performance.now();
   let submitted = 0;
   while (looks.length < minutes) {
     const passedMs = performance.now() - begun;
-    for (; submitted < (passedMs / 1_000) * jobsASecond; submitted += 1)
-      submit(submitted).catch(failed.reject);
+    for (; submitted < (passedMs / 1_000) * jobsASecond; submitted += 1) {
+      const lane = side.submitters[submitted % side.submitters.length];
+      if (lane !== undefined) submit(lane, submitted).catch(failed.reject);
+    }
     if (passedMs > (looks.length + 1) * lookMs) looks.push(lookAt(side));
     await Promise.race([setTimeout(5), failed.promise]);
   }

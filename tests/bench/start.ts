@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fillLargeFleet } from '../support/large-fleet.ts';
-import { type Line, median } from './figures.ts';
+import { inTurns, type Line } from './figures.ts';
 import { benchFolder, buildServer, startProgram, startServer } from './program.ts';
 
 const scale = { workers: 1_000, pending: 10_000, running: 500, ended: 89_500 };
@@ -24,13 +24,8 @@ export async function measureStart(rounds: number): Promise<readonly Line[]> {
     await server.end();
     return server.readyMs;
   };
-  await ours();
-  await bare();
-  const found: { readonly ours: number; readonly bare: number }[] = [];
-  for (let round = 0; round < rounds; round += 1) found.push({ ours: await ours(), bare: await bare() });
+  const [our, least] = await inTurns(rounds, ours, bare);
   rmSync(folder, { recursive: true });
-  const our = median(found.map(each => each.ours));
-  const least = median(found.map(each => each.bare));
   return [
     { what: 'start to ready, 100,000 jobs', figure: our, unit: 'ms' },
     { what: '  Express that opens the same database', figure: least, unit: 'ms' },

@@ -3,14 +3,14 @@
  * (with a join token, which it turns into a token of its own first), and what it takes in memory two seconds later.
  */
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { buildWorker } from '../../dev/worker/build.ts';
+import { memoryOf } from '../support/own-processes.ts';
 import { joinTokenOf, startTestServer, type TestServer } from '../support/server.ts';
 import { type Line, median } from './figures.ts';
-import { root } from './program.ts';
+import { benchFolder, root } from './program.ts';
 
 const settleMs = 2_000;
 
@@ -34,14 +34,14 @@ async function measure(program: string, folder: string, server: TestServer): Pro
   for await (const line of createInterface({ input: child.stderr })) if (line.startsWith('Connected')) break;
   const registeredMs = performance.now() - begun;
   await new Promise(resolve => setTimeout(resolve, settleMs));
-  const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+  const residentMib = memoryOf(child.pid ?? 0) / 1_048_576;
   child.kill('SIGTERM');
   await ended;
-  return { registeredMs, residentMib: Number(kilobytes) / 1024 };
+  return { registeredMs, residentMib };
 }
 
 export async function measureWorker(rounds: number): Promise<readonly Line[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'trainyard-bench-'));
+  const folder = benchFolder();
   const { executable } = await buildWorker(root, folder);
   if (executable === null) throw new Error('there is no Node for Linux x64 to build it with');
   const server = await startTestServer({ workerPrograms: folder });

@@ -1,5 +1,5 @@
 import type { RegisterReply } from '../../protocol/worker-api.ts';
-import { adminTokenOf, type BenchProgram } from './program.ts';
+import { adminHeadersOf, type BenchProgram } from './program.ts';
 import { type Followed, follow, type Headers, type Lane, openLane } from './lane.ts';
 
 /** What a worker is told to run. */
@@ -18,11 +18,10 @@ export interface Identity {
 
 /** Makes them known to the orchestrator, and registers them, as their agents would. */
 export async function enrol(server: BenchProgram, count: number, atOnce = 8): Promise<readonly Identity[]> {
-  const admin = { authorization: `Bearer ${adminTokenOf(server)}` };
   const all: Identity[] = [];
   let next = 0;
   const enrolOn = async (): Promise<void> => {
-    const lane = openLane(server.url, admin);
+    const lane = openLane(server.url, adminHeadersOf(server));
     while (next < count) {
       const n = next++;
       all[n] = await enrolOne(server, lane, n);
@@ -83,9 +82,12 @@ export async function report(lane: Lane, { job_id: job, attempt_id }: Offer, sta
     throw new Error(`"${status}" of ${job} was answered ${answer.status}: ${answer.text}`);
 }
 
-/** As people and scripts submit it. */
-export const submitBody = (mark: number): string =>
-  JSON.stringify({ config: configOf(mark), config_name: 'bench' });
+/** As people and scripts do it; throws when it is refused. */
+export async function submit(lane: Lane, mark: number): Promise<void> {
+  const body = JSON.stringify({ config: configOf(mark), config_name: 'bench' });
+  const { status, text } = await lane.call('/api/queue/submit', body);
+  if (status !== 200) throw new Error(`a submit was answered ${status}: ${text}`);
+}
 
 /** Of a usual size, with a mark to know it by. */
 export const configOf = (mark: number): object => ({ ...usualConfig, mark });

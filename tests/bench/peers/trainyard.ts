@@ -4,7 +4,7 @@
  * the answer to each: what is answered is on disk.
  */
 import { openLane } from '../lane.ts';
-import { followOrders, type Identity, report, submitBody } from '../workers.ts';
+import { followOrders, type Identity, report, submit } from '../workers.ts';
 import type { Heard, Peer } from './peer.ts';
 
 export interface TrainyardPlace {
@@ -22,9 +22,8 @@ export const trainyard: Peer = {
     );
     return {
       async add(mark) {
-        const answer = await lanes[mark % atOnce]?.call('/api/queue/submit', submitBody(mark));
-        if (answer?.status !== 200)
-          throw new Error(`a submit was answered ${answer?.status}: ${answer?.text}`);
+        const lane = lanes[mark % atOnce];
+        if (lane !== undefined) await submit(lane, mark);
       },
     };
   },
