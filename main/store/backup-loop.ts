@@ -6,6 +6,8 @@ import type { SqliteStore } from './sqlite-store.ts';
 export interface BackupLoop {
   /** Makes one beside those of every hour, after the one that is being made; answers with its path. Rejects with the reason. */
   now(kind: 'manual' | 'before-restore'): Promise<string>;
+  /** Whether the last one that was tried could not be made, for whatever reason. */
+  hasFailed(): boolean;
   /** Ends the one that is being made, if any: it is not kept. */
   stop(): Promise<void>;
 }
@@ -22,6 +24,7 @@ export function startBackups({ store, folder, clock, log }: BackupLoopParts): Ba
   const over = new AbortController();
   const { signal } = over;
   let underWay: Promise<unknown> = Promise.resolve();
+  let hasFailed = false;
   let cancel = (): void => {};
 
   const makeOne = (kind: BackupKind): Promise<string> => {
@@ -29,7 +32,14 @@ export function startBackups({ store, folder, clock, log }: BackupLoopParts): Ba
       signal.throwIfAborted();
       return folder.add(kind, target => store.copyTo(target, signal), signal);
     });
-    underWay = made.catch(() => undefined);
+    underWay = made.then(
+      () => {
+        hasFailed = false;
+      },
+      () => {
+        hasFailed = !signal.aborted;
+      },
+    );
     return made;
   };
   const takeIn = (ms: number): void => {
@@ -49,6 +59,7 @@ export function startBackups({ store, folder, clock, log }: BackupLoopParts): Ba
   takeIn(firstInMs({ store, folder, clock }));
   return {
     now: makeOne,
+    hasFailed: () => hasFailed,
     async stop() {
       over.abort();
       cancel();

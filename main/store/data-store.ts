@@ -8,6 +8,7 @@ import { sizeOf } from './file-check.ts';
 import { dropReplacement, prepareReplacement, type Replacement } from './replacement.ts';
 import { type Restored, restoreIfDamaged } from './restore.ts';
 import { openSqliteStore, type StoreParts } from './sqlite-store.ts';
+import { createStopMark } from './stop-mark.ts';
 
 export type { KeptBackup } from './backup-plan.ts';
 export type { Replacement } from './replacement.ts';
@@ -32,14 +33,15 @@ export interface DataStore {
 }
 
 /**
- * The store of a data folder that is locked for this process: checked before it is opened, and backed up every hour to
- * `backups/` beside it. Throws with a reason when it can't be used.
+ * The store of a data folder that is locked for this process: checked before it is opened, unless an orderly stop has left it as it
+ * is, and backed up every hour to `backups/` beside it. Throws with a reason when it can't be used.
  */
 export function openDataStore(file: string, parts: Omit<StoreParts, 'beforeMigration'>): DataStore {
   const { clock, log } = parts;
   const folder = openBackupFolder(file, clock);
+  const stopMark = createStopMark(file);
   dropReplacement(file);
-  const restored = restoreIfDamaged({ file, folder, clock, log });
+  const restored = restoreIfDamaged({ file, isAsLeft: stopMark.take(), folder, clock, log });
   const store = openSqliteStore(file, {
     ...parts,
     beforeMigration: (db, schema) => folder.addNow(`before-schema-${schema}`, db),
@@ -53,6 +55,8 @@ export function openDataStore(file: string, parts: Omit<StoreParts, 'beforeMigra
       async close() {
         await loop.stop();
         await store.close();
+        // A copy that was not whole says that something may be wrong with what was copied.
+        if (!loop.hasFailed()) stopMark.leave();
       },
     },
     restored,

@@ -20,6 +20,8 @@ export interface Restored {
 
 export interface RestoreParts {
   readonly file: string;
+  /** Whether nobody has touched it since an orderly stop. */
+  readonly isAsLeft: boolean;
   readonly folder: BackupFolder;
   readonly clock: Clock;
   readonly log: Log;
@@ -30,8 +32,8 @@ export interface RestoreParts {
  * its place. Null when nothing had to be done; throws, with nothing changed, when there is no such backup.
  */
 export function restoreIfDamaged(parts: RestoreParts): Restored | null {
-  const { file, folder, clock, log } = parts;
-  const damage = findDamage(file) ?? findLoss(file, folder);
+  const { file, isAsLeft, folder, clock, log } = parts;
+  const damage = findDamage(file, isAsLeft) ?? findLoss(file, folder);
   if (damage === null) return null;
   const backup = newestWhole(folder, log);
   if (backup === null) {
