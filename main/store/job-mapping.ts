@@ -128,21 +128,44 @@ export const attemptRow = (attempt: Attempt): AttemptRow => ({
 /** What jobs that were stored before these could be asked for did not ask for. */
 const anyGpu = { vramGb: 0, accelerator: null, guarded: false };
 
+/** So many are remembered; then all are forgotten. */
+const mostTexts = 1_000;
+
+/** Jobs are much alike: each text is read once, and what comes of it is shared by all who have it. Nobody changes it. */
+function remembering<T>(read: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return text => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    if (known.size >= mostTexts) known.clear();
+    const value = read(text);
+    known.set(text, value);
+    return value;
+  };
+}
+
+type Spec = Job['spec'];
+
 /** What these columns hold was written by `jobRow` and `attemptRow`, so their shape is known. */
-export function toJob(row: JoinedRow): Job {
-  const attempt = row.a_id === null ? null : toAttempt(newestAttempt(row));
-  const base = {
+export function createJobReader(): (row: JoinedRow) => Job {
+  const requirementsIn = remembering<Spec['requirements']>(text => ({
+    ...anyGpu,
+    ...(JSON.parse(text) as Spec['requirements']),
+  }));
+  const retryOnIn = remembering(text => JSON.parse(text) as Spec['retryOn']);
+  const requestsIn = remembering(text => JSON.parse(text) as Spec['requests']);
+  const baseOf = (row: JobRow): Base => ({
     id: row.id,
     order: row.ord,
     spec: {
       configName: row.config_name,
-      requirements: { ...anyGpu, ...(JSON.parse(row.requirements) as Job['spec']['requirements']) },
-      devices: row.devices === null ? null : (JSON.parse(row.devices) as Job['spec']['devices']),
+      requirements: requirementsIn(row.requirements),
+      devices: row.devices === null ? null : (JSON.parse(row.devices) as Spec['devices']),
       maxRetries: row.max_retries,
-      retryOn: JSON.parse(row.retry_on) as Job['spec']['retryOn'],
+      retryOn: retryOnIn(row.retry_on),
       onLostContact: row.on_lost_contact,
       timeoutMs: row.timeout_ms,
-      requests: JSON.parse(row.requests) as Job['spec']['requests'],
+      requests: requestsIn(row.requests),
     },
     user: row.user,
     rank: {
@@ -157,14 +180,18 @@ export function toJob(row: JoinedRow): Job {
     queuedAt: row.queued_at,
     retriesUsed: row.retries_used,
     progress: row.progress === null ? null : (JSON.parse(row.progress) as Job['progress']),
+  });
+  return row => {
+    const attempt = row.a_id === null ? null : toAttempt(newestAttempt(row));
+    const base = baseOf(row);
+    const { status } = row;
+    if (status === 'pending') return { ...base, attempt, status, notBefore: row.not_before };
+    if (isFinal(status)) return ended(base, attempt, status, row);
+    if (attempt === null) throw new Error(`job ${row.id} is ${status} without an attempt`);
+    if (status !== 'cancelling') return { ...base, attempt, status };
+    if (row.stop === null) throw new Error(`job ${row.id} is cancelling by nobody's order`);
+    return { ...base, attempt, status, stop: JSON.parse(row.stop) as StoppingJob['stop'] };
   };
-  const { status } = row;
-  if (status === 'pending') return { ...base, attempt, status, notBefore: row.not_before };
-  if (isFinal(status)) return ended(base, attempt, status, row);
-  if (attempt === null) throw new Error(`job ${row.id} is ${status} without an attempt`);
-  if (status !== 'cancelling') return { ...base, attempt, status };
-  if (row.stop === null) throw new Error(`job ${row.id} is cancelling by nobody's order`);
-  return { ...base, attempt, status, stop: JSON.parse(row.stop) as StoppingJob['stop'] };
 }
 
 type Base = Omit<StoppingJob, 'attempt' | 'status' | 'stop'>;

@@ -7,13 +7,13 @@ import {
   attemptRow,
   changingColumns,
   changingRow,
+  createJobReader,
   endingColumns,
   endingRow,
   jobColumns,
   type JoinedRow,
   jobRow,
   toAttempt,
-  toJob,
 } from './job-mapping.ts';
 
 export type JobStatements = Pick<
@@ -77,6 +77,7 @@ const jobById = 'j.rowid = (SELECT rowid FROM jobs WHERE id = ?)';
 const liveAttemptOf = 'a.rowid = (SELECT rowid FROM attempts WHERE worker_id = ? AND ended_at IS NULL)';
 
 function jobReads(db: Database) {
+  const toJob = createJobReader();
   db.function('in_one_case', { deterministic: true }, inOneCase);
   const byId = db.prepare<[string], JoinedRow>(`${select} WHERE ${jobById}`);
   const pending = db.prepare<[], JoinedRow>(
