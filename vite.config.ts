@@ -1,62 +1,81 @@
 import { readFileSync } from 'node:fs';
+import http from 'node:http';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vitest/config';
 
-/** Programs for Node: `bundled` into one file with everything in it, or with their packages beside them. */
-const program = (entry: string, outDir: string, fileName: string, bundled: boolean) => ({
+/** Node's own lists of names include some that take 13 ms and 4 MB to make, and whoever imports the module makes all of them. */
+const slowNames: ReadonlySet<string> = new Set(['WebSocket', 'CloseEvent', 'MessageEvent']);
+const leanHttp = '\0lean-http';
+const withoutSlowNames = {
+  name: 'without-slow-names',
+  enforce: 'pre' as const,
+  applyToEnvironment: ({ config }: { readonly config: { readonly consumer: string } }) =>
+    config.consumer === 'server',
+  resolveId: (source: string, _importer: string | undefined, { kind }: { readonly kind?: string }) =>
+    source === 'node:http' && kind !== 'require-call' ? leanHttp : null,
+  load(id: string) {
+    if (id !== leanHttp) return null;
+    const names = Object.keys(http).filter(name => !slowNames.has(name));
+    return `export const { ${names.join(', ')} } = process.getBuiltinModule('node:http');`;
+  },
+};
+
+/** A program for Node, in one file with all its packages. */
+const program = (entry: string, outDir: string, fileName: string) => ({
   consumer: 'server' as const,
-  resolve: { noExternal: bundled ? (true as const) : [] },
+  resolve: { noExternal: true as const },
   build: {
     outDir,
-    // The executable of the worker lies beside its one file.
-    emptyOutDir: !bundled,
+    // The executable of the worker lies beside its one file, and the app beside the command line.
+    emptyOutDir: false,
     target: 'node22',
     minify: false,
     rolldownOptions: {
       input: entry,
-      output: { format: 'esm' as const, entryFileNames: fileName, codeSplitting: !bundled },
+      output: { format: 'esm' as const, entryFileNames: fileName, codeSplitting: false },
     },
   },
 });
 
 /** As Node takes a program into itself (dev/worker): one CommonJS file, and small, since it lies in memory. */
 const insideNode = (entry: string, outDir: string, fileName: string) => {
-  const { build, ...rest } = program(entry, outDir, fileName, true);
+  const { build, ...rest } = program(entry, outDir, fileName);
   const output = { ...build.rolldownOptions.output, format: 'cjs' as const };
   return { ...rest, build: { ...build, minify: true, rolldownOptions: { input: entry, output } } };
 };
 
-/** What Electron's program loads by itself, or is compiled. */
-const besideDesktop = ['electron', 'better-sqlite3'];
+/** What is compiled, and so lies beside a program. */
+const compiled = ['better-sqlite3'];
 
-/** The app: beside the command line, with all its packages in it, so that little has to be shipped beside it. */
-const desktop = {
-  ...program('main/desktop.ts', 'dist/main', 'desktop.js', true),
-  resolve: { noExternal: true as const, external: besideDesktop },
-  build: {
-    ...program('main/desktop.ts', 'dist/main', 'desktop.js', true).build,
-    emptyOutDir: false,
-    rolldownOptions: {
-      input: 'main/desktop.ts',
-      external: besideDesktop,
-      output: {
-        format: 'esm' as const,
-        entryFileNames: 'desktop.js',
-        // The store is loaded only where an orchestrator runs.
-        chunkFileNames: 'desktop-[name].js',
-      },
-    },
-  },
+/** With its packages in it, in parts that are read when they are needed: the store only where an orchestrator runs. */
+const inParts = (entry: string, name: string, external: readonly string[]) => {
+  const { build, ...rest } = program(entry, 'dist/main', `${name}.js`);
+  const output = {
+    format: 'esm' as const,
+    entryFileNames: `${name}.js`,
+    chunkFileNames: `${name}-[name].js`,
+  };
+  return {
+    ...rest,
+    resolve: { ...rest.resolve, external: [...external] },
+    build: { ...build, rolldownOptions: { input: entry, external: [...external], output } },
+  };
 };
+
+/** The command line. Packages that are read one by one, as they are installed, take 70 ms more. */
+const commandLine = inParts('main/cli.ts', 'cli', compiled);
+
+/** The app, with little to be shipped beside it. */
+const desktop = inParts('main/desktop.ts', 'desktop', ['electron', ...compiled]);
 
 /** In its sandbox it can load nothing, and only in the older form of modules. */
 const preload = {
-  ...program('preload/preload.ts', 'dist/preload', 'preload.cjs', true),
+  ...program('preload/preload.ts', 'dist/preload', 'preload.cjs'),
   resolve: { noExternal: true as const, external: ['electron'] },
   build: {
-    ...program('preload/preload.ts', 'dist/preload', 'preload.cjs', true).build,
+    ...program('preload/preload.ts', 'dist/preload', 'preload.cjs').build,
     rolldownOptions: {
       input: 'preload/preload.ts',
       external: ['electron'],
@@ -106,7 +125,7 @@ const pureCore = [
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), pageAtTop, desktopIcons],
+  plugins: [react(), withoutSlowNames, pageAtTop, desktopIcons],
   builder: {
     buildApp: async ({ build, environments }) => {
       for (const name of ['client', 'main', 'desktop', 'preload', 'agent', 'sample']) {
@@ -127,12 +146,12 @@ export default defineConfig({
         rolldownOptions: { input: 'renderer/index.html' },
       },
     },
-    main: program('main/cli.ts', 'dist/main', 'cli.js', false),
+    main: { ...commandLine, build: { ...commandLine.build, emptyOutDir: true } },
     desktop,
     preload,
-    agent: program('agent/main.ts', 'dist/agent', 'trainyard-worker.mjs', true),
+    agent: program('agent/main.ts', 'dist/agent', 'trainyard-worker.mjs'),
     // For the app's package, which has no sources.
-    sample: program('examples/digits/train.ts', 'dist/examples/digits', 'train.mjs', true),
+    sample: program('examples/digits/train.ts', 'dist/examples/digits', 'train.mjs'),
     executable: insideNode('agent/main.ts', 'node_modules/.cache/worker', 'trainyard-worker.cjs'),
   },
   test: {
