@@ -35,10 +35,13 @@ export type JobStatements = Pick<
   | 'removeJob'
 >;
 
-const selectFrom = (jobs: string): string => `
-  SELECT j.*, ${attemptColumns.map(name => `a.${name} AS a_${name}`).join(', ')}
-  FROM ${jobs} LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n`;
+const joined = `SELECT j.*, ${attemptColumns.map(name => `a.${name} AS a_${name}`).join(', ')}`;
+const selectFrom = (jobs: string): string =>
+  `${joined} FROM ${jobs} LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n`;
 const select = selectFrom('jobs j');
+/** What waits for a worker, and not for a person. */
+const inLine = `${selectFrom('jobs j INDEXED BY jobs_pending')} WHERE j.status = 'pending' AND j.approval IS NOT 'wanted'`;
+const unapproved = `${selectFrom('jobs j INDEXED BY jobs_unapproved')} WHERE j.status = 'pending' AND j.approval = 'wanted'`;
 const live = liveStatuses.map(status => `'${status}'`).join(', ');
 const named = (columns: readonly string[]): string => columns.map(name => `@${name}`).join(', ');
 
@@ -80,16 +83,15 @@ function jobReads(db: Database) {
   const toJob = createJobReader();
   db.function('in_one_case', { deterministic: true }, inOneCase);
   const byId = db.prepare<[string], JoinedRow>(`${select} WHERE ${jobById}`);
-  const pending = db.prepare<[], JoinedRow>(
-    `${select} WHERE j.status = 'pending' ORDER BY j.level DESC, j.ord`,
-  );
+  const pending = db.prepare<[], JoinedRow>(`${inLine} UNION ALL ${unapproved} ORDER BY j.level DESC, j.ord`);
   // Two ranges of the index: one condition for both would walk over all that is behind, too.
   const ahead = ['j.level > @level', 'j.level = @level AND j.ord < @order'].map(range =>
-    db.prepare<[Record<string, unknown>], JoinedRow>(`${select}
-      WHERE j.status = 'pending' AND j.approval IS NOT 'wanted' AND ${range}
-      ORDER BY j.level DESC, j.ord LIMIT @limit`),
+    db.prepare<[Record<string, unknown>], JoinedRow>(`${inLine}
+      AND ${range} ORDER BY j.level DESC, j.ord LIMIT @limit`),
   );
-  const alive = db.prepare<[], JoinedRow>(`${select} WHERE j.status IN (${live}) ORDER BY j.ord`);
+  const alive = db.prepare<[], JoinedRow>(`${joined}
+    FROM attempts a INDEXED BY one_live_attempt_per_job CROSS JOIN jobs j ON j.id = a.job_id AND j.attempt_n = a.n
+    WHERE a.ended_at IS NULL AND j.status IN (${live}) ORDER BY j.ord`);
   const ofWorker = db.prepare<[string], JoinedRow>(
     `${select} WHERE ${liveAttemptOf} AND j.status IN (${live})`,
   );

@@ -281,6 +281,19 @@ const migrations: readonly string[] = [
   `
   ALTER TABLE jobs ADD COLUMN requests TEXT NOT NULL DEFAULT '[]';
   `,
+  `
+  -- From the dispatch of a job to its end no index of its row is written: what runs is found by the attempts that have not ended.
+  DROP INDEX jobs_status;
+  DROP INDEX jobs_user;
+  CREATE INDEX jobs_ended_of_user ON jobs (user, status) WHERE ended_at IS NOT NULL;
+  DROP INDEX jobs_pending;
+  CREATE INDEX jobs_pending ON jobs (level DESC, ord, status, approval, user, queued_at)
+    WHERE status = 'pending' AND approval IS NOT 'wanted';
+  CREATE INDEX jobs_unapproved ON jobs (level DESC, ord, status, approval, user)
+    WHERE status = 'pending' AND approval = 'wanted';
+  DROP INDEX jobs_top;
+  CREATE INDEX jobs_top ON jobs (top) WHERE ended_at IS NULL AND top > 0;
+  `,
 ];
 
 /** The newest that this version can work with. */

@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import { liveStatuses } from '../../protocol/job.ts';
 import type {
   JobCount,
   JobTimes,
@@ -34,9 +33,11 @@ interface SubmissionRow {
   readonly at: number;
 }
 
-const live = liveStatuses.map(status => `'${status}'`).join(', ');
-/** What waits for a worker, and not for a person. SQLite would take the index of all statuses, and look each row up. */
+/** What waits for a worker, and not for a person. */
 const line = "jobs INDEXED BY jobs_pending WHERE status = 'pending' AND approval IS NOT 'wanted'";
+const unapproved = "jobs INDEXED BY jobs_unapproved WHERE status = 'pending' AND approval = 'wanted'";
+/** Of the jobs that run: no other job has an attempt that has not ended. */
+const running = 'attempts INDEXED BY one_live_attempt_per_job WHERE ended_at IS NULL';
 
 /** What is kept, and known, of the queue as a whole. */
 export const createQueueRows = (db: Database): QueueStatements => ({
@@ -53,15 +54,11 @@ function queueReads(db: Database) {
             + (SELECT count(*) FROM ${line} AND level = @level AND ord < @order)`,
     )
     .pluck();
-  const oldest = db
-    .prepare<[], number | null>(
-      "SELECT min(queued_at) FROM jobs WHERE status = 'pending' AND approval IS NOT 'wanted'",
-    )
-    .pluck();
+  const oldest = db.prepare<[], number | null>(`SELECT min(queued_at) FROM ${line}`).pluck();
   const counts = db.prepare<[], ReturnType<Tx['jobCounts']>>(
-    `SELECT pending, pending - (SELECT count(*) FROM ${line}) AS blocked, live
-     FROM (SELECT (SELECT count(*) FROM jobs WHERE status = 'pending') AS pending,
-                  (SELECT count(*) FROM jobs WHERE status IN (${live})) AS live)`,
+    `SELECT approved + blocked AS pending, blocked, live
+     FROM (SELECT (SELECT count(*) FROM ${line}) AS approved, (SELECT count(*) FROM ${unapproved}) AS blocked,
+                  (SELECT count(*) FROM ${running}) AS live)`,
   );
   const ended = db
     .prepare<[number, number], PendingJob['id']>(
@@ -70,10 +67,18 @@ function queueReads(db: Database) {
     .pluck();
   // Those that run may come back to the line, and then not before whoever was put there meanwhile.
   const top = db
-    .prepare<[], number | null>('SELECT max(top) FROM jobs INDEXED BY jobs_top WHERE ended_at IS NULL')
+    .prepare<[], number | null>(
+      'SELECT max(top) FROM jobs INDEXED BY jobs_top WHERE ended_at IS NULL AND top > 0',
+    )
     .pluck();
   const users = db.prepare<[], JobCount>(
-    'SELECT user, status, count(*) AS count FROM jobs GROUP BY user, status ORDER BY user, status',
+    `SELECT user, status, count(*) AS count FROM jobs INDEXED BY jobs_ended_of_user
+     WHERE ended_at IS NOT NULL GROUP BY user, status
+     UNION ALL SELECT user, 'pending', count(*)
+     FROM (SELECT user FROM ${line} UNION ALL SELECT user FROM ${unapproved}) GROUP BY user
+     UNION ALL SELECT user, status, count(*) FROM jobs WHERE id IN (SELECT job_id FROM ${running})
+     GROUP BY user, status
+     ORDER BY user, status`,
   );
   const times = db.prepare<[number], JobTimes>(`
     SELECT count(*) FILTER (WHERE j.status = 'completed') AS completed,
@@ -128,7 +133,9 @@ function gpuReads(db: Database) {
        FROM jobs j JOIN attempts a ON a.job_id = j.id
        WHERE a.started_at IS NOT NULL AND (a.ended_at IS NULL OR a.ended_at > @since)
          AND j.id IN (SELECT id FROM jobs WHERE ended_at > @since
-                      UNION ALL SELECT id FROM jobs WHERE status IN ('pending', ${live}))`,
+                      UNION ALL SELECT id FROM ${line} AND attempt_n > 0
+                      UNION ALL SELECT id FROM ${unapproved} AND attempt_n > 0
+                      UNION ALL SELECT job_id FROM ${running})`,
     )
     .pluck();
   return { gpuMs: (since: number, now: number) => used.get({ since, now }) ?? 0 };
