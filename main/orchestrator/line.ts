@@ -2,7 +2,7 @@ import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { hindrancesOf, hindrancesOfAll, hindrancesOfUser } from './hindrances.ts';
 import { isLive, type Job, offeringOf, type PendingJob, type QueueSettings } from './model.ts';
 import { createAgenda } from './placement/agenda.ts';
-import type { WaitingJob } from './placement/candidates.ts';
+import type { JobInLine } from './placement/candidates.ts';
 import { createPlacementIndex, type Placement, type PlacementIndex } from './placement/placement-index.ts';
 import { createTally } from './placement/tally.ts';
 import type { Read } from './ports.ts';
@@ -13,7 +13,9 @@ import { candidacyOf, isFree, settingsOf, type Standing } from './standing.ts';
  * has changed is only noted; it is judged, from the stored facts, when the next placement is asked for.
  */
 export interface Line {
-  /** One that is known to wait or run, as all do that are there at the start. */
+  /** One that waits, as at the start. */
+  takeWaiting(standing: Standing, job: JobInLine): void;
+  /** One that is known to wait or run. */
   takeJob(standing: Standing, job: Job): void;
   noteJob(id: JobId): void;
   noteWorker(id: WorkerId): void;
@@ -46,16 +48,17 @@ export function createLine(): Line {
     for (const user of running.owners()) hold(user);
     return settings;
   };
+  const takeWaiting = (standing: Standing, job: JobInLine): void => {
+    const readyAt = standing.deadlines.backoff.get(job.id) ?? 0;
+    if (hindrancesOf(job, readyAt, standing.clock.mono()).length === 0) return index.addJob(job);
+    if (job.approval !== 'wanted') jobs.addAt(job.id, readyAt);
+    index.removeJob(job.id);
+  };
   const takeJob = (standing: Standing, job: Job): void => {
     running.set(job.id, isLive(job) ? job.user : null);
     hold(job.user);
-    if (job.status === 'pending') {
-      const readyAt = standing.deadlines.backoff.get(job.id) ?? 0;
-      const hindrances = hindrancesOf(job, readyAt, standing.clock.mono());
-      if (hindrances.length === 0) return index.addJob(waiting(job));
-      if (job.approval !== 'wanted') jobs.addAt(job.id, readyAt);
-    }
-    index.removeJob(job.id);
+    if (job.status === 'pending') takeWaiting(standing, inLine(job));
+    else index.removeJob(job.id);
   };
   const judgeJob = (standing: Standing, read: Read, id: JobId): void => {
     const job = read.job(id);
@@ -76,6 +79,7 @@ export function createLine(): Line {
     return hindrancesOfAll(settings, running.total).length === 0 && settings.maxRunningPerUser !== 0;
   };
   return {
+    takeWaiting,
     takeJob,
     noteJob: jobs.add,
     noteWorker: workers.add,
@@ -86,7 +90,7 @@ export function createLine(): Line {
     takerFor(standing, read, job) {
       if (job.approval === 'wanted') return null;
       while (lookAround(standing, read)) {
-        const worker = index.wouldPlace(waiting(job));
+        const worker = index.wouldPlace(inLine(job));
         if (worker === null || isFree(standing, read, worker)) return worker;
         // Time has passed since it was judged.
         workers.add(worker);
@@ -96,13 +100,15 @@ export function createLine(): Line {
   };
 }
 
-const waiting = (job: PendingJob): WaitingJob => ({
+const inLine = (job: PendingJob): JobInLine => ({
   id: job.id,
   requirements: job.spec.requirements,
   user: job.user,
   level: job.rank.level,
   order: job.order,
   avoid: job.attempt?.workerId ?? null,
+  approval: job.approval,
+  notBefore: job.notBefore,
 });
 
 /** Answers with when it has to be judged again, though nothing about it changes; null for never. */

@@ -5,6 +5,7 @@ import type { Outcome } from '../../protocol/problem.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
 import type { MetricReads, MetricWrites } from './metric-port.ts';
+import type { JobInLine } from './placement/candidates.ts';
 import type {
   ApiToken,
   Attempt,
@@ -44,6 +45,7 @@ export type {
 
 export type { LogFacts, LogFiles, LogPiece, LogSearch, StoredLine } from './log-port.ts';
 export type { Bucket, MetricRun, SeriesTail } from './metric-port.ts';
+export type { JobInLine } from './placement/candidates.ts';
 
 export interface Clock {
   wall(): WallMs;
@@ -180,6 +182,8 @@ export interface Read extends MetricReads {
   jobs(filter: JobFilter): readonly Job[];
   /** In the order in which they are taken: level, then submission; those that wait for approval included. */
   pendingJobs(): readonly PendingJob[];
+  /** Of the same jobs, in any order, what it takes to place them. */
+  waitingJobs(): readonly JobInLine[];
   /** The first ones of those that are taken before this job, in that order; without those that wait for approval. */
   pendingAhead(job: PendingJob, limit: number): readonly PendingJob[];
   liveJobs(): readonly LiveJob[];

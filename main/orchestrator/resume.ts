@@ -1,6 +1,7 @@
 import type { Core } from './core.ts';
 import { passed } from './deadlines.ts';
-import type { LiveJob, PendingJob, Worker } from './model.ts';
+import type { LiveJob, Worker } from './model.ts';
+import type { JobInLine } from './placement/candidates.ts';
 import { beginningOf } from './transitions.ts';
 import { awaitFirst } from './worker-admin.ts';
 
@@ -9,9 +10,9 @@ const longestBackoffMs = 600_000;
 
 /** Takes up the deadlines, and the line, that the last run of the orchestrator left. */
 export function resumeDeadlines(core: Core): void {
-  for (const job of core.store.pendingJobs()) {
+  for (const job of core.store.waitingJobs()) {
     resumeBackoff(core, job);
-    core.line.takeJob(core, job);
+    core.line.takeWaiting(core, job);
   }
   for (const job of core.store.liveJobs()) {
     resumeAttempt(core, job);
@@ -20,7 +21,7 @@ export function resumeDeadlines(core: Core): void {
   for (const worker of core.store.workers()) resumeWorker(core, worker);
 }
 
-function resumeBackoff(core: Core, job: PendingJob): void {
+function resumeBackoff(core: Core, job: JobInLine): void {
   const delayMs = Math.min(job.notBefore - core.clock.wall(), longestBackoffMs);
   if (delayMs <= 0) return;
   core.deadlines.backoff.set(job.id, core.clock.mono() + delayMs);

@@ -146,12 +146,13 @@ function remembering<T>(read: (text: string) => T): (text: string) => T {
 
 type Spec = Job['spec'];
 
+/** Of what jobs ask of a worker, as `jobRow` has written it. */
+export const createRequirementsReader = (): ((text: string) => Spec['requirements']) =>
+  remembering(text => ({ ...anyGpu, ...(JSON.parse(text) as Spec['requirements']) }));
+
 /** What these columns hold was written by `jobRow` and `attemptRow`, so their shape is known. */
 export function createJobReader(): (row: JoinedRow) => Job {
-  const requirementsIn = remembering<Spec['requirements']>(text => ({
-    ...anyGpu,
-    ...(JSON.parse(text) as Spec['requirements']),
-  }));
+  const requirementsIn = createRequirementsReader();
   const retryOnIn = remembering(text => JSON.parse(text) as Spec['retryOn']);
   const requestsIn = remembering(text => JSON.parse(text) as Spec['requests']);
   const baseOf = (row: JobRow): Base => ({

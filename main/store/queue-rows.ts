@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type {
   JobCount,
+  JobInLine,
   JobTimes,
   KeyedSubmission,
   PendingJob,
@@ -8,6 +9,7 @@ import type {
   Tx,
   WaitingKind,
 } from '../orchestrator/ports.ts';
+import { createRequirementsReader } from './job-mapping.ts';
 
 type QueueStatements = Pick<
   Tx,
@@ -20,6 +22,7 @@ type QueueStatements = Pick<
   | 'jobTimes'
   | 'gpuMs'
   | 'line'
+  | 'waitingJobs'
   | 'waitingKinds'
   | 'queueSettings'
   | 'setQueueSettings'
@@ -105,7 +108,24 @@ interface KindRow {
   readonly count: number;
 }
 
+interface WaitingRow {
+  readonly id: JobInLine['id'];
+  readonly requirements: string;
+  readonly user: string;
+  readonly level: number;
+  readonly order: number;
+  readonly avoid: JobInLine['avoid'];
+  readonly approval: JobInLine['approval'];
+  readonly notBefore: number;
+}
+
+/** Of jobs that were never given out nobody has to look for who had them. */
+const waiting = `SELECT id, requirements, user, level, ord AS "order", approval, not_before AS notBefore,
+  iif(attempt_n = 0, NULL, (SELECT worker_id FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS avoid FROM`;
+
 function lineReads(db: Database) {
+  const requirementsIn = createRequirementsReader();
+  const all = db.prepare<[], WaitingRow>(`${waiting} ${line} UNION ALL ${waiting} ${unapproved}`);
   const ids = db
     .prepare<[number], PendingJob['id']>(`SELECT id FROM ${line} ORDER BY level DESC, ord LIMIT ?`)
     .pluck();
@@ -116,11 +136,13 @@ function lineReads(db: Database) {
   );
   return {
     line: (limit: number) => ids.all(limit),
+    waitingJobs: (): readonly JobInLine[] =>
+      all.all().map(row => ({ ...row, requirements: requirementsIn(row.requirements) })),
     waitingKinds: (limit: number): readonly WaitingKind[] =>
       kinds.all(limit).map(({ id, requirements, count }) => ({
         first: id,
         count,
-        requirements: JSON.parse(requirements) as WaitingKind['requirements'],
+        requirements: requirementsIn(requirements),
       })),
   };
 }

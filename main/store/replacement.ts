@@ -113,6 +113,7 @@ function wordsOfSqlite(cause: unknown): string {
 function readAll(store: Store): number {
   store.workers();
   store.pendingJobs();
+  store.waitingJobs();
   store.liveJobs();
   store.apiTokens();
   store.queueSettings();

@@ -1,6 +1,7 @@
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
-import type { Requirements } from '../../../protocol/job.ts';
+import type { Approval, Requirements } from '../../../protocol/job.ts';
 import type { Offering } from '../matching.ts';
+import type { WallMs } from '../model.ts';
 
 export interface WaitingJob {
   readonly id: JobId;
@@ -13,6 +14,12 @@ export interface WaitingJob {
   readonly order: number;
   /** The worker that had it last: another one is tried first. */
   readonly avoid: WorkerId | null;
+}
+
+/** With what may keep it from being placed yet. */
+export interface JobInLine extends WaitingJob {
+  readonly approval: Approval | null;
+  readonly notBefore: WallMs;
 }
 
 export interface IdleWorker {

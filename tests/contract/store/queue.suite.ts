@@ -318,6 +318,36 @@ function describeLine(open: OpenStore): void {
     for (const job of waiting) expect(store.line(10)[store.position(job) - 1]).toBe(job.id);
   });
 
+  test('of all that wait it is known what placing them takes, and of no others', async () => {
+    const store = open();
+    await putWorkers(store, 'w_1', 'w_2');
+    const { requirements } = makeJob(1).spec;
+    const fussy = { ...requirements, gpuCount: 2, labels: { site: 'attic' } };
+    const second = makeAttempt(jobId('j_3'), { n: 2, workerId: workerId('w_2') });
+    const again = asLive(makeJob(3), 'running', second);
+    await put(store, makeJob(1, { user: 'bob' }));
+    await put(
+      store,
+      ranked(2, { level: 30 }, { approval: 'wanted', spec: { ...makeJob(2).spec, requirements: fussy } }),
+    );
+    await put(
+      store,
+      makeJob(3),
+      asLive(makeJob(3), 'running'),
+      asRequeued(asLive(makeJob(3), 'running')),
+      again,
+      asRequeued(again),
+    );
+    await put(store, makeJob(4), asLive(makeJob(4), 'running'));
+    await putEnded(store, 5, at(9));
+    const facts = { requirements, user: 'ada', level: 10, avoid: null, approval: null, notBefore: 0 };
+    expect([...store.waitingJobs()].sort((a, b) => a.order - b.order)).toEqual([
+      { ...facts, id: 'j_1', order: 1, user: 'bob' },
+      { ...facts, id: 'j_2', order: 2, level: 30, approval: 'wanted', requirements: fussy },
+      { ...facts, id: 'j_3', order: 3, avoid: 'w_2', notBefore: at(30) },
+    ]);
+  });
+
   test('jobs that need the same are of one kind, which its first job stands for', async () => {
     const store = open();
     await putWorkers(store, 'w_1');
