@@ -15,7 +15,7 @@ type JobRows = Omit<
   | 'attempts'
   | 'nextJobOrder'
 >;
-type WorkerRows = Omit<WorkerStatements, 'workers' | 'workersAfter'>;
+type WorkerRows = Omit<WorkerStatements, 'workersAfter'>;
 /** Runs something now, and once more if what follows is taken back. */
 type Forget = (drop: () => void) => void;
 
@@ -89,6 +89,12 @@ function cacheJobs(rows: JobRows, forget: Forget): JobRows {
 function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
   const workers = createRowCache<WorkerId, Worker>();
   const byHash = createRowCache<string, WorkerId>();
+  /** In their order; null when that is to be read. */
+  let everyone: readonly WorkerId[] | null = null;
+  const forgetOrder = (): void =>
+    forget(() => {
+      everyone = null;
+    });
   const forgetWithToken = (id: WorkerId): void =>
     forget(() => {
       workers.drop(id);
@@ -97,12 +103,20 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
   const worker: WorkerRows['worker'] = id => workers.get(id, () => rows.worker(id));
   return {
     worker,
+    workers() {
+      if (everyone !== null) return everyone.flatMap(id => worker(id) ?? []);
+      const all = rows.workers();
+      for (const each of all) workers.put(each.id, each);
+      everyone = all.map(({ id }) => id);
+      return all;
+    },
     workerByTokenHash(hash) {
       const id = byHash.get(hash, () => rows.workerByTokenHash(hash)?.id ?? null);
       return id === null ? null : worker(id);
     },
     insertWorker(inserted, hash) {
       rows.insertWorker(inserted, hash);
+      forgetOrder();
       forgetWithToken(inserted.id);
     },
     updateWorker(updated) {
@@ -120,6 +134,7 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
     },
     removeWorker(id) {
       rows.removeWorker(id);
+      forgetOrder();
       forgetWithToken(id);
     },
   };

@@ -38,7 +38,11 @@ function nextOf(tx: Tx, job: Job, worker: (typeof workers)[number]): Job | null 
   return 'endedAt' in job ? null : asEnded(job, 'completed');
 }
 
+const newcomer = workerId('w_3');
+
 function changeWorker(tx: Tx, n: number, what: string): void {
+  if (what === 'insert worker' && tx.worker(newcomer) === null)
+    tx.insertWorker(makeWorker({ id: newcomer, name: newcomer, createdAt: at(-1) }), 'hash of another');
   const [id] = workers.slice(n);
   const worker = id === undefined ? null : tx.worker(id);
   if (worker === null) return;
@@ -62,6 +66,7 @@ const Step = fc.record({
     'rotate',
     'drop',
     'remove worker',
+    'insert worker',
   ),
 });
 const Command = fc.record({
@@ -87,10 +92,11 @@ async function run(
   await answer.catch((cause: unknown) => expect(cause).toBe(refused));
 }
 
-const look = (read: Pick<Tx, 'job' | 'liveJobOf' | 'worker' | 'workerByTokenHash'>) => ({
+const look = (read: Pick<Tx, 'job' | 'liveJobOf' | 'worker' | 'workers' | 'workerByTokenHash'>) => ({
   jobs: orders.map(order => read.job(makeJob(order).id)),
   held: workers.map(read.liveJobOf),
   workers: workers.map(read.worker),
+  everyone: read.workers(),
   owners: hashes.map(read.workerByTokenHash),
 });
 
