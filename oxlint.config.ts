@@ -17,7 +17,7 @@ interface Room {
 const faces: Readonly<Record<string, readonly string[]>> = {
   'main/orchestrator face': ['main/orchestrator/index.ts', 'main/orchestrator/ports.ts'],
   'main/cli feed': ['main/cli/event-feed.ts'],
-  'agent face': ['agent/command.ts', 'agent/network.ts', 'agent/simulated-worker.ts'],
+  'agent face': ['agent/command.ts', 'agent/network.ts', 'agent/sample.ts', 'agent/simulated-worker.ts'],
 };
 
 export const rooms: Readonly<Record<string, Room>> = {

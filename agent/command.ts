@@ -11,8 +11,6 @@ import { updateCommand } from './update-command.ts';
 import { type Host, runWorker } from './worker.ts';
 import { givenFlags, withWorkerOptions } from './worker-flags.ts';
 
-export { findSample } from './sample.ts';
-
 export interface WorkerInvocation extends Omit<Host, 'say' | 'onInputEnd'> {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { findSample } from '../../agent/command.ts';
+import { findSample } from '../../agent/sample.ts';
 import { type Flags, loadServerConfig } from '../config.ts';
 import { flagsOf, isOn } from './flags.ts';
 import type { Invocation } from './invocation.ts';
