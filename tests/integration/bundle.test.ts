@@ -1,4 +1,4 @@
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createBuilder } from 'vite';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -64,5 +64,61 @@ describe('the bundled worker', () => {
     await second.said(new RegExp(`^Job .* goes on: .*\\(pid ${pid}\\)`));
     expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });
     expect((await second.exited).code).toBe(0);
+  });
+});
+
+/** The command line as it is installed: with nothing of this checkout around it but the one package that is compiled. */
+describe('the built command line', () => {
+  const folder = temporaryFolder();
+  const built = join(folder, 'main');
+  const dataDir = join(folder, 'data');
+  const start = (args: readonly string[], ofNode: readonly string[] = []): Program =>
+    startProgram([process.execPath, ...ofNode, join(built, 'cli.js'), ...args, '--data-dir', dataDir], {
+      cwd: folder,
+    });
+
+  beforeAll(async () => {
+    const environments = { main: { build: { outDir: built } } };
+    const builder = await createBuilder({ root, logLevel: 'error', environments });
+    const { main } = builder.environments;
+    if (main === undefined) throw new Error('vite.config.ts builds no command line');
+    await builder.build(main);
+    mkdirSync(join(folder, 'node_modules'));
+    symlinkSync(
+      join(root, 'node_modules/better-sqlite3'),
+      join(folder, 'node_modules/better-sqlite3'),
+      'dir',
+    );
+  });
+
+  test('serves, is found by its other commands, and stops in order', async () => {
+    const server = start(['server', '--port', '0', '--json']);
+    onTestFinished(() => server.kill('SIGKILL'));
+    await server.said(/^\{"ready":true/);
+    const workers = start(['workers', 'create', 'rig-1']);
+    expect((await workers.exited).code).toBe(0);
+    const listed = start(['workers', 'list', '--json']);
+    await listed.said(/"rig-1"/);
+    server.kill('SIGTERM');
+    expect((await server.exited).code).toBe(0);
+    expect(existsSync(join(dataDir, 'trainyard.db-stopped'))).toBe(true);
+  });
+
+  test('asks Node for nothing that is slow to make', async () => {
+    const code = "process.on('exit', () => console.log(process.moduleLoadList.join('\\n')))";
+    const listing = ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
+    const server = start(['server', '--port', '0', '--json'], listing);
+    onTestFinished(() => server.kill('SIGKILL'));
+    await server.said(/^\{"ready":true/);
+    server.kill('SIGTERM');
+    await server.exited;
+    expect(server.lines).toContain('NativeModule http');
+    expect(server.lines.filter(line => line.includes('undici'))).toEqual([]);
+  });
+
+  test('has no letter that needs two bytes', () => {
+    const parts = readdirSync(built).filter(name => name.endsWith('.js'));
+    const wide = parts.filter(name => /[^\0-\u007f]/.test(readFileSync(join(built, name), 'utf8')));
+    expect([parts.length > 1, wide]).toEqual([true, []]);
   });
 });
