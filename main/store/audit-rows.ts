@@ -81,43 +81,64 @@ const sieved = `(@type IS NULL OR type = @type OR substr(type, 1, length(@prefix
   AND (@targetId IS NULL OR target_id = @targetId)
   AND (@since IS NULL OR at >= @since) AND (@until IS NULL OR at < @until)`;
 
+/** Whoever asks about one thing is answered by its index, however long the trail is. */
+function bySieve<S>(prepare: (condition: string) => S): (sieve: AuditSieve) => S {
+  const all = prepare(sieved);
+  const ofTarget = prepare(`target_id = @targetId AND ${sieved}`);
+  return ({ targetId }) => (targetId === null ? all : ofTarget);
+}
+
 /** So many names are told apart in figures: there is no end of targets and tokens. */
 const mostCounted = 100;
 
 export function createAuditTrail(db: Database): AuditTrail {
-  const listed = db.prepare<[AuditFilter & SieveValues], AuditRow>(
-    `SELECT ${columns} FROM audit WHERE ${sieved} ORDER BY seq DESC LIMIT @limit OFFSET @offset`,
+  const listed = bySieve(condition =>
+    db.prepare<[AuditFilter & SieveValues], AuditRow>(
+      `SELECT ${columns} FROM audit WHERE ${condition} ORDER BY seq DESC LIMIT @limit OFFSET @offset`,
+    ),
   );
-  const sum = db.prepare<[SieveValues], Sum>(
-    `SELECT count(*) AS total, min(at) AS firstAt, max(at) AS lastAt FROM audit WHERE ${sieved}`,
+  const sum = bySieve(condition =>
+    db.prepare<[SieveValues], Sum>(
+      `SELECT count(*) AS total, min(at) AS firstAt, max(at) AS lastAt FROM audit WHERE ${condition}`,
+    ),
   );
   const counted = (column: string) =>
-    db.prepare<[SieveValues], AuditCount>(
-      `SELECT ${column} AS name, count(*) AS count FROM audit WHERE ${sieved}
-       GROUP BY name ORDER BY count DESC, name LIMIT ${mostCounted}`,
+    bySieve(condition =>
+      db.prepare<[SieveValues], AuditCount>(
+        `SELECT ${column} AS name, count(*) AS count FROM audit WHERE ${condition}
+         GROUP BY name ORDER BY count DESC, name LIMIT ${mostCounted}`,
+      ),
     );
   const types = counted('type');
   const actors = counted('coalesce(actor_id, actor_type)');
   const after = db.prepare<[number, number], AuditRow>(
     `SELECT ${columns} FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`,
   );
-  const sifted = db.prepare<[SieveValues & { readonly after: number; readonly limit: number }], AuditRow>(
-    `SELECT ${columns} FROM audit WHERE seq > @after AND ${sieved} ORDER BY seq LIMIT @limit`,
+  const sifted = bySieve(condition =>
+    db.prepare<[SieveValues & { readonly after: number; readonly limit: number }], AuditRow>(
+      `SELECT ${columns} FROM audit WHERE seq > @after AND ${condition} ORDER BY seq LIMIT @limit`,
+    ),
   );
   const bySeq = db.prepare<[number], AuditRow>(`SELECT ${columns} FROM audit WHERE seq = ?`);
   const anchor = db.prepare<[], SealedMark>('SELECT seq, hash, at, seal FROM audit_anchor');
   return {
     list(filter) {
       const values = valuesOf(filter);
-      return { rows: listed.all(values), total: sum.get(values)?.total ?? 0 };
+      return { rows: listed(filter).all(values), total: sum(filter).get(values)?.total ?? 0 };
     },
     after: (seq, limit) => after.all(seq, limit),
-    sifted: (sieve, seq, limit) => sifted.all({ ...valuesOf(sieve), after: seq, limit }),
+    sifted: (sieve, seq, limit) => sifted(sieve).all({ ...valuesOf(sieve), after: seq, limit }),
     row: seq => bySeq.get(seq) ?? null,
     figures(sieve) {
       const values = valuesOf(sieve);
-      const { total, firstAt, lastAt } = sum.get(values) ?? { total: 0, firstAt: null, lastAt: null };
-      return { total, firstAt, lastAt, types: types.all(values), actors: actors.all(values) };
+      const { total, firstAt, lastAt } = sum(sieve).get(values) ?? { total: 0, firstAt: null, lastAt: null };
+      return {
+        total,
+        firstAt,
+        lastAt,
+        types: types(sieve).all(values),
+        actors: actors(sieve).all(values),
+      };
     },
     anchor: () => anchor.get() ?? null,
     lastSeq: lastSeqOf(db),

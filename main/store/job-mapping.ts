@@ -51,6 +51,9 @@ export interface JobRow {
   readonly requests: string;
 }
 
+/** What is written of a row, by column: an object as its JSON. */
+export type Written<C extends string> = Readonly<Record<C, string | number | object | null>>;
+
 /** A job with the columns of its newest attempt beside it, prefixed `a_` (null without one). */
 export type JoinedRow = JobRow & { readonly [K in keyof AttemptRow as `a_${K}`]: AttemptRow[K] | null };
 
@@ -103,7 +106,7 @@ export const attemptColumns = [
   ...endingColumns,
 ] as const satisfies readonly (keyof AttemptRow)[];
 
-export const endingRow = ({ startedAt, end }: Attempt): Pick<AttemptRow, (typeof endingColumns)[number]> => ({
+export const endingRow = ({ startedAt, end }: Attempt): Written<(typeof endingColumns)[number]> => ({
   started_at: startedAt,
   ended_at: end?.at ?? null,
   outcome: end?.outcome ?? null,
@@ -114,15 +117,15 @@ export const endingRow = ({ startedAt, end }: Attempt): Pick<AttemptRow, (typeof
   charged: end?.charged ? 1 : 0,
 });
 
-export const attemptRow = (attempt: Attempt): AttemptRow => ({
+export const attemptRow = (attempt: Attempt): Written<(typeof attemptColumns)[number]> => ({
   ...endingRow(attempt),
   id: attempt.id,
   job_id: attempt.jobId,
   n: attempt.n,
   worker_id: attempt.workerId,
   offered_at: attempt.offeredAt,
-  late: attempt.late && JSON.stringify(attempt.late),
-  resumed: attempt.resumed && JSON.stringify(attempt.resumed),
+  late: attempt.late,
+  resumed: attempt.resumed,
 });
 
 /** What jobs that were stored before these could be asked for did not ask for. */
@@ -146,11 +149,11 @@ function remembering<T>(read: (text: string) => T): (text: string) => T {
 
 type Spec = Job['spec'];
 
-/** Of what jobs ask of a worker, as `jobRow` has written it. */
+/** Of what jobs ask of a worker, as it was written. */
 export const createRequirementsReader = (): ((text: string) => Spec['requirements']) =>
   remembering(text => ({ ...anyGpu, ...(JSON.parse(text) as Spec['requirements']) }));
 
-/** What these columns hold was written by `jobRow` and `attemptRow`, so their shape is known. */
+/** What these columns hold was written as `jobRow` and `attemptRow` have it, so their shape is known. */
 export function createJobReader(): (row: JoinedRow) => Job {
   const requirementsIn = createRequirementsReader();
   const retryOnIn = remembering(text => JSON.parse(text) as Spec['retryOn']);
@@ -233,7 +236,7 @@ export const changingColumns = [
   'approval',
 ] as const satisfies readonly (keyof JobRow)[];
 
-export const jobColumns: readonly (keyof JobRow)[] = [
+export const jobColumns = [
   'id',
   'ord',
   'config_name',
@@ -248,19 +251,19 @@ export const jobColumns: readonly (keyof JobRow)[] = [
   'retry_of',
   'requests',
   ...changingColumns,
-];
+] as const satisfies readonly (keyof JobRow)[];
 
-export const changingRow = (job: Job): Pick<JobRow, (typeof changingColumns)[number]> => ({
+export const changingRow = (job: Job): Written<(typeof changingColumns)[number]> => ({
   status: job.status,
   priority: job.rank.priority,
   not_before: job.status === 'pending' ? job.notBefore : 0,
   retries_used: job.retriesUsed,
-  progress: job.progress && JSON.stringify(job.progress),
+  progress: job.progress,
   attempt_n: job.attempt?.n ?? 0,
   ended_at: 'endedAt' in job ? job.endedAt : null,
   cause: 'cause' in job ? job.cause : null,
   error: 'error' in job ? job.error : null,
-  stop: job.status === 'cancelling' ? JSON.stringify(job.stop) : null,
+  stop: job.status === 'cancelling' ? job.stop : null,
   boosts: job.rank.boosts,
   boost_at: job.rank.boostAt,
   top: job.rank.top,
@@ -268,19 +271,19 @@ export const changingRow = (job: Job): Pick<JobRow, (typeof changingColumns)[num
   approval: job.approval,
 });
 
-export const jobRow = (job: Job): JobRow => ({
+export const jobRow = (job: Job): Written<(typeof jobColumns)[number]> => ({
   ...changingRow(job),
   id: job.id,
   ord: job.order,
   config_name: job.spec.configName,
-  requirements: JSON.stringify(job.spec.requirements),
+  requirements: job.spec.requirements,
   max_retries: job.spec.maxRetries,
   queued_at: job.queuedAt,
-  retry_on: JSON.stringify(job.spec.retryOn),
+  retry_on: job.spec.retryOn,
   on_lost_contact: job.spec.onLostContact,
   timeout_ms: job.spec.timeoutMs,
-  devices: job.spec.devices && JSON.stringify(job.spec.devices),
+  devices: job.spec.devices,
   user: job.user,
   retry_of: job.retryOf,
-  requests: JSON.stringify(job.spec.requests),
+  requests: job.spec.requests,
 });

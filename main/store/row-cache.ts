@@ -120,6 +120,9 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
       forgetWithToken(inserted.id);
     },
     updateWorker(updated) {
+      const known = worker(updated.id);
+      // Most ends of jobs say nothing new of a worker.
+      if (known === null || isSame(known, updated)) return;
       rows.updateWorker(updated);
       forget(() => workers.drop(updated.id));
     },
@@ -140,6 +143,11 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
   };
 }
 
+const isSame = (known: Worker, updated: Worker): boolean =>
+  (Object.keys(updated) as (keyof Worker)[]).every(
+    key => known[key] === updated[key] || JSON.stringify(known[key]) === JSON.stringify(updated[key]),
+  );
+
 interface RowCache<K, V> {
   /** What is not there is not kept: it may come. */
   get(key: K, read: () => V | null): V | null;
@@ -150,25 +158,38 @@ interface RowCache<K, V> {
   readonly clear: () => void;
 }
 
-/** Beyond `most` those go first that have been there for longest. */
+/**
+ * Of two generations: when the younger one has half of `most`, the older one goes. To look for the one that has been there for longest
+ * would take longer than to read a row: a map is walked through with all the places that are empty by now.
+ */
 function createRowCache<K, V>(most = Number.POSITIVE_INFINITY): RowCache<K, V> {
-  const known = new Map<K, V>();
+  let young = new Map<K, V>();
+  let old = new Map<K, V>();
+  const known = (key: K): V | undefined => young.get(key) ?? old.get(key);
   const put = (key: K, value: V): void => {
-    known.set(key, value);
-    const [first] = known.size > most ? known.keys() : [];
-    if (first !== undefined) known.delete(first);
+    if (young.size >= most / 2) {
+      old = young;
+      young = new Map();
+    }
+    young.set(key, value);
   };
   return {
     put,
     get(key, read) {
-      const found = known.get(key);
+      const found = known(key);
       if (found !== undefined) return found;
       const value = read();
       if (value !== null) put(key, value);
       return value;
     },
-    has: (key, value) => known.get(key) === value,
-    drop: key => void known.delete(key),
-    clear: () => known.clear(),
+    has: (key, value) => known(key) === value,
+    drop(key) {
+      young.delete(key);
+      old.delete(key);
+    },
+    clear() {
+      young.clear();
+      old.clear();
+    },
   };
 }

@@ -136,3 +136,32 @@ test('what is asked for again is not read again, until it has changed', async ()
   await store.write(tx => tx.setProgress(job.id, { step: 4, total_steps: 10 }));
   expect(store.job(job.id)?.progress).toMatchObject({ step: 4 });
 });
+
+test('a worker of whom nothing new is said is neither written nor read again', async () => {
+  const store = openSqliteStore(':memory:', quietParts());
+  onTestFinished(() => store.close());
+  const worker = makeWorker({ labels: { team: 'nlp' }, served: true });
+  await store.write(tx => tx.insertWorker(worker, 'hash'));
+  const known = store.worker(worker.id);
+  await store.write(tx => tx.updateWorker({ ...worker, labels: { team: 'nlp' } }));
+  expect(store.worker(worker.id)).toBe(known);
+  await store.write(tx => tx.updateWorker({ ...worker, strikes: [makeJob(1).id] }));
+  expect(store.worker(worker.id)).toEqual({ ...worker, strikes: ['j_1'] });
+});
+
+test('of more jobs than are kept each is still answered as it is', async () => {
+  const store = openSqliteStore(':memory:', quietParts());
+  onTestFinished(() => store.close());
+  const jobs = Array.from({ length: 7_600 }, (_, n) => makeJob(n + 1));
+  await store.write(tx => {
+    for (const job of jobs) tx.insertJob(job, emptyPayload);
+  });
+  await store.write(tx => {
+    for (const job of jobs.filter(({ order }) => order % 500 === 0))
+      tx.setProgress(job.id, { step: job.order, total_steps: 9_000 });
+  });
+  const some = jobs.filter(({ order }) => order % 250 === 0);
+  expect(some.map(({ id }) => store.job(id)?.progress?.step)).toEqual(
+    some.map(({ order }) => (order % 500 === 0 ? order : undefined)),
+  );
+});

@@ -163,7 +163,7 @@ export const plants: readonly Plant[] = [
         'completed: { ...ended, complete: repeated, fail: final,',
         "completed: { ...ended, complete: repeated, fail: (job, { end }, now) => finish({ ...job, status: 'pending', notBefore: 0 }, now, 'failed', end),",
       ),
-      schema('NEW.status <> OLD.status', 'FALSE'),
+      schema('OLD.ended_at IS NOT NULL AND NEW.status <> OLD.status', 'FALSE'),
     ],
   },
   {

@@ -1,0 +1,107 @@
+/** What a file of the first version and a new one are worked with: the same schema, in which a job costs as little as can be. */
+import Database from 'better-sqlite3';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { SqliteStore } from '../../../main/store/sqlite-store.ts';
+import { openFolder } from '../../support/fleet-bench.ts';
+import { openBench } from './bench.ts';
+import { asEnded, asLive, at, emptyPayload, makeJob, makeWorker, workerId } from './builders.ts';
+import { schema1 } from './schema-1.ts';
+
+const job = (id: string, order: number, more: string): string => `
+  INSERT INTO jobs (id, ord, status, config_name, requirements, priority, max_retries, queued_at, not_before, retries_used,
+    attempt_n, ended_at) VALUES ('${id}', ${order}, ${more})`;
+const spec = `'demo', '{"target":"auto","gpuCount":1,"labels":{}}', 20, 3, ${at(1)}, 0, 0`;
+
+/** With a job that waits, one that runs and one that has ended. */
+function writeOldFile(): string {
+  const file = join(openFolder(), 'trainyard.db');
+  const db = new Database(file);
+  db.pragma('journal_mode = WAL');
+  db.exec(`${schema1};
+    INSERT INTO workers (id, name, type, labels, created_at, served) VALUES ('w_1', 'rig', 'persistent', '{}', 0, 0);
+    ${job('j_1', 1, `'completed', ${spec}, 0, ${at(9)}`)};
+    ${job('j_2', 2, `'running', ${spec}, 1, NULL`)};
+    ${job('j_3', 3, `'pending', ${spec}, 0, NULL`)};
+    INSERT INTO attempts (id, job_id, n, worker_id, offered_at) VALUES ('a_1', 'j_2', 1, 'w_1', ${at(2)});`);
+  db.close();
+  return file;
+}
+
+const newFile = (): string => join(openFolder(), 'trainyard.db');
+
+/** Another connection, as a person's would be. */
+function look(file: string): Database.Database {
+  const db = new Database(file);
+  onTestFinished(() => void db.close());
+  return db;
+}
+
+const schemaOf = (file: string): readonly unknown[] =>
+  look(file).prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
+
+test('an older file has the schema of a new one', () => {
+  const [old, fresh] = [openBench(writeOldFile()), openBench(newFile())];
+  expect(schemaOf(old.file)).toEqual(schemaOf(fresh.file));
+  expect(look(old.file).pragma('integrity_check', { simple: true })).toBe('ok');
+});
+
+test('jobs of an older file are counted as they are', () => {
+  const { store } = openBench(writeOldFile());
+  expect(store.jobCounts()).toEqual({ pending: 1, blocked: 0, live: 1 });
+  expect(store.countJobs()).toEqual(
+    ['completed', 'pending', 'running'].map(status => ({ user: 'admin', status, count: 1 })),
+  );
+  expect(store.liveJobs().map(({ id }) => id)).toEqual(['j_2']);
+  expect(store.pendingJobs().map(({ id }) => id)).toEqual(['j_3']);
+});
+
+describe.each([
+  ['an older', writeOldFile],
+  ['a new', newFile],
+] as const)('in %s file', (_which, fileOf) => {
+  const changes = [
+    "UPDATE jobs SET status = 'running' WHERE id = 'j_2'",
+    "INSERT INTO audit (at, type, actor_type, target_type, target_id, details, hash) VALUES (0, '', 'admin', '', '', '', '')",
+  ];
+
+  test.each(changes)('no check of a row fills a table of its own: %s', sql => {
+    const { file } = openBench(fileOf());
+    const opcodes = look(file).prepare<[], { readonly opcode: string }>(`EXPLAIN ${sql}`).all();
+    expect(opcodes.map(({ opcode }) => opcode)).not.toContain('OpenEphemeral');
+  });
+
+  test.each([
+    ['a status that there is not', changes[0]?.replace('running', 'walking')],
+    ['an end without a time', changes[0]?.replace('running', 'completed')],
+    ['a time without an end', "UPDATE jobs SET ended_at = 1 WHERE id = 'j_2'"],
+    ['an actor that there is not', changes[1]?.replace('admin', 'nobody')],
+    ['another end', "UPDATE jobs SET status = 'failed' WHERE id = 'j_1'"],
+    ['a way back from the end', "UPDATE jobs SET status = 'pending', ended_at = NULL WHERE id = 'j_1'"],
+  ])('%s is refused', async (_what, sql) => {
+    const { file, store } = openBench(fileOf());
+    if (store.job(makeJob(2).id) === null) await fill(store);
+    expect(() => look(file).exec(sql ?? '')).toThrow(/CHECK constraint failed|an ended job does not change/);
+  });
+
+  test('nobody writes the texts of the schema afterwards', () => {
+    const { db } = openBench(fileOf());
+    db.pragma('writable_schema = ON');
+    expect(() => db.exec("UPDATE sqlite_schema SET sql = '' WHERE name = 'audit'")).toThrow(
+      'may not be modified',
+    );
+  });
+});
+
+/** As the older file is. */
+async function fill(store: SqliteStore): Promise<void> {
+  const [ended, running, pending] = [makeJob(1), makeJob(2), makeJob(3)];
+  await store.write(tx => {
+    tx.insertWorker(makeWorker({ id: workerId('w_1') }), 'hash');
+    for (const each of [ended, running, pending]) tx.insertJob(each, emptyPayload);
+    const live = asLive(ended, 'running');
+    tx.replaceJob(ended, live);
+    tx.replaceJob(live, asEnded(live, 'completed'));
+    tx.replaceJob(running, asLive(running, 'running'));
+  });
+}
