@@ -2,9 +2,10 @@ import { createServer as createHttp, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createFront, type Server, type Socket } from 'node:net';
 import { createServer as createTls, type SecureContextOptions } from 'node:tls';
 import { isLoopbackAddress } from './auth.ts';
-import type { Bodies } from './bodies.ts';
+import type { Calls } from './calls.ts';
 import { createConnections } from './connections.ts';
 import { expectTls } from './first-byte.ts';
+import { mostHeaders } from './heads.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 /** How long a caller may take. Answers, and streams with them, may take as long as they want. */
@@ -15,7 +16,7 @@ export interface SocketLimits {
   readonly requestMs: number;
   /** To send the next one. */
   readonly idleMs: number;
-  /** How often slow callers are looked for. */
+  /** How often slow callers are looked for: they have so much more at most. */
   readonly checkMs: number;
   /** Connections to one address that have not sent a whole request. */
   readonly mostWaiting: number;
@@ -41,8 +42,6 @@ export const socketLimits: SocketLimits = {
  */
 const mostUnaccepted = 16_384;
 
-/** A browser behind two proxies sends about 40. */
-const mostHeaders = 100;
 const longestHeaders = 16_384;
 
 export interface TlsIdentity {
@@ -68,7 +67,7 @@ export interface Door {
 export interface DoorParts {
   readonly handler: RequestListener;
   readonly streams: StreamRegistry;
-  readonly bodies: Bodies;
+  readonly calls: Calls;
   readonly limits: SocketLimits;
   /** Null as long as nobody speaks TLS. */
   readonly identity: TlsIdentity | null;
@@ -85,7 +84,7 @@ const contextOf = (identity: TlsIdentity | null): SecureContextOptions => ({
  * comes by the loopback meets plain HTTP always (docs/adr/0013).
  */
 export async function openDoor(
-  { handler, streams, bodies, limits, identity }: DoorParts,
+  { handler, streams, calls, limits, identity }: DoorParts,
   host: string,
   port: number,
   isSecureAtFirst: boolean,
@@ -93,7 +92,7 @@ export async function openDoor(
   let isSecure = isSecureAtFirst;
   const isForAll = host === '0.0.0.0' || host === '::';
   const meetsTls = (localAddress = ''): boolean => isSecure && !(isForAll && isLoopbackAddress(localAddress));
-  const connections = createConnections({ streams, bodies }, limits);
+  const connections = createConnections({ streams, calls }, limits);
   const http = createHttp(optionsOf(limits), handler);
   http.maxHeadersCount = mostHeaders;
   http.prependListener('request', connections.noteCall);
@@ -120,6 +119,7 @@ export async function openDoor(
     else begin(raw);
   });
   await listen(front, host, port);
+  const looking = setInterval(connections.look, limits.checkMs).unref();
   return {
     port: portOf(front.address()),
     speakTls(now) {
@@ -131,6 +131,7 @@ export async function openDoor(
       const closed = new Promise<void>(resolve => front.close(() => resolve()));
       // Only what looks for slow callers.
       http.close();
+      clearInterval(looking);
       await connections.end(() => true);
       await closed;
     },

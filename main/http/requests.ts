@@ -26,7 +26,7 @@ export const identify =
     response.setHeader('X-Request-Id', id);
     if (all) {
       const begun = performance.now();
-      response.once('close', () => {
+      response.on('close', () => {
         const { statusCode: status, writableFinished: whole } = response;
         const ms = Math.round(performance.now() - begun);
         // Without the query, which may hold anything.
@@ -34,9 +34,13 @@ export const identify =
         log.info('http.answered', { request_id: id, method: request.method, path, status, ms, whole });
       });
     }
-    // What is begun here can outlive the request by hours, and must not keep it.
-    const answer = new WeakRef(response);
-    log.within(() => (answer.deref()?.headersSent === false ? { request_id: id } : null), next);
+    log.within(untilAnswered(response, { request_id: id }), next);
   };
+
+/** What is begun here can outlive the request by hours, and must not keep it: so this stands by itself. */
+function untilAnswered<T>(response: Response, fields: T): () => T | null {
+  const answer = new WeakRef(response);
+  return () => (answer.deref()?.headersSent === false ? fields : null);
+}
 
 export const requestIdOf = (response: Response): string => String(response.getHeader('X-Request-Id') ?? '');

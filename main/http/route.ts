@@ -56,7 +56,7 @@ export function createRouter(app: Express, authenticate: Authenticate, ears: Rou
     app[verbs[row.method]](row.path, async (request: Request, response: Response): Promise<void> => {
       const begun = performance.now();
       if (row.stream === undefined)
-        response.once('finish', () =>
+        response.on('finish', () =>
           onAnswered(row.method, row.path, response.statusCode, (performance.now() - begun) / 1000),
         );
       const input = await admit(row, request, response);

@@ -9,7 +9,7 @@ import { type AuditReader, mountAuditRoutes, mountJobEvents } from './audit-rout
 import { sendProblem, unexpected } from './answer.ts';
 import { createAuth } from './auth.ts';
 import { type BackupDesk, mountBackupRoutes } from './backup-routes.ts';
-import { type Bodies, createBodies } from './bodies.ts';
+import { type Calls, createCalls } from './calls.ts';
 import { mountConfigRoutes } from './config-routes.ts';
 import { guardEdge, type IsOurs } from './edge.ts';
 import { createFront } from './front.ts';
@@ -88,17 +88,17 @@ export interface HttpServer {
 
 export function createHttpServer(parts: HttpParts): HttpServer {
   const streams = createStreamRegistry();
-  const bodies = createBodies();
+  const calls = createCalls();
   let orchestrator = parts.orchestrator;
   const lasting = {
     streams,
-    bodies,
+    calls,
     failureLimit: parts.failureLimit ?? createFailureLimit(parts.mono),
     metrics: createMetrics({ version: parts.version, figures: () => orchestrator.fleetFigures() }),
   };
   let app = createApp(parts, lasting);
-  const front = createFront(app.handler, createHeld(parts), streams);
-  const listeners = createListeners(front.handler, { streams, bodies }, parts.socketLimits ?? socketLimits);
+  const front = createFront(app.handler, createHeld(parts), lasting);
+  const listeners = createListeners(front.handler, lasting, parts.socketLimits ?? socketLimits);
   return {
     signInPath: () => app.signInPath(),
     hold: front.hold,
@@ -140,7 +140,7 @@ function createHeld(parts: HttpParts): RequestListener {
 /** What goes on when all the rest is exchanged. */
 interface Lasting {
   readonly streams: StreamRegistry;
-  readonly bodies: Bodies;
+  readonly calls: Calls;
   readonly failureLimit: FailureLimit;
   readonly metrics: Metrics;
 }
@@ -150,7 +150,7 @@ interface App {
   signInPath(): string;
 }
 
-function createApp(parts: HttpParts, { streams, bodies, failureLimit, metrics }: Lasting): App {
+function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: Lasting): App {
   const { orchestrator, audit, settings, configs, adminToken, log, version, panelDir, mono } = parts;
   const app = createBare(parts);
   app.use(guardEdge(parts.isOurHost));
@@ -181,7 +181,7 @@ function createApp(parts: HttpParts, { streams, bodies, failureLimit, metrics }:
   });
   mountCurveRoutes(router, orchestrator);
   mountQueueRoutes(router, orchestrator);
-  mountStorage(router, parts, bodies);
+  mountStorage(router, parts, calls);
   mountLogRoutes(router, {
     orchestrator,
     files: parts.logFiles,
@@ -212,9 +212,9 @@ function createApp(parts: HttpParts, { streams, bodies, failureLimit, metrics }:
 function mountStorage(
   router: ReturnType<typeof createRouter>,
   { orchestrator, artifacts: { files, reserveBytes, pace }, log }: HttpParts,
-  bodies: Bodies,
+  calls: Calls,
 ): void {
   const desk = createUploadDesk({ orchestrator, files, reserveBytes, log, ...(pace && { pace }) });
-  mountStorageRoutes(router, { orchestrator, desk, files, bodies });
+  mountStorageRoutes(router, { orchestrator, desk, files, calls });
   mountArtifactRoutes(router, { orchestrator, files });
 }

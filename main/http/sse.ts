@@ -29,20 +29,47 @@ export function openEventStream(response: Response): EventStream {
   response.socket?.setNoDelay(true);
   response.socket?.setKeepAlive(true, 5_000);
   response.flushHeaders();
-  const write = (frame: string): void => {
-    if (response.writableEnded || response.destroyed) return;
-    response.write(frame);
-    if (response.writableLength > mostUnread) response.destroy();
-  };
-  write(': open\n\n');
-  return {
-    send: (data, id) => write(`${id === undefined ? '' : `id: ${id}\n`}data: ${asciiJson(data)}\n\n`),
-    sendText: (json, id) => write(`id: ${id}\ndata: ${json}\n\n`),
-    comment: text => write(`: ${text}\n\n`),
-    end: () => response.end(),
-    isFull: () => response.writableLength > portionBytes,
-    onRoom: run => void response.once('drain', run),
-  };
+  write(response, ': open\n\n');
+  return new ResponseStream(response);
+}
+
+/** No factory, because there may be ten thousand: a class has its methods once. */
+class ResponseStream implements EventStream {
+  readonly #response: Response;
+
+  constructor(response: Response) {
+    this.#response = response;
+  }
+
+  send(data: unknown, id?: number): void {
+    write(this.#response, `${id === undefined ? '' : `id: ${id}\n`}data: ${asciiJson(data)}\n\n`);
+  }
+
+  sendText(json: string, id: number): void {
+    write(this.#response, `id: ${id}\ndata: ${json}\n\n`);
+  }
+
+  comment(text: string): void {
+    write(this.#response, `: ${text}\n\n`);
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  isFull(): boolean {
+    return this.#response.writableLength > portionBytes;
+  }
+
+  onRoom(run: () => void): void {
+    this.#response.once('drain', run);
+  }
+}
+
+function write(response: Response, frame: string): void {
+  if (response.writableEnded || response.destroyed) return;
+  response.write(frame);
+  if (response.writableLength > mostUnread) response.destroy();
 }
 
 /**
