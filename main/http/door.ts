@@ -4,6 +4,7 @@ import { createServer as createTls, type SecureContextOptions } from 'node:tls';
 import { isLoopbackAddress } from './auth.ts';
 import type { Calls } from './calls.ts';
 import { createConnections } from './connections.ts';
+import { Answer } from './express-answer.ts';
 import { expectTls } from './first-byte.ts';
 import { mostHeaders } from './heads.ts';
 import type { StreamRegistry } from './stream-registry.ts';
@@ -93,7 +94,7 @@ export async function openDoor(
   const isForAll = host === '0.0.0.0' || host === '::';
   const meetsTls = (localAddress = ''): boolean => isSecure && !(isForAll && isLoopbackAddress(localAddress));
   const connections = createConnections({ streams, calls }, limits);
-  const http = createHttp(optionsOf(limits), handler);
+  const http = createHttp({ ...optionsOf(limits), ServerResponse: Answer }, handler);
   http.maxHeadersCount = mostHeaders;
   http.prependListener('request', connections.noteCall);
   // Who asks whether to send its body is told when that is read, and not when it is refused.

@@ -23,7 +23,7 @@ export const identify =
   (request, response, next) => {
     const { 'x-request-id': given } = request.headers;
     const id = typeof given === 'string' && wellFormed.test(given) ? given : newId();
-    response.setHeader('X-Request-Id', id);
+    response.locals = { requestId: id };
     if (all) {
       const begun = performance.now();
       response.on('close', () => {
@@ -43,4 +43,4 @@ function untilAnswered<T>(response: Response, fields: T): () => T | null {
   return () => (answer.deref()?.headersSent === false ? fields : null);
 }
 
-export const requestIdOf = (response: Response): string => String(response.getHeader('X-Request-Id') ?? '');
+export const requestIdOf = ({ locals }: Response): string => String(locals['requestId'] ?? '');

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import express, { type Express } from 'express';
+import type { Express } from 'express';
 import { refuse } from '../../protocol/problem.ts';
 import { adminPrincipal, type Orchestrator, type Uploader } from '../orchestrator/index.ts';
 import type { ArtifactFiles, ConfigFolder, LogFiles } from '../orchestrator/ports.ts';
@@ -12,6 +12,7 @@ import { type BackupDesk, mountBackupRoutes } from './backup-routes.ts';
 import { type Calls, createCalls } from './calls.ts';
 import { mountConfigRoutes } from './config-routes.ts';
 import { guardEdge, type IsOurs } from './edge.ts';
+import { createExpress } from './express-answer.ts';
 import { createFront } from './front.ts';
 import { createFailureLimit, type FailureLimit } from './failure-limit.ts';
 import { guardFailures } from './failures.ts';
@@ -115,18 +116,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
 
 /** Without any call. */
 function createBare({ log, logRequests }: Pick<HttpParts, 'log' | 'logRequests'>): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.use(identify(log, logRequests));
-  app.use((_request, response, next) => {
-    response.setHeader('X-Content-Type-Options', 'nosniff');
-    response.setHeader('X-Frame-Options', 'DENY');
-    response.setHeader('Referrer-Policy', 'no-referrer');
-    response.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
-    next();
-  });
-  return app;
+  return createExpress().use(identify(log, logRequests));
 }
 
 /** As long as there is no database to ask. */

@@ -19,16 +19,17 @@ export interface EventStream {
   onRoom(run: () => void): void;
 }
 
+// Tells nginx, too, not to hold events back.
+const head = Object.entries({
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+}).flat();
+
 export function openEventStream(response: Response): EventStream {
-  response.status(200).set({
-    'Content-Type': 'text/event-stream',
-    'Cache-Control': 'no-cache, no-transform',
-    // Tells nginx not to hold events back.
-    'X-Accel-Buffering': 'no',
-  });
+  response.writeHead(200, [...head]);
   response.socket?.setNoDelay(true);
   response.socket?.setKeepAlive(true, 5_000);
-  response.flushHeaders();
   write(response, ': open\n\n');
   return new ResponseStream(response);
 }
