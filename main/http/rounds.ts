@@ -4,11 +4,14 @@ const shortestTurnMs = 20;
 
 /** Visits each of its members once in every interval, by one timer for all of them. */
 export interface Rounds<T> {
-  /** The first visit comes within an interval. Answers with where it is to be taken out again. */
+  /** The first visit comes within the interval. Answers with where it is to be taken out again. */
   join(member: T): Set<T>;
 }
 
-/** Whoever joins gets the next turn, so that those who come in one burst are visited evenly over the interval. */
+/**
+ * Whoever joins gets the turn before the one that was given last, and so the first of them a whole interval: those who come in one
+ * burst are visited evenly over it.
+ */
 export function createRounds<T>(everyMs: number, visit: (member: T) => void): Rounds<T> {
   const count = Math.min(mostTurns, Math.max(1, Math.floor(everyMs / shortestTurnMs)));
   const turns = Array.from({ length: count }, () => new Set<T>());
@@ -24,8 +27,8 @@ export function createRounds<T>(everyMs: number, visit: (member: T) => void): Ro
   };
   return {
     join(member) {
+      const turn = turns[(at + count - (joined % count)) % count] ?? new Set();
       joined += 1;
-      const turn = turns[(at + joined) % count] ?? new Set();
       turn.add(member);
       timer ??= setInterval(takeTurn, everyMs / count).unref();
       return turn;
