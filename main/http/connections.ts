@@ -3,12 +3,6 @@ import type { Socket } from 'node:net';
 import type { Calls } from './calls.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
-export interface Accepted {
-  /** Of ours, by which it came. */
-  readonly localAddress: string;
-  readonly isSecure: boolean;
-}
-
 /** One that was accepted. There may be ten thousand: what is kept of each is little. */
 interface Connection {
   readonly raw: Socket;
@@ -34,7 +28,7 @@ export interface Connections {
   /** Cuts off who takes too long with a body, unless somebody else has taken that over. To be called every now and then. */
   look(): void;
   /** Ends their streams, lets calls in progress finish for a moment. */
-  end(which: (accepted: Accepted) => boolean): Promise<void>;
+  end(which: (raw: Socket, isSecure: boolean) => boolean): Promise<void>;
 }
 
 const endWithinMs = 1_000;
@@ -102,9 +96,7 @@ export function createConnections(
     },
     look: waiting.look,
     async end(which) {
-      const leaving = [...open].filter(({ raw, isSecure }) =>
-        which({ isSecure, localAddress: raw.localAddress ?? '' }),
-      );
+      const leaving = [...open].filter(({ raw, isSecure }) => which(raw, isSecure));
       const closed = leaving.map(
         ({ raw }) => new Promise<void>(resolve => raw.once('close', () => resolve())),
       );

@@ -92,7 +92,9 @@ export async function openDoor(
 ): Promise<Door> {
   let isSecure = isSecureAtFirst;
   const isForAll = host === '0.0.0.0' || host === '::';
-  const meetsTls = (localAddress = ''): boolean => isSecure && !(isForAll && isLoopbackAddress(localAddress));
+  // What a socket knows of its address it keeps from when it is asked.
+  const meetsTls = (socket: Pick<Socket, 'localAddress'>): boolean =>
+    isSecure && !(isForAll && isLoopbackAddress(socket.localAddress ?? ''));
   const connections = createConnections({ streams, calls }, limits);
   const http = createHttp({ ...optionsOf(limits), ServerResponse: Answer }, handler);
   http.maxHeadersCount = mostHeaders;
@@ -114,7 +116,7 @@ export async function openDoor(
   tls.on('tlsClientError', (_cause, socket) => socket.destroy());
   const front = createFront({ allowHalfOpen: true, noDelay: true }, raw => {
     raw.on('error', () => raw.destroy());
-    const meets = meetsTls(raw.localAddress);
+    const meets = meetsTls(raw);
     connections.accept(raw, meets);
     if (meets) expectTls(raw, limits.headersMs, () => tls.emit('connection', raw));
     else begin(raw);
@@ -126,7 +128,7 @@ export async function openDoor(
     speakTls(now) {
       isSecure = now;
     },
-    dropOthers: () => connections.end(({ isSecure: was, localAddress }) => was !== meetsTls(localAddress)),
+    dropOthers: () => connections.end((raw, was) => was !== meetsTls(raw)),
     present: next => tls.setSecureContext(contextOf(next)),
     async close() {
       const closed = new Promise<void>(resolve => front.close(() => resolve()));

@@ -30,6 +30,8 @@ export function openEventStream(response: Response): EventStream {
   response.writeHead(200, [...head]);
   response.socket?.setNoDelay(true);
   response.socket?.setKeepAlive(true, 5_000);
+  // By itself, and not with the first frame: it is kept for as long as the stream, and else in the pieces that it was made of.
+  response.flushHeaders();
   write(response, ': open\n\n');
   return new ResponseStream(response);
 }
