@@ -15,6 +15,13 @@ const always = {
 };
 const alwaysAsList = Object.entries(always).flat();
 
+/** What is known of an answer beside itself, so that it can be kept for longer. */
+export interface Account {
+  readonly requestId: string;
+  /** As long as there is no head. */
+  isOpen: boolean;
+}
+
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 /**
@@ -23,11 +30,12 @@ type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
  * of it is kept.
  */
 export class Answer<R extends IncomingMessage = IncomingMessage> extends ServerResponse<R> {
-  /** As Express has it. */
-  declare locals: { readonly requestId?: string };
+  /** The name is that of Express. */
+  declare locals: Account;
 
   override writeHead(status: number, first?: string | Headers, second?: Headers): this {
-    const { requestId = '' } = this.locals;
+    const { requestId, isOpen } = this.locals;
+    if (isOpen) this.locals.isOpen = false;
     if (Array.isArray(first) && this.getHeaderNames().length === 0)
       return super.writeHead(status, [...alwaysAsList, 'X-Request-Id', requestId, ...first]);
     for (const [name, value] of Object.entries({ ...always, 'X-Request-Id': requestId }))
@@ -38,6 +46,8 @@ export class Answer<R extends IncomingMessage = IncomingMessage> extends ServerR
   }
 }
 
+const nobodys: Account = Object.freeze({ requestId: '', isOpen: false });
+
 /** An application whose answers are those. */
 export function createExpress(): Express {
   const app = express();
@@ -47,4 +57,4 @@ export function createExpress(): Express {
 }
 
 Object.setPrototypeOf(Answer.prototype, express.response);
-Object.assign(Answer.prototype, { app: createExpress(), locals: {} });
+Object.assign(Answer.prototype, { app: createExpress(), locals: nobodys });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
 import type { Log } from '../orchestrator/ports.ts';
+import type { Account } from './express-answer.ts';
 
 /** A log whose lines can be told to belong to a request. */
 export interface RequestLog extends Log {
@@ -26,7 +27,8 @@ export const identify =
   (request, response, next) => {
     const { 'x-request-id': given } = request.headers;
     const id = typeof given === 'string' && wellFormed.test(given) ? given : newId();
-    response.locals = { requestId: id };
+    const account: Account = { requestId: id, isOpen: true };
+    response.locals = account;
     if (all) {
       const begun = performance.now();
       response.on('close', () => {
@@ -37,13 +39,13 @@ export const identify =
         log.info('http.answered', { request_id: id, method: request.method, path, status, ms, whole });
       });
     }
-    log.within(untilAnswered(response, { request_id: id }), next);
+    log.within(whileOpen(account), next);
   };
 
-/** What is begun here can outlive the request by hours, and must not keep it: so this stands by itself. */
-function untilAnswered<T>(response: Response, fields: T): () => T | null {
-  const answer = new WeakRef(response);
-  return () => (answer.deref()?.headersSent === false ? fields : null);
+/** What is begun here can outlive the request by hours, and must not keep it: so this knows its account alone. */
+function whileOpen(account: Account): () => { readonly request_id: string } | null {
+  const fields = { request_id: account.requestId };
+  return () => (account.isOpen ? fields : null);
 }
 
 export const requestIdOf = ({ locals }: Response): string => String(locals['requestId'] ?? '');

@@ -91,7 +91,6 @@ function letGo(response: Response, isAskedAgain: boolean): void {
   const { req } = response;
   req.next = undefined;
   req.params = nothing;
-  response.locals = nothing;
   if (isAskedAgain) return;
   req.rawHeaders = [];
   req.headers = nothing;
