@@ -24,6 +24,27 @@ export function sendProblem(response: Response, refusal: Refusal, errors: FieldE
   response.status(status).type('application/problem+json').send(JSON.stringify(problem));
 }
 
+/** Longer ones are encoded before they meet their head, and not once more with it. */
+const longText = 1_000;
+
+/** As Express would, in half the time, where nobody has asked for what only Express can do. */
+export function sendJson(response: Response, value: unknown): void {
+  // A handler has given it a tag, or whoever asks has one.
+  if (response.getHeaderNames().length > 0 || response.req.headers['if-none-match'] !== undefined) {
+    response.json(value);
+    return;
+  }
+  const text = JSON.stringify(value);
+  const length = Buffer.byteLength(text);
+  response.writeHead(response.statusCode, [
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Content-Length',
+    String(length),
+  ]);
+  response.end(text.length < longText ? text : Buffer.from(text));
+}
+
 /** What the body parser finds, by its own names for it. */
 const bodyProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   'entity.too.large': ['body_too_large', 'The body is larger than this call takes'],

@@ -7,6 +7,7 @@ import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { uploadTokenHeaders } from '../../protocol/storage-api.ts';
 import { type Principal, unknownJoinToken, type Uploader } from '../orchestrator/index.ts';
+import { sentAs } from './heads.ts';
 import { isOwnPage } from './origin.ts';
 
 /**
@@ -191,12 +192,9 @@ function createUploadAuth({ uploaderOf, mayUpload }: Pick<AuthParts, 'uploaderOf
 }
 
 /** In one of its headers, or the same in both; what is sent twice is none of ours. */
-export function uploadTokenOf({ headersDistinct }: IncomingMessage): string | null {
-  const sent = uploadTokenHeaders.flatMap(name => {
-    const values = headersDistinct[name];
-    return values === undefined ? [] : [values.join(', ')];
-  });
-  return sent.length === 0 ? null : [...new Set(sent)].join(', ');
+export function uploadTokenOf({ headers }: IncomingMessage): string | null {
+  const sent = uploadTokenHeaders.map(name => headers[name]).filter(value => value !== undefined);
+  return sent.length === 0 ? null : [...new Set(sent.map(String))].join(', ');
 }
 
 /** Behind a call that needs an upload token stands an attempt. */
@@ -271,7 +269,8 @@ export const schemeOf = (request: IncomingMessage): 'http' | 'https' =>
  * The token of the header, or null when there is none of that scheme. Two headers are no token: a proxy in between may have
  * looked at the other one.
  */
-export function bearerOf({ headersDistinct }: IncomingMessage): string | null {
-  const [, token] = /^bearer +(.*)$/i.exec((headersDistinct.authorization ?? []).join(', ')) ?? [];
+export function bearerOf(request: IncomingMessage): string | null {
+  if (request.headers.authorization === undefined) return null;
+  const [, token] = /^bearer +(.*)$/i.exec(sentAs(request, 'authorization').join(', ')) ?? [];
   return token ?? null;
 }

@@ -4,6 +4,7 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { Actor, Log } from '../orchestrator/ports.ts';
 import { nameOf, type Orchestrator } from '../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
+import { requestIdOf } from './requests.ts';
 import type { Router } from './route.ts';
 
 interface Made {
@@ -42,7 +43,7 @@ export function mountBackupRoutes(router: Router, { backups, orchestrator, log }
       log.info('backup.made', { name: made.name, by: nameOf(by) });
       return accept(viewOf(made));
     } catch (cause) {
-      log.error('backup.failed', { cause, requestId: request.res?.getHeader('X-Request-Id') });
+      log.error('backup.failed', { cause, requestId: request.res && requestIdOf(request.res) });
       return refuse(
         'storage',
         'The backup could not be made: there must be room on the disk for twice the database, and its folder must be writable. ' +

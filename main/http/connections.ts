@@ -1,21 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Bodies } from './bodies.ts';
+import type { Calls } from './calls.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
-export interface Accepted {
-  /** Of ours, by which it came. */
-  readonly localAddress: string;
-  readonly isSecure: boolean;
-}
-
-/** One that was accepted. */
-interface Connection extends Accepted {
+/** One that was accepted. There may be ten thousand: what is kept of each is little. */
+interface Connection {
   readonly raw: Socket;
+  readonly isSecure: boolean;
   /** What HTTP is spoken over: `raw`, or what decrypts it. Null before that is known. */
   spoken: Socket | null;
-  /** Those that are answered over it now. */
-  readonly calls: Set<ServerResponse>;
+  /** So many calls are answered over it now. */
+  calls: number;
+  /** To the newest call with a body; null once that is known to be whole. */
+  awaited: ServerResponse | null;
+  awaitedSince: number;
   isUsed: boolean;
   isLeaving: boolean;
 }
@@ -27,85 +25,88 @@ export interface Connections {
   begin(spoken: Socket): boolean;
   /** To be told of each call before it is answered. */
   noteCall(request: IncomingMessage, response: ServerResponse): void;
+  /** Cuts off who takes too long with a body, unless somebody else has taken that over. To be called every now and then. */
+  look(): void;
   /** Ends their streams, lets calls in progress finish for a moment. */
-  end(which: (accepted: Accepted) => boolean): Promise<void>;
+  end(which: (raw: Socket, isSecure: boolean) => boolean): Promise<void>;
 }
 
 const endWithinMs = 1_000;
 
-/**
- * The connections of one address. Those that have not sent a whole request yet are no more than `mostWaiting`: when there is
- * one more, the one goes that has had the most time for it. An honest caller needs milliseconds.
- */
+interface ConnectionLimits {
+  readonly mostWaiting: number;
+  readonly requestMs: number;
+}
+
+/** The connections of one address. */
 export function createConnections(
-  { streams, bodies }: { readonly streams: StreamRegistry; readonly bodies: Bodies },
-  { mostWaiting, requestMs }: { readonly mostWaiting: number; readonly requestMs: number },
+  { streams, calls }: { readonly streams: StreamRegistry; readonly calls: Calls },
+  limits: ConnectionLimits,
 ): Connections {
-  const open = new Map<string, Connection>();
-  const bySpoken = new WeakMap<Socket, Connection>();
-  /** In the order in which they began to wait. */
-  const waiting = new Set<Connection>();
-  const wait = (connection: Connection): void => {
-    waiting.delete(connection);
-    waiting.add(connection);
-    const [first] = waiting;
-    if (waiting.size > mostWaiting) first?.raw.destroy();
+  const open = new Set<Connection>();
+  const bySpoken = new Map<Socket, Connection>();
+  /** By name: what decrypts them is still to be made. */
+  const shakingHands = new Map<string, Connection>();
+  const waiting = createWaiting(calls, limits);
+  const speak = (connection: Connection, spoken: Socket): void => {
+    connection.spoken = spoken;
+    bySpoken.set(spoken, connection);
   };
-  const finish = (connection: Connection, response: ServerResponse): void => {
-    connection.calls.delete(response);
-    if (connection.calls.size > 0 || connection.raw.destroyed) return;
-    if (connection.isLeaving) connection.spoken?.destroySoon();
-    else wait(connection);
-  };
+  const callsOver = (connections: ReadonlySet<Connection>): ReadonlySet<ServerResponse> =>
+    new Set(
+      [...calls.inProgress].filter(({ req }) => {
+        const connection = bySpoken.get(req.socket);
+        return connection !== undefined && connections.has(connection);
+      }),
+    );
   return {
     accept(raw, isSecure) {
-      const name = nameOf(raw);
-      const connection: Connection = {
-        raw,
-        localAddress: raw.localAddress ?? '',
-        isSecure,
-        spoken: null,
-        calls: new Set(),
-        isUsed: false,
-        isLeaving: false,
-      };
-      open.set(name, connection);
-      raw.once('close', () => {
-        if (open.get(name) === connection) open.delete(name);
-        waiting.delete(connection);
+      const connection = { ...unused, raw, isSecure };
+      const name = isSecure ? nameOf(raw) : null;
+      open.add(connection);
+      if (name === null) speak(connection, raw);
+      else shakingHands.set(name, connection);
+      raw.on('close', () => {
+        open.delete(connection);
+        waiting.drop(connection);
+        if (connection.spoken !== null) bySpoken.delete(connection.spoken);
+        if (name !== null && shakingHands.get(name) === connection) shakingHands.delete(name);
       });
-      wait(connection);
+      waiting.rest(connection);
     },
     begin(spoken) {
-      const connection = open.get(nameOf(spoken));
+      if (bySpoken.has(spoken)) return true;
+      const name = nameOf(spoken);
+      const connection = shakingHands.get(name);
       if (connection === undefined) return false;
-      connection.spoken = spoken;
-      bySpoken.set(spoken, connection);
+      shakingHands.delete(name);
+      speak(connection, spoken);
       return true;
     },
     noteCall(request, response) {
       const connection = bySpoken.get(request.socket);
+      calls.inProgress.add(response);
+      response.on('close', () => {
+        calls.inProgress.delete(response);
+        if (connection !== undefined) waiting.finish(connection);
+      });
       if (connection === undefined) return;
-      connection.calls.add(response);
-      connection.isUsed = true;
       if (connection.isLeaving) response.shouldKeepAlive = false;
-      const done = (): void => void waiting.delete(connection);
-      if (hasBody(request)) awaitBody(request, response, { bodies, requestMs, done });
-      else done();
-      response.once('close', () => finish(connection, response));
+      waiting.begin(connection, response);
     },
+    look: waiting.look,
     async end(which) {
-      const leaving = [...open.values()].filter(which);
+      const leaving = [...open].filter(({ raw, isSecure }) => which(raw, isSecure));
       const closed = leaving.map(
         ({ raw }) => new Promise<void>(resolve => raw.once('close', () => resolve())),
       );
+      const answers = callsOver(new Set(leaving));
+      // What is answered yet is the last that comes this way.
+      for (const response of answers) response.shouldKeepAlive = false;
       for (const connection of leaving) {
         connection.isLeaving = true;
-        // What is answered yet is the last that comes this way.
-        for (const response of connection.calls) response.shouldKeepAlive = false;
-        if (connection.isUsed && connection.calls.size === 0) connection.raw.destroy();
+        if (connection.isUsed && connection.calls === 0) connection.raw.destroy();
       }
-      const answers = new Set(leaving.flatMap(({ calls }) => [...calls]));
       streams.endThose(response => answers.has(response));
       const timer = setTimeout(() => {
         for (const { raw } of leaving) raw.destroy();
@@ -116,38 +117,69 @@ export function createConnections(
   };
 }
 
-interface Waiting {
-  readonly bodies: Bodies;
-  readonly requestMs: number;
-  /** There is nothing to wait for any more. */
-  readonly done: () => void;
+/**
+ * Those that have not sent a whole request yet are no more than `mostWaiting`: when there is one more, the one goes that has had
+ * the most time for it. An honest caller needs milliseconds. Nearly every body comes with its head: nothing is set up to wait for
+ * one, and whether it has come is looked at when that matters.
+ */
+function createWaiting(calls: Calls, { mostWaiting, requestMs }: ConnectionLimits) {
+  /** In the order in which they began to wait; some have sent all by now. */
+  const waiting = new Set<Connection>();
+  const isWhole = ({ awaited }: Connection): boolean =>
+    awaited === null || awaited.req.complete || calls.isTakenOver(awaited.req);
+  const rest = (connection: Connection): void => {
+    waiting.delete(connection);
+    waiting.add(connection);
+    for (const first of waiting) {
+      if (waiting.size <= mostWaiting) return;
+      if (first.calls === 0 || !isWhole(first)) return void first.raw.destroy();
+      waiting.delete(first);
+    }
+  };
+  return {
+    /** Nothing is asked over it. */
+    rest,
+    /** A call begins, whose body may be still to come. */
+    begin(connection: Connection, response: ServerResponse): void {
+      connection.calls += 1;
+      connection.isUsed = true;
+      if (!hasBody(response.req)) return void waiting.delete(connection);
+      connection.awaited = response;
+      connection.awaitedSince = performance.now();
+      return void waiting.add(connection);
+    },
+    finish(connection: Connection): void {
+      connection.calls -= 1;
+      // Else a connection that rests would keep the last call.
+      if (isWhole(connection)) connection.awaited = null;
+      if (connection.calls > 0 || connection.raw.destroyed) return;
+      if (connection.isLeaving) connection.spoken?.destroySoon();
+      else rest(connection);
+    },
+    drop: (connection: Connection): void => void waiting.delete(connection),
+    look(): void {
+      const begunBy = performance.now() - requestMs;
+      for (const connection of waiting)
+        if (connection.awaitedSince <= begunBy && !isWhole(connection)) cutOff(connection);
+    },
+  };
 }
 
-/** Cuts off who takes too long with it, unless somebody else takes that over. */
-function awaitBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { bodies, requestMs, done }: Waiting,
-): void {
-  const { socket } = request;
-  const timer = setTimeout(() => {
-    if (socket.writable && !response.headersSent)
-      socket.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n');
-    socket.destroySoon();
-  }, requestMs);
-  // Of a request that was answered before its end nobody hears any more that it has closed.
-  const stop = (): void => {
-    clearTimeout(timer);
-    socket.removeListener('close', stop);
-  };
-  const letGo = (): void => {
-    stop();
-    done();
-  };
-  socket.once('close', stop);
-  request.once('end', letGo);
-  request.once('close', stop);
-  bodies.expect(request, letGo);
+const unused = {
+  spoken: null,
+  calls: 0,
+  awaited: null,
+  awaitedSince: 0,
+  isUsed: false,
+  isLeaving: false,
+} satisfies Partial<Connection>;
+
+function cutOff(connection: Connection): void {
+  const { spoken, awaited } = connection;
+  connection.awaited = null;
+  if (spoken?.writable && awaited?.headersSent === false)
+    spoken.write('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n');
+  spoken?.destroySoon();
 }
 
 /** The same for a socket and for what decrypts it, and of no other that is open: it was accepted at one port. */

@@ -2,9 +2,11 @@ import { createServer as createHttp, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createFront, type Server, type Socket } from 'node:net';
 import { createServer as createTls, type SecureContextOptions } from 'node:tls';
 import { isLoopbackAddress } from './auth.ts';
-import type { Bodies } from './bodies.ts';
+import type { Calls } from './calls.ts';
 import { createConnections } from './connections.ts';
+import { Answer } from './express-answer.ts';
 import { expectTls } from './first-byte.ts';
+import { mostHeaders } from './heads.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 /** How long a caller may take. Answers, and streams with them, may take as long as they want. */
@@ -15,7 +17,7 @@ export interface SocketLimits {
   readonly requestMs: number;
   /** To send the next one. */
   readonly idleMs: number;
-  /** How often slow callers are looked for. */
+  /** How often slow callers are looked for: they have so much more at most. */
   readonly checkMs: number;
   /** Connections to one address that have not sent a whole request. */
   readonly mostWaiting: number;
@@ -41,8 +43,6 @@ export const socketLimits: SocketLimits = {
  */
 const mostUnaccepted = 16_384;
 
-/** A browser behind two proxies sends about 40. */
-const mostHeaders = 100;
 const longestHeaders = 16_384;
 
 export interface TlsIdentity {
@@ -68,7 +68,7 @@ export interface Door {
 export interface DoorParts {
   readonly handler: RequestListener;
   readonly streams: StreamRegistry;
-  readonly bodies: Bodies;
+  readonly calls: Calls;
   readonly limits: SocketLimits;
   /** Null as long as nobody speaks TLS. */
   readonly identity: TlsIdentity | null;
@@ -87,16 +87,18 @@ const contextOf = (identity: TlsIdentity | null): SecureContextOptions => ({
  * comes by the loopback meets plain HTTP always (docs/adr/0013).
  */
 export async function openDoor(
-  { handler, streams, bodies, limits, identity }: DoorParts,
+  { handler, streams, calls, limits, identity }: DoorParts,
   host: string,
   port: number,
   isSecureAtFirst: boolean,
 ): Promise<Door> {
   let isSecure = isSecureAtFirst;
   const isForAll = host === '0.0.0.0' || host === '::';
-  const meetsTls = (localAddress = ''): boolean => isSecure && !(isForAll && isLoopbackAddress(localAddress));
-  const connections = createConnections({ streams, bodies }, limits);
-  const http = createHttp(optionsOf(limits), handler);
+  // What a socket knows of its address it keeps from when it is asked.
+  const meetsTls = (socket: Pick<Socket, 'localAddress'>): boolean =>
+    isSecure && !(isForAll && isLoopbackAddress(socket.localAddress ?? ''));
+  const connections = createConnections({ streams, calls }, limits);
+  const http = createHttp({ ...optionsOf(limits), ServerResponse: Answer }, handler);
   http.maxHeadersCount = mostHeaders;
   http.prependListener('request', connections.noteCall);
   // Who asks whether to send its body is told when that is read, and not when it is refused.
@@ -116,23 +118,25 @@ export async function openDoor(
   tls.on('tlsClientError', (_cause, socket) => socket.destroy());
   const front = createFront({ allowHalfOpen: true, noDelay: true }, raw => {
     raw.on('error', () => raw.destroy());
-    const meets = meetsTls(raw.localAddress);
+    const meets = meetsTls(raw);
     connections.accept(raw, meets);
     if (meets) expectTls(raw, limits.headersMs, () => tls.emit('connection', raw));
     else begin(raw);
   });
   await listen(front, host, port);
+  const looking = setInterval(connections.look, limits.checkMs).unref();
   return {
     port: portOf(front.address()),
     speakTls(now) {
       isSecure = now;
     },
-    dropOthers: () => connections.end(({ isSecure: was, localAddress }) => was !== meetsTls(localAddress)),
+    dropOthers: () => connections.end((raw, was) => was !== meetsTls(raw)),
     present: next => tls.setSecureContext(contextOf(next)),
     async close() {
       const closed = new Promise<void>(resolve => front.close(() => resolve()));
       // Only what looks for slow callers.
       http.close();
+      clearInterval(looking);
       await connections.end(() => true);
       await closed;
     },

@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express';
 import { type Refusal, refuse } from '../../protocol/problem.ts';
 import { sendProblem } from './answer.ts';
 import { bearerOf, uploadTokenOf } from './auth.ts';
+import { sentAs } from './heads.ts';
 import { isForeign, type Provenance, provenanceOf } from './origin.ts';
 
 /** What a call shows before anybody asks who makes it. */
@@ -25,9 +26,9 @@ const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
  *
  * @internal
  */
-export function judgeEdge(call: EdgeCall, isOurs: IsOurs): Refusal | null {
+export function judgeEdge(call: EdgeCall, isOurs: IsOurs, nameIn = hostnameOf): Refusal | null {
   const [host, ...others] = call.hosts;
-  const hostname = host === undefined || others.length > 0 ? null : hostnameOf(host);
+  const hostname = host === undefined || others.length > 0 ? null : nameIn(host);
   if (hostname === null)
     return refuse('invalid_request', 'Send one Host header, with a name or an address').refusal;
   if (!isOurs(hostname))
@@ -48,20 +49,36 @@ function hostnameOf(host: string): string | null {
   return new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
 
-export const guardEdge =
-  (isOurs: IsOurs): RequestHandler =>
-  (request, response, next) => {
-    const refusal = judgeEdge(callOf(request), isOurs);
+const mostRemembered = 64;
+
+/** A URL is parsed once for all calls by one name; whether it is ours is another question, and asked each time. */
+function rememberHostnames(): (host: string) => string | null {
+  const known = new Map<string, string | null>();
+  return host => {
+    const before = known.get(host);
+    if (before !== undefined) return before;
+    const hostname = hostnameOf(host);
+    if (known.size === mostRemembered) known.clear();
+    known.set(host, hostname);
+    return hostname;
+  };
+}
+
+export function guardEdge(isOurs: IsOurs): RequestHandler {
+  const nameIn = rememberHostnames();
+  return (request, response, next) => {
+    const refusal = judgeEdge(callOf(request), isOurs, nameIn);
     if (refusal === null) next();
     else sendProblem(response, refusal);
   };
+}
 
 function callOf(request: IncomingMessage): EdgeCall {
-  const { headers, headersDistinct, method = '' } = request;
+  const { headers, method = '' } = request;
   return {
     ...provenanceOf(request),
     method,
-    hosts: headersDistinct.host ?? [],
+    hosts: sentAs(request, 'host'),
     hasToken:
       bearerOf(request) !== null ||
       headers['x-worker-token'] !== undefined ||

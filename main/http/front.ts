@@ -1,4 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Calls } from './calls.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 /** Stands before what answers, so that it can be exchanged while the sockets stay open. */
@@ -11,15 +12,14 @@ export interface Front {
 /** What is not finished within this long is cut off: it would ask a database that is closed. */
 const finishWithinMs = 1_000;
 
-export function createFront(first: RequestListener, held: RequestListener, streams: StreamRegistry): Front {
-  const inProgress = new Set<ServerResponse>();
+export function createFront(
+  first: RequestListener,
+  held: RequestListener,
+  { streams, calls: { inProgress } }: { readonly streams: StreamRegistry; readonly calls: Calls },
+): Front {
   let current = first;
   return {
-    handler(request, response) {
-      inProgress.add(response);
-      response.once('close', () => inProgress.delete(response));
-      current(request, response);
-    },
+    handler: (request, response) => current(request, response),
     async hold(asker) {
       current = held;
       const others = (): readonly ServerResponse[] => [...inProgress].filter(({ req }) => req !== asker);

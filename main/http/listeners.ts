@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import type { Bodies } from './bodies.ts';
+import type { Calls } from './calls.ts';
 import { type Door, openDoor, type SocketLimits, type TlsIdentity } from './door.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
@@ -15,7 +15,7 @@ export interface Listeners {
 
 export function createListeners(
   handler: RequestListener,
-  { streams, bodies }: { readonly streams: StreamRegistry; readonly bodies: Bodies },
+  { streams, calls }: { readonly streams: StreamRegistry; readonly calls: Calls },
   limits: SocketLimits,
 ): Listeners {
   const open = new Set<Door>();
@@ -23,7 +23,7 @@ export function createListeners(
   let isClosed = false;
   return {
     async listen(host, port, isSecure) {
-      const door = await openDoor({ handler, streams, bodies, limits, identity }, host, port, isSecure);
+      const door = await openDoor({ handler, streams, calls, limits, identity }, host, port, isSecure);
       // It was made with what was shown when it was asked for.
       if (identity !== null) door.present(identity);
       const listener = {

@@ -22,11 +22,12 @@ function whence({ host, origin, site }: Provenance): Whence {
   return URL.canParse(origin) && new URL(origin).host === host?.toLowerCase() ? 'own' : 'foreign';
 }
 
-type Heads = Pick<IncomingMessage, 'headers' | 'headersDistinct'>;
+type Heads = Pick<IncomingMessage, 'headers'>;
 
-export function provenanceOf({ headers, headersDistinct }: Heads): Provenance {
-  const { host = null, origin = null } = headers;
-  return { host, origin, site: headersDistinct['sec-fetch-site']?.join(', ') ?? null };
+export function provenanceOf({ headers }: Heads): Provenance {
+  // A site that was sent twice is one value with a comma here, and none that a browser sends.
+  const { host = null, origin = null, 'sec-fetch-site': site = null } = headers;
+  return { host, origin, site };
 }
 
 export const isForeign = (provenance: Provenance): boolean => whence(provenance) === 'foreign';

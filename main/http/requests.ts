@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestHandler, Response } from 'express';
 import type { Log } from '../orchestrator/ports.ts';
+import type { Account } from './express-answer.ts';
 
 /** A log whose lines can be told to belong to a request. */
 export interface RequestLog extends Log {
@@ -11,8 +12,11 @@ export interface RequestLog extends Log {
 /** What proxies and clients make: hex, UUIDs, ULIDs. Anything else could forge what it is shown in. */
 const wellFormed = /^[\w.-]{1,64}$/;
 
-/** Node keeps a store of UUIDs: other random bytes it asks the system for, each time. */
-const newId = (): string => randomUUID().replaceAll('-', '').slice(0, 16);
+/** Node keeps a store of UUIDs: other random bytes it asks the system for, each time. Of its five parts these three are 16 digits. */
+function newId(): string {
+  const uuid = randomUUID();
+  return uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18);
+}
 
 /**
  * Gives each request an id, or takes over the one that it brings, so that an answer, a line of the log and what a proxy has
@@ -23,10 +27,11 @@ export const identify =
   (request, response, next) => {
     const { 'x-request-id': given } = request.headers;
     const id = typeof given === 'string' && wellFormed.test(given) ? given : newId();
-    response.setHeader('X-Request-Id', id);
+    const account: Account = { requestId: id, isOpen: true };
+    response.locals = account;
     if (all) {
       const begun = performance.now();
-      response.once('close', () => {
+      response.on('close', () => {
         const { statusCode: status, writableFinished: whole } = response;
         const ms = Math.round(performance.now() - begun);
         // Without the query, which may hold anything.
@@ -34,9 +39,13 @@ export const identify =
         log.info('http.answered', { request_id: id, method: request.method, path, status, ms, whole });
       });
     }
-    // What is begun here can outlive the request by hours, and must not keep it.
-    const answer = new WeakRef(response);
-    log.within(() => (answer.deref()?.headersSent === false ? { request_id: id } : null), next);
+    log.within(whileOpen(account), next);
   };
 
-export const requestIdOf = (response: Response): string => String(response.getHeader('X-Request-Id') ?? '');
+/** What is begun here can outlive the request by hours, and must not keep it: so this knows its account alone. */
+function whileOpen(account: Account): () => { readonly request_id: string } | null {
+  const fields = { request_id: account.requestId };
+  return () => (account.isOpen ? fields : null);
+}
+
+export const requestIdOf = ({ locals }: Response): string => String(locals['requestId'] ?? '');

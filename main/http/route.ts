@@ -3,7 +3,7 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { z } from 'zod';
 import type { BodyOf, Call, ParamsOf, QueryOf, ReplyOf } from '../../protocol/call.ts';
 import { type Outcome, refuse } from '../../protocol/problem.ts';
-import { sendProblem } from './answer.ts';
+import { sendJson, sendProblem } from './answer.ts';
 import { type Authenticate, bearerOf, type Caller } from './auth.ts';
 import { hasBody } from './connections.ts';
 import { discardBody, proceed } from './unread.ts';
@@ -56,7 +56,7 @@ export function createRouter(app: Express, authenticate: Authenticate, ears: Rou
     app[verbs[row.method]](row.path, async (request: Request, response: Response): Promise<void> => {
       const begun = performance.now();
       if (row.stream === undefined)
-        response.once('finish', () =>
+        response.on('finish', () =>
           onAnswered(row.method, row.path, response.statusCode, (performance.now() - begun) / 1000),
         );
       const input = await admit(row, request, response);
@@ -67,7 +67,7 @@ export function createRouter(app: Express, authenticate: Authenticate, ears: Rou
     answer(row, handler) {
       mount(row, async (input, response) => {
         const outcome = await handler(input);
-        if (outcome.ok) response.json(outcome.value);
+        if (outcome.ok) sendJson(response, outcome.value);
         // Who signs in shows a secret in the body.
         else sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
       });

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
-import express, { type Express } from 'express';
+import type { Express } from 'express';
 import { refuse } from '../../protocol/problem.ts';
 import { adminPrincipal, type Orchestrator, type Uploader } from '../orchestrator/index.ts';
 import type { ArtifactFiles, ConfigFolder, LogFiles } from '../orchestrator/ports.ts';
@@ -9,9 +9,10 @@ import { type AuditReader, mountAuditRoutes, mountJobEvents } from './audit-rout
 import { sendProblem, unexpected } from './answer.ts';
 import { createAuth } from './auth.ts';
 import { type BackupDesk, mountBackupRoutes } from './backup-routes.ts';
-import { type Bodies, createBodies } from './bodies.ts';
+import { type Calls, createCalls } from './calls.ts';
 import { mountConfigRoutes } from './config-routes.ts';
 import { guardEdge, type IsOurs } from './edge.ts';
+import { createExpress } from './express-answer.ts';
 import { createFront } from './front.ts';
 import { createFailureLimit, type FailureLimit } from './failure-limit.ts';
 import { guardFailures } from './failures.ts';
@@ -88,17 +89,17 @@ export interface HttpServer {
 
 export function createHttpServer(parts: HttpParts): HttpServer {
   const streams = createStreamRegistry();
-  const bodies = createBodies();
+  const calls = createCalls();
   let orchestrator = parts.orchestrator;
   const lasting = {
     streams,
-    bodies,
+    calls,
     failureLimit: parts.failureLimit ?? createFailureLimit(parts.mono),
     metrics: createMetrics({ version: parts.version, figures: () => orchestrator.fleetFigures() }),
   };
   let app = createApp(parts, lasting);
-  const front = createFront(app.handler, createHeld(parts), streams);
-  const listeners = createListeners(front.handler, { streams, bodies }, parts.socketLimits ?? socketLimits);
+  const front = createFront(app.handler, createHeld(parts), lasting);
+  const listeners = createListeners(front.handler, lasting, parts.socketLimits ?? socketLimits);
   return {
     signInPath: () => app.signInPath(),
     hold: front.hold,
@@ -115,18 +116,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
 
 /** Without any call. */
 function createBare({ log, logRequests }: Pick<HttpParts, 'log' | 'logRequests'>): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.use(identify(log, logRequests));
-  app.use((_request, response, next) => {
-    response.setHeader('X-Content-Type-Options', 'nosniff');
-    response.setHeader('X-Frame-Options', 'DENY');
-    response.setHeader('Referrer-Policy', 'no-referrer');
-    response.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
-    next();
-  });
-  return app;
+  return createExpress().use(identify(log, logRequests));
 }
 
 /** As long as there is no database to ask. */
@@ -140,7 +130,7 @@ function createHeld(parts: HttpParts): RequestListener {
 /** What goes on when all the rest is exchanged. */
 interface Lasting {
   readonly streams: StreamRegistry;
-  readonly bodies: Bodies;
+  readonly calls: Calls;
   readonly failureLimit: FailureLimit;
   readonly metrics: Metrics;
 }
@@ -150,7 +140,7 @@ interface App {
   signInPath(): string;
 }
 
-function createApp(parts: HttpParts, { streams, bodies, failureLimit, metrics }: Lasting): App {
+function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: Lasting): App {
   const { orchestrator, audit, settings, configs, adminToken, log, version, panelDir, mono } = parts;
   const app = createBare(parts);
   app.use(guardEdge(parts.isOurHost));
@@ -181,7 +171,7 @@ function createApp(parts: HttpParts, { streams, bodies, failureLimit, metrics }:
   });
   mountCurveRoutes(router, orchestrator);
   mountQueueRoutes(router, orchestrator);
-  mountStorage(router, parts, bodies);
+  mountStorage(router, parts, calls);
   mountLogRoutes(router, {
     orchestrator,
     files: parts.logFiles,
@@ -212,9 +202,9 @@ function createApp(parts: HttpParts, { streams, bodies, failureLimit, metrics }:
 function mountStorage(
   router: ReturnType<typeof createRouter>,
   { orchestrator, artifacts: { files, reserveBytes, pace }, log }: HttpParts,
-  bodies: Bodies,
+  calls: Calls,
 ): void {
   const desk = createUploadDesk({ orchestrator, files, reserveBytes, log, ...(pace && { pace }) });
-  mountStorageRoutes(router, { orchestrator, desk, files, bodies });
+  mountStorageRoutes(router, { orchestrator, desk, files, calls });
   mountArtifactRoutes(router, { orchestrator, files });
 }

@@ -19,30 +19,60 @@ export interface EventStream {
   onRoom(run: () => void): void;
 }
 
+// Tells nginx, too, not to hold events back.
+const head = Object.entries({
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+}).flat();
+
 export function openEventStream(response: Response): EventStream {
-  response.status(200).set({
-    'Content-Type': 'text/event-stream',
-    'Cache-Control': 'no-cache, no-transform',
-    // Tells nginx not to hold events back.
-    'X-Accel-Buffering': 'no',
-  });
+  response.writeHead(200, [...head]);
   response.socket?.setNoDelay(true);
   response.socket?.setKeepAlive(true, 5_000);
+  // By itself, and not with the first frame: it is kept for as long as the stream, and else in the pieces that it was made of.
   response.flushHeaders();
-  const write = (frame: string): void => {
-    if (response.writableEnded || response.destroyed) return;
-    response.write(frame);
-    if (response.writableLength > mostUnread) response.destroy();
-  };
-  write(': open\n\n');
-  return {
-    send: (data, id) => write(`${id === undefined ? '' : `id: ${id}\n`}data: ${asciiJson(data)}\n\n`),
-    sendText: (json, id) => write(`id: ${id}\ndata: ${json}\n\n`),
-    comment: text => write(`: ${text}\n\n`),
-    end: () => response.end(),
-    isFull: () => response.writableLength > portionBytes,
-    onRoom: run => void response.once('drain', run),
-  };
+  write(response, ': open\n\n');
+  return new ResponseStream(response);
+}
+
+/** No factory, because there may be ten thousand: a class has its methods once. */
+class ResponseStream implements EventStream {
+  readonly #response: Response;
+
+  constructor(response: Response) {
+    this.#response = response;
+  }
+
+  send(data: unknown, id?: number): void {
+    write(this.#response, `${id === undefined ? '' : `id: ${id}\n`}data: ${asciiJson(data)}\n\n`);
+  }
+
+  sendText(json: string, id: number): void {
+    write(this.#response, `id: ${id}\ndata: ${json}\n\n`);
+  }
+
+  comment(text: string): void {
+    write(this.#response, `: ${text}\n\n`);
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  isFull(): boolean {
+    return this.#response.writableLength > portionBytes;
+  }
+
+  onRoom(run: () => void): void {
+    this.#response.once('drain', run);
+  }
+}
+
+function write(response: Response, frame: string): void {
+  if (response.writableEnded || response.destroyed) return;
+  response.write(frame);
+  if (response.writableLength > mostUnread) response.destroy();
 }
 
 /**

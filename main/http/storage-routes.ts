@@ -8,7 +8,7 @@ import type { Artifact, ArtifactFiles } from '../orchestrator/ports.ts';
 import { actorOf } from './admin-routes.ts';
 import { sendProblem } from './answer.ts';
 import { uploaderBehind } from './auth.ts';
-import type { Bodies } from './bodies.ts';
+import type { Calls } from './calls.ts';
 import type { Router } from './route.ts';
 import { proceed } from './unread.ts';
 import type { UploadDesk } from './upload-desk.ts';
@@ -18,17 +18,14 @@ export interface StorageParts {
   readonly orchestrator: Orchestrator;
   readonly desk: UploadDesk;
   readonly files: ArtifactFiles;
-  readonly bodies: Bodies;
+  readonly calls: Calls;
 }
 
 /** Of the list that a trainer gets; S3's are as long. */
 const pageOfTrainers = 1_000;
 
 /** What trainers bring and look for, with the upload token of their attempt. */
-export function mountStorageRoutes(
-  router: Router,
-  { orchestrator, desk, files, bodies }: StorageParts,
-): void {
+export function mountStorageRoutes(router: Router, { orchestrator, desk, files, calls }: StorageParts): void {
   router.write(storageApi.put, async ({ params: { bucket, key }, caller, request }, response) => {
     const uploader = uploaderBehind(caller);
     const place = keyIn(bucket, key, uploader);
@@ -36,7 +33,7 @@ export function mountStorageRoutes(
     const plan = planUpload(request.headers);
     if (!plan.ok) return plan;
     const onAccepted = (): void => {
-      bodies.takeOver(request);
+      calls.takeOver(request);
       proceed(request, response);
     };
     const delivery = { uploader, key: place.value, plan: plan.value, request, onAccepted };

@@ -1,4 +1,5 @@
 import type { Response } from 'express';
+import { createRounds, type Rounds } from './rounds.ts';
 import { type EventStream, openEventStream } from './sse.ts';
 
 export interface StreamTerms {
@@ -7,7 +8,7 @@ export interface StreamTerms {
   readonly ping?: unknown;
   /** Whose stream it is; left out where there is never more than one. */
   readonly holder?: string;
-  /** Whether its reader may still look: asked with every ping, and with every `recheck`. */
+  /** Whether its reader may still look: asked with every ping, and with every `recheck`. Left out, nobody asks who called. */
   readonly isAllowed?: () => boolean;
 }
 
@@ -21,9 +22,8 @@ export interface StreamRegistry {
   endThose(which: (response: Response) => boolean): void;
 }
 
-interface Held {
+interface Held extends Pick<StreamTerms, 'ping' | 'isAllowed'> {
   readonly stream: EventStream;
-  readonly isAllowed: () => boolean;
 }
 
 /** Of one holder: a few browsers and scripts. Each costs a connection, and work with every event. */
@@ -32,30 +32,28 @@ const mostStreams = 100;
 export function createStreamRegistry(): StreamRegistry {
   const streams = new Map<Response, Held>();
   const counts = new Map<string, number>();
+  const rounds = new Map<number, Rounds<Held>>();
+  const roundsOf = (pingMs: number): Rounds<Held> => {
+    const found = rounds.get(pingMs) ?? createRounds(pingMs, sendPing);
+    rounds.set(pingMs, found);
+    return found;
+  };
   const count = (holder: string | undefined, more: 1 | -1): void => {
     if (holder === undefined) return;
     const next = (counts.get(holder) ?? 0) + more;
     if (next === 0) counts.delete(holder);
     else counts.set(holder, next);
   };
-  const look = ({ stream, isAllowed }: Held): boolean => {
-    if (isAllowed()) return true;
-    stream.end();
-    return false;
-  };
   return {
-    open(response, { pingMs, ping, holder, isAllowed = () => true }) {
+    open(response, { pingMs, ping, holder, isAllowed }) {
       const stream = openEventStream(response);
-      const held = { stream, isAllowed };
-      const timer = setInterval(() => {
-        if (!look(held)) return;
-        if (ping === undefined) stream.comment('ping');
-        else stream.send(ping);
-      }, pingMs);
+      const held = { stream, ping, isAllowed };
+      const turn = roundsOf(pingMs).join(held);
       streams.set(response, held);
       count(holder, 1);
-      response.once('close', () => {
-        clearInterval(timer);
+      letGo(response, isAllowed !== undefined);
+      response.on('close', () => {
+        turn.delete(held);
         streams.delete(response);
         count(holder, -1);
       });
@@ -69,4 +67,31 @@ export function createStreamRegistry(): StreamRegistry {
       for (const [response, { stream }] of streams) if (which(response)) stream.end();
     },
   };
+}
+
+function look({ stream, isAllowed }: Held): boolean {
+  if (isAllowed === undefined || isAllowed()) return true;
+  stream.end();
+  return false;
+}
+
+function sendPing(held: Held): void {
+  if (!look(held)) return;
+  if (held.ping === undefined) held.stream.comment('ping');
+  else held.stream.send(held.ping);
+}
+
+const nothing = Object.freeze({});
+
+/**
+ * What was needed to find out who answers, and how: Express keeps it with the call, and so with a stream, for hours. Who called is
+ * kept if that is asked again.
+ */
+function letGo(response: Response, isAskedAgain: boolean): void {
+  const { req } = response;
+  req.next = undefined;
+  req.params = nothing;
+  if (isAskedAgain) return;
+  req.rawHeaders = [];
+  req.headers = nothing;
 }

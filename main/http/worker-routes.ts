@@ -39,11 +39,7 @@ export function mountWorkerRoutes(
   router.stream(workerApi.stream, ({ caller, query }, response) =>
     ownId(caller, query.worker_id, id => {
       const stream = streams.open(response, { pingMs: orchestrator.times.pingMs, ping: { type: 'ping' } });
-      const close = orchestrator.openStream(id, {
-        send: command => stream.send(command),
-        end: () => stream.end(),
-      });
-      response.on('close', close);
+      response.on('close', orchestrator.openStream(id, stream));
       return accept(undefined);
     }),
   );

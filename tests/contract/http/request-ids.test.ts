@@ -1,8 +1,9 @@
 /** Requests in answers and in the log: what was answered, and what came of it, can be found by an id. */
-import { Agent, request } from 'node:http';
+import { Agent, createServer, request } from 'node:http';
 import express from 'express';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { unexpected } from '../../../main/http/answer.ts';
+import { Answer, createExpress } from '../../../main/http/express-answer.ts';
 import { identify } from '../../../main/http/requests.ts';
 import { createLog } from '../../../main/host/log.ts';
 import { createLightWorker } from '../../support/light-worker.ts';
@@ -112,6 +113,37 @@ test('a call that fails for no known reason: an id for the caller, and the stack
   });
   expect(line['cause']).toMatch(/canary: select.*\n +at .*request-ids\.test/s);
   expect(lines[0]).not.toContain('token=');
+});
+
+test('what a request has begun speaks for it until it is answered, and no longer', async () => {
+  const lines: string[] = [];
+  const log = createLog(line => lines.push(line), true);
+  const later = Promise.withResolvers<undefined>();
+  const app = createExpress();
+  app.use(identify(log, false));
+  app.get('/', (_request, response) => {
+    log.info('before');
+    response.json({});
+    log.info('after');
+    setImmediate(() => {
+      log.info('later');
+      later.resolve(undefined);
+    });
+  });
+  const server = createServer({ ServerResponse: Answer }, app).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await new Promise(resolve => server.once('listening', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  const headers = { 'x-request-id': 'mine', connection: 'close' };
+  await fetch(`http://127.0.0.1:${address.port}/`, { headers });
+  await later.promise;
+  const said = lines.map(line => JSON.parse(line) as Line);
+  expect(said.map(line => [line['event'], line['request_id']])).toEqual([
+    ['before', 'mine'],
+    ['after', undefined],
+    ['later', undefined],
+  ]);
 });
 
 describe('a line of the log', () => {

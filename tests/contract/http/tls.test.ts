@@ -8,7 +8,7 @@ import { TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { socketLimits } from '../../../main/http/door.ts';
-import { createBodies } from '../../../main/http/bodies.ts';
+import { createCalls } from '../../../main/http/calls.ts';
 import { createListeners } from '../../../main/http/listeners.ts';
 import { createStreamRegistry } from '../../../main/http/stream-registry.ts';
 import { makeCertificate, makeKey } from '../../../main/host/tls/make-certificate.ts';
@@ -179,7 +179,7 @@ test('another certificate is shown to whoever comes next, and nobody who is ther
   if (first === undefined || second === undefined) throw new Error('two were made');
   const listeners = createListeners(
     (_request, response) => response.end('ok'),
-    { streams: createStreamRegistry(), bodies: createBodies() },
+    { streams: createStreamRegistry(), calls: createCalls() },
     socketLimits,
   );
   onTestFinished(() => listeners.closeAll());

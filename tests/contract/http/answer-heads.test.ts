@@ -1,0 +1,70 @@
+/** What every answer tells browsers, whoever has made it: FAULTS.md, S2. */
+import { expect, onTestFinished, test } from 'vitest';
+import { sendRaw } from '../../support/raw-request.ts';
+import { startTestServer } from '../../support/server.ts';
+
+async function start() {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const bearer = ['authorization', `Bearer ${server.adminToken}`] as const;
+  return { server, bearer };
+}
+
+test.each<readonly [what: string, method: string, path: string, status: number]>([
+  ['an answer as JSON', 'GET', '/api/version', 200],
+  ['one that is asked for without its body', 'HEAD', '/api/version', 200],
+  ['a long one', 'GET', '/openapi.json', 200],
+  ['one with a tag', 'GET', '/agent/install.sh', 0],
+  ['text', 'GET', '/metrics', 200],
+  ['a page', 'GET', '/docs', 200],
+  ['a stream', 'GET', '/api/events', 200],
+  ['a path that is not there', 'GET', '/nowhere', 404],
+  ['a path that can not be read', 'GET', '/api/queue/%zz/artifacts', 400],
+  ['another method', 'DELETE', '/api/version', 405],
+  ['a refusal of what was sent', 'POST', '/api/queue/submit', 400],
+])('%s', async (_what, method, path, status) => {
+  const { server, bearer } = await start();
+  const answer = await sendRaw(server.url, {
+    method,
+    path,
+    headers: [bearer, ['x-request-id', 'mine'], ['content-type', 'application/json']],
+    ...(method === 'POST' && { body: '{' }),
+  });
+  if (status > 0) expect(answer.status).toBe(status);
+  expect(answer.headers).toMatchObject({
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-resource-policy': 'same-origin',
+    'x-request-id': 'mine',
+  });
+  expect(answer.headers['x-powered-by']).toBeUndefined();
+});
+
+test('an answer as JSON says what it is and how long, whatever is in it', async () => {
+  const { server, bearer } = await start();
+  await server.createWorker({ name: 'Größe 1 – 日本' });
+  const answer = await sendRaw(server.url, { path: '/api/admin/workers', headers: [bearer] });
+  expect(answer.text).toContain('Größe 1 – 日本');
+  expect(answer.headers).toMatchObject({
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': String(Buffer.byteLength(answer.text)),
+  });
+});
+
+test('who has what is there already gets it no second time', async () => {
+  const { server } = await start();
+  const answer = await sendRaw(server.url, { path: '/api/version', headers: [['if-none-match', '*']] });
+  expect([answer.status, answer.text]).toEqual([304, '']);
+});
+
+test('a page of another site is refused, also when it says twice that it is ours', async () => {
+  const { server, bearer } = await start();
+  const same = ['sec-fetch-site', 'same-origin'] as const;
+  const submit = { method: 'POST', path: '/api/sessions', body: '{}' };
+  const json = ['content-type', 'application/json'] as const;
+  expect((await sendRaw(server.url, { ...submit, headers: [json, same, same] })).code).toBe('cross_site');
+  expect((await sendRaw(server.url, { ...submit, headers: [json, same] })).code).not.toBe('cross_site');
+  const two = [bearer, ['authorization', 'Bearer other'] as const];
+  expect((await sendRaw(server.url, { path: '/api/queue', headers: two })).status).toBe(401);
+});

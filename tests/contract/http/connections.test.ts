@@ -1,0 +1,90 @@
+/** What is waited for over a connection, and for how long, by the sockets of the product and an answer that is made here. */
+import type { RequestListener } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { createCalls } from '../../../main/http/calls.ts';
+import { type SocketLimits, socketLimits } from '../../../main/http/door.ts';
+import { createListeners } from '../../../main/http/listeners.ts';
+import { createStreamRegistry } from '../../../main/http/stream-registry.ts';
+
+async function listen(handler: RequestListener, some: Partial<SocketLimits>) {
+  const calls = createCalls();
+  const parts = { streams: createStreamRegistry(), calls };
+  const listeners = createListeners(handler, parts, { ...socketLimits, checkMs: 20, ...some });
+  onTestFinished(() => listeners.closeAll());
+  const { port } = await listeners.listen('127.0.0.1', 0, false);
+  return { calls, port };
+}
+
+interface Caller {
+  readonly socket: Socket;
+  /** All that has come, once it has ended. */
+  readonly ended: Promise<string>;
+}
+
+/** Connects, and sends this. */
+async function say(port: number, text: string): Promise<Caller> {
+  const socket = connect(port, '127.0.0.1').setEncoding('latin1');
+  let got = '';
+  socket.on('data', (part: string) => (got += part)).on('error', () => undefined);
+  const ended = new Promise<string>(resolve => socket.once('close', () => resolve(got)));
+  onTestFinished(() => void socket.destroy());
+  await new Promise<void>(resolve => socket.once('connect', () => resolve()));
+  socket.write(text);
+  return { socket, ended };
+}
+
+const head = (method: string, more = ''): string => `${method} / HTTP/1.1\r\nHost: 127.0.0.1\r\n${more}\r\n`;
+const bodyOf2 = 'Content-Length: 2\r\n';
+
+test('a call whose body has come is not waited for, however long its answer takes', async () => {
+  const answers: (() => void)[] = [];
+  let heard = Promise.withResolvers<void>();
+  const { port } = await listen(
+    (_request, response) => {
+      answers.push(() => response.setHeader('Connection', 'close').end('done'));
+      heard.resolve();
+    },
+    { mostWaiting: 2, requestMs: 200 },
+  );
+  const posts: Caller[] = [];
+  for (let count = 0; count < 4; count += 1) {
+    heard = Promise.withResolvers();
+    posts.push(await say(port, `${head('POST', bodyOf2)}{}`));
+    await heard.promise;
+  }
+  // One more than there may be: the first of those that say nothing goes, and no call.
+  const silent: Caller[] = [];
+  for (let count = 0; count < 3; count += 1) silent.push(await say(port, ''));
+  expect(await silent[0]?.ended).toBe('');
+  await new Promise(resolve => setTimeout(resolve, 300));
+  for (const answer of answers) answer();
+  for (const { ended } of posts) expect(await ended).toMatch(/^HTTP\/1\.1 200 .*done/s);
+});
+
+test('a body that does not come behind another call is waited for no longer than any', async () => {
+  const { port } = await listen(
+    (request, response) => void (request.method === 'GET' && response.end('first')),
+    {
+      requestMs: 200,
+    },
+  );
+  const { ended } = await say(port, head('GET') + head('POST', bodyOf2));
+  expect(await ended).toMatch(/^HTTP\/1\.1 200 .*first.*HTTP\/1\.1 408 /s);
+});
+
+test('who has taken a body over may wait for it', async () => {
+  const { port, calls } = await listen(
+    (request, response) => {
+      if (request.url === '/taken') calls.takeOver(request);
+      request.resume().once('end', () => response.end('whole'));
+    },
+    { requestMs: 200 },
+  );
+  const taken = await say(port, head('PUT', bodyOf2).replace(' / ', ' /taken '));
+  const other = await say(port, head('PUT', bodyOf2));
+  expect(await other.ended).toMatch(/^HTTP\/1\.1 408 /);
+  await new Promise(resolve => setTimeout(resolve, 200));
+  taken.socket.end('{}');
+  expect(await taken.ended).toMatch(/^HTTP\/1\.1 200 .*whole/s);
+});

@@ -1,0 +1,15 @@
+/** What was sent as a header, each time that it was: two of what may be there once are no reason to believe one of them. */
+import { expect, test } from 'vitest';
+import { mostHeaders, sentAs } from '../../../main/http/heads.ts';
+
+test('every value is told, in its order, however its name was written', () => {
+  const rawHeaders = ['Host', 'a', 'X-Host', 'b', 'hOST', 'c', 'Accept', 'host'];
+  expect(sentAs({ rawHeaders }, 'host')).toEqual(['a', 'c']);
+  expect(sentAs({ rawHeaders }, 'authorization')).toEqual([]);
+  expect(sentAs({ rawHeaders: [] }, 'host')).toEqual([]);
+});
+
+test('what is behind the most that are looked at counts for nobody', () => {
+  const others = Array.from({ length: mostHeaders - 1 }, (_, n) => [`X-${n}`, 'x']).flat();
+  expect(sentAs({ rawHeaders: [...others, 'Host', 'last', 'Host', 'behind'] }, 'host')).toEqual(['last']);
+});

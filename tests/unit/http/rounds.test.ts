@@ -1,0 +1,59 @@
+/** Who is visited once in every interval, by one timer: the pings of streams. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createRounds } from '../../../main/http/rounds.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const everyMs = 20_000;
+
+test('each is visited once in every interval, and the first of them after one', () => {
+  const visits: string[] = [];
+  const rounds = createRounds<string>(everyMs, name => visits.push(name));
+  rounds.join('ada');
+  vi.advanceTimersByTime(0.99 * everyMs);
+  expect(visits).toEqual([]);
+  vi.advanceTimersByTime(0.02 * everyMs);
+  expect(visits).toEqual(['ada']);
+  rounds.join('bob');
+  vi.advanceTimersByTime(3 * everyMs);
+  expect(visits.toSorted()).toEqual(['ada', 'ada', 'ada', 'ada', 'bob', 'bob', 'bob']);
+});
+
+test('those who come in one burst are visited evenly over the interval', () => {
+  const count = 6_400;
+  let inTurn = 0;
+  const rounds = createRounds<number>(everyMs, () => (inTurn += 1));
+  for (let n = 0; n < count; n += 1) rounds.join(n);
+  const turns = Array.from({ length: 64 }, () => {
+    inTurn = 0;
+    vi.advanceTimersByTime(everyMs / 64);
+    return inTurn;
+  });
+  expect(turns.reduce((sum, each) => sum + each, 0)).toBeGreaterThanOrEqual(count - 100);
+  expect(Math.max(...turns)).toBeLessThanOrEqual(200);
+});
+
+test('who has left is not visited, and with the last of them the timer goes', () => {
+  const visits: string[] = [];
+  const rounds = createRounds<string>(everyMs, name => visits.push(name));
+  const ada = rounds.join('ada');
+  const bob = rounds.join('bob');
+  ada.delete('ada');
+  vi.advanceTimersByTime(everyMs);
+  expect(visits).toEqual(['bob']);
+  bob.delete('bob');
+  vi.advanceTimersByTime(everyMs);
+  expect(vi.getTimerCount()).toBe(0);
+  rounds.join('eve');
+  vi.advanceTimersByTime(2 * everyMs);
+  expect(visits.filter(name => name === 'eve').length).toBeGreaterThanOrEqual(1);
+  expect(visits).not.toContain('ada');
+});
+
+test('an interval that is too short to be shared is one turn', () => {
+  let visits = 0;
+  createRounds<string>(10, () => (visits += 1)).join('ada');
+  vi.advanceTimersByTime(100);
+  expect(visits).toBe(10);
+});
