@@ -1,6 +1,7 @@
 /**
- * `node tests/bench/decisions.ts ROUNDS`: prints the medians of a small fleet, a large and a crowded one, in microseconds. It is a program of its
- * own, because what others have left to the garbage collector would be in its figures.
+ * `node tests/bench/decisions.ts FLEET`, small, large or crowded: prints what a decision takes there, in microseconds, a median of nine turns. It
+ * is a program of its own for each of them, as fleets are: what others have left to the garbage collector, and how their calls were
+ * compiled, would be in its figures.
  *
  * What one decision costs in a small fleet, and in the largest that is to be served: as a ratio, because the times are
  * those of the machine on which it runs. One decision: a job has ended, its worker is idle again, the next placement is
@@ -87,9 +88,8 @@ function microsecondsOf(decide: () => void): number {
   return (user + system) / decisions;
 }
 
-const rounds = Number(process.argv[2] ?? 9);
-const fleets = Object.values(scales).map(scale => ({ decide: fleetOf(scale), times: new Array<number>() }));
-for (const { decide } of fleets) microsecondsOf(decide);
-for (let round = 0; round < rounds; round++)
-  for (const { decide, times } of fleets) times.push(microsecondsOf(decide));
-console.log(JSON.stringify(fleets.map(({ times }) => median(times))));
+const [scale] = Object.entries(scales).flatMap(([name, each]) => (name === process.argv[2] ? [each] : []));
+if (scale === undefined) throw new Error(`which fleet: ${Object.keys(scales).join(', ')}?`);
+const decide = fleetOf(scale);
+microsecondsOf(decide);
+console.log(median(Array.from({ length: 9 }, () => microsecondsOf(decide))));

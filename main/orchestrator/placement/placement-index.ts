@@ -3,6 +3,7 @@ import type { IdleWorker, WaitingJob } from './candidates.ts';
 import { createHolds } from './holds.ts';
 import { joinLine, leaveLine } from './lines.ts';
 import { createPairs } from './pairs.ts';
+import { createRoster } from './roster.ts';
 import { byTurn, type Idle, type Shape, type Waiting } from './shape.ts';
 
 export interface Placement {
@@ -38,19 +39,17 @@ export interface PlacementIndex {
 
 export function createPlacementIndex(): PlacementIndex {
   const pairs = createPairs();
-  const jobs = new Map<JobId, Waiting>();
-  const workers = new Map<WorkerId, Idle>();
+  const jobs = createRoster<Waiting>();
+  const workers = createRoster<Idle>();
   const holds = createHolds();
 
-  const dropJob = (id: JobId): void => {
-    const job = jobs.get(id);
+  const dropJob = (job: Waiting | undefined): void => {
     if (job === undefined) return;
     leaveLine(job);
     pairs.leaveShape(job.line.shape);
   };
 
-  const dropWorker = (id: WorkerId): void => {
-    const worker = workers.get(id);
+  const dropWorker = (worker: Idle | undefined): void => {
     if (worker === undefined) return;
     worker.group.idle.drop(worker);
     pairs.leaveClass(worker.group);
@@ -78,23 +77,20 @@ export function createPlacementIndex(): PlacementIndex {
 
   return {
     addJob(job) {
-      dropJob(job.id);
-      jobs.set(job.id, joinLine(pairs.shapeFor(job.requirements), job));
+      dropJob(jobs.set(joinLine(pairs.shapeFor(job.requirements), job)));
     },
     removeJob(id) {
-      dropJob(id);
-      jobs.delete(id);
+      dropJob(jobs.take(id));
     },
     addWorker({ id, offering, order }) {
-      dropWorker(id);
+      dropWorker(workers.take(id));
       const group = pairs.classFor(offering);
       const worker = { id, order, group, isLive: true };
       group.idle.add(worker);
-      workers.set(id, worker);
+      workers.set(worker);
     },
     removeWorker(id) {
-      dropWorker(id);
-      workers.delete(id);
+      dropWorker(workers.take(id));
     },
     setHeld: holds.set,
     next() {
