@@ -1,5 +1,5 @@
 /** Who is visited once in every interval, by one timer: the pings of streams. */
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createRounds } from '../../../main/http/rounds.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -56,4 +56,32 @@ test('an interval that is too short to be shared is one turn', () => {
   createRounds<string>(10, () => (visits += 1)).join('ada');
   vi.advanceTimersByTime(100);
   expect(visits).toBe(10);
+});
+
+test('a few that came at different times wake nobody in between', () => {
+  const visits: string[] = [];
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  const rounds = createRounds<string>(everyMs, name => visits.push(name));
+  rounds.join('ada');
+  vi.advanceTimersByTime(0.4 * everyMs);
+  rounds.join('bob');
+  expect(visits).toEqual([]);
+  timers.mockClear();
+  vi.advanceTimersByTime(10 * everyMs);
+  expect(visits.filter(name => name === 'ada')).toHaveLength(10);
+  expect(visits.filter(name => name === 'bob')).toHaveLength(10);
+  expect(timers.mock.calls.length).toBeLessThanOrEqual(20);
+});
+
+test('a machine that has slept does not make up for it', () => {
+  let visits = 0;
+  createRounds<string>(everyMs, () => (visits += 1)).join('ada');
+  vi.advanceTimersByTime(everyMs);
+  expect(visits).toBe(1);
+  const awake = performance.now.bind(performance);
+  const now = vi.spyOn(performance, 'now').mockImplementation(() => awake() + 100 * everyMs);
+  onTestFinished(() => now.mockRestore());
+  vi.advanceTimersByTime(3.5 * everyMs);
+  expect(visits).toBeGreaterThanOrEqual(3);
+  expect(visits).toBeLessThanOrEqual(5);
 });
