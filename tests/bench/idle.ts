@@ -3,7 +3,8 @@ import type { Line } from './figures.ts';
 import { watchAtRest } from './rigs.ts';
 
 const workers = 10;
-const settleMs = 5_000;
+/** By then the server has given back what its start has taken, which is work, too. */
+const settleMs = 20_000;
 const idleMs = 60_000;
 
 export async function measureIdle(): Promise<readonly Line[]> {
