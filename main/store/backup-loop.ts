@@ -6,7 +6,7 @@ import type { SqliteStore } from './sqlite-store.ts';
 export interface BackupLoop {
   /** Makes one beside those of every hour, after the one that is being made; answers with its path. Rejects with the reason. */
   now(kind: 'manual' | 'before-restore'): Promise<string>;
-  /** Whether the last one that was tried could not be made, for whatever reason. */
+  /** Whether the last one that was not cut off could not be made, for whatever reason. */
   hasFailed(): boolean;
   /** Ends the one that is being made, if any: it is not kept. */
   stop(): Promise<void>;
@@ -37,7 +37,8 @@ export function startBackups({ store, folder, clock, log }: BackupLoopParts): Ba
         hasFailed = false;
       },
       () => {
-        hasFailed = !signal.aborted;
+        // Being cut off says nothing of the database, and takes back nothing of what is known.
+        hasFailed ||= !signal.aborted;
       },
     );
     return made;

@@ -123,7 +123,22 @@ describe('a stop', () => {
     expect(open(file).isChecked).toBe(true);
   });
 
-  test('and one when a later backup could', async () => {
+  test('nor when a later one was cut off by the stop itself', async () => {
+    const file = await stopped();
+    const { store, backups } = open(file);
+    const folder = join(dirname(file), 'backups');
+    renameSync(folder, `${folder}.away`);
+    writeFileSync(folder, 'in its place');
+    await expect(backups.make('manual')).rejects.toThrow();
+    rmSync(folder);
+    renameSync(`${folder}.away`, folder);
+    const cutOff = expect(backups.make('manual')).rejects.toThrow();
+    await store.close();
+    await cutOff;
+    expect(open(file).isChecked).toBe(true);
+  });
+
+  test('but one when a later one could be made', async () => {
     const file = await stopped();
     const { store, backups } = open(file);
     const folder = join(dirname(file), 'backups');
