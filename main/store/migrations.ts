@@ -339,7 +339,7 @@ export function migrate(
     db.pragma(`user_version = ${steps.length}`);
   });
   // Only in this mode SQLite lets anybody write the texts of its tables.
-  db.unsafeMode(true);
+  db.unsafeMode(at < steps.length);
   try {
     run.immediate();
   } finally {
