@@ -4,69 +4,53 @@ import type { RemoteSpec } from './remote-command.ts';
 
 type Load = () => Promise<(invocation: Invocation) => Command>;
 
-const group =
-  (name: string, about: string, load: () => Promise<readonly RemoteSpec[]>): Load =>
+const group = (
+  name: string,
+  about: string,
+  load: () => Promise<readonly RemoteSpec[]>,
+): readonly [string, Load] => [
+  name,
   async () => {
     const [{ commandGroup }, specs] = await Promise.all([import('./remote-command.ts'), load()]);
     return invocation => commandGroup(invocation, name, about, specs);
-  };
+  },
+];
 
 /** By their names, in the order in which people are told of them. What a command needs is loaded with it. */
 export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['server', async () => (await import('./server.ts')).serverCommand],
   ['worker', async () => (await import('./worker.ts')).localWorkerCommand],
-  [
+  group(
     'workers',
-    group(
-      'workers',
-      'See and steer the workers',
-      async () => (await import('./workers/index.ts')).workerCommands,
-    ),
-  ],
-  [
-    'jobs',
-    group('jobs', 'Submit, see and steer jobs', async () => (await import('./jobs/index.ts')).jobCommands),
-  ],
-  [
+    'See and steer the workers',
+    async () => (await import('./workers/index.ts')).workerCommands,
+  ),
+  group('jobs', 'Submit, see and steer jobs', async () => (await import('./jobs/index.ts')).jobCommands),
+  group(
     'configs',
-    group(
-      'configs',
-      'See and change the configs that jobs are submitted by',
-      async () => (await import('./configs/index.ts')).configCommands,
-    ),
-  ],
-  [
+    'See and change the configs that jobs are submitted by',
+    async () => (await import('./configs/index.ts')).configCommands,
+  ),
+  group(
     'queue',
-    group(
-      'queue',
-      'See and steer the queue as a whole',
-      async () => (await import('./queue/index.ts')).queueCommands,
-    ),
-  ],
-  [
+    'See and steer the queue as a whole',
+    async () => (await import('./queue/index.ts')).queueCommands,
+  ),
+  group(
     'audit',
-    group(
-      'audit',
-      'See what was done, and by whom',
-      async () => (await import('./audit/index.ts')).auditCommands,
-    ),
-  ],
-  [
+    'See what was done, and by whom',
+    async () => (await import('./audit/index.ts')).auditCommands,
+  ),
+  group(
     'backup',
-    group(
-      'backup',
-      'Make and list backups of the database',
-      async () => (await import('./backup/index.ts')).backupCommands,
-    ),
-  ],
-  [
+    'Make and list backups of the database',
+    async () => (await import('./backup/index.ts')).backupCommands,
+  ),
+  group(
     'tokens',
-    group(
-      'tokens',
-      'Give people and scripts tokens of their own',
-      async () => (await import('./tokens/index.ts')).tokenCommands,
-    ),
-  ],
+    'Give people and scripts tokens of their own',
+    async () => (await import('./tokens/index.ts')).tokenCommands,
+  ),
   ['doctor', async () => (await import('./doctor/index.ts')).doctorCommand],
   ['version', async () => (await import('./version.ts')).versionCommand],
   ['completion', async () => (await import('./completion/index.ts')).completionCommand],
