@@ -16,6 +16,7 @@ const slowNames: ReadonlySet<string> = new Set(['WebSocket', 'CloseEvent', 'Mess
 const leanHttp = '\0lean-http';
 const withoutSlowNames = {
   name: 'without-slow-names',
+  apply: 'build' as const,
   enforce: 'pre' as const,
   applyToEnvironment: isForNode,
   resolveId: (source: string, _importer: string | undefined, { kind }: { readonly kind?: string }) =>
@@ -32,6 +33,7 @@ const escaped = (letter: string): string => `\\u${letter.charCodeAt(0).toString(
 /** V8 keeps a program with two bytes a letter as soon as one letter of it needs them. */
 const inOneByteEach = {
   name: 'in-one-byte-each',
+  apply: 'build' as const,
   enforce: 'post' as const,
   applyToEnvironment: isForNode,
   generateBundle(_options: unknown, bundle: Readonly<Record<string, { type: string; code?: string }>>) {
