@@ -74,9 +74,11 @@ export function createWriter(parts: WriterParts): Writer {
       if (result.ok) command.resolve(result.value as never);
       else command.reject(result.cause);
     }
-    // Not before the answers, which need not wait for it.
-    tend(() => {
-      if (wal.isLong()) setImmediate(() => tend(wal.checkpoint));
+    // In a turn of its own: answers leave at the end of this one, and need not wait for it.
+    setImmediate(() => {
+      tend(() => {
+        if (wal.isLong()) wal.checkpoint();
+      });
     });
   };
 
