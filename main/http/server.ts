@@ -162,7 +162,8 @@ function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: 
   const failures = guardFailures(failureLimit, orchestrator.noteRefusal);
   const router = createRouter(app, auth.authenticate, { onRefused: failures, onAnswered: metrics.noteCall });
   const codes = createOneTimeCodes(mono);
-  mountWorkerRoutes(router, orchestrator, streams);
+  const { idleMs } = parts.socketLimits ?? socketLimits;
+  mountWorkerRoutes(router, { orchestrator, streams, idleMs });
   mountAgentRoutes(router, parts);
   mountWorkerAdminRoutes(router, {
     orchestrator,

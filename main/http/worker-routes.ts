@@ -6,12 +6,15 @@ import { addressOf, type Caller } from './auth.ts';
 import type { Router } from './route.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
+interface WorkerParts {
+  readonly orchestrator: Orchestrator;
+  readonly streams: Pick<StreamRegistry, 'open'>;
+  /** How long a connection is kept between two calls. */
+  readonly idleMs: number;
+}
+
 /** Worker -> orchestrator. Who calls is what the token says; an id in the request may only confirm it. */
-export function mountWorkerRoutes(
-  router: Router,
-  orchestrator: Orchestrator,
-  streams: Pick<StreamRegistry, 'open'>,
-): void {
+export function mountWorkerRoutes(router: Router, { orchestrator, streams, idleMs }: WorkerParts): void {
   router.answer(workerApi.join, ({ caller, body, request }) =>
     caller.kind === 'joiner'
       ? orchestrator.join(caller.hash, body.token_sha256, addressOf(request))
@@ -20,8 +23,12 @@ export function mountWorkerRoutes(
   router.answer(workerApi.register, ({ caller, body, request }) =>
     forWorker(caller, null, id => orchestrator.register(id, body, addressOf(request))),
   );
-  router.answer(workerApi.heartbeat, ({ caller, body }) =>
-    forWorker(caller, body.worker_id, id => orchestrator.heartbeat(id, body)),
+  router.answer(workerApi.heartbeat, ({ caller, body, request }) =>
+    forWorker(caller, body.worker_id, id => {
+      // By its next beat the connection would be closed: at once costs neither side anything for as long as it would rest.
+      if (orchestrator.silenceOf(id) > idleMs && request.res) request.res.shouldKeepAlive = false;
+      return orchestrator.heartbeat(id, body);
+    }),
   );
   router.answer(workerApi.disconnect, ({ caller, body }) =>
     forWorker(caller, body.worker_id, id => orchestrator.disconnect(id)),

@@ -93,6 +93,11 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
   return {
     register,
     heartbeat,
+    /** How long ago it was last heard, or expected to be, in milliseconds; 0 if it never was. */
+    silenceOf(id: Worker['id']): number {
+      const now = core.clock.mono();
+      return now - (core.presence.of(id)?.contactAt ?? now);
+    },
     disconnect: (id: Worker['id']) => disconnect(core, id),
     openStream: (id: Worker['id'], stream: WorkerStream) => openStream(core, id, stream),
   };

@@ -139,6 +139,39 @@ test('a connection on which nothing more is asked is closed', async () => {
   expect(await idle.closed).toMatch(/^HTTP\/1\.1 200 /);
 });
 
+describe('the connection of a beat', () => {
+  const register = async (idleMs: number) => {
+    const server = await open({ socketLimits: limits({ idleMs }) });
+    const { token } = await server.createWorker({ name: 'rig-1' });
+    const say = (path: string, body: object) => {
+      const text = JSON.stringify(body);
+      const head = `POST /api/workers/${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Worker-Token: ${token}\r\nContent-Type: application/json`;
+      return openSlow(portOf(server), `${head}\r\nContent-Length: ${text.length}\r\n\r\n${text}`);
+    };
+    const registered = await say('register', { protocol: 2, persistent: true, gpu_count: 0 });
+    await answerOf(registered);
+    return { say, registered };
+  };
+  const answerOf = ({ socket }: Slow): Promise<string> =>
+    new Promise(resolve => socket.once('data', resolve));
+  const beat = { status: 'idle' };
+
+  test('ends with its answer when there was time to close one that rests since the worker was heard', async () => {
+    const { say, registered } = await register(50);
+    expect(await registered.closed).toMatch(/^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s);
+    expect(await (await say('heartbeat', beat)).closed).toMatch(
+      /^HTTP\/1\.1 200 [^{]*Connection: close\r\n/s,
+    );
+  });
+
+  test('is kept when it can be used once more', async () => {
+    const { say } = await register(patient);
+    expect(await answerOf(await say('heartbeat', beat))).toMatch(
+      /^HTTP\/1\.1 200 [^{]*Connection: keep-alive\r\n/s,
+    );
+  });
+});
+
 test('headers without an end are refused when there are too many', async () => {
   const server = await open();
   const head = `GET /health/live HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`;

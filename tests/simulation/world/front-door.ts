@@ -1,5 +1,6 @@
 import type { Request, Response } from 'express';
 import { type Authenticate, createAuth } from '../../../main/http/auth.ts';
+import { socketLimits } from '../../../main/http/door.ts';
 import type { Handler, Router, StreamHandler } from '../../../main/http/route.ts';
 import { mountWorkerRoutes } from '../../../main/http/worker-routes.ts';
 import { adminPrincipal, type Orchestrator } from '../../../main/orchestrator/index.ts';
@@ -50,7 +51,7 @@ export function createFrontDoor({ orchestrator, process, ears }: DoorParts): Fro
     principalByTokenHash: () => null,
     principalBySessionHash: () => null,
   });
-  mountWorkerRoutes(collectRoutes(routes), orchestrator, {
+  const streams: Parameters<typeof mountWorkerRoutes>[1]['streams'] = {
     open: (response, { pingMs, ping }) => {
       const { end, token } = handed(response);
       let isOver = false;
@@ -79,7 +80,8 @@ export function createFrontDoor({ orchestrator, process, ears }: DoorParts): Fro
         },
       };
     },
-  });
+  };
+  mountWorkerRoutes(collectRoutes(routes), { orchestrator, streams, idleMs: socketLimits.idleMs });
 
   const answerTo = async (request: WireRequest): Promise<WireAnswer> => {
     try {
