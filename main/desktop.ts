@@ -15,7 +15,7 @@ const exitCodes = { failed: 1, usage: 2, diskFailed: 75 } as const;
 
 function partsOf(config: ServerConfig, { isHidden }: Arguments): AppParts {
   const { env } = process;
-  const log = createLog(line => void process.stderr.write(line), false);
+  const log = createLog(line => void process.stderr.write(line()), false);
   const icons = join(import.meta.dirname, 'icons');
   const places = {
     isPackaged: app.isPackaged,

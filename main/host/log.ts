@@ -13,25 +13,32 @@ export interface ScopedLog extends Log {
   within(fields: () => Fields | null, run: () => void): void;
 }
 
+/** Makes a line, when nobody waits for it. */
+type MakeLine = () => string;
+
 /**
  * One line an event, to be read by people or, with `json`, by programs. While what reads it `isBehind`, lines are counted and
- * not kept: the next one that is written comes after a `log.left_out`.
+ * not kept: the next one that is written comes after a `log.left_out`. A line says what was so when it was called for, also when it is
+ * made later.
  */
 export function createLog(
-  write: (line: string) => void,
+  write: (line: MakeLine) => void,
   json: boolean,
   isBehind: () => boolean = () => false,
 ): ScopedLog {
   const scopes = new AsyncLocalStorage<() => Fields | null>();
+  const lineOf = json ? jsonLine : textLine;
   let leftOut = 0;
-  const put = (level: string, event: string, fields: Fields): void => {
-    const time = new Date().toISOString();
-    const shown: Record<string, unknown> = {};
-    for (const [key, value] of Object.entries(fields))
-      shown[key] = value instanceof Error ? reasonOf(value) : value;
-    if (json) return write(`${escapeUnseen(JSON.stringify({ time, level, event, ...shown }))}\n`);
-    const pairs = Object.entries(shown).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
-    return write(`${time} ${level} ${event}${escapeUnseen(pairs.join(''))}\n`);
+  const put = (level: string, event: string, scope: Fields | null, fields: Fields): void => {
+    const now = Date.now();
+    write(() => {
+      const head = { time: new Date(now).toISOString(), level, event };
+      try {
+        return lineOf(head, shownOf(scope, fields));
+      } catch {
+        return lineOf(head, { note: 'what else there was to say could not be written as JSON' });
+      }
+    });
   };
   const at =
     (level: string) =>
@@ -40,9 +47,9 @@ export function createLog(
         leftOut += 1;
         return;
       }
-      if (leftOut > 0) put('warn', 'log.left_out', { lines: leftOut });
+      if (leftOut > 0) put('warn', 'log.left_out', null, { lines: leftOut });
       leftOut = 0;
-      put(level, event, { ...scopes.getStore()?.(), ...fields });
+      put(level, event, scopes.getStore()?.() ?? null, fields);
     };
   return {
     info: at('info'),
@@ -52,21 +59,44 @@ export function createLog(
   };
 }
 
+interface Head {
+  readonly time: string;
+  readonly level: string;
+  readonly event: string;
+}
+
+const jsonLine = (head: Head, shown: Fields): string =>
+  `${escapeUnseen(JSON.stringify({ ...head, ...shown }))}\n`;
+
+function textLine({ time, level, event }: Head, shown: Fields): string {
+  const pairs = Object.entries(shown).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
+  return `${time} ${level} ${event}${escapeUnseen(pairs.join(''))}\n`;
+}
+
+function shownOf(scope: Fields | null, fields: Fields): Fields {
+  const shown: Record<string, unknown> = { ...scope };
+  for (const key of Object.keys(fields)) {
+    const value = fields[key];
+    shown[key] = value instanceof Error ? reasonOf(value) : value;
+  }
+  return shown;
+}
+
 /**
- * Lines of one turn of the event loop are written at once: to write is to wait for it, where a log is a file or a pipe. What ends the
- * process in an orderly way loses none.
+ * Lines of one turn of the event loop are made and written at once, after what else is to be done in it: to write is to wait for it, where
+ * a log is a file or a pipe. What ends the process in an orderly way loses none.
  */
-export function inTurns(write: (text: string) => void): (line: string) => void {
-  let lines = '';
+export function inTurns(write: (text: string) => void): (line: MakeLine) => void {
+  let lines: MakeLine[] = [];
   const flush = (): void => {
     const due = lines;
-    lines = '';
-    if (due !== '') write(due);
+    lines = [];
+    if (due.length > 0) write(due.map(line => line()).join(''));
   };
   process.once('exit', flush);
   return line => {
-    if (lines === '') setImmediate(flush);
-    lines += line;
+    if (lines.length === 0) setImmediate(flush);
+    lines.push(line);
   };
 }
 

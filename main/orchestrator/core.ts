@@ -115,10 +115,9 @@ export function noteRefusedReport(
  * trail.
  */
 function noteInLog(core: Core, tx: Tx, event: AuditType, fields: Details): void {
-  tx.afterCommit(() => {
-    const known = Object.entries(fields).filter(([, value]) => value !== null);
-    core.log.info(event, Object.fromEntries(known));
-  });
+  const known: Record<string, unknown> = {};
+  for (const key of Object.keys(fields)) if (fields[key] !== null) known[key] = fields[key];
+  tx.afterCommit(() => core.log.info(event, known));
 }
 
 const nameOf = (actor: Actor): string => (actor.type === 'system' ? actor.type : actor.id);

@@ -97,7 +97,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     {
       clock: options.clock ?? systemClock,
       ids: systemIds,
-      log: createLog(line => log.push(line), options.jsonLog ?? false),
+      log: createLog(line => log.push(line()), options.jsonLog ?? false),
       logRequests: options.logRequests ?? false,
       agent: { command: [], env: {}, hasSample: true, ...options.agent },
       workerPrograms: options.workerPrograms ?? null,

@@ -83,7 +83,7 @@ describe('an answer', () => {
 
 test('a call that fails for no known reason: an id for the caller, and the stack beside it in the log', async () => {
   const lines: string[] = [];
-  const log = createLog(line => lines.push(line), true);
+  const log = createLog(line => lines.push(line()), true);
   const app = express();
   app.use(identify(log, false));
   app.get('/boom', () => {
@@ -117,7 +117,7 @@ test('a call that fails for no known reason: an id for the caller, and the stack
 
 test('what a request has begun speaks for it until it is answered, and no longer', async () => {
   const lines: string[] = [];
-  const log = createLog(line => lines.push(line), true);
+  const log = createLog(line => lines.push(line()), true);
   const later = Promise.withResolvers<undefined>();
   const app = createExpress();
   app.use(identify(log, false));

@@ -3,7 +3,7 @@ import { createLog, inTurns } from '../../../main/host/log.ts';
 
 function bench(json = true) {
   const lines: string[] = [];
-  const log = createLog(line => lines.push(line), json);
+  const log = createLog(line => lines.push(line()), json);
   return { log, lines, read: () => lines.map(line => JSON.parse(line) as Record<string, unknown>) };
 }
 
@@ -27,13 +27,31 @@ describe('a line', () => {
   });
 });
 
+describe('what can not be written', () => {
+  const circular: Record<string, unknown> = {};
+  circular['itself'] = circular;
+  it.each([
+    ['refers to itself', circular],
+    ['is a number that JSON does not have', 1n],
+  ])('and %s, is left out of its line alone', (_what, value) => {
+    for (const json of [true, false]) {
+      const { log, lines } = bench(json);
+      log.info('one', { value });
+      log.info('two', { value: 2 });
+      expect(lines.map(line => /one.* could not be written as JSON|two/.exec(line)?.[0].slice(0, 3))).toEqual(
+        ['one', 'two'],
+      );
+    }
+  });
+});
+
 describe('while nobody reads', () => {
   it('lines are counted, and the count comes before the next one that is read', () => {
     for (const json of [true, false]) {
       const lines: string[] = [];
       let isBehind = false;
       const log = createLog(
-        line => lines.push(line),
+        line => lines.push(line()),
         json,
         () => isBehind,
       );
@@ -120,12 +138,12 @@ describe('on whose behalf', () => {
 it('lines of one turn are written at once, in their order, and those that follow with the next', async () => {
   const written: string[] = [];
   const put = inTurns(text => void written.push(text));
-  put('one\n');
-  put('two\n');
+  put(() => 'one\n');
+  put(() => 'two\n');
   expect(written).toEqual([]);
   await new Promise(resolve => setImmediate(resolve));
   expect(written).toEqual(['one\ntwo\n']);
-  put('three\n');
+  put(() => 'three\n');
   await new Promise(resolve => setImmediate(resolve));
   expect(written).toEqual(['one\ntwo\n', 'three\n']);
 });
