@@ -27,14 +27,16 @@ export type JobStatements = Pick<
   | 'liveJobOf'
   | 'payload'
   | 'attempts'
-  | 'insertJob'
   | 'replaceJob'
   | 'setProgress'
   | 'setLateResult'
   | 'nextJobOrder'
   | 'starvingJobs'
   | 'removeJob'
->;
+> & {
+  /** Answers with how many characters the payload takes. */
+  insertJob(...input: Parameters<Tx['insertJob']>): number;
+};
 
 const joined = `SELECT j.*, ${attemptColumns.map(name => `a.${name} AS a_${name}`).join(', ')}`;
 const selectFrom = (jobs: string): string =>
@@ -181,12 +183,17 @@ function jobWrites(db: Database) {
   );
   const removeRow = db.prepare('DELETE FROM jobs WHERE id = ?');
   const writes: Pick<
-    Tx,
+    JobStatements,
     'insertJob' | 'replaceJob' | 'setProgress' | 'setLateResult' | 'nextJobOrder' | 'removeJob'
   > = {
     insertJob(job, payload) {
       insert(jobRow(job));
-      insertPayload.run(job.id, JSON.stringify(payload.config), JSON.stringify(payload.dataloader ?? null));
+      const [config, dataloader] = [
+        JSON.stringify(payload.config),
+        JSON.stringify(payload.dataloader ?? null),
+      ];
+      insertPayload.run(job.id, config, dataloader);
+      return config.length + dataloader.length;
     },
     replaceJob(was, next) {
       const { id, attempt } = next;

@@ -1,19 +1,12 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
-import type { Job, LiveJob, Tx, Worker } from '../orchestrator/ports.ts';
+import type { Job, JobPayload, LiveJob, Tx, Worker } from '../orchestrator/ports.ts';
 import type { JobStatements } from './job-rows.ts';
 import type { WorkerStatements } from './worker-rows.ts';
 
 /** All but what is only read, and always from the database: whatever is added to them has to be thought of here. */
 type JobRows = Omit<
   JobStatements,
-  | 'jobs'
-  | 'pendingJobs'
-  | 'pendingAhead'
-  | 'liveJobs'
-  | 'starvingJobs'
-  | 'payload'
-  | 'attempts'
-  | 'nextJobOrder'
+  'jobs' | 'pendingJobs' | 'pendingAhead' | 'liveJobs' | 'starvingJobs' | 'attempts'
 >;
 type WorkerRows = Omit<WorkerStatements, 'workersAfter'>;
 /** Runs something now, and once more if what follows is taken back. */
@@ -37,22 +30,39 @@ export function cacheRows(
 
 /** Of the jobs that were asked for last: those that run, those that are given out, and those that are looked at. */
 const mostJobs = 5_000;
+/** Of those that came last, most of which are given out soon, and then are asked for: 4 MB of text at most. */
+const mostPayloads = 256;
+const longestPayload = 16_384;
 
 function cacheJobs(rows: JobRows, forget: Forget): JobRows {
   const jobs = createRowCache<JobId, Job>(mostJobs);
   /** Which one a worker runs. */
   const held = createRowCache<WorkerId, { readonly job: JobId | null }>();
+  const payloads = createRowCache<JobId, JobPayload>(mostPayloads);
+  /** Null when that is to be read. */
+  let nextOrder: number | null = null;
   const job: JobRows['job'] = id => jobs.get(id, () => rows.job(id));
+  const nextJobOrder = (): number => (nextOrder ??= rows.nextJobOrder());
   return {
     job,
+    nextJobOrder,
+    payload: id => payloads.peek(id) ?? rows.payload(id),
     liveJobOf(id) {
       const { job: jobId } = held.get(id, () => ({ job: rows.liveJobOf(id)?.id ?? null })) ?? { job: null };
       return jobId === null ? null : (job(jobId) as LiveJob);
     },
     insertJob(inserted, payload) {
-      rows.insertJob(inserted, payload);
-      forget(() => jobs.drop(inserted.id));
+      const behind = Math.max(nextJobOrder(), inserted.order + 1);
+      const length = rows.insertJob(inserted, payload);
+      forget(() => {
+        jobs.drop(inserted.id);
+        payloads.drop(inserted.id);
+        nextOrder = null;
+      });
       jobs.put(inserted.id, inserted);
+      if (length <= longestPayload) payloads.put(inserted.id, payload);
+      nextOrder = behind;
+      return length;
     },
     replaceJob(was, next) {
       const isAsItWas = jobs.has(was.id, was);
@@ -80,7 +90,9 @@ function cacheJobs(rows: JobRows, forget: Forget): JobRows {
       rows.removeJob(id);
       forget(() => {
         jobs.drop(id);
+        payloads.drop(id);
         held.clear();
+        nextOrder = null;
       });
     },
   };
@@ -89,6 +101,8 @@ function cacheJobs(rows: JobRows, forget: Forget): JobRows {
 function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
   const workers = createRowCache<WorkerId, Worker>();
   const byHash = createRowCache<string, WorkerId>();
+  /** Known to have no older token. */
+  const withOneToken = new Set<WorkerId>();
   /** In their order; null when that is to be read. */
   let everyone: readonly WorkerId[] | null = null;
   const forgetOrder = (): void =>
@@ -99,6 +113,7 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
     forget(() => {
       workers.drop(id);
       byHash.clear();
+      withOneToken.delete(id);
     });
   const worker: WorkerRows['worker'] = id => workers.get(id, () => rows.worker(id));
   return {
@@ -131,8 +146,11 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
       forgetWithToken(id);
     },
     dropOldToken(id) {
+      // Asked whenever a job ends, and hardly ever there.
+      if (withOneToken.has(id)) return false;
       const wasThere = rows.dropOldToken(id);
       if (wasThere) forgetWithToken(id);
+      withOneToken.add(id);
       return wasThere;
     },
     removeWorker(id) {
@@ -151,6 +169,8 @@ const isSame = (known: Worker, updated: Worker): boolean =>
 interface RowCache<K, V> {
   /** What is not there is not kept: it may come. */
   get(key: K, read: () => V | null): V | null;
+  /** Null when it is not kept. */
+  peek(key: K): V | null;
   put(key: K, value: V): void;
   /** Whether it is kept, and is this very one. */
   has(key: K, value: V): boolean;
@@ -175,6 +195,7 @@ function createRowCache<K, V>(most = Number.POSITIVE_INFINITY): RowCache<K, V> {
   };
   return {
     put,
+    peek: key => known(key) ?? null,
     get(key, read) {
       const found = known(key);
       if (found !== undefined) return found;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Job, Tx } from '../../../main/orchestrator/ports.ts';
+import type { Job, JobPayload, Tx } from '../../../main/orchestrator/ports.ts';
 import { createJobRows } from '../../../main/store/job-rows.ts';
 import { openSqliteStore, type SqliteStore } from '../../../main/store/sqlite-store.ts';
 import { createWorkerRows } from '../../../main/store/worker-rows.ts';
@@ -14,13 +14,18 @@ const workers = ['w_1', 'w_2'].map(workerId);
 const orders = [1, 2, 3];
 const hashes = ['hash 0', 'hash 1', 'hash 2'];
 
+const payloadOf = (order: number): JobPayload => ({
+  config: { order },
+  dataloader: order === 1 ? null : [{ id: 'pictures' }],
+});
+
 /** Of a job, as it may go on from where it is; nothing where it may not. */
 function change(tx: Tx, order: number, worker: number, what: string): void {
   const id = makeJob(order).id;
   const workerOf = workers[worker] ?? workerId('w_1');
   const job = tx.job(id);
   if (job === null) {
-    if (what === 'go on') tx.insertJob(makeJob(order), emptyPayload);
+    if (what === 'go on') tx.insertJob(makeJob(order), payloadOf(order));
     return;
   }
   if (what === 'progress') tx.setProgress(id, { step: order, total_steps: 10 });
@@ -92,8 +97,11 @@ async function run(
   await answer.catch((cause: unknown) => expect(cause).toBe(refused));
 }
 
-const look = (read: Pick<Tx, 'job' | 'liveJobOf' | 'worker' | 'workers' | 'workerByTokenHash'>) => ({
+type Looks = Pick<Tx, 'job' | 'payload' | 'liveJobOf' | 'worker' | 'workers' | 'workerByTokenHash'>;
+
+const look = (read: Looks) => ({
   jobs: orders.map(order => read.job(makeJob(order).id)),
+  payloads: orders.map(order => read.payload(makeJob(order).id)),
   held: workers.map(read.liveJobOf),
   workers: workers.map(read.worker),
   everyone: read.workers(),
@@ -114,7 +122,9 @@ test('whatever is written and taken back, in commands one by one or together', a
           );
           for (const together of turns) {
             await Promise.all(together.map(command => run(store, command)));
-            expect(look(store)).toEqual(look({ ...createJobRows(other), ...createWorkerRows(other) }));
+            const stored = { ...createJobRows(other), ...createWorkerRows(other) };
+            expect(look(store)).toEqual(look(stored));
+            expect(await store.write(tx => tx.nextJobOrder())).toBe(stored.nextJobOrder());
           }
         } finally {
           other.close();
@@ -147,6 +157,48 @@ test('a worker of whom nothing new is said is neither written nor read again', a
   expect(store.worker(worker.id)).toBe(known);
   await store.write(tx => tx.updateWorker({ ...worker, strikes: [makeJob(1).id] }));
   expect(store.worker(worker.id)).toEqual({ ...worker, strikes: ['j_1'] });
+});
+
+test('a token that is kept for a while is let go of, whatever was known of the worker before', async () => {
+  const store = openSqliteStore(':memory:', quietParts());
+  onTestFinished(() => store.close());
+  const { id } = makeWorker();
+  await store.write(tx => tx.insertWorker(makeWorker(), 'hash'));
+  const drop = (): Promise<boolean> => store.write(tx => tx.dropOldToken(id));
+  expect(await drop()).toBe(false);
+  await store.write(tx => tx.setTokenHash(id, 'hash 2', true));
+  const refusedDrop = store.write(tx => {
+    tx.dropOldToken(id);
+    throw refused;
+  });
+  await expect(refusedDrop).rejects.toBe(refused);
+  expect(store.workerByTokenHash('hash')?.id).toBe(id);
+  expect(await drop()).toBe(true);
+  expect(store.workerByTokenHash('hash')).toBe(null);
+  await expect(
+    store.write(tx => {
+      tx.setTokenHash(id, 'hash 3', true);
+      tx.setTokenHash(id, 'hash 4', false);
+      tx.dropOldToken(id);
+      throw refused;
+    }),
+  ).rejects.toBe(refused);
+  expect(await drop()).toBe(false);
+});
+
+test('of a job that came last, and of one that is long, what it is to run is answered as it stands there', async () => {
+  const store = openSqliteStore(':memory:', quietParts());
+  onTestFinished(() => store.close());
+  const long = { config: { prompt: 'x'.repeat(20_000) }, dataloader: null };
+  await store.write(tx => {
+    tx.insertJob(makeJob(1), payloadOf(1));
+    tx.insertJob(makeJob(2), long);
+  });
+  const known = store.payload(makeJob(1).id);
+  expect(known).toEqual(payloadOf(1));
+  expect(store.payload(makeJob(1).id)).toBe(known);
+  expect(store.payload(makeJob(2).id)).toEqual(long);
+  expect(store.payload(makeJob(2).id)).not.toBe(store.payload(makeJob(2).id));
 });
 
 test('of more jobs than are kept each is still answered as it is', async () => {
