@@ -23,13 +23,13 @@ export function createReports(core: Core, progress: ProgressBook) {
       const worker = tx.worker(id);
       if (worker === null) return refuse('token_invalid', 'Invalid token: the worker was deleted');
       welcome(core, tx, worker);
+      if (isFinal(report.status)) noteEnd(core, tx, worker, jobId, report);
       const job = tx.job(jobId);
       if (job === null) {
         // Whatever its report is worth, the worker is there again.
         dispatch(core, tx);
         return refuse('job_not_found', `There is no job ${jobId}`, 'stop');
       }
-      if (isFinal(report.status)) noteEnd(core, tx, worker, jobId, report);
       const refusal = authority(tx, worker, job, report);
       if (refusal !== null) {
         noteRefused(core, tx, worker, job, report, refusal.refusal.code);

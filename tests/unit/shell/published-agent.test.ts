@@ -1,5 +1,6 @@
 /** What SimpleTuner's own agent needs to be given time for: SEMANTICS.md, section 0; CONTRACT.md, section 3. */
 import { expect, test } from 'vitest';
+import { system } from '../../../main/orchestrator/model.ts';
 import { openFleet } from '../../support/fleet-bench.ts';
 
 test.each(['completed', 'failed'] as const)('50 ms pass between “%s” and the next offer', async word => {
@@ -105,6 +106,21 @@ test('so is one about a job that somebody else has by now', async () => {
   const { jobId: second } = await fleet.submit();
   expect(await rig.report(first, 'failed', { exit_code: -15 })).toMatchObject({ ok: false });
   await fleet.clock.advance(499);
+  expect(rig.lastOffer().job_id).toBe(first);
+  await fleet.clock.advance(1);
+  expect(rig.lastOffer().job_id).toBe(second);
+});
+
+test('and one about a job that is gone by now', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+  const first = await fleet.runJob(rig);
+  await fleet.cancel(first);
+  await fleet.clock.advance(170_000);
+  expect(await fleet.orchestrator.removeJob(first, system)).toMatchObject({ ok: true });
+  const { jobId: second } = await fleet.submit();
+  expect(await rig.report(first, 'completed')).toMatchObject({ refusal: { code: 'job_not_found' } });
+  await fleet.clock.advance(49);
   expect(rig.lastOffer().job_id).toBe(first);
   await fleet.clock.advance(1);
   expect(rig.lastOffer().job_id).toBe(second);
