@@ -6,7 +6,7 @@ import { isLive, type LiveJob, type MonoMs, system, type Worker } from './model.
 import type { Tx } from './ports.ts';
 import { boostStarving } from './turns.ts';
 import { planRecovery, type RecoveryAction, type WatchedAttempt, type WatchedWorker } from './recovery.ts';
-import { applyEvent, beginningOf, sendOffer } from './transitions.ts';
+import { applyEvent, beginningOf, repeatOffer } from './transitions.ts';
 import { removeWorker } from './worker-admin.ts';
 import { sayGoodbye } from './worker-calls.ts';
 
@@ -153,7 +153,7 @@ function actOnOffer(
   kind: 'repeat_offer' | 'withdraw_offer',
 ): void {
   if (kind === 'repeat_offer') {
-    sendOffer(core, tx, job);
+    repeatOffer(core, tx, job);
     return;
   }
   applyEvent(core, tx, job, { type: 'withdraw' }, system);

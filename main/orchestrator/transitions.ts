@@ -79,8 +79,23 @@ const resumeOf = ({ resumed }: Attempt) =>
     ? null
     : { checkpoint: resumed.checkpoint, step: resumed.step };
 
-/** Sends the offer once this is committed; the same call repeats it. */
-export function sendOffer(core: Core, tx: Tx, job: Job): void {
+/** Sends an offer once more; while its agent settles, when it has, unless the offer has been taken or sent meanwhile. */
+export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
+  const { id, workerId } = job.attempt;
+  const settlesInMs = (core.presence.of(workerId)?.settledAt ?? 0) - core.clock.mono();
+  if (settlesInMs <= 0) return sendOffer(core, tx, job);
+  const sent = core.presence.offerOf(workerId)?.sent;
+  return tx.afterCommit(() =>
+    core.later(settlesInMs, later => {
+      const live = later.liveJobOf(workerId);
+      const isAsItWas = live?.attempt.id === id && core.presence.offerOf(workerId)?.sent === sent;
+      if (isAsItWas && live.status === 'dispatched') repeatOffer(core, later, live);
+    }),
+  );
+}
+
+/** Sends the offer once this is committed. */
+function sendOffer(core: Core, tx: Tx, job: Job): void {
   const payload = tx.payload(job.id);
   const { attempt } = job;
   if (payload === null || attempt === null) throw new Error(`job ${job.id} has nothing to offer`);

@@ -13,7 +13,7 @@ import { type Actor, asWorker, type LiveJob, type Worker } from './model.ts';
 import type { Tx, WorkerStream } from './ports.ts';
 import type { ProgressBook } from './progress-book.ts';
 import { reconcileAbsence, reconcileClaim, type Verdict } from './reconcile.ts';
-import { applyEvent, release, sendCancel, sendOffer, welcome } from './transitions.ts';
+import { applyEvent, release, repeatOffer, sendCancel, welcome } from './transitions.ts';
 import { introducedTroubles, keepTroubles, noticeTroubles, tellTroubles } from './trouble-calls.ts';
 
 const gone = refuse('token_invalid', 'Invalid token: the worker was deleted');
@@ -304,7 +304,7 @@ export function greet(core: Core, tx: Tx, id: Worker['id']): void {
   welcome(core, tx, known);
   tellWorker(core, tx, 'worker.connected', id, asWorker(id));
   const live = tx.liveJobOf(id);
-  if (live?.status === 'dispatched') sendOffer(core, tx, live);
+  if (live?.status === 'dispatched') repeatOffer(core, tx, live);
   else if (live?.status === 'cancelling' && known.agent?.protocol === 2) sendCancel(core, tx, live);
   else release(core, tx, id);
 }

@@ -1,5 +1,5 @@
 /** What SimpleTuner's own agent needs to be given time for: SEMANTICS.md, section 0; CONTRACT.md, section 3. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { system } from '../../../main/orchestrator/model.ts';
 import { openFleet } from '../../support/fleet-bench.ts';
 
@@ -124,6 +124,50 @@ test('and one about a job that is gone by now', async () => {
   expect(rig.lastOffer().job_id).toBe(first);
   await fleet.clock.advance(1);
   expect(rig.lastOffer().job_id).toBe(second);
+});
+
+describe('an offer that is on its way when an earlier job is reported to have been stopped', () => {
+  const between = async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+    const first = await fleet.runJob(rig);
+    await rig.report(first, 'failed', { exit_code: 1 });
+    await fleet.submit({ max_retries: 0 });
+    await fleet.clock.advance(50);
+    const sent = () => rig.commandsOf('job_submit').length - 1;
+    expect(sent()).toBe(1);
+    return { fleet, rig, sent, late: () => rig.report(first, 'cancelled') };
+  };
+
+  test('is repeated when the agent has settled', async () => {
+    const { fleet, rig, sent, late } = await between();
+    await fleet.clock.advance(14_900);
+    await late();
+    await fleet.clock.advance(300);
+    await rig.beat();
+    await late();
+    await fleet.clock.advance(499);
+    expect(sent()).toBe(1);
+    await fleet.clock.advance(1);
+    expect(sent()).toBe(2);
+    await fleet.clock.advance(14_000);
+    expect(sent()).toBe(2);
+    await fleet.clock.advance(1_000);
+    expect(sent()).toBe(3);
+  });
+
+  test('comes on a new stream when the agent has settled, and not if it was taken meanwhile', async () => {
+    for (const isTaken of [false, true]) {
+      const { fleet, rig, sent, late } = await between();
+      await late();
+      await rig.openStream();
+      await fleet.clock.advance(499);
+      expect(sent()).toBe(1);
+      if (isTaken) await rig.report(rig.lastOffer().job_id, 'starting');
+      await fleet.clock.advance(1);
+      expect(sent()).toBe(isTaken ? 1 : 2);
+    }
+  });
 });
 
 test('our own agent needs no such time', async () => {
