@@ -19,7 +19,8 @@ interface Manners {
   readonly later: (ms: number) => Promise<void>;
 }
 
-const rounds = 5;
+/** Somebody may still want to try a job again minutes after all is well, and that may need approval. */
+const rounds = 15;
 const roundMs = 30_000;
 
 const answered = async (answer: Promise<unknown>): Promise<Outcome<unknown>> => ({
