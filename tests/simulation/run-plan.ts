@@ -60,6 +60,8 @@ const checks: readonly Check[] = [
 ];
 
 const stepMs = 2_000;
+/** Until what somebody asks for has come, or comes no more. */
+const lastWordsMs = 15_000;
 /** After the last job: for what nobody waits for, such as a trainer that was given away, or a beat. */
 const afterwardsMs = 150_000;
 /** Longer than any training. */
@@ -106,6 +108,8 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
   world.calmDown();
   void world.people.openQueue();
   for (const rig of freshRigs(plan)) void world.hire(rig);
+  // People have their last words minutes after all is well, and a job that is tried again is one more.
+  await passes(Math.max(0, ...plan.acts.map(({ atMs }) => began + atMs + lastWordsMs - clock.mono())));
   await until(() => haveAllEnded(scene) || clock.mono() > deadline.after(healedAt));
   if (found.length === 0 && !haveAllEnded(scene)) tellWhoWaits(scene);
   const trainersGone = clock.mono() + trainersGoneMs;
