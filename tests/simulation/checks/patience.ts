@@ -45,9 +45,9 @@ export const watchPatience: Check = scene => {
       arrived.delete(request);
       const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
       if (at === undefined || request.kind !== 'worker' || worker === null) return;
-      // A call that is turned away at the door is no contact, and neither is a goodbye.
+      // A call that is turned away at the door is no contact, and neither is a goodbye, nor what is asked right before it.
       const isContact =
-        answer.kind === 'answer' && answer.status !== 401 && !request.path.endsWith('/disconnect');
+        answer.kind === 'answer' && answer.status !== 401 && !/\/(disconnect|queue)$/.test(pathOf(request));
       if (isContact && at.at >= (heard.get(worker)?.at ?? 0)) heard.set(worker, at);
     },
     onCommit({ cause, audits }) {
@@ -67,6 +67,8 @@ export const watchPatience: Check = scene => {
     },
   };
 };
+
+const pathOf = ({ path }: { readonly path: string }): string => path.split('?', 1)[0] ?? '';
 
 function patienceFor({ plan, rigOf }: Scene, worker: WorkerId) {
   const { heartbeatTimeoutMs: t, v1SilenceMs } = plan;
