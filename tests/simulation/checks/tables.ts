@@ -1,4 +1,4 @@
-import type { Job, Read } from '../../../main/orchestrator/ports.ts';
+import type { Job, Read, Worker } from '../../../main/orchestrator/ports.ts';
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';
@@ -18,7 +18,7 @@ export const watchTables: Check = scene => {
   const expected = new Map<WireRequest, Expected>();
   const expectFrom = (request: WireRequest, read: Read): void => {
     const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
-    if (worker === null) return;
+    if (worker === null || isOldCopy(request, read.worker(worker))) return;
     const wanted = expectationOf(scene, worker, whatItSays(request), read);
     if (wanted !== null) expected.set(request, wanted);
   };
@@ -41,6 +41,15 @@ export const watchTables: Check = scene => {
     },
   };
 };
+
+/** Of a registration, come after a later one or after the goodbye: nobody waits for its answer any more. */
+function isOldCopy(request: WireRequest, worker: Worker | null): boolean {
+  if (request.kind !== 'worker' || !request.path.endsWith('/register') || !worker?.agent) return false;
+  const { start_id: startId, registration_no: no } = Object(request.body) as Record<string, unknown>;
+  if (typeof no !== 'number' || startId !== worker.agent.startId) return false;
+  const known = worker.agent.registrationNo ?? 0;
+  return no < known || (no === known && worker.gone !== null);
+}
 
 function expectationOf(scene: Scene, worker: WorkerId, said: Said, read: Read): Expected | null {
   if (said.about === 'report') return ofReport(worker, said, read);
