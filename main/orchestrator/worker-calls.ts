@@ -42,6 +42,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
       // What it does not name may have been given to it since.
       if (place === 'next') reconcileSilence(core, tx, worker, said);
       const verdict = verdictOn(core, tx, worker, said);
+      letForeignEnd(core, tx, worker, verdict);
       dispatch(core, tx);
       return accept(registerReply(core, worker, said.currentJobId, verdict));
     });
@@ -82,6 +83,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
         jobId === null
           ? { kind: 'nothing' }
           : reconcileClaim(core, tx, present, { jobId, attemptId: beat.attempt_id ?? null });
+      letForeignEnd(core, tx, present, verdict);
       dispatch(core, tx);
       return accept({
         ...heartbeatReply(verdict, tx.liveJobOf(id), interval),
@@ -237,6 +239,14 @@ function reconcileSilence(core: Core, tx: Tx, worker: Worker, said: Registration
   const named =
     live?.id === said.currentJobId && (said.currentAttemptId ?? live?.attempt.id) === live?.attempt.id;
   if (!named) reconcileAbsence(core, tx, worker);
+}
+
+/** The published agent would report the end of what it names as that of its next job, if it were given that just then. */
+function letForeignEnd(core: Core, tx: Tx, { id, agent }: Worker, verdict: Verdict): void {
+  if (verdict.kind !== 'abandon' || agent?.protocol !== 1) return;
+  const { settleAfterStopMs } = core.times;
+  core.presence.settle(id, core.clock.mono() + settleAfterStopMs);
+  tx.afterCommit(() => core.later(settleAfterStopMs));
 }
 
 const verdictOn = (

@@ -170,6 +170,24 @@ describe('an offer that is on its way when an earlier job is reported to have be
   });
 });
 
+test.each(['beat', 'register'] as const)(
+  'a %s that names what it should not have is followed by 500 ms, too: it may be just about to end',
+  async word => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { protocol: 1 } });
+    const first = await fleet.runJob(rig);
+    await fleet.cancel(first);
+    await fleet.clock.advance(170_000);
+    const { jobId: second } = await fleet.submit();
+    if (word === 'beat') await rig.beat(first);
+    else await rig.connect({ currentJobId: first });
+    await fleet.clock.advance(499);
+    expect(rig.lastOffer().job_id).toBe(first);
+    await fleet.clock.advance(1);
+    expect(rig.lastOffer().job_id).toBe(second);
+  },
+);
+
 test('our own agent needs no such time', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
