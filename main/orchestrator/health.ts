@@ -58,10 +58,10 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
 }
 
 /** After the orchestrator's own start or a long pause of its own, nobody is given up before a whole span has passed. */
-export function grantGrace(core: Core): void {
+export function grantGrace(core: Core, live = core.store.liveJobs()): void {
   const now = core.clock.mono();
   for (const { id } of core.store.workers()) core.presence.grant(id, now);
-  for (const job of core.store.liveJobs()) {
+  for (const job of live) {
     if (job.status !== 'dispatched') continue;
     const offer = { jobId: job.id, attemptId: job.attempt.id };
     core.presence.openOffer(job.attempt.workerId, offer, now, now + core.times.takeoverMs);

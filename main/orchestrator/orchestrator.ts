@@ -160,8 +160,9 @@ const createRun = ({ core, clock, timers, health }: RunParts) => ({
   /** Takes up what the last run left. Nobody is given up before a whole takeover span has passed from here. */
   start(): void {
     clock.start();
-    grantGrace(core);
-    resumeDeadlines(core);
+    const live = core.store.liveJobs();
+    grantGrace(core, live);
+    resumeDeadlines(core, live);
     core.store.onRecovery(() => catchUp(core));
     core.lookWithin(0);
   },

@@ -9,12 +9,12 @@ import { awaitFirst } from './worker-admin.ts';
 const longestBackoffMs = 600_000;
 
 /** Takes up the deadlines, and the line, that the last run of the orchestrator left. */
-export function resumeDeadlines(core: Core): void {
+export function resumeDeadlines(core: Core, live: readonly LiveJob[]): void {
   for (const job of core.store.waitingJobs()) {
     resumeBackoff(core, job);
     core.line.takeWaiting(core, job);
   }
-  for (const job of core.store.liveJobs()) {
+  for (const job of live) {
     resumeAttempt(core, job);
     core.line.takeJob(core, job);
   }
