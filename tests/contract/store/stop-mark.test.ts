@@ -51,6 +51,21 @@ async function stopped(): Promise<string> {
 /** The very bytes that are there. */
 const rewrite = (file: string): void => scribble(file, 0, readFileSync(file).subarray(0, 16));
 
+/** Opened once more; a backup has failed, and the next one could be made. */
+async function afterFailedBackup(): Promise<
+  Pick<DataStore, 'store' | 'backups'> & { readonly file: string }
+> {
+  const file = await stopped();
+  const { store, backups } = open(file);
+  const folder = join(dirname(file), 'backups');
+  renameSync(folder, `${folder}.away`);
+  writeFileSync(folder, 'in its place');
+  await expect(backups.make('manual')).rejects.toThrow();
+  rmSync(folder);
+  renameSync(`${folder}.away`, folder);
+  return { file, store, backups };
+}
+
 describe('a start', () => {
   test('does not look again through what an orderly stop has left', async () => {
     const { isChecked, restored, store } = open(await stopped());
@@ -124,28 +139,14 @@ describe('a stop', () => {
   });
 
   test('nor when a later one was cut off by the stop itself', async () => {
-    const file = await stopped();
-    const { store, backups } = open(file);
-    const folder = join(dirname(file), 'backups');
-    renameSync(folder, `${folder}.away`);
-    writeFileSync(folder, 'in its place');
-    await expect(backups.make('manual')).rejects.toThrow();
-    rmSync(folder);
-    renameSync(`${folder}.away`, folder);
+    const { file, store, backups } = await afterFailedBackup();
     const [later] = await Promise.allSettled([backups.make('manual'), store.close()]);
     expect(later.status).toBe('rejected');
     expect(open(file).isChecked).toBe(true);
   });
 
   test('but one when a later one could be made', async () => {
-    const file = await stopped();
-    const { store, backups } = open(file);
-    const folder = join(dirname(file), 'backups');
-    renameSync(folder, `${folder}.away`);
-    writeFileSync(folder, 'in its place');
-    await expect(backups.make('manual')).rejects.toThrow();
-    rmSync(folder);
-    renameSync(`${folder}.away`, folder);
+    const { file, store, backups } = await afterFailedBackup();
     await backups.make('manual');
     await store.close();
     expect(open(file).isChecked).toBe(false);
