@@ -16,6 +16,8 @@ export interface Listener {
   wire(): Buffer;
   /** What came inside of TLS: none of it may have when a server is refused. */
   received(): string;
+  /** Resolves once this came inside of TLS. */
+  hears(text: string): Promise<void>;
   /** How many connections went on with the session of an earlier one. */
   resumed(): number;
   /** From now on it has another key or certificate; tickets of earlier sessions stay good. */
@@ -46,11 +48,13 @@ export async function startListener(identity: Identity, options: ListenerOptions
   const { to, answer = httpAnswer(200, '{"success":true}') } = options;
   let received = '';
   let resumed = 0;
+  const heard = createAwaited();
   const inner = createTlsServer({ ...options.tls, key: identity.key, cert: identity.cert }, socket => {
     if (socket.isSessionReused()) resumed += 1;
     socket.on('error', () => socket.destroy());
     socket.on('data', (chunk: Buffer) => {
       received += chunk.toString('latin1');
+      heard.look();
     });
     if (to === undefined) {
       socket.on('data', () => void socket.write(answer));
@@ -70,6 +74,7 @@ export async function startListener(identity: Identity, options: ListenerOptions
     port,
     ...relay,
     received: () => received,
+    hears: text => heard.until(() => received.includes(text)),
     resumed: () => resumed,
     present: ({ key, cert }) => inner.setSecureContext({ key, cert, ticketKeys: inner.getTicketKeys() }),
   };
@@ -78,7 +83,7 @@ export async function startListener(identity: Identity, options: ListenerOptions
 /** Sees the bytes of the wire, and that a connection has ended, whatever TLS makes of both. */
 function createRelay(innerPort: number) {
   const chunks: Buffer[] = [];
-  const lookers = new Set<() => void>();
+  const closed = createAwaited();
   let [begun, over] = [0, 0];
   const server = createServer(socket => {
     begun += 1;
@@ -93,21 +98,32 @@ function createRelay(innerPort: number) {
     }
     socket.on('close', () => {
       over += 1;
-      for (const look of lookers) look();
+      closed.look();
     });
   });
   return {
     server,
     connections: () => begun,
     wire: () => Buffer.concat(chunks),
-    ended: (count: number) =>
+    ended: (count: number) => closed.until(() => over >= count),
+  };
+}
+
+/** What somebody waits for is looked at again whenever something has happened. */
+function createAwaited() {
+  const looks = new Set<() => void>();
+  const look = (): void => {
+    for (const one of looks) one();
+  };
+  return {
+    look,
+    until: (holds: () => boolean) =>
       new Promise<void>(resolve => {
-        const look = (): void => {
-          if (over < count) return;
-          lookers.delete(look);
+        looks.add(function one() {
+          if (!holds()) return;
+          looks.delete(one);
           resolve();
-        };
-        lookers.add(look);
+        });
         look();
       }),
   };
