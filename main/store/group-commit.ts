@@ -176,20 +176,37 @@ function createCommit(
 ): (batch: readonly Queued[]) => readonly Done[] | null {
   const save = db.prepare('SAVEPOINT command');
   const release = db.prepare('RELEASE command');
+  const run = (command: Queued): Done => ({
+    command,
+    result: { ok: true, value: runScoped(command, scopes) },
+  });
+  /** A failing disk fails everybody; mostly it has ended the whole transaction by now, savepoint included. */
+  const isOwnFault = (cause: unknown): boolean => db.inTransaction && diskFault(cause) === null;
   const runOne = (command: Queued): Done => {
     const kept = [effects.count(), regrets.count()] as const;
     save.run();
     try {
-      const value = runScoped(command, scopes);
+      const done = run(command);
       release.run();
-      return { command, result: { ok: true, value } };
+      return done;
     } catch (cause) {
-      // A failing disk fails everybody; mostly it has ended the whole transaction by now, savepoint included.
-      if (!db.inTransaction || diskFault(cause) !== null) throw cause;
+      if (!isOwnFault(cause)) throw cause;
       db.exec('ROLLBACK TO command');
       db.exec('RELEASE command');
       effects.backTo(kept[0]);
       regrets.run(kept[1]);
+      return { command, result: { ok: false, cause } };
+    }
+  };
+  /** What a savepoint could take back is kept page by page: one that has the transaction for itself does without. */
+  const runAlone = (command: Queued): Done => {
+    try {
+      return run(command);
+    } catch (cause) {
+      if (!isOwnFault(cause)) throw cause;
+      db.exec('ROLLBACK');
+      effects.backTo(0);
+      regrets.run();
       return { command, result: { ok: false, cause } };
     }
   };
@@ -205,8 +222,9 @@ function createCommit(
   return batch => {
     try {
       db.exec('BEGIN IMMEDIATE');
-      const done = batch.map(runOne);
-      db.exec('COMMIT');
+      const done = batch.map(batch.length === 1 ? runAlone : runOne);
+      // One that was alone and threw has taken all of it back.
+      if (batch.length > 1 || done.every(({ result }) => result.ok)) db.exec('COMMIT');
       checkPlace();
       regrets.backTo(0);
       return done;
