@@ -83,11 +83,10 @@ export function createPlacementIndex(): PlacementIndex {
       dropJob(jobs.take(id));
     },
     addWorker({ id, offering, order }) {
-      dropWorker(workers.take(id));
       const group = pairs.classFor(offering);
       const worker = { id, order, group, isLive: true };
       group.idle.add(worker);
-      workers.set(worker);
+      dropWorker(workers.set(worker));
     },
     removeWorker(id) {
       dropWorker(workers.take(id));

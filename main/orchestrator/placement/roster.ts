@@ -15,7 +15,7 @@ export interface Roster<T extends Listed> {
 /** So many slots there are at least. */
 const fewest = 64;
 
-/** What a slot says that never had anything, and one that had. All else is part of a hash. */
+/** The tag of a slot that never had anything, and of one that had. All others are part of a hash. */
 const never = 0;
 const gone = 1;
 
@@ -26,70 +26,72 @@ const gone = 1;
  */
 export function createRoster<T extends Listed>(): Roster<T> {
   let tags = new Uint8Array(fewest);
-  /** Where among the items a slot's is. The first item is nothing: what slots without one point at. */
-  let places = new Int32Array(fewest);
-  let items: (T | undefined)[] = [undefined];
-  let vacant: number[] = [];
+  let items = emptySlots<T>(fewest);
   /** How many slots are not as they were at the beginning: a search goes on until it finds one that is. */
   let used = 0;
 
-  const after = (slot: number): number => (slot + 1) & (tags.length - 1);
-  const placeIn = (slot: number): number => Number(places[slot]);
+  const near = (slot: number, by: 1 | -1): number => (slot + by) & (tags.length - 1);
 
   /** Where it is, or else the end of the search. */
   const slotOf = (id: string, hash: number): number => {
     const tag = tagOf(hash);
     let slot = hash & (tags.length - 1);
-    while (tags[slot] !== never && (tags[slot] !== tag || items[placeIn(slot)]?.id !== id))
-      slot = after(slot);
+    while (tags[slot] !== never && (tags[slot] !== tag || items[slot]?.id !== id)) slot = near(slot, 1);
     return slot;
   };
-  const enter = (hash: number, place: number): void => {
+  /** What is on no roster yet goes where the first has gone on its way. */
+  const enter = (item: T, hash: number): void => {
     let slot = hash & (tags.length - 1);
-    while (placeIn(slot) > 0) slot = after(slot);
+    while (Number(tags[slot]) > gone) slot = near(slot, 1);
     if (tags[slot] === never) used++;
     tags[slot] = tagOf(hash);
-    places[slot] = place;
+    items[slot] = item;
   };
   const rebuild = (): void => {
-    items = [undefined, ...items.filter(item => item !== undefined)];
-    vacant = [];
+    const all = items.filter(item => item !== undefined);
     let room = fewest;
-    while (room < 4 * items.length) room *= 2;
+    while (room < 2 * all.length) room *= 2;
     tags = new Uint8Array(room);
-    places = new Int32Array(room);
+    items = emptySlots(room);
     used = 0;
-    for (const [place, item] of items.entries()) if (item !== undefined) enter(hashOf(item.id), place);
+    for (const item of all) enter(item, hashOf(item.id));
+  };
+  /** No search goes beyond a slot that is as it was, nor then beyond those before it that had something. */
+  const leave = (last: number): void => {
+    tags[last] = gone;
+    items[last] = undefined;
+    if (tags[near(last, 1)] !== never) return;
+    for (let slot = last; tags[slot] === gone; slot = near(slot, -1)) {
+      tags[slot] = never;
+      used--;
+    }
   };
 
   return {
-    get: id => items[placeIn(slotOf(id, hashOf(id)))],
+    get: id => items[slotOf(id, hashOf(id))],
     set(item) {
       const hash = hashOf(item.id);
-      const known = placeIn(slotOf(item.id, hash));
-      const before = items[known];
-      const place = known > 0 ? known : (vacant.pop() ?? items.length);
-      items[place] = item;
-      if (known > 0) return before;
-      enter(hash, place);
+      const slot = slotOf(item.id, hash);
+      if (tags[slot] !== never) {
+        const before = items[slot];
+        items[slot] = item;
+        return before;
+      }
+      enter(item, hash);
       if (4 * used > 3 * tags.length) rebuild();
       return undefined;
     },
     take(id) {
       const slot = slotOf(id, hashOf(id));
-      const place = placeIn(slot);
-      if (place === 0) return undefined;
-      const item = items[place];
-      items[place] = undefined;
-      vacant.push(place);
-      places[slot] = 0;
-      const isEnd = tags[after(slot)] === never;
-      tags[slot] = isEnd ? never : gone;
-      if (isEnd) used--;
+      if (tags[slot] === never) return undefined;
+      const item = items[slot];
+      leave(slot);
       return item;
     },
   };
 }
+
+const emptySlots = <T>(room: number): (T | undefined)[] => Array.from({ length: room }, () => undefined);
 
 /** Of bits that do not say where its slot is. */
 const tagOf = (hash: number): number => (hash >>> 24) | 2;
