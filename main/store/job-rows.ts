@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { liveStatuses } from '../../protocol/job.ts';
-import type { JobFilter, JobPayload, LiveJob, PendingJob, Tx } from '../orchestrator/ports.ts';
+import type { Job, JobFilter, JobPayload, LiveJob, PendingJob, Tx } from '../orchestrator/ports.ts';
 import {
   type AttemptRow,
   attemptColumns,
@@ -34,9 +34,20 @@ export type JobStatements = Pick<
   | 'starvingJobs'
   | 'removeJob'
 > & {
-  /** Answers with how many characters the payload takes. */
-  insertJob(...input: Parameters<Tx['insertJob']>): number;
+  /** With its attempt, if it has one by now. */
+  insertJob(job: Job, texts: PayloadTexts): void;
 };
+
+/** A payload as JSON. */
+export interface PayloadTexts {
+  readonly config: string;
+  readonly dataloader: string;
+}
+
+export const textsOf = ({ config, dataloader }: JobPayload): PayloadTexts => ({
+  config: JSON.stringify(config),
+  dataloader: JSON.stringify(dataloader ?? null),
+});
 
 const joined = `SELECT j.*, ${attemptColumns.map(name => `a.${name} AS a_${name}`).join(', ')}`;
 const selectFrom = (jobs: string): string =>
@@ -119,7 +130,7 @@ function jobReads(db: Database) {
       AND (@blocked = 0 OR (j.status = 'pending' AND j.approval = 'wanted'))
       AND (@before IS NULL OR j.ord < @before)
     ORDER BY j.ord DESC LIMIT @limit OFFSET @offset`);
-  const payloadOf = db.prepare<[string], { readonly config: string; readonly dataloader: string }>(
+  const payloadOf = db.prepare<[string], PayloadTexts>(
     'SELECT config, dataloader FROM payloads WHERE job_id = ?',
   );
   const attemptsOf = db.prepare<[string], AttemptRow>('SELECT * FROM attempts WHERE job_id = ? ORDER BY n');
@@ -186,14 +197,10 @@ function jobWrites(db: Database) {
     JobStatements,
     'insertJob' | 'replaceJob' | 'setProgress' | 'setLateResult' | 'nextJobOrder' | 'removeJob'
   > = {
-    insertJob(job, payload) {
+    insertJob(job, { config, dataloader }) {
       insert(jobRow(job));
-      const [config, dataloader] = [
-        JSON.stringify(payload.config),
-        JSON.stringify(payload.dataloader ?? null),
-      ];
       insertPayload.run(job.id, config, dataloader);
-      return config.length + dataloader.length;
+      if (job.attempt !== null) insertAttempt(attemptRow(job.attempt));
     },
     replaceJob(was, next) {
       const { id, attempt } = next;

@@ -1,6 +1,6 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import type { Job, JobPayload, LiveJob, Tx, Worker } from '../orchestrator/ports.ts';
-import type { JobStatements } from './job-rows.ts';
+import { type JobStatements, textsOf } from './job-rows.ts';
 import type { WorkerStatements } from './worker-rows.ts';
 
 /** All but what is only read, and always from the database: whatever is added to them has to be thought of here. */
@@ -8,6 +8,7 @@ type JobRows = Omit<
   JobStatements,
   'jobs' | 'pendingJobs' | 'pendingAhead' | 'liveJobs' | 'starvingJobs' | 'attempts'
 >;
+type CachedJobRows = Omit<JobRows, 'insertJob'> & Pick<Tx, 'insertJob'>;
 type WorkerRows = Omit<WorkerStatements, 'workersAfter'>;
 /** Runs something now, and once more if what follows is taken back. */
 type Forget = (drop: () => void) => void;
@@ -20,7 +21,7 @@ type Forget = (drop: () => void) => void;
 export function cacheRows(
   rows: JobRows & WorkerRows,
   afterRollback: Tx['afterRollback'],
-): JobRows & WorkerRows {
+): CachedJobRows & WorkerRows {
   const forget: Forget = drop => {
     drop();
     afterRollback(drop);
@@ -34,7 +35,7 @@ const mostJobs = 5_000;
 const mostPayloads = 256;
 const longestPayload = 16_384;
 
-function cacheJobs(rows: JobRows, forget: Forget): JobRows {
+function cacheJobs(rows: JobRows, forget: Forget): CachedJobRows {
   const jobs = createRowCache<JobId, Job>(mostJobs);
   /** Which one a worker runs. */
   const held = createRowCache<WorkerId, { readonly job: JobId | null }>();
@@ -53,16 +54,16 @@ function cacheJobs(rows: JobRows, forget: Forget): JobRows {
     },
     insertJob(inserted, payload) {
       const behind = Math.max(nextJobOrder(), inserted.order + 1);
-      const length = rows.insertJob(inserted, payload);
+      const texts = textsOf(payload);
+      rows.insertJob(inserted, texts);
       forget(() => {
         jobs.drop(inserted.id);
         payloads.drop(inserted.id);
         nextOrder = null;
       });
       jobs.put(inserted.id, inserted);
-      if (length <= longestPayload) payloads.put(inserted.id, payload);
+      if (texts.config.length + texts.dataloader.length <= longestPayload) payloads.put(inserted.id, payload);
       nextOrder = behind;
-      return length;
     },
     replaceJob(was, next) {
       const isAsItWas = jobs.has(was.id, was);

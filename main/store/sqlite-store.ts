@@ -8,6 +8,7 @@ import { movedAway, openFailure } from './disk-fault.ts';
 import { createDiskState, type DiskState } from './disk-state.ts';
 import { createEventRows, passOverEvents } from './event-rows.ts';
 import { createWriter } from './group-commit.ts';
+import { enterLate } from './job-entry.ts';
 import { createJobRows } from './job-rows.ts';
 import { createJoinTokenRows } from './join-token-rows.ts';
 import { createMetricRows } from './metric-rows.ts';
@@ -67,13 +68,14 @@ export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
   const disk = createDiskState({ clock, log, onFatal, probe: wal.probe });
   const writer = createWriter({ db, wal, disk, log, checkPlace: createPlaceCheck(file) });
   const { afterCommit, afterRollback } = writer;
-  const rows = { ...stored, ...cacheRows(stored, afterRollback) };
+  const entry = enterLate(stored);
+  const rows = { ...entry.rows, ...cacheRows(entry.rows, afterRollback) };
   const tx: Tx = { ...rows, ...createAuditAppend(db, seal, afterRollback), afterCommit, afterRollback };
   return {
     ...watched(rows, disk),
     audit: watched(createAuditTrail(db), disk),
     isNew,
-    write: command => writer.write(() => command(tx)),
+    write: command => writer.write(() => entry.within(() => command(tx))),
     takesChanges: () => disk.now() === 'working',
     onRecovery: disk.onRecovery,
     async copyTo(target, signal) {

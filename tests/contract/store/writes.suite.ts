@@ -1,6 +1,18 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, test } from 'vitest';
-import { emptyPayload, jobId, makeJob, makeWorker, put, putWorkers, type OpenStore } from './builders.ts';
+import type { Read } from '../../../main/orchestrator/ports.ts';
+import { everyJob } from '../../support/every-job.ts';
+import {
+  asLive,
+  emptyPayload,
+  jobId,
+  makeJob,
+  makeWorker,
+  put,
+  putWorkers,
+  type OpenStore,
+  workerId,
+} from './builders.ts';
 
 export function describeWrites(open: OpenStore): void {
   describe('commands', () => {
@@ -73,6 +85,53 @@ export function describeWrites(open: OpenStore): void {
         }),
       ]);
       expect([seen, later]).toEqual([1, 2]);
+    });
+
+    test.each<[string, (read: Read) => unknown, unknown]>([
+      ['the line', read => read.line(9), ['j_1']],
+      ['those that wait', read => read.pendingJobs().map(({ id }) => id), ['j_1']],
+      ['what is placed', read => read.waitingJobs().map(({ id }) => id), ['j_1']],
+      ['its place', read => read.position(makeJob(2)), 2],
+      ['the list', read => read.jobs({ ...everyJob, limit: 9, offset: 0 }).map(({ id }) => id), ['j_1']],
+      ['how many there are', read => read.jobCounts(), { pending: 1, blocked: 0, live: 0 }],
+      ['its attempts', read => read.attempts(jobId('j_1')), []],
+    ])('that enter a job find it in whatever they read next: %s', async (_what, read, expected) => {
+      const store = open();
+      const found = await store.write(tx => {
+        tx.insertJob(makeJob(1), emptyPayload);
+        return [read(tx), read(store)];
+      });
+      expect([...found, read(store)]).toEqual([expected, expected, expected]);
+    });
+
+    test('that enter a job and give it out store it as it is then, and nothing when they fail', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      const job = makeJob(1);
+      const given = asLive(job, 'dispatched');
+      const enter = (isTakenBack: boolean) =>
+        store.write(tx => {
+          tx.insertJob(job, { config: { steps: 3 }, dataloader: null });
+          expect(tx.replaceJob(job, given)).toBe(true);
+          expect(tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId('w_2') }))).toBe(false);
+          if (isTakenBack) throw new Error('no');
+        });
+      await expect(enter(true)).rejects.toThrow('no');
+      expect([store.job(job.id), store.liveJobs(), store.payload(job.id)]).toEqual([null, [], null]);
+      await enter(false);
+      expect([store.job(job.id), store.liveJobs(), store.pendingJobs()]).toEqual([given, [given], []]);
+      expect([store.attempts(job.id), store.payload(job.id)?.config]).toEqual([
+        [given.attempt],
+        { steps: 3 },
+      ]);
+    });
+
+    test('that enter a job whose number another one has fail, and it is nowhere', async () => {
+      const store = open();
+      await put(store, makeJob(1));
+      const other = { ...makeJob(2), order: 1 };
+      await expect(store.write(tx => tx.insertJob(other, emptyPayload))).rejects.toThrow(/UNIQUE/);
+      expect([store.job(other.id), store.payload(other.id), store.line(9)]).toEqual([null, null, ['j_1']]);
     });
 
     test('that fail take only themselves back, effects included', async () => {
