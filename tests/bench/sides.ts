@@ -5,7 +5,6 @@ import { enrol, followOrders, type Identity, type Offer } from './workers.ts';
 
 /** A server with its workers, all of them connected: Trainyard, or what is measured beside it. */
 export interface Side {
-  readonly name: string;
   readonly program: BenchProgram;
   /** Connections of those who submit. */
   readonly submitters: readonly Lane[];
@@ -17,7 +16,6 @@ export interface Side {
 const submitterCount = 8;
 
 async function connectSide(
-  name: string,
   program: BenchProgram,
   submitsWith: Headers,
   identities: readonly Identity[],
@@ -32,7 +30,6 @@ async function connectSide(
     }),
   );
   const side: Side = {
-    name,
     program,
     submitters,
     onOffer: () => {},
@@ -51,12 +48,12 @@ async function connectSide(
 export async function openOurs(workers: number): Promise<Side> {
   const program = await startServer();
   const identities = await enrol(program, workers);
-  return connectSide('Trainyard', program, adminHeadersOf(program), identities);
+  return connectSide(program, adminHeadersOf(program), identities);
 }
 
 export async function openFloor(workers: number): Promise<Side> {
   const folder = benchFolder();
   const program = await startProgram(['tests/bench/floor.ts', join(folder, 'floor.db')], folder);
   const identities = Array.from({ length: workers }, (_, n) => ({ id: `rig-${n}`, headers: {} }));
-  return connectSide('floor', program, {}, identities);
+  return connectSide(program, {}, identities);
 }
