@@ -1,6 +1,7 @@
 import { connect, createServer, type Server } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
+import { createNotices } from '../notices.ts';
 import type { Identity } from './identity.ts';
 
 /** A server over TLS that writes down all that it is sent. It is gone after the test. */
@@ -48,13 +49,13 @@ export async function startListener(identity: Identity, options: ListenerOptions
   const { to, answer = httpAnswer(200, '{"success":true}') } = options;
   let received = '';
   let resumed = 0;
-  const heard = createAwaited();
+  const heard = createNotices();
   const inner = createTlsServer({ ...options.tls, key: identity.key, cert: identity.cert }, socket => {
     if (socket.isSessionReused()) resumed += 1;
     socket.on('error', () => socket.destroy());
     socket.on('data', (chunk: Buffer) => {
       received += chunk.toString('latin1');
-      heard.look();
+      heard.changed();
     });
     if (to === undefined) {
       socket.on('data', () => void socket.write(answer));
@@ -74,7 +75,9 @@ export async function startListener(identity: Identity, options: ListenerOptions
     port,
     ...relay,
     received: () => received,
-    hears: text => heard.until(() => received.includes(text)),
+    async hears(text) {
+      await heard.waitFor(text, () => received.includes(text));
+    },
     resumed: () => resumed,
     present: ({ key, cert }) => inner.setSecureContext({ key, cert, ticketKeys: inner.getTicketKeys() }),
   };
@@ -83,7 +86,7 @@ export async function startListener(identity: Identity, options: ListenerOptions
 /** Sees the bytes of the wire, and that a connection has ended, whatever TLS makes of both. */
 function createRelay(innerPort: number) {
   const chunks: Buffer[] = [];
-  const closed = createAwaited();
+  const closed = createNotices();
   let [begun, over] = [0, 0];
   const server = createServer(socket => {
     begun += 1;
@@ -98,34 +101,16 @@ function createRelay(innerPort: number) {
     }
     socket.on('close', () => {
       over += 1;
-      closed.look();
+      closed.changed();
     });
   });
   return {
     server,
     connections: () => begun,
     wire: () => Buffer.concat(chunks),
-    ended: (count: number) => closed.until(() => over >= count),
-  };
-}
-
-/** What somebody waits for is looked at again whenever something has happened. */
-function createAwaited() {
-  const looks = new Set<() => void>();
-  const look = (): void => {
-    for (const one of looks) one();
-  };
-  return {
-    look,
-    until: (holds: () => boolean) =>
-      new Promise<void>(resolve => {
-        looks.add(function one() {
-          if (!holds()) return;
-          looks.delete(one);
-          resolve();
-        });
-        look();
-      }),
+    async ended(count: number): Promise<void> {
+      await closed.waitFor(`the end of ${count} connections`, () => over >= count);
+    },
   };
 }
 
