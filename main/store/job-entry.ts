@@ -1,5 +1,6 @@
 import type { Job, Tx } from '../orchestrator/ports.ts';
 import type { JobStatements, PayloadTexts } from './job-rows.ts';
+import { wrapEach } from './wrap-each.ts';
 
 /** Whatever else is asked for in the same command could tell the difference. */
 const unconcerned: ReadonlySet<string> = new Set<keyof Tx>([
@@ -26,7 +27,13 @@ export function enterLate<R extends JobStatements>(rows: R): LateEntry<R> {
   const settle = (): void => {
     if (entry !== null) write(entry.job, entry.texts);
   };
-  const settled = settleFirst(rows, settle);
+  const settled = wrapEach(rows, (call, name) => {
+    if (unconcerned.has(name)) return call;
+    return (...input) => {
+      settle();
+      return call(...input);
+    };
+  });
   return {
     rows: {
       ...settled,
@@ -50,16 +57,4 @@ export function enterLate<R extends JobStatements>(rows: R): LateEntry<R> {
       }
     },
   };
-}
-
-function settleFirst<R extends object>(rows: R, settle: () => void): R {
-  const after =
-    (call: (...input: unknown[]) => unknown) =>
-    (...input: unknown[]): unknown => {
-      settle();
-      return call(...input);
-    };
-  return Object.fromEntries(
-    Object.entries(rows).map(([name, call]) => [name, unconcerned.has(name) ? call : after(call as never)]),
-  ) as unknown as R;
 }

@@ -19,6 +19,7 @@ import { migrate, schemaOf } from './migrations.ts';
 import { createSessionRows } from './session-rows.ts';
 import { createTokenRows } from './token-rows.ts';
 import { createWorkerRows } from './worker-rows.ts';
+import { wrapEach } from './wrap-each.ts';
 import { createWriteAheadLog } from './write-ahead-log.ts';
 
 export interface StoreParts {
@@ -101,21 +102,15 @@ const cacheKib = 32_768;
 const pagesATurn = 100;
 
 /** Reading finds damage, too. */
-function watched<R extends object>(rows: R, disk: DiskState): R {
-  const watch =
-    (read: (...input: unknown[]) => unknown) =>
-    (...input: unknown[]): unknown => {
-      try {
-        return read(...input);
-      } catch (cause) {
-        disk.note(cause);
-        throw cause;
-      }
-    };
-  return Object.fromEntries(
-    Object.entries(rows).map(([name, read]) => [name, watch(read as never)]),
-  ) as unknown as R;
-}
+const watched = <R extends object>(rows: R, disk: DiskState): R =>
+  wrapEach(rows, read => (...input) => {
+    try {
+      return read(...input);
+    } catch (cause) {
+      disk.note(cause);
+      throw cause;
+    }
+  });
 
 function openDatabase(file: string, { beforeMigration }: StoreParts) {
   const opened = guarded(file, () => {
