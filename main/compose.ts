@@ -74,6 +74,8 @@ export interface Surroundings {
   readonly addresses?: () => readonly MachineAddress[];
   /** How long callers may take; left out, as `main/http/door` has it. */
   readonly socketLimits?: SocketLimits;
+  /** Of the worker program; left out, as `main/http/downloads` has it. */
+  readonly downloadLimits?: HttpParts['downloadLimits'];
   /** How slowly uploads may come; left out, as `main/http/receive-body` has it. */
   readonly uploadPace?: HttpParts['artifacts']['pace'];
   /** Of calls without a valid token; left out, as docs/access.md has it. */
@@ -303,6 +305,7 @@ async function openWorks(ground: Ground): Promise<Works> {
       isOurHost,
       failureLimit: parts.failureLimit,
       socketLimits: parts.socketLimits,
+      downloadLimits: parts.downloadLimits,
     },
   };
 }

@@ -3,6 +3,9 @@ import { dirname } from 'node:path';
 import type { Request, Response } from 'express';
 import { type AgentManifest, agentApi, type ProgramName } from '../../protocol/agent-api.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { addressOf } from './auth.ts';
+import { createDownloads, type DownloadLimits, downloadLimits } from './downloads.ts';
+import { networkOf } from './failure-limit.ts';
 import { installScript } from './install-script.ts';
 import type { Router, WriteHandler } from './route.ts';
 
@@ -21,12 +24,11 @@ export type WorkerPrograms = () => Promise<readonly WorkerProgram[]>;
 export interface AgentParts {
   readonly programs: WorkerPrograms;
   readonly version: string;
+  readonly downloadLimits?: DownloadLimits | undefined;
 }
 
-/** A home's uplink is busy with fewer; who asks for one more is told to come again. */
-const mostDownloads = 64;
-/** Nothing was taken for this long: somebody only holds a place. */
-const stalledMs = 60_000;
+/** curl and the agent wait this long, up to five times: long enough for a place to become free. */
+const retryDownloadS = '10';
 
 /** The worker program of this version, for everybody: a rig has no token before it has joined. */
 export function mountAgentRoutes(router: Router, parts: AgentParts): void {
@@ -39,15 +41,17 @@ export function mountAgentRoutes(router: Router, parts: AgentParts): void {
       sendText(request, response, offered.value[which]);
       return accept(undefined);
     };
-  const send = createSend(parts.programs);
+  const send = createSend(parts);
   router.answer(agentApi.manifest, async () => {
     const offered = await offer();
     return offered.ok ? accept(offered.value.manifest) : offered;
   });
   router.write(agentApi.sums, text('sums'));
   router.write(agentApi.install, text('install'));
-  router.write(agentApi.bundle, (_input, response) => send('trainyard-worker.mjs', response));
-  router.write(agentApi.executable, (_input, response) => send('trainyard-worker-linux-x64', response));
+  router.write(agentApi.bundle, ({ request }, response) => send('trainyard-worker.mjs', request, response));
+  router.write(agentApi.executable, ({ request }, response) =>
+    send('trainyard-worker-linux-x64', request, response),
+  );
 }
 
 /** The SHA-256 of the script that a command may fetch and run; null where there is nothing for it to bring. */
@@ -78,17 +82,16 @@ function offerOf(built: readonly WorkerProgram[], version: string): Offer {
   };
 }
 
-function createSend(programs: WorkerPrograms) {
-  let underWay = 0;
-  return async (name: ProgramName, response: Response): Promise<Outcome<void>> => {
+function createSend({ programs, downloadLimits: limits = downloadLimits }: AgentParts) {
+  const downloads = createDownloads(limits);
+  return async (name: ProgramName, request: Request, response: Response): Promise<Outcome<void>> => {
     const program = (await programs()).find(each => each.name === name);
     if (program === undefined) return name === 'trainyard-worker.mjs' ? notBuilt : noExecutable;
-    if (underWay >= mostDownloads) return tooMany;
-    underWay += 1;
-    response.once('close', () => {
-      underWay -= 1;
-    });
-    response.setTimeout(stalledMs, () => response.destroy());
+    if (response.destroyed) return accept(undefined);
+    if (!downloads.admit(networkOf(addressOf(request) ?? 'unknown'), response)) {
+      response.setHeader('Retry-After', retryDownloadS);
+      return tooMany;
+    }
     response.set({ ...headersFor(program.sha256), 'Content-Type': 'application/octet-stream' });
     // By its name alone: a folder above it may begin with a dot, and what does is not given away.
     response.sendFile(name, { root: dirname(program.path), cacheControl: false }, cause => {
@@ -120,5 +123,5 @@ const noExecutable = refuse(
 );
 const tooMany = refuse(
   'too_many_downloads',
-  'Many machines fetch the worker program now: try again in a moment',
+  'Too many downloads of the worker program are in progress, in total or from your address: try again in 10 seconds',
 );

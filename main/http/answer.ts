@@ -19,7 +19,7 @@ export function sendProblem(response: Response, refusal: Refusal, errors: FieldE
     request_id: requestIdOf(response),
   };
   if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
-  if (status === 429) response.setHeader('Retry-After', '1');
+  if (status === 429 && !response.hasHeader('Retry-After')) response.setHeader('Retry-After', '1');
   if (status === 503 || status === 507) response.setHeader('Retry-After', '5');
   response.status(status).type('application/problem+json').send(JSON.stringify(problem));
 }

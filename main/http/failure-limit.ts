@@ -31,7 +31,7 @@ export function createFailureLimit(now: () => number): FailureLimit {
   return {
     note(address) {
       const at = now();
-      const key = neighbourhood(address ?? 'unknown');
+      const key = networkOf(address ?? 'unknown');
       const known = buckets.get(key) ?? { left: burst, at, toldAt: null };
       const left = Math.min(burst, known.left + (at - known.at) / oneEachMs);
       const isWithin = left >= 1;
@@ -47,8 +47,8 @@ export function createFailureLimit(now: () => number): FailureLimit {
   };
 }
 
-/** One customer has 2^64 addresses of version 6: they count as one. */
-function neighbourhood(address: string): string {
+/** The address to count under: a customer has 2^64 addresses of version 6, and they count as one. */
+export function networkOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
   if (!isIPv6(plain)) return plain;
   const [head = '', tail = ''] = plain.split('%', 1)[0]?.split('::') ?? [];

@@ -11,6 +11,7 @@ import { createAuth } from './auth.ts';
 import { type BackupDesk, mountBackupRoutes } from './backup-routes.ts';
 import { type Calls, createCalls } from './calls.ts';
 import { mountConfigRoutes } from './config-routes.ts';
+import type { DownloadLimits } from './downloads.ts';
 import { guardEdge, type IsOurs } from './edge.ts';
 import { createExpress } from './express-answer.ts';
 import { createFront } from './front.ts';
@@ -57,6 +58,7 @@ export interface HttpParts {
   readonly isOurHost: IsOurs;
   readonly failureLimit?: FailureLimit | undefined;
   readonly socketLimits?: SocketLimits | undefined;
+  readonly downloadLimits?: DownloadLimits | undefined;
 }
 
 /** Where artifacts go, and who may bring them. */

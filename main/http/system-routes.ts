@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import { eventsApi, systemApi } from '../../protocol/admin-api.ts';
 import type { UiEvent } from '../../protocol/events.ts';
@@ -24,7 +25,14 @@ export function mountSystemRoutes(router: Router, parts: SystemParts): void {
   const { orchestrator, streams, version, authenticate, metrics } = parts;
   // Whatever is mounted after this is described as well.
   const describe = () => describeCalls(router.calls(), version);
-  router.answer(systemApi.openapi, () => accept(describe()));
+  const document = createDocument(describe);
+  router.write(systemApi.openapi, ({ request }, response) => {
+    const { etag, text } = document();
+    response.set({ ETag: etag, 'Cache-Control': 'public, no-cache' });
+    if (request.fresh) response.status(304).end();
+    else response.type('application/json').send(text);
+    return Promise.resolve(accept(undefined));
+  });
   router.page('/docs', createDocs(describe));
   router.answer(systemApi.ready, () =>
     orchestrator.takesChanges()
@@ -55,6 +63,22 @@ export function mountSystemRoutes(router: Router, parts: SystemParts): void {
     response.on('close', stop);
     return accept(undefined);
   });
+}
+
+interface Document {
+  readonly etag: string;
+  readonly text: string;
+}
+
+/** Building and serializing it takes tens of milliseconds of the one thread, so it is done once, on the first call. */
+function createDocument(describe: () => unknown): () => Document {
+  let made: Document | null = null;
+  return () => {
+    if (made !== null) return made;
+    const text = JSON.stringify(describe());
+    made = { etag: `"${createHash('sha256').update(text).digest('base64url')}"`, text };
+    return made;
+  };
 }
 
 /** Of an event that goes to every reader, made for the first of them. */

@@ -59,6 +59,7 @@ export interface TestServerOptions {
   readonly failureLimit?: Surroundings['failureLimit'];
   readonly socketLimits?: Surroundings['socketLimits'];
   readonly uploadPace?: Surroundings['uploadPace'];
+  readonly downloadLimits?: Surroundings['downloadLimits'];
   readonly clock?: Surroundings['clock'];
   readonly logRequests?: boolean;
   readonly jsonLog?: boolean;
@@ -103,6 +104,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       workerPrograms: options.workerPrograms ?? null,
       ...(options.addresses && { addresses: options.addresses }),
       ...(options.socketLimits && { socketLimits: options.socketLimits }),
+      ...(options.downloadLimits && { downloadLimits: options.downloadLimits }),
       ...(options.uploadPace && { uploadPace: options.uploadPace }),
       ...(options.failureLimit && { failureLimit: options.failureLimit }),
       onFatal: () => log.push('the disk has failed'),

@@ -11,18 +11,23 @@ import { createClient } from '../../../protocol/client.ts';
 import { joinLine } from '../../../protocol/join-line.ts';
 import { version } from '../../../protocol/version.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
-import { eventually } from '../../support/notices.ts';
-import { startTestServer, valueOf } from '../../support/server.ts';
+import { revalidate } from '../../support/revalidate.ts';
+import { startTestServer, type TestServerOptions, valueOf } from '../../support/server.ts';
 
 const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 const [bundle, executable] = programNames;
 
-async function open(files: Readonly<Record<string, string>>) {
+type Limits = NonNullable<TestServerOptions['downloadLimits']>;
+
+async function open(files: Readonly<Record<string, string>>, downloadLimits?: Limits) {
   // As under ~/.local/share: a name that begins with a dot hides nothing that is below it.
   const folder = join(openFolder(), '.hidden');
   mkdirSync(folder);
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  const server = await startTestServer({ workerPrograms: folder });
+  const server = await startTestServer({
+    workerPrograms: folder,
+    ...(downloadLimits && { downloadLimits }),
+  });
   onTestFinished(() => server.close());
   const client = createClient({ baseUrl: server.url, headers: () => ({}), timeoutMs: 5_000 });
   const ask = (path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
@@ -40,17 +45,6 @@ async function open(files: Readonly<Record<string, string>>) {
     manifest: () => client.call(agentApi.manifest),
   };
 }
-
-/** As a cache does it: `fetch` asks for a fresh one. */
-const revalidate = (url: string, etag: string): Promise<readonly unknown[]> =>
-  new Promise((resolve, reject) => {
-    const sent = get(url, { headers: { 'if-none-match': etag } }, response => {
-      let length = 0;
-      response.on('data', (part: Buffer) => (length += part.length));
-      response.once('end', () => resolve([response.headers.etag, response.statusCode, length]));
-    });
-    sent.once('error', reject);
-  });
 
 const both = { [bundle]: 'the one file', [executable]: '\x7fELF and more' };
 
@@ -152,23 +146,56 @@ test('nothing else is there, whatever it is called', async () => {
   }
 });
 
-test('so many at once and no more; whoever leaves makes room', async () => {
-  const { folder, ask, url } = await open(both);
-  // Longer than all that a socket takes before its reader does.
-  truncateSync(join(folder, executable), 64 * 1_048_576);
-  await ask('/agent/manifest.json');
-  const begin = (): Promise<IncomingMessage> =>
+/** Longer than all that a socket takes before its reader does. */
+const longProgram = 64 * 1_048_576;
+
+async function openLong(limits: Limits) {
+  const opened = await open(both, limits);
+  truncateSync(join(opened.folder, executable), longProgram);
+  await opened.ask('/agent/manifest.json');
+  /** Reads nothing but the headers. */
+  const begin = (localAddress: string): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
-      const sent = get(`${url}/agent/${executable}`, { agent: false }, resolve);
+      const sent = get(`${opened.url}/agent/${executable}`, { agent: false, localAddress }, resolve);
       sent.once('error', reject);
       onTestFinished(() => void sent.destroy());
     });
-  const open64 = await Promise.all(Array.from({ length: 64 }, begin));
-  expect(open64.map(({ statusCode }) => statusCode)).toEqual(Array.from({ length: 64 }, () => 200));
-  const refused = await begin();
-  expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '1']);
+  /** Tries until a place is free; the limit of the test ends a vain wait. */
+  const admitted = async (localAddress: string): Promise<void> => {
+    const { statusCode } = await begin(localAddress);
+    if (statusCode !== 200) await admitted(localAddress);
+  };
+  return { ...opened, begin, admitted };
+}
+
+const patient = { spanMs: 60_000, leastBytes: 1 };
+
+test('one address gets its share of the downloads, and other addresses still get theirs', async () => {
+  const { ask, begin, admitted } = await openLong({ inAll: 5, perAddress: 3, pace: patient });
+  const held = await Promise.all(['127.0.0.1', '127.0.0.1', '127.0.0.1'].map(begin));
+  expect(held.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
+  const refused = await begin('127.0.0.1');
+  expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '10']);
+  expect((await begin('127.0.0.2')).statusCode).toBe(200);
+  expect((await begin('127.0.0.3')).statusCode).toBe(200);
+  expect((await begin('127.0.0.4')).statusCode).toBe(429);
   // Nothing else is held up by them.
   expect((await ask('/agent/install.sh')).status).toBe(200);
-  open64[0]?.destroy();
-  await eventually('room for another one', async () => (await begin()).statusCode === 200);
-}, 60_000);
+  held[0]?.destroy();
+  await admitted('127.0.0.1');
+});
+
+test('a reader that makes too little progress is cut off, and its place is free again', async () => {
+  const { begin, admitted } = await openLong({
+    inAll: 1,
+    perAddress: 1,
+    pace: { spanMs: 200, leastBytes: 1_048_576 },
+  });
+  const idle = await begin('127.0.0.1');
+  expect(idle.statusCode).toBe(200);
+  await admitted('127.0.0.2');
+  const closed = new Promise(resolve => idle.once('close', resolve));
+  idle.once('error', () => undefined).resume();
+  await closed;
+  expect(idle.complete).toBe(false);
+});

@@ -5,6 +5,7 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import { problems } from '../../../protocol/problem.ts';
 import { everyCall as rows } from '../../support/every-call.ts';
+import { revalidate } from '../../support/revalidate.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 
 const Operation = z.object({
@@ -41,6 +42,16 @@ afterAll(() => server.close());
 
 const operationOf = ({ method, path }: Call) =>
   document.paths[path.replaceAll(/[:*](\w+)/g, '{$1}')]?.[method.toLowerCase()];
+
+test('a client that has the document gets 304 without a body', async () => {
+  const url = `${server.url}/openapi.json`;
+  const first = await fetch(url);
+  const etag = first.headers.get('etag') ?? '';
+  expect(first.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(etag).toMatch(/^"[\w-]{43}"$/);
+  expect([first.status, await first.text()]).toEqual([200, text]);
+  expect(await revalidate(url, etag)).toEqual([etag, 304, 0]);
+});
 
 test('every call is in it, and nothing else is', () => {
   const described = Object.entries(document.paths).flatMap(([path, operations]) =>
