@@ -20,9 +20,17 @@ export function diskFault(cause: unknown): DiskFault | null {
   return refusing.test(cause.code) ? 'refusing' : null;
 }
 
-/** Says of a file that could not be opened what is the matter, and what to do. */
+const fullDisk = /^(SQLITE_FULL|ENOSPC|EDQUOT)/;
+
+/** Whether an error of SQLite or of the file system says that the disk, or the user's quota, is full. */
+export const isDiskFull = (cause: unknown): boolean => fullDisk.test(codeOf(cause));
+
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+
+/** Describes why a file could not be opened, and what to do. */
 export function openFailure(cause: unknown, file: string): Error {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const code = codeOf(cause);
   const because = reasons.find(([pattern]) => pattern.test(code));
   if (because === undefined) return cause instanceof Error ? cause : new Error(String(cause));
   return new Error(`${file} ${because[1]}`, { cause });
@@ -35,7 +43,7 @@ const reasons: readonly (readonly [RegExp, string])[] = [
     /^(SQLITE_READONLY|EROFS|EACCES|EPERM)/,
     'can not be written: give its owner the right to write to it and to its folder, or use another --data-dir',
   ],
-  [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, 'does not fit on its disk, which is full: make room, and start again'],
+  [fullDisk, 'does not fit on its disk, which is full: make room, and start again'],
   [/^SQLITE_BUSY/, 'is locked by another program: close what works on it, and start again'],
   [
     /^(SQLITE_CANTOPEN|EISDIR|ENOTDIR|ENOENT)/,

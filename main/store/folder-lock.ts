@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readFileSync, renameSync, rmSync, writ
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { openFailure } from './disk-fault.ts';
+import { isDiskFull, openFailure } from './disk-fault.ts';
 
 /** How long a start waits for one that is just ending, and for those that try in the same instant. */
 const waitMs = 500;
@@ -17,9 +17,9 @@ export class FolderInUse extends Error {
 }
 
 /**
- * Makes the folder this process's own until it ends, however it ends: what is locked is a file of its own, by the
- * operating system, through SQLite (docs/adr/0007-folder-lock.md). Throws `FolderInUse`, which says who
- * has it. Nothing in the folder is touched but the two files of the lock.
+ * Locks the data folder for this process until it ends, however it ends. The operating system holds the lock on
+ * lock.db, through SQLite (docs/adr/0007-folder-lock.md). Throws `FolderInUse`, which names the process that holds
+ * the folder. Touches no other file in the folder than the two of the lock.
  */
 export function lockFolder(folder: string, since: string): FolderLock {
   const file = join(folder, 'lock.db');
@@ -28,13 +28,18 @@ export function lockFolder(folder: string, since: string): FolderLock {
   try {
     writeHolder(holderFile, { pid: process.pid, host: hostname(), since });
   } catch (cause) {
-    db.close();
-    throw openFailure(cause, holderFile);
+    // The lock itself is lock.db. On a full disk the server starts without its name in lock.json,
+    // so that it can serve reads and recover as soon as there is room.
+    if (!isDiskFull(cause)) {
+      db.close();
+      throw openFailure(cause, holderFile);
+    }
+    forgetHolder(holderFile);
   }
   const release = (): void => {
     process.removeListener('exit', release);
     if (!db.open) return;
-    rmSync(holderFile, { force: true });
+    forgetHolder(holderFile);
     db.close();
   };
   // This also keeps the connection from being collected, and the lock with it.
@@ -74,11 +79,19 @@ interface Holder {
   readonly since: string;
 }
 
+const unfinished = (file: string): string => `${file}.new`;
+
 function writeHolder(file: string, holder: Holder): void {
-  const written = `${file}.new`;
+  const written = unfinished(file);
   rmSync(written, { force: true });
   writeFileSync(written, `${JSON.stringify(holder)}\n`, { mode: 0o600 });
   renameSync(written, file);
+}
+
+/** Also removes the half-written file that a full disk leaves. */
+function forgetHolder(file: string): void {
+  rmSync(file, { force: true });
+  rmSync(unfinished(file), { force: true });
 }
 
 function inUse(folder: string, holderFile: string): string {

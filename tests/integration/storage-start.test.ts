@@ -13,6 +13,7 @@ import {
   mountDisk,
   needsMount,
   openServer,
+  postJob,
   serverUnder,
   stop,
   tryServer,
@@ -114,6 +115,38 @@ describe('a data folder that can not be used', () => {
     },
   );
 });
+
+test.skipIf(!canMount)(
+  `a server that was killed on a full disk starts again, answers reads, and accepts jobs once there is room${needsMount}`,
+  { timeout: 60_000 },
+  async () => {
+    const disk = mountDisk(6_144);
+    const dataDir = join(disk.path, 'data');
+    const first = await openServer(dataDir);
+    const job = await adminOf(first).submit({ config: {} });
+    disk.fill();
+    first.kill('SIGKILL');
+    await first.exited;
+    disk.fill();
+
+    const second = await openServer(dataDir);
+    const admin = adminOf(second);
+    expect(await admin.jobs()).toEqual(new Set([job]));
+    const refusal = await submitUntilRefused(second.url, admin.token);
+    expect(await refusal.json()).toMatchObject({ code: 'storage', status: 507 });
+    disk.free();
+    await second.said(/store\.recovered|"event":"store.recovered"/);
+    expect((await postJob(second.url, admin.token, {})).status).toBe(200);
+  },
+);
+
+/** Fills what is left of the disk; the disk is small, so the refusal comes within a few hundred jobs. */
+async function submitUntilRefused(url: string, token: string): Promise<Response> {
+  for (;;) {
+    const response = await postJob(url, token, { note: 'x'.repeat(4_096) });
+    if (response.status !== 200) return response;
+  }
+}
 
 test.skipIf(process.platform === 'win32')(
   'everything is for its owner’s eyes only, under any umask',
