@@ -26,7 +26,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   'main/orchestrator': {
     files: ['main/orchestrator/**'],
     rooms: ['main/orchestrator', 'protocol'],
-    packages: ['micromatch', 'tinyqueue'],
+    packages: ['tinyqueue'],
   },
   'main/store': {
     files: ['main/store/**'],

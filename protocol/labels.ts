@@ -25,10 +25,7 @@ const tooMany = `at most ${limits.entries} labels`;
 export const Labels = Raw.pipe(z.record(Key, Value).refine(atMost, tooMany));
 export type Labels = Readonly<z.output<typeof Labels>>;
 
-/**
- * What a job asks of a worker's labels: each value is a glob, and all must match. More than three stars are
- * refused: matching backtracks, and five stars can cost 60 ms a worker (SEMANTICS.md, section 7).
- */
+/** What a job requires of a worker's labels: each value is a pattern (docs/queue.md), and all must match. */
 export const LabelPatterns = Raw.pipe(
   z
     .record(

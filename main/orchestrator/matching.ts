@@ -1,6 +1,7 @@
-import micromatch from 'micromatch';
 import type { Requirements } from '../../protocol/job.ts';
 import type { Labels } from '../../protocol/labels.ts';
+import { run } from './automaton.ts';
+import { compilePattern } from './label-pattern.ts';
 
 /** What matching looks at in a worker. */
 export interface Offering {
@@ -23,20 +24,6 @@ export interface Mismatch {
 
 /** All reasons against a worker; none when it fits. */
 export type Matcher = (offering: Offering) => readonly Mismatch[];
-
-/** `*` matches across slashes, and nothing but `*`, `?` and `[...]` is special (SEMANTICS.md, section 7). */
-const globOptions = { bash: true, dot: true, nobrace: true, noext: true, nonegate: true } as const;
-
-/**
- * micromatch hands groups, `+` and quotes on to the regular expression, where `(a+)+b` would hold up the whole process
- * for one label: they are taken as they are written.
- */
-const asGlob = (pattern: string): string =>
-  pattern.replace(/\\[^]|[()+"]/g, part => (part.length > 1 ? part : `\\${part}`));
-
-/** An empty pattern is no glob, and micromatch throws on it. */
-const globFor = (pattern: string): ((value: string) => boolean) =>
-  pattern === '' ? () => false : micromatch.matcher(asGlob(pattern), globOptions);
 
 /** Two jobs of one shape fit the same workers. */
 export const shapeOf = (needs: Requirements): string =>
@@ -74,14 +61,15 @@ export function compileMatcher(needs: Requirements): Matcher {
   const labels = Object.entries(needs.labels).map(([key, pattern]) => ({
     key,
     pattern,
-    matches: globFor(pattern),
+    automaton: compilePattern(pattern),
   }));
   return offering => [
     ...place(needs.target, offering.local),
     ...figures(needs, offering),
-    ...labels.flatMap(({ key, pattern, matches }) => {
+    ...labels.flatMap(({ key, pattern, automaton }) => {
       const value = Object.hasOwn(offering.labels, key) ? offering.labels[key] : undefined;
-      if (value !== undefined && (value === pattern || matches(value))) return [];
+      // A label that is written like the pattern always matches, whatever its characters mean in a pattern.
+      if (value !== undefined && (value === pattern || run(automaton, value).accepted)) return [];
       return [{ code: 'label' as const, wanted: `${key}=${pattern}`, there: value ?? 'none' }];
     }),
   ];

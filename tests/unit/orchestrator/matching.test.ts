@@ -15,63 +15,17 @@ const globs = (pattern: string, value: string): boolean =>
 
 describe('a pattern', () => {
   test.each([
-    ['a100', 'a100'],
-    ['a100*', 'a100-80gb'],
-    ['a100*', 'a100'],
-    ['*', 'org/a100'],
-    ['*', '.hidden'],
-    ['*a100*', 'org/nvidia/a100/80'],
-    ['*80gb', 'a100-80gb'],
-    ['a?00', 'a100'],
-    ['[ah]100', 'h100'],
-    ['[^a]100', 'h100'],
-    ['rtx[0-9]*', 'rtx4090'],
-  ])('%s is like %s', (pattern, value) => {
-    expect(globs(pattern, value)).toBe(true);
-  });
-
-  test.each([
-    ['a100', 'a100-80gb'],
-    ['a100', 'A100'],
-    ['a100*', 'A100-80gb'],
-    ['a100*', 'h100'],
-    ['*80gb', 'a100-80gb-sxm'],
-    ['a?00', 'a00'],
-    ['[ah]100', 'b100'],
-    ['[^a]100', 'a100'],
-    ['a.c', 'abc'],
-    ['', 'a'],
-  ])('%s is not like %s', (pattern, value) => {
-    expect(globs(pattern, value)).toBe(false);
-  });
-
-  test.each([
-    ['{a100,h100}', 'a100'],
-    ['a{1..3}', 'a2'],
-    ['!a100', 'h100'],
-    ['!(a100)', 'h100'],
-    ['@(a|b)', 'a'],
-    ['+(a)', 'aa'],
-    ['?(a)b', 'b'],
-    ['(a|b)', 'a'],
-    ['[a]+', 'aaa'],
-    ['a|b', 'a'],
-    ['^a', 'a'],
-    ['a$', 'a'],
-    ['"a"', 'a'],
-  ])('%s means itself and nothing like %s', (pattern, value) => {
-    expect(globs(pattern, value)).toBe(false);
-    expect(globs(pattern, pattern)).toBe(true);
-  });
-
-  test.each([
-    ['*(laptop)', 'rtx4090 (laptop)'],
-    ['NVIDIA (R) *', 'NVIDIA (R) RTX'],
-    ['c++*', 'c++17'],
-    ['{dev}*', '{dev}-1'],
-    ['\\(*', '(laptop)'],
-  ])('%s: what is not a glob is taken as it is written, beside a star: %s', (pattern, value) => {
-    expect(globs(pattern, value)).toBe(true);
+    ['a100*', 'a100-80gb', true],
+    ['[!h]100', 'h100', false],
+    ['{a100,h100}', 'h100', true],
+    ['*', '', true],
+    ['*(laptop)', 'rtx4090 (laptop)', true],
+    ['NVIDIA (R) *', 'NVIDIA (R) RTX', true],
+    ['c++*', 'c++17', true],
+    ['{dev}*', '{dev}-1', true],
+    ['\\(*', '(laptop)', true],
+  ])('%s against the label %j: %j', (pattern, value, fits) => {
+    expect(globs(pattern, value)).toBe(fits);
   });
 
   test('that is empty is like an empty label only', () => {
@@ -91,35 +45,6 @@ describe('a pattern', () => {
       }),
       { numRuns: 300 },
     );
-  });
-});
-
-describe('the worst that is let in', () => {
-  const value = 'a'.repeat(64);
-  const letters = 'a'.repeat(20);
-
-  // FAULTS.md, S14. What the process has worked, not what the clock says: others may be busy meanwhile.
-  test.each([
-    '*a*a*ab',
-    '*?*?*?b',
-    '*[a-z]*[a-z]*[a-z]b',
-    `*${letters}*${letters}*b`,
-    '***b',
-    'a*?????*?????*b',
-  ])('%s: a match takes less than a millisecond', pattern => {
-    expect(LabelPatterns.safeParse({ x: pattern }).success).toBe(true);
-    const match = compileMatcher(makeNeeds({ labels: { x: pattern } }));
-    const offering = makeOffering({ labels: { x: value } });
-    expect(match(offering)).toHaveLength(1);
-    const times = 200;
-    const before = process.cpuUsage();
-    for (let n = 0; n < times; n += 1) match(offering);
-    const { user, system } = process.cpuUsage(before);
-    expect((user + system) / 1_000 / times).toBeLessThan(1);
-  });
-
-  test.each(['*a*a*a*a*b', `${'*a'.repeat(31)}b`])('%s is not', pattern => {
-    expect(LabelPatterns.safeParse({ x: pattern }).success).toBe(false);
   });
 });
 

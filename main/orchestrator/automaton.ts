@@ -1,0 +1,48 @@
+/** One position in a pattern. The position after the last one accepts. */
+export interface State {
+  /** Tests one character; null when the state consumes none. */
+  readonly accepts: ((character: string) => boolean) | null;
+  /** The state after that character. */
+  readonly next: number;
+  /** States that are active together with this one. */
+  readonly also: readonly number[];
+}
+
+export interface Run {
+  readonly accepted: boolean;
+  /** How many transitions were followed: at most their number in the automaton, once for each character and once more. */
+  readonly steps: number;
+}
+
+/**
+ * Runs all branches of the automaton side by side. No branch is tried twice for one character, so that the cost is the
+ * size of the automaton times the length of the text, whatever both contain.
+ */
+export function run(states: readonly State[], text: string): Run {
+  const seenAt = new Int32Array(states.length + 1).fill(-1);
+  let steps = 0;
+  let active: number[] = [];
+  const enter = (index: number, at: number, into: number[]): void => {
+    const waiting = [index];
+    for (let state = waiting.pop(); state !== undefined; state = waiting.pop()) {
+      steps += 1;
+      if (seenAt[state] === at) continue;
+      seenAt[state] = at;
+      into.push(state);
+      waiting.push(...(states[state]?.also ?? []));
+    }
+  };
+  let at = 0;
+  enter(0, at, active);
+  for (const character of text) {
+    at += 1;
+    const following: number[] = [];
+    for (const index of active) {
+      const state = states[index];
+      if (state?.accepts?.(character) === true) enter(state.next, at, following);
+    }
+    active = following;
+    if (active.length === 0) break;
+  }
+  return { accepted: active.includes(states.length), steps };
+}

@@ -1,0 +1,123 @@
+import type { State } from './automaton.ts';
+
+/**
+ * The language of label patterns: `*` is any text, `?` one character, `[abc]`, `[a-z]` and `[!a]` one character of a
+ * set, `{a,b}` one of several patterns, and `\` takes the next character literally. Everything else is literal, and so
+ * are brackets without their partner and braces without a comma.
+ */
+type Token =
+  | { readonly kind: 'character'; readonly accepts: (character: string) => boolean }
+  | { readonly kind: 'star' }
+  | { readonly kind: '{' | ',' | '}' };
+
+/** Each token becomes the state with its index. The number of transitions is at most three times that of tokens. */
+export function compilePattern(pattern: string): readonly State[] {
+  const tokens = tokenize(Array.from(pattern));
+  const groups = findGroups(tokens);
+  return tokens.map((token, index): State => {
+    const next = index + 1;
+    if (token.kind === 'character') return { accepts: token.accepts, next, also: [] };
+    if (token.kind === 'star') return { accepts: () => true, next: index, also: [next] };
+    const also = groups.get(index);
+    return also === undefined
+      ? { accepts: literal(token.kind), next, also: [] }
+      : { accepts: null, next, also };
+  });
+}
+
+/** Where each brace and comma of a group leads: an opening brace to every alternative, the others behind the group. */
+function findGroups(tokens: readonly Token[]): ReadonlyMap<number, readonly number[]> {
+  const groups = new Map<number, readonly number[]>();
+  const open: { readonly start: number; readonly commas: number[] }[] = [];
+  for (const [index, { kind }] of tokens.entries()) {
+    if (kind === '{') open.push({ start: index, commas: [] });
+    if (kind === ',') open.at(-1)?.commas.push(index);
+    const group = kind === '}' ? open.pop() : undefined;
+    if (group === undefined || group.commas.length === 0) continue;
+    groups.set(
+      group.start,
+      [group.start, ...group.commas].map(before => before + 1),
+    );
+    for (const end of [...group.commas, index]) groups.set(end, [index + 1]);
+  }
+  return groups;
+}
+
+function tokenize(characters: readonly string[]): readonly Token[] {
+  const tokens: Token[] = [];
+  /** A set that is not closed has none behind it that is. */
+  let mayHoldSets = true;
+  let at = 0;
+  for (let character = characters[at]; character !== undefined; character = characters[at]) {
+    const set = character === '[' && mayHoldSets ? readSet(characters, at + 1) : null;
+    if (set !== null) {
+      tokens.push({ kind: 'character', accepts: set.accepts });
+      at = set.end;
+      continue;
+    }
+    if (character === '[') mayHoldSets = false;
+    const { taken, width } = readCharacter(characters, at, character);
+    tokens.push(width === 2 ? { kind: 'character', accepts: literal(taken) } : plainToken(character));
+    at += width;
+  }
+  return tokens;
+}
+
+function plainToken(character: string): Token {
+  switch (character) {
+    case '*':
+      return { kind: 'star' };
+    case '?':
+      return { kind: 'character', accepts: () => true };
+    case '{':
+    case ',':
+    case '}':
+      return { kind: character };
+    default:
+      return { kind: 'character', accepts: literal(character) };
+  }
+}
+
+const literal =
+  (wanted: string) =>
+  (character: string): boolean =>
+    character === wanted;
+
+/** A backslash before another character takes that one literally. */
+function readCharacter(
+  characters: readonly string[],
+  at: number,
+  character: string,
+): { readonly taken: string; readonly width: 1 | 2 } {
+  const escaped = character === '\\' ? characters[at + 1] : undefined;
+  return escaped === undefined ? { taken: character, width: 1 } : { taken: escaped, width: 2 };
+}
+
+interface CharacterSet {
+  readonly accepts: (character: string) => boolean;
+  /** The first position behind it. */
+  readonly end: number;
+}
+
+/** From behind its opening bracket; null when it is not closed. A `]` in the first place is literal. */
+function readSet(characters: readonly string[], start: number): CharacterSet | null {
+  const isNegated = characters[start] === '!' || characters[start] === '^';
+  const first = isNegated ? start + 1 : start;
+  const ranges: { readonly low: string; readonly high: string }[] = [];
+  let at = first;
+  for (let character = characters[at]; character !== undefined; character = characters[at]) {
+    if (character === ']' && at > first) {
+      const accepts = (value: string): boolean =>
+        ranges.some(({ low, high }) => low <= value && value <= high) !== isNegated;
+      return { accepts, end: at + 1 };
+    }
+    const low = readCharacter(characters, at, character);
+    at += low.width;
+    const bound = characters[at] === '-' ? characters[at + 1] : undefined;
+    const isRange = bound !== undefined && bound !== ']';
+    const high = isRange ? readCharacter(characters, at + 1, bound) : low;
+    if (isRange) at += 1 + high.width;
+    ranges.push({ low: low.taken, high: high.taken });
+  }
+  return null;
+}
