@@ -32,7 +32,7 @@ export interface AgentParts {
   readonly persistent: boolean;
   /** What does not change while the agent runs. */
   readonly introduction: RegistrationBody;
-  readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
+  readonly state: Pick<StateFolder, 'keepReport' | 'dropReport' | 'registrations'>;
   /** What an earlier process of this agent has left. */
   readonly found: Found | null;
   readonly jobs: Pick<SlotParts, 'prepare' | 'fetchCheckpoint' | 'start' | 'onLine'>;
@@ -153,7 +153,16 @@ export function createAgent(parts: AgentParts): Agent {
       if (parts.found !== null) slot.resume(parts.found);
       const beats = new AbortController();
       const beaten = beatUntil(beats.signal, beating);
-      const ending = await runSessions({ ...parts, api, state, slot, troubles, leave, over: over.signal });
+      const ending = await runSessions({
+        ...parts,
+        registrations: parts.state.registrations,
+        api,
+        state,
+        slot,
+        troubles,
+        leave,
+        over: over.signal,
+      });
       const left = slot.held();
       if (ending !== 'left' && left !== null)
         say(

@@ -3,6 +3,7 @@ import type { RegisterReply, RegistrationBody } from '../protocol/worker-api.ts'
 import type { ApiClient } from './api-client.ts';
 import { createBackoff, pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
+import type { Registrations } from './registrations.ts';
 import type { TokenHolder } from './token-holder.ts';
 import { troubleOf } from './troubles.ts';
 
@@ -11,6 +12,7 @@ export interface RegisterParts {
   readonly api: Pick<ApiClient, 'register'>;
   readonly url: string;
   readonly token: TokenHolder;
+  readonly registrations: Registrations;
   readonly random: () => number;
   readonly say: (message: string) => void;
   readonly onTrouble: (failure: CallFailure) => void;
@@ -43,18 +45,19 @@ const ownTokenDead =
   'worker since, or the worker was deleted: make a new join command on the orchestrator, and start this worker with that';
 
 /**
- * Introduces the machine, and tries again until it is known or refused for good. A token file is looked at again when
- * the token is refused: when the old one had been good, a new one is waited for, because a rotation comes before its
- * new token.
+ * Registers the worker, and retries until it is accepted or refused for good. When a token is rejected, the worker reads
+ * its token file again. If this worker has ever been accepted, also by an earlier process, it waits for a new token in
+ * that file, because an admin rotates the token before the file has the new one.
  */
 export function createRegister(parts: RegisterParts) {
-  const { clock, api, url, token, random, say, onTrouble } = parts;
-  let wasKnown = false;
+  const { clock, api, url, token, registrations, random, say, onTrouble } = parts;
   let count = 0;
 
   const awaitNewToken = async (signal: AbortSignal): Promise<void> => {
     const backoff = createBackoff({ firstMs: 1_000, mostMs: 15_000 });
-    say(`The token has been rotated: waiting for the new one in ${token.file}`);
+    say(
+      `The orchestrator rejected the token. It was probably rotated: waiting for a new one in ${token.file}`,
+    );
     while (await pause(clock, backoff.nextMs(), signal)) if (token.reload()) return;
   };
 
@@ -65,14 +68,14 @@ export function createRegister(parts: RegisterParts) {
       const ready = await token.ready(signal);
       if (ready.kind === 'aborted') break;
       if (ready.kind !== 'ready') {
-        if (!wasKnown) return ready;
-        // The one that it has may still be good, and else its refusal says what is to be done.
+        if (!registrations.hasAny()) return ready;
+        // The current token may still be valid; if not, its rejection says what to do.
         say(ready.message);
         continue;
       }
       const result = await api.register({ ...introduction(), registration_no: ++count });
       if (result.ok) {
-        wasKnown = true;
+        registrations.record();
         return { kind: 'registered', reply: result.value };
       }
       if (signal.aborted) break;
@@ -83,7 +86,7 @@ export function createRegister(parts: RegisterParts) {
           return { kind: 'refused', message };
         case 'new_token':
           if (token.reload()) break;
-          if (token.file === null || !wasKnown)
+          if (token.file === null || !registrations.hasAny())
             return { kind: 'rejected', message: token.isOwn() ? ownTokenDead : message };
           await awaitNewToken(signal);
           break;

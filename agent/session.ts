@@ -15,6 +15,7 @@ import type { Clock } from './clock.ts';
 import type { FollowStream } from './command-stream.ts';
 import type { JobSlot } from './job-slot.ts';
 import { createRegister } from './register.ts';
+import type { Registrations } from './registrations.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { TokenHolder } from './token-holder.ts';
 import type { TroubleTeller } from './trouble-teller.ts';
@@ -25,6 +26,7 @@ export interface SessionParts {
   readonly followStream: FollowStream;
   readonly url: string;
   readonly token: TokenHolder;
+  readonly registrations: Registrations;
   readonly introduction: RegistrationBody;
   readonly telemetry: () => Telemetry;
   readonly random: () => number;

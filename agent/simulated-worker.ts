@@ -10,6 +10,7 @@ import { createFollowStream, type FollowStream } from './command-stream.ts';
 import { type Accelerator, type Gpu, makeReport } from './gpu-report.ts';
 import { introductionOf } from './introduction.ts';
 import { openNetwork, usualTrust } from './network.ts';
+import { holdRegistrations } from './registrations.ts';
 import type { RunOrigin } from './run.ts';
 import type { RunEars } from './run-follow.ts';
 import { createSimulatedLogs, type SimulatedLogs } from './simulated-logs.ts';
@@ -81,7 +82,7 @@ export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWor
       instance_id: `simulated-${name}`,
       start_id: randomBytes(12).toString('hex'),
     },
-    state: { keepReport: () => {}, dropReport: () => {} },
+    state: { keepReport: () => {}, dropReport: () => {}, registrations: holdRegistrations() },
     found: null,
     jobs: { ...trainingOf(parts.trainer, clock, logs), onLine: () => {} },
     logs,

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { AttemptId, JobId } from '../protocol/ids.ts';
 import { StatusReport, type StatusReportBody } from '../protocol/worker-api.ts';
 import { readReportFields, type RunFolder, writeReport } from './guard-files.ts';
+import { openRegistrations, type Registrations } from './registrations.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** How an attempt ended: kept on disk until the orchestrator has taken note of it. */
@@ -19,6 +20,7 @@ export interface FinalReport {
  *
  *     lock           who uses the folder
  *     instance       the worker's own name for itself on this machine
+ *     registered     empty; exists once an orchestrator has accepted this worker
  *     token          what it has joined with (own-tokens.ts)
  *     runs/ATTEMPT/  the files of a run (guard-files.ts)
  *     outputs/       of which attempts something is still to be brought (attempt-outputs.ts)
@@ -29,6 +31,7 @@ export interface StateFolder {
   /** Where the runs are, one folder an attempt. */
   readonly runsDir: string;
   readonly outputsDir: string;
+  readonly registrations: Registrations;
   runOf(attemptId: AttemptId): RunFolder;
   keepReport(report: FinalReport): void;
   /** The orchestrator has taken note: nothing of the run is needed here any more. */
@@ -43,6 +46,7 @@ export function openStateFolder(dir: string): StateFolder {
     instanceId: instanceOf(join(dir, 'instance')),
     runsDir,
     outputsDir: join(dir, 'outputs'),
+    registrations: openRegistrations(join(dir, 'registered')),
     runOf,
     keepReport: report => writeReport(runOf(report.attemptId), JSON.stringify(report)),
     // Windows removes nothing that a guard has still open, which is about to end.

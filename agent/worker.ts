@@ -11,6 +11,7 @@ import { fetchCheckpoint } from './checkpoint-fetch.ts';
 import { systemClock } from './clock.ts';
 import { createFollowStream } from './command-stream.ts';
 import { type AgentConfig, tokenMissing } from './config.ts';
+import { catchEarlySignals, type EarlySignals, type WorkerSignal } from './early-signals.ts';
 import { missingFromStart } from './gpu-conditions.ts';
 import {
   choiceOf,
@@ -51,7 +52,7 @@ export interface Host {
   readonly version: string;
   /** One line for people. */
   readonly say: (message: string) => void;
-  readonly onSignal: (signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'SIGUSR2', act: () => void) => void;
+  readonly onSignal: (signal: WorkerSignal, act: () => void) => void;
   /** Acts when nobody can write to stdin any more: a parent that is killed says so no other way. */
   readonly onInputEnd: (act: () => void) => void;
 }
@@ -68,6 +69,7 @@ const stayYoung = (): void => setFlagsFromString('--semi-space-growth-factor=1')
 /** Runs the worker from its settings to its exit code. */
 export async function runWorker(config: AgentConfig, host: Host): Promise<number> {
   const { say } = host;
+  const signals = catchEarlySignals(host.onSignal);
   stayYoung();
   const given = tokenFor(config);
   if (!given.ok) {
@@ -94,7 +96,7 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   const state = await openState(config, host);
   if (typeof state === 'number') return state;
   try {
-    return await serve({ config, host, state, rig, report, given: given.value, fetch: way.value });
+    return await serve({ config, host, signals, state, rig, report, given: given.value, fetch: way.value });
   } finally {
     state.release();
   }
@@ -103,6 +105,7 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
 interface Serving {
   readonly config: AgentConfig;
   readonly host: Host;
+  readonly signals: EarlySignals;
   readonly state: StateFolder;
   readonly rig: Rig;
   readonly report: GpuReport;
@@ -110,7 +113,8 @@ interface Serving {
   readonly fetch: Send;
 }
 
-async function serve({ config, host, state, rig, report, given, fetch }: Serving): Promise<number> {
+async function serve(serving: Serving): Promise<number> {
+  const { config, host, state, rig, report, given, fetch } = serving;
   const { say, env } = host;
   const { orchestratorUrl: url } = config;
   const launching: LaunchParts = {
@@ -155,7 +159,7 @@ async function serve({ config, host, state, rig, report, given, fetch }: Serving
     token,
     persistent: config.persistent,
     introduction: { ...introductionOf(config, host.version, report), ...identityOf(state) },
-    state: { keepReport: state.keepReport, dropReport: logs.settle },
+    state: { ...state, dropReport: logs.settle },
     found: found === null ? null : followed(found, watch),
     logs,
     outputs,
@@ -175,7 +179,7 @@ async function serve({ config, host, state, rig, report, given, fetch }: Serving
     random: Math.random,
     say,
   });
-  listen({ host, agent, token, network, leavesWithParent: config.leavesWithParent });
+  listen({ ...serving, agent, token, network });
   const code = await agent.run();
   // What is still on its way interests nobody, and would keep the process.
   network.abort();
@@ -226,17 +230,18 @@ function joiningToken({ config, given, say, fetch, over }: JoiningParts): TokenH
   return createJoining({ given, own: openOwnTokens(stateDir), join, say, over });
 }
 
-interface Listening {
-  readonly host: Host;
+interface Listening extends Pick<Serving, 'config' | 'host' | 'signals'> {
   readonly agent: Agent;
   readonly token: TokenHolder;
   readonly network: AbortController;
-  readonly leavesWithParent: boolean;
 }
 
-/** The first signal lets the job end, the second one does not; SIGUSR2 and the parent's end leave it to its guard. */
-function listen({ host, agent, token, network, leavesWithParent }: Listening): void {
-  const { onSignal, onInputEnd, say } = host;
+/**
+ * The first SIGTERM or SIGINT finishes the job and leaves; the second one stops the job. SIGUSR2, or the end of the
+ * parent, leaves at once while the guard keeps the training alive. SIGHUP reads the token file again.
+ */
+function listen({ config, host, signals, agent, token, network }: Listening): void {
+  const { onInputEnd, say } = host;
   let asked = false;
   const stop = (): void => {
     say(asked ? 'Stopping now' : 'Leaving when the job is done; a second signal stops it now');
@@ -244,23 +249,21 @@ function listen({ host, agent, token, network, leavesWithParent }: Listening): v
     else agent.leave();
     asked = true;
   };
-  onSignal('SIGTERM', stop);
-  onSignal('SIGINT', stop);
-  onSignal('SIGHUP', () => {
+  const reload = (): void => {
     if (!token.reload()) return;
     say(`Took the new token from ${token.file}`);
-    // At once: a join token does not wait for the next registration.
+    // A join token is exchanged now, not at the next registration.
     void token.ready(network.signal).then(ready => {
       if (ready.kind === 'rejected' || ready.kind === 'refused') say(ready.message);
     });
-  });
+  };
   const handOver = (): void => {
     if (!agent.handOver()) return agent.leave();
     say('Leaving now: the training goes on, and the next start of this worker takes it up again');
     network.abort();
   };
-  onSignal('SIGUSR2', handOver);
-  if (leavesWithParent) onInputEnd(handOver);
+  signals.attach({ SIGTERM: stop, SIGINT: stop, SIGHUP: reload, SIGUSR2: handOver });
+  if (config.leavesWithParent) onInputEnd(handOver);
 }
 
 function rigOf(config: AgentConfig, host: Host, report: GpuReport): Rig {

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { lives, type Rig, startRig, stepsTold, until } from '../unit/agent/guard-rig.ts';
@@ -94,6 +94,22 @@ test('SIGUSR2 ends an agent at once and without a goodbye; the training goes on,
   await second.said(new RegExp(`goes on: sample \\(pid ${trainer.pid}\\)`));
   finish(rig, 0);
   await rig.orchestrator.reported('completed');
+}, 30_000);
+
+test('SIGUSR2 while an agent still probes its GPUs ends it with exit code 0', async () => {
+  const rig = await startRig(training);
+  const probe = writeFile(
+    rig.folder,
+    'nvidia-smi',
+    '#!/bin/sh\ncd "$(dirname "$0")" && touch probing && while [ ! -e go-on ]; do sleep 0.05; done; exit 9\n',
+  );
+  chmodSync(probe, 0o755);
+  const agent = rig.startAgent([], { PATH: `${rig.folder}:${process.env['PATH']}` });
+  await rig.note('probing');
+  agent.kill('SIGUSR2');
+  writeFile(rig.folder, 'go-on', '');
+  expect(await agent.exited).toEqual({ code: 0, signal: null });
+  expect(rig.orchestrator.count('register')).toBe(0);
 }, 30_000);
 
 test('a token that is refused in the middle of a job: exit code 3, and the next token adopts it', async () => {

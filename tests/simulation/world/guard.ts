@@ -1,5 +1,6 @@
 import type { Found } from '../../../agent/adopt.ts';
 import type { ExitRecord, Order } from '../../../agent/guard-files.ts';
+import { holdRegistrations } from '../../../agent/registrations.ts';
 import type { Run, RunOrigin } from '../../../agent/run.ts';
 import type { RunEars } from '../../../agent/run-follow.ts';
 import type { FinalReport, StateFolder } from '../../../agent/state-folder.ts';
@@ -29,7 +30,7 @@ interface RunRecord {
  * and stop it when contact is lost. Stands in for the processes of agent/guard.ts and the files of agent/guard-files.ts.
  */
 export interface Guard {
-  readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
+  readonly state: Pick<StateFolder, 'keepReport' | 'dropReport' | 'registrations'>;
   /** Something is here that an agent still has to see to its end. */
   readonly isNeeded: boolean;
   /** It is known here how this attempt ended, and the orchestrator has not taken note of it. */
@@ -54,6 +55,7 @@ interface GuardParts {
 export function createGuard(parts: GuardParts): Guard {
   const { machine, yard, random } = parts;
   const runs = new Map<AttemptId, RunRecord>();
+  const registrations = holdRegistrations();
   /** Called when something of a run has changed that its agent waits for. */
   const watchers = new Map<RunRecord, Set<() => void>>();
 
@@ -139,6 +141,7 @@ export function createGuard(parts: GuardParts): Guard {
         if (run !== undefined) run.report = report;
       },
       dropReport: attempt => void runs.delete(attempt),
+      registrations,
     },
     get isNeeded() {
       return runs.size > 0;

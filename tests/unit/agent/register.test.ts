@@ -1,6 +1,8 @@
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiClient } from '../../../agent/api-client.ts';
 import { systemClock } from '../../../agent/clock.ts';
+import { holdRegistrations, openRegistrations, type Registrations } from '../../../agent/registrations.ts';
 import { createRegister } from '../../../agent/register.ts';
 import { holdWorkerToken, openToken, type Ready, type TokenHolder } from '../../../agent/token-holder.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
@@ -37,7 +39,7 @@ function holderOf(source: Parameters<typeof openToken>[0]): TokenHolder {
 }
 
 /** Registers with an orchestrator that knows one token. */
-function createBench(token: TokenHolder) {
+function createBench(token: TokenHolder, registrations: Registrations = holdRegistrations()) {
   const bench = {
     answer: (): Result => (token.current() === bench.good ? known : failed(problemOf(401))),
     good: 'wt_1',
@@ -56,6 +58,7 @@ function createBench(token: TokenHolder) {
     },
     url: 'http://rig:8001',
     token,
+    registrations,
     random: () => 0.5,
     say: message => bench.said.push(message),
     onTrouble: failure => bench.troubles.push(failure),
@@ -189,10 +192,37 @@ describe('a token that is refused', () => {
     const registered = bench.register(() => ({}), never);
     await vi.advanceTimersByTimeAsync(100_000);
     expect(bench.introductions).toHaveLength(2);
-    expect(bench.said).toEqual([`The token has been rotated: waiting for the new one in ${path}`]);
+    expect(bench.said).toEqual([
+      `The orchestrator rejected the token. It was probably rotated: waiting for a new one in ${path}`,
+    ]);
     writeFile(folder, 'token', 'wt_2');
     await vi.advanceTimersByTimeAsync(15_000);
     expect((await registered).kind).toBe('registered');
+  });
+
+  it('is awaited in its file after a restart, because an earlier process was accepted', async () => {
+    const folder = tempFolder();
+    const path = writeFile(folder, 'token', 'wt_1');
+    const mark = join(folder, 'registered');
+    await createBench(holderOf({ kind: 'file', path }), openRegistrations(mark)).register(() => ({}), never);
+    const restarted = createBench(holderOf({ kind: 'file', path }), openRegistrations(mark));
+    restarted.good = 'wt_2';
+    const registered = restarted.register(() => ({}), never);
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(restarted.said).toEqual([
+      `The orchestrator rejected the token. It was probably rotated: waiting for a new one in ${path}`,
+    ]);
+    writeFile(folder, 'token', 'wt_2');
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect((await registered).kind).toBe('registered');
+  });
+
+  it('ends a restarted worker that has no token file', async () => {
+    const registrations = holdRegistrations();
+    registrations.record();
+    const bench = createBench(value(), registrations);
+    bench.good = 'wt_2';
+    expect((await bench.register(() => ({}), never)).kind).toBe('rejected');
   });
 
   it('and is waited for is given up when the worker leaves', async () => {
