@@ -15,6 +15,7 @@ import { createJobSlot, type JobSlot, type SlotParts } from './job-slot.ts';
 import { createMention } from './mention.ts';
 import { createReporter } from './reporter.ts';
 import { runSessions } from './session.ts';
+import type { Registrations } from './registrations.ts';
 import type { StateFolder } from './state-folder.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { TokenHolder } from './token-holder.ts';
@@ -32,7 +33,8 @@ export interface AgentParts {
   readonly persistent: boolean;
   /** What does not change while the agent runs. */
   readonly introduction: RegistrationBody;
-  readonly state: Pick<StateFolder, 'keepReport' | 'dropReport' | 'registrations'>;
+  readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
+  readonly registrations: Registrations;
   /** What an earlier process of this agent has left. */
   readonly found: Found | null;
   readonly jobs: Pick<SlotParts, 'prepare' | 'fetchCheckpoint' | 'start' | 'onLine'>;
@@ -153,16 +155,7 @@ export function createAgent(parts: AgentParts): Agent {
       if (parts.found !== null) slot.resume(parts.found);
       const beats = new AbortController();
       const beaten = beatUntil(beats.signal, beating);
-      const ending = await runSessions({
-        ...parts,
-        registrations: parts.state.registrations,
-        api,
-        state,
-        slot,
-        troubles,
-        leave,
-        over: over.signal,
-      });
+      const ending = await runSessions({ ...parts, api, state, slot, troubles, leave, over: over.signal });
       const left = slot.held();
       if (ending !== 'left' && left !== null)
         say(

@@ -1,6 +1,6 @@
 import type { Found } from '../../../agent/adopt.ts';
 import type { ExitRecord, Order } from '../../../agent/guard-files.ts';
-import { holdRegistrations } from '../../../agent/registrations.ts';
+import { holdRegistrations, type Registrations } from '../../../agent/registrations.ts';
 import type { Run, RunOrigin } from '../../../agent/run.ts';
 import type { RunEars } from '../../../agent/run-follow.ts';
 import type { FinalReport, StateFolder } from '../../../agent/state-folder.ts';
@@ -30,7 +30,8 @@ interface RunRecord {
  * and stop it when contact is lost. Stands in for the processes of agent/guard.ts and the files of agent/guard-files.ts.
  */
 export interface Guard {
-  readonly state: Pick<StateFolder, 'keepReport' | 'dropReport' | 'registrations'>;
+  readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
+  readonly registrations: Registrations;
   /** Something is here that an agent still has to see to its end. */
   readonly isNeeded: boolean;
   /** It is known here how this attempt ended, and the orchestrator has not taken note of it. */
@@ -141,8 +142,8 @@ export function createGuard(parts: GuardParts): Guard {
         if (run !== undefined) run.report = report;
       },
       dropReport: attempt => void runs.delete(attempt),
-      registrations,
     },
+    registrations,
     get isNeeded() {
       return runs.size > 0;
     },

@@ -70,6 +70,7 @@ function launchAgent(parts: LaunchParts): RunningAgent {
       },
     },
     state: guard.state,
+    registrations: guard.registrations,
     found: guard.find(process),
     jobs: { ...trainingOf(parts), onLine: () => {} },
     telemetry: () => ({}),

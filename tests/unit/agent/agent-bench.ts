@@ -102,6 +102,7 @@ export function startAgent(
     persistent: true,
     introduction: { name: 'rig', gpu_info: { count: 2, name: 'RTX 4090' } },
     state,
+    registrations: state.registrations,
     found: null,
     jobs: {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),

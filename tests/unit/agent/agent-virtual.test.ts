@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it, type MockInstance, vi } from 'vitest
 import { createAgent } from '../../../agent/agent.ts';
 import type { ApiClient } from '../../../agent/api-client.ts';
 import type { StreamParts } from '../../../agent/command-stream.ts';
+import { holdRegistrations } from '../../../agent/registrations.ts';
 import { openStateFolder } from '../../../agent/state-folder.ts';
 import { WorkerId } from '../../../protocol/ids.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -82,6 +83,7 @@ function startVirtualAgent() {
     persistent: false,
     introduction: { name: 'rig' },
     state: openStateFolder(tempFolder()),
+    registrations: holdRegistrations(),
     found: null,
     jobs: {
       prepare: () => ({ ok: true, job: scriptJob('/nowhere', '') }),
