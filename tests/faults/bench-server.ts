@@ -41,6 +41,8 @@ export interface BenchServer {
   readonly kill: Program['kill'];
   /** Of the first process, before anybody called. */
   readonly baseline: Resources;
+  /** Takes the baseline now, unless there is one; `start` does so by itself. */
+  noteBaseline(): void;
   resources(): Resources;
 }
 
@@ -83,6 +85,9 @@ export function createBenchServer({ dataDir, port, env }: ServerParts): BenchSer
     descriptors: descriptorsOf(current().pid),
     memory: memoryOf(current().pid),
   });
+  const noteBaseline = (): void => {
+    baseline ??= resources();
+  };
   return {
     url: `http://127.0.0.1:${port}`,
     dataDir,
@@ -99,8 +104,9 @@ export function createBenchServer({ dataDir, port, env }: ServerParts): BenchSer
     rival: () => startProgram(command(0), { env }),
     async start(options) {
       await launch(options).said(/^\{"ready":true/);
-      baseline ??= resources();
+      noteBaseline();
     },
+    noteBaseline,
     async die() {
       signal(current().pid, 'SIGKILL');
       await current().exited;

@@ -11,7 +11,7 @@ export interface Ordered {
   give(order: string, program: Pick<Program, 'kill' | 'said'>): Promise<void>;
 }
 
-export function orderedFailpoint({ folder }: Bench, preload: URL): Ordered {
+export function orderedFailpoint({ folder }: Pick<Bench, 'folder'>, preload: URL): Ordered {
   const file = join(mkdtempSync(join(folder, 'orders-')), 'order');
   return {
     failpoint: failpoint(preload, file),

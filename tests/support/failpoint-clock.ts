@@ -1,19 +1,5 @@
-/** Shifts the wall clock of a program, and nothing else of its time, by the milliseconds that it is ordered to. */
+/** Shifts the wall clock of a program by the milliseconds that it is ordered to. */
 import { onOrder } from './failpoint.ts';
+import { shiftClock } from './shifted-clock.ts';
 
-const RealDate = Date;
-let shiftMs = 0;
-
-globalThis.Date = class ShiftedDate extends RealDate {
-  constructor(...given: readonly unknown[]) {
-    super(...((given.length === 0 ? [RealDate.now() + shiftMs] : given) as [number]));
-  }
-
-  static override now(): number {
-    return RealDate.now() + shiftMs;
-  }
-} as DateConstructor;
-
-onOrder(order => {
-  shiftMs = Number(order);
-});
+onOrder(order => shiftClock(Number(order)));

@@ -1,29 +1,5 @@
 /** Fills the disk under a program's database (`full`), and makes room again (`free`). */
-import Database, { type Database as Connection } from 'better-sqlite3';
+import { fillDisk } from './bounded-disk.ts';
 import { onOrder } from './failpoint.ts';
 
-const { exec } = Database.prototype;
-const connections = new Set<Connection>();
-/** SQLite's own limit. */
-const mostPages = 4_294_967_294;
-let full = false;
-
-function limit(db: Connection): void {
-  if (!db.open) return;
-  const used = Number(db.pragma('page_count', { simple: true }));
-  db.pragma(`max_page_count = ${full ? used : mostPages}`);
-}
-
-Database.prototype.exec = function execWatched(this: Connection, sql: string) {
-  if (!connections.has(this)) {
-    connections.add(this);
-    // One that is opened on a full disk finds it full.
-    if (full) limit(this);
-  }
-  return exec.call(this, sql);
-};
-
-onOrder(order => {
-  full = order === 'full';
-  for (const db of connections) limit(db);
-});
+onOrder(order => fillDisk(order === 'full'));

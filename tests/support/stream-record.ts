@@ -152,7 +152,7 @@ interface SseFrame {
 }
 
 /** The frames of one connection that have arrived whole, until it ends; the reader's leaving resets it. */
-async function* sseFrames(
+export async function* sseFrames(
   url: URL,
   headers: http.OutgoingHttpHeaders,
   signal: AbortSignal,

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { type AdminCalls, type Answer, createAdminCalls } from '../support/admin-calls.ts';
+import type { BenchServer } from '../faults/bench-server.ts';
+import { pauseFor } from './pause.ts';
+import { type ClientLine, type Journal, machineNow } from './journal.ts';
+import type { PlannedJob } from './plan.ts';
+
+/** People and scripts at the API: all that they are answered goes into a journal. */
+export interface Client {
+  readonly admin: AdminCalls;
+  /** Repeats the call until it is answered with 200; null when it never is. */
+  insist(method: string, path: string, body?: object): Promise<unknown>;
+  /** Submits the job, and repeats a lost submit that has a key; null when nobody knows whether there is a job. */
+  submit(job: PlannedJob): Promise<string | null>;
+  cancel(id: string): Promise<void>;
+}
+
+const Submitted = z.looseObject({ job_id: z.string() });
+const insistMs = 40_000;
+const betweenMs = 250;
+
+export function createClient(server: BenchServer, journal: Journal<ClientLine>, over: AbortSignal): Client {
+  const admin = createAdminCalls(
+    () => server.url,
+    () => server.adminToken,
+  );
+  const attempt = async (method: string, path: string, body?: object): Promise<Answer | null> =>
+    admin.call(method, path, body).catch(() => null);
+
+  const insist: Client['insist'] = async (method, path, body) => {
+    const until = machineNow() + insistMs;
+    while (machineNow() < until && !over.aborted) {
+      const answer = await attempt(method, path, body);
+      const status = answer?.status ?? null;
+      journal.write({ kind: 'call', at: machineNow(), call: `${method} ${path}`, status });
+      if (status === 200) return answer?.body;
+      // A refusal stays one.
+      if (status !== null && status < 500) return null;
+      await pauseFor(betweenMs, over);
+    }
+    return null;
+  };
+  const submit: Client['submit'] = async job => {
+    const until = machineNow() + insistMs;
+    journal.write({ kind: 'submit', at: machineNow(), job });
+    do {
+      const answer = await attempt('POST', '/api/queue/submit', bodyOf(job));
+      const status = answer?.status ?? null;
+      const id = status === 200 ? Submitted.parse(answer?.body).job_id : null;
+      journal.write({ kind: 'answer', at: machineNow(), n: job.n, status, id });
+      if (id !== null) return id;
+      // Without a key only a clear refusal may be followed by another try.
+      if (status === null && !job.hasKey) return null;
+      await pauseFor(betweenMs, over);
+    } while (machineNow() < until && !over.aborted);
+    return null;
+  };
+  return {
+    admin,
+    insist,
+    submit,
+    async cancel(id) {
+      const answer = await attempt('POST', `/api/queue/${id}/cancel`);
+      journal.write({ kind: 'cancel', at: machineNow(), id, status: answer?.status ?? null });
+    },
+  };
+}
+
+const bodyOf = (job: PlannedJob): object => ({
+  config: {
+    n: job.n,
+    steps: job.steps,
+    step_ms: job.stepMs,
+    checkpoint_every: job.checkpointEvery,
+    exit_code: job.exitCode,
+  },
+  max_retries: job.maxRetries,
+  on_lost_contact: job.stopsOnLostContact ? 'stop' : 'continue',
+  ...(job.hasKey && { idempotency_key: `chaos-${job.n}` }),
+});

@@ -1,0 +1,165 @@
+import { whenCalm } from '../faults/bench-server.ts';
+import { eventually } from '../support/notices.ts';
+import { argvOf, processesOf } from '../support/own-processes.ts';
+import { root, startProgram } from '../support/processes.ts';
+import { join } from 'node:path';
+import { type JobEvidence, readAudit, readJob, readStatuses, readWorkers, tryToken } from './evidence.ts';
+import type { Fleet } from './fleet.ts';
+import { machineNow, runsIn } from './journal.ts';
+import { judgeAudit, judgeEvents } from './judge/history.ts';
+import { judgeJob } from './judge/job.ts';
+import { judgeFollowing } from './judge/logs.ts';
+import { judgeRemains } from './judge/remains.ts';
+import { judgeAnswers, judgeSubmits } from './judge/submits.ts';
+import { finals, type JobCase, type Violation } from './judge/violation.ts';
+import { pauseFor } from './pause.ts';
+import type { ChaosPlan } from './plan.ts';
+
+/** How long what is wrong may take to come right after the last fault. */
+export interface Patience {
+  readonly jobsMs: number;
+  readonly restMs: number;
+}
+
+const lookEveryMs = 1_000;
+
+/** Waits until nothing is wrong any more, or the time is up, and says what still is. */
+export async function conclude(
+  fleet: Fleet,
+  plan: ChaosPlan,
+  patience: Patience,
+): Promise<readonly Violation[]> {
+  await untilAllEnd(fleet, patience.jobsMs);
+  const jobs = await judgeJobs(fleet, plan, patience.restMs);
+  const { server, events, journals } = fleet;
+  await untilIdle(fleet, patience.restMs);
+  const { statuses, lastSeq } = await readStatuses(server);
+  await events
+    .waitFor('the last events', () => (events.events.at(-1)?.seq ?? 0) >= lastSeq, 5_000)
+    .catch(() => {});
+  const workers = await readWorkers(server);
+  const audit = await readAudit(server);
+  const told = { events: [...events.events], faults: [...events.faults], lastSeq };
+  const lines = journals.client.lines();
+  const logOf = (id: string, attempt: number): string | null =>
+    jobs.evidence.get(id)?.logs.get(attempt) ?? null;
+  const command = await verifyByCommand(fleet);
+  const oldTokens = await Promise.all(fleet.oldTokens.map(token => tryToken(server, token)));
+  events.close();
+  const remains = await takeDown(fleet);
+  return [
+    ...judgeSubmits(lines, statuses),
+    ...judgeAnswers(lines),
+    ...jobs.violations,
+    ...judgeFollowing(journals.follow.lines(), logOf),
+    ...judgeEvents(told, statuses),
+    ...judgeAudit(audit, told.events),
+    ...command,
+    ...judgeRemains({ ...remains, workers, oldTokens, exits: journals.exits.lines() }),
+  ];
+}
+
+async function untilAllEnd({ server, over }: Fleet, limitMs: number): Promise<void> {
+  const until = machineNow() + limitMs;
+  while (machineNow() < until && !over.aborted) {
+    const list = await readStatuses(server).catch(() => null);
+    if (list !== null && [...list.statuses.values()].every(status => finals.has(status))) return;
+    await pauseFor(lookEveryMs, over);
+  }
+}
+
+async function untilIdle({ server, over }: Fleet, limitMs: number): Promise<void> {
+  const until = machineNow() + limitMs;
+  while (machineNow() < until && !over.aborted) {
+    const workers = await readWorkers(server);
+    if (workers.every(({ status }) => status === 'idle')) return;
+    await pauseFor(lookEveryMs, over);
+  }
+}
+
+/** A job is looked at again as long as something about it is wrong. */
+async function judgeJobs(
+  fleet: Fleet,
+  plan: ChaosPlan,
+  limitMs: number,
+): Promise<{
+  readonly violations: readonly Violation[];
+  readonly evidence: ReadonlyMap<string, JobEvidence>;
+}> {
+  const until = machineNow() + limitMs;
+  const evidence = new Map<string, JobEvidence>();
+  let open = [...(await readStatuses(fleet.server)).statuses.keys()];
+  for (;;) {
+    const found = new Map<string, readonly Violation[]>();
+    const toCase = caseMaker(fleet, plan);
+    for (const id of open) {
+      const read = await readJob(fleet.server, id);
+      const jobCase = read === null ? null : toCase(read);
+      if (read !== null) evidence.set(id, read);
+      found.set(id, jobCase === null ? [] : judgeJob(jobCase));
+    }
+    open = open.filter(id => found.get(id)?.length !== 0);
+    if (open.length === 0 || machineNow() > until || fleet.over.aborted)
+      return { violations: open.flatMap(id => found.get(id) ?? []), evidence };
+    await pauseFor(lookEveryMs, fleet.over);
+  }
+}
+
+/** Null for a job of which nobody knows which submit has made it: its answer was lost, and no trainer began it. */
+function caseMaker({ journals }: Fleet, plan: ChaosPlan): (evidence: JobEvidence) => JobCase | null {
+  const runs = Map.groupBy(runsIn(journals.trainers.lines()), ({ job }) => job);
+  const client = journals.client.lines();
+  const cancelled = new Set(client.flatMap(line => (line.kind === 'cancel' ? [line.id] : [])));
+  const numbers = new Map(
+    client.flatMap(line => (line.kind === 'answer' && line.id !== null ? [[line.id, line.n] as const] : [])),
+  );
+  const killed = new Set(
+    journals.faults
+      .lines()
+      .flatMap(({ note }) => (note?.startsWith('killed ') ? [Number(note.slice(7))] : [])),
+  );
+  return evidence => {
+    const own = runs.get(evidence.job.id) ?? [];
+    const started = own.flatMap(({ lines }) => lines).find(line => line.kind === 'start');
+    const planned = plan.jobs[numbers.get(evidence.job.id) ?? started?.n ?? -1];
+    if (planned === undefined) return null;
+    return { evidence, planned, runs: own, isCancelled: cancelled.has(evidence.job.id), killed };
+  };
+}
+
+/** `trainyard audit verify`, as a person runs it. */
+async function verifyByCommand({ server, folder }: Fleet): Promise<readonly Violation[]> {
+  const program = startProgram(
+    [process.execPath, join(root, 'main/cli.ts'), 'audit', 'verify', '--data-dir', server.dataDir],
+    { env: { XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder } },
+  );
+  const { code } = await program.exited;
+  return code === 0
+    ? []
+    : [
+        {
+          rule: 'the audit trail verifies',
+          what: `the command ended with ${code}: ${program.lines.join(' ')}`,
+        },
+      ];
+}
+
+const leaveMs = 20_000;
+
+/** Ends the fleet in order, and sees what stays. */
+async function takeDown(fleet: Fleet) {
+  const { server, rigs, folder } = fleet;
+  const left = await Promise.all(
+    rigs.map(async rig => ((await rig.close(leaveMs)) ? [] : [`the agent of ${rig.name} did not leave`])),
+  );
+  const others = (): readonly number[] => processesOf(folder).filter(pid => !server.isOwn(pid));
+  await eventually('the end of all others', () => others().length === 0, 5_000).catch(() => {});
+  const orphans = others().map(pid => `process ${pid}: ${argvOf(pid)}`);
+  const calm = await whenCalm(server);
+  await fleet.end('SIGTERM');
+  return {
+    processes: [...left.flat(), ...orphans],
+    descriptors: { before: server.baseline.descriptors.length, after: calm.descriptors },
+    memoryGrowth: calm.memory - server.baseline.memory,
+  };
+}

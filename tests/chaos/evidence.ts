@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { BenchServer } from '../faults/bench-server.ts';
+
+const Attempt = z.looseObject({
+  attempt: z.number(),
+  attempt_id: z.string(),
+  worker_id: z.string(),
+  outcome: z.string().nullable(),
+  cause: z.string().nullable(),
+  exit_code: z.number().nullable(),
+  resumed: z.looseObject({ checkpoint: z.string().nullable() }).nullable(),
+});
+const Job = z.looseObject({
+  id: z.string(),
+  status: z.string(),
+  cause: z.string().nullable(),
+  error_message: z.string().nullable(),
+  attempts: z.array(Attempt),
+});
+const Artifacts = z.looseObject({
+  artifacts: z.array(z.looseObject({ key: z.string(), sha256: z.string(), attempt: z.number() })),
+});
+const Metrics = z.looseObject({
+  attempts: z.array(
+    z.looseObject({
+      attempt: z.number(),
+      series: z.array(
+        z.looseObject({
+          key: z.string(),
+          points: z.array(
+            z.looseObject({ step: z.number().nullable(), last: z.number().nullable(), count: z.number() }),
+          ),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** What the API says of one job when all is over. */
+export interface JobEvidence {
+  readonly job: z.output<typeof Job>;
+  /** `sha256` is that of the downloaded bytes; null when there is nothing to download. */
+  readonly files: readonly {
+    readonly key: string;
+    readonly listed: string;
+    readonly sha256: string | null;
+  }[];
+  /** By the number of the attempt; the loss alone. */
+  readonly curves: ReadonlyMap<number, readonly Point[]>;
+  /** By the number of the attempt; null when there is none. */
+  readonly logs: ReadonlyMap<number, string | null>;
+}
+
+export interface Point {
+  readonly step: number | null;
+  readonly value: number | null;
+  /** How many values it stands for. */
+  readonly count: number;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly bytes: Buffer;
+}
+
+const patienceMs = 20_000;
+
+async function read(server: BenchServer, path: string): Promise<Reply> {
+  const answer = await fetch(new URL(path, server.url), {
+    redirect: 'error',
+    signal: AbortSignal.timeout(patienceMs),
+    headers: { authorization: `Bearer ${server.adminToken}`, connection: 'close' },
+  });
+  return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };
+}
+
+async function readJson<T>(server: BenchServer, path: string, shape: z.ZodType<T>): Promise<T> {
+  const { status, bytes } = await read(server, path);
+  if (status !== 200) throw new Error(`GET ${path} was answered ${status}: ${bytes.toString()}`);
+  return shape.parse(JSON.parse(bytes.toString()));
+}
+
+/** Null when there is no such job. */
+export async function readJob(server: BenchServer, id: string): Promise<JobEvidence | null> {
+  const path = `/api/queue/${id}`;
+  if ((await read(server, path)).status === 404) return null;
+  const job = await readJson(server, path, Job);
+  const { artifacts } = await readJson(server, `${path}/artifacts?limit=500`, Artifacts);
+  const metrics = await readJson(server, `${path}/metrics?keys=loss&points=5000`, Metrics);
+  const files = await Promise.all(
+    artifacts.map(async ({ key, sha256 }) => ({
+      key,
+      listed: sha256,
+      sha256: await hashOf(server, `${path}/artifacts/${key}`),
+    })),
+  );
+  const logs = await Promise.all(
+    job.attempts.map(async ({ attempt }) => {
+      const { status, bytes } = await read(server, `${path}/logs/text?attempt=${attempt}`);
+      return [attempt, status === 200 ? bytes.toString() : null] as const;
+    }),
+  );
+  const curves = metrics.attempts.map(({ attempt, series }) => {
+    const points = series.find(({ key }) => key === 'loss')?.points ?? [];
+    return [attempt, points.map(({ step, last, count }) => ({ step, value: last, count }))] as const;
+  });
+  return { job, files, curves: new Map(curves), logs: new Map(logs) };
+}
+
+async function hashOf(server: BenchServer, path: string): Promise<string | null> {
+  const { status, bytes } = await read(server, path);
+  return status === 200 ? createHash('sha256').update(bytes).digest('hex') : null;
+}
+
+const List = z.looseObject({
+  entries: z.array(z.looseObject({ id: z.string(), status: z.string() })),
+  next_cursor: z.string().nullish(),
+  as_of_seq: z.number(),
+});
+
+/** Every job that the orchestrator knows, with its status. */
+export async function readStatuses(
+  server: BenchServer,
+): Promise<{ readonly statuses: ReadonlyMap<string, string>; readonly lastSeq: number }> {
+  const statuses = new Map<string, string>();
+  let cursor: string | null | undefined;
+  let lastSeq: number;
+  do {
+    const next: string = cursor ? `&cursor=${encodeURIComponent(cursor)}` : '';
+    const page: z.output<typeof List> = await readJson(server, `/api/queue?limit=100${next}`, List);
+    for (const { id, status } of page.entries) statuses.set(id, status);
+    lastSeq = page.as_of_seq;
+    cursor = page.next_cursor;
+  } while (cursor);
+  return { statuses, lastSeq };
+}
+
+const Worker = z.looseObject({
+  id: z.string(),
+  name: z.string(),
+  status: z.string(),
+  status_reason: z.string().nullable(),
+  current_job_id: z.string().nullable(),
+});
+export type WorkerEvidence = z.output<typeof Worker>;
+
+export const readWorkers = async (server: BenchServer): Promise<readonly WorkerEvidence[]> =>
+  (await readJson(server, '/api/admin/workers', z.looseObject({ workers: z.array(Worker) }))).workers;
+
+const AuditRow = z.looseObject({
+  event_type: z.string(),
+  target_type: z.string(),
+  target_id: z.string(),
+  details: z.looseObject({ attempt: z.number().nullish() }),
+});
+export type AuditRow = z.output<typeof AuditRow>;
+
+export interface AuditEvidence {
+  readonly rows: readonly AuditRow[];
+  readonly verdict: unknown;
+}
+
+export async function readAudit(server: BenchServer): Promise<AuditEvidence> {
+  const { bytes } = await read(server, '/api/audit/export');
+  const rows = bytes
+    .toString()
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => AuditRow.parse(JSON.parse(line)));
+  return { rows, verdict: await readJson(server, '/api/audit/verify', z.unknown()) };
+}
+
+/** What a call of a worker with this token is answered. */
+export async function tryToken(server: BenchServer, token: string): Promise<number> {
+  const answer = await fetch(new URL('/api/workers/heartbeat', server.url), {
+    method: 'POST',
+    signal: AbortSignal.timeout(patienceMs),
+    headers: { 'x-worker-token': token, 'content-type': 'application/json', connection: 'close' },
+    body: '{}',
+  });
+  await answer.text();
+  return answer.status;
+}

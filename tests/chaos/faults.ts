@@ -1,0 +1,150 @@
+import { rmSync } from 'node:fs';
+import { z } from 'zod';
+import { argvOf, isAlive, signal } from '../support/own-processes.ts';
+import type { Fleet } from './fleet.ts';
+import { machineNow, runsIn } from './journal.ts';
+import { pauseFor } from './pause.ts';
+import { type Fault, laneOf, type PlannedFault } from './plan.ts';
+import type { Rig } from './rig.ts';
+
+const Issued = z.looseObject({ token: z.string() });
+
+/** Lets all faults of a plan happen, each lane in its order, and resolves when all of them are over. */
+export async function performFaults(
+  fleet: Fleet,
+  faults: readonly PlannedFault[],
+  startedAt: number,
+): Promise<void> {
+  const lanes = Map.groupBy(faults, ({ fault }) => laneOf(fault));
+  await Promise.all(
+    [...lanes.values()].map(async lane => {
+      for (const planned of lane) {
+        await pauseFor(startedAt + planned.at - machineNow(), fleet.over);
+        if (fleet.over.aborted) return;
+        await note(fleet, planned);
+      }
+    }),
+  );
+}
+
+async function note(fleet: Fleet, planned: PlannedFault): Promise<void> {
+  const { faults } = fleet.journals;
+  const write = (kind: 'begin' | 'end', text?: string): void =>
+    faults.write({ ...planned, kind, time: machineNow(), note: text });
+  write('begin');
+  try {
+    write('end', (await perform(planned.fault, fleet)) ?? undefined);
+  } catch (cause) {
+    // A process that another fault has ended, as a rule: the journal says so.
+    write('end', `given up: ${String(cause).slice(0, 100).split('\n')[0]}`);
+  }
+}
+
+/** Returns once the fault is over, with what is worth a note. */
+async function perform(fault: Fault, fleet: Fleet): Promise<string | null | void> {
+  if ('rig' in fault) return performOnRig(fault, fleet.rigs[fault.rig]!, fleet);
+  const { server, client, over, plant } = fleet;
+  switch (fault.kind) {
+    case 'server_kill':
+    case 'server_restart': {
+      const isKill = fault.kind === 'server_kill';
+      await fleet.end(isKill ? 'SIGKILL' : 'SIGTERM');
+      if (isKill && plant?.losesWal === true) rmSync(`${server.databaseFile}-wal`, { force: true });
+      await pauseFor(fault.downMs, over);
+      return fleet.start();
+    }
+    case 'server_stop':
+      server.kill('SIGSTOP');
+      await pauseFor(fault.forMs, over);
+      return server.kill('SIGCONT');
+    case 'disk_full':
+      await fleet.order('disk full');
+      await pauseFor(fault.forMs, over);
+      return fleet.order('disk free');
+    case 'clock_jump':
+      await fleet.order(`clock ${fault.shiftMs}`);
+      await pauseFor(fault.forMs, over);
+      return fleet.order('clock 0');
+    case 'backup':
+      await client.insist('POST', '/api/backup');
+  }
+}
+
+type RigFault = Extract<Fault, { readonly rig: number }>;
+
+async function performOnRig(fault: RigFault, rig: Rig, fleet: Fleet): Promise<string | null | void> {
+  const { client, over } = fleet;
+  const { link } = rig;
+  switch (fault.kind) {
+    case 'agent_kill':
+      return rig.end('SIGKILL', fault.downMs);
+    case 'agent_upgrade':
+      return rig.end('SIGUSR2', fault.downMs);
+    case 'agent_retire':
+      return rig.end('SIGTERM', fault.downMs);
+    case 'agent_stop':
+      rig.signal('SIGSTOP');
+      await pauseFor(fault.forMs, over);
+      return rig.signal('SIGCONT');
+    case 'trainer_kill':
+      return killTrainer(rig, fleet);
+    case 'partition':
+      if (fault.how === 'refuse') link.refuse();
+      else link[fault.how](fault.way);
+      await pauseFor(fault.forMs, over);
+      return link.heal();
+    case 'delay':
+      link.delay(fault.delayMs);
+      await pauseFor(fault.forMs, over);
+      return link.heal();
+    case 'cut':
+      return link.cut();
+    case 'cut_mid_frame':
+      return link.cutAfter(fault.afterBytes);
+    case 'rotate_token':
+      return rotate(rig, fault.fileAfterMs, fleet);
+    case 'drain':
+      await client.insist('POST', `/api/admin/workers/${rig.id}/drain`, {});
+      await pauseFor(fault.forMs, over);
+      await client.insist('POST', `/api/admin/workers/${rig.id}/undrain`);
+  }
+}
+
+/** The newest trainer that lives on this rig. The note is its process id. */
+function killTrainer(rig: Rig, { journals, folder }: Fleet): string | null {
+  const alive = runsIn(journals.trainers.lines()).filter(
+    ({ pid, code }) => code === null && isAlive(pid) && argvOf(pid).includes(`${folder}/work-${rig.name}/`),
+  );
+  const pid = alive.at(-1)?.pid;
+  if (pid === undefined) return null;
+  signal(pid, 'SIGKILL');
+  return `killed ${pid}`;
+}
+
+async function rotate(rig: Rig, fileAfterMs: number, fleet: Fleet): Promise<void> {
+  const refusalIsOver = rig.expectRefusal();
+  try {
+    const issued = await fleet.client.insist('POST', `/api/admin/workers/${rig.id}/token`, { mode: 'now' });
+    await pauseFor(fileAfterMs, fleet.over);
+    if (issued === null) return;
+    fleet.oldTokens.push(rig.token);
+    rig.writeToken(Issued.parse(issued).token);
+    // The agent looks into the file now and then.
+    await pauseFor(5_000, fleet.over);
+  } finally {
+    refusalIsOver();
+  }
+}
+
+/** After the last fault: nothing is broken any more. */
+export async function heal(fleet: Fleet): Promise<void> {
+  const { server, rigs, client } = fleet;
+  // One that ended by itself is a violation of its own; the rest is judged all the same.
+  if (!isAlive(server.pid)) await fleet.start();
+  server.kill('SIGCONT');
+  for (const rig of rigs) rig.signal('SIGCONT');
+  await Promise.all(rigs.map(rig => rig.link.heal()));
+  await fleet.order('clock 0');
+  await fleet.order('disk free');
+  for (const rig of rigs) await client.insist('POST', `/api/admin/workers/${rig.id}/undrain`);
+}

@@ -1,0 +1,145 @@
+import { mkdirSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BenchServer, createBenchServer, stablePort } from '../faults/bench-server.ts';
+import { orderedFailpoint } from '../faults/orders.ts';
+import { killProcessesOf, ownerVariable } from '../support/own-processes.ts';
+import { startStreamRecord, type StreamRecord } from '../support/stream-record.ts';
+import { type Client, createClient } from './client.ts';
+import {
+  type ClientLine,
+  type ExitLine,
+  type FaultLine,
+  type FollowLine,
+  type Journal,
+  machineNow,
+  openJournal,
+  type TrainerLine,
+} from './journal.ts';
+import { openLink } from './link.ts';
+import { rigCount } from './plan.ts';
+import { plantEnvironment, type ChaosPlant } from './plants.ts';
+import { openRig, type Rig } from './rig.ts';
+
+export interface Journals {
+  readonly trainers: Journal<TrainerLine>;
+  readonly client: Journal<ClientLine>;
+  readonly follow: Journal<FollowLine>;
+  readonly faults: Journal<FaultLine>;
+  readonly exits: Journal<ExitLine>;
+}
+
+/** One orchestrator and its rigs, as real processes, with all that is written down about them. */
+export interface Fleet {
+  readonly folder: string;
+  readonly server: BenchServer;
+  readonly rigs: readonly Rig[];
+  readonly client: Client;
+  readonly events: StreamRecord;
+  readonly journals: Journals;
+  readonly plant: ChaosPlant | null;
+  /** Tokens that were replaced: each must be refused. */
+  readonly oldTokens: string[];
+  /** Fires when the run ends. */
+  readonly over: AbortSignal;
+  /** Starts the orchestrator. */
+  start(): Promise<void>;
+  /** Ends the orchestrator, and waits for its end. */
+  end(by: 'SIGKILL' | 'SIGTERM'): Promise<void>;
+  /** What the orchestrator's machine does: `clock MS`, `disk full`, `disk free`. */
+  order(what: string): Promise<void>;
+  /** Ends all that is left of the fleet. */
+  close(): Promise<void>;
+}
+
+export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
+  const folder = mkdtempSync(join(tmpdir(), 'trainyard-chaos-'));
+  const env = {
+    [ownerVariable]: folder,
+    NODE_COMPILE_CACHE: join(tmpdir(), 'compile-cache'),
+    ...plantEnvironment(plant),
+  };
+  const port = await stablePort();
+  const server = createBenchServer({ dataDir: join(folder, 'data'), port, env });
+  const over = new AbortController();
+  const journals: Journals = {
+    trainers: openJournal(join(folder, 'trainers.jsonl')),
+    client: openJournal(join(folder, 'client.jsonl')),
+    follow: openJournal(join(folder, 'follow.jsonl')),
+    faults: openJournal(join(folder, 'faults.jsonl')),
+    exits: openJournal(join(folder, 'exits.jsonl')),
+  };
+  mkdirSync(server.dataDir, { mode: 0o700 });
+  const machine = orderedFailpoint({ folder }, new URL('../support/failpoint-machine.ts', import.meta.url));
+  let expected: string | null = null;
+  let orders = 0;
+
+  const start = async (): Promise<void> => {
+    const program = server.launch({ failpoint: machine.failpoint });
+    void program.exited.then(({ code, signal }) => {
+      journals.exits.write({
+        at: machineNow(),
+        who: 'server',
+        pid: program.pid,
+        code,
+        signal,
+        expected: over.signal.aborted ? 'the run is over' : expected,
+      });
+      expected = null;
+    });
+    await program.said(/^\{"ready":true/);
+    server.noteBaseline();
+  };
+  await start();
+  const client = createClient(server, journals.client, over.signal);
+  const rigs = await Promise.all(
+    Array.from({ length: rigCount }, async (_, index) => {
+      const name = `rig-${index + 1}`;
+      const isPersistent = index < rigCount - 1;
+      const created = await client.admin.createWorker(name, {
+        worker_type: isPersistent ? 'persistent' : 'ephemeral',
+      });
+      const link = await openLink(port);
+      const { exits, trainers } = journals;
+      return openRig({
+        ...created,
+        name,
+        isPersistent,
+        link,
+        folder,
+        trainerJournal: trainers.file,
+        exits,
+        env,
+      });
+    }),
+  );
+  const events = startStreamRecord({ url: () => server.url, token: () => server.adminToken });
+  await Promise.all(rigs.map(rig => events.worker(rig.id, 'worker.connected')));
+  return {
+    folder,
+    server,
+    rigs,
+    client,
+    events,
+    journals,
+    plant,
+    oldTokens: [],
+    over: over.signal,
+    start,
+    async end(by) {
+      expected = `${by} of the run`;
+      server.kill(by);
+      await server.ended();
+    },
+    async order(what) {
+      orders += 1;
+      await machine.give(`${what} #${orders}`, server);
+    },
+    async close() {
+      over.abort();
+      events.close();
+      killProcessesOf(folder);
+      await Promise.all(rigs.map(rig => rig.link.close()));
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import type { BenchServer } from '../faults/bench-server.ts';
+import { sseFrames } from '../support/stream-record.ts';
+import type { FollowLine, Journal } from './journal.ts';
+import { pauseFor } from './pause.ts';
+
+const LogEvent = z.discriminatedUnion('type', [
+  z.looseObject({
+    type: z.literal('lines'),
+    lines: z.array(z.looseObject({ line: z.number(), text: z.string() })),
+  }),
+  z.looseObject({ type: z.literal('end'), next_attempt: z.number().nullable() }),
+]);
+
+const reconnectMs = 300;
+
+/** Follows the log of a job from its first attempt to its last, over all breaks, and writes down what it is given. */
+export async function followLog(
+  id: string,
+  server: BenchServer,
+  journal: Journal<FollowLine>,
+  over: AbortSignal,
+): Promise<void> {
+  let attempt = 1;
+  let next = 0;
+  const readOn = async (): Promise<boolean> => {
+    const url = new URL(`/api/queue/${id}/logs/stream?attempt=${attempt}&line=0`, server.url);
+    const headers = {
+      authorization: `Bearer ${server.adminToken}`,
+      ...(next > 0 && { 'last-event-id': String(next) }),
+    };
+    for await (const frame of sseFrames(url, headers, over)) {
+      const event = LogEvent.parse(JSON.parse(frame.data));
+      if (event.type === 'lines') {
+        for (const { line, text } of event.lines) journal.write({ kind: 'line', id, attempt, line, text });
+        if (frame.id !== null) next = Number(frame.id);
+        continue;
+      }
+      journal.write({ kind: 'end', id, attempt });
+      if (event.next_attempt === null) return true;
+      attempt = event.next_attempt;
+      next = 0;
+      return false;
+    }
+    return false;
+  };
+  while (!over.aborted) {
+    if (await readOn().catch(() => false)) return;
+    await pauseFor(reconnectMs, over);
+  }
+}

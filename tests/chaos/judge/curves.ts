@@ -1,0 +1,58 @@
+import { type AttemptEvidence, type JobCase, runsOf, type Violation } from './violation.ts';
+
+/** Attempts that another one took over from may bring nothing more. */
+const cutOff: ReadonlySet<string | null> = new Set(['given_up', 'withdrawn']);
+
+/** Each loss that a trainer printed is one point of its attempt's curve. */
+export function judgeCurves(jobCase: JobCase): readonly Violation[] {
+  return jobCase.evidence.job.attempts.flatMap(attempt => judgeCurve(jobCase, attempt));
+}
+
+function judgeCurve(jobCase: JobCase, attempt: AttemptEvidence): readonly Violation[] {
+  const { job, curves } = jobCase.evidence;
+  const points = curves.get(attempt.attempt) ?? [];
+  const runs = runsOf(jobCase, attempt);
+  const steps = runs.flatMap(({ lines }) => lines).filter(line => line.kind === 'step');
+  const printed = new Map(steps.map(({ step, loss }) => [step, loss]));
+  const found = (rule: string, what: string): Violation => ({
+    rule,
+    what: `attempt ${attempt.attempt}: ${what}`,
+    job: job.id,
+  });
+  const seen = new Set<number>();
+  const odd = points.flatMap(({ step, value, count }) => {
+    if (step === null) return [found('points are as printed', 'a loss has no step')];
+    const isTwice = seen.has(step);
+    seen.add(step);
+    if (isTwice || count !== 1)
+      return [found('points come once', `step ${step} is there ${count} times, or twice`)];
+    return printed.get(step) === value
+      ? []
+      : [found('points are as printed', `step ${step} is ${value}, printed was ${printed.get(step)}`)];
+  });
+  if (cutOff.has(attempt.outcome)) return odd;
+  // What a process that was killed wrote last may never have left it.
+  const isUnsure = runs.some(({ code }) => code === null);
+  const last = Math.max(...printed.keys());
+  const missing = [...printed.keys()].filter(step => !seen.has(step) && !(isUnsure && step === last));
+  return missing.length === 0
+    ? odd
+    : [
+        ...odd,
+        found(
+          'points arrive',
+          `steps ${rangesOf(missing)} of ${printed.size} are missing (${attempt.outcome})`,
+        ),
+      ];
+}
+
+/** `3-7, 9`. */
+export function rangesOf(numbers: readonly number[]): string {
+  const ranges: [number, number][] = [];
+  for (const number of numbers.toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last?.[1] === number - 1) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(', ');
+}

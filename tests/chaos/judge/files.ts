@@ -1,0 +1,90 @@
+import { manifestName } from '../../../protocol/artifact.ts';
+import { type JobCase, runsOf, type Violation } from './violation.ts';
+
+/** How many checkpoints the orchestrator keeps of a job. */
+const keptCheckpoints = 3;
+
+/** What trainers wrote is at the orchestrator, and nothing else is. */
+export function judgeFiles(jobCase: JobCase): readonly Violation[] {
+  return [...judgeContents(jobCase), ...judgeMissing(jobCase), ...judgeResumed(jobCase)];
+}
+
+const hashesIn = ({ runs }: JobCase): ReadonlyMap<string, ReadonlySet<string>> => {
+  const written = new Map<string, Set<string>>();
+  for (const line of runs.flatMap(({ lines }) => lines)) {
+    if (line.kind !== 'checkpoint' && line.kind !== 'final') continue;
+    for (const [key, hash] of Object.entries(line.files))
+      written.set(key, (written.get(key) ?? new Set()).add(hash));
+  }
+  return written;
+};
+
+function judgeContents(jobCase: JobCase): readonly Violation[] {
+  const { job, files } = jobCase.evidence;
+  const written = hashesIn(jobCase);
+  return files
+    .filter(({ key }) => !key.endsWith(`/${manifestName}`))
+    .flatMap(({ key, listed, sha256 }) => {
+      if (sha256 === null)
+        return [
+          { rule: 'files can be downloaded', what: `${key} is listed and can not be had`, job: job.id },
+        ];
+      const isKnown = sha256 === listed && written.get(key)?.has(sha256) === true;
+      // A trainer that is killed while it writes never announces the file.
+      const isAnnounced = written.has(key);
+      return isKnown || !isAnnounced
+        ? []
+        : [
+            {
+              rule: 'files are as they were written',
+              what: `${key} is ${sha256}, listed as ${listed}`,
+              job: job.id,
+            },
+          ];
+    });
+}
+
+/** Of a completed job: its final file, and the newest checkpoints of the attempt that completed. */
+function judgeMissing(jobCase: JobCase): readonly Violation[] {
+  const { job, files } = jobCase.evidence;
+  const accepted = job.attempts.find(({ outcome }) => outcome === 'completed');
+  if (job.status !== 'completed' || accepted === undefined) return [];
+  const there = new Map(files.map(({ key, sha256 }) => [key, sha256]));
+  const lines = runsOf(jobCase, accepted).flatMap(run => run.lines);
+  const checkpoints = lines
+    .filter(line => line.kind === 'checkpoint')
+    .toSorted((a, b) => b.step - a.step)
+    .slice(0, keptCheckpoints);
+  const lacks = (hashes: Readonly<Record<string, string>>): readonly string[] =>
+    Object.entries(hashes)
+      .filter(([key, hash]) => there.get(key) !== hash)
+      .map(([key]) => (there.has(key) ? `${key} is another attempt’s` : `${key} is missing`));
+  const missing = lines.filter(line => line.kind === 'final').flatMap(({ files: own }) => lacks(own));
+  const missingSteps = checkpoints.flatMap(({ files: own }) => lacks(own));
+  return [
+    ...missing.map(what => ({ rule: 'final files arrive', what, job: job.id })),
+    ...missingSteps.map(what => ({ rule: 'checkpoints arrive', what, job: job.id })),
+  ];
+}
+
+/** An attempt goes on from what an earlier one has written, whole, and the API says from what. */
+function judgeResumed(jobCase: JobCase): readonly Violation[] {
+  const { job } = jobCase.evidence;
+  const written = hashesIn(jobCase);
+  return job.attempts.flatMap(attempt =>
+    runsOf(jobCase, attempt).flatMap(({ lines }) => {
+      const resumed = lines.find(line => line.kind === 'resume');
+      const said = attempt.resumed?.checkpoint ?? null;
+      const from = resumed?.checkpoint ?? null;
+      const odd =
+        said === from
+          ? []
+          : [`attempt ${attempt.attempt} went on from ${from}, and the API says from ${said}`];
+      const wrong = Object.entries(resumed?.files ?? {})
+        .filter(([key]) => !key.endsWith(`/${manifestName}`))
+        .filter(([key, hash]) => written.get(key)?.has(hash) !== true)
+        .map(([key]) => `attempt ${attempt.attempt} went on from ${key}, which nobody has written so`);
+      return [...odd, ...wrong].map(what => ({ rule: 'a checkpoint is whole', what, job: job.id }));
+    }),
+  );
+}

@@ -1,0 +1,68 @@
+import { transition } from '../../support/database-evidence.ts';
+import { historyViolations } from '../../support/invariants-history.ts';
+import type { EventLine } from '../../support/stream-record.ts';
+import type { AuditEvidence } from '../evidence.ts';
+import { finals, type Violation } from './violation.ts';
+
+/** What a client that followed the events was told. */
+export interface Told {
+  readonly events: readonly EventLine[];
+  /** What was wrong with the numbers: gaps, repeats, resets. */
+  readonly faults: readonly string[];
+  /** The last event that there is, as the API says. */
+  readonly lastSeq: number;
+}
+
+/** The stream has no gap and no repeat, and tells a history that can be: an end stays the end. */
+export function judgeEvents(
+  { events, faults, lastSeq }: Told,
+  statuses: ReadonlyMap<string, string>,
+): readonly Violation[] {
+  const last = events.at(-1)?.seq ?? 0;
+  const whole = [...faults, ...(last < lastSeq ? [`the stream ends with ${last} of ${lastSeq}`] : [])];
+  const told = new Map<string, string>();
+  for (const { kind, type, job_id: id } of events)
+    if (kind === 'job' && id && type !== 'job.late_result') told.set(id, type);
+  const wrong = [...statuses].filter(
+    ([id, status]) => finals.has(status) && told.get(id) !== `job.${status}`,
+  );
+  return [
+    ...whole.map(what => ({ rule: 'the event stream is whole', what })),
+    ...historyViolations(events).map(what => ({ rule: 'history is possible', what, ...jobIn(what) })),
+    ...wrong.map(([id, status]) => ({
+      rule: 'events tell each end',
+      what: `it is ${status}, the last event is ${told.get(id)}`,
+      job: id,
+    })),
+  ];
+}
+
+const jobIn = (what: string): { readonly job?: string } => {
+  const [id] = /\bj_\w+/.exec(what) ?? [];
+  return id === undefined ? {} : { job: id };
+};
+
+/** The audit trail verifies, and has one row for each transition, in their order. */
+export function judgeAudit(
+  { rows, verdict }: AuditEvidence,
+  events: readonly EventLine[],
+): readonly Violation[] {
+  const isValid =
+    typeof verdict === 'object' && verdict !== null && 'valid' in verdict && verdict.valid === true;
+  const broken = isValid ? [] : [{ rule: 'the audit trail verifies', what: JSON.stringify(verdict) }];
+  const audited = rows
+    .filter(row => isTransition.test(row.event_type))
+    .map(row => transition(row.event_type, row.target_id, row.details.attempt ?? null));
+  const told = events
+    .filter(({ kind, type }) => kind !== 'reset' && type !== 'job.progress')
+    .map(({ type, job_id: job, worker_id: worker, attempt }) =>
+      transition(type, job ?? worker ?? '', attempt),
+    );
+  const at = told.findIndex((word, n) => word !== audited[n]);
+  if (at < 0) return broken;
+  const what = `transition ${at + 1} is told as "${told[at]}", audited as "${audited[at]}"`;
+  return [...broken, { rule: 'one audit row a transition', what }];
+}
+
+/** A refused report changes nothing. */
+const isTransition = /^(?:worker|queue|job)\.(?!report_refused$)/;

@@ -1,0 +1,49 @@
+import type { WorkerEvidence } from '../evidence.ts';
+import type { ExitLine } from '../journal.ts';
+import type { Violation } from './violation.ts';
+
+/** What is left when all jobs have ended. */
+export interface Remains {
+  readonly workers: readonly WorkerEvidence[];
+  readonly exits: readonly ExitLine[];
+  /** Processes of the run that live on though they should have ended. */
+  readonly processes: readonly string[];
+  readonly descriptors: { readonly before: number; readonly after: readonly string[] };
+  readonly memoryGrowth: number;
+  /** What calls with replaced tokens were answered. */
+  readonly oldTokens: readonly number[];
+}
+
+/** Heaps do not shrink at once. */
+const memoryAllowance = 256 * 1_048_576;
+const mib = 1_048_576;
+
+export function judgeRemains(remains: Remains): readonly Violation[] {
+  const { workers, exits, processes, descriptors, memoryGrowth, oldTokens } = remains;
+  const idle = workers
+    .filter(worker => worker.status !== 'idle' || worker.current_job_id !== null)
+    .map(({ name, status, status_reason: reason, current_job_id: job }) => ({
+      rule: 'workers are idle at the end',
+      what: `${name} is ${status} (${reason}) with the job ${job}`,
+    }));
+  const crashed = exits
+    .filter(({ expected }) => expected === null)
+    .map(({ who, code, signal }) => ({
+      rule: 'no program ends by itself',
+      what: `${who} ended with ${signal ?? code}`,
+    }));
+  const extra = descriptors.after.length - descriptors.before;
+  const left = [
+    ...processes.map(what => ({ rule: 'no process is left', what })),
+    ...(extra > 0
+      ? [{ rule: 'no descriptor is left', what: `${extra} more: ${descriptors.after.join(', ')}` }]
+      : []),
+    ...(memoryGrowth > memoryAllowance
+      ? [{ rule: 'memory is bounded', what: `it grew by ${Math.round(memoryGrowth / mib)} MiB` }]
+      : []),
+  ];
+  const alive = oldTokens
+    .filter(status => status !== 401)
+    .map(status => ({ rule: 'replaced tokens are dead', what: `one was answered ${status}` }));
+  return [...idle, ...crashed, ...left, ...alive];
+}

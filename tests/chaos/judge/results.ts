@@ -1,0 +1,100 @@
+import { type AttemptEvidence, type JobCase, runsOf, type Violation } from './violation.ts';
+
+/** How a job and its attempts ended is what its trainers say. */
+export function judgeResults(jobCase: JobCase): readonly Violation[] {
+  const { evidence, runs } = jobCase;
+  const { job } = evidence;
+  const found = (rule: string, what: string): Violation => ({ rule, what, job: job.id });
+  const accepted = job.attempts.filter(({ outcome }) => outcome === 'completed');
+  const wanted = job.status === 'completed' ? 1 : 0;
+  const counted =
+    accepted.length === wanted
+      ? []
+      : [found('one accepted result', `${accepted.length} attempts completed, the job is ${job.status}`)];
+  const known = new Set(job.attempts.map(({ attempt_id: id }) => id));
+  const strangers = runs
+    .filter(({ attempt }) => !known.has(attempt))
+    .map(({ pid, attempt }) => found('known attempts', `trainer ${pid} ran for ${attempt}`));
+  const open = job.attempts
+    .filter(({ outcome }) => outcome === null)
+    .map(({ attempt }) => found('no open attempt', `attempt ${attempt} has no outcome`));
+  return [
+    ...counted,
+    ...strangers,
+    ...open,
+    ...accepted.flatMap(attempt => judgeAccepted(jobCase, attempt, found)),
+    ...judgeFailure(jobCase, found),
+    ...judgeRetries(jobCase, found),
+    ...judgeTwice(jobCase, found),
+  ];
+}
+
+type Found = (rule: string, what: string) => Violation;
+
+function judgeAccepted(jobCase: JobCase, attempt: AttemptEvidence, found: Found): readonly Violation[] {
+  const codes = runsOf(jobCase, attempt).map(({ code }) => code);
+  return codes.includes(0)
+    ? []
+    : [
+        found(
+          'a result is its trainer’s',
+          `attempt ${attempt.attempt} counts as completed, its trainers ended with ${JSON.stringify(codes)}`,
+        ),
+      ];
+}
+
+/** Causes that are retried. */
+const lost: ReadonlySet<string | null> = new Set(['worker_lost', 'preempted']);
+
+function judgeFailure(jobCase: JobCase, found: Found): readonly Violation[] {
+  const { evidence, planned, isCancelled, killed } = jobCase;
+  const { job } = evidence;
+  const last = job.attempts.at(-1);
+  const own = last === undefined ? [] : runsOf(jobCase, last);
+  const wrong = (why: string): readonly Violation[] => [
+    found('a reason for each end', `${job.status} (${job.cause}): ${why}; ${job.error_message}`),
+  ];
+  if (job.status === 'cancelled') return isCancelled ? [] : wrong('nobody cancelled it');
+  if (job.status !== 'failed' || lost.has(job.cause)) return [];
+  if (job.cause === 'trainer_exit') {
+    const isPlanned = planned.exitCode !== 0 && own.some(({ code }) => code === planned.exitCode);
+    return isPlanned && last?.exit_code === planned.exitCode
+      ? []
+      : wrong(
+          `it exits with ${JSON.stringify(own.map(({ code }) => code))}, reported is ${last?.exit_code}, planned ${planned.exitCode}`,
+        );
+  }
+  if (job.cause === 'trainer_signal' && own.some(({ pid }) => killed.has(pid))) return [];
+  return wrong('nothing of that kind was done to it');
+}
+
+function judgeRetries({ evidence, planned }: JobCase, found: Found): readonly Violation[] {
+  const { job } = evidence;
+  const charged = job.attempts.filter(({ cause }) => lost.has(cause)).length;
+  const isLost = job.status === 'failed' && lost.has(job.cause);
+  const said = `${charged} attempts were lost, ${planned.maxRetries} retries are allowed`;
+  if (charged > planned.maxRetries + (isLost ? 1 : 0)) return [found('retries are bounded', said)];
+  return isLost && charged <= planned.maxRetries ? [found('no retry is withheld', said)] : [];
+}
+
+/** An attempt has one trainer, and two of a job overlap only when the first was given up as out of reach. */
+function judgeTwice(jobCase: JobCase, found: Found): readonly Violation[] {
+  const { evidence, planned, runs } = jobCase;
+  const { attempts } = evidence.job;
+  const several = attempts
+    .filter(attempt => runsOf(jobCase, attempt).length > 1)
+    .map(({ attempt }) => found('one trainer an attempt', `attempt ${attempt} had several`));
+  const overlaps = runs.flatMap((first, n) =>
+    runs
+      .slice(n + 1)
+      .filter(second => second.startedAt <= first.lastAt)
+      .flatMap(second => {
+        const outcome = attempts.find(({ attempt_id: id }) => id === first.attempt)?.outcome;
+        if (outcome === 'given_up' && !planned.stopsOnLostContact) return [];
+        const forMs = Math.round(first.lastAt - second.startedAt);
+        const what = `trainers ${first.pid} and ${second.pid} overlapped for ${forMs} ms; the first attempt is ${outcome}`;
+        return [found('no overlap', what)];
+      }),
+  );
+  return [...several, ...overlaps];
+}

@@ -1,0 +1,60 @@
+import type { ClientLine } from '../journal.ts';
+import { finals, type Violation } from './violation.ts';
+
+/** Each submit that was answered with 200 is one job, which ends; and there is no other job. */
+export function judgeSubmits(
+  lines: readonly ClientLine[],
+  statuses: ReadonlyMap<string, string>,
+): readonly Violation[] {
+  const accepted = lines.filter(line => line.kind === 'answer').filter(({ id }) => id !== null);
+  const ids = new Set(accepted.map(({ id }) => id ?? ''));
+  const lost = [...ids].flatMap(id => {
+    const status = statuses.get(id);
+    if (status === undefined) return [{ rule: 'accepted jobs stay', what: 'it is gone', job: id }];
+    return finals.has(status) ? [] : [{ rule: 'jobs end', what: `it is still ${status}`, job: id }];
+  });
+  const byNumber = Map.groupBy(accepted, ({ n }) => n);
+  const twice = [...byNumber].flatMap(([n, own]) => {
+    const several = new Set(own.map(({ id }) => id));
+    return several.size > 1
+      ? [{ rule: 'one job a key', what: `submit ${n} made the jobs ${[...several].join(', ')}` }]
+      : [];
+  });
+  return [...lost, ...twice, ...judgeExtra(lines, ids, statuses)];
+}
+
+/** A submit without a key whose answer was lost may have made a job; nothing else may. */
+function judgeExtra(
+  lines: readonly ClientLine[],
+  ids: ReadonlySet<string>,
+  statuses: ReadonlyMap<string, string>,
+): readonly Violation[] {
+  const answers = Map.groupBy(
+    lines.filter(line => line.kind === 'answer'),
+    ({ n }) => n,
+  );
+  const unsure = [...answers.values()].filter(
+    own => own.every(({ id }) => id === null) && own.some(({ status }) => status === null),
+  );
+  const extra = [...statuses.keys()].filter(id => !ids.has(id));
+  return extra.length <= unsure.length
+    ? []
+    : [
+        {
+          rule: 'one job a submit',
+          what: `${extra.length} jobs have no submit of their own, ${unsure.length} submits were never answered: ${extra.join(', ')}`,
+        },
+      ];
+}
+
+const allowed: ReadonlySet<number> = new Set([503, 507]);
+
+/** A client gets no error of the server but "later" and "no room". */
+export function judgeAnswers(lines: readonly ClientLine[]): readonly Violation[] {
+  return lines.flatMap(line => {
+    if (line.kind === 'submit' || line.status === null || line.status < 500 || allowed.has(line.status))
+      return [];
+    const call = line.kind === 'answer' ? `submit ${line.n}` : line.kind === 'call' ? line.call : 'cancel';
+    return [{ rule: 'no internal errors', what: `${call} was answered ${line.status}` }];
+  });
+}

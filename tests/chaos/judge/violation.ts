@@ -1,0 +1,33 @@
+import type { JobEvidence } from '../evidence.ts';
+import type { Run } from '../journal.ts';
+import type { PlannedJob } from '../plan.ts';
+
+/** A promise of the product that did not hold. */
+export interface Violation {
+  /** A few words; the same for all of its kind. */
+  readonly rule: string;
+  readonly what: string;
+  /** The job's id. */
+  readonly job?: string;
+}
+
+/** A job, as the API shows it and as the journals have it. */
+export interface JobCase {
+  readonly evidence: JobEvidence;
+  /** As it was submitted. */
+  readonly planned: PlannedJob;
+  /** Its trainers, in the order of their starts. */
+  readonly runs: readonly Run[];
+  /** Somebody asked for its end. */
+  readonly isCancelled: boolean;
+  /** Trainers that the run itself has killed. */
+  readonly killed: ReadonlySet<number>;
+}
+
+export type AttemptEvidence = JobEvidence['job']['attempts'][number];
+
+export const finals: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
+
+/** The trainers of one attempt. */
+export const runsOf = ({ runs }: JobCase, { attempt_id: id }: AttemptEvidence): readonly Run[] =>
+  runs.filter(run => run.attempt === id);

@@ -1,0 +1,160 @@
+import net, { type AddressInfo, type Socket } from 'node:net';
+import type { Way } from './plan.ts';
+
+/**
+ * The network between one agent and the orchestrator, byte by byte: a TCP proxy that knows nothing of HTTP, so that it can
+ * break in the middle of anything. `up` is towards the orchestrator.
+ */
+export interface Link {
+  readonly url: string;
+  /** Holds bytes back until `heal`. */
+  stall(way: Way): void;
+  /** Drops bytes; a connection that lost some stays silent for good. */
+  lose(way: Way): void;
+  /** Accepts no new connection. */
+  refuse(): void;
+  delay(ms: number): void;
+  /** Resets all connections. */
+  cut(): void;
+  /** Resets the next connection over which this many more bytes have come down. */
+  cutAfter(bytes: number): void;
+  heal(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Weather = 'clear' | 'stall' | 'lose';
+interface Lane {
+  push(bytes: Buffer | 'end'): void;
+  /** The weather or the delay has changed. */
+  look(): void;
+}
+
+export async function openLink(port: number): Promise<Link> {
+  const weather: Record<'up' | 'down', Weather> = { up: 'clear', down: 'clear' };
+  let delayMs = 0;
+  let cutAfter: number | null = null;
+  const sockets = new Set<Socket>();
+  const lanes = new Set<Lane>();
+
+  const createLane = (direction: 'up' | 'down', from: Socket, to: Socket): Lane => {
+    const queue: { readonly bytes: Buffer | 'end'; readonly due: number }[] = [];
+    let isLost = false;
+    let timer: NodeJS.Timeout | null = null;
+    const deliver = (bytes: Buffer | 'end'): void => {
+      // Nobody is there: as a kernel does, answer with a reset.
+      if (to.destroyed) return resetSocket(from);
+      if (bytes === 'end') return void to.end();
+      const left = direction === 'up' || cutAfter === null ? null : cutAfter - bytes.length;
+      if (left !== null && left <= 0) {
+        to.write(bytes.subarray(0, cutAfter ?? 0), () => [from, to].forEach(resetSocket));
+        cutAfter = null;
+        return;
+      }
+      cutAfter = left ?? cutAfter;
+      to.write(bytes);
+    };
+    const look = (): void => {
+      if (timer !== null || weather[direction] === 'stall') return;
+      for (let next = queue[0]; next !== undefined; next = queue[0]) {
+        const waitMs = next.due - performance.now();
+        if (waitMs > 0) {
+          timer = setTimeout(() => {
+            timer = null;
+            look();
+          }, waitMs);
+          return;
+        }
+        queue.shift();
+        deliver(next.bytes);
+      }
+    };
+    return {
+      push(bytes) {
+        isLost ||= weather[direction] === 'lose';
+        if (isLost) return;
+        queue.push({ bytes, due: performance.now() + delayMs });
+        look();
+      },
+      look,
+    };
+  };
+
+  const join = (agent: Socket): void => {
+    const server = net.connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
+    const pair = [agent, server];
+    const up = createLane('up', agent, server);
+    const down = createLane('down', server, agent);
+    const leave = (): void => {
+      if (!pair.every(({ destroyed }) => destroyed)) return;
+      lanes.delete(up);
+      lanes.delete(down);
+    };
+    lanes.add(up);
+    lanes.add(down);
+    for (const [socket, lane] of [
+      [agent, up],
+      [server, down],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('data', bytes => lane.push(bytes));
+      socket.on('end', () => lane.push('end'));
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => {
+        sockets.delete(socket);
+        // The other end hears of it only as far as the network lets it.
+        lane.push('end');
+        leave();
+      });
+    }
+  };
+  const listener = net.createServer({ noDelay: true, allowHalfOpen: true }, join);
+  const listen = (at: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      listener.once('error', reject);
+      listener.listen(at, '127.0.0.1', () => {
+        listener.removeListener('error', reject);
+        resolve();
+      });
+    });
+  await listen(0);
+  const own = (listener.address() as AddressInfo).port;
+  const turn = (to: Weather, way: Way): void => {
+    if (way !== 'down') weather.up = to;
+    if (way !== 'up') weather.down = to;
+  };
+  const cut = (): void => {
+    for (const socket of sockets) resetSocket(socket);
+  };
+  return {
+    url: `http://127.0.0.1:${own}`,
+    stall: way => turn('stall', way),
+    lose: way => turn('lose', way),
+    refuse: () => void listener.close(),
+    delay(ms) {
+      delayMs = ms;
+    },
+    cut,
+    cutAfter(bytes) {
+      cutAfter = bytes;
+    },
+    async heal() {
+      turn('clear', 'both');
+      delayMs = 0;
+      for (const lane of lanes) lane.look();
+      if (!listener.listening) await listen(own);
+    },
+    async close() {
+      const closed = new Promise<void>(resolve => {
+        if (listener.listening) listener.close(() => resolve());
+        else resolve();
+      });
+      cut();
+      await closed;
+    },
+  };
+}
+
+function resetSocket(socket: Socket): void {
+  if (!socket.destroyed && !socket.connecting && !socket.writableEnded) socket.resetAndDestroy();
+  socket.destroy();
+}

@@ -1,0 +1,209 @@
+import { createRandom, type Random } from '../simulation/world/random.ts';
+
+/** One job that the run submits. Times are ms since the run began. */
+export interface PlannedJob {
+  readonly n: number;
+  readonly at: number;
+  readonly steps: number;
+  readonly stepMs: number;
+  readonly checkpointEvery: number;
+  readonly exitCode: number;
+  readonly stopsOnLostContact: boolean;
+  readonly maxRetries: number;
+  /** Sends an idempotency key, so that a submit whose answer is lost can be repeated. */
+  readonly hasKey: boolean;
+  /** Cancels the job this long after it was accepted; null for never. */
+  readonly cancelAfterMs: number | null;
+  /** A client follows its log. */
+  readonly isFollowed: boolean;
+}
+
+export type Way = 'up' | 'down' | 'both';
+
+/** What breaks. `forMs` is how long; a fault without it is over at once. */
+export type Fault =
+  | { readonly kind: 'server_kill' | 'server_restart'; readonly downMs: number }
+  | { readonly kind: 'server_stop' | 'disk_full'; readonly forMs: number }
+  | { readonly kind: 'clock_jump'; readonly shiftMs: number; readonly forMs: number }
+  | { readonly kind: 'backup' }
+  | { readonly kind: 'agent_kill'; readonly rig: number; readonly downMs: number }
+  | { readonly kind: 'agent_stop'; readonly rig: number; readonly forMs: number }
+  /** `upgrade` leaves the trainer running (SIGUSR2); `retire` waits for its end (SIGTERM). */
+  | { readonly kind: 'agent_upgrade' | 'agent_retire'; readonly rig: number; readonly downMs: number }
+  | { readonly kind: 'trainer_kill'; readonly rig: number }
+  | {
+      readonly kind: 'partition';
+      readonly rig: number;
+      /** `stall` delivers late, `lose` never delivers, `refuse` accepts no new connection. */
+      readonly how: 'stall' | 'lose' | 'refuse';
+      readonly way: Way;
+      readonly forMs: number;
+    }
+  | { readonly kind: 'delay'; readonly rig: number; readonly delayMs: number; readonly forMs: number }
+  | { readonly kind: 'cut'; readonly rig: number }
+  /** Resets the connection after this many more bytes have reached the agent: in the middle of a frame. */
+  | { readonly kind: 'cut_mid_frame'; readonly rig: number; readonly afterBytes: number }
+  | { readonly kind: 'rotate_token'; readonly rig: number; readonly fileAfterMs: number }
+  | { readonly kind: 'drain'; readonly rig: number; readonly forMs: number };
+
+export interface PlannedFault {
+  readonly at: number;
+  readonly fault: Fault;
+}
+
+export interface ChaosPlan {
+  readonly seed: number;
+  readonly forMs: number;
+  readonly jobs: readonly PlannedJob[];
+  /** In the order of their times. */
+  readonly faults: readonly PlannedFault[];
+}
+
+export const rigCount = 4;
+
+/** Faults on one lane follow each other; those on different lanes overlap. */
+export function laneOf(fault: Fault): string {
+  switch (fault.kind) {
+    case 'server_kill':
+    case 'server_restart':
+    case 'server_stop':
+      return 'server process';
+    case 'disk_full':
+      return 'server disk';
+    case 'clock_jump':
+      return 'server clock';
+    case 'backup':
+      return 'server backup';
+    case 'agent_kill':
+    case 'agent_stop':
+    case 'agent_upgrade':
+    case 'agent_retire':
+      return `rig ${fault.rig} process`;
+    case 'trainer_kill':
+      return `rig ${fault.rig} trainer`;
+    case 'partition':
+    case 'delay':
+    case 'cut':
+    case 'cut_mid_frame':
+      return `rig ${fault.rig} network`;
+    case 'rotate_token':
+      return `rig ${fault.rig} token`;
+    case 'drain':
+      return `rig ${fault.rig} drain`;
+  }
+}
+
+/** A process needs about this long to start; the next fault on its lane leaves it that time. */
+const startMs = 1_500;
+
+function spanOf(fault: Fault): number {
+  if ('forMs' in fault) return fault.forMs;
+  if ('downMs' in fault) return fault.downMs + startMs;
+  return fault.kind === 'rotate_token' ? fault.fileAfterMs : 500;
+}
+
+const hour = 3_600_000;
+const tenYears = 10 * 365.25 * 24 * hour;
+/** A worker is quarantined after three jobs in a row that die by a signal. */
+const trainerKillsPerRig = 2;
+
+const kinds: readonly (readonly [weight: number, draw: (random: Random, rig: number) => Fault])[] = [
+  [4, random => ({ kind: 'server_kill', downMs: random.int(50, 2_500) })],
+  [2, random => ({ kind: 'server_restart', downMs: random.int(50, 1_000) })],
+  [2, random => ({ kind: 'server_stop', forMs: random.int(300, 7_000) })],
+  [2, random => ({ kind: 'disk_full', forMs: random.int(500, 4_000) })],
+  [
+    2,
+    random => ({
+      kind: 'clock_jump',
+      shiftMs: random.pick([hour, -hour, tenYears]),
+      forMs: random.int(2_000, 8_000),
+    }),
+  ],
+  [1, () => ({ kind: 'backup' })],
+  [4, (random, rig) => ({ kind: 'agent_kill', rig, downMs: random.int(50, 7_000) })],
+  [3, (random, rig) => ({ kind: 'agent_stop', rig, forMs: random.int(300, 8_000) })],
+  [2, (random, rig) => ({ kind: 'agent_upgrade', rig, downMs: random.int(50, 1_500) })],
+  [1, (random, rig) => ({ kind: 'agent_retire', rig, downMs: random.int(50, 1_500) })],
+  [1, (_, rig) => ({ kind: 'trainer_kill', rig })],
+  [
+    6,
+    (random, rig) => ({
+      kind: 'partition',
+      rig,
+      how: random.pick(['stall', 'lose', 'refuse']),
+      way: random.pick(['both', 'both', 'up', 'down']),
+      forMs: random.int(300, 9_000),
+    }),
+  ],
+  [2, (random, rig) => ({ kind: 'delay', rig, delayMs: 150, forMs: random.int(1_000, 6_000) })],
+  [2, (_, rig) => ({ kind: 'cut', rig })],
+  [3, (random, rig) => ({ kind: 'cut_mid_frame', rig, afterBytes: random.int(1, 400) })],
+  [1, (random, rig) => ({ kind: 'rotate_token', rig, fileAfterMs: random.int(0, 1_500) })],
+  [1, (random, rig) => ({ kind: 'drain', rig, forMs: random.int(500, 5_000) })],
+];
+
+function drawFault(random: Random): Fault {
+  const sum = kinds.reduce((total, [weight]) => total + weight, 0);
+  let left = random.next() * sum;
+  const [, draw] = kinds.find(([weight]) => (left -= weight) < 0) ?? kinds[0]!;
+  return draw(random, random.int(0, rigCount - 1));
+}
+
+/** A fault whose lane is busy at its time is left out. */
+function drawFaults(random: Random, forMs: number): readonly PlannedFault[] {
+  const faults: PlannedFault[] = [];
+  const freeAt = new Map<string, number>();
+  const kills = Array.from({ length: rigCount }, () => 0);
+  const meanGapMs = random.int(1_200, 2_200);
+  for (let at = 1_000; at < forMs; at += random.int(100, 2 * meanGapMs)) {
+    const fault = drawFault(random);
+    const lane = laneOf(fault);
+    if ((freeAt.get(lane) ?? 0) > at) continue;
+    if (fault.kind === 'trainer_kill') {
+      if ((kills[fault.rig] ?? 0) >= trainerKillsPerRig) continue;
+      kills[fault.rig] = (kills[fault.rig] ?? 0) + 1;
+    }
+    freeAt.set(lane, at + spanOf(fault));
+    faults.push({ at, fault });
+  }
+  return faults;
+}
+
+function drawJobs(random: Random, forMs: number, maxRetries: number): readonly PlannedJob[] {
+  const jobs: PlannedJob[] = [];
+  for (let at = 0; at < forMs; at += random.int(300, 3_600)) {
+    jobs.push({
+      n: jobs.length,
+      at,
+      steps: random.int(8, 45),
+      stepMs: random.int(80, 300),
+      checkpointEvery: random.int(4, 15),
+      exitCode: random.chance(0.1) ? random.int(1, 20) : 0,
+      stopsOnLostContact: random.chance(0.3),
+      maxRetries: random.int(0, maxRetries),
+      hasKey: random.chance(0.7),
+      cancelAfterMs: random.chance(0.12) ? random.int(0, 12_000) : null,
+      isFollowed: random.chance(0.3),
+    });
+  }
+  return jobs;
+}
+
+export interface PlanOptions {
+  readonly seed: number;
+  readonly forMs: number;
+  /** A second retry waits for half a minute. */
+  readonly maxRetries: number;
+}
+
+/** The same options give the same plan. Processes never keep exactly the same time, so a run may differ. */
+export function drawPlan({ seed, forMs, maxRetries }: PlanOptions): ChaosPlan {
+  const random = createRandom(`chaos ${seed}`);
+  return {
+    seed,
+    forMs,
+    jobs: drawJobs(random.fork('jobs'), forMs, maxRetries),
+    faults: drawFaults(random.fork('faults'), forMs),
+  };
+}

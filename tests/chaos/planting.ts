@@ -1,0 +1,15 @@
+/** A preload: the product's modules are loaded with the planted bug. */
+import { registerHooks } from 'node:module';
+import { sourcesWith } from '../simulation/loading/install.ts';
+import { plantOfThisProcess } from './plants.ts';
+
+const plant = plantOfThisProcess();
+const planted = plant === undefined ? new Map<string, string>() : sourcesWith(plant);
+registerHooks({
+  load(url, context, next) {
+    const source = planted.get(url);
+    return source === undefined
+      ? next(url, context)
+      : { format: 'module-typescript', source, shortCircuit: true };
+  },
+});

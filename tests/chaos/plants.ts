@@ -1,0 +1,49 @@
+import type { Plant } from '../simulation/loading/plants.ts';
+
+/** A bug that the chaos run must find. */
+export interface ChaosPlant extends Plant {
+  /** The harness deletes SQLite's log after each kill of the orchestrator: commits that were answered are lost. */
+  readonly losesWal?: true;
+}
+
+export const plants: readonly ChaosPlant[] = [
+  {
+    name: 'fencing-off',
+    changes: [
+      {
+        file: 'main/orchestrator/reports.ts',
+        text: 'if (report.attempt_id && report.attempt_id !== attempt.id) {',
+        instead: 'if (report.attempt_id === "") {',
+      },
+      {
+        file: 'main/orchestrator/reports.ts',
+        text: 'if (attempt?.workerId !== worker.id) {',
+        instead: 'if (attempt === null) {',
+      },
+    ],
+  },
+  {
+    name: 'replay-off-by-one',
+    changes: [
+      {
+        file: 'main/orchestrator/feed.ts',
+        text: 'let seq = after;',
+        instead: 'let seq = after + 1;',
+      },
+    ],
+  },
+  { name: 'lost-wal', changes: [], losesWal: true },
+];
+
+const plantVariable = 'TRAINYARD_TEST_PLANT';
+
+/** Every program of the fleet, and what it starts, loads the product with the plant in it. */
+export function plantEnvironment(plant: ChaosPlant | null): Readonly<Record<string, string>> {
+  if (plant === null || plant.changes.length === 0) return {};
+  const preload = new URL('planting.ts', import.meta.url).href;
+  return { [plantVariable]: plant.name, NODE_OPTIONS: `--import ${preload}` };
+}
+
+/** In a preload. */
+export const plantOfThisProcess = (): ChaosPlant | undefined =>
+  plants.find(({ name }) => name === process.env[plantVariable]);

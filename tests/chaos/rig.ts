@@ -1,0 +1,155 @@
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { signal } from '../support/own-processes.ts';
+import { type Program, root, startProgram } from '../support/processes.ts';
+import { type ExitLine, type Journal, machineNow } from './journal.ts';
+import type { Link } from './link.ts';
+
+/** A machine with an agent that is started again whenever it ends, as a service manager does. */
+export interface Rig {
+  /** Of the worker. */
+  readonly id: string;
+  readonly name: string;
+  readonly link: Link;
+  readonly pid: number;
+  /** What all its agents wrote. */
+  lines(): readonly string[];
+  /** Sends a signal to the agent; when that ends it, the next one starts this long after. */
+  end(by: NodeJS.Signals, downMs: number): void;
+  signal(by: 'SIGSTOP' | 'SIGCONT'): void;
+  /** The token in the file. */
+  readonly token: string;
+  /** Puts another one there. */
+  writeToken(token: string): void;
+  /** Until `done` an agent may end because its token is refused. */
+  expectRefusal(): () => void;
+  /** Ends the agent for good; true when it left in order. */
+  close(limitMs: number): Promise<boolean>;
+}
+
+export interface RigOptions {
+  readonly id: string;
+  readonly name: string;
+  readonly token: string;
+  readonly isPersistent: boolean;
+  readonly link: Link;
+  readonly folder: string;
+  readonly trainerJournal: string;
+  readonly exits: Journal<ExitLine>;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+const restartMs = 200;
+const tokenRefused = 3;
+
+export function openRig(options: RigOptions): Rig {
+  const { id, name, link, folder, exits } = options;
+  const stateHome = join(folder, `state-${name}`);
+  const tokenFile = join(folder, `token-${name}`);
+  const lines: string[] = [];
+  let { token } = options;
+  let downMs = restartMs;
+  let expected: string | null = null;
+  let refusals = 0;
+  let isClosing = false;
+  mkdirSync(stateHome, { recursive: true, mode: 0o700 });
+  writeFileSync(tokenFile, options.token, { mode: 0o600 });
+
+  const reasonFor = (code: number | null): string | null => {
+    if (expected !== null) return expected;
+    if (code === 0 && !options.isPersistent) return 'leaves after one job';
+    return code === tokenRefused && refusals > 0 ? 'its token is refused' : null;
+  };
+  const start = (): Program => {
+    const agent = startProgram(commandOf(options, tokenFile), {
+      env: { ...options.env, XDG_STATE_HOME: stateHome, XDG_CONFIG_HOME: stateHome },
+    });
+    void agent.exited.then(({ code, signal: by }) => {
+      lines.push(...agent.lines, `--- ended: ${JSON.stringify({ code, signal: by })}`);
+      exits.write({
+        at: machineNow(),
+        who: name,
+        pid: agent.pid,
+        code,
+        signal: by,
+        expected: reasonFor(code),
+      });
+      const waitMs = downMs;
+      expected = null;
+      downMs = restartMs;
+      if (isClosing) return;
+      setTimeout(() => {
+        if (!isClosing) current = start();
+      }, waitMs);
+    });
+    return agent;
+  };
+  let current = start();
+  return {
+    id,
+    name,
+    link,
+    get pid() {
+      return current.pid;
+    },
+    get token() {
+      return token;
+    },
+    lines: () => [...lines, ...current.lines],
+    end(by, forMs) {
+      expected = `${by} of the run`;
+      downMs = forMs;
+      signal(current.pid, by);
+    },
+    signal: by => void signal(current.pid, by),
+    writeToken(next) {
+      token = next;
+      writeFileSync(`${tokenFile}.new`, next, { mode: 0o600 });
+      renameSync(`${tokenFile}.new`, tokenFile);
+    },
+    expectRefusal() {
+      refusals += 1;
+      return () => void (refusals -= 1);
+    },
+    async close(limitMs) {
+      isClosing = true;
+      expected = 'the run is over';
+      signal(current.pid, 'SIGCONT');
+      signal(current.pid, 'SIGTERM');
+      let isLate = false;
+      const timer = setTimeout(() => {
+        isLate = true;
+        signal(current.pid, 'SIGKILL');
+      }, limitMs);
+      const { code } = await current.exited;
+      clearTimeout(timer);
+      return !isLate && (code === 0 || code === tokenRefused);
+    },
+  };
+}
+
+const quoted = (word: string): string => `'${word}'`;
+
+function commandOf(options: RigOptions, tokenFile: string): readonly string[] {
+  const trainer = [
+    quoted(process.execPath),
+    quoted(join(root, 'tests/chaos/trainer.ts')),
+    '--config {config_path} --output {output_dir} --resume {resume_from} --journal',
+    quoted(options.trainerJournal),
+  ].join(' ');
+  return [
+    process.execPath,
+    join(root, 'agent/main.ts'),
+    '--orchestrator-url',
+    options.link.url,
+    '--name',
+    options.name,
+    '--worker-token-file',
+    tokenFile,
+    '--work-dir',
+    join(options.folder, `work-${options.name}`),
+    '--trainer',
+    trainer,
+    ...(options.isPersistent ? ['--persistent'] : []),
+  ];
+}

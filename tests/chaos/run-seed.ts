@@ -1,0 +1,93 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { conclude } from './conclude.ts';
+import { heal, performFaults } from './faults.ts';
+import { followLog } from './follow-log.ts';
+import { type Fleet, openFleet } from './fleet.ts';
+import { machineNow } from './journal.ts';
+import type { Violation } from './judge/violation.ts';
+import { pauseFor } from './pause.ts';
+import { type ChaosPlan, drawPlan, type PlannedJob } from './plan.ts';
+import type { ChaosPlant } from './plants.ts';
+import { keep, reportOf } from './report.ts';
+
+export interface SeedOptions {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly plant?: ChaosPlant | null;
+  /** Where journals and logs are kept. */
+  readonly logs: string;
+  /** Keeps them of a clean run, too. */
+  readonly keep?: boolean;
+  /** Retries of a job; from the second on each waits. */
+  readonly maxRetries?: number;
+  readonly onProgress?: (text: string) => void;
+}
+
+export interface SeedResult {
+  readonly seed: number;
+  readonly jobs: number;
+  readonly faults: number;
+  readonly violations: readonly Violation[];
+  /** In words, with what was done around each of them; empty when there is none. */
+  readonly report: string;
+  readonly logs: string | null;
+  readonly ms: number;
+}
+
+/** The second retry of a job waits for half a minute. */
+const patience = { jobsMs: 120_000, restMs: 30_000 };
+const progressEveryMs = 500;
+
+/** A fleet in chaos for so long; then it heals, comes to rest, and is judged. */
+export async function runSeed(options: SeedOptions): Promise<SeedResult> {
+  const { seed, minutes, plant = null, maxRetries = 2, onProgress } = options;
+  const plan = drawPlan({ seed, forMs: minutes * 60_000, maxRetries });
+  const fleet = await openFleet(plant);
+  const startedAt = machineNow();
+  const timer = setInterval(() => onProgress?.(progressOf(fleet, plan, startedAt)), progressEveryMs);
+  try {
+    await Promise.all([submitJobs(fleet, plan, startedAt), performFaults(fleet, plan.faults, startedAt)]);
+    await heal(fleet);
+    const violations = await conclude(fleet, plan, patience);
+    const report = reportOf(fleet, violations, startedAt);
+    const logs = violations.length > 0 || options.keep === true ? join(options.logs, `seed-${seed}`) : null;
+    if (logs !== null) keep(fleet, report, logs);
+    const ms = machineNow() - startedAt;
+    return { seed, jobs: plan.jobs.length, faults: plan.faults.length, violations, report, logs, ms };
+  } finally {
+    clearInterval(timer);
+    await fleet.close();
+    rmSync(fleet.folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+function submitJobs(fleet: Fleet, { jobs }: ChaosPlan, startedAt: number): Promise<unknown> {
+  return Promise.all(
+    jobs.map(async job => {
+      await pauseFor(startedAt + job.at - machineNow(), fleet.over);
+      if (!fleet.over.aborted) await submitJob(fleet, job);
+    }),
+  );
+}
+
+async function submitJob({ client, server, journals, over }: Fleet, job: PlannedJob): Promise<void> {
+  const id = await client.submit(job);
+  if (id === null) return;
+  if (job.isFollowed) void followLog(id, server, journals.follow, over);
+  if (job.cancelAfterMs === null) return;
+  await pauseFor(job.cancelAfterMs, over);
+  await client.cancel(id);
+}
+
+function progressOf({ journals, events }: Fleet, plan: ChaosPlan, startedAt: number): string {
+  const begun = journals.faults.lines().filter(({ kind }) => kind === 'begin').length;
+  const count = (type: string): number => events.events.filter(event => event.type === type).length;
+  const ended = count('job.completed') + count('job.failed') + count('job.cancelled');
+  const forS = Math.round((machineNow() - startedAt) / 1_000);
+  const ofS = Math.round(plan.forMs / 1_000);
+  return (
+    `seed ${plan.seed}: ${forS} s (chaos for ${ofS} s), ${begun} of ${plan.faults.length} faults, ` +
+    `${count('job.submitted')} of ${plan.jobs.length} jobs submitted, ${ended} ended`
+  );
+}

@@ -1,0 +1,92 @@
+/**
+ * `npm run chaos`: a fleet of real processes in chaos, judged by journals that the product did not write.
+ *
+ *   --seed 7          one seed                     --seeds 1..20    several, one after the other
+ *   --minutes 3       how long faults go on        --keep           keeps the journals of a clean run, too
+ *   --plant NAME      with a bug in the product: must be found
+ */
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { reapAtEnd } from '../support/reaping.ts';
+import { type ChaosPlant, plants } from './plants.ts';
+import { runSeed, type SeedResult } from './run-seed.ts';
+
+const exitCodes = { clean: 0, violated: 1, usage: 2, interrupted: 130 } as const;
+/** Logs outlive the run; everything else of it is removed. */
+const logsIn = tmpdir();
+
+interface Order {
+  readonly seeds: readonly number[];
+  readonly minutes: number;
+  readonly plant: ChaosPlant | null;
+  readonly keep: boolean;
+}
+
+/** What is wrong with the arguments, as text. */
+function readOrder(argv: readonly string[]): Order | string {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      seed: { type: 'string' },
+      seeds: { type: 'string' },
+      minutes: { type: 'string', default: '1' },
+      plant: { type: 'string' },
+      keep: { type: 'boolean', default: false },
+    },
+  });
+  const [, from, to] = /^(\d{1,9})\.\.(\d{1,9})$/.exec(values.seeds ?? '1..1') ?? [];
+  const first = Number(values.seed ?? from);
+  const last = Number(values.seed ?? to);
+  const minutes = Number(values.minutes);
+  if (!Number.isInteger(first) || !Number.isInteger(last) || last < first)
+    return '--seed takes a whole number, --seeds two of them: 1..20';
+  if (!(minutes > 0 && minutes <= 600)) return '--minutes takes a number up to 600';
+  const plant = plants.find(({ name }) => name === values.plant) ?? null;
+  if (values.plant !== undefined && plant === null)
+    return `there is no plant ${values.plant}: ${plants.map(({ name }) => name).join(', ')}`;
+  const seeds = Array.from({ length: last - first + 1 }, (_, n) => first + n);
+  return { seeds, minutes, plant, keep: values.keep };
+}
+
+const isScreen = process.stderr.isTTY;
+const showProgress = (text: string): void => void process.stderr.write(`\r\u001b[K${text}`);
+const clearProgress = (): void => void (isScreen && process.stderr.write('\r\u001b[K'));
+
+function lineOf({ seed, jobs, faults, violations, ms }: SeedResult): string {
+  const verdict = violations.length === 0 ? 'clean' : `${violations.length} VIOLATIONS`;
+  return `seed ${seed}: ${verdict}; ${faults} faults, ${jobs} jobs, ${(ms / 1_000).toFixed(0)} s`;
+}
+
+async function main(): Promise<number> {
+  const order = readOrder(process.argv.slice(2));
+  if (typeof order === 'string') {
+    process.stderr.write(`${order}\n`);
+    return exitCodes.usage;
+  }
+  const logs = join(logsIn, `trainyard-chaos-logs-${process.pid}`);
+  const done: SeedResult[] = [];
+  for (const seed of order.seeds) {
+    const result = await runSeed({ ...order, seed, logs, ...(isScreen && { onProgress: showProgress }) });
+    clearProgress();
+    done.push(result);
+    process.stdout.write(`${lineOf(result)}\n`);
+    if (result.report !== '') process.stdout.write(`${result.report}\n`);
+    if (result.logs !== null) process.stdout.write(`Journals and logs: ${result.logs}\n`);
+  }
+  const kinds = Map.groupBy(
+    done.flatMap(({ violations }) => violations),
+    ({ rule }) => rule,
+  );
+  for (const [rule, own] of kinds) process.stdout.write(`${String(own.length).padStart(5)}  ${rule}\n`);
+  return kinds.size === 0 ? exitCodes.clean : exitCodes.violated;
+}
+
+const folder = mkdtempSync(join(logsIn, 'trainyard-run-'));
+process.env['TMPDIR'] = folder;
+reapAtEnd(folder);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.on(signal, () => process.exit(exitCodes.interrupted));
+}
+process.exitCode = await main();

@@ -1,0 +1,117 @@
+/**
+ * The trainer of a chaos run. It keeps its own journal of all that it prints and writes, so that the product can be
+ * judged by it.
+ *
+ *   node trainer.ts --config {config_path} --output {output_dir} --resume {resume_from} --journal FILE
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { machineNow, type TrainerLine, type TrainerNote } from './journal.ts';
+
+const { values } = parseArgs({
+  options: {
+    config: { type: 'string', default: '' },
+    output: { type: 'string', default: '' },
+    resume: { type: 'string', default: '' },
+    journal: { type: 'string', default: '' },
+  },
+});
+const Config = z.object({
+  n: z.number(),
+  steps: z.number(),
+  step_ms: z.number(),
+  checkpoint_every: z.number(),
+  exit_code: z.number(),
+});
+const State = z.object({ n: z.number(), step: z.number() });
+const config = Config.parse(JSON.parse(readFileSync(values.config, 'utf8')));
+const job = values.config.split('/').findLast(part => part.startsWith('j_')) ?? 'unknown';
+/** The guard's folder is named after the attempt. */
+const attempt = basename(readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8').split('\0').at(-2) ?? '');
+const stdout = 1;
+const weightBytes = 48 * 1_024;
+
+function note(what: TrainerNote): void {
+  const line: TrainerLine = { ...what, at: machineNow(), pid: process.pid, job, attempt };
+  appendFileSync(values.journal, `${JSON.stringify(line)}\n`);
+}
+
+/** At once: nothing is left in a buffer when the process is killed. Nobody may be reading any more. */
+function print(text: string): void {
+  try {
+    writeSync(stdout, text);
+  } catch {
+    // The journal has it.
+  }
+}
+
+/** Writes the files, and returns their hashes. */
+function write(files: Readonly<Record<string, Uint8Array | string>>): Record<string, string> {
+  const hashes: Record<string, string> = {};
+  for (const [key, content] of Object.entries(files)) {
+    writeFileSync(join(values.output, key), content);
+    hashes[key] = createHash('sha256').update(content).digest('hex');
+  }
+  return hashes;
+}
+
+function saveCheckpoint(step: number): void {
+  const name = `checkpoint-${step}`;
+  mkdirSync(join(values.output, name), { recursive: true });
+  const files = write({
+    [`${name}/weights.bin`]: randomBytes(weightBytes),
+    [`${name}/state.json`]: JSON.stringify({ n: config.n, step, pid: process.pid }),
+  });
+  note({ kind: 'checkpoint', step, files });
+}
+
+/** The last step that is done; 0 for a job that begins anew. */
+function resume(): number {
+  if (values.resume === '') return 0;
+  const checkpoint = basename(values.resume);
+  const state = State.parse(JSON.parse(readFileSync(join(values.resume, 'state.json'), 'utf8')));
+  const files = Object.fromEntries(
+    readdirSync(values.resume).map(name => [
+      `${checkpoint}/${name}`,
+      createHash('sha256')
+        .update(readFileSync(join(values.resume, name)))
+        .digest('hex'),
+    ]),
+  );
+  note({ kind: 'resume', checkpoint, step: state.step, files });
+  return state.n === config.n ? state.step : -1;
+}
+
+function end(): never {
+  if (config.exit_code === 0) {
+    note({ kind: 'final', files: write({ 'model.safetensors': randomBytes(weightBytes) }) });
+  }
+  note({ kind: 'end', code: config.exit_code });
+  process.exit(config.exit_code);
+}
+
+function train(done: number): void {
+  let step = done;
+  setInterval(() => {
+    if (step >= config.steps) end();
+    step += 1;
+    // Different in each process, so that a point shows who has made it.
+    const loss = Number((1 / (step + 1) + (process.pid % 10_000) / 1e8).toFixed(9));
+    const progress = JSON.stringify({ type: 'progress', step, total_steps: config.steps, loss });
+    const text = `Schritt ${step} für Auftrag ${config.n}: ✓ 学習 ${'·'.repeat(step % 40)}\n${progress}\n`;
+    note({ kind: 'step', step, loss, text });
+    print(text);
+    if (step % config.checkpoint_every === 0) saveCheckpoint(step);
+  }, config.step_ms);
+}
+
+process.on('SIGTERM', () => {
+  note({ kind: 'term' });
+  process.removeAllListeners('SIGTERM');
+  process.kill(process.pid, 'SIGTERM');
+});
+note({ kind: 'start', n: config.n });
+train(resume());

@@ -1,0 +1,28 @@
+/** In a preload: fills the disk under a program's database, and makes room again. */
+import Database, { type Database as Connection } from 'better-sqlite3';
+
+const { exec } = Database.prototype;
+const connections = new Set<Connection>();
+/** SQLite's own limit. */
+const mostPages = 4_294_967_294;
+let isFull = false;
+
+function limit(db: Connection): void {
+  if (!db.open) return;
+  const used = Number(db.pragma('page_count', { simple: true }));
+  db.pragma(`max_page_count = ${isFull ? used : mostPages}`);
+}
+
+Database.prototype.exec = function execWatched(this: Connection, sql: string) {
+  if (!connections.has(this)) {
+    connections.add(this);
+    // One that is opened on a full disk finds it full.
+    if (isFull) limit(this);
+  }
+  return exec.call(this, sql);
+};
+
+export function fillDisk(full: boolean): void {
+  isFull = full;
+  for (const db of connections) limit(db);
+}

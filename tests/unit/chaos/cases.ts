@@ -1,0 +1,90 @@
+import { type Run, runsIn, type TrainerLine, type TrainerNote } from '../../chaos/journal.ts';
+import type { JobCase } from '../../chaos/judge/violation.ts';
+import type { PlannedJob } from '../../chaos/plan.ts';
+
+/** Lines of one trainer, ten ms apart from `at` on. */
+export const trainer = (
+  pid: number,
+  attempt: string,
+  at: number,
+  notes: readonly TrainerNote[],
+): readonly TrainerLine[] => notes.map((note, n) => ({ ...note, at: at + 10 * n, pid, job: 'j_1', attempt }));
+
+export const step = (n: number): TrainerNote => ({ kind: 'step', step: n, loss: 1 / n, text: `step ${n}\n` });
+
+export const checkpoint = (n: number): TrainerNote => ({
+  kind: 'checkpoint',
+  step: n,
+  files: { [`checkpoint-${n}/weights.bin`]: `sha-${n}` },
+});
+
+export const planned: PlannedJob = {
+  n: 0,
+  at: 0,
+  steps: 3,
+  stepMs: 10,
+  checkpointEvery: 2,
+  exitCode: 0,
+  stopsOnLostContact: false,
+  maxRetries: 1,
+  hasKey: true,
+  cancelAfterMs: null,
+  isFollowed: false,
+};
+
+type Evidence = JobCase['evidence'];
+type Attempt = Evidence['job']['attempts'][number];
+
+export const attempt = (n: number, more: Partial<Attempt> = {}): Attempt => ({
+  attempt: n,
+  attempt_id: `a_${n}`,
+  worker_id: `w_${n}`,
+  outcome: 'completed',
+  cause: null,
+  exit_code: 0,
+  resumed: null,
+  ...more,
+});
+
+export const goodRuns: readonly Run[] = runsIn(
+  trainer(1, 'a_1', 0, [
+    { kind: 'start', n: 0 },
+    step(1),
+    step(2),
+    checkpoint(2),
+    step(3),
+    { kind: 'final', files: { 'model.safetensors': 'sha-final' } },
+    { kind: 'end', code: 0 },
+  ]),
+);
+
+const file = (key: string, sha256: string) => ({ key, listed: sha256, sha256 });
+
+/** A job that completed in its first attempt, and all of it is as it has to be. */
+export function goodCase(
+  job: Partial<Evidence['job']> = {},
+  evidence: Partial<Evidence> = {},
+  more: Partial<JobCase> = {},
+): JobCase {
+  return {
+    evidence: {
+      job: {
+        id: 'j_1',
+        status: 'completed',
+        cause: null,
+        error_message: null,
+        attempts: [attempt(1)],
+        ...job,
+      },
+      files: [file('checkpoint-2/weights.bin', 'sha-2'), file('model.safetensors', 'sha-final')],
+      curves: new Map([[1, [1, 2, 3].map(n => ({ step: n, value: 1 / n, count: 1 }))]]),
+      logs: new Map([[1, 'step 1\nstep 2\nstep 3\n']]),
+      ...evidence,
+    },
+    planned,
+    runs: goodRuns,
+    isCancelled: false,
+    killed: new Set(),
+    ...more,
+  };
+}

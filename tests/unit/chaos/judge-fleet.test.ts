@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import type { ClientLine } from '../../chaos/journal.ts';
+import { judgeAudit, judgeEvents } from '../../chaos/judge/history.ts';
+import { judgeRemains } from '../../chaos/judge/remains.ts';
+import { judgeAnswers, judgeSubmits } from '../../chaos/judge/submits.ts';
+import type { EventLine } from '../../support/stream-record.ts';
+import { planned } from './cases.ts';
+
+const rules = (found: readonly { readonly rule: string }[]): readonly string[] =>
+  found.map(({ rule }) => rule);
+const submitted: ClientLine = { kind: 'submit', at: 0, job: planned };
+const answered = (n: number, status: number | null, id: string | null = null): ClientLine => ({
+  kind: 'answer',
+  at: 1,
+  n,
+  status,
+  id,
+});
+
+describe('the judgement of submits', () => {
+  it('finds nothing when each accepted job ended', () => {
+    const lines = [submitted, answered(0, null), answered(0, 200, 'j_1')];
+    expect(judgeSubmits(lines, new Map([['j_1', 'completed']]))).toEqual([]);
+  });
+
+  it.each([
+    ['accepted jobs stay', [answered(0, 200, 'j_1')], []],
+    ['jobs end', [answered(0, 200, 'j_1')], [['j_1', 'running']]],
+    [
+      'one job a key',
+      [answered(0, 200, 'j_1'), answered(0, 200, 'j_2')],
+      [
+        ['j_1', 'failed'],
+        ['j_2', 'failed'],
+      ],
+    ],
+    ['one job a submit', [answered(0, 503)], [['j_1', 'failed']]],
+  ] as const)('finds "%s"', (rule, lines, statuses) => {
+    expect(rules(judgeSubmits(lines, new Map(statuses)))).toEqual([rule]);
+  });
+
+  it('takes a job for that of a submit that was never answered', () => {
+    expect(judgeSubmits([answered(0, null)], new Map([['j_1', 'failed']]))).toEqual([]);
+  });
+
+  it('finds internal errors, and lets a server say that it is busy or full', () => {
+    const call = (status: number): ClientLine => ({ kind: 'call', at: 0, call: 'POST /api/backup', status });
+    expect(judgeAnswers([answered(0, 503), answered(0, 507), call(404)])).toEqual([]);
+    expect(
+      judgeAnswers([answered(3, 500), call(502), { kind: 'cancel', at: 0, id: 'j_1', status: 500 }]),
+    ).toEqual([
+      { rule: 'no internal errors', what: 'submit 3 was answered 500' },
+      { rule: 'no internal errors', what: 'POST /api/backup was answered 502' },
+      { rule: 'no internal errors', what: 'cancel was answered 500' },
+    ]);
+  });
+});
+
+const event = (seq: number, type: string, attempt = 1): EventLine => ({
+  seq,
+  kind: 'job',
+  type,
+  job_id: 'j_1',
+  worker_id: attempt === 0 ? null : 'w_1',
+  attempt,
+  cause: null,
+  job: null,
+  worker: null,
+});
+const life = [event(1, 'job.submitted', 0), event(2, 'job.dispatched'), event(3, 'job.completed')];
+const row = (event_type: string, attempt: number | null = 1) => ({
+  event_type,
+  target_type: 'job',
+  target_id: 'j_1',
+  details: { attempt },
+});
+const rows = [
+  row('job.submitted', 0),
+  row('artifact.stored', null),
+  row('job.dispatched'),
+  row('job.completed'),
+];
+
+describe('the judgement of the history', () => {
+  const told = { events: life, faults: [], lastSeq: 3 };
+  const ended = new Map([['j_1', 'completed']]);
+
+  it('finds nothing when events, statuses and audit agree', () => {
+    expect(judgeEvents(told, ended)).toEqual([]);
+    expect(judgeAudit({ rows, verdict: { valid: true } }, life)).toEqual([]);
+  });
+
+  it.each([
+    ['the event stream is whole', { ...told, faults: ['event 3 after 1'] }],
+    ['the event stream is whole', { ...told, lastSeq: 4 }],
+    [
+      'history is possible',
+      { ...told, events: [...life, event(4, 'job.running'), event(5, 'job.completed')] },
+    ],
+    ['events tell each end', { ...told, events: [...life.slice(0, 2), event(3, 'job.failed')] }],
+  ])('finds "%s"', (rule, wrong) => {
+    expect(rules(judgeEvents(wrong, ended))).toContain(rule);
+  });
+
+  it('finds a broken chain, a missing row and a row too many', () => {
+    const verdict = { valid: true };
+    expect(rules(judgeAudit({ rows, verdict: { valid: false } }, life))).toEqual([
+      'the audit trail verifies',
+    ]);
+    const missing = judgeAudit({ rows: rows.slice(0, 3), verdict }, life);
+    expect(rules(missing)).toEqual(['one audit row a transition']);
+    const extra = judgeAudit({ rows: [row('job.running'), ...rows], verdict }, life);
+    expect(rules(extra)).toEqual(['one audit row a transition']);
+  });
+});
+
+describe('the judgement of what remains', () => {
+  const idle = { id: 'w_1', name: 'rig-1', status: 'idle', status_reason: null, current_job_id: null };
+  const exit = { at: 0, who: 'rig-1', pid: 1, code: 0, signal: null, expected: 'the run is over' };
+  const remains = {
+    workers: [idle],
+    exits: [exit],
+    processes: [],
+    descriptors: { before: 2, after: ['a', 'b'] },
+    memoryGrowth: 0,
+    oldTokens: [401],
+  };
+
+  it('finds nothing when nothing is left', () => {
+    expect(judgeRemains(remains)).toEqual([]);
+  });
+
+  it.each([
+    ['workers are idle at the end', { workers: [{ ...idle, status: 'offline' }] }],
+    ['workers are idle at the end', { workers: [{ ...idle, current_job_id: 'j_1' }] }],
+    ['no program ends by itself', { exits: [{ ...exit, code: 1, expected: null }] }],
+    ['no process is left', { processes: ['process 7: trainer'] }],
+    ['no descriptor is left', { descriptors: { before: 1, after: ['a', 'socket'] } }],
+    ['memory is bounded', { memoryGrowth: 300 * 1_048_576 }],
+    ['replaced tokens are dead', { oldTokens: [401, 200] }],
+  ])('finds "%s"', (rule, wrong) => {
+    expect(rules(judgeRemains({ ...remains, ...wrong }))).toEqual([rule]);
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { drawPlan, laneOf, rigCount } from '../../chaos/plan.ts';
+
+const options = { seed: 7, forMs: 180_000, maxRetries: 2 };
+
+describe('a chaos plan', () => {
+  it('is the same for the same seed', () => {
+    expect(drawPlan(options)).toEqual(drawPlan(options));
+  });
+
+  it('differs from seed to seed', () => {
+    expect(drawPlan({ ...options, seed: 8 })).not.toEqual(drawPlan(options));
+  });
+
+  it('stays within the time of the run', () => {
+    const { jobs, faults } = drawPlan(options);
+    for (const { at } of [...jobs, ...faults]) expect(at).toBeLessThan(options.forMs);
+  });
+
+  it('submits jobs that stand where their number says', () => {
+    const { jobs } = drawPlan(options);
+    expect(jobs.map(({ n }) => n)).toEqual([...jobs.keys()]);
+    expect(jobs.length).toBeGreaterThan(50);
+  });
+
+  it('draws every kind of fault within twenty seeds', () => {
+    const seeds = Array.from({ length: 20 }, (_, n) => n + 1);
+    const kinds = new Set(
+      seeds.flatMap(seed => drawPlan({ ...options, seed }).faults.map(({ fault }) => fault.kind)),
+    );
+    expect([...kinds].toSorted()).toEqual([
+      'agent_kill',
+      'agent_retire',
+      'agent_stop',
+      'agent_upgrade',
+      'backup',
+      'clock_jump',
+      'cut',
+      'cut_mid_frame',
+      'delay',
+      'disk_full',
+      'drain',
+      'partition',
+      'rotate_token',
+      'server_kill',
+      'server_restart',
+      'server_stop',
+      'trainer_kill',
+    ]);
+  });
+
+  it('leaves time between faults of one lane, and lets those of different lanes overlap', () => {
+    const { faults } = drawPlan(options);
+    const lanes = Map.groupBy(
+      faults.filter(({ fault }) => 'forMs' in fault),
+      ({ fault }) => laneOf(fault),
+    );
+    for (const lane of lanes.values()) {
+      for (const [n, { at, fault }] of lane.entries()) {
+        const next = lane[n + 1];
+        if (next !== undefined && 'forMs' in fault) expect(next.at).toBeGreaterThanOrEqual(at + fault.forMs);
+      }
+    }
+    const isOverlapped = faults.some(
+      ({ at, fault }, n) => 'forMs' in fault && (faults[n + 1]?.at ?? Infinity) < at + fault.forMs,
+    );
+    expect(isOverlapped).toBe(true);
+  });
+
+  it('kills too few trainers of a rig for a quarantine', () => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      const { faults } = drawPlan({ ...options, seed, forMs: 1_800_000 });
+      const kills = faults.flatMap(({ fault }) => (fault.kind === 'trainer_kill' ? [fault.rig] : []));
+      for (let rig = 0; rig < rigCount; rig += 1)
+        expect(kills.filter(own => own === rig).length).toBeLessThan(3);
+    }
+  });
+});
