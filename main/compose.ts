@@ -46,7 +46,7 @@ export interface Composed {
   readonly adminTokenFile: string;
   readonly adminToken: string;
   /** Not null when the database was damaged and a backup has taken its place: people must be told. */
-  readonly restored: DataStore['restored'];
+  readonly restored: (NonNullable<DataStore['restored']> & { readonly lostRows: Audit['lost'] }) | null;
   /** Where other machines reach it, if they are to. */
   readonly reachableAt: readonly string[];
   /** Of the key that they meet there; null without a certificate of its own. */
@@ -348,17 +348,22 @@ function createExchange({
       },
       save: () => works().data.backups.make('before-restore'),
       close: () => works().data.store.close(),
-      sign: ({ note, backup, lastAudit }, saved, actor) => {
-        const target = { type: 'audit', id: 'audit' } as const;
-        const about = {
-          backup: backup.name,
-          backup_at: clock.iso(backup.at),
-          saved: saved.name,
-          newest: lastAudit,
-        };
-        const details = { ...about, ...trail };
-        return note({ at: clock.wall(), type: 'audit.restored', actor, target, details });
-      },
+      sign: ({ sign, backup }, saved, actor) =>
+        sign(had => ({
+          at: clock.wall(),
+          type: 'audit.restored',
+          actor,
+          target: { type: 'audit', id: 'audit' },
+          details: {
+            backup: backup.name,
+            backup_at: clock.iso(backup.at),
+            // Rows after this one tell of changes that the restore has taken back.
+            backup_row: had,
+            saved: saved.name,
+            newest: trail?.was?.seq ?? 0,
+            ...trail,
+          },
+        })),
       async reopen() {
         try {
           setWorks(await openWorks(ground));
@@ -439,7 +444,7 @@ async function composeParts(config: ServerConfig, parts: Surroundings): Promise<
       signInPath: ground.panelDir === null ? null : http.signInPath,
       adminTokenFile: folder.adminTokenFile,
       adminToken: folder.adminToken,
-      restored: works.data.restored,
+      restored: works.data.restored && { ...works.data.restored, lostRows: works.audit.lost },
       get reachableAt() {
         return network.listening().filter(each => !isLoopback(new URL(each).hostname));
       },

@@ -70,19 +70,27 @@ function readyLine({ url, restored }: Composed, config: ServerConfig): string {
 
 type Restored = NonNullable<Composed['restored']>;
 
-const fieldsOf = ({ damage, setAside, backup, backupAt }: Restored) => ({
+const fieldsOf = ({ damage, setAside, backup, backupAt, salvagedRows, lostRows }: Restored) => ({
   damage,
   set_aside: setAside,
   backup,
   backup_at: systemClock.iso(backupAt),
+  audit_rows_salvaged: salvagedRows,
+  audit_rows_lost: lostRows,
 });
 
-function restoredNotice({ damage, setAside, backup, backupAt }: Restored): string {
+function restoredNotice({ damage, setAside, backup, backupAt, salvagedRows, lostRows }: Restored): string {
   const minutes = Math.max(0, Math.round((systemClock.wall() - backupAt) / 60_000));
   const kept = setAside === null ? '' : `What was there lies in ${setAside}\n`;
+  const salvaged =
+    salvagedRows === 0 ? '' : `${salvagedRows} newer rows of the audit trail could be read, and were kept\n`;
+  const missing =
+    lostRows === null
+      ? ''
+      : `ROWS OF THE AUDIT TRAIL ARE LOST: ${lostRows.from} to ${lostRows.through}, at least\n`;
   return (
     `\nATTENTION: the database ${damage}\n${kept}In its place is the backup ${backup}\n` +
-    `It was made at ${systemClock.iso(backupAt)}, ${minutes} minutes ago: what changed since then is lost\n\n`
+    `It was made at ${systemClock.iso(backupAt)}, ${minutes} minutes ago: what changed since then is lost\n${salvaged}${missing}\n`
   );
 }
 

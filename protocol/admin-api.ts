@@ -199,6 +199,21 @@ const AuditSieve = z.object({
 export type AuditSieve = z.output<typeof AuditSieve>;
 
 const Seq = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
+/** What verification can find. `problem` beside it says the same in words. */
+const AuditFault = z.enum([
+  'anchor_changed',
+  'row_inserted',
+  'row_missing',
+  'row_changed',
+  'newest_missing',
+  'head_unreadable',
+  'head_mismatch',
+  // The trail itself says so, in a row that was written at a start: the file audit-head was gone.
+  'head_lost',
+  // The trail itself says so: a backup replaced a damaged database, whose newest rows could not be read.
+  'rows_lost',
+]);
+export type AuditFault = z.output<typeof AuditFault>;
 const Mark = z.object({ seq: z.number(), at: z.iso.datetime() });
 const Counted = z.array(z.object({ name: z.string(), count: z.number() }));
 
@@ -257,7 +272,7 @@ export const auditApi = {
       valid: z.boolean(),
       checked: z.number(),
       /** The first row that is not as it was written, and what is wrong with it. */
-      first_bad: z.object({ seq: z.number(), problem: z.string() }).nullable(),
+      first_bad: z.object({ seq: z.number(), problem: z.string(), code: AuditFault }).nullable(),
       /** The newest row that is vouched for outside the database, and since when; null before the first. */
       head: Mark.nullable(),
       /** The newest row that retention has removed; null when it never has. */

@@ -65,6 +65,7 @@ export const problems = {
   too_many_uploads: { status: 429, title: 'Too many uploads at once' },
   too_many_searches: { status: 429, title: 'Too many searches at once' },
   too_many_downloads: { status: 429, title: 'Too many downloads at once' },
+  too_many_restores: { status: 429, title: 'Too many restores within a day' },
   too_many_failures: { status: 429, title: 'Too many calls without a valid token' },
   internal: { status: 500, title: 'Something went wrong here' },
   search_too_long: { status: 503, title: 'The search took too long' },

@@ -1,5 +1,5 @@
 import type { ReplyOf } from '../../protocol/call.ts';
-import type { auditApi } from '../../protocol/admin-api.ts';
+import type { AuditFault, auditApi } from '../../protocol/admin-api.ts';
 import type {
   AuditFilter,
   AuditMark,
@@ -34,7 +34,7 @@ export interface BookParts {
   readonly trail: AuditTrail;
   readonly seal: AuditSeal;
   readonly markSeal: MarkSeal;
-  readonly keeper: Pick<HeadKeeper, 'head' | 'fits'>;
+  readonly keeper: Pick<HeadKeeper, 'head' | 'fits' | 'isWithheld'>;
 }
 
 const pageSize = 2_000;
@@ -74,13 +74,14 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookParts): A
         head: head === null || head === 'unreadable' || head.seq === 0 ? null : shownMark(head),
       };
       let checked = 0;
-      const bad = (seq: number, problem: string): Verdict => ({
+      const bad = (seq: number, code: AuditFault): Verdict => ({
         valid: false,
         checked,
-        first_bad: { seq, problem },
+        first_bad: { seq, problem: problems[code], code },
         ...shown,
       });
-      if (!isAnchorOurs) return bad(anchor.seq, 'the anchor of the rows before it was changed');
+      if (!isAnchorOurs) return bad(anchor.seq, 'anchor_changed');
+      let admitted: { readonly seq: number; readonly code: AuditFault } | null = null;
       const to = range.to ?? Number.POSITIVE_INFINITY;
       const start = startOf(trail, anchor, range.from ?? 1);
       let before = start.before;
@@ -91,9 +92,10 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookParts): A
         const page: readonly AuditRow[] = trail.after(from, pageSize);
         for (const row of page) {
           if (row.seq > to && due > to) break;
-          if (row.seq < due) return bad(row.seq, 'the row was put in');
-          if (row.seq > due) return bad(due, 'the row is missing');
-          if (seal(before, row) !== row.hash) return bad(row.seq, 'the row was changed');
+          if (row.seq < due) return bad(row.seq, 'row_inserted');
+          if (row.seq > due) return bad(due, 'row_missing');
+          if (seal(before, row) !== row.hash) return bad(row.seq, 'row_changed');
+          admitted ??= admittedLoss(row);
           checked += 1;
           due += 1;
           before = row.hash;
@@ -103,8 +105,11 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookParts): A
         await nextTurn();
       }
       const last = Math.max(trail.lastSeq(), headSeq(head));
-      if (due <= Math.min(to, last)) return bad(due, 'the newest rows are missing');
-      if (range.to === null && !keeper.fits()) return bad(headSeq(head) || due, headProblem(head));
+      if (due <= Math.min(to, last)) return bad(due, 'newest_missing');
+      if (range.to === null && keeper.isWithheld) return bad(Math.max(1, due - 1), 'head_lost');
+      if (range.to === null && !keeper.fits())
+        return bad(headSeq(head) || due, head === 'unreadable' ? 'head_unreadable' : 'head_mismatch');
+      if (admitted !== null) return bad(admitted.seq, admitted.code);
       return { valid: true, checked, first_bad: null, ...shown };
     },
   };
@@ -119,10 +124,29 @@ function startOf(trail: AuditTrail, anchor: AuditMark | null, from: number) {
 
 const headSeq = (head: Head): number => (head === null || head === 'unreadable' ? 0 : head.seq);
 
-const headProblem = (head: Head): string =>
-  head === 'unreadable'
-    ? 'the head, which is kept beside the database, can not be read'
-    : 'it is not the row that the head stands for, which is kept beside the database';
+/** In words that go on from "at row N". Of rows that admit a loss, what to do once it has been looked into. */
+const problems: Readonly<Record<AuditFault, string>> = {
+  anchor_changed: 'the anchor of the rows before it was changed',
+  row_inserted: 'the row was put in',
+  row_missing: 'the row is missing',
+  row_changed: 'the row was changed',
+  newest_missing: 'the newest rows are missing',
+  head_unreadable: 'the head, which is kept beside the database, can not be read',
+  head_mismatch: 'it is not the row that the head stands for, which is kept beside the database',
+  head_lost:
+    'the file audit-head was gone when the server started, so rows before this one may have been removed. Once you know ' +
+    'why, verify from the next row on',
+  rows_lost:
+    'a backup replaced a damaged database, and the rows that its details name were lost. Once you know why, verify from the ' +
+    'next row on',
+};
+
+/** A row that the orchestrator has written at a start, about rows that were gone by then. */
+function admittedLoss(row: AuditRow): { readonly seq: number; readonly code: AuditFault } | null {
+  if (row.type === 'audit.head_lost') return { seq: row.seq, code: 'head_lost' };
+  const isLossy = row.type === 'audit.restored' && (detailsOf(row.details)['lost'] ?? null) !== null;
+  return isLossy ? { seq: row.seq, code: 'rows_lost' } : null;
+}
 
 const shownMark = ({ seq, at }: AuditMark) => ({ seq, at: isoOf(at) });
 

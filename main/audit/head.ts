@@ -27,6 +27,8 @@ export interface HeadKeeper {
   head(): Head;
   /** Whether it is one of ours, and the trail goes on from it. */
   fits(): boolean;
+  /** It was gone at the start, and the trail could not be told so: it is not written anew before a start that can. */
+  readonly isWithheld: boolean;
   /** Whether it is one of ours, whatever the trail is. */
   isSealed(): boolean;
   /** The trail was replaced by an older one, and says so itself: the head stands for that from now on. */
@@ -78,6 +80,7 @@ export function keepHead(parts: HeadParts): HeadKeeper {
   return {
     head: () => kept,
     fits,
+    isWithheld,
     isSealed: () => kept !== null && kept !== 'unreadable' && isSealed(kept),
     accept: write,
     stop() {

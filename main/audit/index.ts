@@ -3,12 +3,12 @@ import { type AuditBook, createAuditBook } from './book.ts';
 import { createMarkSeal } from './chain.ts';
 import { type Head, type HeadFile, keepHead, readHead } from './head.ts';
 import { startRetention } from './retention.ts';
-import { accountOf, isAccountedFor, shownHead } from './restored.ts';
+import { accountOf, isAccountedFor, type LostRows, lostRows, shownHead } from './restored.ts';
 
 export { createSeal } from './chain.ts';
 
 export interface AuditParts {
-  readonly store: Pick<Store, 'audit' | 'write' | 'takesChanges'>;
+  readonly store: Pick<Store, 'audit' | 'write' | 'takesChanges' | 'eventRange'>;
   readonly key: Uint8Array;
   readonly seal: AuditSeal;
   readonly headFile: HeadFile;
@@ -26,6 +26,8 @@ export interface Audit {
   keepFor(days: number | null): void;
   /** What a row `audit.restored` of the trail that takes the place of this one has to say of it. Once it is stopped. */
   account(): ReturnType<typeof accountOf>;
+  /** Rows that the head vouched for and that a restored backup does not have; null when none are known to be lost. */
+  readonly lost: LostRows | null;
   /** Before the store is closed. */
   stop(): Promise<void>;
 }
@@ -35,8 +37,12 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
   const { store, seal, key, clock, log, retentionDays } = parts;
   const markSeal = createMarkSeal(key);
   const found = readHead(parts.headFile);
-  const wasLost = found === null && store.audit.lastSeq() > 0;
-  const isTold = parts.isRestored || wasLost ? await tellOf(parts, found) : false;
+  // Whoever empties the trail as a whole leaves the numbers of the events.
+  const wasLost = found === null && (store.audit.lastSeq() > 0 || store.eventRange().last > 0);
+  const lost = parts.isRestored ? lostRows(store.audit, found) : null;
+  if (lost !== null) log.error('audit.rows_lost', { ...lost });
+  if (wasLost && !parts.isRestored) log.error('audit.head_lost', { newest: store.audit.lastSeq() });
+  const isTold = parts.isRestored || wasLost ? await tellOf(parts, found, lost) : false;
   const keeper = keepHead({
     trail: store.audit,
     file: parts.headFile,
@@ -52,6 +58,7 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
     book: createAuditBook({ trail: store.audit, seal, markSeal, keeper }),
     keepFor: retention.keepFor,
     account: () => accountOf(store.audit, keeper.head()),
+    lost,
     async stop() {
       await retention.stop();
       keeper.stop();
@@ -60,12 +67,14 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
 }
 
 /** A backup has fewer rows than the head stands for; and who takes the head away takes with it what shows a cut tail. */
-async function tellOf({ store, isRestored, clock, log }: AuditParts, head: Head): Promise<boolean> {
+async function tellOf(
+  { store, isRestored, clock, log }: AuditParts,
+  head: Head,
+  lost: LostRows | null,
+): Promise<boolean> {
   const type = isRestored ? 'audit.restored' : 'audit.head_lost';
-  const details = {
-    newest: store.audit.lastSeq(),
-    head: shownHead(head),
-  };
+  const about = { newest: store.audit.lastSeq(), head: shownHead(head) };
+  const details = lost === null ? about : { ...about, lost };
   const target = { type: 'audit', id: 'audit' } as const;
   try {
     await store.write(tx =>

@@ -5,6 +5,18 @@ import type { Head, HeadKeeper } from './head.ts';
 export const shownHead = (head: Head) =>
   head === null || head === 'unreadable' ? null : { seq: head.seq, hash: head.hash };
 
+/** Both included. There may be more after `through`: the head follows the trail by some seconds. */
+export interface LostRows {
+  readonly from: number;
+  readonly through: number;
+}
+
+/** The rows that the head of the replaced trail vouches for and this one does not have. */
+export function lostRows(trail: AuditTrail, head: Head): LostRows | null {
+  if (head === null || head === 'unreadable' || head.seq <= trail.lastSeq()) return null;
+  return { from: trail.lastSeq() + 1, through: head.seq };
+}
+
 /** Where a trail stands that another one takes the place of: its own newest row, and the one that the head vouches for. */
 export function accountOf(trail: AuditTrail, head: Head) {
   const row = trail.row(trail.lastSeq());

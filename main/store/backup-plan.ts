@@ -2,10 +2,7 @@ import type { Clock } from '../orchestrator/ports.ts';
 
 type WallMs = ReturnType<Clock['wall']>;
 
-/**
- * One made before the schema was changed is kept for ever, unless the same change is tried again and again; of those that
- * people have asked for, and of those made before another one took the place of the database, the newest ten.
- */
+/** Why a backup was made. `planRetention` says how long each kind is kept. */
 export type BackupKind = 'hourly' | 'manual' | 'before-restore' | `before-schema-${number}`;
 
 export interface Backup {
@@ -27,6 +24,8 @@ const keptHours = 24;
 const keptDays = 7;
 const keptTries = 3;
 const keptAsked = 10;
+/** A restore is refused while this many databases were replaced within a day: the disk has an end, and none of them is dropped. */
+const maxRestoresADay = 20;
 
 const pattern =
   /^(hourly|manual|before-restore|before-schema-\d+)-(\d{6,})-(\d{4,6}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z\.db$/;
@@ -47,18 +46,30 @@ export const fileTime = (at: WallMs): string =>
   `${new Date(at).toISOString().slice(0, -5).replaceAll(':', '-')}Z`;
 
 /**
- * Those to be deleted: all hourly ones but the newest 24, and the last of each of the newest 7 days that have any; of
- * those before the same schema all but the newest 3, because a change that fails is tried with every start; of those that
- * people have asked for, and of those before a restore, all but the newest 10.
+ * The backups to delete. It keeps the newest 24 hourly ones, and the last of each of the newest 7 days that have any; the newest
+ * 3 before the same schema, because a change that fails is tried with every start; the newest 10 of the kinds `manual` and
+ * `before-restore`. Hourly ones of the last day and `before-restore` ones of the last week stay in any case, so that repeated restores
+ * drop nothing that was made before them.
  */
-export function planRetention(backups: readonly Backup[]): readonly Backup[] {
+export function planRetention(backups: readonly Backup[], now: WallMs): readonly Backup[] {
   const newestFirst = backups.toSorted((a, b) => b.number - a.number);
   const ofKind = Map.groupBy(newestFirst, ({ kind }) => kind);
   return [...ofKind].flatMap(([kind, all]) => {
-    if (kind === 'hourly') return oldHourly(all);
-    return all.slice(kind === 'manual' || kind === 'before-restore' ? keptAsked : keptTries);
+    if (kind === 'hourly') return oldHourly(all).filter(backup => !isWithin(backup, dayMs, now));
+    if (kind === 'manual') return all.slice(keptAsked);
+    if (kind === 'before-restore')
+      return all.slice(keptAsked).filter(backup => !isWithin(backup, keptDays * dayMs, now));
+    return all.slice(keptTries);
   });
 }
+
+/** One that lies in the future was made when the clock was wrong: its age is unknown, and its number alone counts. */
+const isWithin = ({ at }: Backup, ms: number, now: WallMs): boolean => at <= now && now - at < ms;
+
+/** Whether the database was replaced so often within a day that another restore must wait. */
+export const hasRestoredTooOften = (backups: readonly Backup[], now: WallMs): boolean =>
+  backups.filter(backup => backup.kind === 'before-restore' && isWithin(backup, dayMs, now)).length >=
+  maxRestoresADay;
 
 function oldHourly(newestFirst: readonly Backup[]): readonly Backup[] {
   const days = new Set<number>();

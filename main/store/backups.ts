@@ -13,7 +13,14 @@ import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { Clock } from '../orchestrator/ports.ts';
-import { type Backup, type BackupKind, backupName, parseBackupName, planRetention } from './backup-plan.ts';
+import {
+  type Backup,
+  type BackupKind,
+  backupName,
+  hasRestoredTooOften,
+  parseBackupName,
+  planRetention,
+} from './backup-plan.ts';
 import { quickCheck, sizeOf } from './file-check.ts';
 import { syncFile, syncNames } from './sync.ts';
 
@@ -21,6 +28,8 @@ export interface BackupFolder {
   readonly path: string;
   /** Newest first. */
   list(): readonly Backup[];
+  /** Whether another restore must wait until a day has passed since an earlier one. */
+  hasRestoredTooOften(): boolean;
   /** Copies and checks the database at once, and drops backups that are old. Throws when that can not be done. */
   addNow(kind: BackupKind, db: Database.Database): void;
   /**
@@ -57,7 +66,7 @@ export function openBackupFolder(databaseFile: string, clock: Clock): BackupFold
   };
 
   const dropOld = (): void => {
-    for (const { name } of planRetention(list())) rmSync(join(path, name));
+    for (const { name } of planRetention(list(), clock.wall())) rmSync(join(path, name));
   };
 
   const drop = (): void => {
@@ -67,6 +76,7 @@ export function openBackupFolder(databaseFile: string, clock: Clock): BackupFold
   return {
     path,
     list,
+    hasRestoredTooOften: () => hasRestoredTooOften(list(), clock.wall()),
     addNow(kind, db) {
       begin();
       try {

@@ -41,7 +41,7 @@ export function openDataStore(file: string, parts: Omit<StoreParts, 'beforeMigra
   const folder = openBackupFolder(file, clock);
   const stopMark = createStopMark(file);
   dropReplacement(file);
-  const restored = restoreIfDamaged({ file, isAsLeft: stopMark.take(), folder, clock, log });
+  const restored = restoreIfDamaged({ ...parts, file, isAsLeft: stopMark.take(), folder });
   const store = openSqliteStore(file, {
     ...parts,
     beforeMigration: (db, schema) => folder.addNow(`before-schema-${schema}`, db),

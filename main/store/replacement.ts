@@ -3,7 +3,7 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
-import type { AuditFact, Log, Store } from '../orchestrator/ports.ts';
+import type { AuditFact, AuditRow, Log, Store } from '../orchestrator/ports.ts';
 import type { KeptBackup } from './backup-plan.ts';
 import { type BackupFolder, findDamageInSlices } from './backups.ts';
 import { openFailure } from './disk-fault.ts';
@@ -12,14 +12,18 @@ import { companions, sizeOf } from './file-check.ts';
 import { knownSchema } from './migrations.ts';
 import { openSqliteStore, type StoreParts } from './sqlite-store.ts';
 import { syncFile, syncNames } from './sync.ts';
+import { carryTrail } from './trail-transfer.ts';
+
+type AuditPosition = Pick<AuditRow, 'seq' | 'hash'>;
 
 /** A copy of a backup that lies ready beside the database: checked, of this schema, and read as a start reads it. */
 export interface Replacement {
   readonly backup: KeptBackup;
-  /** Its newest row of the audit trail; 0 for none. */
-  readonly lastAudit: number;
-  /** Has it say in its own trail, before anybody sees it, that it was restored: no crash can come between the two. */
-  note(fact: AuditFact): Promise<void>;
+  /**
+   * Gives it the trail of the database, whose store must be closed, and appends the row that tells of the restore; `describe` is
+   * given the newest row that the backup itself had. Both before anybody sees the copy: no crash can come in between.
+   */
+  sign(describe: (had: AuditPosition | null) => AuditFact): Promise<void>;
   /** Takes the place of the database, whose store must be closed. Throws, with nothing changed, when it can not. */
   takePlace(): void;
   drop(): void;
@@ -49,6 +53,12 @@ export async function prepareReplacement(
   const found = folder.list().find(each => each.name === name);
   if (found === undefined)
     return refuse('backup_not_found', `There is no backup ${name}: look at the list of them`);
+  if (folder.hasRestoredTooOften())
+    return refuse(
+      'too_many_restores',
+      'Too many backups were restored within a day, and each keeps the database that it replaced: try again tomorrow, or move ' +
+        'backups of the kind before-restore out of the folder',
+    );
   const ready = readyFile(file);
   const drop = (): void => dropReplacement(file);
   try {
@@ -71,9 +81,17 @@ export async function prepareReplacement(
   try {
     const fault = await examine(ready, parts.lastEvent);
     if (fault !== null) return unusable(`${fault}. Nothing was changed`);
-    const lastAudit = await withStore(parts, readAll);
+    await withStore(parts, readAll);
     const backup = { ...found, bytes: sizeOf(join(folder.path, name)) ?? 0 };
-    return accept({ backup, lastAudit, drop, note: fact => note(parts, fact), takePlace: () => swap(file) });
+    return accept({
+      backup,
+      drop,
+      async sign(describe) {
+        const fact = describe(await carryTrail(file, ready));
+        await withStore(parts, store => store.write(tx => tx.appendAudit(fact)));
+      },
+      takePlace: () => swap(file),
+    });
   } catch (cause) {
     log.error('backup.unusable', { file: join(folder.path, name), cause });
     return unusable(
@@ -110,7 +128,7 @@ function wordsOfSqlite(cause: unknown): string {
 }
 
 /** What a start reads at once: what is not as it was written shows here, and not when there is no way back. */
-function readAll(store: Store): number {
+function readAll(store: Store): void {
   store.workers();
   store.pendingJobs();
   store.waitingJobs();
@@ -119,13 +137,7 @@ function readAll(store: Store): number {
   store.queueSettings();
   store.countJobs();
   store.eventRange();
-  const last = store.audit.lastSeq();
-  store.audit.row(last);
-  return last;
-}
-
-async function note(parts: ReplacementParts, fact: AuditFact): Promise<void> {
-  await withStore(parts, store => store.write(tx => tx.appendAudit(fact)));
+  store.audit.row(store.audit.lastSeq());
 }
 
 /** What fails here says so to whoever asked, and is no fault of the database that is in use. */

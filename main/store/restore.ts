@@ -1,11 +1,12 @@
 import { chmodSync, constants, copyFileSync, existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock, Log } from '../orchestrator/ports.ts';
+import type { AuditSeal, Clock, Log } from '../orchestrator/ports.ts';
 import { type Backup, fileTime } from './backup-plan.ts';
 import type { BackupFolder } from './backups.ts';
 import { openFailure } from './disk-fault.ts';
 import { companions, findDamage, quickCheck, sizeOf } from './file-check.ts';
 import { syncFile, syncNames } from './sync.ts';
+import { salvageTrail } from './trail-transfer.ts';
 
 /** A backup has taken the place of the database. */
 export interface Restored {
@@ -14,8 +15,10 @@ export interface Restored {
   /** Where it lies now, with its companions; null when there was none left. */
   readonly setAside: string | null;
   readonly backup: string;
-  /** When the backup was made: what changed since is lost. */
+  /** When the backup was made: what changed since is lost, but for the rows of the audit trail that can still be read. */
   readonly backupAt: ReturnType<Clock['wall']>;
+  /** Rows of the audit trail that were read from the damaged database and continue the trail of the backup. */
+  readonly salvagedRows: number;
 }
 
 export interface RestoreParts {
@@ -25,6 +28,7 @@ export interface RestoreParts {
   readonly folder: BackupFolder;
   readonly clock: Clock;
   readonly log: Log;
+  readonly seal: AuditSeal;
 }
 
 /**
@@ -32,7 +36,7 @@ export interface RestoreParts {
  * its place. Null when nothing had to be done; throws, with nothing changed, when there is no such backup.
  */
 export function restoreIfDamaged(parts: RestoreParts): Restored | null {
-  const { file, isAsLeft, folder, clock, log } = parts;
+  const { file, isAsLeft, folder, clock, log, seal } = parts;
   const damage = findDamage(file, isAsLeft) ?? findLoss(file, folder);
   if (damage === null) return null;
   const backup = newestWhole(folder, log);
@@ -43,10 +47,20 @@ export function restoreIfDamaged(parts: RestoreParts): Restored | null {
     );
   }
   const source = join(folder.path, backup.name);
-  const setAside = replace(file, source, clock);
-  const restored: Restored = { damage, setAside, backup: source, backupAt: backup.at };
+  const placed = replace(file, source, clock, ready => salvage(file, ready, seal, log));
+  const restored: Restored = { damage, ...placed, backup: source, backupAt: backup.at };
   log.warn('store.restored', { ...restored, backupAt: clock.iso(backup.at), file });
   return restored;
+}
+
+/** A trail that can not be read must not keep the server from starting. */
+function salvage(damaged: string, ready: string, seal: AuditSeal, log: Log): number {
+  try {
+    return salvageTrail(damaged, ready, seal);
+  } catch (cause) {
+    log.error('audit.not_salvaged', { file: damaged, cause });
+    return 0;
+  }
 }
 
 /** Only a database that is new has no backups. */
@@ -76,11 +90,17 @@ function newestWhole(folder: BackupFolder, log: Log): Backup | null {
  * The copy lies ready on the disk before anything is moved, and the database goes before its log: whenever this is cut
  * off, the next start finds the old state, or a database that is missing, and does it again.
  */
-function replace(file: string, source: string, clock: Clock): string | null {
+function replace(
+  file: string,
+  source: string,
+  clock: Clock,
+  salvageInto: (ready: string) => number,
+): Pick<Restored, 'setAside' | 'salvagedRows'> {
   const ready = `${file}.restoring`;
   try {
     copyFileSync(source, ready, constants.COPYFILE_FICLONE);
     chmodSync(ready, 0o600);
+    const salvagedRows = salvageInto(ready);
     syncFile(ready);
     const aside = freeName(`${file}.damaged-${fileTime(clock.wall())}`);
     const moved = companions.filter(suffix => existsSync(file + suffix));
@@ -88,7 +108,7 @@ function replace(file: string, source: string, clock: Clock): string | null {
     syncNames(file);
     renameSync(ready, file);
     syncNames(file);
-    return moved.length > 0 ? aside : null;
+    return { setAside: moved.length > 0 ? aside : null, salvagedRows };
   } catch (cause) {
     throw openFailure(cause, file);
   }

@@ -158,6 +158,26 @@ test('rows that are gone: one of the middle, the first, the tail, and the tail w
   await again.stop();
 }, 120_000);
 
+test('the newest rows gone with their numbers and the head: a restart says that the head was lost, until it is looked into', async () => {
+  const trail = await open();
+  await leaveRows(trail, 'ada');
+  const { dataDir } = trail.server;
+  await trail.stop();
+  edit(dataDir, db => {
+    db.exec(`DELETE FROM audit WHERE seq > 3;
+      UPDATE sqlite_sequence SET seq = 3 WHERE name = 'audit'`);
+  });
+  rmSync(join(dataDir, 'audit-head'));
+  const again = await open(dataDir);
+  expect(await again.verify()).toMatchObject({ seq: 4, code: 'head_lost' });
+  await again.stop();
+  const later = await open(dataDir);
+  expect(await later.verify()).toMatchObject({ seq: 4, code: 'head_lost' });
+  const rest = await runTrainyard(['audit', 'verify', '--from', '5', '--data-dir', dataDir]);
+  expect([rest.code, rest.err]).toEqual([0, '']);
+  await later.stop();
+}, 60_000);
+
 const databaseFiles = ['trainyard.db', 'trainyard.db-wal', 'trainyard.db-shm'];
 
 test('the whole file swapped, for an older copy of itself or that of another orchestrator, is seen', async () => {

@@ -9,7 +9,11 @@ const key = new Uint8Array(32).fill(7);
 export const testSeal = createSeal(key);
 export const testMarkSeal = createMarkSeal(key);
 
-const noHead: Pick<HeadKeeper, 'head' | 'fits'> = { head: () => null, fits: () => true };
+const noHead: Pick<HeadKeeper, 'head' | 'fits' | 'isWithheld'> = {
+  head: () => null,
+  fits: () => true,
+  isWithheld: false,
+};
 
 /** Without a head, unless one is given. */
 export const bookOf = (trail: AuditTrail, seal = testSeal, keeper = noHead): AuditBook =>

@@ -26,6 +26,9 @@ const workersOf = async ({ admin }: TestServer): Promise<readonly string[]> =>
   valueOf(await admin.call(workersApi.list, {})).workers.map(({ name }) => name);
 const backupsOf = async ({ admin }: TestServer): Promise<readonly BackupView[]> =>
   valueOf(await admin.call(backupApi.list, {})).backups;
+/** Oldest first. */
+const rowsOf = async ({ admin }: TestServer) =>
+  valueOf(await admin.call(auditApi.list, { query: { limit: 500 } })).entries.toReversed();
 const verdictOf = async ({ admin }: TestServer) => valueOf(await admin.call(auditApi.verify, {}));
 
 describe('a restore', () => {
@@ -76,6 +79,44 @@ describe('a restore', () => {
     await server.createWorker({ name: 'rig-4' });
     expect(await verdictOf(server)).toMatchObject({ valid: true });
     expect(server.log.join('\n')).not.toContain('audit.broken');
+  });
+
+  test('keeps every row of the audit trail that it replaces, unchanged and in its place', async () => {
+    const server = await openServer();
+    await server.createWorker({ name: 'rig-1' });
+    const backup = await makeBackup(server);
+    await server.createWorker({ name: 'evidence' });
+    const before = await rowsOf(server);
+    valueOf(await restore(server, backup.name));
+    const after = await rowsOf(server);
+    expect(after.slice(0, before.length)).toEqual(before);
+    expect(after.slice(before.length).map(({ event_type: type }) => type)).toEqual(['audit.restored']);
+    expect(await workersOf(server)).toEqual(['rig-1']);
+  });
+
+  test('cannot erase rows, however often the same backup is restored', async () => {
+    const server = await openServer();
+    const backup = await makeBackup(server);
+    const evidence: string[] = [];
+    for (const name of ['act-1', 'act-2', 'act-3']) {
+      evidence.push((await server.createWorker({ name })).id);
+      valueOf(await restore(server, backup.name));
+    }
+    const created = (await rowsOf(server)).filter(({ event_type: type }) => type === 'worker.created');
+    expect(created.map(({ target_id: id }) => id)).toEqual(evidence);
+    expect(await verdictOf(server)).toMatchObject({ valid: true });
+  });
+
+  test('keeps the rows of the running database when a backup with a longer trail comes back', async () => {
+    const server = await openServer();
+    const early = await makeBackup(server);
+    await server.createWorker({ name: 'rig-1' });
+    const { saved } = valueOf(await restore(server, early.name));
+    const before = await rowsOf(server);
+    valueOf(await restore(server, saved.name));
+    expect((await rowsOf(server)).slice(0, before.length)).toEqual(before);
+    expect(await workersOf(server)).toEqual(['rig-1']);
+    expect(await verdictOf(server)).toMatchObject({ valid: true });
   });
 
   test('ends the streams of readers, who are told to read all anew when they come back', async () => {

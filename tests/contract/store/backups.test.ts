@@ -96,7 +96,7 @@ describe('every hour', () => {
     const path = join(dirname(file), 'backups');
     mkdirSync(path);
     for (let number = 1; number <= 30; number++) {
-      writeFileSync(join(path, `hourly-${String(number).padStart(6, '0')}-2026-01-01T11-59-00Z.db`), '');
+      writeFileSync(join(path, `hourly-${String(number).padStart(6, '0')}-2025-12-30T11-59-00Z.db`), '');
     }
     writeFileSync(join(path, 'before-schema-2-000031-2026-01-01T10-00-00Z.db'), '');
     writeFileSync(join(path, 'mine.db'), '');
@@ -111,7 +111,7 @@ describe('every hour', () => {
         'before-schema-2-000031-2026-01-01T10-00-00Z.db',
         'mine.db',
         'hourly-000032-2026-01-01T13-00-00Z.db',
-        'hourly-000008-2026-01-01T11-59-00Z.db',
+        'hourly-000008-2025-12-30T11-59-00Z.db',
       ]),
     );
   });

@@ -100,7 +100,7 @@ describe('a backup', () => {
     // All goes on until then.
     expect(workersOf(bench.store)).toEqual(['w_first', 'w_last']);
     await bench.store.close();
-    await replacement.note(restoredFact);
+    await replacement.sign(() => restoredFact);
     replacement.takePlace();
     const store = reopen(bench.file);
     expect(workersOf(store)).toEqual(['w_first']);
@@ -113,7 +113,7 @@ describe('a backup', () => {
     const bench = await openBench();
     const replacement = await ready(bench);
     await bench.store.close();
-    await replacement.note(restoredFact);
+    await replacement.sign(() => restoredFact);
     replacement.takePlace();
     expect(reopen(bench.file).eventRange().last).toBeGreaterThan(5_000_000_000);
   });

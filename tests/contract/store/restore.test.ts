@@ -14,7 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Store } from '../../../main/orchestrator/ports.ts';
+import type { AuditRow, Store } from '../../../main/orchestrator/ports.ts';
 import { type DataStore, openDataStore } from '../../../main/store/data-store.ts';
 import { openBackupFolder } from '../../../main/store/backups.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
@@ -80,6 +80,7 @@ describe('a damaged database', () => {
     expect(opened.restored).toEqual({
       damage: expect.stringContaining('is damaged: '),
       setAside: aside,
+      salvagedRows: 0,
       backup: backupsOf(file).at(-1),
       backupAt: Date.UTC(2026, 0, 1, 12),
     });
@@ -151,6 +152,76 @@ describe('a damaged database', () => {
       ),
     );
     expect(snapshot(file)).toEqual(before);
+  });
+});
+
+describe('the audit trail of a damaged database', () => {
+  const append = (store: Store, count: number) =>
+    store.write(tx => {
+      for (let n = 0; n < count; n += 1)
+        tx.appendAudit({
+          at: n,
+          type: 'queue.paused',
+          actor: { type: 'admin', id: 'ada', address: '10.0.0.1' },
+          target: { type: 'queue', id: 'queue' },
+          details: { n },
+        });
+    });
+
+  /** A backup with 3 rows, and a database with 5 more whose table of jobs can not be read. */
+  async function trailBench(): Promise<{ readonly file: string; readonly rows: readonly AuditRow[] }> {
+    const file = newFile();
+    const folder = openBackupFolder(file, createVirtualClock());
+    const store = openSqliteStore(file, quietParts());
+    const { signal } = new AbortController();
+    await append(store, 3);
+    await folder.add('hourly', copy => store.copyTo(copy, signal), signal);
+    await append(store, 5);
+    await put(store, makeJob(1));
+    const rows = store.audit.after(0, 100);
+    await store.close();
+    const page = edit(file, db =>
+      db.prepare<[], number>("SELECT rootpage FROM sqlite_schema WHERE name = 'jobs'").pluck().get(),
+    );
+    scribble(file, ((page ?? 0) - 1) * 4_096, Buffer.alloc(4_096, 0x5a));
+    return { file, rows };
+  }
+
+  function edit<T>(file: string, act: (db: Database.Database) => T): T {
+    const db = new Database(file);
+    try {
+      return act(db);
+    } finally {
+      db.close();
+    }
+  }
+
+  test('is carried over as far as it can be read', async () => {
+    const { file, rows } = await trailBench();
+    const { store, restored } = open(file);
+    expect(restored).toMatchObject({ salvagedRows: 5 });
+    expect(store.audit.after(0, 100)).toEqual(rows);
+    await append(store, 1);
+    expect(store.audit.lastSeq()).toBe(9);
+  });
+
+  test('is carried over up to the first row that is not sealed with the key', async () => {
+    const { file, rows } = await trailBench();
+    edit(file, db => {
+      db.unsafeMode();
+      db.exec("DROP TRIGGER audit_rows_stay; UPDATE audit SET actor_id = 'bob' WHERE seq = 7");
+    });
+    const { store, restored } = open(file);
+    expect(restored).toMatchObject({ salvagedRows: 3 });
+    expect(store.audit.after(0, 100)).toEqual(rows.slice(0, 6));
+  });
+
+  test('ends with the backup when the file is no database any more', async () => {
+    const { file, rows } = await trailBench();
+    writeFileSync(file, 'no database at all');
+    const { store, restored } = open(file);
+    expect(restored).toMatchObject({ salvagedRows: 0 });
+    expect(store.audit.after(0, 100)).toEqual(rows.slice(0, 3));
   });
 });
 

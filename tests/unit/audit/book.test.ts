@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { createSeal } from '../../../main/audit/chain.ts';
 import type { AuditRow, AuditTrail } from '../../../main/orchestrator/ports.ts';
-import { AuditEntry } from '../../../protocol/admin-api.ts';
+import { AuditEntry, type AuditFault } from '../../../protocol/admin-api.ts';
 import { auditFilter, bookOf, testSeal, wholeTrail } from '../../support/seal.ts';
 import { makeRow } from './builders.ts';
 
@@ -30,10 +30,16 @@ const trailOf = (rows: readonly AuditRow[], lastSeq = rows.at(-1)?.seq ?? 0): Au
 });
 const verify = (rows: readonly AuditRow[], lastSeq?: number, seal = testSeal) =>
   bookOf(trailOf(rows, lastSeq), seal).verify(wholeTrail);
+const codes: Readonly<Record<string, AuditFault>> = {
+  'the row was changed': 'row_changed',
+  'the row is missing': 'row_missing',
+  'the row was put in': 'row_inserted',
+  'the newest rows are missing': 'newest_missing',
+};
 const bad = (checked: number, seq: number, problem: string) => ({
   valid: false,
   checked,
-  first_bad: { seq, problem },
+  first_bad: { seq, problem, code: codes[problem] },
   head: null,
   anchor: null,
 });

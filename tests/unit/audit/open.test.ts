@@ -99,19 +99,53 @@ test('a head that is gone is told of, once, and a new one begins', async () => {
   const audit = await bench.open();
   expect(newest(bench)).toMatchObject({ type: 'audit.head_lost' });
   expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({ newest: 2, head: null });
-  expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: true, head: { seq: 3 } });
+  expect(await audit.book.verify(wholeTrail)).toMatchObject({
+    valid: false,
+    head: { seq: 3 },
+    first_bad: { seq: 3, code: 'head_lost' },
+  });
+  expect(bench.logged).toEqual(['audit.head_lost']);
+  // Once somebody has looked into it, the rest is verified on its own.
+  expect(await audit.book.verify({ from: 4, to: null })).toMatchObject({ valid: true });
+});
+
+test('a head that is gone shows also when all rows are gone with it', async () => {
+  const bench = openBench();
+  await bench.store.write(tx => tx.appendEvent({ kind: 'queue', type: 'queue.paused' }, 0));
+  const audit = await bench.open();
+  expect(newest(bench)).toMatchObject({ seq: 1, type: 'audit.head_lost' });
+  expect(await audit.book.verify(wholeTrail)).toMatchObject({ first_bad: { seq: 1, code: 'head_lost' } });
 });
 
 test('a backup in its place is told of, with what the head stood for, and the head stands for that', async () => {
   const bench = openBench();
+  await (await bench.open()).stop();
   await bench.act(2);
   await (await bench.open()).stop();
   const { seq, hash } = JSON.parse(bench.file.text ?? '') as { seq: number; hash: string };
   bench.file.text = JSON.stringify({ ...(JSON.parse(bench.file.text ?? '') as object), seq: 90 });
   const audit = await bench.open({ isRestored: true });
   expect(newest(bench)).toMatchObject({ type: 'audit.restored', actor_type: 'system' });
-  expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({ newest: seq, head: { seq: 90, hash } });
-  expect(await audit.book.verify(wholeTrail)).toMatchObject({ valid: true });
+  const lost = { from: seq + 1, through: 90 };
+  expect(audit.lost).toEqual(lost);
+  expect(bench.logged).toEqual(['audit.rows_lost']);
+  expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({ newest: seq, head: { seq: 90, hash }, lost });
+  expect(await audit.book.verify(wholeTrail)).toMatchObject({
+    valid: false,
+    first_bad: { seq: seq + 1, code: 'rows_lost' },
+  });
+  expect(await audit.book.verify({ from: seq + 2, to: null })).toMatchObject({ valid: true });
+});
+
+test('a backup in its place that has every row which the head stands for has lost nothing', async () => {
+  const bench = openBench();
+  await (await bench.open()).stop();
+  await bench.act(2);
+  await (await bench.open()).stop();
+  const audit = await bench.open({ isRestored: true });
+  expect(audit.lost).toBeNull();
+  expect(newest(bench)).toMatchObject({ type: 'audit.restored' });
+  expect(await audit.book.verify({ from: 4, to: null })).toMatchObject({ valid: true });
 });
 
 interface Named {
@@ -201,6 +235,7 @@ test('a head that can not be read is told of as none', async () => {
 
 test('an end that was cut off is an error in the log, and keeps nobody from starting', async () => {
   const bench = openBench();
+  await (await bench.open()).stop();
   await bench.act(3);
   await (await bench.open()).stop();
   bench.file.text = JSON.stringify({ ...(JSON.parse(bench.file.text ?? '') as object), seq: 90 });
@@ -213,8 +248,12 @@ test('neither does a disk that does not take what is to be told', async () => {
   const bench = openBench();
   await bench.act(1);
   const full = { ...bench.store, write: () => Promise.reject(new Error('full')) };
-  await bench.open({ store: full });
-  expect(bench.logged).toEqual(['audit.not_told']);
+  const audit = await bench.open({ store: full });
+  expect(await audit.book.verify(wholeTrail)).toMatchObject({
+    valid: false,
+    first_bad: { code: 'head_lost' },
+  });
+  expect(bench.logged).toEqual(['audit.head_lost', 'audit.not_told']);
   // A new head would hide that the old one is gone: the next start tells.
   expect(bench.file.text).toBeNull();
   await bench.open();

@@ -4,6 +4,7 @@ import {
   type Backup,
   backupName,
   fileTime,
+  hasRestoredTooOften,
   nextBackupInMs,
   parseBackupName,
   planRetention,
@@ -21,8 +22,10 @@ const make = (number: number, at: number, kind: Backup['kind'] = 'hourly'): Back
 /** One an hour, the last of them at noon. */
 const hourly = (count: number): readonly Backup[] =>
   Array.from({ length: count }, (_, index) => make(index + 1, noon - (count - 1 - index) * hourMs));
-const kept = (backups: readonly Backup[]): readonly number[] => {
-  const dropped = new Set(planRetention(backups));
+/** Years later, unless told: no backup is recent by then. */
+const later = noon + 10_000 * 24 * hourMs;
+const kept = (backups: readonly Backup[], now = later): readonly number[] => {
+  const dropped = new Set(planRetention(backups, now));
   return backups.filter(backup => !dropped.has(backup)).map(({ number }) => number);
 };
 
@@ -56,8 +59,8 @@ describe('names', () => {
 
 describe('retention', () => {
   test('keeps 24 hours', () => {
-    expect(planRetention(hourly(24))).toEqual([]);
-    expect(planRetention([])).toEqual([]);
+    expect(planRetention(hourly(24), later)).toEqual([]);
+    expect(planRetention([], later)).toEqual([]);
   });
 
   test('and the last one of each of 7 days, today included', () => {
@@ -100,9 +103,8 @@ describe('retention', () => {
     const before = Array.from({ length: 40 }, (_, index) =>
       make(index + 1, noon, `before-schema-${index + 2}`),
     );
-    expect(planRetention([...before, ...hourly(24).map(({ at, number }) => make(number + 40, at))])).toEqual(
-      [],
-    );
+    const all = [...before, ...hourly(24).map(({ at, number }) => make(number + 40, at))];
+    expect(planRetention(all, later)).toEqual([]);
   });
 
   test.each<Backup['kind']>(['manual', 'before-restore'])('of those of kind %s the newest 10', kind => {
@@ -120,15 +122,48 @@ describe('retention', () => {
       );
     fc.assert(
       fc.property(backups, all => {
-        const dropped = new Set(planRetention(all));
+        const dropped = new Set(planRetention(all, later));
         const left = all.filter(backup => !dropped.has(backup));
         expect(left.filter(({ kind }) => kind === 'hourly').length).toBeLessThanOrEqual(31);
         const others = all.filter(({ kind }) => kind !== 'hourly');
         expect(left.filter(({ kind }) => kind !== 'hourly')).toEqual(others.slice(-3));
         expect(left.at(-1)).toBe(all.at(-1));
-        expect(planRetention(left)).toEqual([]);
+        expect(planRetention(left, later)).toEqual([]);
       }),
     );
+  });
+});
+
+describe('repeated restores', () => {
+  /** Each restore keeps the database that it replaces, and the next hourly backup is due at once. */
+  const restores = (count: number, from: number, at: number) =>
+    Array.from({ length: count }, (_, n) => [
+      make(from + 2 * n, at + n, 'before-restore'),
+      make(from + 2 * n + 1, at + n),
+    ]).flat();
+
+  test('drop no backup that was made within a day before them, and none that a restore has made', () => {
+    const all = [...hourly(24), ...restores(20, 25, noon + 1_000)];
+    expect(kept(all, noon + 60_000)).toEqual(all.map(({ number }) => number));
+  });
+
+  test('are refused from the twenty-first within a day on', () => {
+    const all = restores(20, 1, noon);
+    expect(hasRestoredTooOften(all.slice(1), noon + hourMs)).toBe(false);
+    expect(hasRestoredTooOften(all, noon + hourMs)).toBe(true);
+    expect(hasRestoredTooOften(all, noon + 25 * hourMs)).toBe(false);
+  });
+
+  test('leave the databases that they replaced for a week, and the newest ten for ever', () => {
+    const all = Array.from({ length: 30 }, (_, n) => make(n + 1, noon + n, 'before-restore'));
+    expect(kept(all, noon + 7 * 24 * hourMs - 1)).toHaveLength(30);
+    expect(kept(all, later)).toHaveLength(10);
+  });
+
+  test('do not count as recent when the clock was ahead as they were made', () => {
+    const all = Array.from({ length: 12 }, (_, n) => make(n + 1, later + n, 'before-restore'));
+    expect(kept(all, noon)).toHaveLength(10);
+    expect(hasRestoredTooOften([...all, ...all], noon)).toBe(false);
   });
 });
 
