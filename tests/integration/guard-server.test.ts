@@ -72,7 +72,7 @@ test('a token that is rotated in the middle of a job: with its file nothing is i
   const job = await server.submit({ config: {} });
   await server.watch.job(job, 'running');
   const rotated = valueOf(await server.admin.call(workersApi.rotateToken, { params: { id }, body: {} }));
-  await agent.said(/^The token has been rotated/);
+  await agent.said(/^The orchestrator rejected the token/);
   writeFileSync(file, rotated.token);
   gate.open();
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'completed', attempt: 1 });

@@ -137,7 +137,7 @@ test('a worker that goes on with its token file joins again with the join token 
   const worker = startWorker({ url: server.url, token: '', args, stateHome });
   await worker.said(/^Connected/);
   valueOf(await server.admin.call(workersApi.rotateToken, { params: { id }, body: {} }));
-  await worker.said(/^The token has been rotated/);
+  await worker.said(/^The orchestrator rejected the token/);
   const made = valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id } }));
   writeFileSync(file, made.join_token);
   await worker.said(/^Joined as rig-1/);

@@ -105,7 +105,7 @@ describe('a token that is rotated', () => {
     const { register } = orchestrator.answers;
     orchestrator.answers.register = call => (call.token === 'wt_2' ? register(call) : refused(401));
     orchestrator.endStream();
-    await passUntil(says('The token has been rotated'));
+    await passUntil(says('The orchestrator rejected the token'));
     writeFile(folder, 'token', 'wt_2');
     await passUntil(connected(2));
     expect((await orchestrator.nth('stream', 2)).token).toBe('wt_2');
