@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { splitCommand } from './argv.ts';
+import { restrictedKeys } from '../protocol/config-policy.ts';
 import { fail, type Loaded } from './loaded.ts';
 import { parseTrust, type Trust } from './trust.ts';
 
@@ -28,6 +29,8 @@ export interface AgentConfig {
   readonly workDir: string;
   readonly trainer: TrainerChoice;
   readonly selftest: boolean;
+  /** Config keys that jobs may use here although they reach beyond the job. */
+  readonly allowedConfigKeys: readonly string[];
   /** What of that which trainers make is brought to the orchestrator. */
   readonly bring: (typeof bringChoices)[number];
   readonly trust: Trust;
@@ -83,6 +86,8 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
   if (!trainer.ok) return trainer;
   const bring = parseBring(text('bring'));
   if (!bring.ok) return bring;
+  const allowed = parseAllowedKeys(setting('allow-config-scripts'));
+  if (!allowed.ok) return allowed;
   const name = text('name') ?? hostname();
   const stateDir = resolve(text('state-dir') ?? join(stateHome(env), folderName(name)));
   return {
@@ -100,6 +105,7 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
       workDir: resolve(text('work-dir') ?? join(stateDir, 'jobs')),
       trainer: trainer.value,
       selftest: setting('selftest') !== false,
+      allowedConfigKeys: allowed.value,
       bring: bring.value,
       trust: trust.value,
     }),
@@ -208,6 +214,18 @@ function parseBring(text: string | null): Loaded<AgentConfig['bring']> {
   const found = bringChoices.find(choice => choice === (text ?? 'all'));
   if (found !== undefined) return { ok: true, value: found };
   return fail(`--bring takes ${bringChoices.join(', ')}: not ${JSON.stringify(text)}`);
+}
+
+/** From repeated flags, each with one key or several between commas, or a list in the file. */
+function parseAllowedKeys(given: unknown): Loaded<readonly string[]> {
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given ?? ''];
+  const keys = list
+    .flatMap(part => String(part).split(','))
+    .map(key => key.trim().replace(/^-+/, '').replaceAll('-', '_'))
+    .filter(key => key !== '');
+  const unknown = keys.find(key => !restrictedKeys.includes(key));
+  if (unknown === undefined) return { ok: true, value: [...new Set(keys)].toSorted() };
+  return fail(`--allow-config-scripts takes ${restrictedKeys.join(', ')}: not ${JSON.stringify(unknown)}`);
 }
 
 const isTrue = (value: unknown): boolean =>

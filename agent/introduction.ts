@@ -4,7 +4,7 @@ import type { GpuReport } from './gpu-report.ts';
 
 /** Who a worker says it is, and what its machine has. */
 export function introductionOf(
-  config: Pick<AgentConfig, 'name' | 'persistent' | 'labels'>,
+  config: Pick<AgentConfig, 'name' | 'persistent' | 'labels' | 'allowedConfigKeys'>,
   version: string,
   report: GpuReport,
 ): RegistrationBody {
@@ -14,6 +14,11 @@ export function introductionOf(
     persistent: config.persistent,
     labels: config.labels,
     agent_version: version,
+    allowed_config_keys: [...config.allowedConfigKeys],
+    gpu_count: report.count,
+    gpu_name: report.name ?? null,
+    gpu_vram_gb: report.vramGb ?? null,
+    accelerator_type: report.accelerator,
     gpu_info: {
       name: report.name ?? null,
       vram_gb: report.vramGb ?? null,

@@ -78,7 +78,7 @@ export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWor
     token: holdWorkerToken({ current: () => token, reload: () => false, file: null }),
     persistent,
     introduction: {
-      ...introductionOf({ name, persistent, labels: {} }, version, report),
+      ...introductionOf({ name, persistent, labels: {}, allowedConfigKeys: [] }, version, report),
       instance_id: `simulated-${name}`,
       start_id: randomBytes(12).toString('hex'),
     },

@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { AttemptId } from '../protocol/ids.ts';
+import { restrictedKeyFor, restrictedUses } from '../protocol/config-policy.ts';
 import { requestsKey } from '../protocol/requests.ts';
 import type { WorkerCommand } from '../protocol/worker-api.ts';
 import { fillPlaceholders } from './argv.ts';
@@ -11,6 +12,8 @@ import { writeWhole } from './whole-file.ts';
 export type JobOffer = Extract<WorkerCommand, { type: 'job_submit' }>;
 
 export interface Rig {
+  /** This worker's name, for messages. */
+  readonly name: string;
   readonly orchestratorUrl: string;
   readonly workDir: string;
   /** Where the agent was started: paths in a command or a config mean what they meant there. */
@@ -18,6 +21,8 @@ export interface Rig {
   readonly trainer: TrainerChoice;
   /** Whether the built-in trainers may run here. */
   readonly selftest: boolean;
+  /** Restricted config keys that the rig's owner allows. */
+  readonly allowedConfigKeys: readonly string[];
   /** The command of the sample training, with placeholders; null when it is not on this machine. */
   readonly sample: readonly string[] | null;
   /** This program's own command line up to its `selftest` command. */
@@ -48,11 +53,11 @@ export type Prepared =
 
 /**
  * Writes a job's files into a folder of its own and works out what is to be started. The command comes from the rig's
- * settings alone; what the orchestrator sent is data in a file. Throws when the disk can't be written.
+ * settings alone; what the orchestrator sent is data in a file, and keys that reach beyond the job are refused. Throws when the disk can't be written.
  */
 export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () => false): Prepared {
   const builtIn = builtInOf(offer.config);
-  const refusal = builtIn === null ? null : refusalOf(builtIn, rig);
+  const refusal = builtIn === null ? restrictedRefusal(offer, rig) : refusalOf(builtIn, rig);
   if (refusal !== null) return { ok: false, cause: 'rejected', message: refusal };
   const folder = join(rig.workDir, offer.job_id);
   const outputDir = join(folder, 'output');
@@ -63,7 +68,7 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
   const config =
     builtIn !== null || rig.trainer.kind === 'command'
       ? offer.config
-      : withOutput(withDataloader(ownKeys(offer.config), dataloaderPath), outputDir, resumeFrom);
+      : withOutput(withDataloader(ownKeys(offer.config), dataloaderPath), outputDir, resumeFrom, rig);
   writeWhole(configPath, JSON.stringify(config, null, 2));
   writeRequests(folder, offer.config);
   const values = { config_path: configPath, output_dir: outputDir, resume_from: resumeFrom };
@@ -113,6 +118,17 @@ function refusalOf(builtIn: BuiltIn, rig: Rig): string | null {
   );
 }
 
+/** Names the keys, the rig, and the flag with which its owner allows them. */
+function restrictedRefusal({ config, dataloader }: JobOffer, rig: Rig): string | null {
+  const refused = restrictedUses(config, dataloader).filter(
+    ({ key }) => !rig.allowedConfigKeys.includes(key),
+  );
+  if (refused.length === 0) return null;
+  const told = refused.map(({ key, effect }) => `"${key}" (${effect})`).join(', ');
+  const keys = refused.map(({ key }) => key).join(',');
+  return `Worker ${rig.name} does not allow this config to use ${told}. The owner of the rig can allow it with --allow-config-scripts ${keys}`;
+}
+
 const builtInArgv = (
   builtIn: BuiltIn,
   rig: Rig,
@@ -152,14 +168,24 @@ function withDataloader(config: JobOffer['config'], path: string | null): JobOff
 }
 
 /**
- * SimpleTuner writes into a folder that all jobs share, unless it is told of one, and takes of a checkpoint's path the name alone, which it
- * looks for there. So it is told both; a config that has a folder of its own, or another checkpoint in mind, is left as it is.
+ * SimpleTuner writes into the job's own folder, whatever relative folder the config names, so that uploads and resumption find
+ * its outputs. Only an owner who allows `output_dir` lets a config name a folder elsewhere, which then stays as it is. Of a
+ * checkpoint's path SimpleTuner takes the name alone, and looks for it in the output folder.
  */
-function withOutput(config: JobOffer['config'], outputDir: string, resumeFrom: string): JobOffer['config'] {
-  if (Object.hasOwn(config, spellingOf(config, 'output_dir'))) return config;
+function withOutput(
+  config: JobOffer['config'],
+  outputDir: string,
+  resumeFrom: string,
+  rig: Rig,
+): JobOffer['config'] {
+  const isElsewhere = restrictedUses(config, null).some(({ key }) => key === 'output_dir');
+  if (isElsewhere && rig.allowedConfigKeys.includes('output_dir')) return config;
+  const rest = Object.fromEntries(
+    Object.entries(config).filter(([key]) => restrictedKeyFor(key, true) !== 'output_dir'),
+  );
   const key = spellingOf(config, 'resume_from_checkpoint');
   const resumes = resumeFrom !== '' && (config[key] ?? 'latest') === 'latest';
-  return { ...config, output_dir: outputDir, ...(resumes && { [key]: resumeFrom }) };
+  return { ...rest, output_dir: outputDir, ...(resumes && { [key]: resumeFrom }) };
 }
 
 /** As the config has it: with dashes in front, or without. */

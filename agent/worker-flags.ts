@@ -40,6 +40,11 @@ export const withWorkerOptions = (command: Command): Command =>
     .option('--leave-with-parent', 'leave when stdin ends, and let the training go on, as with SIGUSR2')
     .option('--no-selftest', 'refuse jobs that only test the fleet: the self-test, and the sample training')
     .option(
+      '--allow-config-scripts <keys>',
+      'let jobs use config keys that run programs or reach beyond the job, such as post_checkpoint_script,output_dir; may be repeated',
+      collect,
+    )
+    .option(
       '--pin <sha256:...>',
       'take a server for the orchestrator by its key alone, as the panel shows it; may be repeated',
       collect,

@@ -269,11 +269,13 @@ function listen({ config, host, signals, agent, token, network }: Listening): vo
 
 function rigOf(config: AgentConfig, host: Host, report: GpuReport): Rig {
   return {
+    name: config.name,
     orchestratorUrl: config.orchestratorUrl,
     workDir: config.workDir,
     cwd: process.cwd(),
     trainer: config.trainer,
     selftest: config.selftest,
+    allowedConfigKeys: config.allowedConfigKeys,
     sample: findSample(),
     ownCommand: host.ownCommand,
     gpuEnv: trainerGpuEnvironment(report),

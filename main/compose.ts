@@ -133,6 +133,7 @@ function createSet({ config, parts, file, network, certificates, orchestrator, a
       ...parts,
       program: parts.agent,
       settings,
+      allowConfigScripts: config.localAllowConfigScripts,
       folder: join(config.dataDir, 'local-worker'),
       url: network.url,
       issue: () => orchestrator.localWorker(workerNameOf(hostname())),

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { restrictedKeys } from '../protocol/config-policy.ts';
 import { accept, type Outcome, refuse } from '../protocol/problem.ts';
 
 /** Where the orchestrator listens and keeps its things. Built once, from flags, environment and file. */
@@ -33,6 +34,8 @@ export interface ServerConfig {
   /** What TLS shows there, in the PEM format; null for a certificate that the orchestrator makes itself. */
   readonly certificateFiles: { readonly certificate: string; readonly key: string } | null;
   /** The worker on the orchestrator's own machine; what is not fixed here is set in the panel. */
+  /** Config keys that jobs may use on the local worker although they reach beyond the job. */
+  readonly localAllowConfigScripts: string | null;
   readonly localWorker: {
     readonly enabled: boolean;
     /** Numbers with commas between them; null for all. */
@@ -80,6 +83,14 @@ const number = z.union(
 const GiB = 2 ** 30;
 const MiB = 2 ** 20;
 
+/** Checked here, because the worker that gets them starts later and in the background. */
+const ConfigKeyList = z
+  .string()
+  .refine(
+    list => list.split(',').every(key => restrictedKeys.includes(key.trim())),
+    `expected keys with commas between them: ${restrictedKeys.join(', ')}`,
+  );
+
 const Settings = z.object({
   host: z.string().min(1).default('127.0.0.1'),
   port: number.pipe(z.number().int().min(0).max(65_535)).default(8001),
@@ -109,6 +120,7 @@ const Settings = z.object({
     .optional(),
   'local-worker-trainer': z.string().trim().min(1).optional(),
   'local-worker-work-dir': z.string().trim().min(1).optional(),
+  'local-worker-allow-config-scripts': ConfigKeyList.optional(),
 });
 
 /** Names of settings, and the environment variables that the guide gives to some of them. */
@@ -118,7 +130,12 @@ const variables: Readonly<Partial<Record<keyof typeof Settings.shape, string>>> 
 };
 
 /** On the command line they would be given in vain without `--local-worker`; in a file they may wait for it, or for the panel. */
-const localFlags = ['local-worker-gpus', 'local-worker-trainer', 'local-worker-work-dir'] as const;
+const localFlags = [
+  'local-worker-gpus',
+  'local-worker-trainer',
+  'local-worker-work-dir',
+  'local-worker-allow-config-scripts',
+] as const;
 
 /** Each value on its own: flag, then environment, then file, then what was set in the panel (later), then default. */
 export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> {
@@ -170,6 +187,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       },
       isSecure: settings.ssl ?? files.value !== null,
       certificateFiles: files.value,
+      localAllowConfigScripts: settings['local-worker-allow-config-scripts'] ?? null,
       localWorker: {
         enabled: settings['local-worker'],
         gpus: settings['local-worker-gpus'] ?? null,

@@ -24,6 +24,7 @@ const CheckCode = z.enum([
   'vram',
   'accelerator',
   'guard',
+  'config_key',
   'label',
   'avoid_previous',
 ]);

@@ -75,6 +75,8 @@ export interface Requirements {
   readonly accelerator: string | null;
   /** A worker that stops its trainer when contact is lost: SimpleTuner's own does not. */
   readonly guarded: boolean;
+  /** Restricted config keys that the job uses (config-policy), sorted. */
+  readonly configKeys: readonly string[];
   readonly labels: LabelPatterns;
 }
 

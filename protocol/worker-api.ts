@@ -27,6 +27,8 @@ export interface Registration {
   /** Counts the introductions of one start: an older one may arrive late, and is no news then. */
   readonly registrationNo: number | null;
   readonly agentVersion: string | null;
+  /** Restricted config keys that its owner allows; null from agents that check no config. */
+  readonly allowedConfigKeys: readonly string[] | null;
   /** Null from agents that do not look after their GPUs. */
   readonly gpuTroubles: readonly GpuTrouble[] | null;
 }
@@ -46,6 +48,9 @@ const GpuTroubles = z
   )
   .optional();
 
+/** Left out when it can't be read: the agent then counts as one that checks no config. */
+const ConfigKeys = z.array(z.string().max(64).pipe(CleanLine)).max(64).nullish().catch(null);
+
 const RegisterRequest = z
   .object({
     ...CapabilityFields,
@@ -60,6 +65,7 @@ const RegisterRequest = z
     start_id: Short,
     registration_no: z.number().int().min(1).max(1e9).nullish(),
     agent_version: Short,
+    allowed_config_keys: ConfigKeys,
     gpu_troubles: GpuTroubles,
   })
   .transform(
@@ -75,6 +81,7 @@ const RegisterRequest = z
       startId: body.start_id ?? null,
       registrationNo: body.registration_no ?? null,
       agentVersion: body.agent_version ?? null,
+      allowedConfigKeys: body.allowed_config_keys ?? null,
       gpuTroubles: body.gpu_troubles ?? null,
     }),
   );

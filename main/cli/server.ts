@@ -82,6 +82,10 @@ export function serverCommand(invocation: Invocation): Command {
       '--local-worker-work-dir <folder>',
       'where its jobs and their outputs are kept (default: DATA-DIR/local-worker/jobs)',
     )
+    .option(
+      '--local-worker-allow-config-scripts <keys>',
+      'config keys that its jobs may use although they run programs or reach beyond the job (default: none)',
+    )
     .option('--config <file>', 'settings by the names of these flags, as JSON')
     .option('--json', 'print one line of JSON when ready, and log as JSON')
     .option('--log-requests', 'log a line for each request, too')

@@ -14,6 +14,8 @@ export interface Place {
   readonly name: string;
   /** The agent's state; jobs are kept below it unless told otherwise. */
   readonly stateDir: string;
+  /** As in the agent's `--allow-config-scripts`; null for none. */
+  readonly allowConfigScripts: string | null;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -21,7 +23,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 /** The agent's config file, by the names of its options (docs/workers.md). */
 export function agentFile(
   { gpus, trainer, workDir }: LocalWorkerSettings,
-  { url, name, stateDir }: Place,
+  { url, name, stateDir, allowConfigScripts }: Place,
 ): Readonly<Record<string, unknown>> {
   return {
     'orchestrator-url': url,
@@ -32,6 +34,7 @@ export function agentFile(
     ...(gpus !== null && { gpus }),
     ...(trainer !== null && { trainer }),
     ...(workDir !== null && { 'work-dir': workDir }),
+    ...(allowConfigScripts !== null && { 'allow-config-scripts': allowConfigScripts }),
   };
 }
 

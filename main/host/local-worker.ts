@@ -22,6 +22,8 @@ export interface AgentProgram {
 export interface LocalWorkerParts {
   readonly program: AgentProgram;
   readonly settings: LocalWorkerSettings;
+  /** Config keys that jobs may use here although they reach beyond the job; null for none. */
+  readonly allowConfigScripts: string | null;
   /** For the agent's state, its jobs and its config file; made if it is not there. */
   readonly folder: string;
   /** Where the orchestrator really listens. */
@@ -170,11 +172,14 @@ async function endOf(
 }
 
 /** A file of its own, whole at any time: that of the user may be meant for another worker on this machine. */
-function writeSettings({ folder, settings, url }: LocalWorkerParts, name: string): string {
+function writeSettings(
+  { folder, settings, url, allowConfigScripts }: LocalWorkerParts,
+  name: string,
+): string {
   makeFolder(folder);
   const file = join(folder, 'worker.json');
   const unfinished = `${file}.new`;
-  const place = { url, name, stateDir: resolve(folder) };
+  const place = { url, name, stateDir: resolve(folder), allowConfigScripts };
   rmSync(unfinished, { force: true });
   writeFileSync(unfinished, `${JSON.stringify(agentFile(settings, place), null, 2)}\n`, {
     mode: 0o600,

@@ -1,5 +1,6 @@
 import type { JobId } from '../../protocol/ids.ts';
 import type { TrainerConfig } from '../../protocol/job.ts';
+import { restrictedUses } from '../../protocol/config-policy.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { SubmitRequest } from '../../protocol/queue-api.ts';
 import { requestKinds, requestsOf } from '../../protocol/requests.ts';
@@ -38,6 +39,7 @@ function draftOf(request: SubmitRequest, { config, dataloader }: JobPayload): Ou
       vramGb: request.gpu_vram_gb,
       accelerator: request.accelerator ?? null,
       guarded: request.on_lost_contact === 'stop',
+      configKeys: restrictedUses(config, dataloader).map(({ key }) => key),
       labels: request.worker_labels,
     },
     devices: wanted.value.devices,

@@ -12,12 +12,14 @@ export interface Offering {
   readonly vramGb: number;
   readonly accelerator: string | null;
   readonly guarded: boolean;
+  /** Restricted config keys that jobs may use there. */
+  readonly configKeys: readonly string[];
   readonly labels: Labels;
 }
 
 /** One reason why a worker can't take a job: what is wanted and what is there. */
 export interface Mismatch {
-  readonly code: 'target' | 'gpu_count' | 'vram' | 'accelerator' | 'guard' | 'label';
+  readonly code: 'target' | 'gpu_count' | 'vram' | 'accelerator' | 'guard' | 'config_key' | 'label';
   readonly wanted: string;
   readonly there: string;
 }
@@ -33,6 +35,7 @@ export const shapeOf = (needs: Requirements): string =>
     needs.vramGb,
     needs.accelerator,
     needs.guarded,
+    needs.configKeys,
     sorted(needs.labels),
   ]);
 
@@ -44,6 +47,7 @@ export const classOf = (offering: Offering): string =>
     offering.vramGb,
     offering.accelerator,
     offering.guarded,
+    offering.configKeys,
     sorted(offering.labels),
   ]);
 
@@ -66,6 +70,7 @@ export function compileMatcher(needs: Requirements): Matcher {
   return offering => [
     ...place(needs.target, offering.local),
     ...figures(needs, offering),
+    ...configKeys(needs, offering),
     ...labels.flatMap(({ key, pattern, automaton }) => {
       const value = Object.hasOwn(offering.labels, key) ? offering.labels[key] : undefined;
       // A label that is written like the pattern always matches, whatever its characters mean in a pattern.
@@ -81,6 +86,12 @@ function place(target: Requirements['target'], isLocal: boolean): readonly Misma
   const there = isLocal ? 'local' : 'worker';
   if (target === 'auto' || target === there) return [];
   return [{ code: 'target', wanted: placeNames[target], there: placeNames[there] }];
+}
+
+function configKeys(needs: Requirements, offering: Offering): readonly Mismatch[] {
+  const refused = needs.configKeys.filter(key => !offering.configKeys.includes(key));
+  if (refused.length === 0) return [];
+  return [{ code: 'config_key', wanted: refused.join(', '), there: 'not allowed' }];
 }
 
 function figures(needs: Requirements, offering: Offering): readonly Mismatch[] {

@@ -40,11 +40,20 @@ export interface AgentFacts {
   readonly agentVersion: string | null;
   /** As it has said since, too: kept, so that a restart of the orchestrator gives nothing to a broken GPU. */
   readonly gpuTroubles: readonly GpuTrouble[];
+  /** Restricted config keys that the rig's owner allows; null when the agent checks no config. */
+  readonly allowedConfigKeys: readonly string[] | null;
   readonly registeredAt: WallMs;
 }
 
 /** The admin's labels win over those that the agent brings. */
 export const labelsOf = (worker: Worker): Labels => ({ ...worker.agent?.labels, ...worker.labels });
+
+/** The label that allows config keys on workers whose agents check no config themselves, such as the published one. */
+const allowLabel = 'allow-config-scripts';
+
+const allowedConfigKeysOf = (worker: Worker): readonly string[] =>
+  worker.agent?.allowedConfigKeys ??
+  (labelsOf(worker)[allowLabel] ?? '').split(',').map(key => key.trim().replaceAll('-', '_'));
 
 /** What jobs are matched with. Of a worker that never came nothing is known. */
 export function offeringOf(worker: Worker): Offering {
@@ -55,6 +64,7 @@ export function offeringOf(worker: Worker): Offering {
     vramGb: gpuVramGb ?? 0,
     accelerator: accelerator?.toLowerCase() ?? null,
     guarded: worker.agent?.protocol === 2,
+    configKeys: allowedConfigKeysOf(worker),
     labels: labelsOf(worker),
   };
 }

@@ -219,6 +219,13 @@ const words: Readonly<Record<Mismatch['code'], Words>> = {
     isListed: false,
     isSaidByAdmin: false,
   },
+  config_key: {
+    heading: wanted => `that do not allow ${wanted}`,
+    detail: wanted =>
+      `Config: the job uses ${wanted}, which the owner of this worker has not allowed (--allow-config-scripts)`,
+    isListed: false,
+    isSaidByAdmin: false,
+  },
   label: {
     heading: wanted => `label ${wanted}`,
     detail: (wanted, there) => `Label: the job needs ${wanted}, it has ${there}`,

@@ -153,6 +153,7 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration, addres
       registrationNo: said.registrationNo,
       address,
       agentVersion: said.agentVersion,
+      allowedConfigKeys: said.allowedConfigKeys,
       gpuTroubles: plan.troubles,
       registeredAt: core.clock.wall(),
     },

@@ -129,7 +129,7 @@ export const attemptRow = (attempt: Attempt): Written<(typeof attemptColumns)[nu
 });
 
 /** What jobs that were stored before these could be asked for did not ask for. */
-const anyGpu = { vramGb: 0, accelerator: null, guarded: false };
+const anyGpu = { vramGb: 0, accelerator: null, guarded: false, configKeys: [] };
 
 /** So many are remembered; then all are forgotten. */
 const mostTexts = 1_000;

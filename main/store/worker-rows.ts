@@ -105,9 +105,10 @@ function toWorker(row: Row): Worker {
             registrationNo: null,
             address: null,
             gpuTroubles: [],
+            allowedConfigKeys: null,
             ...(JSON.parse(row.agent) as Older<
               AgentFacts,
-              'startId' | 'registrationNo' | 'address' | 'gpuTroubles'
+              'startId' | 'registrationNo' | 'address' | 'gpuTroubles' | 'allowedConfigKeys'
             >),
           },
     drain:

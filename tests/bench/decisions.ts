@@ -44,6 +44,7 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
       vramGb: 0,
       accelerator: null,
       guarded: false,
+      configKeys: [],
       labels: { group: `*-${group}` },
     } as const;
     index.addJob({ id, requirements, user, level: 10, order: order++, avoid: null });
@@ -55,6 +56,7 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
       vramGb: 24,
       accelerator: 'cuda',
       guarded: true,
+      configKeys: [],
       labels: { group: `rigs-${n % shapes}` },
     };
     index.addWorker({ id: WorkerId.parse(`w_${n}`), offering, order: n });

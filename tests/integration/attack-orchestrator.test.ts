@@ -164,7 +164,7 @@ test('what an offer brings is data: command, environment and folder of the train
     argv: ['sh', '-c', 'touch touched'],
     '$(touch touched)': '`touch touched`; touch touched | touch touched',
     prompt: 'a\nb\r\n--config /etc/passwd\n{output_dir}',
-    '--output_dir': '/etc',
+    '--destination': '/etc',
     command: 'touch touched',
     trainer: '/bin/sh',
   };
@@ -214,3 +214,29 @@ test('what an offer brings is data: command, environment and folder of the train
   for (const line of agent.lines) expect(line).not.toMatch(unseen);
   expect(agent.lines.filter(line => line.startsWith('Job j_forged'))).toEqual([]);
 }, 120_000);
+
+test.each([
+  { '--post_checkpoint_script': 'touch touched' },
+  { post_check: 'touch touched' },
+  { output_dir: '/etc' },
+  { 'post_upload_script=touch touched': true },
+])(
+  'a config that names a program or a foreign folder is refused by the rig: %j',
+  async config => {
+    const rig = makeRig();
+    const orchestrator = await startOrchestrator();
+    const agent = startAgent(rig, orchestrator.url);
+    await agent.said(/^Connected/);
+    orchestrator.push(offer({ config }));
+    await orchestrator.reported('failed', 'a_good');
+    const report = orchestrator.calls.find(
+      ({ name, body }) => name === 'status' && JSON.stringify(body).includes('failed'),
+    );
+    expect(report?.body).toMatchObject({
+      cause: 'rejected',
+      error: expect.stringMatching(/^Worker rig-1 does not allow .*--allow-config-scripts [a-z_]+$/),
+    });
+    expect(existsSync(rig.record)).toBe(false);
+  },
+  120_000,
+);

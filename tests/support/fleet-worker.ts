@@ -19,6 +19,8 @@ import { valueOf } from './fleet-outcome.ts';
 export interface AgentOptions {
   /** 1: SimpleTuner's published agent, which knows no attempts and sends no instance id. */
   readonly protocol?: 1 | 2;
+  /** Of protocol 2; none unless told, as from agents that check no config. */
+  readonly allowedConfigKeys?: readonly string[];
   /** As the worker was created, unless told. */
   readonly persistent?: boolean;
   readonly gpus?: number;
@@ -198,6 +200,7 @@ function introduction(
   return {
     ...body,
     protocol: 2,
+    ...(agent.allowedConfigKeys && { allowed_config_keys: [...agent.allowedConfigKeys] }),
     instance_id: agent.instanceId ?? `instance-of-${parts.id}`,
     start_id: agent.startId ?? `start-of-${parts.id}`,
     registration_no: agent.registrationNo ?? null,

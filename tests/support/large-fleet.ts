@@ -129,6 +129,7 @@ function workerOf(n: number, busy: number, now: number): Worker {
       address: `10.0.${Math.floor(n / 250)}.${n % 250}`,
       agentVersion: '0.1.0',
       gpuTroubles: [],
+      allowedConfigKeys: null,
       registeredAt: now - 600 * minute,
     },
     drain:
@@ -159,6 +160,7 @@ function jobOf(n: number, queuedAt: number): PendingJob {
         vramGb: 0,
         accelerator: 'cuda',
         guarded: false,
+        configKeys: [],
         labels: { reserved: `for-${n % 10}` },
       },
       devices: null,

@@ -91,6 +91,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       certificateFiles: null,
       storage: { perJob: 2 ** 30, inAll: 2 ** 31, keepCheckpoints: 0, reserve: 0 },
       logs: { perAttempt: 2 ** 28, retentionDays: null },
+      localAllowConfigScripts: null,
       localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
       fixedBy: {},
       ...options.config,

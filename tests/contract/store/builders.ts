@@ -90,7 +90,15 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
     order,
     spec: {
       configName: 'inline',
-      requirements: { target: 'auto', gpuCount: 0, vramGb: 0, accelerator: null, guarded: false, labels: {} },
+      requirements: {
+        target: 'auto',
+        gpuCount: 0,
+        vramGb: 0,
+        accelerator: null,
+        guarded: false,
+        configKeys: [],
+        labels: {},
+      },
       devices: null,
       maxRetries: 3,
       retryOn: [],

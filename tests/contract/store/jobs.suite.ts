@@ -58,6 +58,7 @@ function describeShapes(open: OpenStore): void {
               vramGb: 79.5,
               accelerator: 'rocm',
               guarded: true,
+              configKeys: [],
               labels: { größe: '*火\u2028', team: 'n?p' },
             },
             devices: [0, 3],

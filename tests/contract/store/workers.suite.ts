@@ -37,6 +37,7 @@ const agent: AgentFacts = {
   address: '2001:db8::7',
   agentVersion: '0.1.0',
   gpuTroubles: [{ gpu: 1, kind: 'errors', detail: '3 errors since the last reset' }],
+  allowedConfigKeys: null,
   registeredAt: at(3),
 };
 
@@ -52,6 +53,7 @@ const unknownAgent: AgentFacts = {
   address: null,
   agentVersion: null,
   gpuTroubles: [],
+  allowedConfigKeys: null,
   registeredAt: at(3),
 };
 

@@ -42,11 +42,13 @@ export const offerOf = (id: string, attempt: string, parts: Partial<JobOffer> = 
 });
 
 export const rigOf = (workDir: string, parts: Partial<Rig> = {}): Rig => ({
+  name: 'rig-1',
   orchestratorUrl: 'http://orchestrator.test:8001',
   workDir,
   cwd: process.cwd(),
   trainer: { kind: 'command', argv: [process.execPath, '{config_path}'] },
   selftest: true,
+  allowedConfigKeys: [],
   sample: null,
   ownCommand: ['/opt/trainyard-worker'],
   gpuEnv: {},

@@ -112,6 +112,26 @@ describe('--gpus', () => {
   });
 });
 
+describe('--allow-config-scripts', () => {
+  it.each<[unknown, readonly string[]]>([
+    [undefined, []],
+    ['output_dir', ['output_dir']],
+    ['--post-checkpoint-script, output_dir,', ['output_dir', 'post_checkpoint_script']],
+    [
+      ['env', 'output_dir,env'],
+      ['env', 'output_dir'],
+    ],
+  ])('%j allows %j', (given, expected) => {
+    expect(loaded(withFlag('allow-config-scripts', given)).allowedConfigKeys).toEqual(expected);
+  });
+
+  it.each(['all', '*', 'output_dir,learning_rate', true])('refuses %j, and lists the keys', given => {
+    expect(refusal(withFlag('allow-config-scripts', given))).toMatch(
+      /^--allow-config-scripts takes accelerate_config, .*webhook_config: not "/,
+    );
+  });
+});
+
 describe('--bring', () => {
   it.each([
     [undefined, 'all'],

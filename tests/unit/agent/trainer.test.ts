@@ -92,13 +92,14 @@ describe('the dataloader', () => {
     ['in place of another', { a: 1, data_backend_config: 'theirs.json' }, 'data_backend_config'],
     ['as a flag', { a: 1, '--data_backend_config': 'theirs.json' }, '--data_backend_config'],
   ])('is named to SimpleTuner %s', (_what, given, key) => {
-    const { path, config } = written({ ...given, output_dir: 'own' }, { trainer: simpletuner }, dataloader);
-    expect(config).toEqual({ a: 1, output_dir: 'own', [key]: path });
+    const { path, config } = written(given, { trainer: simpletuner }, dataloader);
+    expect(config).toEqual({ a: 1, output_dir: join(path, '../output'), [key]: path });
   });
 
   it.each([null, undefined])('that is %j leaves the config alone', data => {
-    const given = { data_backend_config: 'own.json', '--output_dir': 'own' };
-    expect(written(given, { trainer: simpletuner }, data).config).toEqual(given);
+    const given = { data_backend_config: 'own.json' };
+    const { path, config } = written(given, { trainer: simpletuner }, data);
+    expect(config).toEqual({ ...given, output_dir: join(path, '../output') });
   });
 
   it('leaves the config of another trainer alone', () => {
@@ -109,11 +110,11 @@ describe('the dataloader', () => {
 describe('what a config lets its trainer be asked for', () => {
   const config = { a: 1, $requests: { save: { signal: 'SIGUSR1' } } };
   const write = (workDir: string, given: Record<string, unknown>, rig: Parameters<typeof rigOf>[1]) =>
-    prepared(offerOf('j1', 'a1', { config: { ...given, output_dir: 'own' } }), rigOf(workDir, rig)).folder;
+    prepared(offerOf('j1', 'a1', { config: given }), rigOf(workDir, rig)).folder;
 
   it('lies beside it, since SimpleTuner takes every key for an option', () => {
     const folder = write(tempFolder(), config, { trainer: simpletuner });
-    expect(readJson(join(folder, 'config.json'))).toEqual({ a: 1, output_dir: 'own' });
+    expect(readJson(join(folder, 'config.json'))).toEqual({ a: 1, output_dir: join(folder, 'output') });
     expect(readJson(join(folder, 'requests.json'))).toEqual({ $requests: config.$requests });
   });
 
@@ -156,7 +157,8 @@ describe('a checkpoint to go on from', () => {
 
   it('is nothing to SimpleTuner where the config has a folder of its own: it would be looked for there', () => {
     const config = { '--output_dir': '/mine', resume_from_checkpoint: 'latest' };
-    expect(made({ resume, config }, { trainer: simpletuner }).config).toEqual(config);
+    const rig = { trainer: simpletuner, allowedConfigKeys: ['output_dir'] };
+    expect(made({ resume, config }, rig).config).toEqual(config);
   });
 
   it.each([
@@ -165,6 +167,82 @@ describe('a checkpoint to go on from', () => {
   ])('is not named to SimpleTuner where its config has another, or there is none: %j', offer => {
     const { config, outputDir } = made(offer, { trainer: simpletuner });
     expect(config).toEqual({ ...offer.config, output_dir: outputDir });
+  });
+});
+
+describe('the folder that a config names for outputs', () => {
+  const configFor = (config: Record<string, unknown>, rig: Parameters<typeof rigOf>[1]) => {
+    const { folder, outputDir } = prepared(offerOf('j1', 'a1', { config }), rigOf(tempFolder(), rig));
+    return { config: readJson(join(folder, 'config.json')), outputDir };
+  };
+
+  it.each(['output_dir', '--output_dir', '--output-dir', 'output_d'])(
+    "gives way to the job's own when it is relative: %s",
+    key => {
+      const { config, outputDir } = configFor({ [key]: 'output/models', a: 1 }, { trainer: simpletuner });
+      expect(config).toEqual({ a: 1, output_dir: outputDir });
+    },
+  );
+
+  it('stays relative for other trainers, which get their folder in the command', () => {
+    expect(configFor({ output_dir: 'output/models' }, {}).config).toEqual({ output_dir: 'output/models' });
+  });
+
+  it.each(['/data/out', '../out', 'a/../../b', '~/out', 'C:\\out', '{env:HOME}/out'])(
+    'is refused when it leads out of the job: %s',
+    path => {
+      const workDir = join(tempFolder(), 'jobs');
+      const refused = prepareJob(
+        offerOf('j1', 'a1', { config: { output_dir: path } }),
+        rigOf(workDir, { trainer: simpletuner }),
+      );
+      expect(refused).toMatchObject({
+        ok: false,
+        cause: 'rejected',
+        message: expect.stringMatching(
+          /^Worker rig-1 does not allow .*"output_dir" \(writes outside the job's folder\)/,
+        ),
+      });
+      expect(existsSync(workDir)).toBe(false);
+    },
+  );
+
+  it('is used as it is when the owner allows that, and one inside the job is not', () => {
+    const rig = { trainer: simpletuner, allowedConfigKeys: ['output_dir'] };
+    expect(configFor({ output_dir: '/data/out' }, rig).config).toEqual({ output_dir: '/data/out' });
+    const { config, outputDir } = configFor({ output_dir: 'out' }, rig);
+    expect(config).toEqual({ output_dir: outputDir });
+  });
+});
+
+describe('a config with a program', () => {
+  const config = { post_checkpoint_script: '/opt/push.sh', webhook_config: { webhook_url: 'https://x' } };
+
+  it('names each key, the rig and the flag in its refusal', () => {
+    expect(prepareJob(offerOf('j1', 'a1', { config }), rigOf(tempFolder()))).toEqual({
+      ok: false,
+      cause: 'rejected',
+      message:
+        'Worker rig-1 does not allow this config to use "post_checkpoint_script" (starts a program on the rig), ' +
+        '"webhook_config" (sends data from the rig to addresses in the config). The owner of the rig can allow it with ' +
+        '--allow-config-scripts post_checkpoint_script,webhook_config',
+    });
+  });
+
+  it('needs every key of it allowed', () => {
+    const rigWith = (...allowedConfigKeys: readonly string[]) => rigOf(tempFolder(), { allowedConfigKeys });
+    const offer = offerOf('j1', 'a1', { config });
+    expect(prepareJob(offer, rigWith('post_checkpoint_script'))).toMatchObject({ ok: false });
+    expect(prepareJob(offer, rigWith('post_checkpoint_script', 'webhook_config')).ok).toBe(true);
+  });
+
+  it('is refused for the dataloader, too', () => {
+    const dataloader = [{ id: 'cache', type: 'memory', memory_filesystem_sudo: true }];
+    const refused = prepareJob(offerOf('j1', 'a1', { config: {}, dataloader }), rigOf(tempFolder()));
+    expect(refused).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('"memory_filesystem_sudo"'),
+    });
   });
 });
 

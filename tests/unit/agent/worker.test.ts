@@ -157,6 +157,11 @@ describe('what a worker says of itself', () => {
       persistent: true,
       labels: { team: 'nlp' },
       agent_version: '1.2.3',
+      allowed_config_keys: [],
+      gpu_count: 1,
+      gpu_name: 'RTX 3090',
+      gpu_vram_gb: 24,
+      accelerator_type: 'cuda',
       gpu_info: {
         name: 'RTX 3090',
         vram_gb: 24,

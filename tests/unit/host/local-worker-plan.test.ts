@@ -11,7 +11,12 @@ import {
   workerNameOf,
 } from '../../../main/host/local-worker-plan.ts';
 
-const place = { url: 'http://127.0.0.1:8001', name: 'workstation', stateDir: '/data/local-worker' };
+const place = {
+  url: 'http://127.0.0.1:8001',
+  name: 'workstation',
+  stateDir: '/data/local-worker',
+  allowConfigScripts: null,
+};
 const nothingSaid = { gpus: null, trainer: null, workDir: null };
 
 /** As the agent itself reads it. */

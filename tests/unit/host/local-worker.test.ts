@@ -41,6 +41,7 @@ function open(script: string, parts: Partial<LocalWorkerParts> = {}) {
   const local = startLocalWorker({
     program: { command: [process.execPath, '-e', script, '--'], env: { ADMIN_TOKEN: 'ta_secret' } },
     settings: { gpus: '0', trainer: null, workDir: null },
+    allowConfigScripts: null,
     folder,
     url: 'http://127.0.0.1:1',
     clock,

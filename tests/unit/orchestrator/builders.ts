@@ -36,13 +36,23 @@ export function makeNeeds(changes: Partial<Requirements> = {}): Requirements {
     vramGb: 0,
     accelerator: null,
     guarded: false,
+    configKeys: [],
     labels: {},
     ...changes,
   };
 }
 
 export function makeOffering(changes: Partial<Offering> = {}): Offering {
-  return { local: false, gpuCount: 0, vramGb: 0, accelerator: null, guarded: false, labels: {}, ...changes };
+  return {
+    local: false,
+    gpuCount: 0,
+    vramGb: 0,
+    accelerator: null,
+    guarded: false,
+    configKeys: [],
+    labels: {},
+    ...changes,
+  };
 }
 
 export function makeSpec(changes: Partial<JobSpec> = {}): JobSpec {
@@ -164,6 +174,7 @@ export function makeAgent(changes: Partial<AgentFacts> = {}): AgentFacts {
     address: null,
     agentVersion: null,
     gpuTroubles: [],
+    allowedConfigKeys: null,
     registeredAt: 0,
     ...changes,
   };

@@ -142,6 +142,10 @@ describe('the GPUs themselves', () => {
 
   test('are looked after by an agent that stops them, if the job has to be stopped without contact', () => {
     expect(misses({ guarded: true }, { guarded: true })).toEqual([]);
+    expect(misses({ configKeys: ['output_dir'] }, { configKeys: ['output_dir', 'env'] })).toEqual([]);
+    expect(misses({ configKeys: ['env', 'output_dir'] }, { configKeys: ['output_dir'] })).toEqual([
+      { code: 'config_key', wanted: 'env', there: 'not allowed' },
+    ]);
     expect(misses({ guarded: true }, { guarded: false })).toEqual([
       { code: 'guard', wanted: 'a worker that stops without contact', there: 'none' },
     ]);

@@ -131,6 +131,7 @@ test.each([
   [{ vramGb: 80 }, '1 with less than 80 GB a GPU (have 24 GB)'],
   [{ accelerator: 'rocm' }, '1 without rocm (have cuda)'],
   [{ guarded: true }, '1 that train on without contact'],
+  [{ configKeys: ['output_dir', 'webhook_config'] }, '1 that do not allow output_dir, webhook_config'],
 ])('what is wanted of the GPUs, and of the agent: %j', (changes, line) => {
   expect(lineFor(makeNeeds(changes), [{ ...makeCandidate('idle'), offering: rig }])).toBe(
     `No idle workers: 0 of 1 worker can take this job: ${line}`,
@@ -184,6 +185,7 @@ describe('a worker', () => {
       vramGb: 80,
       accelerator: 'rocm',
       guarded: true,
+      configKeys: ['post_checkpoint_script'],
       labels: { gpu_type: 'a100*', rack: '7' },
     });
     const offering = { ...rig, labels: { gpu_type: 'h100' } };
@@ -195,13 +197,14 @@ describe('a worker', () => {
       ['vram', '80 GB', '24 GB'],
       ['accelerator', 'rocm', 'cuda'],
       ['guard', 'a worker that stops without contact', 'none'],
+      ['config_key', 'post_checkpoint_script', 'not allowed'],
       ['label', 'gpu_type=a100*', 'h100'],
       ['label', 'rack=7', 'none'],
       ['avoid_previous', null, null],
     ]);
-    expect(new Set(told.map(({ detail }) => detail)).size).toBe(8);
+    expect(new Set(told.map(({ detail }) => detail)).size).toBe(9);
     expect(told[1]?.detail).toBe('GPUs: the job needs 4, it has 1');
-    expect(told[6]?.detail).toBe('Label: the job needs rack=7, it has none');
+    expect(told[7]?.detail).toBe('Label: the job needs rack=7, it has none');
   });
 
   test.each<readonly [state: keyof typeof obstacles, there: string | null, detail: RegExp]>([

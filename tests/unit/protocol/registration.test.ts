@@ -26,6 +26,7 @@ const nothing = {
   startId: null,
   registrationNo: null,
   agentVersion: null,
+  allowedConfigKeys: null,
   gpuTroubles: null,
 };
 

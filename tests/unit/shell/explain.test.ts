@@ -59,6 +59,43 @@ describe('the guide', () => {
     });
   });
 
+  const scripted = { config: { '--post_checkpoint_script': 'push.sh' } };
+
+  test('a job with a restricted config key waits for a worker whose owner allows the key', async () => {
+    const fleet = await openFleet();
+    await fleet.addIdleWorker({ agent: { allowedConfigKeys: ['output_dir'] } });
+    const { jobId } = await fleet.submit(scripted);
+    expect(explain(fleet, jobId)).toMatchObject({
+      summary: 'No idle workers: 0 of 1 worker can take this job: 1 that do not allow post_checkpoint_script',
+      unsatisfiable: true,
+      workers: [
+        { reasons: [{ code: 'config_key', wanted: 'post_checkpoint_script', there: 'not allowed' }] },
+      ],
+    });
+    const rig = await fleet.addIdleWorker({ agent: { allowedConfigKeys: ['post_checkpoint_script'] } });
+    expect(fleet.job(jobId).worker_id).toBe(rig.id);
+  });
+
+  test.each([1, 2] as const)(
+    'an agent of protocol %i that checks no config gets such a job by its label alone',
+    async protocol => {
+      const fleet = await openFleet();
+      await fleet.addIdleWorker({ agent: { protocol } });
+      const { jobId, workerId } = await fleet.submit(scripted);
+      expect(workerId).toBeNull();
+      const labels = { 'allow-config-scripts': 'output_dir, post-checkpoint-script' };
+      const rig = await fleet.addIdleWorker({ labels, agent: { protocol } });
+      expect(fleet.job(jobId).worker_id).toBe(rig.id);
+    },
+  );
+
+  test('the label opens no worker that checks configs itself', async () => {
+    const fleet = await openFleet();
+    const labels = { 'allow-config-scripts': 'post_checkpoint_script' };
+    await fleet.addIdleWorker({ labels, agent: { allowedConfigKeys: [] } });
+    expect((await fleet.submit(scripted)).workerId).toBeNull();
+  });
+
   test('a100* matches a100-80gb, and what does not match is named', async () => {
     const fleet = await openFleet();
     const fits = await fleet.addIdleWorker({ labels: { gpu_type: 'a100-80gb' } });

@@ -1,0 +1,148 @@
+/**
+ * Config keys that reach beyond a job's own data (docs/adr/0025-config-keys.md): they start programs, write or delete files
+ * outside the job's folder, or send data to addresses of the job's choice. A worker refuses them unless its owner allows each
+ * by name; the orchestrator uses the same table to pick a worker.
+ */
+
+/**
+ * `value`: any value but an empty one counts. `switch`: it counts when turned on. `path`: it counts when it leads out of the
+ * folder that it is relative to. `address`: any address but this machine's own counts.
+ */
+type Rule = 'value' | 'switch' | 'path' | 'address';
+
+interface Policy {
+  readonly rule: Rule;
+  /** Completes "it ...". */
+  readonly effect: string;
+}
+
+const runsProgram = { rule: 'value', effect: 'starts a program on the rig' } as const;
+const changesLaunch = { rule: 'value', effect: 'changes the command that starts the trainer' } as const;
+const postsOut = { rule: 'value', effect: 'sends data from the rig to addresses in the config' } as const;
+const deletesImages = { rule: 'switch', effect: "deletes files of the rig's datasets" } as const;
+const writesOutside = { rule: 'path', effect: "writes outside the job's folder" } as const;
+
+/** The name under which an owner allows `{env:NAME}` in values. */
+const environmentKey = 'env';
+
+const policies: ReadonlyMap<string, Policy> = new Map<string, Policy>([
+  ['post_checkpoint_script', runsProgram],
+  ['post_upload_script', runsProgram],
+  ['validation_external_script', runsProgram],
+  ['disk_low_script', runsProgram],
+  ['accelerate_extra_args', changesLaunch],
+  ['accelerate_config', changesLaunch],
+  ['deepspeed_config', { rule: 'value', effect: 'lets DeepSpeed write files anywhere on the rig' }],
+  ['trust_remote_code', { rule: 'switch', effect: 'runs Python code from a model repository' }],
+  ['main_process_ip', { rule: 'address', effect: 'connects the trainer to another machine' }],
+  ['webhook_config', postsOut],
+  ['publishing_config', postsOut],
+  ['output_dir', writesOutside],
+  ['logging_dir', writesOutside],
+  ['offload_param_path', writesOutside],
+  ['group_offload_to_disk_path', writesOutside],
+  ['memory_filesystem_path', writesOutside],
+  ['memory_filesystem_sudo', { rule: 'switch', effect: 'runs mount with sudo on the rig' }],
+  ['delete_unwanted_images', deletesImages],
+  ['delete_nsfw_images', deletesImages],
+  ['delete_model_after_load', { rule: 'switch', effect: "deletes models from the rig's cache" }],
+]);
+
+/** All that an owner can allow, sorted. */
+export const restrictedKeys: readonly string[] = [...policies.keys(), environmentKey].toSorted();
+
+export interface RestrictedUse {
+  readonly key: string;
+  readonly effect: string;
+}
+
+/**
+ * The restricted keys that a config and its dataloader use, each once, sorted. Objects and lists are searched to their ends; in
+ * strings that hold JSON, too, because SimpleTuner parses them.
+ */
+export function restrictedUses(config: unknown, dataloader: unknown): readonly RestrictedUse[] {
+  if (isBuiltIn(config)) return [];
+  const found = new Map<string, string>();
+  search(config, true, found);
+  search(dataloader, false, found);
+  return [...found].map(([key, effect]) => ({ key, effect })).toSorted((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+/** The sample trainings of the worker program read none of these keys. */
+const isBuiltIn = (config: unknown): boolean =>
+  typeof config === 'object' &&
+  config !== null &&
+  'trainer' in config &&
+  (config.trainer === 'selftest' || config.trainer === 'digits');
+
+/**
+ * The restricted key that a config's key stands for; null when it is none. At the top level argparse also takes the beginning of
+ * an option's name, and everything behind `=` as its value.
+ */
+export function restrictedKeyFor(written: string, isTopLevel: boolean): string | null {
+  const [name = ''] = written.trim().split('=');
+  const key = name.trim().replace(/^-+/, '').replaceAll('-', '_').toLowerCase();
+  if (policies.has(key)) return key;
+  if (!isTopLevel || key.length < 2) return null;
+  return [...policies.keys()].find(full => full.startsWith(key)) ?? null;
+}
+
+function search(root: unknown, isConfig: boolean, found: Map<string, string>): void {
+  // A stack of our own: nothing that a job brings may exhaust the real one.
+  const open: { readonly part: unknown; readonly isTopLevel: boolean }[] = [
+    { part: root, isTopLevel: isConfig },
+  ];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { part, isTopLevel } = next;
+    if (typeof part === 'string') {
+      if (part.includes('{env:')) found.set(environmentKey, "reads the trainer's environment");
+      const parsed = jsonIn(part);
+      if (parsed !== null) open.push({ part: parsed, isTopLevel: false });
+    } else if (Array.isArray(part)) {
+      for (const item of part) open.push({ part: item, isTopLevel });
+    } else if (typeof part === 'object' && part !== null) {
+      for (const [written, value] of Object.entries(part)) {
+        note(written, value, isTopLevel, found);
+        open.push({ part: value, isTopLevel: false });
+      }
+    }
+  }
+}
+
+function note(written: string, value: unknown, isTopLevel: boolean, found: Map<string, string>): void {
+  const key = restrictedKeyFor(written, isTopLevel);
+  const policy = key === null ? undefined : policies.get(key);
+  if (key === null || policy === undefined) return;
+  const at = written.indexOf('=');
+  const values = [...(at === -1 ? [] : [written.slice(at + 1)]), ...(Array.isArray(value) ? value : [value])];
+  if (values.some(one => counts(policy.rule, one))) found.set(key, policy.effect);
+}
+
+function counts(rule: Rule, value: unknown): boolean {
+  if (value === null || value === undefined || value === false) return false;
+  const text = typeof value === 'object' ? 'object' : String(value).trim();
+  if (text === '' || text === 'None' || /^false$/i.test(text)) return false;
+  switch (rule) {
+    case 'value':
+      return true;
+    case 'switch':
+      return !/^(?:0|no|n|off)$/i.test(text);
+    case 'address':
+      return !/^(?:127\.0\.0\.1|::1|localhost)$/i.test(text);
+    case 'path':
+      return typeof value !== 'string' || leadsOut(text);
+  }
+}
+
+/** An absolute path of any platform, a home folder, a variable, or a way up. */
+const leadsOut = (path: string): boolean =>
+  /^[/\\~]|^[a-z]:/i.test(path) || path.includes('{env:') || path.split(/[/\\]/).includes('..');
+
+function jsonIn(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
