@@ -16,6 +16,7 @@ import {
   Target,
   TrainerConfig,
 } from './job.ts';
+import { JobSort, SearchText } from './job-search.ts';
 import { LabelPatterns } from './labels.ts';
 import { Line } from './line.ts';
 import { Concurrency, QueueView } from './queue.ts';
@@ -152,6 +153,19 @@ const Days = z
 
 const JobCount = z.object({ pending: z.number(), running: z.number() });
 
+/** Exact numbers of jobs, on all pages together. */
+const JobCounts = z
+  .object({
+    /** Jobs that match the query. */
+    total: z.number(),
+    /** The same by status, but with the jobs of statuses and states that the query leaves out. */
+    by_status: z.partialRecord(JobStatus, z.number()),
+    /** The pending jobs among them that wait for approval. */
+    blocked: z.number(),
+  })
+  .meta({ id: 'JobCounts' });
+export type JobCounts = z.output<typeof JobCounts>;
+
 /** The queue: people and scripts, with `Authorization: Bearer`. */
 export const queueApi = {
   submit: call({
@@ -166,19 +180,23 @@ export const queueApi = {
     method: 'GET',
     path: '/api/queue',
     authority: 'queue.view',
-    summary: 'List jobs, newest first',
+    summary: 'List jobs, newest first or in another order',
     query: z.object({
       status: StatusNames.optional(),
       user: z.string().max(200).optional(),
       worker_id: WorkerId.optional(),
-      /** Part of the id or of the name of the config. */
-      q: z.string().max(200).optional(),
+      /** Words to find in the id, config name, user, worker or error; `state:`, `user:` and `worker:` filter. */
+      q: SearchText.optional(),
       blocked: z.stringbool().optional(),
+      sort: JobSort.default('submitted'),
+      order: z.enum(['asc', 'desc']).default('desc'),
       limit: z.coerce.number().int().min(1).max(500).default(50),
       offset: z.coerce.number().int().min(0).max(1e9).default(0),
-      /** `next_cursor` of the page before: unlike an offset it is not moved by what is submitted meanwhile. */
-      cursor: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+      /** `next_cursor` of the page before, for the same sort and order. New jobs do not shift it, unlike an offset. */
+      cursor: z.coerce.string().max(2_000).optional(),
       include_completed: z.stringbool().default(true),
+      /** Adds `counts` to the answer; the server then looks at every job. */
+      counts: z.stringbool().default(false),
     }),
     reply: z.object({
       entries: z.array(JobView),
@@ -187,6 +205,8 @@ export const queueApi = {
       /** For the page after this one; null after the last. */
       next_cursor: z.string().nullable(),
       as_of_seq: z.number(),
+      /** Only with `counts=true`. */
+      counts: JobCounts.optional(),
     }),
   }),
   status: call({

@@ -2,16 +2,19 @@ import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import type { ReplyOf } from '../../protocol/call.ts';
 import type { JobView } from '../../protocol/job.ts';
+import { parseSearch } from '../../protocol/job-search.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { IdempotencyKey, queueApi, type SubmitRequest } from '../../protocol/queue-api.ts';
 import { type DryRun, type Orchestrator, type Submitted, nameOf } from '../orchestrator/index.ts';
 import { actorOf } from './admin-routes.ts';
 import { keepPrivate } from './config-routes.ts';
+import { cursorOf, placeOf } from './job-cursor.ts';
 import type { Router } from './route.ts';
 
 export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): void {
   // Before what takes any word for the id of a job.
   mountWholeQueue(router, orchestrator);
+  mountList(router, orchestrator);
   router.answer(queueApi.submit, async ({ body: { idempotency_key: inBody, ...body }, caller, request }) => {
     const key = idempotencyKey(inBody, request);
     if (!key.ok) return key;
@@ -26,28 +29,6 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
   router.answer(queueApi.retry, async ({ params, caller, request }) => {
     const outcome = await orchestrator.retry(params.id, actorOf(caller, request));
     return outcome.ok ? accept(submittedReply(outcome.value)) : outcome;
-  });
-  router.answer(queueApi.list, ({ query }) => {
-    const { status, user, worker_id, q, blocked, cursor, limit, offset, include_completed } = query;
-    const { entries, next } = orchestrator.listJobs({
-      statuses: status ?? [],
-      user: user ?? null,
-      workerId: worker_id ?? null,
-      text: q ?? null,
-      blocked: blocked ?? false,
-      before: cursor ?? null,
-      includeFinal: include_completed,
-      limit,
-      offset,
-    });
-    const { total_pending, total_running } = orchestrator.queue();
-    return accept({
-      entries: [...entries],
-      total_pending,
-      total_running,
-      next_cursor: next === null ? null : String(next),
-      as_of_seq: orchestrator.lastSeq(),
-    });
   });
   router.answer(queueApi.get, ({ params }) => orchestrator.job(params.id));
   router.answer(queueApi.config, ({ params, request }) => {
@@ -84,6 +65,37 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
   router.answer(queueApi.reject, async ({ params, query, caller, request }) =>
     done(await orchestrator.reject(params.id, query.reason ?? null, actorOf(caller, request))),
   );
+}
+
+function mountList(router: Router, orchestrator: Orchestrator): void {
+  router.answer(queueApi.list, ({ query }) => {
+    const { status, user, worker_id, q, blocked, sort, order, limit, offset, include_completed } = query;
+    const after = query.cursor === undefined ? accept(null) : placeOf(query.cursor, sort);
+    if (!after.ok) return after;
+    const filter = {
+      statuses: status ?? [],
+      user: user ?? null,
+      workerId: worker_id ?? null,
+      search: parseSearch(q ?? ''),
+      blocked: blocked ?? false,
+      sort,
+      isDescending: order === 'desc',
+      after: after.value,
+      includeFinal: include_completed,
+      limit,
+      offset,
+    };
+    const { entries, next } = orchestrator.listJobs(filter);
+    const { total_pending, total_running } = orchestrator.queue();
+    return accept({
+      entries: [...entries],
+      total_pending,
+      total_running,
+      next_cursor: next === null ? null : cursorOf(next, sort),
+      as_of_seq: orchestrator.lastSeq(),
+      ...(query.counts && { counts: orchestrator.countJobs(filter) }),
+    });
+  });
 }
 
 function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {

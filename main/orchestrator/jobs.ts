@@ -1,20 +1,22 @@
 import type { Explanation } from '../../protocol/explain.ts';
 import type { JobId } from '../../protocol/ids.ts';
-import type { JobDetail, JobView } from '../../protocol/job.ts';
+import type { JobDetail, JobStatus, JobView } from '../../protocol/job.ts';
+import { stateOf } from '../../protocol/job-search.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import type { JobCounts } from '../../protocol/queue-api.ts';
 import { type Core, tellJob } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { createExplainer } from './explain.ts';
 import type { JobEvent } from './job-lifecycle.ts';
 import { type Actor, type Job, type JobPayload, nameOf } from './model.ts';
-import type { JobFilter, Tx } from './ports.ts';
+import type { JobFilter, JobPlace, Tx } from './ports.ts';
 import { applyEvent } from './transitions.ts';
 import { attemptView, createJobViewer, holdOf } from './views.ts';
 
 export interface JobPage {
   readonly entries: readonly JobView[];
-  /** The `before` of the page after this one; null after the last. */
-  readonly next: number | null;
+  /** The `after` of the page after this one; null after the last. */
+  readonly next: JobPlace | null;
 }
 
 const unknown = (id: string) => refuse('job_not_found', `There is no job ${id}`);
@@ -49,8 +51,25 @@ export function createJobCalls(core: Core) {
     listJobs(filter: JobFilter): JobPage {
       const jobs = core.store.jobs({ ...filter, limit: filter.limit + 1 });
       const shown = jobs.slice(0, filter.limit);
-      const next = jobs.length > shown.length ? (shown.at(-1)?.order ?? null) : null;
+      const last = jobs.length > shown.length ? shown.at(-1) : undefined;
+      const next = last === undefined ? null : core.store.jobPlace(last.id, filter.sort);
       return { entries: shown.map(createJobViewer(core, core.store)), next };
+    },
+
+    countJobs(filter: JobFilter): JobCounts {
+      const byStatus: Partial<Record<JobStatus, number>> = {};
+      const states = new Set<string>(filter.search.states);
+      let [total, blocked] = [0, 0];
+      for (const group of core.store.countFound(filter)) {
+        const { status, count } = group;
+        const state = stateOf(group);
+        byStatus[status] = (byStatus[status] ?? 0) + count;
+        if (state === 'blocked') blocked += count;
+        const isWanted = filter.statuses.length === 0 || filter.statuses.includes(status);
+        const isInState = states.size === 0 || states.has(state);
+        if (isWanted && isInState && (!filter.blocked || state === 'blocked')) total += count;
+      }
+      return { total, by_status: byStatus, blocked };
     },
 
     job(id: JobId): Outcome<JobDetail> {

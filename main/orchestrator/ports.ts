@@ -1,9 +1,11 @@
 import type { ArtifactKind } from '../../protocol/artifact.ts';
 import type { AttemptId, JobId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import type { JobStatus, Requirements, TrainerConfig } from '../../protocol/job.ts';
+import type { JobSort } from '../../protocol/job-search.ts';
 import type { Outcome } from '../../protocol/problem.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
+import type { JobFilter, JobPlace, StatusCount } from './job-list-port.ts';
 import type { MetricReads, MetricWrites } from './metric-port.ts';
 import type { JobInLine } from './placement/candidates.ts';
 import type {
@@ -43,6 +45,7 @@ export type {
   Worker,
 } from './model.ts';
 
+export type { JobFilter, JobPlace, StatusCount } from './job-list-port.ts';
 export type { LogFacts, LogFiles, LogPiece, LogSearch, StoredLine } from './log-port.ts';
 export type { Bucket, MetricRun, SeriesTail } from './metric-port.ts';
 export type { JobInLine } from './placement/candidates.ts';
@@ -80,23 +83,6 @@ export interface Log {
   info(event: string, fields?: Readonly<Record<string, unknown>>): void;
   warn(event: string, fields?: Readonly<Record<string, unknown>>): void;
   error(event: string, fields?: Readonly<Record<string, unknown>>): void;
-}
-
-export interface JobFilter {
-  /** None for any. */
-  readonly statuses: readonly JobStatus[];
-  readonly includeFinal: boolean;
-  readonly user: string | null;
-  /** Of the newest attempt. */
-  readonly workerId: WorkerId | null;
-  /** Part of the id or of the name of the config, in any case. */
-  readonly text: string | null;
-  /** Those alone that wait for approval. */
-  readonly blocked: boolean;
-  /** Those alone that were submitted before the one with this order. */
-  readonly before: number | null;
-  readonly limit: number;
-  readonly offset: number;
 }
 
 /** How many jobs there are of a user, and in a status. */
@@ -178,8 +164,12 @@ export interface Read extends MetricReads {
   workersAfter(id: WorkerId | null, limit: number): readonly Worker[];
   workerByTokenHash(hash: string): Worker | null;
   job(id: JobId): Job | null;
-  /** Newest first. */
   jobs(filter: JobFilter): readonly Job[];
+  jobPlace(job: JobId, sort: JobSort): JobPlace | null;
+  /** Counts the jobs that fit the filter, whatever its statuses and states are. */
+  countFound(
+    filter: Pick<JobFilter, 'includeFinal' | 'user' | 'workerId' | 'search'>,
+  ): readonly StatusCount[];
   /** In the order in which they are taken: level, then submission; those that wait for approval included. */
   pendingJobs(): readonly PendingJob[];
   /** Of the same jobs, in any order, what it takes to place them. */

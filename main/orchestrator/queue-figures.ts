@@ -1,5 +1,6 @@
 import type { JobId } from '../../protocol/ids.ts';
 import { isFinal, type JobStatus } from '../../protocol/job.ts';
+import { parseSearch } from '../../protocol/job-search.ts';
 import { accept, refuse } from '../../protocol/problem.ts';
 import type { Core } from './core.ts';
 import { createExplainer } from './explain.ts';
@@ -57,9 +58,11 @@ export function createQueueFigures(core: Core) {
         includeFinal: false,
         user,
         workerId: null,
-        text: null,
+        search: parseSearch(''),
         blocked: false,
-        before: null,
+        sort: 'submitted',
+        isDescending: true,
+        after: null,
         limit: mostShown,
         offset: 0,
       });

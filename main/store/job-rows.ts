@@ -16,11 +16,14 @@ import {
   toAttempt,
   type Written,
 } from './job-mapping.ts';
+import { createJobSearch } from './job-search.ts';
 
 export type JobStatements = Pick<
   Tx,
   | 'job'
   | 'jobs'
+  | 'jobPlace'
+  | 'countFound'
   | 'pendingJobs'
   | 'pendingAhead'
   | 'liveJobs'
@@ -95,9 +98,6 @@ export function createJobRows(db: Database): JobStatements {
   return { ...jobReads(db), ...jobWrites(db) };
 }
 
-/** SQLite's own `lower` knows nothing but ASCII. */
-const inOneCase = (text: unknown): string => String(text).toLowerCase();
-
 /**
  * SQLite is built with STAT4 here: whoever binds a value to a condition of a join has the whole statement prepared anew, which
  * takes ten times as long as to run it. So the one row is found first, by a query of its own.
@@ -107,7 +107,6 @@ const liveAttemptOf = 'a.rowid = (SELECT rowid FROM attempts WHERE worker_id = ?
 
 function jobReads(db: Database) {
   const toJob = createJobReader();
-  db.function('in_one_case', { deterministic: true }, inOneCase);
   const byId = db.prepare<[string], JoinedRow>(`${select} WHERE ${jobById}`);
   const pending = db.prepare<[], JoinedRow>(`${inLine} UNION ALL ${unapproved} ORDER BY j.level DESC, j.ord`);
   // Two ranges of the index: one condition for both would walk over all that is behind, too.
@@ -121,15 +120,7 @@ function jobReads(db: Database) {
   const ofWorker = db.prepare<[string], JoinedRow>(
     `${select} WHERE ${liveAttemptOf} AND j.status IN (${live})`,
   );
-  const listed = db.prepare<[Record<string, unknown>], JoinedRow>(`${select}
-    WHERE (@statuses IS NULL OR j.status IN (SELECT value FROM json_each(@statuses)))
-      AND (@all = 1 OR j.ended_at IS NULL)
-      AND (@user IS NULL OR j.user = @user)
-      AND (@worker IS NULL OR a.worker_id = @worker)
-      AND (@text IS NULL OR instr(in_one_case(j.id), @text) > 0 OR instr(in_one_case(j.config_name), @text) > 0)
-      AND (@blocked = 0 OR (j.status = 'pending' AND j.approval = 'wanted'))
-      AND (@before IS NULL OR j.ord < @before)
-    ORDER BY j.ord DESC LIMIT @limit OFFSET @offset`);
+  const { findJobs, ...searches } = createJobSearch(db, joined);
   const payloadOf = db.prepare<[string], PayloadTexts>(
     'SELECT config, dataloader FROM payloads WHERE job_id = ?',
   );
@@ -146,17 +137,8 @@ function jobReads(db: Database) {
       const row = byId.get(id);
       return row === undefined ? null : toJob(row);
     },
-    jobs: ({ statuses, includeFinal, workerId, text, blocked, ...filter }: JobFilter) =>
-      listed
-        .all({
-          ...filter,
-          statuses: statuses.length === 0 ? null : JSON.stringify(statuses),
-          all: includeFinal ? 1 : 0,
-          worker: workerId,
-          text: text === null ? null : inOneCase(text),
-          blocked: blocked ? 1 : 0,
-        })
-        .map(toJob),
+    ...searches,
+    jobs: (filter: JobFilter) => findJobs(filter).map(toJob),
     pendingJobs: () => pending.all().map(row => toJob(row) as PendingJob),
     pendingAhead: ({ rank: { level }, order }: PendingJob, limit: number) =>
       ahead

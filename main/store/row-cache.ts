@@ -6,7 +6,14 @@ import type { WorkerStatements } from './worker-rows.ts';
 /** All but what is only read, and always from the database: whatever is added to them has to be thought of here. */
 type JobRows = Omit<
   JobStatements,
-  'jobs' | 'pendingJobs' | 'pendingAhead' | 'liveJobs' | 'starvingJobs' | 'attempts'
+  | 'jobs'
+  | 'jobPlace'
+  | 'countFound'
+  | 'pendingJobs'
+  | 'pendingAhead'
+  | 'liveJobs'
+  | 'starvingJobs'
+  | 'attempts'
 >;
 type CachedJobRows = Omit<JobRows, 'insertJob'> & Pick<Tx, 'insertJob'>;
 type WorkerRows = Omit<WorkerStatements, 'workersAfter'>;

@@ -1,10 +1,14 @@
+import { parseSearch } from '../../protocol/job-search.ts';
+
 /** Of a list of jobs: what leaves none out. */
 export const everyJob = {
   statuses: [],
   includeFinal: true,
   user: null,
   workerId: null,
-  text: null,
+  search: parseSearch(''),
   blocked: false,
-  before: null,
+  sort: 'submitted',
+  isDescending: true,
+  after: null,
 } as const;

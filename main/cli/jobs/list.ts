@@ -48,7 +48,7 @@ function addOptions(command: Command): Command {
     .option('--user <name>', 'only those of this user')
     .addOption(new Option('--mine', 'only your own').conflicts('user'))
     .option('--worker <worker>', 'only those of this worker')
-    .option('--search <text>', 'only those with this in their id or the name of their config')
+    .option('--search <text>', 'only jobs with these words in their id, config, user, worker or error')
     .option('--limit <count>', 'at most so many, up to 500 (default: 50)', wholeNumber)
     .option('--offset <count>', 'leave out so many of the newest', wholeNumber)
     .addOption(new Option('--all', 'all of them, however many').conflicts(['limit', 'offset']));

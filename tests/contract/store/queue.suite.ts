@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import type { Job, JobFilter, PendingJob, QueueSettings, Store } from '../../../main/orchestrator/ports.ts';
+import { parseSearch } from '../../../protocol/job-search.ts';
+import type {
+  Job,
+  JobFilter,
+  JobPlace,
+  PendingJob,
+  QueueSettings,
+  Store,
+} from '../../../main/orchestrator/ports.ts';
 import { everyJob } from '../../support/every-job.ts';
 import {
   asEnded,
@@ -99,7 +107,7 @@ function describeFilters(open: OpenStore): void {
       const store = open();
       const names = ['portrait-v2', 'my-Portrait', '100% wool', 'a_b', 'Übung 1'];
       for (const [index, name] of names.entries()) await put(store, named(index + 1, name));
-      expect(orders(store.jobs(filter({ text }))).toReversed()).toEqual(found);
+      expect(orders(store.jobs(filter({ search: parseSearch(text) }))).toReversed()).toEqual(found);
     });
 
     test('to those that wait for approval', async () => {
@@ -117,7 +125,12 @@ function describeFilters(open: OpenStore): void {
       await put(store, makeJob(1, { user: 'bob', approval: 'wanted' }));
       await put(store, makeJob(2, { user: 'ada', approval: 'wanted' }));
       await put(store, makeJob(3, { user: 'bob' }));
-      const wanted = { user: 'bob', blocked: true, statuses: ['pending'], text: 'inline' } as const;
+      const wanted = {
+        user: 'bob',
+        blocked: true,
+        statuses: ['pending'],
+        search: parseSearch('inline'),
+      } as const;
       expect(orders(store.jobs(filter(wanted)))).toEqual([1]);
     });
   });
@@ -130,11 +143,11 @@ function describeFilters(open: OpenStore): void {
     };
     await add(25);
     const seen: number[] = [];
-    for (let before: number | null = null; ; ) {
-      const page = orders(store.jobs(filter({ before, limit: 10 })));
+    for (let after: JobPlace | null = null; ; ) {
+      const page = orders(store.jobs(filter({ after, limit: 10 })));
       seen.push(...page);
       if (page.length < 10) break;
-      before = page.at(-1) ?? null;
+      after = store.jobPlace(jobId(`j_${page.at(-1)}`), 'submitted');
       await add(3);
     }
     expect(seen).toEqual(Array.from({ length: 25 }, (_, index) => 25 - index));

@@ -8,6 +8,7 @@ import { describeJoinTokens } from './join-tokens.suite.ts';
 import { describeJobs } from './jobs.suite.ts';
 import { describeMetrics } from './metrics.suite.ts';
 import { describeQueue } from './queue.suite.ts';
+import { describeSearch } from './search.suite.ts';
 import { describeTokens } from './tokens.suite.ts';
 import { describeWorkers } from './workers.suite.ts';
 import { describeWrites } from './writes.suite.ts';
@@ -18,6 +19,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeWorkers(open);
     describeJobs(open);
     describeQueue(open);
+    describeSearch(open);
     describeEvents(open);
     describeWrites(open);
     describeAudit(open);

@@ -1,0 +1,208 @@
+import type { Database, Statement } from 'better-sqlite3';
+import { liveStatuses } from '../../protocol/job.ts';
+import { jobStates, type JobSort } from '../../protocol/job-search.ts';
+import type { JobFilter, JobPlace, StatusCount, Tx } from '../orchestrator/ports.ts';
+import type { JoinedRow } from './job-mapping.ts';
+
+type Value = string | number;
+type Filter = Pick<JobFilter, 'includeFinal' | 'user' | 'workerId' | 'search'>;
+
+/** Conditions on `jobs j`, and the values that they bind, in the same order. */
+interface Conditions {
+  readonly texts: string[];
+  readonly values: Value[];
+}
+
+const workerOf = `(SELECT a.worker_id FROM attempts a WHERE a.job_id = j.id AND a.n = j.attempt_n)`;
+const percent =
+  "coalesce(j.progress ->> '$.percent', 100.0 * (j.progress ->> '$.step') / (j.progress ->> '$.total_steps'))";
+const states = jobStates.map((state, at) => `WHEN '${state}' THEN ${at}`).join(' ');
+const state = `CASE WHEN j.status = 'pending' AND j.approval = 'wanted' THEN 'blocked'
+  WHEN j.status = 'dispatched' THEN 'starting' ELSE j.status END`;
+
+/** The value that each order compares; null puts a job last. The panel computes the same values (`job-order.ts`). */
+const sortValues: Readonly<Record<JobSort, string>> = {
+  submitted: 'j.ord',
+  name: 'lower(j.config_name)',
+  state: `(CASE ${state} ${states} END)`,
+  priority: 'j.priority',
+  worker: `(SELECT lower(w.name) FROM workers w WHERE w.id = ${workerOf})`,
+  progress: `iif(j.status = 'completed', 100.0, iif(j.status = 'pending', NULL, ${percent}))`,
+  eta: `iif(j.status = 'running', coalesce(j.progress ->> '$.eta_s', ((j.progress ->> '$.total_steps')
+    - (j.progress ->> '$.step')) / nullif(j.progress ->> '$.steps_per_second', 0)), NULL)`,
+  loss: "iif(j.status = 'pending', NULL, j.progress ->> '$.loss')",
+};
+
+/** Jobs that have not ended, found without a look at those that have. */
+const unended = `j.rowid IN (
+  SELECT rowid FROM jobs INDEXED BY jobs_pending WHERE status = 'pending' AND approval IS NOT 'wanted'
+  UNION ALL SELECT rowid FROM jobs INDEXED BY jobs_unapproved WHERE status = 'pending' AND approval = 'wanted'
+  UNION ALL SELECT r.rowid FROM attempts a INDEXED BY one_live_attempt_per_job JOIN jobs r ON r.id = a.job_id
+    WHERE a.ended_at IS NULL)`;
+const notFinal: ReadonlySet<string> = new Set(['pending', ...liveStatuses]);
+
+/** From indexes alone: a few milliseconds for 50,000 jobs. */
+const allCounts = `
+  SELECT status, NULL AS approval, count(*) AS count FROM jobs INDEXED BY jobs_ended_of_user
+    WHERE ended_at IS NOT NULL GROUP BY status
+  UNION ALL SELECT 'pending', NULL, count(*) FROM jobs INDEXED BY jobs_pending
+    WHERE status = 'pending' AND approval IS NOT 'wanted'
+  UNION ALL SELECT 'pending', 'wanted', count(*) FROM jobs INDEXED BY jobs_unapproved
+    WHERE status = 'pending' AND approval = 'wanted'
+  UNION ALL SELECT j.status, NULL, count(*)
+    FROM attempts a INDEXED BY one_live_attempt_per_job CROSS JOIN jobs j ON j.id = a.job_id
+    WHERE a.ended_at IS NULL GROUP BY j.status`;
+
+/** Each shape of a filter is a statement of its own; people use a few, and programs could make up many. */
+const maxStatements = 100;
+
+export interface JobSearchStatements extends Pick<Tx, 'jobPlace' | 'countFound'> {
+  findJobs(filter: JobFilter): readonly JoinedRow[];
+}
+
+/** `joined` selects a job `j` and its newest attempt `a`. */
+export function createJobSearch(db: Database, joined: string): JobSearchStatements {
+  // SQLite's own `lower` and LIKE ignore the case of ASCII letters only.
+  db.function('in_one_case', { deterministic: true }, (text: unknown) => String(text).toLowerCase());
+  const statements = new Map<string, Statement<Value[]>>();
+  const prepared = (sql: string): Statement<Value[]> => {
+    const known = statements.get(sql) ?? db.prepare<Value[]>(sql);
+    if (statements.size >= maxStatements) statements.clear();
+    statements.set(sql, known);
+    return known;
+  };
+  const countAll = db.prepare<[], StatusCount>(allCounts);
+  return {
+    findJobs(filter) {
+      const found = conditionsOf(filter);
+      addStatuses(found, filter);
+      const page = filter.sort === 'submitted' ? submittedPage(found, filter) : sortedPage(found, filter);
+      return prepared(`WITH page AS MATERIALIZED (SELECT found, row_number() OVER () AS place FROM (${page.text}))
+        ${joined} FROM page CROSS JOIN jobs j ON j.rowid = page.found
+        LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n ORDER BY page.place`).all(
+        ...page.values,
+        filter.limit,
+        filter.offset,
+      ) as JoinedRow[];
+    },
+    jobPlace: (id, sort) =>
+      (prepared(`SELECT ${sortValues[sort]} AS value, j.ord AS "order" FROM jobs j WHERE j.id = ?`).get(id) as
+        | JobPlace
+        | undefined) ?? null,
+    countFound(filter) {
+      const found = conditionsOf(filter);
+      if (found.texts.length === 0) return countAll.all();
+      return prepared(`SELECT j.status AS status, j.approval AS approval, count(*) AS count FROM jobs j
+        WHERE ${whereOf(found)} GROUP BY 1, 2`).all(...found.values) as StatusCount[];
+    },
+  };
+}
+
+const whereOf = ({ texts }: Conditions): string => (texts.length === 0 ? 'true' : texts.join(' AND '));
+
+/** All that a filter asks for but statuses, states and place. */
+function conditionsOf({ includeFinal, user, workerId, search }: Filter): Conditions {
+  const found: Conditions = { texts: [], values: [] };
+  const add = (text: string, ...values: readonly Value[]): void => {
+    found.texts.push(text);
+    found.values.push(...values);
+  };
+  if (!includeFinal) add(unended);
+  if (user !== null) add('j.user = ?', user);
+  // The first condition finds the jobs, the second one drops those that another worker has had since.
+  if (workerId !== null)
+    add(`j.id IN (SELECT job_id FROM attempts WHERE worker_id = ?) AND ${workerOf} = ?`, workerId, workerId);
+  if (search.users.length > 0)
+    addAny(
+      found,
+      search.users.map(name => like('j.user', globOf(name))),
+    );
+  if (search.workers.length > 0)
+    addAny(
+      found,
+      search.workers.map(name => ofWorkers(globOf(name), 'lower(id)')),
+    );
+  for (const word of search.words) {
+    const pattern = `%${escaped(word)}%`;
+    const own = ['j.id', 'j.config_name', 'j.user', 'j.error'].map(column => like(column, pattern));
+    addAny(found, [...own, ofWorkers(pattern, null)]);
+  }
+  return found;
+}
+
+interface Condition {
+  readonly text: string;
+  readonly values: readonly Value[];
+}
+
+function addAny(found: Conditions, conditions: readonly Condition[]): void {
+  found.texts.push(`(${conditions.map(({ text }) => text).join(' OR ')})`);
+  found.values.push(...conditions.flatMap(({ values }) => values));
+}
+
+/** SQLite compares ASCII by itself; for other letters, which are rare, each value is put in lower case first. */
+const like = (column: string, pattern: string): Condition =>
+  /^[ -~]*$/.test(pattern)
+    ? { text: `${column} LIKE ? ESCAPE '\\'`, values: [pattern] }
+    : { text: `in_one_case(${column}) LIKE ? ESCAPE '\\'`, values: [pattern] };
+
+/** Jobs whose newest attempt is with a worker of such a name, deleted workers included. */
+function ofWorkers(pattern: string, id: string | null): Condition {
+  const names = [like('name', pattern), ...(id === null ? [] : [like(id, pattern)])];
+  const workers = `SELECT id FROM workers WHERE ${names.map(({ text }) => text).join(' OR ')}`;
+  const values = names.flatMap(name => name.values);
+  return {
+    text: `(j.id IN (SELECT job_id FROM attempts WHERE worker_id IN (${workers})) AND ${workerOf} IN (${workers}))`,
+    values: [...values, ...values],
+  };
+}
+
+const escaped = (text: string): string => text.replace(/[\\%_]/g, '\\$&');
+/** A `*` stands for any characters; several in a row are one, because each costs time. */
+const globOf = (glob: string): string => escaped(glob).replace(/\*+/g, '%');
+
+function addStatuses(found: Conditions, { statuses, blocked, search, includeFinal }: JobFilter): void {
+  const lists = [
+    { column: 'j.status', names: statuses },
+    { column: state, names: search.states },
+  ].filter(({ names }) => names.length > 0);
+  for (const { column, names } of lists) {
+    found.texts.push(`${column} IN (SELECT value FROM json_each(?))`);
+    found.values.push(JSON.stringify(names));
+  }
+  if (blocked) found.texts.push("j.status = 'pending' AND j.approval = 'wanted'");
+  const isUnended = blocked || lists.some(({ names }) => names.every(name => isUnfinished(name)));
+  if (includeFinal && isUnended) found.texts.push(unended);
+}
+
+const isUnfinished = (name: string): boolean => name === 'blocked' || notFinal.has(name);
+
+/** Reads no further than the end of the page. */
+function submittedPage(found: Conditions, { isDescending, after }: JobFilter): Condition {
+  const place = after === null ? 'true' : `j.ord ${isDescending ? '<' : '>'} ?`;
+  return {
+    text: `SELECT j.rowid AS found FROM jobs j WHERE ${whereOf(found)} AND ${place}
+      ORDER BY j.ord ${isDescending ? 'DESC' : 'ASC'} LIMIT ? OFFSET ?`,
+    values: [...found.values, ...(after === null ? [] : [after.order])],
+  };
+}
+
+/** Computes the value of each job once. Between equal values the newest job comes first. */
+function sortedPage(found: Conditions, { sort, isDescending, after }: JobFilter): Condition {
+  const place = placeAfter(after, isDescending ? '<' : '>');
+  return {
+    text: `SELECT found FROM (
+        SELECT j.rowid AS found, j.ord AS ord, ${sortValues[sort]} AS value FROM jobs j
+        WHERE ${whereOf(found)} LIMIT -1)
+      WHERE ${place.text} ORDER BY value IS NULL, value ${isDescending ? 'DESC' : 'ASC'}, ord DESC LIMIT ? OFFSET ?`,
+    values: [...found.values, ...place.values],
+  };
+}
+
+function placeAfter(after: JobPlace | null, beyond: string): Condition {
+  if (after === null) return { text: 'true', values: [] };
+  const { value, order } = after;
+  if (value === null) return { text: 'value IS NULL AND ord < ?', values: [order] };
+  const text = `(value IS NULL OR value ${beyond} ? OR (value = ? AND ord < ?))`;
+  return { text, values: [value, value, order] };
+}

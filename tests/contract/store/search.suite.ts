@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest';
+import { finalStatuses, type JobStatus, liveStatuses } from '../../../protocol/job.ts';
+import { JobSort, parseSearch } from '../../../protocol/job-search.ts';
+import type { Job, JobFilter, JobPlace, PendingJob, Store } from '../../../main/orchestrator/ports.ts';
+import { everyJob } from '../../support/every-job.ts';
+import {
+  asEnded,
+  asLive,
+  asRequeued,
+  at,
+  makeJob,
+  makeWorker,
+  type OpenStore,
+  put,
+  workerId,
+} from './builders.ts';
+
+const filter = (changes: Partial<JobFilter> = {}): JobFilter => ({
+  ...everyJob,
+  limit: 50,
+  offset: 0,
+  ...changes,
+});
+const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order);
+const named = (order: number, configName: string, more: Partial<PendingJob> = {}): PendingJob =>
+  makeJob(order, { ...more, spec: { ...makeJob(order).spec, configName } });
+const found = (store: Store, text: string): number[] =>
+  orders(store.jobs(filter({ search: parseSearch(text), isDescending: false })));
+
+const putWorker = (store: Store, id: string, name: string): Promise<void> =>
+  store.write(tx => tx.insertWorker(makeWorker({ id: workerId(id), name }), `hash-of-${id}`));
+
+export function describeSearch(open: OpenStore): void {
+  describe('a search for jobs', () => {
+    test('finds words in the config name, the user, the error and the name of the worker', async () => {
+      const store = open();
+      await putWorker(store, 'w_1', 'Rig-Nord');
+      await put(store, named(1, 'flux portrait', { user: 'Ada' }));
+      const failed = named(2, 'sdxl', { user: 'bob' });
+      const running = asLive(failed, 'running');
+      await put(store, failed, running, asEnded(running, 'failed', { error: 'CUDA out of memory' }));
+      expect(found(store, 'FLUX ada')).toEqual([1]);
+      expect(found(store, '"flux portrait"')).toEqual([1]);
+      expect(found(store, 'portrait flux')).toEqual([1]);
+      expect(found(store, 'cuda')).toEqual([2]);
+      expect(found(store, 'nord')).toEqual([2]);
+      expect(found(store, 'flux cuda')).toEqual([]);
+      await store.write(tx => tx.removeWorker(workerId('w_1')));
+      expect(found(store, 'nord')).toEqual([2]);
+    });
+
+    test('leaves out a job that another worker has had since', async () => {
+      const store = open();
+      await putWorker(store, 'w_1', 'north');
+      await putWorker(store, 'w_2', 'south');
+      const job = makeJob(1);
+      const first = asLive(job, 'running');
+      const again = asRequeued(first);
+      const second = { id: again.attempt?.id, n: 2, workerId: workerId('w_2') };
+      const attempt = { ...first.attempt, ...second, id: `${first.attempt.id}_2` as typeof first.attempt.id };
+      await put(store, job, first, again, { ...asLive(again, 'running'), attempt });
+      expect(found(store, 'worker:north')).toEqual([]);
+      expect(found(store, 'north')).toEqual([]);
+      expect(found(store, 'worker:SOUTH')).toEqual([1]);
+      expect(found(store, 'worker:w_2')).toEqual([1]);
+      expect(orders(store.jobs(filter({ workerId: workerId('w_1') })))).toEqual([]);
+      expect(orders(store.jobs(filter({ workerId: workerId('w_2') })))).toEqual([1]);
+    });
+
+    test('takes * for any characters in users, and no other sign for a pattern', async () => {
+      const store = open();
+      for (const [index, user] of ['ci', 'ci-2', 'c_i', 'CI%', 'Ünal'].entries())
+        await put(store, makeJob(index + 1, { user }));
+      expect(found(store, 'user:ci')).toEqual([1]);
+      expect(found(store, 'user:ci*')).toEqual([1, 2, 4]);
+      expect(found(store, 'user:c_i')).toEqual([3]);
+      expect(found(store, 'user:*%')).toEqual([4]);
+      expect(found(store, 'user:ünal')).toEqual([5]);
+      expect(found(store, 'user:ci user:c_i')).toEqual([1, 3]);
+    });
+
+    test('filters by several states, and tells what waits for approval from what waits for a worker', async () => {
+      const store = open();
+      await putWorker(store, 'w_1', 'rig');
+      await put(store, makeJob(1));
+      await put(store, makeJob(2, { approval: 'wanted' }));
+      await put(store, makeJob(3), asLive(makeJob(3), 'dispatched'));
+      await put(store, makeJob(4), asEnded(makeJob(4), 'failed'));
+      expect(found(store, 'state:pending')).toEqual([1]);
+      expect(found(store, 'state:blocked')).toEqual([2]);
+      expect(found(store, 'state:blocked,failed')).toEqual([2, 4]);
+      expect(found(store, 'state:starting state:pending')).toEqual([1, 3]);
+      expect(found(store, 'state:nonsense')).toEqual([]);
+    });
+
+    test('counts what it finds by status, with and without conditions', async () => {
+      const store = open();
+      const statuses: readonly JobStatus[] = ['pending', ...liveStatuses, ...finalStatuses];
+      for (const [index, status] of statuses.entries()) {
+        await putWorker(store, `w_${index}`, `rig-${index}`);
+        const job = named(index + 1, index % 2 === 0 ? 'even' : 'odd');
+        const live = liveStatuses.find(each => each === status);
+        const final = finalStatuses.find(each => each === status);
+        const running = asLive(job, live ?? 'running', { workerId: workerId(`w_${index}`) });
+        if (status === 'pending') await put(store, job);
+        else await put(store, job, running, ...(final === undefined ? [] : [asEnded(running, final)]));
+      }
+      await put(store, makeJob(90, { approval: 'wanted' }));
+      const counted = (text: string, changes: Partial<JobFilter> = {}) =>
+        Object.fromEntries(
+          store
+            .countFound(filter({ search: parseSearch(text), ...changes }))
+            .filter(({ count }) => count > 0)
+            .map(({ status, approval, count }) => [`${status} ${approval ?? ''}`.trim(), count]),
+        );
+      const each = Object.fromEntries(statuses.map(status => [status, 1]));
+      expect(counted('')).toEqual({ ...each, 'pending wanted': 1 });
+      expect(counted('state:failed')).toEqual(counted(''));
+      expect(counted('even')).toEqual(
+        Object.fromEntries(statuses.filter((_, index) => index % 2 === 0).map(status => [status, 1])),
+      );
+      expect(Object.keys(counted('', { includeFinal: false })).toSorted()).toEqual(
+        ['pending', 'pending wanted', ...liveStatuses].toSorted(),
+      );
+    });
+  });
+
+  describe('a sorted list of jobs', () => {
+    async function putVaried(store: Store): Promise<void> {
+      for (const id of [1, 2, 3]) await putWorker(store, `w_${id}`, ['zeta', 'Alpha', 'beta'][id - 1] ?? '');
+      await put(store, named(1, 'beta'));
+      const ranked = { ...makeJob(2).rank, priority: 30, level: 30 };
+      await put(store, named(2, 'Alpha', { rank: ranked, approval: 'wanted' }));
+      for (const order of [3, 4, 5]) {
+        const job = named(order, order === 3 ? 'alpha' : 'gamma');
+        const running = asLive(job, 'running', { workerId: workerId(`w_${order - 2}`) });
+        const steps = order === 5 ? [running, asEnded(running, 'completed', { endedAt: at(9) })] : [running];
+        await put(store, job, ...steps);
+        const progress = { step: order * 10, total_steps: 100, steps_per_second: 2, loss: 1 / order };
+        await store.write(tx => tx.setProgress(job.id, progress));
+      }
+    }
+
+    test.each<[JobSort, number[], number[]]>([
+      ['submitted', [1, 2, 3, 4, 5], [5, 4, 3, 2, 1]],
+      ['name', [3, 2, 1, 5, 4], [5, 4, 1, 3, 2]],
+      ['state', [1, 2, 4, 3, 5], [5, 4, 3, 2, 1]],
+      ['priority', [5, 4, 3, 1, 2], [2, 5, 4, 3, 1]],
+      ['worker', [4, 5, 3, 2, 1], [3, 5, 4, 2, 1]],
+      ['progress', [3, 4, 5, 2, 1], [5, 4, 3, 2, 1]],
+      ['eta', [4, 3, 5, 2, 1], [3, 4, 5, 2, 1]],
+      ['loss', [5, 4, 3, 2, 1], [3, 4, 5, 2, 1]],
+    ])('by %s puts unknown values last, and pages by cursor', async (sort, ascending, descending) => {
+      const store = open();
+      await putVaried(store);
+      for (const isDescending of [false, true]) {
+        const walked: number[] = [];
+        for (let after: JobPlace | null = null; ; ) {
+          const [job] = store.jobs(filter({ sort, isDescending, after, limit: 1 }));
+          if (job === undefined) break;
+          walked.push(job.order);
+          after = store.jobPlace(job.id, sort);
+        }
+        expect(walked).toEqual(isDescending ? descending : ascending);
+        expect(orders(store.jobs(filter({ sort, isDescending })))).toEqual(walked);
+      }
+    });
+
+    test('has a place for each job in every order, and none for a job that does not exist', async () => {
+      const store = open();
+      const job = makeJob(7);
+      await put(store, job);
+      for (const sort of JobSort.options) expect(store.jobPlace(job.id, sort)?.order).toBe(7);
+      expect(store.jobPlace('j_none' as typeof job.id, 'name')).toBeNull();
+    });
+  });
+}
