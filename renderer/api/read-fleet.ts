@@ -44,6 +44,7 @@ export async function readFleet(parts: ReadFleetParts): Promise<CallFailure | nu
     workers: workers.rows,
     jobs: [...active.rows, ...ended.rows],
     queue: queue.value,
+    hasAllEnded: ended.next === null,
     // What was read first may be older than what was read last: the events since then come once more.
     seq: Math.min(workers.seq, active.seq, ended.seq),
   });

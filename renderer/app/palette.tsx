@@ -1,17 +1,19 @@
 import { Command } from 'cmdk';
 import { Dialog } from 'radix-ui';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import { workersApi } from '../../protocol/admin-api.ts';
+import type { JobView } from '../../protocol/job.ts';
+import { SearchText } from '../../protocol/job-search.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { useT } from '../i18n/index.ts';
 import { useReturnedFocus } from '../ui/focus.ts';
 import { Icon } from '../ui/icon.tsx';
-import { useFleet, useMay } from './context.ts';
+import { useFleet, useMay, usePanel } from './context.ts';
 import { pagesFor } from './pages.ts';
 
-/** Of each kind; whoever looks for another one writes more of its name. */
-const mostFound = 8;
+/** Per kind; a longer text finds the others. */
+const maxFound = 8;
 
 /** Goes to any page, worker or job by a part of its name. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
@@ -24,12 +26,12 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const isWanted = (...names: readonly string[]): boolean =>
     wanted !== '' && names.some(name => name.toLowerCase().includes(wanted));
   const workers = may(workersApi.get)
-    ? [...fleet.workers.values()].filter(({ id, name }) => isWanted(id, name)).slice(0, mostFound)
+    ? [...fleet.workers.values()].filter(({ id, name }) => isWanted(id, name)).slice(0, maxFound)
     : [];
+  const found = useFoundJobs(wanted, may(queueApi.list) && !fleet.hasAllEnded);
+  const known = [...fleet.jobs.values()].filter(({ id, config_name: config }) => isWanted(id, config));
   const jobs = may(queueApi.get)
-    ? [...fleet.jobs.values()]
-        .filter(({ id, config_name: config }) => isWanted(id, config))
-        .slice(0, mostFound)
+    ? [...known, ...found.filter(({ id }) => !fleet.jobs.has(id))].slice(0, maxFound)
     : [];
   const open = (path: string) => () => {
     onClose();
@@ -37,7 +39,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   };
   return (
     <PaletteLayer onClose={onClose}>
-      <Command.Input value={text} onValueChange={setText} placeholder={t('palette.hint')} />
+      <Command.Input maxLength={200} value={text} onValueChange={setText} placeholder={t('palette.hint')} />
       <Command.List label={t('palette.label')}>
         <Command.Empty>{t('palette.nothing')}</Command.Empty>
         {pagesFor(may)
@@ -60,6 +62,31 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       </Command.List>
     </PaletteLayer>
   );
+}
+
+/** Somebody who types has not finished before this. */
+const typingMs = 200;
+const noJobs: readonly JobView[] = [];
+
+/** What the server finds among jobs that are not at hand; nothing until it has answered. */
+function useFoundJobs(text: string, isAllowed: boolean): readonly JobView[] {
+  const { client } = usePanel();
+  const [found, setFound] = useState({ text: '', jobs: noJobs });
+  const isAsked = isAllowed && text !== '' && SearchText.safeParse(text).success;
+  useEffect(() => {
+    if (!isAsked) return undefined;
+    const asking = new AbortController();
+    const { signal } = asking;
+    const timer = setTimeout(async () => {
+      const answer = await client.call(queueApi.list, { query: { q: text, limit: maxFound }, signal });
+      if (answer.ok && !signal.aborted) setFound({ text, jobs: answer.value.entries });
+    }, typingMs);
+    return () => {
+      clearTimeout(timer);
+      asking.abort();
+    };
+  }, [client, text, isAsked]);
+  return isAsked && found.text === text ? found.jobs : noJobs;
 }
 
 function PaletteLayer({ onClose, children }: { readonly onClose: () => void; readonly children: ReactNode }) {

@@ -10,6 +10,8 @@ export interface Fleet {
   readonly workers: Keyed<WorkerId, WorkerView>;
   readonly jobs: Keyed<JobId, JobView>;
   readonly queue: QueueView | null;
+  /** Whether every job that has ended is among the jobs; else only the newest are. */
+  readonly hasAllEnded: boolean;
   /** The newest things that happened, the last one first. */
   readonly recent: readonly UiEvent[];
   /** Up to which event this is current; -1 before the first snapshot. */
@@ -20,10 +22,18 @@ export interface Snapshot {
   readonly workers: readonly WorkerView[];
   readonly jobs: readonly JobView[];
   readonly queue: QueueView;
+  readonly hasAllEnded: boolean;
   readonly seq: number;
 }
 
-export const emptyFleet: Fleet = { workers: keyed(), jobs: keyed(), queue: null, recent: [], seq: -1 };
+export const emptyFleet: Fleet = {
+  workers: keyed(),
+  jobs: keyed(),
+  queue: null,
+  hasAllEnded: false,
+  recent: [],
+  seq: -1,
+};
 
 const mostRecent = 50;
 
@@ -31,6 +41,7 @@ export const fromSnapshot = (snapshot: Snapshot, recent: readonly UiEvent[]): Fl
   workers: keyed(snapshot.workers.map(worker => [worker.id, worker] as const)),
   jobs: keyed(snapshot.jobs.map(job => [job.id, job] as const)),
   queue: snapshot.queue,
+  hasAllEnded: snapshot.hasAllEnded,
   recent,
   seq: snapshot.seq,
 });
@@ -76,7 +87,14 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
     told.length === 0
       ? fleet.recent
       : [...told.slice(-mostRecent).toReversed(), ...fleet.recent].slice(0, mostRecent);
-  const next = { workers: fleet.workers.with(workers), jobs: fleet.jobs.with(jobs), queue, recent, seq };
+  const next = {
+    ...fleet,
+    workers: fleet.workers.with(workers),
+    jobs: fleet.jobs.with(jobs),
+    queue,
+    recent,
+    seq,
+  };
   return { fleet: next, missed: false };
 }
 

@@ -24,12 +24,12 @@ interface FilterChip<K extends string> {
 interface FilterChipsProps<K extends string> {
   readonly label: string;
   readonly chips: readonly FilterChip<K>[];
-  readonly chosen: K | null;
-  readonly onChoose: (id: K | null) => void;
+  readonly chosen: ReadonlySet<K>;
+  readonly onToggle: (id: K) => void;
 }
 
-/** One of some, with how many there are of each; chosen again it is let go. */
-export function FilterChips<K extends string>({ label, chips, chosen, onChoose }: FilterChipsProps<K>) {
+/** Filters to turn on and off, each with its count. */
+export function FilterChips<K extends string>({ label, chips, chosen, onToggle }: FilterChipsProps<K>) {
   return (
     <div className="chips" role="group" aria-label={label}>
       {chips.map(({ id, text, count }) => (
@@ -37,8 +37,8 @@ export function FilterChips<K extends string>({ label, chips, chosen, onChoose }
           key={id}
           type="button"
           className="chip chip-button"
-          aria-pressed={chosen === id}
-          onClick={() => onChoose(chosen === id ? null : id)}
+          aria-pressed={chosen.has(id)}
+          onClick={() => onToggle(id)}
         >
           {text} <span className="chip-count">{count}</span>
         </button>

@@ -8,7 +8,7 @@ export interface Order {
 
 interface SortableColumn<R> {
   readonly id: string;
-  readonly sortBy?: (row: R) => string | number;
+  readonly sortBy?: (row: R) => string | number | null;
 }
 
 /** Where each row stands, by its id. */
@@ -79,7 +79,7 @@ export function inPlaces<R>(rows: readonly R[], places: Places, idOf: (row: R) =
 }
 
 interface Sorting<R> {
-  readonly sortBy: (row: R) => string | number;
+  readonly sortBy: (row: R) => string | number | null;
   readonly sign: 1 | -1;
   readonly idOf: (row: R) => string;
   /** As they were in order the last time: most still are, and what is nearly in order is put in order in no time. */
@@ -94,12 +94,15 @@ interface Sorting<R> {
 export function inOrder<R>(rows: readonly R[], { sortBy, sign, idOf, before }: Sorting<R>): readonly R[] {
   const entries = rows.map((row, at) => ({ row, at, key: sortBy(row) }));
   const nearly = inPlaces(entries, placesOf(before, idOf), ({ row }) => idOf(row));
-  return nearly.toSorted((a, b) => sign * compare(a.key, b.key) || a.at - b.at).map(({ row }) => row);
+  return nearly.toSorted((a, b) => compare(a.key, b.key, sign) || a.at - b.at).map(({ row }) => row);
 }
 
 const { compare: compareTexts } = new Intl.Collator();
 
-const compare = (a: string | number, b: string | number): number => {
+/** Unknown values come last in either direction. */
+function compare(a: string | number | null, b: string | number | null, sign: 1 | -1): number {
   if (a === b) return 0;
-  return typeof a === 'number' && typeof b === 'number' ? a - b : compareTexts(String(a), String(b));
-};
+  if (a === null) return 1;
+  if (b === null) return -1;
+  return sign * (typeof a === 'number' && typeof b === 'number' ? a - b : compareTexts(String(a), String(b)));
+}

@@ -21,7 +21,7 @@ export interface Column<R> {
   readonly width: string;
   readonly cell: (row: R) => ReactNode;
   /** What rows are put in order by; left out where an order would say nothing. */
-  readonly sortBy?: (row: R) => string | number;
+  readonly sortBy?: (row: R) => string | number | null;
   readonly align?: 'end';
   /** Where the cells say by themselves what they are, the title is only read aloud. */
   readonly isTitleUnseen?: boolean;
@@ -40,8 +40,15 @@ interface TableProps<R> {
   readonly empty: ReactNode;
   /** There are more rows, which are still being read. */
   readonly isBusy?: boolean;
+  /** The order that the rows come in, where the owner of the table sorts them; null for the usual one. */
+  readonly order?: Order | null;
+  readonly onOrder?: (order: Order) => void;
+  /** Called when the last rows are near: there may be more of them. */
+  readonly onNearEnd?: () => void;
 }
 
+/** Rows before the end at which more are asked for: about two screens. */
+const nearEnd = 30;
 const rowHeight = 48;
 
 /**
@@ -50,11 +57,12 @@ const rowHeight = 48;
  */
 export function Table<R>(props: TableProps<R>) {
   const { label, columns, rows, idOf, nameOf, onOpen, empty, isBusy = false } = props;
-  const [order, setOrder] = useState<Order | null>(null);
+  const [ownOrder, setOwnOrder] = useState<Order | null>(null);
+  const order = props.order === undefined ? ownOrder : props.order;
   const scroller = useRef<HTMLDivElement>(null);
   const [filling] = useState(() => createFilling(run => void requestAnimationFrame(run)));
   const [rangeExtractor] = useState(createWindow);
-  const shown = useSteadyOrder(rows, idOf, columns, order);
+  const shown = useSteadyOrder(rows, idOf, columns, ownOrder);
   const virtual = useVirtualizer({
     count: shown.rows.length,
     getScrollElement: () => scroller.current,
@@ -63,10 +71,13 @@ export function Table<R>(props: TableProps<R>) {
   });
   const grid = useMemo(() => gridOf(columns), [columns]);
   const turn = (column: string): void => {
-    setOrder(was => ({ column, isDescending: was?.column === column && !was.isDescending }));
+    const next = { column, isDescending: order?.column === column && !order.isDescending };
+    if (props.onOrder === undefined) setOwnOrder(next);
+    else props.onOrder(next);
     // Here somebody wants them to move.
     shown.release();
   };
+  useNearEnd(virtual.range?.endIndex, shown.rows.length, props.onNearEnd);
   const { openClicked, openEntered } = opening(shown.rows, onOpen);
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
     if (event.key === 'Enter') openEntered(event);
@@ -124,6 +135,17 @@ export function Table<R>(props: TableProps<R>) {
       </div>
     </div>
   );
+}
+
+function useNearEnd(
+  last: number | null | undefined,
+  count: number,
+  onNearEnd: (() => void) | undefined,
+): void {
+  const isNear = typeof last === 'number' && last >= count - nearEnd;
+  useEffect(() => {
+    if (isNear) onNearEnd?.();
+  }, [isNear, count, onNearEnd]);
 }
 
 /** Heard by the table for all of its rows: one that was told anew how it is opened would be rendered anew. */

@@ -36,6 +36,7 @@ export const frame = {
   'action.copy': 'Copy',
   'action.copied': 'Copied',
   'action.reveal': 'Show',
+  'action.retry': 'Retry',
   'action.hide': 'Hide',
   'state.idle': 'idle',
   'state.busy': 'busy',

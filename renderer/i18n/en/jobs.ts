@@ -8,8 +8,6 @@ export const jobs = {
   'jobs.shown': '{count, plural, one {# job} other {# jobs}}',
   'jobs.none': 'There are no jobs yet. Submit one, and it runs on the first worker that fits it.',
   'jobs.noneMatch': 'No job matches the filter.',
-  'jobs.older': 'Load older jobs',
-  'jobs.older.loading': 'Loading older jobs…',
   'jobs.rowName': 'Job {config}: {state}',
   'jobs.select': 'Choose job {config} of {time}',
   'jobs.column.select': 'Chosen',

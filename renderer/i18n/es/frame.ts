@@ -38,6 +38,7 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'action.copy': 'Copiar',
   'action.copied': 'Copiado',
   'action.reveal': 'Mostrar',
+  'action.retry': 'Reintentar',
   'action.hide': 'Ocultar',
   'state.idle': 'libre',
   'state.busy': 'ocupado',

@@ -10,8 +10,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.shown': '{count, plural, one {# trabajo} other {# trabajos}}',
   'jobs.none': 'Todavía no hay trabajos. Al enviar uno, se ejecuta en el primer worker que sirva para él.',
   'jobs.noneMatch': 'Ningún trabajo coincide con el filtro.',
-  'jobs.older': 'Cargar trabajos anteriores',
-  'jobs.older.loading': 'Cargando trabajos anteriores…',
   'jobs.rowName': 'Trabajo {config}: {state}',
   'jobs.select': 'Elegir el trabajo {config} de {time}',
   'jobs.column.select': 'Elegido',

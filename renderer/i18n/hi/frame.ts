@@ -37,6 +37,7 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'action.copy': 'कॉपी करें',
   'action.copied': 'कॉपी हुआ',
   'action.reveal': 'दिखाएँ',
+  'action.retry': 'फिर कोशिश करें',
   'action.hide': 'छिपाएँ',
   'state.idle': 'खाली',
   'state.busy': 'व्यस्त',

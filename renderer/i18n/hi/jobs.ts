@@ -10,8 +10,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.shown': '{count, plural, one {# जॉब} other {# जॉब}}',
   'jobs.none': 'अभी कोई जॉब नहीं है। एक सबमिट करें, और वह पहले उपयुक्त वर्कर पर चलेगा।',
   'jobs.noneMatch': 'कोई जॉब फ़िल्टर से मेल नहीं खाता।',
-  'jobs.older': 'पुराने जॉब लोड करें',
-  'jobs.older.loading': 'पुराने जॉब लोड हो रहे हैं…',
   'jobs.rowName': 'जॉब {config}: {state}',
   'jobs.select': '{time} का जॉब {config} चुनें',
   'jobs.column.select': 'चुना हुआ',

@@ -38,6 +38,7 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'action.copy': 'コピー',
   'action.copied': 'コピー済み',
   'action.reveal': '表示',
+  'action.retry': '再試行',
   'action.hide': '隠す',
   'state.idle': '待機中',
   'state.busy': '稼働中',

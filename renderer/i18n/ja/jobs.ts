@@ -10,8 +10,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.shown': '{count, plural, other {# 件のジョブ}}',
   'jobs.none': 'ジョブはまだありません。投入すると、条件に合う最初のワーカーで実行されます。',
   'jobs.noneMatch': '条件に合うジョブはありません。',
-  'jobs.older': '古いジョブを読み込む',
-  'jobs.older.loading': '古いジョブを読み込み中…',
   'jobs.rowName': 'ジョブ {config}: {state}',
   'jobs.select': '{time} のジョブ {config} を選択',
   'jobs.column.select': '選択',

@@ -37,6 +37,7 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'action.copy': '复制',
   'action.copied': '已复制',
   'action.reveal': '显示',
+  'action.retry': '重试',
   'action.hide': '隐藏',
   'state.idle': '空闲',
   'state.busy': '忙碌',

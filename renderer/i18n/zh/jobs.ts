@@ -10,8 +10,6 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.shown': '{count, plural, other {# 个任务}}',
   'jobs.none': '还没有任务。提交一个，它会在第一个合适的工作节点上运行。',
   'jobs.noneMatch': '没有符合筛选的任务。',
-  'jobs.older': '加载更早的任务',
-  'jobs.older.loading': '正在加载更早的任务…',
   'jobs.rowName': '任务 {config}：{state}',
   'jobs.select': '选择 {time} 的任务 {config}',
   'jobs.column.select': '已选',

@@ -9,7 +9,8 @@ import type { Column } from '../../ui/table.tsx';
 import { absolute } from '../../ui/time.tsx';
 import { mayAct } from './acts.ts';
 import * as cells from './cells.tsx';
-import { phaseOf, phases, shownState } from './filter.ts';
+import { shownState } from './filter.ts';
+import { valueOf } from './job-order.ts';
 
 export type Toggle = (id: JobId) => void;
 
@@ -51,28 +52,28 @@ const plainColumns = (t: Translator): readonly Column<JobView>[] => [
     title: t('jobs.column.state'),
     width: '104px',
     cell: job => <State name={shownState(job)} />,
-    sortBy: job => phases.indexOf(phaseOf(job)),
+    sortBy: valueOf.state,
   },
   {
-    id: 'config',
+    id: 'name',
     title: t('jobs.column.config'),
     width: 'minmax(142px, 1.5fr)',
     cell: job => <cells.ConfigCell job={job} />,
-    sortBy: job => job.config_name,
+    sortBy: valueOf.name,
   },
   {
     id: 'progress',
     title: t('jobs.column.progress'),
     width: 'minmax(206px, 1.7fr)',
     cell: job => <cells.ProgressCell job={job} />,
-    sortBy: job => job.progress?.percent ?? -1,
+    sortBy: valueOf.progress,
   },
   {
     id: 'eta',
     title: t('jobs.column.eta'),
     width: '72px',
     cell: job => <cells.EtaCell job={job} />,
-    sortBy: job => job.progress?.eta_s ?? Number.POSITIVE_INFINITY,
+    sortBy: valueOf.eta,
   },
   {
     id: 'loss',
@@ -80,28 +81,28 @@ const plainColumns = (t: Translator): readonly Column<JobView>[] => [
     width: '56px',
     align: 'end',
     cell: job => <cells.LossCell job={job} />,
-    sortBy: job => job.progress?.loss ?? Number.POSITIVE_INFINITY,
+    sortBy: valueOf.loss,
   },
   {
     id: 'worker',
     title: t('jobs.column.worker'),
     width: 'minmax(102px, 0.6fr)',
     cell: job => <cells.WorkerCell job={job} />,
-    sortBy: job => job.worker_name ?? '',
+    sortBy: valueOf.worker,
   },
   {
     id: 'priority',
     title: t('jobs.column.priority'),
     width: '76px',
     cell: job => <cells.PriorityCell job={job} />,
-    sortBy: job => job.priority,
+    sortBy: valueOf.priority,
   },
   {
     id: 'submitted',
     title: t('jobs.column.submitted'),
     width: '92px',
     cell: job => <cells.SubmittedCell job={job} />,
-    sortBy: job => job.queued_at,
+    sortBy: valueOf.submitted,
   },
 ];
 

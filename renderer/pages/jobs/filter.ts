@@ -1,77 +1,37 @@
 import type { JobView } from '../../../protocol/job.ts';
-import { type Arrangement, createArrangement, replacements } from '../../ui/arrangement.ts';
+import {
+  type JobSearch,
+  type JobState,
+  jobStates,
+  parseSearch,
+  searchTerm,
+  stateOf,
+} from '../../../protocol/job-search.ts';
+import type { JobCounts } from '../../../protocol/queue-api.ts';
+import { replacements } from '../../ui/arrangement.ts';
 
-/** In the order in which a job lives through them. */
-export const phases = [
-  'pending',
-  'blocked',
-  'starting',
-  'running',
-  'recovering',
-  'cancelling',
-  'completed',
-  'failed',
-  'cancelled',
-] as const;
-export type Phase = (typeof phases)[number];
+export const phases = jobStates;
+export type Phase = JobState;
 
-const endedPhases = ['completed', 'failed', 'cancelled'] as const;
-type EndedPhase = (typeof endedPhases)[number];
-
-/** Its status; what waits for approval waits for something else than the rest. */
+/** Its status; a job that waits for approval waits for something else than the rest. */
 export const shownState = (job: JobView) =>
   job.status === 'pending' && job.approval === 'wanted' ? 'blocked' : job.status;
 
-export function phaseOf(job: JobView): Phase {
-  const state = shownState(job);
-  return state === 'dispatched' ? 'starting' : state;
+export const phaseOf = (job: JobView): Phase => stateOf(job);
+
+/** The same text with this state added, or removed where it is in the text. */
+export function withState(text: string, state: Phase): string {
+  const rest = (text.match(searchTerm) ?? []).filter(part => !/^state:/i.test(part));
+  const chosen = chosenStates(parseSearch(text));
+  const next = phases.filter(phase => chosen.has(phase) !== (phase === state));
+  return [...(next.length === 0 ? [] : [`state:${next.join(',')}`]), ...rest].join(' ');
 }
 
-/** What a job must be to be shown: one of each list that is not empty, and with every word in its id or config. */
-export interface JobFilter {
-  readonly states: readonly string[];
-  readonly users: readonly string[];
-  readonly workers: readonly string[];
-  readonly words: readonly string[];
-}
-
-const otherNames: Readonly<Record<string, Phase>> = {
-  dispatched: 'starting',
-  queued: 'pending',
-  training: 'running',
-  approval: 'blocked',
-};
-
-const term = /(?:[a-z]+:)?(?:"[^"]*"?|\S+)/gi;
-
-/** `state:failed,cancelled user:ci worker:rig-* "some text"`: what is no such key is text. */
-export function parseFilter(text: string): JobFilter {
-  const found = { state: [] as string[], user: [] as string[], worker: [] as string[], text: [] as string[] };
-  for (const [part] of text.toLowerCase().matchAll(term)) {
-    const [, key, value = ''] = /^(state|user|worker):(.*)$/.exec(part) ?? [];
-    const bare = (key === undefined ? part : value).replaceAll('"', '');
-    if (bare === '') continue;
-    if (key === 'state') found.state.push(...bare.split(',').map(name => otherNames[name] ?? name));
-    else if (key === 'user' || key === 'worker') found[key].push(bare);
-    else found.text.push(bare);
-  }
-  return { states: found.state, users: found.user, workers: found.worker, words: found.text };
-}
-
-/** The same text with another state, or with none. */
-export function withState(text: string, state: Phase | null): string {
-  const rest = (text.match(term) ?? []).filter(part => !/^state:/i.test(part));
-  return [...(state === null ? [] : [`state:${state}`]), ...rest].join(' ');
-}
-
-/** The one state that is asked for, where it is one. */
-export function chosenState({ states }: JobFilter): Phase | null {
-  const [only, ...others] = states;
-  return others.length === 0 ? (phases.find(phase => phase === only) ?? null) : null;
-}
+export const chosenStates = ({ states }: JobSearch): ReadonlySet<Phase> =>
+  new Set(phases.filter(phase => states.includes(phase)));
 
 /** Made once for a filter, for many jobs. */
-export function matcherOf(filter: JobFilter): (job: JobView) => boolean {
+export function matcherOf(filter: JobSearch): (job: JobView) => boolean {
   const states = new Set(filter.states);
   const users = filter.users.map(globOf);
   const workers = filter.workers.map(globOf);
@@ -84,8 +44,14 @@ export function matcherOf(filter: JobFilter): (job: JobView) => boolean {
       if (!workers.some(worker => names.some(name => worker.test(name)))) return false;
     }
     if (words.length === 0) return true;
-    const hay = `${job.id} ${job.config_name}`.toLowerCase();
-    return words.every(word => hay.includes(word));
+    const texts = [
+      job.id,
+      job.config_name,
+      job.user,
+      job.worker_name,
+      job.status === 'pending' ? null : job.error_message,
+    ].flatMap(text => text?.toLowerCase() ?? []);
+    return words.every(word => texts.some(text => text.includes(word)));
   };
 }
 
@@ -95,27 +61,12 @@ function globOf(pattern: string): RegExp {
   return new RegExp(`^${parts.join('.*')}$`, 'i');
 }
 
-/** Of the ended ones that are asked for: all three, when no state is. */
-export const endedStates = ({ states }: JobFilter): readonly EndedPhase[] =>
-  states.length === 0 ? endedPhases : endedPhases.filter(phase => states.includes(phase));
-
-/** What the server can look for by itself; the rest of the filter is looked at here. */
-export function olderQuery(filter: JobFilter) {
-  const [user, ...otherUsers] = filter.users;
-  const [word, ...otherWords] = filter.words;
-  return {
-    status: endedStates(filter).join(','),
-    ...(user !== undefined && otherUsers.length === 0 && !user.includes('*') ? { user } : {}),
-    ...(word !== undefined && otherWords.length === 0 ? { q: word } : {}),
-  };
-}
-
 export type PhaseCounts = Readonly<Record<Phase, number>>;
 
-/** Of the ended ones as many as the server has, or as are at hand, when one has ended since it counted. */
-export function withTotals(counts: PhaseCounts, totals: Partial<Record<EndedPhase, number>>): PhaseCounts {
-  const most = (phase: EndedPhase): number => Math.max(counts[phase], totals[phase] ?? 0);
-  return { ...counts, completed: most('completed'), failed: most('failed'), cancelled: most('cancelled') };
+/** From the server's counts by status. */
+export function phaseCounts({ by_status: byStatus, blocked }: JobCounts): PhaseCounts {
+  const { dispatched = 0, starting = 0, pending = 0, ...others } = byStatus;
+  return { ...noCounts, ...others, pending: pending - blocked, blocked, starting: dispatched + starting };
 }
 
 const noCounts: PhaseCounts = {
@@ -148,20 +99,5 @@ export function createCounting(): (jobs: readonly JobView[]) => PhaseCounts {
     return counts;
   };
 }
-
-/** What is known of a job by the stream goes before what was read of it in pages. */
-export const withOlder = (
-  live: ReadonlyMap<string, JobView>,
-  older: readonly JobView[],
-): readonly JobView[] => [...live.values(), ...older.filter(({ id }) => !live.has(id))];
-
-/** The newest first; of many that were submitted at the same time, in the order in which they come. */
-export const createNewestFirst = (): Arrangement<JobView> =>
-  createArrangement({
-    idOf,
-    arrange: jobs =>
-      jobs.toSorted((a, b) => (a.queued_at < b.queued_at ? 1 : a.queued_at > b.queued_at ? -1 : 0)),
-    stays: (now, before) => now.queued_at === before.queued_at,
-  });
 
 const idOf = ({ id }: JobView): string => id;

@@ -2,7 +2,9 @@ import { useCallback, useMemo, useState } from 'react';
 import { useLocation, useSearchParams } from 'wouter';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
+import { JobSort, parseSearch } from '../../../protocol/job-search.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
+import { detailOf } from '../../api/client.ts';
 import { useFleet } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
 import { useT } from '../../i18n/index.ts';
@@ -12,61 +14,55 @@ import { Empty } from '../../ui/empty.tsx';
 import { Table } from '../../ui/table.tsx';
 import { BulkBar } from './bulk.tsx';
 import { useJobColumns } from './columns.tsx';
-import {
-  chosenState,
-  createNewestFirst,
-  matcherOf,
-  type Phase,
-  parseFilter,
-  type PhaseCounts,
-  phases,
-  shownState,
-  withOlder,
-  withState,
-} from './filter.ts';
+import { chosenStates, type Phase, type PhaseCounts, phases, shownState, withState } from './filter.ts';
+import { orderIn, shownOrder, withOrder } from './job-order.ts';
 import { NewJob } from './new-job.tsx';
-import { useCounts } from './use-counts.ts';
-import { useOlderJobs } from './use-older.ts';
+import { useJobRows } from './use-job-rows.ts';
 
 const idOf = (job: JobView): string => job.id;
 
 export function JobList() {
   const t = useT();
   const [, go] = useLocation();
-  const { text, setText } = useFilterText();
-  const filter = useMemo(() => parseFilter(text), [text]);
-  const live = useFleet(({ fleet }) => fleet.jobs);
+  const { text, setText, order, setOrder } = useAddress();
   const isBusy = useFleet(({ fleet, stream }) => fleet.seq < 0 || stream.kind === 'loading');
-  const older = useOlderJobs(filter);
-  const newestFirst = useMemo(createNewestFirst, []);
-  const all = useMemo(() => newestFirst(withOlder(live, older.jobs)), [newestFirst, live, older.jobs]);
-  const { counts, isPartial } = useCounts(all);
-  const rows = useMemo(() => all.filter(matcherOf(filter)), [all, filter]);
-  const { chosen, choose, toggle } = useChosen(all);
+  const { rows, counts, total, isLoading, failure, loadMore, retry } = useJobRows(text, order);
+  const { chosen, choose, toggle } = useChosen(rows);
   const columns = useJobColumns(chosen, toggle);
   const nameOf = useCallback(
     (job: JobView) => t('jobs.rowName', { config: job.config_name, state: t(`state.${shownState(job)}`) }),
     [t],
   );
+  const isWaiting = isBusy || isLoading;
   return (
     <div className="page jobs-page">
       <div className="page-head">
         <h1>{t('nav.jobs')}</h1>
         <NewJob kind="primary" />
       </div>
-      <Phases counts={counts} chosen={chosenState(filter)} onChoose={to => setText(withState(text, to))} />
+      <Phases
+        counts={counts}
+        chosen={chosenStates(parseSearch(text))}
+        onToggle={state => setText(withState(text, state))}
+      />
       <div className="filter-row">
         <input
           type="search"
           aria-label={t('jobs.filter.label')}
           placeholder={t('jobs.filter.hint')}
+          maxLength={200}
           value={text}
           onChange={({ target }) => setText(target.value)}
         />
         <span className="muted" role="status">
-          {t('jobs.shown', { count: rows.length })}
+          {t('jobs.shown', { count: total })}
         </span>
       </div>
+      {failure !== null && (
+        <p className="trouble" role="alert">
+          {detailOf(failure) ?? t('error.unreachable')} <Button onClick={retry}>{t('action.retry')}</Button>
+        </p>
+      )}
       <Allowed call={queueApi.cancel}>
         <BulkBar rows={rows} chosen={chosen} choose={choose} />
       </Allowed>
@@ -77,21 +73,26 @@ export function JobList() {
         idOf={idOf}
         nameOf={nameOf}
         onOpen={job => go(`/jobs/${job.id}`)}
-        isBusy={isBusy}
-        empty={isBusy ? null : <NoJobs isFiltered={text !== ''} onClear={() => setText('')} />}
+        isBusy={isWaiting}
+        order={shownOrder(order)}
+        onOrder={({ column, isDescending }) => setOrder(JobSort.parse(column), isDescending)}
+        onNearEnd={loadMore}
+        empty={isWaiting ? null : <NoJobs isFiltered={text !== ''} onClear={() => setText('')} />}
       />
-      {isPartial && older.canLoad && (
-        <Button className="older" disabled={older.isLoading} onClick={() => void older.loadMore()}>
-          {t(older.isLoading ? 'jobs.older.loading' : 'jobs.older')}
-        </Button>
-      )}
     </div>
   );
 }
 
-/** In the address, so that a filter can be sent to somebody. */
-function useFilterText() {
+/** In the address, so that a link shows the same jobs in the same order. */
+function useAddress() {
   const [params, setParams] = useSearchParams();
+  const text = params.get('q') ?? '';
+  const sort = params.get('sort');
+  const direction = params.get('order');
+  const order = useMemo(
+    () => orderIn(new URLSearchParams({ sort: sort ?? '', order: direction ?? '' })),
+    [sort, direction],
+  );
   const setText = (to: string): void =>
     setParams(
       old => {
@@ -102,7 +103,9 @@ function useFilterText() {
       },
       { replace: true },
     );
-  return { text: params.get('q') ?? '', setText };
+  const setOrder = (by: JobSort, isDescending: boolean): void =>
+    setParams(old => withOrder(old, { sort: by, isDescending }), { replace: true });
+  return { text, setText, order, setOrder };
 }
 
 /** What is gone is no longer chosen. */
@@ -125,14 +128,14 @@ const without = (ids: ReadonlySet<JobId>, gone: JobId): ReadonlySet<JobId> =>
 
 interface PhasesProps {
   readonly counts: PhaseCounts;
-  readonly chosen: Phase | null;
-  readonly onChoose: (phase: Phase | null) => void;
+  readonly chosen: ReadonlySet<Phase>;
+  readonly onToggle: (phase: Phase) => void;
 }
 
-function Phases({ counts, chosen, onChoose }: PhasesProps) {
+function Phases({ counts, chosen, onToggle }: PhasesProps) {
   const t = useT();
   const chips = phases.map(id => ({ id, text: t(`state.${id}`), count: counts[id] }));
-  return <FilterChips label={t('jobs.phases')} chips={chips} chosen={chosen} onChoose={onChoose} />;
+  return <FilterChips label={t('jobs.phases')} chips={chips} chosen={chosen} onToggle={onToggle} />;
 }
 
 function NoJobs({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {

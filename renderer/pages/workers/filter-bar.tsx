@@ -18,7 +18,8 @@ export function FilterBar({ text, query, onChange, shown }: FilterBarProps) {
   const workers = useFleet(state => state.fleet.workers);
   const counts = useMemo(() => countStates(workers.values()), [workers]);
   const chips = shownStates.map(id => ({ id, text: t(`state.${id}`), count: counts.get(id) ?? 0 }));
-  const [only = null, ...more] = query.states;
+  const [only, ...more] = query.states;
+  const chosen = only !== undefined && more.length === 0 ? only : null;
   return (
     <div className="worker-filter">
       <input
@@ -32,8 +33,8 @@ export function FilterBar({ text, query, onChange, shown }: FilterBarProps) {
       <FilterChips
         label={t('workers.filter.states')}
         chips={chips}
-        chosen={more.length === 0 ? only : null}
-        onChoose={state => onChange(withState(text, state))}
+        chosen={new Set(chosen === null ? [] : [chosen])}
+        onToggle={state => onChange(withState(text, state === chosen ? null : state))}
       />
       <span className="muted worker-count" role="status">
         {query.unknown.length > 0

@@ -41,7 +41,7 @@ const shown = (): Readonly<Record<string, string>> =>
   Object.fromEntries([...store.getState().fleet.jobs].map(([id, { status }]) => [id, status]));
 const badge = (): string => store.getState().stream.kind;
 const first = (seq: number, ...jobs: readonly JobView[]): void =>
-  catchUp.first({ workers: [], jobs, queue, seq });
+  catchUp.first({ workers: [], jobs, queue, hasAllEnded: true, seq });
 
 test('where nothing is shown yet each part is, and the badge says that there is more', () => {
   expect(badge()).toBe('connecting');

@@ -15,7 +15,8 @@ const queue = {
   total_blocked: 0,
   total_running: 0,
 };
-const start = (): Fleet => fromSnapshot({ workers: [], jobs: [jobView({})], queue, seq: 7 }, []);
+const start = (): Fleet =>
+  fromSnapshot({ workers: [], jobs: [jobView({})], queue, hasAllEnded: true, seq: 7 }, []);
 
 const jobEvent = (seq: number, changes: Readonly<Record<string, unknown>> | null, type = 'job.running') =>
   ({
@@ -78,7 +79,10 @@ test('events of the queue replace what was known of it', () => {
 
 test('an event of a job brings its worker along, in the same turn', () => {
   const busy = workerView({ status: 'busy', current_job_id: id });
-  const before = fromSnapshot({ workers: [workerView()], jobs: [jobView({})], queue, seq: 7 }, []);
+  const before = fromSnapshot(
+    { workers: [workerView()], jobs: [jobView({})], queue, hasAllEnded: true, seq: 7 },
+    [],
+  );
   const event = { ...jobEvent(8, { status: 'dispatched' }, 'job.dispatched'), worker: busy } as UiEvent;
   const { fleet } = advance(before, [event]);
   expect(fleet.workers.get(busy.id)).toBe(busy);

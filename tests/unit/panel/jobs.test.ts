@@ -2,22 +2,18 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
+import { parseSearch } from '../../../protocol/job-search.ts';
 import { loadLanguage, type Translator } from '../../../renderer/i18n/index.ts';
 import { isOffered, whyNot } from '../../../renderer/pages/jobs/acts.ts';
 import { checkDraft, draftOf, emptyDraft, fieldErrorsOf } from '../../../renderer/pages/jobs/draft.ts';
 import * as figures from '../../../renderer/pages/jobs/figures.ts';
 import {
-  chosenState,
+  chosenStates,
   countPhases,
   createCounting,
-  createNewestFirst,
-  endedStates,
   matcherOf,
-  olderQuery,
-  parseFilter,
-  withOlder,
+  phaseCounts,
   withState,
-  withTotals,
 } from '../../../renderer/pages/jobs/filter.ts';
 import { faultIn, parseConfig } from '../../../renderer/pages/jobs/json.ts';
 import {
@@ -41,17 +37,17 @@ const rig3 = { worker_id: WorkerId.parse('w-3'), worker_name: 'Rig-3' };
 
 describe('the filter of the jobs', () => {
   const shows = (text: string, part: Partial<JobView>): boolean =>
-    matcherOf(parseFilter(text))(job('j-1', part));
+    matcherOf(parseSearch(text))(job('j-1', part));
 
   it('takes states, their other names, users, workers and text apart', () => {
     const text = 'State:failed,queued user:CI worker:rig-* "Two Words" color:red';
-    expect(parseFilter(text)).toEqual({
+    expect(parseSearch(text)).toEqual({
       states: ['failed', 'pending'],
       users: ['ci'],
       workers: ['rig-*'],
       words: ['two words', 'color:red'],
     });
-    expect(parseFilter(' user: state:"" ')).toEqual({ states: [], users: [], workers: [], words: [] });
+    expect(parseSearch(' user: state:"" ')).toEqual({ states: [], users: [], workers: [], words: [] });
   });
 
   it('shows what fits every part', () => {
@@ -76,29 +72,28 @@ describe('the filter of the jobs', () => {
   it('never breaks on what a person types', () => {
     fc.assert(
       fc.property(fc.string(), text => {
-        expect(matcherOf(parseFilter(text))(job('j-1'))).toBeTypeOf('boolean');
+        expect(matcherOf(parseSearch(text))(job('j-1'))).toBeTypeOf('boolean');
       }),
     );
   });
 
-  it('puts a state in and takes it out, and leaves the rest', () => {
-    expect(withState('user:ci "a b"', 'failed')).toBe('state:failed user:ci "a b"');
-    expect(withState('state:failed user:ci state:running', 'pending')).toBe('state:pending user:ci');
-    expect(withState('state:failed', null)).toBe('');
-    expect(chosenState(parseFilter('state:failed'))).toBe('failed');
-    expect(chosenState(parseFilter('state:failed,running'))).toBeNull();
-    expect(chosenState(parseFilter('state:nonsense'))).toBeNull();
+  it('finds words in the user, the worker and the error, too', () => {
+    const failed: Partial<JobView> = { ...rig3, status: 'failed', user: 'Ada', error_message: 'CUDA error' };
+    expect(shows('cuda RIG ada', failed)).toBe(true);
+    expect(shows('cuda', { ...failed, status: 'pending' })).toBe(false);
   });
 
-  it('asks the server for what it can find by itself', () => {
-    expect(olderQuery(parseFilter(''))).toEqual({ status: 'completed,failed,cancelled' });
-    expect(olderQuery(parseFilter('state:failed,running user:ci flux'))).toEqual({
-      status: 'failed',
-      user: 'ci',
-      q: 'flux',
-    });
-    expect(olderQuery(parseFilter('user:c* two words'))).toEqual({ status: 'completed,failed,cancelled' });
-    expect(endedStates(parseFilter('state:running'))).toEqual([]);
+  it('adds a state to the text, and removes one that is in it', () => {
+    expect(withState('user:ci "a b"', 'failed')).toBe('state:failed user:ci "a b"');
+    expect(withState('state:failed user:ci state:running', 'pending')).toBe(
+      'state:pending,running,failed user:ci',
+    );
+    expect(withState('state:failed,running', 'failed')).toBe('state:running');
+    expect(withState('state:failed', 'failed')).toBe('');
+    expect([...chosenStates(parseSearch('state:failed,nonsense state:dispatched'))]).toEqual([
+      'starting',
+      'failed',
+    ]);
   });
 
   it('counts by phase', () => {
@@ -121,18 +116,15 @@ describe('the filter of the jobs', () => {
     expect(count([])).toMatchObject({ pending: 0 });
   });
 
-  it('counts the ended ones that are not at hand, too', () => {
-    const counts = countPhases([job('a'), job('b', { status: 'failed' }), job('c', { status: 'completed' })]);
-    expect(withTotals(counts, { completed: 700 })).toMatchObject({ pending: 1, completed: 700, failed: 1 });
-  });
-
-  it('puts the newest first, and the live view before one that was read', () => {
-    const old = job('a', { queued_at: '2026-01-01T00:00:00.000Z', status: 'running' });
-    const young = job('b', { queued_at: '2026-01-02T00:00:00.000Z' });
-    const read = job('a', { status: 'failed' });
-    const live = new Map([old, young].map(one => [one.id, one]));
-    const all = createNewestFirst()(withOlder(live, [read, job('c')]));
-    expect(all.map(({ id, status }) => `${id} ${status}`)).toEqual(['b pending', 'a running', 'c pending']);
+  it('reads the counts of the server by state', () => {
+    const by_status = { pending: 7, dispatched: 1, starting: 2, failed: 4 };
+    expect(phaseCounts({ total: 14, by_status, blocked: 3 })).toMatchObject({
+      pending: 4,
+      blocked: 3,
+      starting: 3,
+      failed: 4,
+      running: 0,
+    });
   });
 });
 

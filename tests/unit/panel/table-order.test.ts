@@ -39,3 +39,10 @@ test('texts are put in order as people do, and endless numbers are equal', () =>
   const never = [row('x', Number.POSITIVE_INFINITY), row('y', 1), row('z', Number.POSITIVE_INFINITY)];
   expect(ids(inOrder(never, { ...bySize, before: [] }))).toBe('y x z');
 });
+
+test('unknown values come last in either direction', () => {
+  const rows = [row('a', 1), row('unknown', -1), row('b', 2)];
+  const known = { sortBy: ({ size }: Row) => (size < 0 ? null : size), idOf, before: [] } as const;
+  expect(ids(inOrder(rows, { ...known, sign: 1 }))).toBe('a b unknown');
+  expect(ids(inOrder(rows, { ...known, sign: -1 }))).toBe('b a unknown');
+});

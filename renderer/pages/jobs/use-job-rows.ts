@@ -1,0 +1,53 @@
+import { useMemo } from 'react';
+import { parseSearch } from '../../../protocol/job-search.ts';
+import type { JobView } from '../../../protocol/job.ts';
+import { useFleet } from '../../app/context.ts';
+import { createArrangement } from '../../ui/arrangement.ts';
+import { createCounting, matcherOf, phaseCounts } from './filter.ts';
+import { jobsToList } from './found.ts';
+import { comparison, type JobOrder, valueOf } from './job-order.ts';
+import { useFoundJobs } from './use-found.ts';
+
+const idOf = ({ id }: JobView): string => id;
+
+/**
+ * The jobs of a list, in its order. A small fleet has all of its jobs at hand, and nothing is asked for; else the server searches
+ * all of them, and what the stream says of a job replaces what a page said.
+ */
+export function useJobRows(text: string, order: JobOrder) {
+  const live = useFleet(({ fleet }) => fleet.jobs);
+  const isWhole = useFleet(({ fleet }) => fleet.hasAllEnded || fleet.seq < 0);
+  const { found, isLoading, loadMore, retry } = useFoundJobs(text, order, !isWhole);
+  const search = useMemo(() => parseSearch(text), [text]);
+  const matches = useMemo(() => matcherOf(search), [search]);
+  const compare = useMemo(() => comparison(order), [order]);
+  const arrange = useMemo(() => {
+    const read = valueOf[order.sort];
+    return createArrangement<JobView>({
+      idOf,
+      arrange: jobs => jobs.toSorted(compare),
+      stays: (now, before) => read(now) === read(before),
+    });
+  }, [order, compare]);
+  const rows = useMemo(
+    () => arrange(jobsToList({ live, found, matches, compare })),
+    [arrange, live, found, matches, compare],
+  );
+  const count = useMemo(createCounting, []);
+  const inAnyState = useMemo(() => matcherOf({ ...search, states: [] }), [search]);
+  const { counts: told } = found;
+  const counts = useMemo(
+    () => (told === null ? count([...live.values()].filter(inAnyState)) : phaseCounts(told)),
+    [told, count, live, inAnyState],
+  );
+  return {
+    rows,
+    counts,
+    total: told?.total ?? rows.length,
+    isLoading: !isWhole && found.cursor === undefined && found.failure === null,
+    isLoadingMore: isLoading,
+    failure: found.failure,
+    loadMore,
+    retry,
+  };
+}
