@@ -1,9 +1,17 @@
 import { type Explanation, WaitCode, type WaitReason } from '../../protocol/explain.ts';
+import type { WorkerId } from '../../protocol/ids.ts';
 import type { Requirements } from '../../protocol/job.ts';
 import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
 import { forecast } from './forecast.ts';
-import { type Hindrance, hindrancesOf, hindrancesOfAll, hindrancesOfUser } from './hindrances.ts';
+import {
+  barredWorker,
+  type Hindrance,
+  hindrancesOf,
+  hindrancesOfAll,
+  hindrancesOfUser,
+} from './hindrances.ts';
+import { inLine } from './line.ts';
 import { shapeOf } from './matching.ts';
 import { type Job, offeringOf, type PendingJob, type Worker } from './model.ts';
 import type { Read } from './ports.ts';
@@ -51,9 +59,21 @@ export function createExplainer(core: Core, read: Read): Explainer {
     return ahead.length > mostAhead ? null : ahead.filter(other => hindrancesFor(other).length === 0);
   };
 
-  const aheadOf = (job: PendingJob, { judged }: Verdict): readonly WaitReason[] => {
-    const takes = ({ spec }: PendingJob): boolean =>
-      verdictOf(spec.requirements).judged.some(({ fits }, index) => fits && judged[index]?.fits === true);
+  const barredFor = (job: PendingJob): WorkerId | null =>
+    barredWorker(inLine(job), core.deadlines.backoff.get(job.id) ?? 0, now);
+
+  /** The same as all jobs of its shape, except for a worker that lost this one. */
+  const judgedFor = (job: PendingJob): readonly Judged[] => {
+    const { judged } = verdictOf(job.spec.requirements);
+    const barred = barredFor(job);
+    return barred === null
+      ? judged
+      : judged.map(one => (one.candidate.id === barred ? { ...one, fits: false } : one));
+  };
+
+  const aheadOf = (job: PendingJob, judged: readonly Judged[]): readonly WaitReason[] => {
+    const takes = (other: PendingJob): boolean =>
+      judgedFor(other).some(({ fits }, index) => fits && judged[index]?.fits === true);
     const rivals = rivalsOf(job)?.filter(takes).length ?? Number.POSITIVE_INFINITY;
     return rivals === 0 ? [] : [{ code: 'ahead', detail: tellRivals(rivals) }];
   };
@@ -67,8 +87,13 @@ export function createExplainer(core: Core, read: Read): Explainer {
       ...told,
     ];
     if (reasons.length > 0) return reasons.toSorted((a, b) => orderOf(a) - orderOf(b));
-    const verdict = verdictOf(job.spec.requirements);
-    return verdict.someFit ? aheadOf(job, verdict) : [];
+    if (!verdictOf(job.spec.requirements).someFit) return [];
+    const judged = judgedFor(job);
+    if (judged.some(({ fits }) => fits)) return aheadOf(job, judged);
+    const until = isoAt(core.deadlines.backoff.get(job.id) ?? now);
+    return [
+      { code: 'backoff', detail: `Waits until ${until} for the worker that lost it, or for another one` },
+    ];
   };
 
   const summaryOf = (job: PendingJob, [first]: readonly WaitReason[]): string => {
@@ -82,7 +107,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
     isUnsatisfiable: needs => isUnsatisfiable(verdictOf(needs).judged),
     explain(job) {
       if (job.status !== 'pending') return { ...notWaiting, job_id: job.id, status: job.status };
-      const verdict = verdictOf(job.spec.requirements).judged;
+      const verdict = judgedFor(job);
       const reasons = reasonsFor(job);
       const rivals = rivalsOf(job);
       const ahead = rivals?.map(({ spec }) => verdictOf(spec.requirements).judged) ?? null;
@@ -150,7 +175,7 @@ function createHindrances(core: Core, read: Read): (job: PendingJob) => readonly
     const running = maxRunning === null ? 0 : live().length;
     const ofUser = maxRunningPerUser === null ? 0 : live().filter(({ user }) => user === job.user).length;
     return [
-      ...hindrancesOf(job, readyAt, core.clock.mono()),
+      ...hindrancesOf(inLine(job), readyAt, core.clock.mono()),
       ...hindrancesOfAll(settings(), running),
       ...hindrancesOfUser(settings(), job.user, ofUser),
     ];

@@ -1,5 +1,7 @@
 import type { Explanation, WaitReason } from '../../protocol/explain.ts';
 import type { Core } from './core.ts';
+import { hindrancesOf } from './hindrances.ts';
+import { inLine } from './line.ts';
 import { isLive, leavesAfterJob, type PendingJob } from './model.ts';
 import type { Read } from './ports.ts';
 import { predictStart, remainingMs, type Taker } from './predict.ts';
@@ -34,9 +36,14 @@ export function forecast(core: Core, read: Read, known: Known): Forecast {
   if (isUnsatisfiable(verdict)) return unknown('No worker that ever registered could take it');
   if (ahead === null) return unknown('Too many jobs are before it');
   const runMs = read.jobTimes(core.clock.wall() - dayMs).averageRunMs;
-  const takers = verdict.flatMap(
-    ({ candidate }, index) => takerOf(core, read, candidate, index, runMs) ?? [],
-  );
+  const backoffMs = Math.max((core.deadlines.backoff.get(job.id) ?? 0) - core.clock.mono(), 0);
+  const isHeldBack = hindrancesOf(inLine(job), backoffMs, 0).length > 0;
+  const takers = verdict
+    .flatMap(({ candidate }, index) => takerOf(core, read, candidate, index, runMs) ?? [])
+    .map(taker => {
+      const isBarred = !isHeldBack && verdict[taker.index]?.candidate.id === job.attempt?.workerId;
+      return isBarred ? { ...taker, freeInMs: Math.max(taker.freeInMs, backoffMs) } : taker;
+    });
   const fitsWith =
     (judged: readonly Judged[]) =>
     ({ index }: KnownTaker): boolean =>
@@ -45,8 +52,7 @@ export function forecast(core: Core, read: Read, known: Known): Forecast {
   const rivals = ahead.map(fitsWith).filter(fitsOther => takers.some(fitsOther));
   const freeMs = predictStart({ workers: takers, fits, ahead: rivals, runMs });
   if (freeMs === null) return unknown(whyUnknown(verdict));
-  const backoffMs = (core.deadlines.backoff.get(job.id) ?? 0) - core.clock.mono();
-  const inMs = Math.max(freeMs, backoffMs, 0);
+  const inMs = isHeldBack ? Math.max(freeMs, backoffMs) : freeMs;
   const basis = basisOf(takers.filter(fits), rivals.length, freeMs);
   const at = core.clock.iso(core.clock.wall() + inMs);
   return {

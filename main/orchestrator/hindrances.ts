@@ -1,4 +1,7 @@
-import type { MonoMs, PendingJob, QueueSettings } from './model.ts';
+import type { WorkerId } from '../../protocol/ids.ts';
+import type { MonoMs, QueueSettings } from './model.ts';
+import type { JobInLine } from './placement/candidates.ts';
+import { isWorkerLoss } from './retry.ts';
 
 /** What keeps a job from every worker. */
 export type Hindrance =
@@ -8,17 +11,24 @@ export type Hindrance =
   /** Of each user, or of the queue as a whole. */
   | { readonly code: 'limit'; readonly user: string | null; readonly running: number; readonly most: number };
 
-/** Of the job itself: with one it is not in line. */
+/** Of the job itself: with one it is not in line. Backoff after the loss of a worker concerns that worker alone. */
 export function hindrancesOf(
-  { approval }: Pick<PendingJob, 'approval'>,
+  { approval, lastCause }: Pick<JobInLine, 'approval' | 'lastCause'>,
   readyAt: MonoMs,
   now: MonoMs,
 ): readonly Hindrance[] {
   const hindrances: Hindrance[] = [];
   if (approval === 'wanted') hindrances.push({ code: 'approval' });
-  if (readyAt > now) hindrances.push({ code: 'backoff', until: readyAt });
+  if (readyAt > now && !isWorkerLoss(lastCause)) hindrances.push({ code: 'backoff', until: readyAt });
   return hindrances;
 }
+
+/** The worker that lost the job and may not have it again yet; null for none. */
+export const barredWorker = (
+  { avoid, lastCause }: Pick<JobInLine, 'avoid' | 'lastCause'>,
+  readyAt: MonoMs,
+  now: MonoMs,
+): WorkerId | null => (readyAt > now && isWorkerLoss(lastCause) ? avoid : null);
 
 /** Of every job, while so many run. */
 export function hindrancesOfAll(settings: QueueSettings, running: number): readonly Hindrance[] {

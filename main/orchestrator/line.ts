@@ -1,6 +1,6 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
-import { hindrancesOf, hindrancesOfAll, hindrancesOfUser } from './hindrances.ts';
-import { isLive, type Job, offeringOf, type PendingJob, type QueueSettings } from './model.ts';
+import { barredWorker, hindrancesOf, hindrancesOfAll, hindrancesOfUser } from './hindrances.ts';
+import { isLive, type Job, type MonoMs, offeringOf, type PendingJob, type QueueSettings } from './model.ts';
 import { createAgenda } from './placement/agenda.ts';
 import type { JobInLine } from './placement/candidates.ts';
 import { createPlacementIndex, type Placement, type PlacementIndex } from './placement/placement-index.ts';
@@ -35,6 +35,8 @@ export function createLine(): Line {
   const jobs = createAgenda<JobId>();
   const workers = createAgenda<WorkerId>();
   const running = createTally<JobId>();
+  /** Jobs that only the worker that lost them could take, before it may: they wait for another one, or for the time. */
+  const barred = new Set<JobId>();
   let settings: QueueSettings | null = null;
 
   /** Those of whom nothing runs are never held: a look at the others is enough when the limit becomes another one. */
@@ -49,12 +51,13 @@ export function createLine(): Line {
     return settings;
   };
   const takeWaiting = (standing: Standing, job: JobInLine): void => {
-    const readyAt = standing.deadlines.backoff.get(job.id) ?? 0;
-    if (hindrancesOf(job, readyAt, standing.clock.mono()).length === 0) return index.addJob(job);
-    if (job.approval !== 'wanted') jobs.addAt(job.id, readyAt);
+    const ready = readyAt(standing, job.id);
+    if (hindrancesOf(job, ready, standing.clock.mono()).length === 0) return index.addJob(job);
+    if (job.approval !== 'wanted') jobs.addAt(job.id, ready);
     index.removeJob(job.id);
   };
   const takeJob = (standing: Standing, job: Job): void => {
+    barred.delete(job.id);
     running.set(job.id, isLive(job) ? job.user : null);
     hold(job.user);
     if (job.status === 'pending') takeWaiting(standing, inLine(job));
@@ -63,6 +66,7 @@ export function createLine(): Line {
   const judgeJob = (standing: Standing, read: Read, id: JobId): void => {
     const job = read.job(id);
     if (job !== null) return takeJob(standing, job);
+    barred.delete(id);
     running.set(id, null);
     index.removeJob(id);
   };
@@ -73,8 +77,10 @@ export function createLine(): Line {
   /** False while nothing is given out. */
   const lookAround = (standing: Standing, read: Read): boolean => {
     const now = standing.clock.mono();
+    const changed = [...workers.take(now)];
+    for (const id of changed) judgeWorker(standing, read, id);
+    if (changed.length > 0) for (const id of barred) jobs.add(id);
     for (const id of jobs.take(now)) judgeJob(standing, read, id);
-    for (const id of workers.take(now)) judgeWorker(standing, read, id);
     settings ??= load(read);
     return hindrancesOfAll(settings, running.total).length === 0 && settings.maxRunningPerUser !== 0;
   };
@@ -86,7 +92,16 @@ export function createLine(): Line {
     noteQueue() {
       settings = null;
     },
-    next: (standing, read) => (lookAround(standing, read) ? index.next() : null),
+    next(standing, read) {
+      while (lookAround(standing, read)) {
+        const placement = index.next();
+        if (placement === null || !isBarred(standing, read, placement)) return placement;
+        index.removeJob(placement.jobId);
+        barred.add(placement.jobId);
+        jobs.addAt(placement.jobId, readyAt(standing, placement.jobId));
+      }
+      return null;
+    },
     takerFor(standing, read, job) {
       if (job.approval === 'wanted') return null;
       while (lookAround(standing, read)) {
@@ -100,7 +115,15 @@ export function createLine(): Line {
   };
 }
 
-const inLine = (job: PendingJob): JobInLine => ({
+const readyAt = ({ deadlines }: Standing, id: JobId): MonoMs => deadlines.backoff.get(id) ?? 0;
+
+function isBarred(standing: Standing, read: Read, { jobId, workerId }: Placement): boolean {
+  const job = read.job(jobId);
+  if (job?.status !== 'pending') return false;
+  return barredWorker(inLine(job), readyAt(standing, jobId), standing.clock.mono()) === workerId;
+}
+
+export const inLine = (job: PendingJob): JobInLine => ({
   id: job.id,
   requirements: job.spec.requirements,
   user: job.user,
@@ -109,6 +132,7 @@ const inLine = (job: PendingJob): JobInLine => ({
   avoid: job.attempt?.workerId ?? null,
   approval: job.approval,
   notBefore: job.notBefore,
+  lastCause: job.attempt?.end?.cause ?? null,
 });
 
 /** Answers with when it has to be judged again, though nothing about it changes; null for never. */

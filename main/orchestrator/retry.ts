@@ -1,6 +1,9 @@
 import type { FailureCause } from '../../protocol/job.ts';
 
-/** Waits before the first, second and third retry, and before every further one. */
+/**
+ * Waits before the first, second and third retry, and before every further one. After the loss of a worker only that
+ * worker has to wait, so that an unreliable machine does not use up the retries in a row.
+ */
 const backoffMs: readonly number[] = [0, 30_000, 120_000];
 const longestBackoffMs = 600_000;
 
@@ -9,6 +12,10 @@ const longestBackoffMs = 600_000;
  * unless the job asks for it, because it would most likely fail again (SEMANTICS.md, section 2).
  */
 const outsideTheTrainer: ReadonlySet<FailureCause> = new Set(['worker_lost', 'preempted']);
+
+/** Whether the worker was lost, and not the job at fault: another worker can then take the job at once. */
+export const isWorkerLoss = (cause: FailureCause | null): boolean =>
+  cause !== null && outsideTheTrainer.has(cause);
 
 export type RetryPlan =
   | { readonly retry: true; readonly retriesUsed: number; readonly delayMs: number }

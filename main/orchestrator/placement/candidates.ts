@@ -1,5 +1,5 @@
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
-import type { Approval, Requirements } from '../../../protocol/job.ts';
+import type { Approval, FailureCause, Requirements } from '../../../protocol/job.ts';
 import type { Offering } from '../matching.ts';
 import type { WallMs } from '../model.ts';
 
@@ -20,6 +20,8 @@ export interface WaitingJob {
 export interface JobInLine extends WaitingJob {
   readonly approval: Approval | null;
   readonly notBefore: WallMs;
+  /** Why its last attempt ended without a result. */
+  readonly lastCause: FailureCause | null;
 }
 
 export interface IdleWorker {

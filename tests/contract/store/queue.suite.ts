@@ -353,11 +353,19 @@ function describeLine(open: OpenStore): void {
     );
     await put(store, makeJob(4), asLive(makeJob(4), 'running'));
     await putEnded(store, 5, at(9));
-    const facts = { requirements, user: 'ada', level: 10, avoid: null, approval: null, notBefore: 0 };
+    const facts = {
+      requirements,
+      user: 'ada',
+      level: 10,
+      avoid: null,
+      approval: null,
+      notBefore: 0,
+      lastCause: null,
+    };
     expect(store.waitingJobs().toSorted((a, b) => a.order - b.order)).toEqual([
       { ...facts, id: 'j_1', order: 1, user: 'bob' },
       { ...facts, id: 'j_2', order: 2, level: 30, approval: 'wanted', requirements: fussy },
-      { ...facts, id: 'j_3', order: 3, avoid: 'w_2', notBefore: at(30) },
+      { ...facts, id: 'j_3', order: 3, avoid: 'w_2', notBefore: at(30), lastCause: 'worker_lost' },
     ]);
   });
 

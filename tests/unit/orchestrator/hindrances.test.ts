@@ -1,7 +1,13 @@
 /** What keeps a job from every worker: the job's own, that of the whole queue, that of its user. */
 import { describe, expect, test } from 'vitest';
-import { hindrancesOf, hindrancesOfAll, hindrancesOfUser } from '../../../main/orchestrator/hindrances.ts';
+import {
+  barredWorker,
+  hindrancesOf,
+  hindrancesOfAll,
+  hindrancesOfUser,
+} from '../../../main/orchestrator/hindrances.ts';
 import type { QueueSettings } from '../../../main/orchestrator/model.ts';
+import { workerId } from './builders.ts';
 
 const open: QueueSettings = { pause: null, maxRunning: null, maxRunningPerUser: null };
 const pause = { note: 'new disks', by: 'ada', since: 0 };
@@ -15,11 +21,31 @@ describe('of the job itself', () => {
     ['wanted', 1000, ['approval']],
     ['wanted', 1001, ['approval', 'backoff']],
   ])('approval %s, ready at %i, at 1000: %j', (approval, readyAt, codes) => {
-    expect(hindrancesOf({ approval }, readyAt, 1000).map(({ code }) => code)).toEqual(codes);
+    expect(hindrancesOf({ approval, lastCause: null }, readyAt, 1000).map(({ code }) => code)).toEqual(codes);
   });
 
   test('a backoff says until when', () => {
-    expect(hindrancesOf({ approval: null }, 1001, 1000)).toEqual([{ code: 'backoff', until: 1001 }]);
+    expect(hindrancesOf({ approval: null, lastCause: 'timeout' }, 1001, 1000)).toEqual([
+      { code: 'backoff', until: 1001 },
+    ]);
+  });
+});
+
+describe('backoff after the loss of a worker', () => {
+  const lost = { approval: null, lastCause: 'worker_lost', avoid: workerId('w1') } as const;
+
+  test('holds the job back from no other worker', () => {
+    expect(hindrancesOf(lost, 1001, 1000)).toEqual([]);
+  });
+
+  test.each([
+    ['worker_lost', 1001, 'w1'],
+    ['preempted', 1001, 'w1'],
+    ['worker_lost', 1000, null],
+    ['timeout', 1001, null],
+    [null, 1001, null],
+  ] as const)('after %s bars the worker that had it until %i, at 1000: %s', (lastCause, readyAt, barred) => {
+    expect(barredWorker({ ...lost, lastCause }, readyAt, 1000)).toBe(barred);
   });
 });
 
