@@ -39,7 +39,17 @@ export function judge(needs: Requirements, candidates: readonly Candidate[]): re
 export const isUnsatisfiable = (judged: readonly Judged[]): boolean =>
   !judged.some(({ candidate, mismatches }) => candidate.isKnown && mismatches.length === 0);
 
-/** Why no worker takes a job, in one line that begins with the guide's words for it. Each worker is counted once. */
+/** Every worker that is known and in the right place has too few GPUs. Workers that never registered do not count. */
+function areGpusMissing(judged: readonly Judged[]): boolean {
+  const inPlace = judged.filter(
+    ({ candidate, mismatches }) => candidate.isKnown && !mismatches.some(({ code }) => code === 'target'),
+  );
+  return inPlace.length > 0 && inPlace.every(({ mismatches }) => mismatches.some(isGpuCount));
+}
+
+const isGpuCount = ({ code }: Mismatch): boolean => code === 'gpu_count';
+
+/** Why no worker takes a job, in one line, the most specific reason first. Each worker is counted once. */
 export function whyNobody(judged: readonly Judged[]): string {
   if (judged.length === 0) return 'No idle workers: no worker has been created yet';
   const total = judged.length;
@@ -48,9 +58,14 @@ export function whyNobody(judged: readonly Judged[]): string {
   const inTheWay = matching.flatMap(({ candidate: { name, obstacles } }) =>
     obstacles.slice(0, 1).map(obstacle => ({ name, obstacle })),
   );
-  const reasons = [...hindering(inTheWay), ...missing(first)];
-  const onlyGpus = first.length === total && first.every(({ code }) => code === 'gpu_count');
-  const headline = onlyGpus ? 'GPU requirements not met' : 'No idle workers';
+  const lacksGpus = areGpusMissing(judged);
+  const reasons = lacksGpus
+    ? [
+        ...missing(first.toSorted((a, b) => Number(isGpuCount(b)) - Number(isGpuCount(a)))),
+        ...hindering(inTheWay),
+      ]
+    : [...hindering(inTheWay), ...missing(first)];
+  const headline = lacksGpus ? 'GPU requirements not met' : 'No idle workers';
   return `${headline}: 0 of ${total} ${total === 1 ? 'worker' : 'workers'} can take this job: ${reasons.join(', ')}`;
 }
 

@@ -83,10 +83,25 @@ test.each<
     [makeCandidate('busy', 4), makeCandidate('idle', 1)],
   ],
   [
-    'too few GPUs here, and one that never came and may have them',
-    'No idle workers: 0 of 2 workers can take this job: 1 never registered, 1 with fewer than 4 GPUs (have 1)',
+    'too few GPUs on every worker that has registered',
+    'GPU requirements not met: 0 of 3 workers can take this job: 1 with fewer than 4 GPUs (have 1), 1 never registered, 1 still connecting',
     makeNeeds({ gpuCount: 4 }),
-    [makeCandidate('never', 0), makeCandidate('idle', 1)],
+    [makeCandidate('never', 0), makeCandidate('idle', 1), makeCandidate('awaited', 0)],
+  ],
+  [
+    'too few GPUs on every worker in the right place',
+    'GPU requirements not met: 0 of 2 workers can take this job: 1 with fewer than 4 GPUs (have 1), 1 on this machine',
+    makeNeeds({ gpuCount: 4, target: 'worker' }),
+    [
+      { ...makeCandidate('idle'), local: true, offering: makeOffering({ local: true, gpuCount: 8 }) },
+      makeCandidate('idle', 1),
+    ],
+  ],
+  [
+    'no worker that has registered yet',
+    'No idle workers: 0 of 1 worker can take this job: 1 never registered',
+    makeNeeds({ gpuCount: 4 }),
+    [makeCandidate('never', 0)],
   ],
   [
     'a label that nobody has like that',
