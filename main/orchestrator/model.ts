@@ -72,6 +72,10 @@ export function offeringOf(worker: Worker): Offering {
 /** Whether the agent leaves after a job, as it said itself; an agent of unknown ways is not kept. */
 export const leavesAfterJob = (worker: Worker): boolean => worker.agent?.persistent !== true;
 
+/** Whether it is removed an hour after it went offline: as its agent last registered, and before that as it was created. */
+export const isEphemeral = ({ type, agent }: Worker): boolean =>
+  !(agent?.persistent ?? type === 'persistent');
+
 export interface Drain {
   readonly reason: string | null;
   readonly by: string;

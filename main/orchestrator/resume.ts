@@ -1,6 +1,6 @@
 import type { Core } from './core.ts';
 import { passed } from './deadlines.ts';
-import type { LiveJob, Worker } from './model.ts';
+import { isEphemeral, type LiveJob, type Worker } from './model.ts';
 import type { JobInLine } from './placement/candidates.ts';
 import { beginningOf } from './transitions.ts';
 import { awaitFirst } from './worker-admin.ts';
@@ -52,7 +52,7 @@ function resumeWorker(core: Core, worker: Worker): void {
     core.later(inMs);
   }
   if (worker.agent === null) awaitFirst(core, worker, Math.max(0, wall - worker.createdAt));
-  else if (worker.type === 'ephemeral' && worker.gone !== null) {
+  else if (isEphemeral(worker) && worker.gone !== null) {
     const goneMs = Math.max(0, wall - (worker.lastContactAt ?? wall));
     deadlines.removal.set(worker.id, now + Math.max(times.takeoverMs, times.removalMs - goneMs));
   }

@@ -9,7 +9,7 @@ import {
 } from '../../protocol/worker-api.ts';
 import { type Core, lastContact, tellWorker } from './core.ts';
 import { dispatch } from './dispatch.ts';
-import { type Actor, asWorker, type LiveJob, type Worker } from './model.ts';
+import { type Actor, asWorker, isEphemeral, type LiveJob, type Worker } from './model.ts';
 import type { Tx, WorkerStream } from './ports.ts';
 import type { ProgressBook } from './progress-book.ts';
 import { reconcileAbsence, reconcileClaim, type Verdict } from './reconcile.ts';
@@ -330,7 +330,7 @@ export function sayGoodbye(
 ): void {
   if (worker.gone !== null) return;
   tx.updateWorker({ ...worker, gone: why, lastContactAt: lastContact(core, worker) });
-  if (worker.type === 'ephemeral') {
+  if (isEphemeral(worker)) {
     const at = core.clock.mono() + core.times.removalMs;
     tx.afterCommit(() => core.deadlines.removal.set(worker.id, at));
   }

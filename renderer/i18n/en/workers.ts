@@ -214,6 +214,7 @@ export const workers = {
   'workers.detail.contact': 'Last contact',
   'workers.detail.agent': 'Agent',
   'workers.detail.type': 'Type',
+  'workers.detail.runsAs': 'runs as {type}',
   'workers.detail.id': 'Id',
   'workers.detail.labels': 'Labels',
   'workers.detail.raw': 'Raw',

@@ -217,6 +217,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.detail.contact': 'Último contacto',
   'workers.detail.agent': 'Agente',
   'workers.detail.type': 'Tipo',
+  'workers.detail.runsAs': 'se ejecuta como {type}',
   'workers.detail.id': 'Id',
   'workers.detail.labels': 'Etiquetas',
   'workers.detail.raw': 'En bruto',

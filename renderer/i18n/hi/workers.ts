@@ -212,6 +212,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.detail.contact': 'पिछला संपर्क',
   'workers.detail.agent': 'एजेंट',
   'workers.detail.type': 'प्रकार',
+  'workers.detail.runsAs': '{type} के रूप में चलता है',
   'workers.detail.id': 'ID',
   'workers.detail.labels': 'लेबल',
   'workers.detail.raw': 'मूल डेटा',

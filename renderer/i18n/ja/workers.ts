@@ -217,6 +217,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.detail.contact': '最後の接続',
   'workers.detail.agent': 'エージェント',
   'workers.detail.type': '種類',
+  'workers.detail.runsAs': '実際は{type}として動作',
   'workers.detail.id': 'ID',
   'workers.detail.labels': 'ラベル',
   'workers.detail.raw': '生データ',

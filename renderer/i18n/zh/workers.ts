@@ -208,6 +208,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.detail.contact': '上次联系',
   'workers.detail.agent': '代理',
   'workers.detail.type': '类型',
+  'workers.detail.runsAs': '实际以{type}方式运行',
   'workers.detail.id': 'ID',
   'workers.detail.labels': '标签',
   'workers.detail.raw': '原始数据',

@@ -12,6 +12,7 @@ export function ConnectionCard({ worker }: { readonly worker: WorkerView }) {
   const t = useT();
   const unknown = t('workers.detail.unknown');
   const hasLabels = Object.keys(worker.labels).length > 0;
+  const runsAs = (worker.persistent ?? worker.worker_type === 'persistent') ? 'persistent' : 'ephemeral';
   return (
     <section className="card" aria-labelledby="worker-connection">
       <h2 id="worker-connection">{t('workers.detail.connection')}</h2>
@@ -34,7 +35,11 @@ export function ConnectionCard({ worker }: { readonly worker: WorkerView }) {
         <Fact name={t('workers.detail.created')}>
           <Time at={worker.created_at} />
         </Fact>
-        <Fact name={t('workers.detail.type')}>{t(`workers.type.${worker.worker_type}`)}</Fact>
+        <Fact name={t('workers.detail.type')}>
+          {t(`workers.type.${worker.worker_type}`)}
+          {runsAs !== worker.worker_type &&
+            ` (${t('workers.detail.runsAs', { type: t(`workers.type.${runsAs}`) })})`}
+        </Fact>
         <Fact name={t('workers.detail.labels')}>
           {hasLabels ? <LabelChips labels={worker.labels} /> : t('workers.detail.none')}
         </Fact>

@@ -49,6 +49,42 @@ describe('an ephemeral worker', () => {
     expect(ids(fleet)).toEqual([]);
   });
 
+  test('that last registered as a persistent one keeps its row and its token', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral', agent: { persistent: true } });
+    await rig.disconnect();
+    await fleet.clock.advance(2 * hour);
+    expect(ids(fleet)).toEqual([rig.id]);
+    expect(fleet.orchestrator.workerByTokenHash(hashOf(rig.token))).not.toBeNull();
+    await fleet.restart();
+    await fleet.clock.advance(2 * hour);
+    expect(ids(fleet)).toEqual([rig.id]);
+  });
+
+  test.each(['goodbye', 'silence', 'restart'] as const)(
+    'by its last registration alone is removed an hour after it went offline: %s',
+    async how => {
+      const fleet = await openFleet();
+      const rig = await fleet.addIdleWorker({ type: 'persistent', agent: { persistent: false } });
+      if (how !== 'silence') await rig.disconnect();
+      if (how === 'restart') await fleet.restart();
+      await fleet.clock.advance((how === 'silence' ? T : 0) + hour - 1);
+      expect(ids(fleet)).toEqual([rig.id]);
+      await fleet.clock.advance(1);
+      expect(ids(fleet)).toEqual([]);
+    },
+  );
+
+  test('follows the newest of its registrations', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'persistent', agent: { persistent: false } });
+    await rig.disconnect();
+    await rig.connect({ startId: 'second', persistent: true });
+    await rig.disconnect();
+    await fleet.clock.advance(2 * hour);
+    expect(ids(fleet)).toEqual([rig.id]);
+  });
+
   test('that comes back in the very moment stays', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
