@@ -20,6 +20,7 @@ import { auditDaysInForce, inForce, localWorkerInForce } from './host/settings-f
 import { createUploadTokens } from './host/upload-tokens.ts';
 import { openSettingsFile, type SettingsFile } from './host/settings-file.ts';
 import { type Certificates, createCertificates } from './host/tls/index.ts';
+import { hashOf } from './http/auth.ts';
 import type { SocketLimits } from './http/door.ts';
 import type { BackupDesk } from './http/backup-routes.ts';
 import type { FailureLimit } from './http/failure-limit.ts';
@@ -271,6 +272,7 @@ async function openWorks(ground: Ground): Promise<Works> {
     runsLocally,
     holdingBack: file.settings.gpu_troubles,
     uploadTokenOf: uploadTokens.of,
+    adminHash: hashOf(folder.adminToken).toString('hex'),
     onFilesDropped: sweep.soon,
     logFiles: logs.files,
   });

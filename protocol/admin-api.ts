@@ -175,6 +175,7 @@ export const AuditEntry = z
       'settings',
       'config',
       'token',
+      'session',
       'call',
       'audit',
       'backup',

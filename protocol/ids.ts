@@ -14,6 +14,9 @@ export type JobId = z.infer<typeof JobId>;
 export const TokenId = Id.brand<'TokenId'>();
 export type TokenId = z.infer<typeof TokenId>;
 
+export const SessionId = Id.brand<'SessionId'>();
+export type SessionId = z.infer<typeof SessionId>;
+
 /** Names one dispatch of a job. Random, so that a stale attempt can't guess the current one. */
 export const AttemptId = Id.brand<'AttemptId'>();
 export type AttemptId = z.infer<typeof AttemptId>;

@@ -51,6 +51,11 @@ export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
     'Give people and scripts tokens of their own',
     async () => (await import('./tokens/index.ts')).tokenCommands,
   ),
+  group(
+    'sessions',
+    'List browsers that are signed in, and sign them out',
+    async () => (await import('./sessions/index.ts')).sessionCommands,
+  ),
   ['doctor', async () => (await import('./doctor/index.ts')).doctorCommand],
   ['version', async () => (await import('./version.ts')).versionCommand],
   ['completion', async () => (await import('./completion/index.ts')).completionCommand],

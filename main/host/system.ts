@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomInt } from 'node:crypto';
-import { AttemptId, JobId, TokenId, WorkerId } from '../../protocol/ids.ts';
+import { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import type { Clock, Ids } from '../orchestrator/ports.ts';
 
@@ -86,6 +86,7 @@ export const systemIds: Ids = {
   job: () => JobId.parse(jobName()),
   attempt: () => AttemptId.parse(attemptName()),
   apiTokenId: () => TokenId.parse(randomName('t_', 10)),
+  session: () => SessionId.parse(randomName('se_', 10)),
   workerToken: () => newToken('wt_'),
   sessionToken: () => newToken('ts_'),
   apiToken: () => newToken('tk_'),

@@ -3,8 +3,9 @@ import type { BodyOf, ReplyOf } from '../../protocol/call.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import type { Orchestrator, Principal } from '../orchestrator/index.ts';
-import { personAt } from './admin-routes.ts';
+import { actorOf, personAt } from './admin-routes.ts';
 import { bearerOf, hashOf, principalBehind, schemeOf, sessionCookie, sessionOf } from './auth.ts';
+import { describeDevice } from './device.ts';
 import { codeLastsMs, type OneTimeCodes } from './one-time-codes.ts';
 import { isOwnPage } from './origin.ts';
 import type { Router } from './route.ts';
@@ -40,7 +41,7 @@ export function mountSessionRoutes(router: Router, parts: SessionParts): void {
     const token = sessionOf(request);
     const session = token === null ? null : orchestrator.sessionByHash(hashOf(token).toString('hex'));
     const principal = session === null ? null : orchestrator.principalOfToken(session.tokenId);
-    return session === null || principal === null ? null : { principal, until: session.until };
+    return session === null || principal === null ? null : { principal, session };
   };
   const principalFor = (body: SignIn): Outcome<Principal> => {
     if ('code' in body) {
@@ -66,25 +67,25 @@ export function mountSessionRoutes(router: Router, parts: SessionParts): void {
         return refuse('token_invalid', 'Invalid token: it may have expired, or been revoked');
       return accept(replyFor(principal, null));
     }
-    const session = current(request);
-    return accept(session === null ? nobody : replyFor(session.principal, session.until));
+    const found = current(request);
+    return accept(found === null ? nobody : replyFor(found.principal, found.session.until));
   });
   router.answer(sessionApi.signIn, async ({ body, request }) => {
     if (!isOwnPage(request)) return refuse('cross_site', 'Sign in on the panel itself');
     const principal = principalFor(body);
     if (!principal.ok) return principal;
-    const opened = await orchestrator.openSession(principal.value, personAt(principal.value.user, request));
+    const device = describeDevice(request.headers['user-agent']);
+    const by = personAt(principal.value.user, request);
+    const opened = await orchestrator.openSession(principal.value, device, by);
     if (opened === null) return outdated;
     setCookie(request, opened.token, new Date(opened.until));
     return accept(replyFor(principal.value, opened.until));
   });
   router.answer(sessionApi.signOut, async ({ request }) => {
     if (!isOwnPage(request)) return refuse('cross_site', 'Sign out on the panel itself');
-    const token = sessionOf(request);
-    const session = current(request);
-    if (token !== null && session !== null) {
-      const by = personAt(session.principal.user, request);
-      await orchestrator.closeSession(hashOf(token).toString('hex'), by);
+    const found = current(request);
+    if (found !== null) {
+      await orchestrator.closeSession(found.session, personAt(found.principal.user, request));
       recheck();
     }
     setCookie(request, '', new Date(0));
@@ -93,6 +94,24 @@ export function mountSessionRoutes(router: Router, parts: SessionParts): void {
   router.answer(sessionApi.link, ({ caller }) => {
     const code = codes.make(principalBehind(caller));
     return accept({ code, path: signInPath(code), expires_in_s: codeLastsMs / 1000 });
+  });
+  // A bearer counts for more than a cookie: a call with one is made by no session.
+  const currentId = (request: Request) =>
+    bearerOf(request) === null ? (current(request)?.session.id ?? null) : null;
+  router.answer(sessionApi.list, ({ request }) =>
+    accept({ sessions: [...orchestrator.listSessions(currentId(request))] }),
+  );
+  router.answer(sessionApi.revoke, async ({ params, caller, request }) => {
+    const outcome = await orchestrator.revokeSession(params.id, actorOf(caller, request));
+    if (!outcome.ok) return outcome;
+    recheck();
+    return accept({ success: true as const, session_id: outcome.value });
+  });
+  router.answer(sessionApi.revokeAll, async ({ query, caller, request }) => {
+    const kept = query.keep_current === 'true' ? currentId(request) : null;
+    const revoked = await orchestrator.revokeSessions(kept, actorOf(caller, request));
+    recheck();
+    return accept({ success: true as const, revoked });
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Permission } from '../../protocol/call.ts';
-import type { AttemptId, JobId, TokenId, WorkerId } from '../../protocol/ids.ts';
+import type { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import type {
   Approval,
   FailureCause,
@@ -288,12 +288,21 @@ export interface Principal {
   readonly tokenId: TokenId | null;
 }
 
-/** A browser that somebody has signed in with. */
+/** A signed-in browser, bound to the token that it was signed in with. */
 export interface Session {
+  readonly id: SessionId;
+  /** The name of that token. */
   readonly user: string;
-  /** What it was opened with: it lasts no longer than that. Null for the admin token. */
+  /** Null for the admin token. */
   readonly tokenId: TokenId | null;
+  /** SHA-256 of the admin token; null for an API token. A session ends when either is no longer valid. */
+  readonly adminHash: string | null;
+  /** Browser and system, as the `User-Agent` named them. */
+  readonly device: string | null;
+  readonly address: string | null;
   readonly since: WallMs;
+  /** Not written with every call. */
+  readonly usedAt: WallMs;
   readonly until: WallMs;
 }
 
@@ -334,6 +343,7 @@ export interface AuditFact {
     | { readonly type: 'settings'; readonly id: 'settings' }
     | { readonly type: 'config'; readonly id: string }
     | { readonly type: 'token'; readonly id: TokenId }
+    | { readonly type: 'session'; readonly id: SessionId }
     /** Method and path. */
     | { readonly type: 'call'; readonly id: string }
     | { readonly type: 'audit'; readonly id: 'audit' }
@@ -371,6 +381,10 @@ const ownTypes = [
   'auth.signed_out',
   'auth.refused',
   'auth.limited',
+  // A browser signs in; a person ends its session; its token or its time ends it.
+  'session.created',
+  'session.revoked',
+  'session.expired',
   'token.created',
   'token.revoked',
   'backup.made',

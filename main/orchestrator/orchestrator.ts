@@ -18,7 +18,7 @@ import { createMetricCalls } from './metrics.ts';
 import { createQueueFigures } from './queue-figures.ts';
 import { createQueueCalls } from './queue.ts';
 import { createTurnCalls } from './turns.ts';
-import { createSessionCalls } from './sessions.ts';
+import { createSecurityNotes, createSessionCalls, endUnboundSessions } from './sessions.ts';
 import { createCaution, createHome, createSettingsCalls } from './settings.ts';
 import { createSubmissions } from './submit.ts';
 import { createTokenCalls } from './tokens.ts';
@@ -53,6 +53,8 @@ export interface OrchestratorParts {
   readonly holdingBack?: HoldingBack;
   /** Without it no trainer can bring anything. */
   readonly uploadTokenOf?: UploadTokenOf;
+  /** SHA-256 of the admin token, in lower-case hex. Without it no session can be opened with that token. */
+  readonly adminHash?: string;
   readonly storage?: StorageLimits;
   /** Files that nothing means any more can be removed. */
   readonly onFilesDropped?: () => void;
@@ -87,6 +89,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     runsLocally: home.runsLocally,
     holdingBack: caution.holdingBack,
     uploadTokenOf: parts.uploadTokenOf ?? null,
+    adminHash: parts.adminHash ?? null,
     onFilesDropped: parts.onFilesDropped ?? (() => {}),
     dropLogs: createLogDropping(parts.logFiles ?? null, log),
     deadlines: createDeadlines(),
@@ -118,6 +121,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createQueueFigures(core),
     ...createFleetFigures(core),
     ...createSessionCalls(core),
+    ...createSecurityNotes(core),
     ...createSettingsCalls(core, home, caution),
     ...createConfigCalls(core),
     ...createTokenCalls(core),
@@ -164,6 +168,7 @@ const createRun = ({ core, clock, timers, health }: RunParts) => ({
     grantGrace(core, live);
     resumeDeadlines(core, live);
     core.store.onRecovery(() => catchUp(core));
+    endUnboundSessions(core);
     core.lookWithin(0);
   },
 

@@ -1,5 +1,5 @@
 import type { ArtifactKind } from '../../protocol/artifact.ts';
-import type { AttemptId, JobId, TokenId, WorkerId } from '../../protocol/ids.ts';
+import type { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import type { JobStatus, Requirements, TrainerConfig } from '../../protocol/job.ts';
 import type { JobSort } from '../../protocol/job-search.ts';
 import type { Outcome } from '../../protocol/problem.ts';
@@ -70,6 +70,7 @@ export interface Ids {
   job(): JobId;
   attempt(): AttemptId;
   apiTokenId(): TokenId;
+  session(): SessionId;
   workerToken(): NewToken;
   sessionToken(): NewToken;
   apiToken(): NewToken;
@@ -205,6 +206,8 @@ export interface Read extends MetricReads {
   submissionOf(user: string, key: string): KeyedSubmission | null;
   /** By the SHA-256 of its token. */
   session(hash: string): Session | null;
+  /** Newest first. */
+  sessions(): readonly Session[];
   /** In the order of their names. */
   apiTokens(): readonly ApiToken[];
   apiToken(id: TokenId): ApiToken | null;
@@ -252,9 +255,9 @@ export interface Tx extends Read, MetricWrites {
   /** With all that is kept of it but its events and audit rows. */
   removeJob(job: JobId): void;
   setQueueSettings(settings: QueueSettings): void;
-  /** Those that were over by `forgetBefore` are forgotten. */
-  insertSession(hash: string, session: Session, forgetBefore: WallMs): void;
-  removeSession(hash: string): void;
+  insertSession(hash: string, session: Session): void;
+  setSessionUsed(id: SessionId, at: WallMs): void;
+  removeSession(id: SessionId): void;
   insertApiToken(token: ApiToken, hash: string): void;
   setApiTokenUsed(id: TokenId, at: WallMs): void;
   /** With every session that was opened with it. */

@@ -5,6 +5,7 @@ import type { NewToken, TokenView } from '../../protocol/tokens-api.ts';
 import type { Core } from './core.ts';
 import { type Actor, type ApiToken, nameOf, type Principal } from './model.ts';
 import type { Tx } from './ports.ts';
+import { noteSession } from './sessions.ts';
 
 /** When a token was last used is written down this often at most: reading must not cost a write. */
 const usedWithinMs = 300_000;
@@ -55,6 +56,8 @@ export function createTokenCalls(core: Core) {
       store.write(tx => {
         const known = tx.apiToken(id);
         if (known === null) return refuse('token_not_found', `There is no token ${id}`);
+        for (const session of tx.sessions().filter(({ tokenId }) => tokenId === id))
+          noteSession(core, tx, 'session.expired', session, by, { reason: 'token_revoked' });
         tx.removeApiToken(id);
         tx.afterCommit(() => noted.delete(id));
         noteToken(core, tx, 'token.revoked', id, by, { name: known.name });

@@ -317,6 +317,17 @@ const migrations: readonly string[] = [
   WHERE type = 'table' AND name = 'audit';
   PRAGMA writable_schema = RESET;
   `,
+  `
+  -- Sessions of the admin token do not say with which one they were opened, so they end here.
+  DELETE FROM sessions WHERE token_id IS NULL;
+  ALTER TABLE sessions ADD COLUMN id TEXT NOT NULL DEFAULT '';
+  ALTER TABLE sessions ADD COLUMN admin_hash TEXT CHECK ((token_id IS NULL) <> (admin_hash IS NULL));
+  ALTER TABLE sessions ADD COLUMN device TEXT;
+  ALTER TABLE sessions ADD COLUMN address TEXT;
+  ALTER TABLE sessions ADD COLUMN used_at INTEGER NOT NULL DEFAULT 0;
+  UPDATE sessions SET id = 'se_' || lower(hex(randomblob(5))), used_at = since;
+  CREATE UNIQUE INDEX sessions_id ON sessions (id);
+  `,
 ];
 
 /** The newest that this version can work with. */

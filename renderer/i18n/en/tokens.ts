@@ -28,4 +28,18 @@ export const tokens = {
   'tokens.may.admin.workers': 'Manage workers',
   'tokens.may.admin.audit': 'Read the audit trail',
   'tokens.may.admin.tokens': 'Manage tokens',
+  'sessions.title': 'Signed-in browsers',
+  'sessions.what':
+    'Each browser stays signed in for up to 30 days, or until its token is revoked or replaced.',
+  'sessions.none': 'No browser is signed in.',
+  'sessions.current': 'this browser',
+  'sessions.unknown': 'Unknown browser',
+  'sessions.since': 'Signed in:',
+  'sessions.revoke': 'Sign out',
+  'sessions.revoke.of': 'Sign out {device} of {user}',
+  'sessions.revoked': '{count, plural, one {# browser is signed out.} other {# browsers are signed out.}}',
+  'sessions.others': 'Sign out all other browsers',
+  'sessions.others.title': 'Sign out all other browsers?',
+  'sessions.others.consequence':
+    'They lose access at once and have to sign in again. This browser stays signed in.',
 } as const;

@@ -30,4 +30,18 @@ export const tokens: Readonly<Record<keyof typeof source, string>> = {
   'tokens.may.admin.workers': 'Gestionar los workers',
   'tokens.may.admin.audit': 'Leer el registro de auditoría',
   'tokens.may.admin.tokens': 'Gestionar los tokens',
+  'sessions.title': 'Navegadores con sesión iniciada',
+  'sessions.what':
+    'Cada navegador mantiene la sesión hasta 30 días, o hasta que su token se revoque o se sustituya.',
+  'sessions.none': 'Ningún navegador tiene la sesión iniciada.',
+  'sessions.current': 'este navegador',
+  'sessions.unknown': 'Navegador desconocido',
+  'sessions.since': 'Inicio de sesión:',
+  'sessions.revoke': 'Cerrar sesión',
+  'sessions.revoke.of': 'Cerrar la sesión de {user} en {device}',
+  'sessions.revoked': '{count, plural, one {Se ha cerrado # sesión.} other {Se han cerrado # sesiones.}}',
+  'sessions.others': 'Cerrar las demás sesiones',
+  'sessions.others.title': '¿Cerrar las demás sesiones?',
+  'sessions.others.consequence':
+    'Pierden el acceso de inmediato y tienen que volver a iniciar sesión. Este navegador mantiene la suya.',
 };

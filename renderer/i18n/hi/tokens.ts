@@ -30,4 +30,17 @@ export const tokens: Readonly<Record<keyof typeof source, string>> = {
   'tokens.may.admin.workers': 'वर्कर सँभालना',
   'tokens.may.admin.audit': 'ऑडिट रिकॉर्ड पढ़ना',
   'tokens.may.admin.tokens': 'टोकन सँभालना',
+  'sessions.title': 'साइन इन किए हुए ब्राउज़र',
+  'sessions.what': 'हर ब्राउज़र 30 दिन तक साइन इन रहता है, या जब तक उसका टोकन रद्द या बदला न जाए।',
+  'sessions.none': 'कोई ब्राउज़र साइन इन नहीं है।',
+  'sessions.current': 'यह ब्राउज़र',
+  'sessions.unknown': 'अज्ञात ब्राउज़र',
+  'sessions.since': 'साइन इन:',
+  'sessions.revoke': 'साइन आउट करें',
+  'sessions.revoke.of': '{user} का {device} साइन आउट करें',
+  'sessions.revoked': '{count, plural, one {# ब्राउज़र साइन आउट हुआ।} other {# ब्राउज़र साइन आउट हुए।}}',
+  'sessions.others': 'बाकी सभी ब्राउज़र साइन आउट करें',
+  'sessions.others.title': 'बाकी सभी ब्राउज़र साइन आउट करें?',
+  'sessions.others.consequence':
+    'उनकी पहुँच तुरंत समाप्त हो जाती है और उन्हें फिर से साइन इन करना होगा। यह ब्राउज़र साइन इन रहता है।',
 };

@@ -30,4 +30,17 @@ export const tokens: Readonly<Record<keyof typeof source, string>> = {
   'tokens.may.admin.workers': 'ワーカーを管理する',
   'tokens.may.admin.audit': '監査記録を読む',
   'tokens.may.admin.tokens': 'トークンを管理する',
+  'sessions.title': 'サインイン中のブラウザー',
+  'sessions.what': '各ブラウザーのサインインは最長 30 日間、またはトークンが失効・交換されるまで続きます。',
+  'sessions.none': 'サインイン中のブラウザーはありません。',
+  'sessions.current': 'このブラウザー',
+  'sessions.unknown': '不明なブラウザー',
+  'sessions.since': 'サインイン：',
+  'sessions.revoke': 'サインアウト',
+  'sessions.revoke.of': '{user} の {device} をサインアウトさせる',
+  'sessions.revoked': '{count, plural, other {# 台のブラウザーをサインアウトさせました。}}',
+  'sessions.others': 'ほかのすべてのブラウザーをサインアウト',
+  'sessions.others.title': 'ほかのすべてのブラウザーをサインアウトさせますか？',
+  'sessions.others.consequence':
+    'すぐにアクセスできなくなり、再度サインインが必要になります。このブラウザーはサインインしたままです。',
 };

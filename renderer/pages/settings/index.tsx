@@ -1,5 +1,6 @@
 import type { SettingsView } from '../../../protocol/settings-api.ts';
 import { backupApi } from '../../../protocol/backup-api.ts';
+import { sessionApi } from '../../../protocol/session-api.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { Allowed } from '../../app/guarded.tsx';
@@ -14,6 +15,7 @@ import { Network } from './network.tsx';
 import { PathLine } from './path-line.tsx';
 import { Retention } from './retention.tsx';
 import { ThisMachine } from './this-machine.tsx';
+import { Sessions } from './sessions.tsx';
 import './settings.css';
 import { Tokens } from './tokens.tsx';
 import { You } from './you.tsx';
@@ -82,9 +84,7 @@ export function SettingsPage() {
       {settings !== null && <ThisMachine settings={settings} change={change} />}
       {settings !== null && <GpuTrouble kinds={settings.gpu_troubles} change={change} />}
       {settings !== null && <Folders settings={settings} />}
-      <Allowed call={tokensApi.list}>
-        <Tokens />
-      </Allowed>
+      <Access />
       <Allowed call={backupApi.list}>
         <Backups />
       </Allowed>
@@ -101,6 +101,20 @@ export function SettingsPage() {
         )}
       </section>
     </div>
+  );
+}
+
+/** Tokens, and the browsers that are signed in with them. */
+function Access() {
+  return (
+    <>
+      <Allowed call={tokensApi.list}>
+        <Tokens />
+      </Allowed>
+      <Allowed call={sessionApi.list}>
+        <Sessions />
+      </Allowed>
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ApiToken } from '../../../main/orchestrator/ports.ts';
-import { TokenId } from '../../../protocol/ids.ts';
+import type { ApiToken, Store } from '../../../main/orchestrator/ports.ts';
+import { SessionId, TokenId } from '../../../protocol/ids.ts';
 import { at, type OpenStore } from './builders.ts';
 
 const tokenId = (id: string): TokenId => TokenId.parse(id);
@@ -13,6 +13,21 @@ const makeToken = (changes: Partial<ApiToken> = {}): ApiToken => ({
   createdBy: 'admin',
   expiresAt: null,
   usedAt: null,
+  ...changes,
+});
+
+type Session = NonNullable<ReturnType<Store['session']>>;
+
+const makeSession = (changes: Partial<Session> = {}): Session => ({
+  id: SessionId.parse('se_1'),
+  user: 'nightly',
+  tokenId: null,
+  adminHash: 'hash-of-admin',
+  device: 'Firefox 140 on Linux',
+  address: '127.0.0.1',
+  since: at(1),
+  usedAt: at(1),
+  until: at(99),
   ...changes,
 });
 
@@ -55,12 +70,8 @@ export function describeTokens(open: OpenStore): void {
       const store = open();
       await store.write(tx => {
         tx.insertApiToken(makeToken(), 'hash-1');
-        tx.insertSession(
-          's-1',
-          { user: 'nightly', tokenId: tokenId('t_1'), since: at(1), until: at(99) },
-          at(0),
-        );
-        tx.insertSession('s-2', { user: 'admin', tokenId: null, since: at(1), until: at(99) }, at(0));
+        tx.insertSession('s-1', makeSession({ tokenId: tokenId('t_1'), adminHash: null }));
+        tx.insertSession('s-2', makeSession({ id: SessionId.parse('se_2'), user: 'admin' }));
       });
       expect(store.session('s-1')).toMatchObject({ tokenId: 't_1' });
       await store.write(tx => tx.removeApiToken(tokenId('t_1')));

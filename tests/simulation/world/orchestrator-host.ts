@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createOrchestrator, type Orchestrator } from '../../../main/orchestrator/index.ts';
 import type { Ids, Log } from '../../../main/orchestrator/ports.ts';
-import { AttemptId, JobId, TokenId, WorkerId } from '../../../protocol/ids.ts';
+import { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../../protocol/ids.ts';
 import type { CrashPoint, Disk, DiskLife } from './disk.ts';
 import { createFrontDoor, type DoorEars, type FrontDoor } from './front-door.ts';
 import type { Machine } from './machine.ts';
@@ -192,6 +192,7 @@ function countedIds(): Ids {
     job: () => JobId.parse(next('j')),
     attempt: () => AttemptId.parse(next('a')),
     apiTokenId: () => TokenId.parse(next('t_')),
+    session: () => SessionId.parse(next('se_')),
     workerToken: () => token('wt_'),
     sessionToken: () => token('ts_'),
     apiToken: () => token('ta_'),

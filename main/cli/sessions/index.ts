@@ -1,0 +1,6 @@
+import type { RemoteSpec } from '../remote-command.ts';
+import { list } from './list.ts';
+import { revoke } from './revoke.ts';
+
+/** `trainyard sessions ...`, in the order of the help. */
+export const sessionCommands: readonly RemoteSpec[] = [list, revoke];
