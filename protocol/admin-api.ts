@@ -288,6 +288,8 @@ export const eventsApi = {
     path: '/api/events',
     authority: 'queue.view',
     summary: 'Follow what happens; resumes after Last-Event-ID',
+    /** `pings`: pings come as events that a page can see (`{"kind": "ping", "every_ms": 20000}`), and not as comments. */
+    query: z.object({ pings: z.stringbool().default(false) }),
     reply: UiEvent,
     stream: 'text/event-stream',
   }),

@@ -91,3 +91,9 @@ export const UiEvent = z
   ])
   .meta({ id: 'UiEvent' });
 export type UiEvent = z.output<typeof UiEvent>;
+
+/**
+ * What a stream opened with `pings=true` carries between its events: at once, and then every `every_ms`. It has no number,
+ * because nothing has happened.
+ */
+export const StreamPing = z.object({ kind: z.literal('ping'), every_ms: z.number().positive() });

@@ -52,12 +52,15 @@ export function mountSystemRoutes(router: Router, parts: SystemParts): void {
     accept({ name: 'trainyard' as const, version, protocol: protocolVersion }),
   );
   const textOf = createTexts();
-  router.stream(eventsApi.stream, ({ caller, request }, response) => {
+  router.stream(eventsApi.stream, ({ query, caller, request }, response) => {
     const holder = principalBehind(caller).user;
     if (!streams.hasRoom(holder))
       return refuse('too_many_streams', `The token ${holder} has as many streams open as it may: close some`);
     const isAllowed = (): boolean => authenticate(request, eventsApi.stream.authority).ok;
-    const stream = streams.open(response, { pingMs: orchestrator.times.pingMs, holder, isAllowed });
+    const { pingMs } = orchestrator.times;
+    const ping = { kind: 'ping' as const, every_ms: pingMs };
+    const stream = streams.open(response, { pingMs, holder, isAllowed, ...(query.pings && { ping }) });
+    if (query.pings) stream.send(ping);
     const send = (event: UiEvent): void => stream.sendText(textOf(event), event.seq);
     const stop = orchestrator.follow(lastEventId(request), send, stream);
     response.on('close', stop);

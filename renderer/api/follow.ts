@@ -102,7 +102,7 @@ export function followFleet(parts: FollowParts): () => void {
     return news.kind === 'refused' ? void askWhoWeAre() : undefined;
   };
 
-  const close = openStream(urlOf(baseUrl, eventsApi.stream.path).href, hear);
+  const close = openStream(urlOf(baseUrl, eventsApi.stream.path, {}, { pings: true }).href, hear);
   return () => {
     over.abort();
     close();

@@ -8,6 +8,8 @@ import { useMay } from './context.ts';
 import { Guarded } from './guarded.tsx';
 import mark from './icon.svg';
 import { type PageName, pages, pagesFor } from './pages.ts';
+import { loadPart, PartUnavailable } from './part.ts';
+import { Unavailable } from './unavailable.tsx';
 import { Palette } from './palette.tsx';
 import { useDesktopPages } from './desktop.ts';
 import { useShortcuts } from './shortcuts.ts';
@@ -15,13 +17,23 @@ import { StreamBadge } from './stream-badge.tsx';
 import { Who } from './who.tsx';
 
 const parts = {
-  overview: lazy(async () => ({ default: (await import('../pages/overview/index.tsx')).OverviewPage })),
-  workers: lazy(async () => ({ default: (await import('../pages/workers/index.tsx')).WorkersPage })),
-  jobs: lazy(async () => ({ default: (await import('../pages/jobs/index.tsx')).JobsPage })),
-  queue: lazy(async () => ({ default: (await import('../pages/queue/index.tsx')).QueuePage })),
-  audit: lazy(async () => ({ default: (await import('../pages/audit/index.tsx')).AuditPage })),
-  settings: lazy(async () => ({ default: (await import('../pages/settings/index.tsx')).SettingsPage })),
-  help: lazy(async () => ({ default: (await import('../pages/help/index.tsx')).HelpPage })),
+  overview: lazy(() =>
+    loadPart(async () => ({ default: (await import('../pages/overview/index.tsx')).OverviewPage })),
+  ),
+  workers: lazy(() =>
+    loadPart(async () => ({ default: (await import('../pages/workers/index.tsx')).WorkersPage })),
+  ),
+  jobs: lazy(() => loadPart(async () => ({ default: (await import('../pages/jobs/index.tsx')).JobsPage }))),
+  queue: lazy(() =>
+    loadPart(async () => ({ default: (await import('../pages/queue/index.tsx')).QueuePage })),
+  ),
+  audit: lazy(() =>
+    loadPart(async () => ({ default: (await import('../pages/audit/index.tsx')).AuditPage })),
+  ),
+  settings: lazy(() =>
+    loadPart(async () => ({ default: (await import('../pages/settings/index.tsx')).SettingsPage })),
+  ),
+  help: lazy(() => loadPart(async () => ({ default: (await import('../pages/help/index.tsx')).HelpPage }))),
 } as const satisfies Readonly<Record<PageName, unknown>>;
 
 export function Shell() {
@@ -66,7 +78,7 @@ export function Shell() {
         <StreamBadge />
       </header>
       <main id="content" tabIndex={-1}>
-        <Boundary key={path}>
+        <Boundary key={path} onFailure={failure => failure instanceof PartUnavailable && <Unavailable />}>
           <Suspense fallback={<div className="page" aria-busy="true" />}>
             <Pages />
           </Suspense>

@@ -78,6 +78,9 @@ export interface Orchestrator {
   rig(name: string, options?: RigOptions): Promise<Rig>;
   /** As after a power cut: the server alone, at once. */
   crash(): Promise<void>;
+  /** The server stops where it is, and keeps its connections: nothing is answered, and nothing is closed. */
+  freeze(): void;
+  thaw(): void;
   /** At the same address, with the same folder. */
   restart(): Promise<void>;
   /** From now on its clock is so far from that of the machine, in milliseconds. */
@@ -157,6 +160,8 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
       server.child.kill('SIGKILL');
       await exitOf(server.child);
     },
+    freeze: () => void server.child.kill('SIGSTOP'),
+    thaw: () => void server.child.kill('SIGCONT'),
     async restart() {
       server = await startServer(new URL(url).port);
     },
@@ -167,6 +172,8 @@ export async function startOrchestrator(options: OrchestratorOptions = {}): Prom
       await obeyed;
     },
     async close() {
+      // A frozen process hears nothing else.
+      server.child.kill('SIGCONT');
       programs.end();
       await exitOf(server.child);
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

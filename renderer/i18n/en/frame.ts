@@ -63,5 +63,8 @@ export const frame = {
   'palette.label': 'Go to',
   'palette.hint': 'A page, a worker, a job',
   'palette.nothing': 'Nothing is called so.',
+  'page.unavailable': 'This page did not load',
+  'page.unavailable.waiting': 'The server does not answer. The page loads as soon as it does.',
+  'page.unavailable.failed': 'The server answers again, but this page did not load. Try it again.',
   'page.notFound': 'There is nothing at this address.',
 } as const;

@@ -60,6 +60,10 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'time.none': '–',
   'error.unreachable': 'El servidor no respondió.',
   'error.title': 'No ha funcionado',
+  'page.unavailable': 'La página no se ha cargado',
+  'page.unavailable.waiting': 'El servidor no responde. La página se cargará en cuanto responda.',
+  'page.unavailable.failed':
+    'El servidor vuelve a responder, pero la página no se ha cargado. Inténtelo de nuevo.',
   'page.notFound': 'No hay nada en esta dirección.',
   'toast.all': 'Avisos',
   'toast.close': 'Quitar este aviso',

@@ -60,6 +60,10 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'time.none': '–',
   'error.unreachable': 'サーバーが応答しませんでした。',
   'error.title': '操作できませんでした',
+  'page.unavailable': 'このページを読み込めませんでした',
+  'page.unavailable.waiting': 'サーバーが応答していません。応答があり次第、自動的に読み込みます。',
+  'page.unavailable.failed':
+    'サーバーは応答していますが、このページを読み込めませんでした。再試行してください。',
   'page.notFound': 'このアドレスには何もありません。',
   'toast.all': 'お知らせ',
   'toast.close': 'このお知らせを閉じる',

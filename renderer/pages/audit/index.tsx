@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import { urlOf } from '../../../protocol/client.ts';
+import { detailOf } from '../../api/client.ts';
 import { usePanel } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
@@ -20,7 +21,7 @@ export function AuditPage() {
   const { baseUrl } = usePanel();
   const [params, setParams] = useSearchParams();
   const wish = useMemo(() => wishOf(params), [params]);
-  const { rows, total, more } = useRows(wish);
+  const { rows, total, failure, more, retry } = useRows(wish);
   const columns = useMemo(() => columnsIn(t), [t]);
   return (
     <div className="page">
@@ -41,6 +42,11 @@ export function AuditPage() {
       <p className="muted audit-count" role="status">
         {t('audit.count', { count: total })}
       </p>
+      {failure !== null && (
+        <p className="trouble" role="alert">
+          {detailOf(failure) ?? t('error.unreachable')} <Button onClick={retry}>{t('action.retry')}</Button>
+        </p>
+      )}
       <Table
         label={t('nav.audit')}
         columns={columns}

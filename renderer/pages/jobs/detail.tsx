@@ -8,6 +8,7 @@ import { metricsApi } from '../../../protocol/metrics-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useMay } from '../../app/context.ts';
 import { Missing } from '../../app/guarded.tsx';
+import { loadPart } from '../../app/part.ts';
 import { useT } from '../../i18n/index.ts';
 import { Empty } from '../../ui/empty.tsx';
 import { Menu } from '../../ui/menu.tsx';
@@ -20,11 +21,15 @@ import { JobOverview } from './overview.tsx';
 import { JobRaw } from './raw.tsx';
 import { useJob } from './use-job.ts';
 
-const JobLogs = lazy(async () => ({ default: (await import('./logs/index.tsx')).JobLogs }));
+const JobLogs = lazy(() => loadPart(async () => ({ default: (await import('./logs/index.tsx')).JobLogs })));
 /** With the library that draws them: nobody else waits for that. */
-const JobCurves = lazy(async () => ({ default: (await import('./curves/index.tsx')).JobCurves }));
+const JobCurves = lazy(() =>
+  loadPart(async () => ({ default: (await import('./curves/index.tsx')).JobCurves })),
+);
 
-const JobFiles = lazy(async () => ({ default: (await import('./files/index.tsx')).JobFiles }));
+const JobFiles = lazy(() =>
+  loadPart(async () => ({ default: (await import('./files/index.tsx')).JobFiles })),
+);
 
 /** In this order, each with the call that it is made of. */
 const tabs = {

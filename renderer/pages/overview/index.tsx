@@ -5,6 +5,7 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, useMay } from '../../app/context.ts';
 import { useFreshWorkers } from '../../app/fresh.ts';
 import { Hidden } from '../../app/guarded.tsx';
+import { loadPart } from '../../app/part.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Time, useNow } from '../../ui/time.tsx';
 import { type Figures, figuresOf, needsOf } from './figures.ts';
@@ -15,7 +16,9 @@ import { type Stats, useStats } from './use-stats.ts';
 import './overview.css';
 
 /** Not before it is needed: it has the dialogs of the workers with it. */
-const FirstRun = lazy(async () => ({ default: (await import('../workers/first-run.tsx')).FirstRun }));
+const FirstRun = lazy(() =>
+  loadPart(async () => ({ default: (await import('../workers/first-run.tsx')).FirstRun })),
+);
 
 /** Each part of it for who may look at what it is made of. */
 export function OverviewPage() {

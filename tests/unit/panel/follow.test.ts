@@ -103,7 +103,11 @@ function bench(held: readonly Permission[] = permissions) {
 describe('following', () => {
   test('begins with the stream, then reads what there is, then shows what happens', async () => {
     const { hear, shown, opened, reads } = bench();
-    expect([opened, reads(), shown()]).toEqual([['http://fleet/api/events'], 0, ['connecting', undefined]]);
+    expect([opened, reads(), shown()]).toEqual([
+      ['http://fleet/api/events?pings=true'],
+      0,
+      ['connecting', undefined],
+    ]);
     await hear({ kind: 'open' });
     expect(shown()).toEqual(['live', 'pending']);
     await hear(runs(6));

@@ -1,0 +1,52 @@
+/** More jobs than the panel has at hand: the server searches, sorts and counts them. */
+import { expect, test } from '@playwright/test';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+
+let orchestrator: Orchestrator;
+test.beforeAll(async () => {
+  orchestrator = await startOrchestrator();
+});
+test.afterAll(() => orchestrator.close());
+
+test('an old job is found by its name, counted, and opened from the palette', async ({ page }) => {
+  test.setTimeout(180_000);
+  const end = async (name: string): Promise<string> => {
+    const id = await orchestrator.submit({ config_name: name, config: {}, gpu_count: 900 });
+    await orchestrator.call('POST', `/api/queue/${id}/cancel`);
+    return id;
+  };
+  const old = await end('needle');
+  for (let batch = 0; batch < 60; batch++)
+    await Promise.all(Array.from({ length: 10 }, (_, n) => end(`hay-${batch}-${n}`)));
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/jobs`);
+  const count = page.locator('.filter-row [role="status"]');
+  await expect(count).toHaveText('601 jobs');
+  await expect(page.getByRole('button', { name: /^cancelled/ })).toHaveText(/601/);
+
+  await page.getByRole('searchbox').fill('needle');
+  await expect(page.getByRole('row', { name: /needle/ })).toHaveCount(1);
+  await expect(count).toHaveText('1 job');
+
+  await page.getByRole('searchbox').fill('');
+  await expect(count).toHaveText('601 jobs');
+  await page.getByRole('columnheader', { name: 'Configuration' }).getByRole('button').click();
+  await page.getByRole('columnheader', { name: 'Configuration' }).getByRole('button').click();
+  await expect(page).toHaveURL(/sort=name/);
+  await expect(page.locator('[data-row="0"]')).toContainText('needle');
+  await page.getByRole('button', { name: /^cancelled/ }).click();
+  await page.getByRole('button', { name: /^failed/ }).click();
+  await expect(page).toHaveURL(/q=state%3Afailed%2Ccancelled/);
+  await expect(count).toHaveText('601 jobs');
+
+  // Further pages come as somebody scrolls.
+  await expect(async () => {
+    await page.locator('.table-scroll').evaluate(scroller => scroller.scrollTo(0, scroller.scrollHeight));
+    await expect(page.getByRole('grid')).toHaveAttribute('aria-rowcount', '602', { timeout: 500 });
+  }).toPass();
+
+  await page.keyboard.press('Control+k');
+  await page.getByPlaceholder('A page, a worker, a job').fill(old.slice(0, 8));
+  await page.getByRole('option', { name: /needle/ }).click();
+  await expect(page).toHaveURL(new RegExp(`/jobs/${old}$`));
+});

@@ -1,0 +1,45 @@
+/** A server that goes away, or stops where it is: the panel says so, and recovers without a reload by hand. */
+import { expect, type Page, test } from '@playwright/test';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+
+let orchestrator: Orchestrator;
+test.beforeEach(async () => {
+  // A ping each second.
+  orchestrator = await startOrchestrator({ args: ['--heartbeat-timeout', '6'] });
+});
+test.afterEach(() => orchestrator.close());
+
+const badge = (page: Page) => page.locator('.stream-badge');
+const openPage = (page: Page, name: string): Promise<void> =>
+  page.getByRole('navigation').getByRole('link', { name, exact: true }).click();
+
+test('a page that could not be loaded appears by itself when the server is back', async ({ page }) => {
+  await signIn(page, orchestrator);
+  await expect(badge(page)).toHaveText('Live');
+  await orchestrator.crash();
+  await openPage(page, 'Audit');
+  await expect(page.getByRole('alert')).toContainText('This page did not load');
+  await expect(page.getByRole('alert').getByRole('button', { name: 'Retry' })).toBeVisible();
+  await orchestrator.restart();
+  await expect(page.getByRole('heading', { name: 'Audit' })).toBeVisible({ timeout: 30_000 });
+  await expect(badge(page)).toHaveText('Live');
+});
+
+test('a server that is stopped turns the badge, and a page says that it does not answer', async ({
+  page,
+}) => {
+  await signIn(page, orchestrator);
+  await openPage(page, 'Audit');
+  await expect(page.getByRole('heading', { name: 'Audit' })).toBeVisible();
+  await openPage(page, 'Overview');
+  await expect(badge(page)).toHaveText('Live');
+  orchestrator.freeze();
+  await expect(badge(page)).toHaveText(/^Not up to date since/, { timeout: 15_000 });
+  await openPage(page, 'Audit');
+  await expect(page.getByRole('alert')).toContainText('The server did not answer.', { timeout: 25_000 });
+  await openPage(page, 'Help');
+  await expect(page.getByRole('alert')).toContainText('This page did not load', { timeout: 25_000 });
+  orchestrator.thaw();
+  await expect(page.getByRole('heading', { name: 'Help' })).toBeVisible({ timeout: 30_000 });
+  await expect(badge(page)).toHaveText('Live', { timeout: 30_000 });
+});
