@@ -4,7 +4,8 @@ import { join, resolve } from 'node:path';
 import { type Audit, createSeal, openAudit } from './audit/index.ts';
 import type { ServerConfig } from './config.ts';
 import { openHeadFile } from './host/audit-head.ts';
-import { announce, type DataFolder, makeFolder, openDataFolder } from './host/data-folder.ts';
+import { announce, databaseFileIn, type DataFolder, makeFolder, openDataFolder } from './host/data-folder.ts';
+import { type BootReading, keepTime, systemBoot } from './host/kept-time.ts';
 import { certificateNames, createOwnNames } from './host/own-names.ts';
 import { tellExposed } from './host/exposure.ts';
 import { findPanel } from './host/panel-folder.ts';
@@ -27,7 +28,7 @@ import type { FailureLimit } from './http/failure-limit.ts';
 import { createHttpServer, type HttpParts, type HttpServer } from './http/server.ts';
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
 import type { RequestLog } from './http/requests.ts';
-import type { Clock, Ids, Log } from './orchestrator/ports.ts';
+import type { Clock, Ids, Log, TrustedTime } from './orchestrator/ports.ts';
 import { createArtifactFiles } from './store/artifact-files.ts';
 import { startArtifactSweep } from './store/artifact-sweep.ts';
 import { createConfigFiles } from './store/config-files.ts';
@@ -60,6 +61,8 @@ export interface Composed {
 
 export interface Surroundings {
   readonly clock: Clock;
+  /** Of the machine; left out, of this one. */
+  readonly boot?: () => BootReading;
   readonly ids: Ids;
   readonly log: RequestLog;
   /** Leaves a line in it for each request; else not. */
@@ -85,6 +88,9 @@ export interface Surroundings {
   readonly onFatal: () => void;
 }
 
+/** With the time that outlives the process. */
+type Timed = Surroundings & { readonly time: TrustedTime };
+
 /**
  * The composition root: every part is made here and nowhere else. Throws with a reason when it can't start; `FolderInUse`
  * when another orchestrator works on the data folder.
@@ -92,17 +98,28 @@ export interface Surroundings {
 export async function compose(config: ServerConfig, parts: Surroundings): Promise<Composed> {
   makeFolder(config.dataDir);
   const lock = lockFolder(config.dataDir, parts.clock.iso(parts.clock.wall()));
+  const time = keepTime({
+    ...parts,
+    boot: parts.boot ?? systemBoot,
+    file: join(config.dataDir, 'clock'),
+    database: databaseFileIn(config.dataDir),
+    isTrusted: config.trustClock,
+  });
+  const release = (): void => {
+    time.stop();
+    lock.release();
+  };
   try {
-    const composed = await composeParts(config, parts);
+    const composed = await composeParts(config, { ...parts, time });
     return {
       ...composed,
       async close() {
         await composed.close();
-        lock.release();
+        release();
       },
     };
   } catch (cause) {
-    lock.release();
+    release();
     throw cause;
   }
 }
@@ -119,7 +136,7 @@ function announceOrWarn(dataDir: string, url: string, log: Log): () => void {
 
 interface SetParts {
   readonly config: ServerConfig;
-  readonly parts: Surroundings;
+  readonly parts: Timed;
   readonly file: SettingsFile;
   readonly network: Network;
   readonly certificates: Certificates;
@@ -162,7 +179,7 @@ function createSet({ config, parts, file, network, certificates, orchestrator, a
 }
 
 /** What is stored, and what vouches for its trail. */
-async function openStore(folder: DataFolder, retentionDays: number | null, parts: Surroundings) {
+async function openStore(folder: DataFolder, retentionDays: number | null, parts: Timed) {
   const seal = createSeal(folder.auditKey);
   const opened = openDataStore(folder.databaseFile, { ...parts, seal });
   const audit = await openAudit({
@@ -218,7 +235,7 @@ function createReach({ config, parts, file, orchestrator, otherNames, http }: Re
 /** What outlives the database: a restore leaves it as it is. */
 interface Ground {
   readonly config: ServerConfig;
-  readonly parts: Surroundings;
+  readonly parts: Timed;
   readonly folder: DataFolder;
   readonly file: SettingsFile;
   readonly network: Network;
@@ -245,7 +262,7 @@ interface Works {
 /** What trainers print, in files beside the database. */
 function openLogs(
   { dataDir, logs, storage }: ServerConfig,
-  parts: Surroundings,
+  parts: Timed,
   store: DataStore['store'],
 ): Works['logs'] {
   const { perAttempt, retentionDays } = logs;
@@ -385,7 +402,7 @@ function createExchange({
   );
 }
 
-async function composeParts(config: ServerConfig, parts: Surroundings): Promise<Composed> {
+async function composeParts(config: ServerConfig, parts: Timed): Promise<Composed> {
   const { clock, log, addresses = ownAddresses } = parts;
   const folder = openDataFolder(config.dataDir);
   makeFolder(config.configsDir);

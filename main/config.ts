@@ -14,6 +14,8 @@ export interface ServerConfig {
   readonly allowHosts: readonly string[];
   readonly dataDir: string;
   readonly configsDir: string;
+  /** The wall clock is right, whatever was known of the time before. */
+  readonly trustClock: boolean;
   /** T: silence after which a worker is offline. */
   readonly heartbeatTimeoutMs: number;
   /** What agents that fall silent while their trainer prints nothing are granted instead, if it is more. */
@@ -112,6 +114,7 @@ const Settings = z.object({
   'keep-checkpoints': number.pipe(z.number().int().min(0).max(10_000)).default(3),
   'disk-reserve': number.pipe(z.number().min(0).max(1e6)).default(2),
   'log-per-attempt': number.pipe(z.number().min(1).max(1e6)).default(256),
+  'trust-clock': z.boolean({ error: 'expected true or false' }).default(false),
   'log-retention-days': number.pipe(z.number().min(0).max(36_500)).default(30),
   'local-worker': z.boolean({ error: 'expected true or false' }).default(false),
   'local-worker-gpus': z
@@ -172,6 +175,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       allowHosts: settings['allow-host'].map(name => name.toLowerCase()),
       dataDir,
       configsDir: settings['configs-dir'] ?? join(dataDir, 'configs'),
+      trustClock: settings['trust-clock'],
       heartbeatTimeoutMs: settings['heartbeat-timeout'] * 1000,
       v1SilenceMs: settings['v1-silence'] * 1000,
       auditRetentionDays: settings['audit-retention-days'] || null,

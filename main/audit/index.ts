@@ -1,4 +1,4 @@
-import type { AuditSeal, Clock, Log, Store } from '../orchestrator/ports.ts';
+import type { AuditSeal, Clock, Log, Store, TrustedTime } from '../orchestrator/ports.ts';
 import { type AuditBook, createAuditBook } from './book.ts';
 import { createMarkSeal } from './chain.ts';
 import { type Head, type HeadFile, keepHead, readHead } from './head.ts';
@@ -17,6 +17,7 @@ export interface AuditParts {
   /** Null keeps everything. */
   readonly retentionDays: number | null;
   readonly clock: Clock;
+  readonly time: Pick<TrustedTime, 'earliest'>;
   readonly log: Log;
 }
 
@@ -53,7 +54,7 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
   });
   if (isTold || isAccountedFor(store.audit, seal, keeper)) keeper.accept();
   if (!keeper.fits()) log.error('audit.broken', { note: 'trainyard audit verify says where' });
-  const retention = startRetention({ store, seal: markSeal, clock, log, days: retentionDays });
+  const retention = startRetention({ ...parts, seal: markSeal, days: retentionDays });
   return {
     book: createAuditBook({ trail: store.audit, seal, markSeal, keeper }),
     keepFor: retention.keepFor,

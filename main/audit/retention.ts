@@ -1,4 +1,12 @@
-import type { AuditMark, AuditRow, AuditTrail, Clock, Log, Store } from '../orchestrator/ports.ts';
+import type {
+  AuditMark,
+  AuditRow,
+  AuditTrail,
+  Clock,
+  Log,
+  Store,
+  TrustedTime,
+} from '../orchestrator/ports.ts';
 import type { MarkSeal } from './chain.ts';
 
 const dayMs = 86_400_000;
@@ -6,13 +14,13 @@ const firstAfterMs = 60_000;
 const everyMs = 6 * 3_600_000;
 /** So many rows go in one transaction: nobody waits for more. */
 const portion = 1_000;
-/** A clock that has gone on by more than this since the trail was last written to may be wrong, and would empty it. */
-const trustedMs = 30 * dayMs;
 
 export interface RetentionParts {
   readonly store: Pick<Store, 'audit' | 'write' | 'takesChanges'>;
   readonly seal: MarkSeal;
   readonly clock: Clock;
+  /** Age is counted by it, so that a clock that jumps removes nothing. */
+  readonly time: Pick<TrustedTime, 'earliest'>;
   readonly log: Log;
   /** Rows older than this are removed; null keeps everything. */
   readonly days: number | null;
@@ -26,8 +34,7 @@ export interface Retention {
 
 /** Removes old rows now and then, and leaves an anchor in their place, so that what is left can still be verified. */
 export function startRetention(parts: RetentionParts): Retention {
-  const { clock, log, store } = parts;
-  const isTrusted = clock.wall() - newestAt(store.audit, clock.wall()) < trustedMs;
+  const { clock, log } = parts;
   let days: number | null = null;
   let isOver = false;
   let running: Promise<void> | null = null;
@@ -46,8 +53,7 @@ export function startRetention(parts: RetentionParts): Retention {
   };
   const keepFor = (next: number | null): void => {
     days = next;
-    if (isTrusted) passIn(firstAfterMs);
-    else if (days !== null) log.warn('audit.not_trimmed', { note: untrusted });
+    passIn(firstAfterMs);
   };
   keepFor(parts.days);
   return {
@@ -60,15 +66,15 @@ export function startRetention(parts: RetentionParts): Retention {
   };
 }
 
-const untrusted =
-  'the clock has gone on for more than 30 days since the last entry: nothing is removed until the next start';
-
 /** One pass, for as many days as `daysNow` says; ends early on null. Each portion is written down in the transaction that removes it. */
-async function trim({ store, seal, clock }: RetentionParts, daysNow: () => number | null): Promise<void> {
+async function trim(
+  { store, seal, clock, time }: RetentionParts,
+  daysNow: () => number | null,
+): Promise<void> {
   for (;;) {
     const days = daysNow();
     if (days === null || !store.takesChanges()) return;
-    const old = oldest(store.audit, clock.wall() - days * dayMs);
+    const old = oldest(store.audit, time.earliest() - days * dayMs);
     const last = old.at(-1);
     if (last === undefined) return;
     await store.write(tx => {
@@ -88,6 +94,3 @@ function oldest(trail: AuditTrail, cutoff: number): readonly AuditRow[] {
   const kept = rows.findIndex(({ at, seq }) => at >= cutoff || seq === trail.lastSeq());
   return kept === -1 ? rows : rows.slice(0, kept);
 }
-
-const newestAt = (trail: AuditTrail, otherwise: number): number =>
-  trail.row(trail.lastSeq())?.at ?? otherwise;

@@ -69,6 +69,10 @@ export function serverCommand(invocation: Invocation): Command {
       'remove the logs of jobs that ended earlier; 0 keeps them as long as their jobs (default: 30)',
     )
     .option(
+      '--trust-clock',
+      'believe the clock of the machine, although it does not agree with the time that has passed since the last run',
+    )
+    .option(
       '--local-worker',
       'run jobs on this machine, too: with a worker that comes and goes with the server',
     )

@@ -40,6 +40,8 @@ export function makeFolder(path: string): void {
   }
 }
 
+export const databaseFileIn = (dataDir: string): string => join(dataDir, 'trainyard.db');
+
 /**
  * Makes the secrets of a data folder that are not there yet, for its owner's eyes only. The folder must be locked for this
  * process. Throws with a reason when they can't be made, or are not what was made.
@@ -53,7 +55,7 @@ export function openDataFolder(dataDir: string): DataFolder {
     auditKey: readKey(auditKeyFile),
     settingsFile: join(dataDir, 'settings.json'),
     auditHeadFile: join(dataDir, 'audit-head'),
-    databaseFile: join(dataDir, 'trainyard.db'),
+    databaseFile: databaseFileIn(dataDir),
     adminTokenFile,
     adminToken: readToken(adminTokenFile),
   };

@@ -41,10 +41,10 @@ export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
 
 /** Who may bring it, and how much. */
 function createUploadCalls(core: Core, limits: StorageLimits) {
-  const { store, clock } = core;
+  const { store, clock, time } = core;
   const holding = (tx: Pick<Tx, 'job'>, { jobId, attemptId }: Uploader): Outcome<Job> => {
     const job = tx.job(jobId);
-    const refusal = uploadRefusal(job, attemptId, clock.wall());
+    const refusal = uploadRefusal(job, attemptId, time.now());
     if (refusal !== null) return { ok: false, refusal };
     return job === null ? refuse('upload_token_over', 'The job was deleted') : accept(job);
   };
@@ -61,7 +61,7 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
         if (earlier !== null && wish.isResumable) dropping(core, tx, tx.removeUpload(earlier.file));
         const refusal = quotaRefusal(limits, tx.storedBytes(uploader.jobId), wish.bytes);
         if (refusal !== null) return { ok: false, refusal };
-        const upload = { ...wish, ...uploader, touchedAt: clock.wall() };
+        const upload = { ...wish, ...uploader, touchedAt: time.latest() };
         tx.insertUpload(upload);
         return accept(upload);
       }),
@@ -69,7 +69,7 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
     resumeUpload: (uploader: Uploader, file: string): Promise<Outcome<unknown>> =>
       store.write(tx => {
         const job = holding(tx, uploader);
-        if (!job.ok || tx.touchUpload(file, clock.wall())) return job;
+        if (!job.ok || tx.touchUpload(file, time.latest())) return job;
         return refuse('upload_offset', 'Nothing of this upload is there any more: begin anew');
       }),
 
@@ -86,7 +86,7 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
           return job;
         }
         const { id, attempt } = job.value;
-        if (!tx.touchUpload(file, clock.wall()))
+        if (!tx.touchUpload(file, time.latest()))
           return refuse('upload_offset', 'This upload was given up meanwhile: begin anew');
         const about = {
           jobId: id,

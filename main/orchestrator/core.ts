@@ -4,7 +4,7 @@ import type { ProblemCode } from '../../protocol/problem.ts';
 import type { Feed } from './feed.ts';
 import type { Line } from './line.ts';
 import { type Actor, asWorker, type AuditType, type Job, type WallMs, type Worker } from './model.ts';
-import type { Ids, Log, Store, Tx, UploadTokenOf } from './ports.ts';
+import type { Ids, Log, Store, TrustedTime, Tx, UploadTokenOf } from './ports.ts';
 import type { Standing } from './standing.ts';
 
 /** What every part of the shell works with. */
@@ -26,6 +26,8 @@ export interface Core extends Standing {
   readonly dropLogs: (jobs: readonly JobId[]) => void;
   /** What waiting is measured by: near the wall clock, but not moved when that is set while the process runs. */
   readonly queueTime: () => WallMs;
+  /** The present where a span outlives the process, and where something is deleted for its age: `clock.wall` is for people. */
+  readonly time: TrustedTime;
   /** Runs a command for its effects alone; a failure is logged. */
   readonly enqueue: (command: (tx: Tx) => void) => void;
   /** Like the clock's, but never after the orchestrator has stopped. */
@@ -128,5 +130,5 @@ const nameOf = (actor: Actor): string => (actor.type === 'system' ? actor.type :
 export function lastContact(core: Core, worker: Worker): WallMs | null {
   const presence = core.presence.of(worker.id);
   if (presence === null || worker.gone !== null || worker.agent === null) return worker.lastContactAt;
-  return core.clock.wall() - (core.clock.mono() - presence.contactAt);
+  return core.time.now() - (core.clock.mono() - presence.contactAt);
 }

@@ -33,7 +33,7 @@ function offer(core: Core, tx: Tx, job: PendingJob, workerId: WorkerId): void {
     jobId: job.id,
     n: (job.attempt?.n ?? 0) + 1,
     workerId,
-    offeredAt: core.clock.wall(),
+    offeredAt: core.time.now(),
     startedAt: null,
     end: null,
     late: null,

@@ -3,6 +3,7 @@ export type { DryRun } from './dry-run.ts';
 export type { FleetFigures } from './fleet-figures.ts';
 export type { Uploader } from './artifacts.ts';
 export type { LogPlace } from './logs.ts';
+export { createTrustedTime } from './trusted-time.ts';
 export { unknownJoinToken } from './joining.ts';
 export type { IssuedToken } from './worker-admin.ts';
 export { auditTypes, nameOf, type Principal } from './model.ts';

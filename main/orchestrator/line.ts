@@ -133,6 +133,7 @@ export const inLine = (job: PendingJob): JobInLine => ({
   approval: job.approval,
   notBefore: job.notBefore,
   lastCause: job.attempt?.end?.cause ?? null,
+  retriesUsed: job.retriesUsed,
 });
 
 /** Answers with when it has to be judged again, though nothing about it changes; null for never. */

@@ -16,7 +16,7 @@ export interface LogPlace {
 
 /** What trainers print: who may send it, and which of it is meant. The text is somebody else's business. */
 export function createLogCalls(core: Core, files: LogFiles | null) {
-  const { store, clock } = core;
+  const { store, time } = core;
 
   const unknown = (id: JobId) => refuse('job_not_found', `There is no job ${id}`);
 
@@ -54,7 +54,7 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
     isLogOver(jobId: JobId, attempt: number, facts: LogFacts): boolean {
       const job = store.job(jobId);
       const found = store.attempts(jobId).find(({ n }) => n === attempt) ?? null;
-      return job === null || isOver(job, found, facts, clock.wall());
+      return job === null || isOver(job, found, facts, time.now());
     },
 
     /** The one after it, if that has been made already. */
@@ -73,7 +73,7 @@ const ownAttempt = (
   store.attempts(job).find(({ id, workerId }) => id === attempt && workerId === worker) ?? null;
 
 /** Why there is none, and whether there will be. */
-function noLog({ store, clock }: Core, job: Job, asked: number | null): Refusal {
+function noLog({ store, time }: Core, job: Job, asked: number | null): Refusal {
   const attempts = store.attempts(job.id);
   const attempt = asked === null ? attempts.at(-1) : attempts.find(({ n }) => n === asked);
   if (attempt === undefined) {
@@ -95,7 +95,7 @@ function noLog({ store, clock }: Core, job: Job, asked: number | null): Refusal 
       `There is no log of attempt ${attempt.n} of job ${job.id}: worker ${worker.name} runs SimpleTuner's own agent, which sends none. ` +
         'What it has printed is on the rig alone; with "trainyard worker" there it comes here',
     ).refusal;
-  if (isOver(job, attempt, null, clock.wall()))
+  if (isOver(job, attempt, null, time.now()))
     return refuse(
       'log_not_found',
       `There is no log of attempt ${attempt.n} of job ${job.id}: its worker has sent none, or it was removed for its age`,

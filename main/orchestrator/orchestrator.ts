@@ -22,7 +22,7 @@ import { createSecurityNotes, createSessionCalls, endUnboundSessions } from './s
 import { createCaution, createHome, createSettingsCalls } from './settings.ts';
 import { createSubmissions } from './submit.ts';
 import { createTokenCalls } from './tokens.ts';
-import type { Clock, Configs, Ids, Log, LogFiles, Store, Tx, UploadTokenOf } from './ports.ts';
+import type { Clock, Configs, Ids, Log, LogFiles, Store, TrustedTime, Tx, UploadTokenOf } from './ports.ts';
 import { createPresenceBook } from './presence.ts';
 import { createLine } from './line.ts';
 import { createProgressBook } from './progress-book.ts';
@@ -30,6 +30,7 @@ import { createReports } from './reports.ts';
 import { resumeDeadlines } from './resume.ts';
 import { createSteadyClock, type SteadyClock } from './steady-clock.ts';
 import { timesFrom } from './times.ts';
+import { createTrustedTime } from './trusted-time.ts';
 import type { StorageLimits } from './upload-rules.ts';
 import { createEventViewer } from './views.ts';
 import { createWorkerAdmin } from './worker-admin.ts';
@@ -41,6 +42,8 @@ export interface OrchestratorParts {
   readonly store: Store;
   readonly configs: Configs;
   readonly clock: Clock;
+  /** Left out, it is that of this run alone. */
+  readonly time?: TrustedTime;
   readonly ids: Ids;
   readonly log: Log;
   /** T: silence after which a worker is offline. */
@@ -94,6 +97,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     dropLogs: createLogDropping(parts.logFiles ?? null, log),
     deadlines: createDeadlines(),
     queueTime: steadyWall(clock),
+    time: parts.time ?? timeOfThisRun(parts.clock),
     enqueue,
     after: timers.after,
     later: (ms, command) =>
@@ -203,6 +207,10 @@ function steadyWall(clock: Clock): () => number {
   const begun = { wall: clock.wall(), mono: clock.mono() };
   return () => begun.wall + Math.floor(clock.mono() - begun.mono);
 }
+
+/** Nothing is kept of it: a restart believes the wall clock. */
+const timeOfThisRun = (clock: Clock): TrustedTime =>
+  createTrustedTime(() => ({ wall: clock.wall(), sinceBoot: clock.mono(), bootId: null }), null);
 
 /** Once the disk takes changes again: what was to be said and given out meanwhile. */
 function catchUp(core: Core): void {

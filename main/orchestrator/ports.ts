@@ -49,6 +49,7 @@ export type { JobFilter, JobPlace, StatusCount } from './job-list-port.ts';
 export type { LogFacts, LogFiles, LogPiece, LogSearch, StoredLine } from './log-port.ts';
 export type { Bucket, MetricRun, SeriesTail } from './metric-port.ts';
 export type { JobInLine } from './placement/candidates.ts';
+export type { ClockMark, ClockReading, TrustedTime } from './trusted-time.ts';
 
 export interface Clock {
   wall(): WallMs;

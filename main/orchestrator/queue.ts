@@ -67,7 +67,7 @@ export function createQueueCalls(core: Core) {
 
     /** Deletes what ended so long ago or earlier; answers with how many that were. */
     async cleanUp(days: number, by: Actor): Promise<number> {
-      const before = core.clock.wall() - days * dayMs;
+      const before = core.time.earliest() - days * dayMs;
       let deleted = 0;
       for (let found = batch; found === batch; deleted += found) {
         found = await core.store.write(tx => {

@@ -2,11 +2,9 @@ import type { Core } from './core.ts';
 import { passed } from './deadlines.ts';
 import { isEphemeral, type LiveJob, type Worker } from './model.ts';
 import type { JobInLine } from './placement/candidates.ts';
+import { backoffMs } from './retry.ts';
 import { beginningOf } from './transitions.ts';
 import { awaitFirst } from './worker-admin.ts';
-
-/** No job waits longer than the longest backoff, whatever the clock said when it was set. */
-const longestBackoffMs = 600_000;
 
 /** Takes up the deadlines, and the line, that the last run of the orchestrator left. */
 export function resumeDeadlines(core: Core, live: readonly LiveJob[]): void {
@@ -21,8 +19,9 @@ export function resumeDeadlines(core: Core, live: readonly LiveJob[]): void {
   for (const worker of core.store.workers()) resumeWorker(core, worker);
 }
 
+/** It waits no longer than its backoff is long, whatever the clock said when that began. */
 function resumeBackoff(core: Core, job: JobInLine): void {
-  const delayMs = Math.min(job.notBefore - core.clock.wall(), longestBackoffMs);
+  const delayMs = Math.min(job.notBefore - core.time.now(), backoffMs(job.retriesUsed));
   if (delayMs <= 0) return;
   core.deadlines.backoff.set(job.id, core.clock.mono() + delayMs);
   core.later(delayMs);
@@ -34,26 +33,26 @@ function resumeAttempt(core: Core, job: LiveJob): void {
   if (begunAt !== null) begun.set(job.id, begunAt);
   if (job.status !== 'cancelling') return;
   const { unconfirmedMs } = core.times;
-  const waitedMs = passed(job.stop.since, unconfirmedMs, core.clock.wall());
+  const waitedMs = passed(job.stop.since, unconfirmedMs, core.time.now());
   unconfirmed.set(job.id, core.clock.mono() + unconfirmedMs - waitedMs);
 }
 
 function resumeWorker(core: Core, worker: Worker): void {
   const { deadlines, times } = core;
-  const wall = core.clock.wall();
+  const present = core.time.now();
   const now = core.clock.mono();
   const { drain, quarantine } = worker;
   if (drain !== null && drain.deadlineMs !== null) {
-    deadlines.drain.set(worker.id, now + drain.deadlineMs - passed(drain.since, drain.deadlineMs, wall));
+    deadlines.drain.set(worker.id, now + drain.deadlineMs - passed(drain.since, drain.deadlineMs, present));
   }
   if (quarantine !== null) {
-    const inMs = times.trialMs - passed(quarantine.since, times.trialMs, wall);
+    const inMs = times.trialMs - passed(quarantine.since, times.trialMs, present);
     deadlines.trial.set(worker.id, now + inMs);
     core.later(inMs);
   }
-  if (worker.agent === null) awaitFirst(core, worker, Math.max(0, wall - worker.createdAt));
+  if (worker.agent === null) awaitFirst(core, worker, Math.max(0, present - worker.createdAt));
   else if (isEphemeral(worker) && worker.gone !== null) {
-    const goneMs = Math.max(0, wall - (worker.lastContactAt ?? wall));
+    const goneMs = Math.max(0, present - (worker.lastContactAt ?? present));
     deadlines.removal.set(worker.id, now + Math.max(times.takeoverMs, times.removalMs - goneMs));
   }
 }

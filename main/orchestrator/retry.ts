@@ -4,8 +4,12 @@ import type { FailureCause } from '../../protocol/job.ts';
  * Waits before the first, second and third retry, and before every further one. After the loss of a worker only that
  * worker has to wait, so that an unreliable machine does not use up the retries in a row.
  */
-const backoffMs: readonly number[] = [0, 30_000, 120_000];
+const firstBackoffsMs: readonly number[] = [0, 30_000, 120_000];
 const longestBackoffMs = 600_000;
+
+/** How long a job waits that has used so many of its retries; the first is 1. */
+export const backoffMs = (retriesUsed: number): number =>
+  firstBackoffsMs[retriesUsed - 1] ?? longestBackoffMs;
 
 /**
  * Causes that lie outside the trainer. They are tried again from the retry budget; a trainer's own failure is not,
@@ -31,5 +35,5 @@ export interface RetryBudget {
 export function planRetry(cause: FailureCause, { used, max, retryOn }: RetryBudget): RetryPlan {
   const worthIt = outsideTheTrainer.has(cause) || retryOn.includes(cause);
   if (!worthIt || used >= max) return { retry: false };
-  return { retry: true, retriesUsed: used + 1, delayMs: backoffMs[used] ?? longestBackoffMs };
+  return { retry: true, retriesUsed: used + 1, delayMs: backoffMs(used + 1) };
 }

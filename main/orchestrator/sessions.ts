@@ -102,7 +102,7 @@ async function openSession(
     const address = by.type === 'system' ? null : by.address;
     const id = core.ids.session();
     const session = { id, user, tokenId, adminHash, device, address, since, usedAt: since, until };
-    for (const other of tx.sessions().filter(each => each.until <= since)) {
+    for (const other of tx.sessions().filter(each => each.until <= core.time.earliest())) {
       tx.removeSession(other.id);
       noteSession(core, tx, 'session.expired', other, system, { reason: 'too_old' });
     }

@@ -71,13 +71,14 @@ export function createSubmissions(core: Core, configs: Configs) {
     const entered = await core.store.write((tx): Outcome<JobId> | Draft => {
       const earlier = earlierOne(tx, by, idempotency);
       if (earlier !== null) return earlier;
-      const now = core.clock.wall();
       if (draft.spec.requirements.target === 'local' && !core.runsLocally()) return noLocalRuns;
       if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;
       const { id: jobId } = insert(tx, draft, by);
       if (idempotency !== null) {
         const { key, fingerprint } = idempotency;
-        tx.rememberSubmission(nameOf(by), key, { jobId, fingerprint, at: now }, now - keyLastsMs);
+        const forgetBefore = core.time.earliest() - keyLastsMs;
+        const at = core.time.latest();
+        tx.rememberSubmission(nameOf(by), key, { jobId, fingerprint, at }, forgetBefore);
       }
       return accept(jobId);
     });
@@ -86,7 +87,7 @@ export function createSubmissions(core: Core, configs: Configs) {
 
   const earlierOne = (read: Read, by: Actor, idempotency: IdempotencyKey | null): Outcome<JobId> | null => {
     const known = idempotency && read.submissionOf(nameOf(by), idempotency.key);
-    return known && core.clock.wall() - known.at < keyLastsMs ? sameAgain(known, idempotency) : null;
+    return known && core.time.earliest() - known.at < keyLastsMs ? sameAgain(known, idempotency) : null;
   };
 
   const asItIs = (entered: Outcome<JobId>): Outcome<Submitted> => {

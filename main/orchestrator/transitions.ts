@@ -23,7 +23,7 @@ import { startWaiting } from './rank.ts';
  * workers after its commit. The only place from which a job's row is replaced.
  */
 export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor: Actor): Advance {
-  const step = advance(job, event, core.clock.wall());
+  const step = advance(job, event, core.time.now());
   if (step.kind !== 'moved') return step;
   // Whoever begins to wait anew does so by the clock that nobody sets.
   const waitsAnew = step.job.rank !== job.rank;
@@ -44,7 +44,7 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
 export function beginningOf(core: Core, job: LiveJob): MonoMs | null {
   const { startedAt } = job.attempt;
   if (startedAt === null) return null;
-  const ranMs = passed(startedAt, job.spec.timeoutMs ?? Number.POSITIVE_INFINITY, core.clock.wall());
+  const ranMs = passed(startedAt, job.spec.timeoutMs ?? Number.POSITIVE_INFINITY, core.time.now());
   return core.deadlines.begun.get(job.id) ?? core.clock.mono() - ranMs;
 }
 
@@ -65,7 +65,7 @@ function noteDeadlines(core: Core, tx: Tx, job: Job): void {
   tx.afterCommit(() => unconfirmed.delete(job.id));
   // What was given up may still run, and come back.
   if (job.attempt?.end?.outcome !== 'given_up') tx.afterCommit(() => begun.delete(job.id));
-  const delayMs = job.status === 'pending' ? job.notBefore - core.clock.wall() : 0;
+  const delayMs = job.status === 'pending' ? job.notBefore - core.time.now() : 0;
   // At once: a dispatch in this very transaction must not miss it.
   if (delayMs <= 0) backoff.delete(job.id);
   else {
@@ -173,7 +173,7 @@ function judge(core: Core, tx: Tx, worker: Worker, job: Job, ranMs: number | nul
     return;
   }
   const reason = `${plan.strikes.length} jobs in a row could not run here; the last one: ${job.attempt?.end?.error ?? cause ?? 'unknown'}`;
-  const quarantine = { reason: reason.slice(0, 500), since: core.clock.wall() };
+  const quarantine = { reason: reason.slice(0, 500), since: core.time.now() };
   tx.updateWorker({ ...worker, strikes: plan.strikes, quarantine });
   core.deadlines.trial.set(worker.id, core.clock.mono() + core.times.trialMs);
   tx.afterCommit(() => core.later(core.times.trialMs));
@@ -202,6 +202,6 @@ export function release(core: Core, tx: Tx, id: Worker['id']): void {
 export function welcome(core: Core, tx: Tx, worker: Worker): void {
   if (worker.gone === null) return;
   tx.afterCommit(() => core.deadlines.removal.delete(worker.id));
-  tx.updateWorker({ ...worker, gone: null, lastContactAt: core.clock.wall() });
+  tx.updateWorker({ ...worker, gone: null, lastContactAt: core.time.now() });
   tellWorker(core, tx, 'worker.back', worker.id, asWorker(worker.id));
 }

@@ -126,7 +126,7 @@ const newWorker = (core: Core, { name, worker_type: type, labels }: NewWorker, l
   type,
   local,
   labels,
-  createdAt: core.clock.wall(),
+  createdAt: core.time.now(),
   agent: null,
   drain: null,
   lastContactAt: null,
@@ -159,7 +159,7 @@ function drain(core: Core, tx: Tx, worker: Worker, { reason, deadlineMs }: Drain
   const said = reason ?? before?.reason ?? null;
   tx.updateWorker({
     ...worker,
-    drain: { reason: said, by: author, since: core.clock.wall(), deadlineMs },
+    drain: { reason: said, by: author, since: core.time.now(), deadlineMs },
   });
   if (deadlineMs !== null) {
     const at = core.clock.mono() + deadlineMs;

@@ -139,7 +139,7 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration, addres
   const worker: Worker = {
     ...known,
     gone: null,
-    lastContactAt: core.clock.wall(),
+    lastContactAt: core.time.now(),
     // A new agent has served nobody yet; one that only reconnects keeps what it owes.
     served: known.served && !restarted,
     agent: {

@@ -1,4 +1,4 @@
-import type { ArtifactFiles, Clock, Log, Store } from '../orchestrator/ports.ts';
+import type { ArtifactFiles, Clock, Log, Store, TrustedTime } from '../orchestrator/ports.ts';
 
 /** Uploads of which nothing was heard for so long are given up: who comes back begins anew. */
 const forgottenAfterMs = 24 * 3_600_000;
@@ -16,19 +16,21 @@ export interface ArtifactSweep {
 export interface SweepParts {
   readonly store: Pick<Store, 'write' | 'droppedFiles' | 'takesChanges'>;
   readonly files: Pick<ArtifactFiles, 'remove'>;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'after'>;
+  /** Age is counted by it, so that a clock that jumps gives up nothing. */
+  readonly time: Pick<TrustedTime, 'earliest'>;
   readonly log: Log;
 }
 
 /** Removes the files of what was deleted, replaced or given up. A file that can not be removed keeps none of the others. */
-export function startArtifactSweep({ store, files, clock, log }: SweepParts): ArtifactSweep {
+export function startArtifactSweep({ store, files, clock, time, log }: SweepParts): ArtifactSweep {
   let underWay: Promise<void> | null = null;
   let isWanted = false;
   let isOver = false;
   let cancel = (): void => {};
 
   const giveUp = async (): Promise<void> => {
-    if (store.takesChanges()) await store.write(tx => tx.removeUploads(clock.wall() - forgottenAfterMs));
+    if (store.takesChanges()) await store.write(tx => tx.removeUploads(time.earliest() - forgottenAfterMs));
   };
   const removeSome = async (): Promise<boolean> => {
     const dropped = store.droppedFiles(batch);

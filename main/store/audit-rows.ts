@@ -7,8 +7,12 @@ import type {
   AuditSieve,
   AuditTrail,
   SealedMark,
+  TrustedTime,
   Tx,
 } from '../orchestrator/ports.ts';
+
+/** Clocks that are kept by a time server are off by less. */
+const toldOffsetMs = 1_000;
 
 const columns = 'seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash';
 
@@ -16,9 +20,10 @@ export function createAuditAppend(
   db: Database,
   seal: AuditSeal,
   afterRollback: Tx['afterRollback'],
+  time?: Pick<TrustedTime, 'now'>,
 ): Pick<Tx, 'appendAudit' | 'trimAudit'> {
-  const newest = db.prepare<[], Pick<AuditRow, 'seq' | 'hash'>>(
-    'SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1',
+  const newest = db.prepare<[], Pick<AuditRow, 'seq' | 'hash' | 'at'>>(
+    'SELECT seq, hash, at FROM audit ORDER BY seq DESC LIMIT 1',
   );
   const insert = db.prepare<unknown[]>(`INSERT INTO audit (${columns}) VALUES (${'?, '.repeat(9)}?)`);
   const given = lastSeqOf(db);
@@ -28,9 +33,18 @@ export function createAuditAppend(
   );
   const trim = db.prepare<[number]>('DELETE FROM audit WHERE seq <= ?');
   /** Null when it is to be read: nobody else appends. */
-  let last: { readonly seq: number; readonly hash: string | null } | null = null;
+  let last: { readonly seq: number; readonly hash: string | null; readonly at: number } | null = null;
   const forget = (): void => {
     last = null;
+  };
+  const lastRow = () => {
+    const { hash = null, at = Number.NEGATIVE_INFINITY } = newest.get() ?? {};
+    return { seq: given(), hash, at };
+  };
+  /** Never before the row before: what the wall clock said is `at` and `clock_offset_ms` together. */
+  const dateOf = (wall: number, least: number) => {
+    const at = Math.max(time?.now() ?? wall, least);
+    return { at, offset: Math.abs(wall - at) < toldOffsetMs ? null : wall - at };
   };
   return {
     trimAudit(anchor) {
@@ -41,23 +55,26 @@ export function createAuditAppend(
       trim.run(anchor.seq);
     },
     appendAudit({ at, type, actor, target, details }) {
-      const before = last ?? { seq: given(), hash: newest.get()?.hash ?? null };
+      const before = last ?? lastRow();
+      const dated = dateOf(at, before.at);
       const row = {
         seq: before.seq + 1,
-        at,
+        at: dated.at,
         type,
         actor_type: actor.type,
         actor_id: actor.type === 'system' ? null : actor.id,
         address: actor.address ?? null,
         target_type: target.type,
         target_id: target.id,
-        details: JSON.stringify(details),
+        details: JSON.stringify(
+          dated.offset === null ? details : { ...details, clock_offset_ms: dated.offset },
+        ),
       };
       const hash = seal(before.hash, row);
       // In the order of `columns`: to bind by name takes longer.
       insert.run(...Object.values(row), hash);
       afterRollback(forget);
-      last = { seq: row.seq, hash };
+      last = { seq: row.seq, hash, at: row.at };
     },
   };
 }

@@ -39,8 +39,15 @@ export interface BackupFolder {
   add(kind: BackupKind, copyTo: (file: string) => Promise<void>, signal: AbortSignal): Promise<string>;
 }
 
-/** Each backup is a whole database in one file, for its owner's eyes only, and has its name once it was checked. */
-export function openBackupFolder(databaseFile: string, clock: Clock): BackupFolder {
+/**
+ * Each backup is a whole database in one file, for its owner's eyes only, and has its name once it was checked. Names have the time of
+ * the wall clock; ages are counted by `present`.
+ */
+export function openBackupFolder(
+  databaseFile: string,
+  clock: Clock,
+  present: Clock['wall'] = clock.wall,
+): BackupFolder {
   const path = join(dirname(databaseFile), 'backups');
   const unfinished = join(path, 'unfinished');
 
@@ -66,7 +73,7 @@ export function openBackupFolder(databaseFile: string, clock: Clock): BackupFold
   };
 
   const dropOld = (): void => {
-    for (const { name } of planRetention(list(), clock.wall())) rmSync(join(path, name));
+    for (const { name } of planRetention(list(), present())) rmSync(join(path, name));
   };
 
   const drop = (): void => {
@@ -76,7 +83,7 @@ export function openBackupFolder(databaseFile: string, clock: Clock): BackupFold
   return {
     path,
     list,
-    hasRestoredTooOften: () => hasRestoredTooOften(list(), clock.wall()),
+    hasRestoredTooOften: () => hasRestoredTooOften(list(), present()),
     addNow(kind, db) {
       begin();
       try {

@@ -37,8 +37,8 @@ export interface DataStore {
  * is, and backed up every hour to `backups/` beside it. Throws with a reason when it can't be used.
  */
 export function openDataStore(file: string, parts: Omit<StoreParts, 'beforeMigration'>): DataStore {
-  const { clock, log } = parts;
-  const folder = openBackupFolder(file, clock);
+  const { clock, log, time } = parts;
+  const folder = openBackupFolder(file, clock, time?.earliest);
   const stopMark = createStopMark(file);
   dropReplacement(file);
   const restored = restoreIfDamaged({ ...parts, file, isAsLeft: stopMark.take(), folder });

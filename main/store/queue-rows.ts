@@ -118,10 +118,12 @@ interface WaitingRow {
   readonly approval: JobInLine['approval'];
   readonly notBefore: number;
   readonly lastCause: JobInLine['lastCause'];
+  readonly retriesUsed: number;
 }
 
 /** Of jobs that were never given out nobody has to look for who had them. */
 const waiting = `SELECT id, requirements, user, level, ord AS "order", approval, not_before AS notBefore,
+  retries_used AS retriesUsed,
   iif(attempt_n = 0, NULL, (SELECT worker_id FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS avoid,
   iif(attempt_n = 0, NULL, (SELECT cause FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS lastCause FROM`;
 

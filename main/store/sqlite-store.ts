@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import type { AuditSeal, Clock, Log, Store, Tx } from '../orchestrator/ports.ts';
+import type { AuditSeal, Clock, Log, Store, TrustedTime, Tx } from '../orchestrator/ports.ts';
 import { createArtifactRows } from './artifact-rows.ts';
 import { createAuditAppend, createAuditTrail } from './audit-rows.ts';
 import { movedAway, openFailure } from './disk-fault.ts';
@@ -26,6 +26,8 @@ export interface StoreParts {
   readonly log: Log;
   readonly clock: Clock;
   readonly seal: AuditSeal;
+  /** By which rows of the audit trail are dated; left out, each has the time that it says itself. */
+  readonly time?: TrustedTime;
   /**
    * What the disk holds is unknown (a failed fsync, damage): the process has to end at once, and with it every call that
    * waits for an answer. Called once; nothing is stored or answered afterwards.
@@ -71,7 +73,12 @@ export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
   const { afterCommit, afterRollback } = writer;
   const entry = enterLate(stored);
   const rows = { ...entry.rows, ...cacheRows(entry.rows, afterRollback) };
-  const tx: Tx = { ...rows, ...createAuditAppend(db, seal, afterRollback), afterCommit, afterRollback };
+  const tx: Tx = {
+    ...rows,
+    ...createAuditAppend(db, seal, afterRollback, parts.time),
+    afterCommit,
+    afterRollback,
+  };
   return {
     ...watched(rows, disk),
     audit: watched(createAuditTrail(db), disk),

@@ -11,12 +11,21 @@ import { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../protocol/i
 import type { JobDetail } from '../../protocol/job.ts';
 import type { WorkerType, WorkerView } from '../../protocol/worker.ts';
 import { createOrchestrator, type Orchestrator } from '../../main/orchestrator/index.ts';
-import type { Actor, AuditRow, Clock, Configs, Ids, Log, Store } from '../../main/orchestrator/ports.ts';
+import type {
+  Actor,
+  AuditRow,
+  Clock,
+  ClockMark,
+  Configs,
+  Ids,
+  Log,
+  Store,
+} from '../../main/orchestrator/ports.ts';
 import { valueOf } from './fleet-outcome.ts';
 import { openFleetStore } from './fleet-store.ts';
 import { type AgentOptions, createFleetWorker, type FleetWorker } from './fleet-worker.ts';
 import { testSeal } from './seal.ts';
-import { createVirtualClock, type VirtualClock } from './virtual-clock.ts';
+import { createVirtualClock, trustedTimeOf, type VirtualClock } from './virtual-clock.ts';
 
 export interface FleetOptions {
   /** T; 120 s unless told. */
@@ -83,7 +92,14 @@ export interface Fleet {
    * The same store and time, a new orchestrator. With `crash` as after kill -9: what was queued is never done, timers
    * are lost, and streams are not ended but just cut.
    */
-  restart(options?: { readonly crash?: boolean; readonly runsLocally?: boolean }): Promise<void>;
+  restart(options?: {
+    readonly crash?: boolean;
+    readonly runsLocally?: boolean;
+    /** How long nothing runs in between. */
+    readonly awayMs?: number;
+    /** What was known of the time is lost: the wall clock is believed. */
+    readonly forgetsTime?: boolean;
+  }): Promise<void>;
   /** Throws when something went wrong behind the scenes. */
   close(): Promise<void>;
 }
@@ -103,15 +119,18 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
   const database = openFleetStore(storeFile, { log, clock, onFatal, seal: testSeal });
   const ids = countedIds();
   const events: UiEvent[] = [];
+  let mark: ClockMark | null = null;
   let life = begin(runsLocally);
   await clock.settle();
 
   function begin(runs: boolean | undefined) {
     const timers = mortalClock(clock);
+    const time = trustedTimeOf(clock, mark);
     const orchestrator = createOrchestrator({
       store: database.store,
       configs,
       clock: timers.clock,
+      time,
       ids,
       log,
       heartbeatTimeoutMs,
@@ -120,7 +139,7 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
     });
     orchestrator.start();
     const stopFollowing = orchestrator.follow(events.at(-1)?.seq ?? 0, event => events.push(event));
-    return { orchestrator, stopFollowing, kill: timers.kill };
+    return { orchestrator, time, stopFollowing, kill: timers.kill };
   }
 
   const addWorker = async ({
@@ -206,11 +225,13 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
           ? [event.type]
           : [],
       ),
-    async restart({ crash = false, runsLocally: runs = runsLocally } = {}) {
+    async restart({ crash = false, runsLocally: runs = runsLocally, awayMs = 0, forgetsTime = false } = {}) {
       life.stopFollowing();
       if (crash) life.kill();
       else life.orchestrator.stop();
+      mark = forgetsTime ? null : life.time.mark();
       await database.restart(crash);
+      if (awayMs > 0) await clock.pause(awayMs);
       life = begin(runs);
       await clock.settle();
     },

@@ -86,6 +86,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       heartbeatTimeoutMs: options.heartbeatTimeoutMs ?? defaultTimeoutMs,
       v1SilenceMs: 0,
       allowHosts: ['trainyard.example'],
+      trustClock: false,
       auditRetentionDays: null,
       isSecure: false,
       certificateFiles: null,

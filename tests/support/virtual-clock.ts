@@ -1,4 +1,5 @@
-import type { Clock } from '../../main/orchestrator/ports.ts';
+import { createTrustedTime } from '../../main/orchestrator/index.ts';
+import type { Clock, ClockMark, TrustedTime } from '../../main/orchestrator/ports.ts';
 
 /** Time that stands still until it is moved. */
 export interface VirtualClock extends Clock {
@@ -90,3 +91,10 @@ export function createVirtualClock(isBusy: () => boolean = () => false, quietTur
     },
   };
 }
+
+/** The trusted time of a process on a machine that is started once. */
+export const trustedTimeOf = (
+  clock: Pick<Clock, 'wall' | 'mono'>,
+  mark: ClockMark | null = null,
+): TrustedTime =>
+  createTrustedTime(() => ({ wall: clock.wall(), sinceBoot: clock.mono(), bootId: 'the only one' }), mark);

@@ -22,6 +22,7 @@ export interface JobInLine extends WaitingJob {
   readonly notBefore: WallMs;
   /** Why its last attempt ended without a result. */
   readonly lastCause: FailureCause | null;
+  readonly retriesUsed: number;
 }
 
 export interface IdleWorker {

@@ -66,6 +66,20 @@ export function describeAudit(open: OpenStore): void {
       expect(store.audit.lastSeq()).toBe(6);
     });
 
+    test('never dates a row before the one before it, and says what the clock said', async () => {
+      const store = open();
+      const append = (ms: number) => store.write(tx => tx.appendAudit(makeFact({ at: ms, details: {} })));
+      await append(at(9));
+      await append(at(9) - 7_200_000);
+      await append(at(9) - 999);
+      await append(at(9) + 5);
+      const rows = store.audit.after(0, 10);
+      expect(rows.map(row => row.at)).toEqual([at(9), at(9), at(9), at(9) + 5]);
+      expect(rows.map(row => JSON.parse(row.details))).toEqual([{}, { clock_offset_ms: -7_200_000 }, {}, {}]);
+      for (const [index, row] of rows.entries())
+        expect(row.hash).toBe(testSeal(rows[index - 1]?.hash ?? null, row));
+    });
+
     test('has neither row nor gap of a command that failed', async () => {
       const store = open();
       const failed = store.write(tx => {

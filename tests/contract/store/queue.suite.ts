@@ -361,6 +361,7 @@ function describeLine(open: OpenStore): void {
       approval: null,
       notBefore: 0,
       lastCause: null,
+      retriesUsed: 0,
     };
     expect(store.waitingJobs().toSorted((a, b) => a.order - b.order)).toEqual([
       { ...facts, id: 'j_1', order: 1, user: 'bob' },

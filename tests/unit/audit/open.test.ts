@@ -5,7 +5,7 @@ import { createSeal, openAudit } from '../../../main/audit/index.ts';
 import type { Store } from '../../../main/orchestrator/ports.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { wholeTrail } from '../../support/seal.ts';
-import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { createVirtualClock, trustedTimeOf } from '../../support/virtual-clock.ts';
 
 const key = new Uint8Array(32).fill(9);
 
@@ -66,6 +66,7 @@ function openBench(): Bench {
         isRestored,
         retentionDays: days,
         clock,
+        time: trustedTimeOf(clock),
         log,
       });
       onTestFinished(() => audit.stop());

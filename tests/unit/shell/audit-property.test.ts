@@ -30,7 +30,10 @@ const writtenIn = ({ fleet }: World): readonly Told[] =>
   fleet
     .audit()
     .filter(({ type }) => type !== 'job.report_refused')
-    .map((row): Told => [row.type, row.target_id, fleet.clock.iso(row.at)]);
+    .map((row): Told => [row.type, row.target_id, fleet.clock.iso(row.at + offsetOf(row))]);
+
+/** Where the clock was set back, no row is dated before an older one, and says how far its clock was off. */
+const offsetOf = (row: AuditRow): number => Number(detailsOf(row)['clock_offset_ms'] ?? 0);
 
 interface Replayed {
   readonly status: string;
@@ -128,13 +131,17 @@ function expectQueueAsReplayed({ fleet }: World): void {
   const limited = rows.findLast(({ type }) => type === 'queue.limits_changed');
   const { paused, ...queue } = fleet.orchestrator.queue();
   expect(paused !== null).toBe(turned?.type === 'queue.paused');
-  const limits = limited ? detailsOf(limited) : { max_concurrent: null, user_max_concurrent: null };
+  const { clock_offset_ms: _offset, ...limits } = limited
+    ? detailsOf(limited)
+    : { max_concurrent: null, user_max_concurrent: null };
   expect(queue).toMatchObject(limits);
 }
 
 async function expectWholeTrail(world: World): Promise<void> {
   const { fleet } = world;
   expect(writtenIn(world)).toEqual(toldBy(world));
+  const times = fleet.audit().map(({ at }) => at);
+  expect(times).toEqual(times.toSorted((a, b) => a - b));
   const verdict = await bookOf(fleet.store.audit).verify(wholeTrail);
   expect(verdict).toMatchObject({ valid: true, checked: fleet.audit().length, first_bad: null });
   expectJobsAsReplayed(world);

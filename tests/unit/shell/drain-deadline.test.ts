@@ -137,8 +137,7 @@ describe('over a restart', () => {
     const rig = await fleet.addIdleWorker();
     const job = await fleet.runJob(rig);
     await fleet.drain(rig, { deadlineMs: 60_000 });
-    fleet.clock.shiftWall(hour);
-    await fleet.restart();
+    await fleet.restart({ awayMs: hour });
     expect(fleet.job(job).status).toBe('cancelling');
     expect(valueOf(await rig.beat(job)).cancel).toMatchObject({ job_id: job });
   });

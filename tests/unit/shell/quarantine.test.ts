@@ -208,15 +208,17 @@ describe('after ten minutes', () => {
   });
 
   test.each([
-    ['as they are', 0, trial - 240_000],
-    ['set back', -hour, trial],
-    ['set far forward', 10_000 * hour, 0],
-  ])('is counted over a restart, with the clocks %s', async (_what, ms, restMs) => {
+    ['as they are', 0, false, trial - 240_000],
+    ['set back', -hour, false, trial - 240_000],
+    ['set far forward', 10_000 * hour, false, trial - 240_000],
+    ['set back and nothing known of the time', -hour, true, trial],
+    ['set far forward and nothing known of the time', 10_000 * hour, true, 0],
+  ])('is counted over a restart, with the clocks %s', async (_what, ms, forgetsTime, restMs) => {
     const { fleet, rig } = await openQuarantined();
     const { jobId } = await fleet.submit();
     await pass(fleet, 240_000, rig);
     fleet.clock.shiftWall(ms);
-    await fleet.restart({ crash: true });
+    await fleet.restart({ crash: true, forgetsTime });
     await rig.connect();
     expect(rig.view().quarantine).not.toBeNull();
     if (restMs > 0) {

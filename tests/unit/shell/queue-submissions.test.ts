@@ -200,6 +200,20 @@ describe('a key', () => {
     });
   });
 
+  test.each([
+    ['two days ahead', 48 * hourMs],
+    ['ten years back', -87_600 * hourMs],
+  ])('is not forgotten when the clock jumps %s', async (_what, ms) => {
+    const fleet = await openFleet();
+    const first = valueOf(await fleet.trySubmit({}, ada, key));
+    fleet.clock.shiftWall(ms);
+    // Another one has the store forget what is too old.
+    await fleet.trySubmit({}, bob, key);
+    expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ jobId: idOf(first) });
+    await fleet.restart();
+    expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ jobId: idOf(first) });
+  });
+
   test('stands for a job that is gone until it is forgotten', async () => {
     const fleet = await openFleet();
     const { jobId } = accepted(valueOf(await fleet.trySubmit({}, ada, key)));

@@ -139,8 +139,7 @@ describe('an ephemeral worker', () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
     await rig.disconnect();
-    fleet.clock.shiftWall(10 * hour);
-    await fleet.restart();
+    await fleet.restart({ awayMs: 10 * hour });
     await fleet.clock.advance(159_999);
     expect(ids(fleet)).toEqual([rig.id]);
     await fleet.clock.advance(1);
