@@ -4,7 +4,7 @@ import { argvOf, processesOf } from '../support/own-processes.ts';
 import { root, startProgram } from '../support/processes.ts';
 import { join } from 'node:path';
 import { type JobEvidence, readAudit, readJob, readStatuses, readWorkers, tryToken } from './evidence.ts';
-import type { Fleet } from './fleet.ts';
+import { type Fleet, untilIdle } from './fleet.ts';
 import { machineNow, runsIn } from './journal.ts';
 import { judgeAudit, judgeEvents } from './judge/history.ts';
 import { judgeJob } from './judge/job.ts';
@@ -32,7 +32,7 @@ export async function conclude(
   await untilAllEnd(fleet, patience.jobsMs);
   const jobs = await judgeJobs(fleet, plan, patience.restMs);
   const { server, events, journals } = fleet;
-  await untilIdle(fleet, patience.restMs);
+  await untilIdle(server, fleet.over, patience.restMs);
   const { statuses, lastSeq } = await readStatuses(server);
   await events
     .waitFor('the last events', () => (events.events.at(-1)?.seq ?? 0) >= lastSeq, 5_000)
@@ -64,15 +64,6 @@ async function untilAllEnd({ server, over }: Fleet, limitMs: number): Promise<vo
   while (machineNow() < until && !over.aborted) {
     const list = await readStatuses(server).catch(() => null);
     if (list !== null && [...list.statuses.values()].every(status => finals.has(status))) return;
-    await pauseFor(lookEveryMs, over);
-  }
-}
-
-async function untilIdle({ server, over }: Fleet, limitMs: number): Promise<void> {
-  const until = machineNow() + limitMs;
-  while (machineNow() < until && !over.aborted) {
-    const workers = await readWorkers(server);
-    if (workers.every(({ status }) => status === 'idle')) return;
     await pauseFor(lookEveryMs, over);
   }
 }

@@ -6,6 +6,7 @@ import { orderedFailpoint } from '../faults/orders.ts';
 import { killProcessesOf, ownerVariable } from '../support/own-processes.ts';
 import { startStreamRecord, type StreamRecord } from '../support/stream-record.ts';
 import { type Client, createClient } from './client.ts';
+import { readWorkers } from './evidence.ts';
 import {
   type ClientLine,
   type ExitLine,
@@ -17,6 +18,7 @@ import {
   type TrainerLine,
 } from './journal.ts';
 import { openLink } from './link.ts';
+import { pauseFor } from './pause.ts';
 import { rigCount } from './plan.ts';
 import { plantEnvironment, type ChaosPlant } from './plants.ts';
 import { openRig, type Rig } from './rig.ts';
@@ -50,6 +52,20 @@ export interface Fleet {
   order(what: string): Promise<void>;
   /** Ends all that is left of the fleet. */
   close(): Promise<void>;
+}
+
+const startLimitMs = 90_000;
+const lookEveryMs = 500;
+
+/** Waits until all workers are connected and have nothing to do; false when the time is up. */
+export async function untilIdle(server: BenchServer, over: AbortSignal, limitMs: number): Promise<boolean> {
+  const until = machineNow() + limitMs;
+  while (machineNow() < until && !over.aborted) {
+    const workers = await readWorkers(server);
+    if (workers.every(({ status }) => status === 'idle')) return true;
+    await pauseFor(lookEveryMs, over);
+  }
+  return false;
 }
 
 export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
@@ -114,7 +130,7 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
     }),
   );
   const events = startStreamRecord({ url: () => server.url, token: () => server.adminToken });
-  await Promise.all(rigs.map(rig => events.worker(rig.id, 'worker.connected')));
+  if (!(await untilIdle(server, over.signal, startLimitMs))) throw new Error('the workers did not connect');
   return {
     folder,
     server,

@@ -24,6 +24,8 @@ export type TrainerLine = TrainerNote & {
   readonly pid: number;
   readonly job: string;
   readonly attempt: string;
+  /** From 0 on. */
+  readonly rig: number;
 };
 
 /** One trainer process. */
@@ -31,6 +33,7 @@ export interface Run {
   readonly job: string;
   /** The attempt's id. */
   readonly attempt: string;
+  readonly rig: number;
   readonly pid: number;
   readonly startedAt: number;
   /** Its last sign of life. */
@@ -112,6 +115,7 @@ export function runsIn(lines: readonly TrainerLine[]): readonly Run[] {
       return {
         job: first!.job,
         attempt: first!.attempt,
+        rig: first!.rig,
         pid: first!.pid,
         startedAt: first!.at,
         lastAt: own.at(-1)!.at,

@@ -4,35 +4,48 @@ import type { Fleet } from './fleet.ts';
 import { type FaultLine, type Run, runsIn } from './journal.ts';
 import type { Violation } from './judge/violation.ts';
 
-/** What is shown of one violation: the faults that could have to do with it, in their order. */
-function describe(
-  violation: Violation,
-  faults: readonly FaultLine[],
-  runs: readonly Run[],
-  startedAt: number,
-): string {
-  const { rule, what, job } = violation;
-  const head = `${rule}: ${job === undefined ? '' : `${job}: `}${what}`;
-  const own = runs.filter(run => run.job === job);
-  if (own.length === 0) return head;
-  const from = own[0]!.startedAt - marginMs;
-  const to = Math.max(...own.map(({ lastAt }) => lastAt)) + marginMs;
-  const trainers = own.map(({ pid, attempt, startedAt: at, lastAt, code }) => ({
-    at,
-    text: `trainer ${pid} of ${attempt} until ${seconds(lastAt - startedAt)}, exit code ${code}`,
-  }));
-  const broken = faults
-    .filter(({ time }) => time >= from && time <= to)
-    .map(({ time, kind, fault, note }) => ({
-      at: time,
-      text: `${kind} ${JSON.stringify(fault)}${note === undefined ? '' : ` ${note}`}`,
-    }));
-  const lines = [...trainers, ...broken].toSorted((a, b) => a.at - b.at);
-  return [head, ...lines.map(({ at, text }) => `    ${seconds(at - startedAt)}  ${text}`)].join('\n');
-}
-
 const marginMs = 6_000;
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(2).padStart(7)} s`;
+
+interface Moment {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** All violations of a run, in words; below those of a job the faults that could have to do with them. */
+export function reportOf(fleet: Fleet, violations: readonly Violation[], startedAt: number): string {
+  const faults = fleet.journals.faults.lines();
+  const runs = runsIn(fleet.journals.trainers.lines());
+  const groups = [...Map.groupBy(violations, ({ job }) => job)];
+  return groups
+    .flatMap(([job, own]) => [
+      ...own.map(({ rule, what }) => `${rule}: ${job === undefined ? '' : `${job}: `}${what}`),
+      ...timelineOf(
+        runs.filter(run => run.job === job),
+        faults,
+      ).map(({ at, text }) => `    ${seconds(at - startedAt)}  ${text}`),
+    ])
+    .join('\n');
+}
+
+/** Trainers of a job, and what was done meanwhile to the orchestrator and to their rigs. */
+function timelineOf(runs: readonly Run[], faults: readonly FaultLine[]): readonly Moment[] {
+  if (runs.length === 0) return [];
+  const from = Math.min(...runs.map(({ startedAt }) => startedAt)) - marginMs;
+  const to = Math.max(...runs.map(({ lastAt }) => lastAt)) + marginMs;
+  const rigs = new Set(runs.map(({ rig }) => rig));
+  const lived = runs.flatMap(({ pid, attempt, rig, startedAt: at, lastAt, code }) => [
+    { at, text: `trainer ${pid} of ${attempt} starts on rig ${rig}` },
+    { at: lastAt, text: `trainer ${pid} shows its last sign of life; exit code ${code}` },
+  ]);
+  const broken = faults
+    .filter(({ time, fault }) => time >= from && time <= to && (!('rig' in fault) || rigs.has(fault.rig)))
+    .map(({ time, kind, fault, note = '' }) => ({
+      at: time,
+      text: `${kind} ${JSON.stringify(fault)} ${note}`.trimEnd(),
+    }));
+  return [...lived, ...broken].toSorted((a, b) => a.at - b.at);
+}
 
 /** Copies journals, logs and the database, for whoever looks into a failure. Tokens stay where they are. */
 export function keep(fleet: Fleet, text: string, folder: string): void {
@@ -56,11 +69,4 @@ export function keep(fleet: Fleet, text: string, folder: string): void {
   ];
   const files = [...own.map(({ file }) => file), server.databaseFile];
   for (const file of files) if (existsSync(file)) copyFileSync(file, join(folder, basename(file)));
-}
-
-/** All violations of a run, in words. */
-export function reportOf(fleet: Fleet, violations: readonly Violation[], startedAt: number): string {
-  const faults = fleet.journals.faults.lines();
-  const runs = runsIn(fleet.journals.trainers.lines());
-  return violations.map(violation => describe(violation, faults, runs, startedAt)).join('\n');
 }

@@ -31,11 +31,12 @@ const config = Config.parse(JSON.parse(readFileSync(values.config, 'utf8')));
 const job = values.config.split('/').findLast(part => part.startsWith('j_')) ?? 'unknown';
 /** The guard's folder is named after the attempt. */
 const attempt = basename(readFileSync(`/proc/${process.ppid}/cmdline`, 'utf8').split('\0').at(-2) ?? '');
+const rig = Number(/\/work-rig-(\d+)\//.exec(values.config)?.[1]) - 1;
 const stdout = 1;
 const weightBytes = 48 * 1_024;
 
 function note(what: TrainerNote): void {
-  const line: TrainerLine = { ...what, at: machineNow(), pid: process.pid, job, attempt };
+  const line: TrainerLine = { ...what, at: machineNow(), pid: process.pid, job, attempt, rig };
   appendFileSync(values.journal, `${JSON.stringify(line)}\n`);
 }
 

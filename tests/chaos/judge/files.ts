@@ -55,10 +55,12 @@ function judgeMissing(jobCase: JobCase): readonly Violation[] {
     .filter(line => line.kind === 'checkpoint')
     .toSorted((a, b) => b.step - a.step)
     .slice(0, keptCheckpoints);
-  const lacks = (hashes: Readonly<Record<string, string>>): readonly string[] =>
-    Object.entries(hashes)
+  const lacks = (hashes: Readonly<Record<string, string>>): readonly string[] => {
+    const wrong = Object.entries(hashes)
       .filter(([key, hash]) => there.get(key) !== hash)
       .map(([key]) => (there.has(key) ? `${key} is another attempt’s` : `${key} is missing`));
+    return wrong.length === 0 ? [] : [wrong.join(', ')];
+  };
   const missing = lines.filter(line => line.kind === 'final').flatMap(({ files: own }) => lacks(own));
   const missingSteps = checkpoints.flatMap(({ files: own }) => lacks(own));
   return [

@@ -8,7 +8,8 @@ export const trainer = (
   attempt: string,
   at: number,
   notes: readonly TrainerNote[],
-): readonly TrainerLine[] => notes.map((note, n) => ({ ...note, at: at + 10 * n, pid, job: 'j_1', attempt }));
+): readonly TrainerLine[] =>
+  notes.map((note, n) => ({ ...note, at: at + 10 * n, pid, job: 'j_1', attempt, rig: 0 }));
 
 export const step = (n: number): TrainerNote => ({ kind: 'step', step: n, loss: 1 / n, text: `step ${n}\n` });
 
