@@ -25,7 +25,14 @@ import { orphanGraceMs, type RunEars } from './run-follow.ts';
 import { type FinalReport, readReport } from './state-folder.ts';
 
 /** What an earlier process of the agent has left: a training that goes on, or one that has ended. */
-export type Found = FoundRun | { readonly kind: 'reported'; readonly report: FinalReport };
+export type Found = FoundRun | FoundReport;
+
+export interface FoundReport {
+  readonly kind: 'reported';
+  readonly report: FinalReport;
+  /** What its trainer has printed; left out where nothing was ever started. */
+  readonly run?: FoundRun;
+}
 
 export interface FoundRun {
   /** `ended` while nobody looked: its exit is on disk. */
@@ -67,26 +74,18 @@ export async function findRun(runsDir: string, parts: LaunchParts): Promise<Foun
 
 async function lookInto(run: RunFolder, parts: LaunchParts): Promise<Found | null> {
   const report = readReport(run);
-  if (report !== null) return { kind: 'reported', report };
-  const task = readTask(run);
-  const foundRun = (
-    kind: FoundRun['kind'],
-    guard: ProcessRef | null,
-    given: Order | null,
-  ): FoundRun | null => {
-    if (task === null) return null;
-    const attended = { run, guarded: { guard, trainer: readTrainer(run) }, logFile: task.logFile };
-    const attend = (ears: RunEars): Run => attendRun({ ...attended, isAdopted: true }, ears, parts);
-    return { kind, origin: task, order: given, attend };
-  };
+  if (report !== null) {
+    const printed = endedRun(run, null, parts);
+    return { kind: 'reported', report, ...(printed && { run: printed }) };
+  }
   const ended = async (): Promise<FoundRun | null> => {
     const order = (await readStop(run))?.order ?? null;
-    return readExit(run) === null || order === 'abandon' ? null : foundRun('ended', null, order);
+    return order === 'abandon' ? null : endedRun(run, order, parts);
   };
   if (readExit(run) !== null) return ended();
   const guard = await guardOf(run, parts);
   if (guard !== null && (await isRunning(parts.processes, guard))) {
-    const running = foundRun('running', guard, (await readStop(run))?.order ?? null);
+    const running = foundRun(run, 'running', guard, (await readStop(run))?.order ?? null, parts);
     if (running !== null) return running;
     await endGuarded(run, guard, parts);
   }
@@ -96,6 +95,32 @@ async function lookInto(run: RunFolder, parts: LaunchParts): Promise<Found | nul
   if (trainer !== null) await endGroup(trainer, orphanGraceMs, parts);
   return null;
 }
+
+/** Null when nothing was ever started. */
+function foundRun(
+  run: RunFolder,
+  kind: FoundRun['kind'],
+  guard: ProcessRef | null,
+  order: Order | null,
+  parts: LaunchParts,
+): FoundRun | null {
+  const task = readTask(run);
+  if (task === null) return null;
+  const attended = { run, guarded: { guard, trainer: readTrainer(run) }, logFile: task.logFile };
+  const attend = (ears: RunEars): Run => attendRun({ ...attended, isAdopted: true }, ears, parts);
+  return { kind, origin: task, order, attend };
+}
+
+/** Null when its exit is not on disk. */
+const endedRun = (run: RunFolder, order: Order | null, parts: LaunchParts): FoundRun | null =>
+  readExit(run) === null ? null : foundRun(run, 'ended', null, order, parts);
+
+/** Runs that were reported, and whose log has not gone out: the orchestrator may lack points of their curves, too. */
+export const findSettled = (runsDir: string, parts: LaunchParts): readonly FoundRun[] =>
+  namesIn(runsDir).flatMap(name => {
+    const run = { path: join(runsDir, name) };
+    return (settledAt(run) === null ? null : endedRun(run, null, parts)) ?? [];
+  });
 
 /** Null when it has none, and will have none from now on. */
 async function guardOf(run: RunFolder, { clock }: LaunchParts): Promise<ProcessRef | null> {

@@ -1,5 +1,5 @@
 import type { RegistrationBody, StatusReportBody } from '../protocol/worker-api.ts';
-import type { Found } from './adopt.ts';
+import type { Found, FoundRun } from './adopt.ts';
 import type { Ask } from './ask.ts';
 import { initialState } from './agent-state.ts';
 import type { ApiClient } from './api-client.ts';
@@ -11,6 +11,7 @@ import type { Clock } from './clock.ts';
 import type { FollowStream } from './command-stream.ts';
 import { noteContacts } from './contact.ts';
 import { createCurves, type CurveParts } from './curves.ts';
+import { catchUpCurve } from './held-attempt.ts';
 import { createJobSlot, type JobSlot, type SlotParts } from './job-slot.ts';
 import { createMention } from './mention.ts';
 import { createReporter } from './reporter.ts';
@@ -37,9 +38,11 @@ export interface AgentParts {
   readonly registrations: Registrations;
   /** What an earlier process of this agent has left. */
   readonly found: Found | null;
+  /** Runs of earlier processes that are reported and of which something is still to be sent. */
+  readonly settled?: readonly FoundRun[];
   readonly jobs: Pick<SlotParts, 'prepare' | 'fetchCheckpoint' | 'start' | 'onLine'>;
   /** Where the output of trainers goes; nowhere unless told. */
-  readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'leave'>;
+  readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor' | 'leave'>;
   /** Nothing is asked of trainers unless given. */
   readonly ask?: Ask;
   /** Where what they make goes; nowhere unless told. */
@@ -152,6 +155,8 @@ export function createAgent(parts: AgentParts): Agent {
       return true;
     },
     async run() {
+      for (const run of parts.settled ?? [])
+        catchUpCurve(run, { curve: curves.open, ...(parts.logs && { logs: parts.logs }) });
       if (parts.found !== null) slot.resume(parts.found);
       const beats = new AbortController();
       const beaten = beatUntil(beats.signal, beating);

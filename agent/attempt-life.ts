@@ -4,7 +4,13 @@ import type { Found } from './adopt.ts';
 import type { Attempts } from './attempts.ts';
 import { neverStarted } from './end-report.ts';
 import { reasonOf } from './start-failure.ts';
-import { attendFound, type AttemptParts, type HeldAttempt, startOffer } from './held-attempt.ts';
+import {
+  attendFound,
+  type AttemptParts,
+  catchUpCurve,
+  type HeldAttempt,
+  startOffer,
+} from './held-attempt.ts';
 import type { Report } from './reporter.ts';
 import type { FinalReport } from './state-folder.ts';
 import type { JobOffer } from './trainer.ts';
@@ -59,6 +65,7 @@ export function createLife(parts: LifeParts, reported: Attempts): Life {
     async resume(found, held) {
       if (found.kind === 'reported') {
         parts.logs?.follow(held.attemptId, []);
+        if (found.run !== undefined) catchUpCurve(found.run, parts);
         parts.logs?.finish(held.attemptId);
         return deliver(found.report, held);
       }

@@ -27,6 +27,8 @@ export interface AttemptLogs {
   follow(attemptId: AttemptId, secrets: readonly string[]): void;
   /** Nothing more will be printed. */
   finish(attemptId: AttemptId): void;
+  /** Keeps the run's folder until this resolves with true: something else is still read from its log. */
+  keepFor(attemptId: AttemptId, done: Promise<boolean>): void;
   /** Nothing is to be reported of it any more: its folder goes when its log has gone out. */
   settle(attemptId: AttemptId): void;
   /** Ships on what was settled by an earlier process of the agent. */
@@ -59,6 +61,8 @@ interface Followed {
   readonly shipper: LogShipper;
   isSettled: boolean;
   end: LogEnd | null;
+  /** How many others still need the folder. */
+  readers: number;
 }
 
 export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
@@ -68,8 +72,11 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
   const followed = new Map<AttemptId, Followed>();
   let isOlderKnown = false;
 
-  const removeIfOver = (attemptId: AttemptId, { isSettled, end }: Followed): void => {
-    if (!isSettled || end === null || end === 'left') return;
+  const removeIfOver = (attemptId: AttemptId, run: Followed): void => {
+    const { isSettled, end, readers } = run;
+    // It may have made room for newer ones already.
+    if (!isSettled || end === null || end === 'left' || readers > 0 || followed.get(attemptId) !== run)
+      return;
     followed.delete(attemptId);
     state.dropReport(attemptId);
   };
@@ -77,7 +84,12 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
   const begin = (attemptId: AttemptId, secrets: readonly string[]): Followed | null => {
     const shipper = shipperOf(attemptId, secrets, { ...parts, pace });
     if (shipper === null) return null;
-    const begun: Followed = { shipper, isSettled: settledAt(runOf(attemptId)) !== null, end: null };
+    const begun: Followed = {
+      shipper,
+      isSettled: settledAt(runOf(attemptId)) !== null,
+      end: null,
+      readers: 0,
+    };
     followed.set(attemptId, begun);
     void shipper.done.then(end => {
       begun.end = end;
@@ -110,6 +122,16 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
       if (!followed.has(attemptId)) begin(attemptId, secrets);
     },
     finish: attemptId => followed.get(attemptId)?.shipper.finish(),
+    keepFor(attemptId, done) {
+      const run = followed.get(attemptId);
+      if (run === undefined) return;
+      run.readers += 1;
+      void done.then(isDone => {
+        if (!isDone) return;
+        run.readers -= 1;
+        removeIfOver(attemptId, run);
+      });
+    },
     settle(attemptId) {
       const run = runOf(attemptId);
       try {

@@ -31,6 +31,8 @@ export interface Curve {
   note(figures: Figures, isOld: boolean): void;
   /** The run has ended: what is left is sent at once. */
   finish(): void;
+  /** True when nothing more is to be sent; false when the agent ended before that. */
+  readonly done: Promise<boolean>;
 }
 
 export interface Curves {
@@ -47,7 +49,7 @@ const slowLookEveryMs = 120_000;
 
 /** Sends the points of what runs, every few seconds, for as long as something runs. */
 export function createCurves(parts: CurveParts): Curves {
-  const under = new Set<Promise<void>>();
+  const under = new Set<Promise<boolean>>();
   return {
     open(origin) {
       const now = (): number => Math.max(0, Math.round(parts.uptime() - origin.startedAt));
@@ -60,6 +62,7 @@ export function createCurves(parts: CurveParts): Curves {
       return {
         note: (figures, isOld) => book.note(figures, now(), isOld),
         finish: () => over.abort(),
+        done: sending,
       };
     },
     async settled(withinMs) {
@@ -76,7 +79,7 @@ async function ship(
   book: PointBook,
   over: AbortSignal,
   parts: CurveParts,
-): Promise<void> {
+): Promise<boolean> {
   const { clock, random, ended } = parts;
   const backoff = createBackoff({ firstMs: 1_000, mostMs: 30_000, random });
   const either = AbortSignal.any([over, ended]);
@@ -84,13 +87,16 @@ async function ship(
   while (!ended.aborted) {
     // After the end nothing is waited for but an orchestrator that does not answer.
     await pause(clock, waitMs, over.aborted ? ended : either);
-    if (ended.aborted) return;
+    if (ended.aborted) return false;
+    // An end that comes while points are on their way may bring one more.
+    const isLast = over.aborted;
     book.settle();
     const sent = await sendAll(origin, book, parts);
-    if (sent === 'refused' || (sent === 'sent' && over.aborted && book.isEmpty())) return;
+    if (sent === 'refused' || (sent === 'sent' && isLast && book.isEmpty())) return true;
     if (sent === 'sent') backoff.reset();
     waitMs = sent === 'later' ? 500 + backoff.nextMs() : over.aborted ? 0 : sendEveryMs;
   }
+  return false;
 }
 
 async function sendAll(

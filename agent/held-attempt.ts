@@ -29,7 +29,7 @@ export interface AttemptParts {
   readonly say: (message: string) => void;
   readonly onLine: (line: string) => void;
   /** Where the output goes; nowhere unless told. */
-  readonly logs?: Pick<AttemptLogs, 'follow' | 'finish'>;
+  readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor'>;
   readonly curve: (origin: CurveOrigin) => Curve;
   /** Fetches what an attempt goes on from, before it is started. Where it is not there, every attempt begins anew. */
   readonly fetchCheckpoint?: (offer: JobOffer, job: PreparedJob, signal: AbortSignal) => Promise<Fetched>;
@@ -124,6 +124,7 @@ export async function startOffer(
     parts.outputs?.follow(offer, prepared.job.outputDir);
     const run = await parts.start(prepared.job, origin, earsOf(held, true, curve, parts));
     parts.logs?.follow(held.attemptId, secretsOf(offer));
+    parts.logs?.keepFor(held.attemptId, curve.done);
     if (run.pid !== null) {
       parts.say(`Job ${held.jobId} runs: ${offer.config_name} (pid ${run.pid})`);
       parts.mention(held, { status: 'running' });
@@ -165,6 +166,7 @@ export async function attendFound(
   const curve = curveOf(held, origin, true, parts);
   const run = follow(earsOf(held, isLive, curve, parts));
   parts.logs?.follow(held.attemptId, []);
+  parts.logs?.keepFor(held.attemptId, curve.done);
   if (isLive) parts.say(`Job ${held.jobId} goes on: ${origin.configName} (pid ${run.pid ?? 'unknown'})`);
   try {
     return await attend(held, run, parts);
@@ -173,12 +175,23 @@ export async function attendFound(
   }
 }
 
+/** Reads what was printed once more, for the points that an earlier process of the agent has not sent. */
+export function catchUpCurve({ origin, attend: follow }: FoundRun, parts: CurveSources): void {
+  const curve = curveOf(origin, origin, true, parts);
+  parts.logs?.follow(origin.attemptId, []);
+  parts.logs?.keepFor(origin.attemptId, curve.done);
+  const { finished } = follow({ onProgress: () => {}, onFigures: curve.note, onLine: () => {} });
+  void finished.then(curve.finish);
+}
+
+type CurveSources = Pick<AttemptParts, 'curve' | 'logs'>;
+
 /** Its time begins with the claim, which is on the disk with the task. */
 const curveOf = (
   { jobId, attemptId }: Held,
   { contact }: Pick<RunOrigin, 'contact'>,
   isAdopted: boolean,
-  { curve }: AttemptParts,
+  { curve }: Pick<AttemptParts, 'curve'>,
 ): Curve => curve({ jobId, attemptId, startedAt: contact.sentAt, isAdopted });
 
 async function attend(held: HeldAttempt, run: Run, parts: AttemptParts): Promise<StatusReportBody> {

@@ -8,7 +8,7 @@ import { createLogShipper, leaveLogs, type LogShipper } from './log-shipper.ts';
 import type { RunOrigin } from './run.ts';
 
 /** What make-believe trainings print: kept in memory, and gone with their worker. */
-export interface SimulatedLogs extends Pick<AttemptLogs, 'follow' | 'finish' | 'leave'> {
+export interface SimulatedLogs extends Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor' | 'leave'> {
   /** Answers with what prints its progress, as a bar. */
   open(origin: RunOrigin): (progress: Progress) => void;
 }
@@ -60,6 +60,8 @@ export function createSimulatedLogs(parts: SimulatedLogsParts): SimulatedLogs {
       return progress => print(`${barOf(progress)}\r`);
     },
     follow() {},
+    // There is no folder: what it prints is in memory.
+    keepFor() {},
     finish(attemptId) {
       const log = open.get(attemptId);
       log?.print('\nEnded\n');

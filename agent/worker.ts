@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
-import { findRun, type Found } from './adopt.ts';
+import { findRun, findSettled, type Found } from './adopt.ts';
 import { type Agent, createAgent } from './agent.ts';
 import { createApiClient, createJoinCall, createShipCall } from './api-client.ts';
 import { createAsk } from './ask.ts';
@@ -146,6 +146,7 @@ async function serve(serving: Serving): Promise<number> {
     signal: network.signal,
   });
   logs.resume();
+  const settled = findSettled(state.runsDir, launching);
   const storing: StorageParts = { url, send: fetch, clock: systemClock };
   const brought = { folder: state.outputsDir, which: config.bring, random: Math.random, wall: Date.now };
   const outputs = createAttemptOutputs({ ...storing, ...brought, say, signal: network.signal });
@@ -162,6 +163,7 @@ async function serve(serving: Serving): Promise<number> {
     state: { keepReport: state.keepReport, dropReport: logs.settle },
     registrations: state.registrations,
     found: found === null ? null : followed(found, watch),
+    settled,
     logs,
     outputs,
     jobs: {

@@ -1,5 +1,5 @@
 /** Curves of a training through deaths of the agent and of the server: one that rises, with every step in it, once. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { JobId } from '../../protocol/ids.ts';
@@ -127,6 +127,39 @@ test('a server that is killed has what it has answered, and gets the rest when i
   expect((await second.pointsOf(job)).slice(0, answered.length)).toEqual(answered);
   await untilStep(second, job, missed);
   training.finish();
+  await watch.jobEnd(job);
+  await expectWhole(second, job, training.step());
+}, 90_000);
+
+/** Folders of runs of a rig, in which its report lies already. */
+const reportedRuns = (stateHome: string): readonly string[] =>
+  readdirSync(stateHome, { recursive: true, encoding: 'utf8' }).filter(path =>
+    /runs\/[^/]+\/report\.json$/.test(path),
+  );
+
+test('a training that ends while nobody can be reached has its whole curve after a new start of agent and server', async () => {
+  const first = await openServer();
+  const { token } = await first.createWorker({ name: 'rig-1' });
+  const [stateHome, training] = [temporaryFolder(), makeTraining()];
+  const { url } = first.server;
+  const start = (): Program => startWorker({ url, token, args: training.args, stateHome });
+  const agent = start();
+  await agent.said(/^Connected/);
+  const job = await first.submit({ config: {} });
+  await untilStep(first, job, 20);
+  first.server.kill('SIGKILL');
+  await first.server.exited;
+  const missed = training.step() + 30;
+  await vi.waitFor(() => expect(training.step()).toBeGreaterThan(missed), { interval: 50, timeout: 30_000 });
+  training.finish();
+  await vi.waitFor(() => expect(reportedRuns(stateHome)).not.toEqual([]), { interval: 50, timeout: 30_000 });
+  agent.kill('SIGKILL');
+  await agent.exited;
+
+  const second = await openServer(Number(new URL(url).port), first.server.dataDir);
+  const watch = await second.watch();
+  onTestFinished(() => watch.close());
+  start();
   await watch.jobEnd(job);
   await expectWhole(second, job, training.step());
 }, 90_000);

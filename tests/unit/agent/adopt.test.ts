@@ -105,6 +105,17 @@ describe('what an earlier process of the agent has left', () => {
     writeExit(guarded(leave('a1')), exit);
     const report = { jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' as const } };
     state.keepReport(report);
+    expect(await find()).toMatchObject({
+      kind: 'reported',
+      report,
+      run: { kind: 'ended', origin: { jobId: 'j1', attemptId: 'a1' } },
+    });
+  });
+
+  it('is a report alone where nothing was ever started', async () => {
+    const { state, find } = createBench([]);
+    const report = { jobId: jobId('j1'), attemptId: attemptId('a1'), body: { status: 'failed' as const } };
+    state.keepReport(report);
     expect(await find()).toEqual({ kind: 'reported', report });
   });
 

@@ -112,6 +112,24 @@ describe('the log of an attempt', () => {
     expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
+  it.each([
+    [true, []],
+    [false, ['a1']],
+  ])('keeps its folder until its other reader is done (%s)', async (isDone, expected) => {
+    const { start, leave, book, left, comes, clock } = createBench();
+    const reader = Promise.withResolvers<boolean>();
+    const logs = start();
+    leave('a1');
+    logs.follow(attemptId('a1'), []);
+    logs.keepFor(attemptId('a1'), reader.promise);
+    logs.settle(attemptId('a1'));
+    await comes(() => book.of().isComplete);
+    expect(left()).toEqual(['a1']);
+    reader.resolve(isDone);
+    await clock.advance(60_000);
+    expect(left()).toEqual(expected);
+  });
+
   it('goes on at the next start of the agent', async () => {
     const { start, leave, book, left, comes, fail, clock } = createBench();
     const process = new AbortController();

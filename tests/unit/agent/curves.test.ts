@@ -46,6 +46,44 @@ function createBench(gpuFigures: CurveParts['gpuFigures'] = async () => ({})) {
   return Object.assign(bench, { clock, ended, calls, curves, open, step, steps });
 }
 
+describe('the end of a run', () => {
+  test('brings the step that is printed while earlier points are on their way', async () => {
+    const bench = createBench();
+    const { clock, open, step, steps } = bench;
+    const answer = Promise.withResolvers<Answer>();
+    bench.answer = () => answer.promise;
+    const curve = open();
+    step(curve, 1);
+    await clock.advance(5_000);
+    expect(steps()).toEqual([1]);
+    step(curve, 2);
+    curve.finish();
+    bench.answer = points => taken(points);
+    answer.resolve(taken([{ n: 0, elapsed_ms: 0, values: {} }]));
+    await clock.advance(1_000);
+    expect(steps()).toEqual([1, 2]);
+    expect(await curve.done).toBe(true);
+  });
+
+  test('is over for a curve that the orchestrator refuses, and not for one whose agent ends', async () => {
+    const bench = createBench();
+    const { clock, ended, open, step } = bench;
+    bench.answer = () => no(problemOf(409));
+    const refused = open();
+    step(refused, 1);
+    await clock.advance(5_000);
+    expect(await refused.done).toBe(true);
+    bench.answer = () => no(unreachable());
+    const cut = open();
+    step(cut, 1);
+    cut.finish();
+    await clock.advance(1_000);
+    ended.abort();
+    await clock.advance(60_000);
+    expect(await cut.done).toBe(false);
+  });
+});
+
 describe('while a run is followed', () => {
   test('points go in batches every few seconds, with the time since it began, and none when there are none', async () => {
     const { clock, calls, open, step, steps } = createBench();

@@ -35,13 +35,14 @@ describe('from offer to report', () => {
       logs: {
         follow: (attempt, secrets) => void logs.push(`follow ${attempt} without ${secrets.join(' ')}`),
         finish: attempt => void logs.push(`finish ${attempt}`),
+        keepFor: attempt => void logs.push(`keep ${attempt}`),
       },
     });
     bench.slot.offer(offerOf('j1', 'a1', { upload_token: 'tu_1', hf_token: 'hf_1' }));
     await newest(bench.reports).answer('taken');
-    expect(logs).toEqual(['follow a1 without tu_1 hf_1']);
+    expect(logs).toEqual(['follow a1 without tu_1 hf_1', 'keep a1']);
     await endRun(newest(bench.runs), 0);
-    expect(logs.slice(1)).toEqual(['finish a1']);
+    expect(logs.slice(2)).toEqual(['finish a1']);
   });
 
   describe('a checkpoint to go on from', () => {
