@@ -116,6 +116,8 @@ export const WorkerView = z
     /** The last call of the worker that this orchestrator answered. */
     last_heartbeat: Time.nullable(),
     last_contact_age_s: z.number().nullable(),
+    /** When its stream broke, until it opens another one or is offline: it may be gone. */
+    stream_closed_at: Time.nullable().default(null),
     /** As its last heartbeat said: percent over all its GPUs, and GiB; null when it did not say. */
     gpu_utilization: z.number().nullable(),
     vram_used_gb: z.number().nullable(),

@@ -42,6 +42,8 @@ interface Entry {
   met: boolean;
   rival: Rival | null;
   doubted: ReadonlySet<string>;
+  /** When its stream broke; null while one is open, and when it was ended in order. */
+  lostStreamAt: MonoMs | null;
 }
 
 /** Who is in contact: kept in memory only, because a beat must cost nothing and a restart makes it stale anyway. */
@@ -60,7 +62,9 @@ export interface PresenceBook {
   /** The newer stream replaces an older one, which is ended. */
   open(worker: WorkerId, stream: WorkerStream, now: MonoMs): void;
   /** False when a newer stream has taken its place: then nothing happens. */
-  closed(worker: WorkerId, stream: WorkerStream): boolean;
+  closed(worker: WorkerId, stream: WorkerStream, now: MonoMs): boolean;
+  /** When the stream of a worker broke that has opened none since. */
+  lostStreamAt(worker: WorkerId): MonoMs | null;
   /** Ends the stream cleanly; the answer tells whether there was one. */
   hangUp(worker: WorkerId): boolean;
   /** Whoever has spoken for it may do so no longer: it counts as never heard, though not as silent. */
@@ -111,6 +115,7 @@ export function createPresenceBook(onChange: (worker: WorkerId) => void): Presen
       met: false,
       rival: null,
       doubted: noDoubts,
+      lostStreamAt: null,
     };
     entries.set(worker, fresh);
     return fresh;
@@ -150,13 +155,17 @@ export function createPresenceBook(onChange: (worker: WorkerId) => void): Presen
     },
     open(worker, stream, now) {
       hangUp(worker);
-      entry(worker, now).stream = stream;
+      const known = entry(worker, now);
+      known.stream = stream;
+      known.lostStreamAt = null;
       onChange(worker);
     },
-    closed(worker, stream) {
+    lostStreamAt: worker => entries.get(worker)?.lostStreamAt ?? null,
+    closed(worker, stream, now) {
       const known = entries.get(worker);
       if (known?.stream !== stream) return false;
       known.stream = null;
+      known.lostStreamAt = now;
       onChange(worker);
       return true;
     },

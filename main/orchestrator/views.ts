@@ -43,6 +43,12 @@ export function holdOf(core: Core, read: Read, job: Job): JobView['hold'] {
   };
 }
 
+/** When the stream of a worker broke that is not known to be offline yet. */
+function lostStreamOf(core: Core, worker: Worker): string | null {
+  const at = worker.gone === null ? core.presence.lostStreamAt(worker.id) : null;
+  return at === null ? null : core.clock.iso(core.clock.wall() + at - core.clock.mono());
+}
+
 export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
   const { status, reason } = statusOf(core, read, worker);
   const contactAt = lastContact(core, worker);
@@ -79,6 +85,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
     current_job_id: read.liveJobOf(worker.id)?.id ?? null,
     last_heartbeat: isoOrNull(core, contactAt),
     last_contact_age_s: contactAt === null ? null : ageS(core.clock.wall() - contactAt),
+    stream_closed_at: lostStreamOf(core, worker),
     gpu_utilization: load.gpuUtilization,
     vram_used_gb: load.vramUsedGb,
     created_at: core.clock.iso(worker.createdAt),

@@ -114,7 +114,7 @@ function openStream(core: Core, id: Worker['id'], stream: WorkerStream): () => v
     dispatch(core, tx);
   });
   return () => {
-    if (!core.presence.closed(id, stream)) return;
+    if (!core.presence.closed(id, stream, core.clock.mono())) return;
     core.enqueue(tx => {
       if (tx.worker(id) !== null) tellWorker(core, tx, 'worker.stream_closed', id, asWorker(id));
     });

@@ -3,8 +3,13 @@ import type { overview as source } from '../en/overview.ts';
 export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.workers': 'Workers',
   'overview.workersOnline': '{online, number} de {all, number} en línea',
-  'overview.workersStates':
-    '{idle, number} libres, {busy, number} trabajando, {offline, number} sin conexión',
+  'overview.state.idle': '{count, number} libres',
+  'overview.state.busy': '{count, number} ocupados',
+  'overview.state.draining': '{count, number} drenándose',
+  'overview.state.quarantined': '{count, number} en cuarentena',
+  'overview.state.connecting': '{count, number} conectándose',
+  'overview.state.offline': '{count, number} sin conexión',
+  'overview.state.never': '{count, number} nunca conectados',
   'overview.gpus': 'GPU',
   'overview.gpusInUse': '{busy, number} de {all, number} en uso',
   'overview.gpusNote': 'en workers en línea',
@@ -26,6 +31,9 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.quarantined': '{worker} está en cuarentena: allí no se pueden iniciar trabajos',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Otra máquina ha intentado unirse como {worker}',
+  'overview.offline': '{worker} perdió la conexión y no está disponible',
+  'overview.failedJobs':
+    '{count, plural, one {# trabajo falló} other {# trabajos fallaron}} en las últimas 24 horas',
   'overview.running': 'En ejecución',
   'overview.nothingRuns': 'Ahora mismo no se ejecuta nada.',
   'overview.more': '{count, plural, one {y # más} other {y # más}}',

@@ -4,6 +4,7 @@ import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
+import { shownState } from '../workers/facts.ts';
 import type { Stats } from './use-stats.ts';
 
 /** What somebody should look at, the most pressing first. */
@@ -12,13 +13,18 @@ export type Need =
   | { readonly kind: 'quarantined' | 'duplicate' | 'gpuTrouble'; readonly worker: WorkerView }
   /** No worker that there is could take it; `more` of its kind wait, too. */
   | { readonly kind: 'unsatisfiable'; readonly job: JobView; readonly more: number }
-  | { readonly kind: 'approval'; readonly job: JobView };
+  | { readonly kind: 'approval'; readonly job: JobView }
+  /** A worker whose connection broke without a goodbye, within the last 24 hours. */
+  | { readonly kind: 'offline'; readonly worker: WorkerView }
+  /** Jobs that failed within the last 24 hours. */
+  | { readonly kind: 'failed'; readonly count: number };
 
 export interface Figures {
-  readonly idle: number;
-  readonly busy: number;
-  readonly offline: number;
   readonly workers: number;
+  /** The workers that are connected: all but those that are offline or never connected. */
+  readonly online: number;
+  /** They add up to the workers. */
+  readonly states: Readonly<Record<FleetState, number>>;
   readonly gpusBusy: number;
   readonly gpus: number;
   readonly waiting: number;
@@ -27,6 +33,21 @@ export interface Figures {
   readonly completed: number;
   readonly failed: number;
 }
+
+/** `never`: created, and never connected. */
+export const fleetStates = [
+  'idle',
+  'busy',
+  'draining',
+  'quarantined',
+  'connecting',
+  'offline',
+  'never',
+] as const;
+export type FleetState = (typeof fleetStates)[number];
+
+const stateOf = (worker: WorkerView): FleetState =>
+  worker.registered_at === null ? 'never' : shownState(worker);
 
 const dayMs = 86_400_000;
 
@@ -37,18 +58,26 @@ export const figuresOf = (workers: Iterable<WorkerView>, jobs: Iterable<JobView>
 });
 
 function workerFigures(workers: Iterable<WorkerView>) {
-  const figures = { idle: 0, busy: 0, offline: 0, workers: 0, gpusBusy: 0, gpus: 0 };
-  for (const { status, gpu_count: gpus, current_job_id: job } of workers) {
+  const states: Record<FleetState, number> = {
+    idle: 0,
+    busy: 0,
+    draining: 0,
+    quarantined: 0,
+    connecting: 0,
+    offline: 0,
+    never: 0,
+  };
+  const figures = { workers: 0, online: 0, gpusBusy: 0, gpus: 0 };
+  for (const worker of workers) {
+    const state = stateOf(worker);
+    states[state] += 1;
     figures.workers += 1;
-    if (status === 'idle') figures.idle += 1;
-    if (status === 'busy' || status === 'draining') figures.busy += 1;
-    if (status === 'offline') figures.offline += 1;
-    else {
-      figures.gpus += gpus;
-      if (job !== null) figures.gpusBusy += gpus;
-    }
+    if (state === 'offline' || state === 'never') continue;
+    figures.online += 1;
+    figures.gpus += worker.gpu_count;
+    if (worker.current_job_id !== null) figures.gpusBusy += worker.gpu_count;
   }
-  return figures;
+  return { ...figures, states };
 }
 
 function jobFigures(jobs: Iterable<JobView>, now: number) {
@@ -67,10 +96,12 @@ function jobFigures(jobs: Iterable<JobView>, now: number) {
 export function needsOf(
   workers: Iterable<WorkerView>,
   jobs: ReadonlyMap<JobId, JobView>,
-  unsatisfiable: Stats['unsatisfiable'],
+  stats: Pick<Stats, 'unsatisfiable' | 'ended_24h'> | null,
+  now: number,
 ): readonly Need[] {
   const known = [...jobs.values()];
   const all = [...workers];
+  const failed = stats?.ended_24h.failed ?? 0;
   return [
     ...known.filter(({ hold }) => hold?.kind === 'silent').map(job => ({ kind: 'silent' as const, job })),
     ...all
@@ -83,7 +114,8 @@ export function needsOf(
     ...all
       .filter(worker => worker.duplicate !== null)
       .map(worker => ({ kind: 'duplicate' as const, worker })),
-    ...unsatisfiable.flatMap(({ job_id: id, count }) => {
+    ...all.filter(worker => isLost(worker, now)).map(worker => ({ kind: 'offline' as const, worker })),
+    ...(stats?.unsatisfiable ?? []).flatMap(({ job_id: id, count }) => {
       const job = jobs.get(id);
       // It may have been cancelled since that was said.
       return job?.status === 'pending' ? [{ kind: 'unsatisfiable' as const, job, more: count - 1 }] : [];
@@ -91,8 +123,13 @@ export function needsOf(
     ...known
       .filter(({ status, approval }) => status === 'pending' && approval === 'wanted')
       .map(job => ({ kind: 'approval' as const, job })),
+    ...(failed > 0 ? [{ kind: 'failed' as const, count: failed }] : []),
   ];
 }
+
+/** A worker that said goodbye was stopped by somebody. */
+const isLost = ({ status, status_reason: reason, last_heartbeat: at }: WorkerView, now: number): boolean =>
+  status === 'offline' && reason === 'silent' && at !== null && now - Date.parse(at) < dayMs;
 
 /** What helps. */
 export const remedies = {
@@ -102,4 +139,6 @@ export const remedies = {
   duplicate: workersApi.rotateToken,
   unsatisfiable: queueApi.cancel,
   approval: queueApi.approve,
+  offline: workersApi.remove,
+  failed: queueApi.retry,
 } as const satisfies Readonly<Record<Need['kind'], Call>>;

@@ -8,7 +8,7 @@ import { Hidden } from '../../app/guarded.tsx';
 import { loadPart } from '../../app/part.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { Time, useNow } from '../../ui/time.tsx';
-import { type Figures, figuresOf, needsOf } from './figures.ts';
+import { type Figures, figuresOf, fleetStates, needsOf } from './figures.ts';
 import { Needs } from './needs.tsx';
 import { Recent } from './recent.tsx';
 import { Running } from './running.tsx';
@@ -33,8 +33,8 @@ export function OverviewPage() {
   const figures = useMemo(() => figuresOf(workers.values(), jobs.values(), now), [workers, jobs, now]);
   const stats = useStats(now);
   const needs = useMemo(
-    () => needsOf(seesWorkers ? workers.values() : [], jobs, stats?.unsatisfiable ?? []),
-    [seesWorkers, workers, jobs, stats],
+    () => needsOf(seesWorkers ? workers.values() : [], jobs, stats, now),
+    [seesWorkers, workers, jobs, stats, now],
   );
   const running = useMemo(() => [...jobs.values()].filter(({ status }) => status === 'running'), [jobs]);
   const isFirstRun = useSticky(isLoaded && seesWorkers && workers.size === 0);
@@ -81,6 +81,13 @@ interface TilesProps {
   readonly figures: Figures;
 }
 
+/** Every state that a worker is in: the numbers add up. */
+const statesText = (t: Translator, states: Figures['states']): string =>
+  fleetStates
+    .filter(state => states[state] > 0 || state === 'idle' || state === 'busy')
+    .map(state => t(`overview.state.${state}`, { count: states[state] }))
+    .join(', ');
+
 function WorkerTiles({ figures }: TilesProps) {
   const t = useT();
   return (
@@ -89,14 +96,10 @@ function WorkerTiles({ figures }: TilesProps) {
         href="/workers"
         title={t('overview.workers')}
         figure={t('overview.workersOnline', {
-          online: figures.workers - figures.offline,
+          online: figures.online,
           all: figures.workers,
         })}
-        note={t('overview.workersStates', {
-          idle: figures.idle,
-          busy: figures.busy,
-          offline: figures.offline,
-        })}
+        note={statesText(t, figures.states)}
       />
       <Tile
         href="/workers"

@@ -19,9 +19,7 @@ export function Needs({ needs }: { readonly needs: readonly Need[] }) {
       <ul className="plain-list">
         {needs.slice(0, mostShown).map(need => (
           <li key={keyOf(need)}>
-            <Link href={'job' in need ? `/jobs/${need.job.id}` : `/workers/${need.worker.id}`}>
-              {textOf(need, t)}
-            </Link>
+            <Link href={hrefOf(need)}>{textOf(need, t)}</Link>
           </li>
         ))}
         {needs.length > mostShown && <li>{t('overview.more', { count: needs.length - mostShown })}</li>}
@@ -46,10 +44,19 @@ function textOf(need: Need, t: Translator): string {
         worker: need.worker.name,
         what: need.worker.gpu_troubles.map(trouble => troubleText(t, trouble)).join(', '),
       });
+    case 'failed':
+      return t('overview.failedJobs', { count: need.count });
     case 'quarantined':
+    case 'offline':
     case 'duplicate':
       return t(`overview.${need.kind}`, { worker: need.worker.name });
   }
 }
 
-const keyOf = (need: Need): string => `${need.kind} ${'job' in need ? need.job.id : need.worker.id}`;
+/** Each leads to where it can be settled. */
+function hrefOf(need: Need): string {
+  if (need.kind === 'failed') return '/jobs?q=state:failed';
+  return 'job' in need ? `/jobs/${need.job.id}` : `/workers/${need.worker.id}`;
+}
+
+const keyOf = (need: Need): string => `${need.kind} ${hrefOf(need)}`;

@@ -13,7 +13,7 @@ import { absolute, relative, Time, useNow } from '../../ui/time.tsx';
 import { contactLevel, shownState, vramTotal } from './facts.ts';
 import { textOfLabels } from './labels-text.ts';
 import { useSelection } from './selection.ts';
-import { figure, gpusText, reasonText, troubleTexts } from './texts.ts';
+import { figure, gpusText, lostText, reasonText, troubleTexts } from './texts.ts';
 import { agentStanding, useVersionAround } from './server-version.ts';
 
 interface CellProps {
@@ -43,6 +43,7 @@ export function StateCell({ worker }: CellProps) {
     <span className="worker-two-lines">
       <State name={shownState(worker)} />
       <span className="muted worker-small worker-tags">
+        <LostTag worker={worker} />
         <GpuTroubleTag worker={worker} />
         {worker.duplicate !== null && (
           <span className="worker-tag worker-tag-warn">
@@ -57,6 +58,21 @@ export function StateCell({ worker }: CellProps) {
         )}
         {reason !== null && <span title={reason}>{reason}</span>}
       </span>
+    </span>
+  );
+}
+
+/** Nothing while the worker is connected. Its status stays what it is until the time for a return is over. */
+export function LostTag({ worker }: CellProps) {
+  const t = useT();
+  const leadMs = useFleet(({ clockLeadMs }) => clockLeadMs);
+  const now = useNow(worker.stream_closed_at === null ? 60_000 : 1_000);
+  const text = lostText(t, worker, now + leadMs);
+  if (text === null) return null;
+  return (
+    <span className="worker-tag worker-tag-warn" title={text}>
+      <Icon name="stale" />
+      {text}
     </span>
   );
 }

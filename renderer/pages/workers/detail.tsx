@@ -15,6 +15,7 @@ import { GpusCard } from './detail-gpus.tsx';
 import { JobsCard } from './detail-jobs.tsx';
 import { Notices } from './detail-notices.tsx';
 import { shownState } from './facts.ts';
+import { LostTag } from './cells.tsx';
 import { reasonText } from './texts.ts';
 import { VersionNotice } from './version-notice.tsx';
 import { useTakeBack, WorkerMenu } from './worker-menu.tsx';
@@ -69,6 +70,7 @@ function Head({ worker }: { readonly worker: WorkerView }) {
       <div className="worker-title">
         <h1>{worker.name}</h1>
         <State name={shownState(worker)} />
+        <LostTag worker={worker} />
         {reason !== null && <span className="muted">{reason}</span>}
         {worker.local && <span className="worker-tag">{t('workers.here')}</span>}
       </div>

@@ -2,6 +2,7 @@ import { perLanguage } from '../../i18n/formats.ts';
 import type { MessageKey, Translator } from '../../i18n/index.ts';
 import { en } from '../../i18n/en/index.ts';
 import type { GpuTrouble, WorkerView } from '../../../protocol/worker.ts';
+import { duration } from '../jobs/figures.ts';
 import { gpuModel, shownState } from './facts.ts';
 
 /** "2 × RTX 4090 24 GB". */
@@ -26,6 +27,16 @@ export const rowName = (t: Translator, worker: WorkerView): string =>
     count: worker.gpu_count,
   });
 
+/** "connection lost, 12s"; null while the worker is connected, and once it is offline. */
+export function lostText(
+  t: Translator,
+  { status, stream_closed_at: at }: WorkerView,
+  now: number,
+): string | null {
+  if (at === null || status === 'offline') return null;
+  return t('workers.lost', { time: duration((now - Date.parse(at)) / 1000, t.language) });
+}
+
 /** Why the state is what it is, in a few words; null where the word says it all. */
 export function reasonText(t: Translator, worker: WorkerView): string | null {
   const { status, status_reason: reason, drain, quarantine } = worker;
@@ -34,6 +45,8 @@ export function reasonText(t: Translator, worker: WorkerView): string | null {
     return t('workers.drain.shortWhy', { by: drain.by, reason: drain.reason });
   }
   if (quarantine !== null && shownState(worker) === 'quarantined') return quarantine.reason;
+  // That the connection is lost says more than that the worker is not listening.
+  if (worker.stream_closed_at !== null && reason === 'no_stream') return null;
   const key = `workers.reason.${reason}`;
   return isKey(key) ? t(key) : null;
 }

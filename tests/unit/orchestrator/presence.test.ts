@@ -41,7 +41,7 @@ test('nothing is known of a worker that was never heard', () => {
   expect(book.all()).toEqual([]);
   expect(book.send(w1, ping)).toBe(false);
   expect(book.hangUp(w1)).toBe(false);
-  expect(book.closed(w1, makeStream())).toBe(false);
+  expect(book.closed(w1, makeStream(), 0)).toBe(false);
   book.settle(w1, 99);
   book.unmeet(w1);
   book.offerSettled(w1, jobId('j1'));
@@ -79,7 +79,7 @@ describe('a stream', () => {
     book.open(w1, older, 0);
     book.open(w1, newer, 5);
     expect(older.sent).toEqual(['end']);
-    expect(book.closed(w1, older)).toBe(false);
+    expect(book.closed(w1, older, 0)).toBe(false);
     expect(book.of(w1)?.streaming).toBe(true);
     expect(book.send(w1, ping)).toBe(true);
     expect(newer.sent).toEqual([ping]);
@@ -90,8 +90,10 @@ describe('a stream', () => {
     const stream = makeStream();
     book.open(w1, stream, 0);
     book.open(w2, makeStream(), 0);
-    expect(book.closed(w1, stream)).toBe(true);
-    expect(book.closed(w1, stream)).toBe(false);
+    expect(book.lostStreamAt(w1)).toBeNull();
+    expect(book.closed(w1, stream, 70)).toBe(true);
+    expect(book.lostStreamAt(w1)).toBe(70);
+    expect(book.closed(w1, stream, 70)).toBe(false);
     expect(book.streaming()).toEqual([w2]);
     expect(book.all()).toEqual([w1, w2]);
     expect(book.send(w1, ping)).toBe(false);
@@ -154,7 +156,7 @@ describe('an offer', () => {
     const stream = makeStream();
     book.open(w1, stream, 0);
     book.sendOffer(w1, offer, 100, 145);
-    book.closed(w1, stream);
+    book.closed(w1, stream, 70);
     book.sendOffer(w1, offer, 200, 245);
     expect(stream.sent).toHaveLength(1);
     expect(book.offerOf(w1)).toMatchObject({ firstSentAt: 100, sent: 2 });

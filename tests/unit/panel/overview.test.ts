@@ -10,6 +10,11 @@ const job = (id: string, change: Readonly<Record<string, unknown>> = {}): JobVie
 const jobsOf = (...jobs: readonly JobView[]): ReadonlyMap<JobId, JobView> =>
   new Map(jobs.map(each => [each.id, each]));
 
+const statsWith = (unsatisfiable: { job_id: JobId; count: number }[], failed = 0) => ({
+  unsatisfiable,
+  ended_24h: { completed: 0, failed, cancelled: 0 },
+});
+
 const lost = { gpu: 1, kind: 'missing', detail: 'it is not listed any more' } as const;
 
 const now = Date.parse('2026-03-02T12:00:00.000Z');
@@ -20,12 +25,12 @@ test('the tiles count workers by what they do, and GPUs of those that are there'
     workerView({ status: 'busy', current_job_id: jobId('j_1'), gpu_count: 4 }),
     workerView({ status: 'draining', current_job_id: jobId('j_2') }),
     workerView({ status: 'offline', current_job_id: jobId('j_3'), gpu_count: 8 }),
+    workerView({ status: 'connecting', registered_at: null, gpu_count: 0 }),
   ];
   expect(figuresOf(workers, [], now)).toMatchObject({
-    workers: 4,
-    idle: 1,
-    busy: 2,
-    offline: 1,
+    workers: 5,
+    online: 3,
+    states: { idle: 1, busy: 1, draining: 1, offline: 1, never: 1, connecting: 0, quarantined: 0 },
     gpus: 8,
     gpusBusy: 6,
     waiting: 0,
@@ -58,28 +63,44 @@ test('what is most pressing comes first: a silent worker with a job, then what k
     workerView({ id: workerId('w_gpu'), gpu_troubles: [lost] }),
     workerView({ id: workerId('w_off'), gpu_troubles: [lost], status: 'offline' }),
     workerView({ id: workerId('w_ok') }),
+    workerView({ id: workerId('w_lost'), status: 'offline', status_reason: 'silent', last_heartbeat: since }),
+    workerView({
+      id: workerId('w_left'),
+      status: 'offline',
+      status_reason: 'goodbye',
+      last_heartbeat: since,
+    }),
+    workerView({
+      id: workerId('w_old'),
+      status: 'offline',
+      status_reason: 'silent',
+      last_heartbeat: '2026-03-01T12:00:00.000Z',
+    }),
   ];
   const jobs = jobsOf(
     job('j_wanted', { approval: 'wanted' }),
     job('j_big'),
     job('j_silent', { status: 'recovering', hold: { kind: 'silent', since, until: null, releasable: true } }),
   );
-  const kinds = needsOf(workers, jobs, [{ job_id: jobId('j_big'), count: 3 }]).map(need => [
-    need.kind,
-    'job' in need ? need.job.id : need.worker.id,
-  ]);
+  const kinds = needsOf(workers, jobs, statsWith([{ job_id: jobId('j_big'), count: 3 }], 2), now).map(
+    need => [need.kind, 'job' in need ? need.job.id : 'worker' in need ? need.worker.id : need.count],
+  );
   expect(kinds).toEqual([
     ['silent', 'j_silent'],
     ['quarantined', 'w_q'],
     ['gpuTrouble', 'w_gpu'],
     ['duplicate', 'w_d'],
+    ['offline', 'w_lost'],
     ['unsatisfiable', 'j_big'],
     ['approval', 'j_wanted'],
+    ['failed', 2],
   ]);
 });
 
 test('of jobs that no worker could take, those alone are named that still wait', () => {
   const jobs = jobsOf(job('j_1'), job('j_2', { status: 'cancelled' }));
   const told = ['j_1', 'j_2', 'j_3'].map(id => ({ job_id: JobId.parse(id), count: 2 }));
-  expect(needsOf([], jobs, told)).toMatchObject([{ kind: 'unsatisfiable', job: { id: 'j_1' }, more: 1 }]);
+  expect(needsOf([], jobs, statsWith(told), now)).toMatchObject([
+    { kind: 'unsatisfiable', job: { id: 'j_1' }, more: 1 },
+  ]);
 });

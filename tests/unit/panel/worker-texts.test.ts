@@ -3,6 +3,7 @@ import { loadLanguage } from '../../../renderer/i18n/index.ts';
 import {
   eventText,
   gpusText,
+  lostText,
   reasonText,
   rowName,
   troubleTexts,
@@ -35,6 +36,18 @@ test('a drain says who and why; other reasons are put in words, and a strange on
   expect(reasonText(t, workerView({ status_reason: 'quarantined', quarantine }))).toBe('no trainer');
   expect(reasonText(t, workerView({ status: 'busy', quarantine }))).toBeNull();
   expect(reasonText(t, workerView())).toBeNull();
+});
+
+test('a worker whose stream broke has lost its connection, until it is back or offline', () => {
+  const lost = workerView({ status: 'busy', stream_closed_at: '2026-03-01T12:00:00.000Z' });
+  const now = Date.parse('2026-03-01T12:00:12.000Z');
+  expect(lostText(t, lost, now)).toBe('connection lost, 12s');
+  expect(lostText(t, { ...lost, status: 'offline' }, now)).toBeNull();
+  expect(lostText(t, workerView(), now)).toBeNull();
+  expect(reasonText(t, { ...lost, status: 'connecting', status_reason: 'no_stream' })).toBeNull();
+  expect(reasonText(t, workerView({ status: 'connecting', status_reason: 'no_stream' }))).toBe(
+    'not listening',
+  );
 });
 
 test('what is wrong with a GPU is said in words, with what the rig says of it', () => {

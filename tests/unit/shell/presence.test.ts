@@ -49,6 +49,7 @@ describe('a stream', () => {
     const job = await fleet.runJob(rig);
     await rig.stream.drop();
     expect(rig.view()).toMatchObject({ status: 'busy', current_job_id: job });
+    expect(rig.view().stream_closed_at).toMatch(/Z$/);
     await rig.report(job, 'completed');
     expect(rig.view()).toMatchObject({ status: 'connecting', status_reason: 'no_stream' });
     expect(await fleet.submit()).toMatchObject({ workerId: null });
@@ -62,7 +63,7 @@ describe('a stream', () => {
     const newer = await rig.openStream();
     expect(older.ended).toBe(true);
     await older.drop();
-    expect(rig.view().status).toBe('idle');
+    expect(rig.view()).toMatchObject({ status: 'idle', stream_closed_at: null });
     expect(fleet.trail(rig.id)).not.toContain('worker.stream_closed');
     const { jobId } = await fleet.submit();
     expect(newer.commands).toMatchObject([{ type: 'job_submit', job_id: jobId }]);
