@@ -51,7 +51,12 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ['@peculiar/x509', 'reflect-metadata'],
     node: true,
   },
-  'main/config': { files: ['main/config.ts'], rooms: ['protocol'], packages: ['zod'], node: true },
+  'main/config': {
+    files: ['main/config.ts', 'main/server-proof.ts'],
+    rooms: ['protocol'],
+    packages: ['zod'],
+    node: true,
+  },
   'main/compose': {
     files: ['main/compose.ts'],
     rooms: [

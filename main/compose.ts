@@ -36,6 +36,7 @@ import { createLogFiles, type OpenLogFiles } from './store/log-files.ts';
 import { type LogSweep, startLogSweep } from './store/log-sweep.ts';
 import { type DataStore, type KeptBackup, openDataStore, type Replacement } from './store/data-store.ts';
 import { lockFolder } from './store/folder-lock.ts';
+import { createProver } from './server-proof.ts';
 import { version } from '../protocol/version.ts';
 
 export { findDamage } from './store/file-check.ts';
@@ -316,6 +317,7 @@ async function openWorks(ground: Ground): Promise<Works> {
       },
       logFiles: logs.files,
       adminToken: folder.adminToken,
+      prove: createProver(folder.auditKey),
       log: parts.log,
       logRequests: parts.logRequests ?? false,
       version,

@@ -303,6 +303,17 @@ export const systemApi = {
     summary: 'Describe every call, after OpenAPI 3.1',
     reply: z.record(z.string(), z.unknown()),
   }),
+  prove: call({
+    method: 'POST',
+    path: '/api/prove',
+    authority: 'open',
+    summary: 'Prove to programs that can read the data folder that this server works on it',
+    body: z.strictObject({
+      nonce: z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'expected 32 bytes as base64url'),
+    }),
+    /** HMAC-SHA-256 of the nonce and of the socket that the call arrived at, in lower-case hex. */
+    reply: z.object({ proof: z.string() }),
+  }),
   live: call({
     method: 'GET',
     path: '/health/live',

@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { openNetwork, parseTrust } from '../../agent/network.ts';
 import type { Fetch } from '../../protocol/client.ts';
 import { type ConfigFile, defaultDataDir, type Env, type Flags, readConfigFile } from '../config.ts';
+import { provenFetch } from '../server-proof.ts';
 import { exitCodes, type Failure, reasonOf } from './failure.ts';
 
 /** Which orchestrator a command is for, and with which token it asks. */
 export interface Connection {
   readonly url: string;
   readonly token: string;
+  /** The data folder that the address or the token comes from: its server proves itself first. Null for neither. */
+  readonly provenBy: string | null;
 }
 
 type Found<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
@@ -35,8 +38,11 @@ export function findConnection(flags: Flags, env: Env): Found<Connection> {
   if (!sources.ok) return sources;
   const url = urlFrom(sources.value);
   if (!url.ok) return url;
-  const token = tokenFrom(sources.value, url.value);
-  return token.ok ? found({ url: url.value, token: token.value }) : token;
+  const token = givenToken(sources.value, url.value) ?? folderToken(sources.value, url.value);
+  if (!token.ok) return token;
+  const { dataDir } = sources.value;
+  const isOfFolder = givenUrl(sources.value) === null || token.value.isOfFolder;
+  return found({ url: url.value, token: token.value.text, provenBy: isOfFolder ? dataDir : null });
 }
 
 /** The address alone, for calls that need no token. */
@@ -64,6 +70,10 @@ export function findNetwork(flags: Flags, env: Env): Found<Fetch> {
   }
 }
 
+/** The way for calls that carry the token: to the server of a data folder, they are sent only after its proof. */
+export const tokenFetch = ({ url, provenBy }: Connection, network: Fetch): Fetch =>
+  provenBy === null ? network : provenFetch({ url, dataDir: provenBy, fetch: network });
+
 /** The data folder of this machine; `isMeant` when no other address was given than that of the orchestrator on it. */
 export function findLocalFolder(
   flags: Flags,
@@ -85,8 +95,12 @@ function sourcesOf(flags: Flags, env: Env): Found<Sources> {
   return found({ flags, env, file: file.value, dataDir });
 }
 
-function urlFrom({ flags, env, file, dataDir }: Sources): Found<string> {
-  const given = word(flags['url']) ?? word(env[variables.url]) ?? word(file.settings['url']);
+const givenUrl = ({ flags, env, file }: Sources): string | null =>
+  word(flags['url']) ?? word(env[variables.url]) ?? word(file.settings['url']);
+
+function urlFrom(sources: Sources): Found<string> {
+  const { dataDir } = sources;
+  const given = givenUrl(sources);
   if (given !== null) {
     return isAddress(given)
       ? found(given)
@@ -104,17 +118,36 @@ function urlFrom({ flags, env, file, dataDir }: Sources): Found<string> {
   return local;
 }
 
-function tokenFrom({ flags, env, file, dataDir }: Sources, url: string): Found<string> {
-  const tokenFile = word(flags['token-file']);
-  if (tokenFile !== null) return readToken(tokenFile);
-  const spoken = word(flags['token']);
-  if (spoken !== null) return checked(spoken, '--token');
-  const ambient = word(env[variables.token]);
-  if (ambient !== null) return checked(ambient, variables.token);
-  const fromConfig = tokenOfConfig(file, url);
-  if (fromConfig !== null) return fromConfig;
+interface FoundToken {
+  readonly text: string;
+  readonly isOfFolder: boolean;
+}
+
+/** Null when neither flags, nor environment, nor config file name one for this address. */
+function givenToken({ flags, env, file }: Sources, url: string): Found<FoundToken> | null {
+  const [tokenFile, spoken, ambient] = [
+    word(flags['token-file']),
+    word(flags['token']),
+    word(env[variables.token]),
+  ];
+  const given =
+    tokenFile !== null
+      ? readToken(tokenFile)
+      : spoken !== null
+        ? checked(spoken, '--token')
+        : ambient !== null
+          ? checked(ambient, variables.token)
+          : tokenOfConfig(file, url);
+  return given?.ok ? found({ text: given.value, isOfFolder: false }) : given;
+}
+
+/** The admin token of this machine's own orchestrator: for its own address alone. */
+function folderToken({ dataDir }: Sources, url: string): Found<FoundToken> {
   const local = localUrl(dataDir);
-  if (local?.ok && isSame(local.value, url)) return readToken(join(dataDir, 'admin-token'));
+  if (local?.ok && isSame(local.value, url)) {
+    const token = readToken(join(dataDir, 'admin-token'));
+    return token.ok ? found({ text: token.value, isOfFolder: true }) : token;
+  }
   const hint = local?.ok ? `. The token of this machine's own orchestrator goes to ${local.value} only` : '';
   return missing(exitCodes.rights, `No token for ${url}: give --token-file FILE, or set ADMIN_TOKEN${hint}`);
 }

@@ -94,6 +94,8 @@ const byCode: Readonly<Record<string, string>> = {
 const withMessage: Readonly<Record<string, (shown: string) => string>> = {
   ERR_PIN_MISMATCH: shown =>
     `it is not the one that --pin is for (${shown}). Nothing was sent to it. Compare with the value that the panel shows`,
+  ERR_NOT_PROVEN: shown =>
+    `the program there does not prove that it works on the data folder (${shown}). No token was sent. The orchestrator has probably been killed, and another program uses its port: stop that program, or run "trainyard server" again. If an older version of the orchestrator runs there, restart it`,
   ERR_REDIRECTED: shown =>
     `it redirects to ${shown}, where the token must not go. If that is the orchestrator, give its address with --url`,
 };

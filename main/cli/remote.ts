@@ -8,7 +8,7 @@ import {
   type ValueOf,
 } from '../../protocol/client.ts';
 import type { Flags } from '../config.ts';
-import { type Connection, findConnection, findNetwork } from './connection.ts';
+import { type Connection, findConnection, findNetwork, tokenFetch } from './connection.ts';
 import { CommandEnd, exitCodes, fail, failureOf } from './failure.ts';
 import { isOn } from './flags.ts';
 import type { CliTerminal, Invocation } from './invocation.ts';
@@ -41,8 +41,8 @@ export function openRemote(
   if (!first.ok) throw new CommandEnd(first.failure);
   const network = findNetwork(flags, env);
   if (!network.ok) throw new CommandEnd(network.failure);
-  const fetch = network.value;
   let connection = first.value;
+  const fetch: Fetch = (url, init) => tokenFetch(connection, network.value)(url, init);
   const call = <C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>> => {
     const { url, token } = connection;
     const headers = { authorization: `Bearer ${token}` };
@@ -76,7 +76,7 @@ export function openRemote(
 
 /** Nobody was reached, or not who was meant, or somebody who sent us on. */
 const nothingSent =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ERR_(PIN|SSL|TLS)_\w+|CERT_\w+|\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|ERR_REDIRECTED)$/;
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ERR_NOT_PROVEN|ERR_(PIN|SSL|TLS)_\w+|CERT_\w+|\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|ERR_REDIRECTED)$/;
 
 /** Of a change without an answer nobody knows whether it was made. */
 function isInDoubt(failure: CallFailure): boolean {

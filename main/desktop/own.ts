@@ -7,6 +7,7 @@ import type { Composed, Surroundings } from '../compose.ts';
 import { readSecret } from '../host/data-folder.ts';
 import type { ScopedLog } from '../host/log.ts';
 import { systemClock, systemIds } from '../host/system.ts';
+import { challenge } from '../server-proof.ts';
 
 /** The orchestrator of this computer. */
 export interface Own {
@@ -55,8 +56,8 @@ function restoredText(restored: Composed['restored']): string | null {
   return `${damage}${kept}\n${backup} (${systemClock.iso(backupAt)})`;
 }
 
-/** As it says of itself in its folder, if it answers there; what a crash has left does not. */
-async function findRunning(
+/** The server of the folder, if it proves that it is the one. A program on the port of a killed server does not. */
+export async function findRunning(
   dataDir: string,
 ): Promise<{ readonly url: string; readonly token: string } | null> {
   const [urlFile, tokenFile] = [join(dataDir, 'url'), join(dataDir, 'admin-token')];
@@ -66,7 +67,13 @@ async function findRunning(
   if (!/^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/.test(url)) return null;
   const token = readSecret(tokenFile);
   const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: 2_000 });
-  return (await client.call(systemApi.live)).ok ? { url, token } : null;
+  if (!(await client.call(systemApi.live)).ok) return null;
+  try {
+    await challenge({ url, dataDir, fetch });
+    return { url, token };
+  } catch {
+    return null;
+  }
 }
 
 /** Whether the port is what keeps it from starting. */

@@ -45,6 +45,8 @@ export interface HttpParts {
   readonly artifacts: ArtifactParts;
   readonly logFiles: LogFiles;
   readonly adminToken: string;
+  /** Shows that this server holds the key of its data folder, bound to the socket that asks. */
+  readonly prove: (nonce: string, at: { readonly address: string; readonly port: number }) => string;
   readonly log: RequestLog;
   /** Leaves a line for each request. */
   readonly logRequests: boolean;
@@ -195,7 +197,14 @@ function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: 
   mountSettingsRoutes(router, settings);
   mountBackupRoutes(router, { backups: parts.backups, orchestrator, log });
   mountTokenRoutes(router, orchestrator, streams.recheck);
-  mountSystemRoutes(router, { orchestrator, streams, version, authenticate: auth.authenticate, metrics });
+  mountSystemRoutes(router, {
+    orchestrator,
+    streams,
+    version,
+    authenticate: auth.authenticate,
+    metrics,
+    prove: parts.prove,
+  });
   if (panelDir !== null) servePanel(app, panelDir);
   router.seal();
   app.use(unexpected(log));

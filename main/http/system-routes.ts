@@ -10,6 +10,7 @@ import { createDocs } from './docs/index.ts';
 import type { Metrics } from './metrics.ts';
 import { describeCalls } from './openapi.ts';
 import type { Router } from './route.ts';
+import type { HttpParts } from './server.ts';
 import { asciiJson } from './sse.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
@@ -19,10 +20,11 @@ export interface SystemParts {
   readonly version: string;
   readonly authenticate: Authenticate;
   readonly metrics: Metrics;
+  readonly prove: HttpParts['prove'];
 }
 
 export function mountSystemRoutes(router: Router, parts: SystemParts): void {
-  const { orchestrator, streams, version, authenticate, metrics } = parts;
+  const { orchestrator, streams, version, authenticate, metrics, prove } = parts;
   // Whatever is mounted after this is described as well.
   const describe = () => describeCalls(router.calls(), version);
   const document = createDocument(describe);
@@ -46,6 +48,10 @@ export function mountSystemRoutes(router: Router, parts: SystemParts): void {
       (cause: unknown) => response.destroy(cause instanceof Error ? cause : undefined),
     );
     return accept(undefined);
+  });
+  router.answer(systemApi.prove, ({ body, request }) => {
+    const { localAddress = '', localPort = 0 } = request.socket;
+    return accept({ proof: prove(body.nonce, { address: localAddress, port: localPort }) });
   });
   router.answer(systemApi.live, () => accept({ status: 'live' as const }));
   router.answer(systemApi.version, () =>

@@ -4,7 +4,7 @@ import { agentApi } from '../../../protocol/agent-api.ts';
 import { createClient } from '../../../protocol/client.ts';
 import { version } from '../../../protocol/version.ts';
 import type { Env, Flags } from '../../config.ts';
-import { findConnection, findLocalFolder, findNetwork, findUrl } from '../connection.ts';
+import { findConnection, findLocalFolder, findNetwork, findUrl, tokenFetch } from '../connection.ts';
 import { exitCodes, failureOf } from '../failure.ts';
 import { flagsOf } from '../flags.ts';
 import type { Invocation } from '../invocation.ts';
@@ -90,7 +90,8 @@ async function checkToken(flags: Flags, env: Env): Promise<Check> {
   if (!network.ok) return failed(what, network.failure.message);
   const { url, token } = found.value;
   const headers = { authorization: `Bearer ${token}` };
-  const client = createClient({ baseUrl: url, headers: () => headers, timeoutMs, fetch: network.value });
+  const fetch = tokenFetch(found.value, network.value);
+  const client = createClient({ baseUrl: url, headers: () => headers, timeoutMs, fetch });
   const result = await client.call(workersApi.list);
   if (!result.ok) return failed(what, failureOf(result.failure, url).message);
   const { total } = result.value;

@@ -58,6 +58,7 @@ describe('who may call what', () => {
       'POST /api/session',
       'DELETE /api/session',
       'GET /openapi.json',
+      'POST /api/prove',
       'GET /health/live',
       'GET /health/ready',
       'GET /api/version',

@@ -35,7 +35,7 @@ const refused = (code: number, message: RegExp) => ({
 
 describe('the orchestrator is', () => {
   test('that of this machine, with the token that lies beside it', () => {
-    expect(machine().find()).toEqual({ ok: true, value: { url: local, token: 'ta_local' } });
+    expect(machine().find()).toMatchObject({ ok: true, value: { url: local, token: 'ta_local' } });
   });
 
   test('the one of the flag before that of the environment, and that before the file', () => {

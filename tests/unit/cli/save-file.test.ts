@@ -73,7 +73,10 @@ const fetchFrom =
 
 const save = (far: Far = {}, own: ArtifactView = file, isOverwriting = false) => {
   const seen: number[] = [];
-  const way = { connection: () => ({ url: 'http://far', token: 'secret' }), fetch: fetchFrom(far) };
+  const way = {
+    connection: () => ({ url: 'http://far', token: 'secret', provenBy: null }),
+    fetch: fetchFrom(far),
+  };
   const saved = saveFile(way, own, { folder, isOverwriting, onBytes: bytes => void seen.push(bytes) });
   return { saved, seen };
 };

@@ -1,0 +1,80 @@
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join } from 'node:path';
+import { systemApi } from '../protocol/admin-api.ts';
+import { createClient, type Fetch } from '../protocol/client.ts';
+
+/** The socket that a challenge arrived at, as the server sees it. */
+export interface ReachedAt {
+  readonly address: string;
+  readonly port: number;
+}
+
+export type Prove = (nonce: string, at: ReachedAt) => string;
+
+/**
+ * Proves that a server holds the key of its data folder, without showing it. The proof names the socket that the
+ * challenge arrived at: a program on another port cannot pass on the answer of the real server (docs/adr/0026).
+ */
+export function createProver(folderKey: Uint8Array): Prove {
+  const key = new Uint8Array(hkdfSync('sha256', folderKey, '', 'trainyard server proof', 32));
+  return (nonce, { address, port }) =>
+    createHmac('sha256', key)
+      .update(`${nonce} ${address.replace(/^::ffff:(?=\d+\.)/i, '')} ${port}`)
+      .digest('hex');
+}
+
+/** The program at an address does not prove that it works on the data folder: it must not see a token. */
+export class NotProven extends Error {
+  override readonly name = 'NotProven';
+  readonly code = 'ERR_NOT_PROVEN';
+}
+
+export interface Challenged {
+  readonly url: string;
+  /** Whose server is expected there. */
+  readonly dataDir: string;
+  readonly fetch: Fetch;
+}
+
+const timeoutMs = 5_000;
+
+/** Resolves when the server at the address works on the data folder. Rejects with `NotProven` when it does not. */
+export async function challenge({ url, dataDir, fetch }: Challenged): Promise<void> {
+  const nonce = randomBytes(32).toString('base64url');
+  const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs, fetch });
+  const answer = await client.call(systemApi.prove, { body: { nonce } });
+  if (!answer.ok) {
+    const { failure } = answer;
+    if (failure.kind === 'unreachable') throw failure.cause;
+    throw new NotProven(`it answered the challenge with ${failure.status}`);
+  }
+  const given = Buffer.from(answer.value.proof, 'hex');
+  const expected = socketsOf(url).map(at => Buffer.from(proverOf(dataDir)(nonce, at), 'hex'));
+  if (!expected.some(proof => proof.length === given.length && timingSafeEqual(proof, given)))
+    throw new NotProven('its proof is wrong');
+}
+
+/** The same way to the network, for calls that carry a token of the data folder: each is sent only after a proof. */
+export const provenFetch =
+  ({ url, dataDir, fetch }: Challenged): Fetch =>
+  async (to, init) => {
+    await challenge({ url, dataDir, fetch });
+    return fetch(to, init);
+  };
+
+function proverOf(dataDir: string): Prove {
+  const text = readFileSync(join(dataDir, 'audit-key'), 'utf8').trim();
+  if (!/^[0-9a-f]{64}$/.test(text)) throw new NotProven('the file audit-key of the data folder is damaged');
+  return createProver(Buffer.from(text, 'hex'));
+}
+
+/** The sockets that an address may mean; a name other than localhost means none. */
+function socketsOf(url: string): readonly ReachedAt[] {
+  const { hostname, port, protocol } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+  const addresses = host === 'localhost' ? ['127.0.0.1', '::1'] : isIP(host) === 0 ? [] : [host];
+  return addresses.map(address => ({ address, port: number }));
+}

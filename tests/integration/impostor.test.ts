@@ -1,0 +1,93 @@
+/** A program that takes the port of a killed server gets no token from the command line or the desktop app. */
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { findRunning } from '../../main/desktop/own.ts';
+import { runTrainyard } from '../support/cli.ts';
+import { startServer, temporaryFolder } from '../support/processes.ts';
+import { startTestServer } from '../support/server.ts';
+
+/** Answers every call with success, and records what it was sent. */
+async function startImpostor(port: number, relayTo: string | null = null) {
+  const seen: string[] = [];
+  const server = createServer((request, response) => void answer(request).then(text => response.end(text)));
+  const answer = async (request: IncomingMessage): Promise<string> => {
+    seen.push(`${request.method} ${request.url} ${JSON.stringify(request.rawHeaders)}`);
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const body = Buffer.concat(parts).toString();
+    seen.push(body);
+    if (relayTo === null || request.method !== 'POST') return JSON.stringify({ status: 'live', proof: '00' });
+    const headers = { 'content-type': 'application/json' };
+    return (await fetch(relayTo + (request.url ?? ''), { method: 'POST', headers, body })).text();
+  };
+  await new Promise<void>(resolve => server.listen(port, '127.0.0.1', () => resolve()));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { seen, port: (server.address() as AddressInfo).port };
+}
+
+async function killedServer() {
+  const server = await startServer();
+  const { dataDir } = server;
+  const url = readFileSync(join(dataDir, 'url'), 'utf8').trim();
+  server.kill('SIGKILL');
+  await server.exited;
+  const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim();
+  return { dataDir, port: Number(new URL(url).port), token };
+}
+
+test('an impostor on the port of a killed server never gets the admin token', async () => {
+  const { dataDir, port, token } = await killedServer();
+  const { seen } = await startImpostor(port);
+  for (const command of [['jobs', 'submit', 'x'], ['doctor'], ['tokens', 'list']]) {
+    const run = await runTrainyard([...command, '--data-dir', dataDir]);
+    expect(run.code).not.toBe(0);
+  }
+  const run = await runTrainyard(['jobs', 'list', '--data-dir', dataDir]);
+  expect(run).toMatchObject({ code: 6, out: '' });
+  expect(run.err).toMatch(/No token was sent.*trainyard server/s);
+  expect(seen.length).toBeGreaterThan(0);
+  expect(seen.join('\n')).not.toContain(token);
+  expect(await findRunning(dataDir)).toBeNull();
+  expect(seen.join('\n')).not.toContain(token);
+});
+
+test('a token of the environment does not go to an impostor that the data folder names either', async () => {
+  const { dataDir, port } = await killedServer();
+  const { seen } = await startImpostor(port);
+  const run = await runTrainyard(['jobs', 'list', '--data-dir', dataDir], {
+    env: { ADMIN_TOKEN: 'tk_mine' },
+  });
+  expect(run).toMatchObject({ code: 6 });
+  expect(seen.join('\n')).not.toContain('tk_mine');
+});
+
+test('an impostor cannot pass on the proof of the real server on another port', async () => {
+  const real = await startTestServer();
+  onTestFinished(() => real.close());
+  const { seen, port } = await startImpostor(0, real.url);
+  const copy = temporaryFolder();
+  for (const file of ['admin-token', 'audit-key']) cpSync(join(real.dataDir, file), join(copy, file));
+  writeFileSync(join(copy, 'url'), `http://127.0.0.1:${port}\n`, { mode: 0o600 });
+  expect(await runTrainyard(['jobs', 'list', '--data-dir', copy])).toMatchObject({ code: 6 });
+  expect(seen.join('\n')).not.toContain(real.adminToken);
+  expect(seen.join('\n')).toContain('/api/prove');
+});
+
+test('an explicit address with an explicit token is the choice of the user', async () => {
+  const { seen, port } = await startImpostor(0);
+  await runTrainyard(['jobs', 'list', '--url', `http://127.0.0.1:${port}`, '--token', 'tk_mine']);
+  expect(seen.join('\n')).toContain('tk_mine');
+});
+
+test('the server of the data folder proves itself to the command line and to the desktop app', async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  expect(await runTrainyard(['jobs', 'list', '--data-dir', server.dataDir])).toMatchObject({ code: 0 });
+  expect(await findRunning(server.dataDir)).toMatchObject({ url: server.url });
+});
