@@ -114,13 +114,14 @@ function note(written: string, value: unknown, isTopLevel: boolean, found: Map<s
   const policy = key === null ? undefined : policies.get(key);
   if (key === null || policy === undefined) return;
   const at = written.indexOf('=');
-  const values = [...(at === -1 ? [] : [written.slice(at + 1)]), ...(Array.isArray(value) ? value : [value])];
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const values = [...(at === -1 ? [] : [written.slice(at + 1)]), ...items];
   if (values.some(one => counts(policy.rule, one))) found.set(key, policy.effect);
 }
 
 function counts(rule: Rule, value: unknown): boolean {
   if (value === null || value === undefined || value === false) return false;
-  const text = typeof value === 'object' ? 'object' : String(value).trim();
+  const text = typeof value === 'string' ? value.trim() : JSON.stringify(value);
   if (text === '' || text === 'None' || /^false$/i.test(text)) return false;
   switch (rule) {
     case 'value':

@@ -39,11 +39,8 @@ export interface Explainer {
   isUnsatisfiable(needs: Requirements): boolean;
 }
 
-/** Looks at what dispatch looks at, with the functions that it uses, and touches nothing of it (SEMANTICS.md, section 6). */
-export function createExplainer(core: Core, read: Read): Explainer {
-  const now = core.clock.mono();
-  const isoAt = (at: number): string => core.clock.iso(core.clock.wall() + at - now);
-  const hindrancesFor = createHindrances(core, read);
+/** Which workers could take a job, judged once for all jobs of the same shape. */
+function createVerdicts(core: Core, read: Read, now: number) {
   const candidates = lazily(() => {
     const all = atOnce(read);
     return all.workers().map(worker => candidateOf(core, all, worker));
@@ -52,12 +49,6 @@ export function createExplainer(core: Core, read: Read): Explainer {
     const judged = judge(needs, candidates());
     return { judged, someFit: judged.some(({ fits }) => fits), whyNobody: lazily(() => whyNobody(judged)) };
   });
-
-  /** Those that go first and could go now, or null when there are too many to say. */
-  const rivalsOf = (job: PendingJob): readonly PendingJob[] | null => {
-    const ahead = read.pendingAhead(job, mostAhead + 1);
-    return ahead.length > mostAhead ? null : ahead.filter(other => hindrancesFor(other).length === 0);
-  };
 
   const barredFor = (job: PendingJob): WorkerId | null =>
     barredWorker(inLine(job), core.deadlines.backoff.get(job.id) ?? 0, now);
@@ -69,6 +60,22 @@ export function createExplainer(core: Core, read: Read): Explainer {
     return barred === null
       ? judged
       : judged.map(one => (one.candidate.id === barred ? { ...one, fits: false } : one));
+  };
+
+  return { verdictOf, judgedFor };
+}
+
+/** Looks at what dispatch looks at, with the functions that it uses, and touches nothing of it (SEMANTICS.md, section 6). */
+export function createExplainer(core: Core, read: Read): Explainer {
+  const now = core.clock.mono();
+  const { verdictOf, judgedFor } = createVerdicts(core, read, now);
+  const isoAt = (at: number): string => core.clock.iso(core.clock.wall() + at - now);
+  const hindrancesFor = createHindrances(core, read);
+
+  /** Those that go first and could go now, or null when there are too many to say. */
+  const rivalsOf = (job: PendingJob): readonly PendingJob[] | null => {
+    const ahead = read.pendingAhead(job, mostAhead + 1);
+    return ahead.length > mostAhead ? null : ahead.filter(other => hindrancesFor(other).length === 0);
   };
 
   const aheadOf = (job: PendingJob, judged: readonly Judged[]): readonly WaitReason[] => {

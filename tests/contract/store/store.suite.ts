@@ -5,6 +5,7 @@ import { describeAudit } from './audit.suite.ts';
 import type { OpenStore } from './builders.ts';
 import { describeEvents } from './events.suite.ts';
 import { describeJoinTokens } from './join-tokens.suite.ts';
+import { describeJobGuards } from './job-guards.suite.ts';
 import { describeJobs } from './jobs.suite.ts';
 import { describeMetrics } from './metrics.suite.ts';
 import { describeQueue } from './queue.suite.ts';
@@ -18,6 +19,7 @@ export function describeStore(name: string, open: OpenStore): void {
   describe(name, () => {
     describeWorkers(open);
     describeJobs(open);
+    describeJobGuards(open);
     describeQueue(open);
     describeSearch(open);
     describeEvents(open);

@@ -1,0 +1,132 @@
+import { describe, expect, test } from 'vitest';
+import { finalStatuses } from '../../../protocol/job.ts';
+import type { Job, PendingJob } from '../../../main/orchestrator/ports.ts';
+import {
+  asEnded,
+  asLive,
+  asRequeued,
+  makeAttempt,
+  makeJob,
+  put,
+  putWorkers,
+  workerId,
+  type OpenStore,
+} from './builders.ts';
+
+const orders = (jobs: readonly Job[]): number[] => jobs.map(({ order }) => order);
+
+export function describeJobGuards(open: OpenStore): void {
+  describe('a job is replaced only as it was known', () => {
+    test.each<[string, (job: PendingJob) => Job]>([
+      ['another status', job => asLive(job, 'dispatched')],
+      ['another attempt', job => ({ ...asLive(job, 'running'), attempt: makeAttempt(job.id, { n: 2 }) })],
+      ['no attempt', job => job],
+    ])('not when it had %s', async (_what, known) => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const running = asLive(job, 'running');
+      await put(store, job, running);
+      const wanted = asEnded(asLive(job, 'running'), 'completed');
+      expect(await store.write(tx => tx.replaceJob(known(job), wanted))).toBe(false);
+      expect([store.job(job.id), store.attempts(job.id)]).toEqual([running, [running.attempt]]);
+    });
+
+    test('not when it is not there at all', async () => {
+      const store = open();
+      const job = makeJob(1);
+      expect(await store.write(tx => tx.replaceJob(job, asEnded(job, 'cancelled')))).toBe(false);
+      expect(store.job(job.id)).toBeNull();
+    });
+
+    test('the second of two who knew the same is told no', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      const job = makeJob(1);
+      await put(store, job);
+      const offers = ['w_1', 'w_2'].map(id =>
+        store.write(tx => tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId(id) }))),
+      );
+      expect(await Promise.all(offers)).toEqual([true, false]);
+      expect(store.attempts(job.id)).toMatchObject([{ workerId: 'w_1' }]);
+    });
+  });
+
+  describe('the schema itself refuses', () => {
+    const ways = finalStatuses.flatMap(from =>
+      (['pending', 'running', ...finalStatuses] as const).map(to => [from, to] as const),
+    );
+    test.each(ways)('a way from %s to %s, unless they are the same', async (from, to) => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const running = asLive(job, 'running');
+      const ended = asEnded(running, from);
+      await put(store, job, running, ended);
+      const alive = { pending: asRequeued(running), running };
+      const next = to === 'pending' || to === 'running' ? alive[to] : asEnded(running, to);
+      const change = store.write(tx => tx.replaceJob(ended, next));
+      if (from === to) expect(await change).toBe(true);
+      else await expect(change).rejects.toThrow('an ended job does not change its status');
+      expect(store.job(job.id)).toEqual(ended);
+      expect(store.attempts(job.id)).toEqual([ended.attempt]);
+    });
+
+    test('two live attempts of one job', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      const job = makeJob(1);
+      const running = asLive(job, 'running');
+      await put(store, job, running);
+      const second = makeAttempt(job.id, { n: 2, workerId: workerId('w_2') });
+      const change = store.write(tx => tx.replaceJob(running, { ...running, attempt: second }));
+      await expect(change).rejects.toThrow('UNIQUE constraint failed: attempts.job_id');
+      expect([store.job(job.id), store.attempts(job.id)]).toEqual([running, [running.attempt]]);
+    });
+
+    test('two live attempts on one worker, and takes only the command back that tried', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1', 'w_2');
+      const [first, second, third] = [makeJob(1), makeJob(2), makeJob(3)];
+      await put(store, first);
+      await put(store, second);
+      await put(store, third);
+      const offer = (job: PendingJob, worker: string) =>
+        store.write(tx => tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId(worker) })));
+      const results = await Promise.allSettled([
+        offer(first, 'w_1'),
+        offer(second, 'w_1'),
+        offer(third, 'w_2'),
+      ]);
+      expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect(results[1]).toMatchObject({
+        reason: { message: 'UNIQUE constraint failed: attempts.worker_id' },
+      });
+      expect(orders(store.liveJobs())).toEqual([1, 3]);
+      expect(store.job(second.id)).toEqual(second);
+      expect(store.attempts(second.id)).toEqual([]);
+    });
+
+    test('an attempt on a worker that is not there', async () => {
+      const store = open();
+      const job = makeJob(1);
+      await put(store, job);
+      await expect(store.write(tx => tx.replaceJob(job, asLive(job, 'dispatched')))).rejects.toThrow(
+        'FOREIGN KEY',
+      );
+      expect(store.job(job.id)).toEqual(job);
+    });
+
+    test('a number that was an attempt of the job already', async () => {
+      const store = open();
+      await putWorkers(store, 'w_1');
+      const job = makeJob(1);
+      const live = asLive(job, 'running');
+      const again = asRequeued(live);
+      await put(store, job, live, again);
+      const twice = { ...live, attempt: makeAttempt(job.id, { id: 'a_other' as never }) };
+      await expect(store.write(tx => tx.replaceJob(again, twice))).rejects.toThrow('UNIQUE');
+      expect(store.job(job.id)).toEqual(again);
+    });
+  });
+}
