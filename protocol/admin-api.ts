@@ -187,17 +187,38 @@ export const AuditEntry = z
   })
   .meta({ id: 'AuditEntry' });
 
+/** RFC 3339; also a date alone, which is its first moment, and a time without a zone: both in UTC. */
+const AuditTime = z
+  .union(
+    [
+      z.iso.datetime({ offset: true }),
+      z.iso.datetime({ local: true }).transform(at => `${at}Z`),
+      z.iso.date(),
+    ],
+    {
+      error: 'expected a date or a time, such as 2026-01-31 or 2026-01-31T12:00:00Z',
+    },
+  )
+  .meta({ format: 'date-time' });
+
 const AuditSieve = z.object({
-  /** A whole type, or the beginning of several, as in `worker.*`. */
+  /** A whole type, or the beginning of several, as in `worker.*`. The names of SimpleTuner's guide are taken, too: see `types`. */
   event_type: z.string().max(100).optional(),
   actor_id: z.string().max(100).optional(),
   target_type: z.string().max(20).optional(),
   target_id: z.string().max(200).optional(),
-  since: z.iso.datetime({ offset: true }).optional(),
+  since: AuditTime.optional(),
   /** Not included. */
-  until: z.iso.datetime({ offset: true }).optional(),
+  until: AuditTime.optional(),
 });
 export type AuditSieve = z.output<typeof AuditSieve>;
+
+/** Which portion of those that are found. */
+const AuditPage = {
+  limit: z.coerce.number().int().min(1).max(500).default(50),
+  offset: z.coerce.number().int().min(0).max(1e9).default(0),
+};
+const AuditEntries = z.object({ entries: z.array(AuditEntry), total: z.number() });
 
 const Seq = z.coerce.number().int().min(1).max(Number.MAX_SAFE_INTEGER);
 /** What verification can find. `problem` beside it says the same in words. */
@@ -225,11 +246,27 @@ export const auditApi = {
     path: '/api/audit',
     authority: 'admin.audit',
     summary: 'List what was done, newest first',
-    query: AuditSieve.extend({
-      limit: z.coerce.number().int().min(1).max(500).default(50),
-      offset: z.coerce.number().int().min(0).max(1e9).default(0),
-    }),
-    reply: z.object({ entries: z.array(AuditEntry), total: z.number() }),
+    query: AuditSieve.extend(AuditPage),
+    reply: AuditEntries,
+  }),
+  user: call({
+    method: 'GET',
+    path: '/api/audit/user/:id',
+    authority: 'admin.audit',
+    summary: 'List what one user, or one worker, did, newest first',
+    /** The name of a token, `admin`, or the id of a worker. */
+    params: z.object({ id: z.string().min(1).max(100) }),
+    query: AuditSieve.omit({ actor_id: true }).extend(AuditPage),
+    reply: AuditEntries,
+  }),
+  security: call({
+    method: 'GET',
+    path: '/api/audit/security',
+    authority: 'admin.audit',
+    summary:
+      'List what matters for security, newest first: sign-ins, refusals, tokens, settings, the trail itself',
+    query: AuditSieve.extend(AuditPage),
+    reply: AuditEntries,
   }),
   stats: call({
     method: 'GET',
@@ -251,7 +288,11 @@ export const auditApi = {
     path: '/api/audit/types',
     authority: 'admin.audit',
     summary: 'List the types of entries that there can be',
-    reply: z.object({ types: z.array(z.string()) }),
+    reply: z.object({
+      types: z.array(z.string()),
+      /** Names of SimpleTuner's guide, and the type that stands for each here. */
+      aliases: z.record(z.string(), z.string()),
+    }),
   }),
   export: call({
     method: 'GET',
@@ -268,7 +309,22 @@ export const auditApi = {
     authority: 'admin.audit',
     summary: 'Check that no row was changed, removed or put in between',
     /** Both included; left out, all that there is. */
-    query: z.object({ from: Seq.optional(), to: Seq.optional() }),
+    query: z
+      .object({
+        from: Seq.optional(),
+        to: Seq.optional(),
+        /** As `from` and `to`. */
+        start_id: Seq.optional(),
+        end_id: Seq.optional(),
+      })
+      .refine(({ from, start_id: start }) => from === undefined || start === undefined || from === start, {
+        path: ['start_id'],
+        error: 'is another word for from: give one of them',
+      })
+      .refine(({ to, end_id: end }) => to === undefined || end === undefined || to === end, {
+        path: ['end_id'],
+        error: 'is another word for to: give one of them',
+      }),
     reply: z.object({
       valid: z.boolean(),
       checked: z.number(),

@@ -5,7 +5,13 @@ import type { ReplyOf } from '../../protocol/call.ts';
 import { escapeUnseen } from '../../protocol/line.ts';
 import { accept } from '../../protocol/problem.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
-import { auditTypes, type Orchestrator } from '../orchestrator/index.ts';
+import {
+  auditAliases,
+  auditSecurityTypes,
+  auditTypes,
+  type Orchestrator,
+  typeSieve,
+} from '../orchestrator/index.ts';
 import type { AuditFilter, AuditSieve } from '../orchestrator/ports.ts';
 import type { Router } from './route.ts';
 
@@ -25,10 +31,23 @@ export function mountAuditRoutes(router: Router, audit: AuditReader): void {
     const { limit, offset, ...asked } = query;
     return accept(audit.list({ ...sieveOf(asked), limit, offset }));
   });
+  router.answer(auditApi.user, ({ params: { id }, query }) => {
+    const { limit, offset, ...asked } = query;
+    return accept(audit.list({ ...sieveOf({ ...asked, actor_id: id }), limit, offset }));
+  });
+  router.answer(auditApi.security, ({ query }) => {
+    const { limit, offset, ...asked } = query;
+    return accept(audit.list({ ...sieveOf(asked), types: auditSecurityTypes, limit, offset }));
+  });
   router.answer(auditApi.stats, ({ query }) => accept(audit.figures(sieveOf(query))));
-  router.answer(auditApi.types, () => accept({ types: [...auditTypes] }));
+  router.answer(auditApi.types, () => accept({ types: [...auditTypes], aliases: { ...auditAliases } }));
   router.answer(auditApi.verify, async ({ query }) =>
-    accept(await audit.verify({ from: query.from ?? null, to: query.to ?? null })),
+    accept(
+      await audit.verify({
+        from: query.from ?? query.start_id ?? null,
+        to: query.to ?? query.end_id ?? null,
+      }),
+    ),
   );
   router.stream(auditApi.export, ({ query }, response) => {
     response.set({
@@ -83,7 +102,7 @@ async function writeLines(response: Response, portions: Iterable<readonly unknow
 }
 
 const sieveOf = (asked: AskedSieve): AuditSieve => ({
-  type: asked.event_type ?? null,
+  ...typeSieve(asked.event_type ?? null),
   actorId: asked.actor_id ?? null,
   targetType: asked.target_type ?? null,
   targetId: asked.target_id ?? null,

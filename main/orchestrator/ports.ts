@@ -325,6 +325,10 @@ export interface SealedMark extends AuditMark {
 export interface AuditSieve {
   /** A whole type, or the beginning of several with `.*` behind it, such as `worker.*`. */
   readonly type: string | null;
+  /** Left out: of any type. */
+  readonly types?: readonly string[];
+  /** Whose details name this cause; left out: any, or none. */
+  readonly cause?: string;
   readonly actorId: string | null;
   readonly targetType: string | null;
   readonly targetId: string | null;

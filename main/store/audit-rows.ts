@@ -85,14 +85,23 @@ function lastSeqOf(db: Database): () => number {
   return () => last.get() ?? 0;
 }
 
-type SieveValues = AuditSieve & { readonly prefix: string | null };
+type SieveValues = Omit<AuditSieve, 'types' | 'cause'> & {
+  readonly prefix: string | null;
+  /** A list in JSON. */
+  readonly types: string | null;
+  readonly cause: string | null;
+};
 
-const valuesOf = <S extends AuditSieve>(sieve: S): S & SieveValues => ({
+const valuesOf = <S extends AuditSieve>(sieve: S): Omit<S, 'types' | 'cause'> & SieveValues => ({
   ...sieve,
+  types: sieve.types === undefined ? null : JSON.stringify(sieve.types),
+  cause: sieve.cause ?? null,
   prefix: sieve.type?.endsWith('.*') ? sieve.type.slice(0, -1) : null,
 });
 
 const sieved = `(@type IS NULL OR type = @type OR substr(type, 1, length(@prefix)) = @prefix)
+  AND (@types IS NULL OR type IN (SELECT value FROM json_each(@types)))
+  AND (@cause IS NULL OR CASE WHEN json_valid(details) THEN details ->> '$.cause' = @cause ELSE 0 END)
   AND (@actorId IS NULL OR actor_id = @actorId)
   AND (@targetType IS NULL OR target_type = @targetType)
   AND (@targetId IS NULL OR target_id = @targetId)
@@ -110,7 +119,7 @@ const mostCounted = 100;
 
 export function createAuditTrail(db: Database): AuditTrail {
   const listed = bySieve(condition =>
-    db.prepare<[AuditFilter & SieveValues], AuditRow>(
+    db.prepare<[Omit<AuditFilter, 'types' | 'cause'> & SieveValues], AuditRow>(
       `SELECT ${columns} FROM audit WHERE ${condition} ORDER BY seq DESC LIMIT @limit OFFSET @offset`,
     ),
   );

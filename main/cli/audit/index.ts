@@ -1,8 +1,8 @@
 import type { RemoteSpec } from '../remote-command.ts';
 import { exportAll } from './export.ts';
-import { list } from './list.ts';
+import { list, ofUser, security } from './list.ts';
 import { stats } from './stats.ts';
 import { verify } from './verify.ts';
 
 /** `trainyard audit ...`, in the order of the help. */
-export const auditCommands: readonly RemoteSpec[] = [list, verify, stats, exportAll];
+export const auditCommands: readonly RemoteSpec[] = [list, ofUser, security, verify, stats, exportAll];

@@ -1,9 +1,11 @@
+import type { Command } from 'commander';
 import { auditApi } from '../../../protocol/admin-api.ts';
 import type { ValueOf } from '../../../protocol/client.ts';
 import { numberOf, wholeNumber } from '../flags.ts';
 import { readInput } from '../input.ts';
 import { printRows } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
+import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
 import { sieveFlags, sieveOf, withSieve } from './sieve.ts';
 
@@ -21,26 +23,49 @@ const columns: readonly Column<Entry>[] = [
   { title: 'DETAILS', text: ({ details }) => JSON.stringify(details) },
 ];
 
+/** Which portion of the entries. */
+const withPage = (command: Command): Command =>
+  withSieve(command)
+    .option('--limit <count>', 'at most so many, up to 500 (default: 50)', wholeNumber)
+    .option('--offset <count>', 'leave out so many of the newest', wholeNumber);
+
+const pageOf = ({ flags }: Remote) => ({
+  ...sieveOf(flags),
+  limit: numberOf(flags, 'limit') ?? undefined,
+  offset: numberOf(flags, 'offset') ?? undefined,
+});
+const pageFlags = { ...sieveFlags, limit: '--limit', offset: '--offset' };
+
+const print = (remote: Remote, answer: ValueOf<typeof auditApi.list>): void =>
+  printRows(remote, { answer, rows: answer.entries, columns, none: 'There is no such entry' });
+
 export const list: RemoteSpec = {
   name: 'list',
   description: 'List what was done and by whom, newest first',
-  shape: command =>
-    withSieve(command)
-      .option('--limit <count>', 'at most so many, up to 500 (default: 50)', wholeNumber)
-      .option('--offset <count>', 'leave out so many of the newest', wholeNumber),
+  shape: withPage,
   async act(remote) {
-    const { flags } = remote;
-    const asked = {
-      ...sieveOf(flags),
-      limit: numberOf(flags, 'limit') ?? undefined,
-      offset: numberOf(flags, 'offset') ?? undefined,
-    };
-    const query = readInput(auditApi.list.query, asked, {
-      ...sieveFlags,
-      limit: '--limit',
-      offset: '--offset',
-    });
-    const answer = await remote.ask(auditApi.list, { query });
-    printRows(remote, { answer, rows: answer.entries, columns, none: 'There is no such entry' });
+    const query = readInput(auditApi.list.query, pageOf(remote), pageFlags);
+    print(remote, await remote.ask(auditApi.list, { query }));
+  },
+};
+
+export const ofUser: RemoteSpec = {
+  name: 'user',
+  description: 'List what one user, or one worker, did, newest first',
+  shape: command =>
+    withPage(command.argument('<id>', 'the name of their token, "admin", or the id of a worker')),
+  async act(remote, [id = '']) {
+    const query = readInput(auditApi.user.query, pageOf(remote), pageFlags);
+    print(remote, await remote.ask(auditApi.user, { params: { id }, query }));
+  },
+};
+
+export const security: RemoteSpec = {
+  name: 'security',
+  description: 'List sign-ins, refusals, and changes of tokens and settings, newest first',
+  shape: withPage,
+  async act(remote) {
+    const query = readInput(auditApi.security.query, pageOf(remote), pageFlags);
+    print(remote, await remote.ask(auditApi.security, { query }));
   },
 };

@@ -9,13 +9,14 @@ export const withSieve = (command: Command): Command =>
       '--type <type>',
       'only entries of this type, such as worker.created, or worker.* for all of workers',
     )
+    .option('--event-type <type>', 'as --type')
     .option('--actor <id>', 'only what this token, or this worker, did')
     .option('--target <id>', 'only entries about the worker, job or token with this id')
-    .option('--since <time>', 'not earlier, such as 2026-01-31T00:00:00Z')
+    .option('--since <time>', 'not earlier, such as 2026-01-31 or 2026-01-31T12:00:00Z')
     .option('--until <time>', 'earlier than this');
 
 export const sieveOf = (flags: Flags) => ({
-  event_type: textOf(flags, 'type') ?? undefined,
+  event_type: textOf(flags, 'type') ?? textOf(flags, 'event-type') ?? undefined,
   actor_id: textOf(flags, 'actor') ?? undefined,
   target_id: textOf(flags, 'target') ?? undefined,
   since: textOf(flags, 'since') ?? undefined,

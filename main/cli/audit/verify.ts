@@ -11,11 +11,13 @@ export const verify: RemoteSpec = {
   shape: command =>
     command
       .option('--from <seq>', 'begin with this row', wholeNumber)
-      .option('--to <seq>', 'end with this row', wholeNumber),
+      .option('--to <seq>', 'end with this row', wholeNumber)
+      .option('--start-id <seq>', 'as --from', wholeNumber)
+      .option('--end-id <seq>', 'as --to', wholeNumber),
   async act(remote) {
     const asked = {
-      from: numberOf(remote.flags, 'from') ?? undefined,
-      to: numberOf(remote.flags, 'to') ?? undefined,
+      from: numberOf(remote.flags, 'from') ?? numberOf(remote.flags, 'start-id') ?? undefined,
+      to: numberOf(remote.flags, 'to') ?? numberOf(remote.flags, 'end-id') ?? undefined,
     };
     const query = readInput(auditApi.verify.query, asked, { from: '--from', to: '--to' });
     const answer = await remote.ask(auditApi.verify, { query });

@@ -42,6 +42,30 @@ describe('a list', () => {
     expect(await types({ since: elsewhere, event_type: 'worker.draining' })).toHaveLength(1);
   });
 
+  test('takes dates alone, times without a zone, and the names of types that SimpleTuner documents', async () => {
+    const today = new Date().toISOString().slice(0, 10);
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    expect(await types({ since: today, event_type: 'worker.created' })).toHaveLength(2);
+    expect(await types({ since: tomorrow })).toEqual([]);
+    expect(await types({ until: today })).toEqual([]);
+    expect(await types({ since: `${today}T00:00:00` })).toHaveLength(4);
+    expect(await types({ event_type: 'api_key.created' })).toEqual(['token.created']);
+    expect(await types({ event_type: 'api_key.*' })).toEqual(['token.created']);
+    expect(await types({ event_type: 'job.rejected' })).toEqual([]);
+    expect(await types({ event_type: 'credential.used' })).toEqual([]);
+  });
+
+  test('is that of one user, or of what matters for security, where it is asked for', async () => {
+    const of = async (id: string) =>
+      valueOf(await server.admin.call(auditApi.user, { params: { id } })).entries.map(
+        ({ event_type: type }) => type,
+      );
+    expect(await of('ada')).toEqual(['worker.draining']);
+    expect(await of('nobody')).toEqual([]);
+    const { entries } = valueOf(await server.admin.call(auditApi.security, {}));
+    expect(entries.map(({ event_type: type }) => type)).toEqual(['token.created']);
+  });
+
   test.each<readonly [string, string]>([
     ['since=yesterday', 'since'],
     ['limit=501', 'limit'],
@@ -75,7 +99,8 @@ test('what was done is counted by type and by who did it', async () => {
 });
 
 test('every type that there is can be asked for', async () => {
-  const all = valueOf(await server.admin.call(auditApi.types)).types;
+  const { types: all, aliases } = valueOf(await server.admin.call(auditApi.types));
+  expect(all).toEqual(expect.arrayContaining([aliases['auth.login.success'], aliases['job.rejected']]));
   expect(all).toContain('worker.created');
   expect(all).toContain('auth.refused');
   expect(all).not.toContain('job.progress');
@@ -94,10 +119,19 @@ test('the export has every entry, oldest first, as the list shows it', async () 
 });
 
 test('a range is verified, and what vouches for the trail is shown', async () => {
-  const verify = async (query: { readonly from?: number; readonly to?: number }) =>
+  const verify = async (query: {
+    readonly from?: number;
+    readonly to?: number;
+    readonly start_id?: number;
+    readonly end_id?: number;
+  }) =>
     valueOf(await server.admin.call(auditApi.verify, { query }));
   expect(await verify({})).toMatchObject({ valid: true, checked: 4, first_bad: null, anchor: null });
   expect(await verify({ from: 2, to: 3 })).toMatchObject({ valid: true, checked: 2 });
+  expect(await verify({ start_id: 2, end_id: 3 })).toMatchObject({ valid: true, checked: 2 });
+  expect(
+    await server.admin.call(auditApi.verify, { query: { from: 2, start_id: 3 } }),
+  ).toMatchObject({ failure: { status: 400 } });
   expect(await server.admin.call(auditApi.verify, { query: { from: 0 } })).toMatchObject({
     ok: false,
     failure: { status: 400 },
