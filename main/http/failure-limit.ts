@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 
 /** So many failures of one address in a row are answered; after that, one each so often. */
 const burst = 60;
@@ -50,6 +50,8 @@ export function createFailureLimit(now: () => number): FailureLimit {
 /** The address to count under: a customer has 2^64 addresses of version 6, and they count as one. */
 export function networkOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
+  // A machine calls itself by 2^24 addresses of version 4, and one of version 6.
+  if (plain === '::1' || (isIPv4(plain) && plain.startsWith('127.'))) return 'loopback';
   if (!isIPv6(plain)) return plain;
   const [head = '', tail = ''] = plain.split('%', 1)[0]?.split('::') ?? [];
   const before = head === '' ? [] : head.split(':');

@@ -3,7 +3,7 @@ import { type ProblemCode, type Refusal, refuse } from '../../protocol/problem.t
 import { sessionApi } from '../../protocol/session-api.ts';
 import type { Orchestrator } from '../orchestrator/index.ts';
 import { addressOf, type Caller, hashOf, secretOf } from './auth.ts';
-import type { FailureLimit } from './failure-limit.ts';
+import { type FailureLimit, networkOf } from './failure-limit.ts';
 
 /** What a caller is told who was refused: the refusal itself, or that there have been too many. `caller`: once it is known. */
 export type OnRefused = (request: IncomingMessage, refusal: Refusal, caller?: Caller) => Refusal;
@@ -30,32 +30,44 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['noteRefus
     if (refusal.code === 'not_your_worker' && caller?.kind === 'worker') {
       // Its token is a good one, and so it goes on being answered; only what is written down has a limit.
       if (limit.note(caller.id) === 'count')
-        note('auth.refused', addressOf(request) ?? 'unknown', callOf(request), {
-          why: refusal.code,
-          worker_id: caller.id,
-        });
+        note(
+          'auth.refused',
+          addressOf(request) ?? 'unknown',
+          callOf(request),
+          {
+            why: refusal.code,
+            worker_id: caller.id,
+          },
+          caller.id,
+        );
       return refusal;
     }
     if (refusal.code === 'not_your_job' && caller?.kind === 'uploader') {
       const { jobId } = caller.uploader;
       if (limit.note(jobId) === 'count')
-        note('auth.refused', addressOf(request) ?? 'unknown', callOf(request), {
-          why: refusal.code,
-          job_id: jobId,
-        });
+        note(
+          'auth.refused',
+          addressOf(request) ?? 'unknown',
+          callOf(request),
+          {
+            why: refusal.code,
+            job_id: jobId,
+          },
+          jobId,
+        );
       return refusal;
     }
     if (!ofUnknownCallers.has(refusal.code)) return refusal;
     const address = addressOf(request) ?? 'unknown';
     const call = callOf(request);
     const verdict = limit.note(address);
-    if (verdict === 'begin') note('auth.limited', address, call, {});
+    if (verdict === 'begin') note('auth.limited', address, call, {}, networkOf(address));
     if (verdict !== 'count') return tooMany;
     const secret = secretOf(request);
     // Else nothing was tried: a browser that has not signed in yet, or somebody who looks around.
     if (secret !== null || call.endsWith(` ${sessionApi.signIn.path}`)) {
       const hash = secret === null ? null : hashOf(secret).toString('hex').slice(0, shownOfHash);
-      note('auth.refused', address, call, { why: refusal.code, sha256: hash });
+      note('auth.refused', address, call, { why: refusal.code, sha256: hash }, networkOf(address));
     }
     return refusal;
   };

@@ -1,6 +1,7 @@
 import { type ArtifactView, kindOf } from '../../protocol/artifact.ts';
 import type { AttemptId, JobId } from '../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { appendBounded } from './audit-repeats.ts';
 import { completes, expired } from './checkpoint-rules.ts';
 import { judgedCheckpoints } from './checkpoints.ts';
 import type { Core } from './core.ts';
@@ -162,6 +163,9 @@ function dropExpired(core: Core, tx: Tx, id: JobId, keep: number): void {
   }
 }
 
+/** A trainer may bring the same file again and again. */
+const maxRowsOfFiles = 1_000;
+
 /** A row of the trail, and no event: there may be thousands of sample images, and who looks at them asks for the list. */
 function note(
   core: Core,
@@ -171,6 +175,7 @@ function note(
   actor: Actor,
   details: Readonly<Record<string, unknown>>,
 ): void {
-  tx.appendAudit({ at: core.clock.wall(), type, actor, target: { type: 'job', id }, details });
+  const fact = { at: core.clock.wall(), type, actor, target: { type: 'job', id }, details } as const;
+  appendBounded(core, tx, fact, id, maxRowsOfFiles);
   tx.afterCommit(() => core.log.info(type, { job_id: id, bytes: details['bytes'] }));
 }

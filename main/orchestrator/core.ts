@@ -1,6 +1,7 @@
 import type { JobEventType, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
 import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { ProblemCode } from '../../protocol/problem.ts';
+import { appendBounded, type AuditRepeats } from './audit-repeats.ts';
 import type { Feed } from './feed.ts';
 import type { Line } from './line.ts';
 import { type Actor, asWorker, type AuditType, type Job, type WallMs, type Worker } from './model.ts';
@@ -28,6 +29,7 @@ export interface Core extends Standing {
   readonly queueTime: () => WallMs;
   /** The present where a span outlives the process, and where something is deleted for its age: `clock.wall` is for people. */
   readonly time: TrustedTime;
+  readonly repeats: AuditRepeats;
   /** Runs a command for its effects alone; a failure is logged. */
   readonly enqueue: (command: (tx: Tx) => void) => void;
   /** Like the clock's, but never after the orchestrator has stopped. */
@@ -51,7 +53,10 @@ export function tellWorker(
 ): void {
   const at = core.clock.wall();
   const event = tx.appendEvent({ kind: 'worker', type, workerId }, at);
-  tx.appendAudit({ at, type, actor, target: { type: 'worker', id: workerId }, details });
+  const fact = { at, type, actor, target: { type: 'worker', id: workerId }, details } as const;
+  // A worker can do what it does as often as it likes.
+  if (actor.type === 'worker') appendBounded(core, tx, fact, workerId);
+  else tx.appendAudit(fact);
   noteInLog(core, tx, type, { worker_id: workerId, by: nameOf(actor) });
   tx.afterCommit(() => core.feed.publish(event));
 }
@@ -109,7 +114,8 @@ export function noteRefusedReport(
 ): void {
   const { status, code, attemptId } = refused;
   const [at, type, actor] = [core.clock.wall(), 'job.report_refused', asWorker(worker)] as const;
-  tx.appendAudit({ at, type, actor, target: { type: 'job', id }, details: { status, code } });
+  const fact = { at, type, actor, target: { type: 'job', id }, details: { status, code } } as const;
+  appendBounded(core, tx, fact, worker);
   const ids = { job_id: id, worker_id: worker, attempt_id: attemptId };
   tx.afterCommit(() => core.log.warn(type, { ...ids, status, code }));
 }

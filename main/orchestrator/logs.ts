@@ -1,7 +1,7 @@
 import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { LogChunk } from '../../protocol/logs-api.ts';
 import { accept, type Outcome, type Refusal, refuse } from '../../protocol/problem.ts';
-import type { Core } from './core.ts';
+import { type Core, noteRefusedReport } from './core.ts';
 import { cleanOutput, isOver } from './log-rules.ts';
 import type { Attempt, Job } from './model.ts';
 import type { Log, LogFacts, LogFiles, Tx } from './ports.ts';
@@ -28,11 +28,14 @@ export function createLogCalls(core: Core, files: LogFiles | null) {
     async shipLog(worker: WorkerId, jobId: JobId, chunk: LogChunk): Promise<Outcome<number>> {
       if (store.job(jobId) === null) return unknown(jobId);
       const attempt = ownAttempt(store, worker, jobId, chunk.attempt_id);
-      if (attempt === null)
+      if (attempt === null) {
+        const refused = { status: 'log', code: 'not_your_job', attemptId: chunk.attempt_id } as const;
+        if (store.takesChanges()) core.enqueue(tx => noteRefusedReport(core, tx, jobId, worker, refused));
         return refuse(
           'not_your_job',
           `Attempt ${chunk.attempt_id} of job ${jobId} was not given to this worker`,
         );
+      }
       const { after, from, to, text, is_last: isLast } = chunk;
       if (text !== '' && from === to)
         return refuse('invalid_request', 'text: what has no place could not be told from its repeat');

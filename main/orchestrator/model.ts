@@ -392,6 +392,8 @@ const ownTypes = [
   'audit.trimmed',
   'audit.restored',
   'audit.head_lost',
+  // More rows of one kind from one source than are written down: how many.
+  'audit.repeated',
 ] as const;
 
 export type AuditType =

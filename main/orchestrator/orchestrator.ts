@@ -1,6 +1,7 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { HoldingBack } from '../../protocol/worker.ts';
+import { closeWindows, createAuditRepeats } from './audit-repeats.ts';
 import { createCheckpointCalls } from './checkpoints.ts';
 import { createArtifactCalls } from './artifacts.ts';
 import { createAskCalls } from './asks.ts';
@@ -97,6 +98,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     dropLogs: createLogDropping(parts.logFiles ?? null, log),
     deadlines: createDeadlines(),
     queueTime: steadyWall(clock),
+    repeats: createAuditRepeats(),
     time: parts.time ?? timeOfThisRun(parts.clock),
     enqueue,
     after: timers.after,
@@ -188,6 +190,7 @@ const createRun = ({ core, clock, timers, health }: RunParts) => ({
   /** Tells the workers, and ends streams and timers; what they run goes on. */
   stop(): void {
     health.stop();
+    closeWindows(core);
     timers.stop();
     clock.stop();
     sayGoodbye(core);

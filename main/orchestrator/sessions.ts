@@ -1,6 +1,7 @@
 import type { SessionId } from '../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { SessionView } from '../../protocol/session-api.ts';
+import { appendBounded } from './audit-repeats.ts';
 import type { Core } from './core.ts';
 import { type Actor, nameOf, type Principal, type Session, system } from './model.ts';
 import type { Tx } from './ports.ts';
@@ -123,12 +124,14 @@ export function createSecurityNotes(core: Core) {
       address: string,
       call: string,
       details: Details,
+      /** Addresses that count as one. */
+      source = address,
     ): void {
       if (!core.store.takesChanges()) return;
       core.enqueue(tx => {
         const actor = { type: 'system', address } as const;
         const target = { type: 'call', id: call } as const;
-        tx.appendAudit({ at: core.clock.wall(), type, actor, target, details });
+        appendBounded(core, tx, { at: core.clock.wall(), type, actor, target, details }, source);
       });
     },
 

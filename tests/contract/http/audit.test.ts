@@ -124,14 +124,13 @@ test('a range is verified, and what vouches for the trail is shown', async () =>
     readonly to?: number;
     readonly start_id?: number;
     readonly end_id?: number;
-  }) =>
-    valueOf(await server.admin.call(auditApi.verify, { query }));
+  }) => valueOf(await server.admin.call(auditApi.verify, { query }));
   expect(await verify({})).toMatchObject({ valid: true, checked: 4, first_bad: null, anchor: null });
   expect(await verify({ from: 2, to: 3 })).toMatchObject({ valid: true, checked: 2 });
   expect(await verify({ start_id: 2, end_id: 3 })).toMatchObject({ valid: true, checked: 2 });
-  expect(
-    await server.admin.call(auditApi.verify, { query: { from: 2, start_id: 3 } }),
-  ).toMatchObject({ failure: { status: 400 } });
+  expect(await server.admin.call(auditApi.verify, { query: { from: 2, start_id: 3 } })).toMatchObject({
+    failure: { status: 400 },
+  });
   expect(await server.admin.call(auditApi.verify, { query: { from: 0 } })).toMatchObject({
     ok: false,
     failure: { status: 400 },
