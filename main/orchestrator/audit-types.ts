@@ -6,6 +6,7 @@ export const auditAliases: Readonly<Record<string, string>> = {
   'auth.login.success': 'auth.signed_in',
   'auth.login.failed': 'auth.refused',
   'auth.logout': 'auth.signed_out',
+  'auth.session.expired': 'session.expired',
   'user.created': 'token.created',
   'user.deleted': 'token.revoked',
   'api_key.created': 'token.created',

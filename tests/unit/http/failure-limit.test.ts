@@ -53,6 +53,8 @@ test.each([
 
 test.each([
   ['the same address, as a socket for both versions shows it', '10.0.0.1', '::ffff:10.0.0.1'],
+  ['another address of the same machine', '127.0.0.1', '127.9.8.7'],
+  ['the loopback of version 6', '127.0.0.1', '::1'],
   ['a neighbour of version 6', '2001:db8:0:1::1', '2001:db8:0:1:ffff:1:2:3'],
   ['the same, written out', '2001:db8::1', '2001:0db8:0000:0000:0000:0000:0000:0002'],
   ['the same link, by another name', 'fe80::1%eth0', 'fe80::2%wlan0'],
