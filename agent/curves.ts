@@ -3,7 +3,7 @@ import type { MetricPoint } from '../protocol/metrics-api.ts';
 import { type ApiClient, isRetryable } from './api-client.ts';
 import { createBackoff, pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
-import { createPointBook, type Figures, type PointBook } from './point-book.ts';
+import { createPointBook, type Figures, maxBatchPoints, type PointBook } from './point-book.ts';
 
 export interface CurveParts {
   readonly clock: Clock;
@@ -99,6 +99,7 @@ async function ship(
   return false;
 }
 
+/** Sends full batches until a smaller one. Points that arrive during a send wait for the next turn. */
 async function sendAll(
   { jobId, attemptId }: CurveOrigin,
   book: PointBook,
@@ -111,6 +112,7 @@ async function sendAll(
     if (result.ok && isQuestion) book.number(result.value);
     else if (result.ok) {
       if (!book.taken(result.value.next)) return 'later';
+      if (batch.length < maxBatchPoints) return 'sent';
     } else if (isRetryable(result.failure)) return 'later';
     // These points can't be read there, and the next ones may be.
     else if (!isQuestion && result.failure.kind === 'problem' && result.failure.status === 400)

@@ -34,7 +34,7 @@ const mostWaiting = 4_096;
 /** Of what comes between two sendings: a trainer that is faster is thinned out. */
 const mostFresh = 128;
 /** Of one call: a few hundred KB at most, and some KB mostly. */
-const pointsOfBatch = 150;
+export const maxBatchPoints = 150;
 /** Of the keys of a job the figures of its GPUs need some, too (gpu-figures). */
 const mostOfTrainer = 28;
 
@@ -90,7 +90,7 @@ export function createPointBook({
     },
     batch() {
       gather();
-      const points = waiting.items().slice(0, pointsOfBatch);
+      const points = waiting.items().slice(0, maxBatchPoints);
       waiting.hold(points.length);
       return points.map((point, at) => ({ ...point, n: (first ?? 0) + at }));
     },

@@ -87,7 +87,8 @@ function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEa
 
   const readOn = async (): Promise<void> => {
     let left = await log.behind();
-    if (left > mostBehind) {
+    // The curve of a run that was adopted needs all of its log, which has a bound on the disk.
+    if (!isKnown && left > mostBehind) {
       await log.skipTo(mostBehind);
       reader.end();
       left = mostBehind;

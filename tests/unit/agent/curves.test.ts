@@ -288,3 +288,51 @@ describe('the GPUs', () => {
     expect(looks).toBeGreaterThan(1);
   });
 });
+
+describe('while a send is on its way', () => {
+  /** Each answer takes this long. */
+  const slowly = (bench: ReturnType<typeof createBench>, ms: number): void => {
+    bench.answer = points => new Promise(resolve => void bench.clock.after(ms, () => resolve(taken(points))));
+  };
+
+  test('the last step of a run that ends then is sent, too', async () => {
+    const bench = createBench();
+    slowly(bench, 300);
+    const curve = bench.open();
+    bench.step(curve, 1);
+    await bench.clock.advance(5_100);
+    expect(bench.calls).toHaveLength(1);
+    bench.step(curve, 2);
+    curve.finish();
+    await bench.clock.advance(10_000);
+    expect(bench.steps()).toEqual([1, 2]);
+  });
+
+  test('points that come meanwhile wait for the next turn', async () => {
+    const bench = createBench();
+    slowly(bench, 300);
+    const curve = bench.open();
+    for (let n = 1; n <= 600; n += 1) {
+      bench.step(curve, n);
+      await bench.clock.advance(100);
+    }
+    expect(bench.calls.length).toBeLessThanOrEqual(12);
+    curve.finish();
+    await bench.clock.advance(10_000);
+    expect(bench.steps()).toEqual(Array.from({ length: 600 }, (_, at) => at + 1));
+  });
+
+  test('a backlog goes out in one turn all the same', async () => {
+    const bench = createBench();
+    bench.answer = () => no(unreachable());
+    const curve = bench.open();
+    for (let n = 1; n <= 400; n += 1) {
+      bench.step(curve, n);
+      await bench.clock.advance(500);
+    }
+    const tries = bench.calls.length;
+    slowly(bench, 300);
+    await bench.clock.advance(32_000);
+    expect(bench.calls.slice(tries).map(({ points }) => points.length)).toEqual([150, 150, 100]);
+  });
+});
