@@ -259,6 +259,13 @@ export const queueApi = {
       /** Of the one that is taken next; null when none waits. */
       next_position: z.number().nullable(),
       entries: z.array(JobView),
+      /** Under SimpleTuner's names. Jobs that wait for approval are blocked, and not pending; older servers send none. */
+      pending_count: z.number().default(0),
+      running_count: z.number().default(0),
+      blocked_count: z.number().default(0),
+      best_position: z.number().nullable().default(null),
+      pending_jobs: z.array(JobView).default([]),
+      running_jobs: z.array(JobView).default([]),
     }),
   }),
   concurrency: call({

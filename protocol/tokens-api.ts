@@ -26,12 +26,25 @@ export const TokenView = z
   .meta({ id: 'Token' });
 export type TokenView = z.output<typeof TokenView>;
 
+/** Letters of these look alike, so that a word of several could pose as another one. */
+const alphabets = [
+  /\p{Script=Latin}/u,
+  /\p{Script=Cyrillic}/u,
+  /\p{Script=Greek}/u,
+  /\p{Script=Armenian}/u,
+  /\p{Script=Cherokee}/u,
+];
+const isOfOneAlphabet = (word: string): boolean =>
+  alphabets.filter(alphabet => alphabet.test(word)).length <= 1;
+
 export const NewToken = z.strictObject({
   /** As it is shown in the audit trail, and beside jobs. */
   name: Line.trim()
     .min(1, 'a name is needed')
     .max(60)
-    .regex(/^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@+-]*$/u, 'letters, digits, spaces and . _ @ + - only'),
+    .regex(/^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@+-]*$/u, 'letters, digits, spaces and . _ @ + - only')
+    .refine(name => !/\p{Default_Ignorable_Code_Point}/u.test(name), 'no invisible characters')
+    .refine(name => name.split(/[ ._@+-]/).every(isOfOneAlphabet), 'each word in letters of one alphabet'),
   permissions: Permissions,
   /** From now; null for a token that never expires. At most ten years. */
   expires_in_s: z.number().int().min(60).max(315_360_000).nullable().default(null),

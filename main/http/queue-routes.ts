@@ -107,14 +107,22 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
   router.answer(queueApi.me, ({ caller, request }) => {
     const user = nameOf(actorOf(caller, request));
     const { entries, nextPosition } = orchestrator.jobsOf(user);
-    const pending = entries.filter(({ status }) => status === 'pending').length;
+    const waiting = entries.filter(({ status }) => status === 'pending');
+    const pendingJobs = waiting.filter(({ approval }) => approval !== 'wanted');
+    const runningJobs = entries.filter(({ status }) => status !== 'pending');
     return accept({
       user,
-      pending,
-      running: entries.length - pending,
+      pending: waiting.length,
+      running: runningJobs.length,
       user_max_concurrent: orchestrator.concurrency().user_max_concurrent,
       next_position: nextPosition,
       entries,
+      pending_count: pendingJobs.length,
+      running_count: runningJobs.length,
+      blocked_count: waiting.length - pendingJobs.length,
+      best_position: nextPosition,
+      pending_jobs: pendingJobs,
+      running_jobs: runningJobs,
     });
   });
   router.answer(queueApi.concurrency, () => accept(orchestrator.concurrency()));

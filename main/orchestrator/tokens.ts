@@ -4,6 +4,7 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { NewToken, TokenView } from '../../protocol/tokens-api.ts';
 import type { Core } from './core.ts';
 import { type Actor, type ApiToken, nameOf, type Principal } from './model.ts';
+import { skeletonOf } from './name-skeleton.ts';
 import type { Tx } from './ports.ts';
 import { noteSession } from './sessions.ts';
 
@@ -11,7 +12,7 @@ import { noteSession } from './sessions.ts';
 const usedWithinMs = 300_000;
 
 /** Names that stand for somebody else in the audit trail. */
-const reserved: ReadonlySet<string> = new Set(['admin', 'system']);
+const reserved: readonly string[] = ['admin', 'system'];
 
 export interface IssuedApiToken extends TokenView {
   /** In the clear: given once, and kept nowhere. */
@@ -90,21 +91,25 @@ async function createToken(
     expiresAt: expiresInS === null ? null : now + expiresInS * 1000,
     usedAt: null,
   };
-  const isMade = await core.store.write(tx => {
-    if (isTaken(tx, name)) return false;
+  const takenName = await core.store.write(tx => {
+    const other = takenBy(tx, name);
+    if (other !== null) return other;
     tx.insertApiToken(made, hash);
     const details = { name, permissions: made.permissions, expires_at: isoOf(core, made.expiresAt) };
     noteToken(core, tx, 'token.created', made.id, by, details);
-    return true;
+    return null;
   });
-  return isMade
-    ? accept({ ...viewOf(core, made), token })
-    : refuse('name_taken', `The name ${name} is in use: choose another one, or revoke that token first`);
+  if (takenName === null) return accept({ ...viewOf(core, made), token });
+  return folded(takenName) === folded(name)
+    ? refuse('name_taken', `The name ${name} is in use: choose another one, or revoke that token first`)
+    : refuse('name_taken', `The name ${name} looks like ${takenName}, which is in use: choose another one`);
 }
 
-function isTaken(tx: Tx, name: string): boolean {
-  const wanted = folded(name);
-  return reserved.has(wanted) || tx.apiTokens().some(other => folded(other.name) === wanted);
+/** The name in use that is the same, or looks the same to people; null for none. */
+function takenBy(tx: Tx, name: string): string | null {
+  const [wanted, look] = [folded(name), skeletonOf(name)];
+  const inUse = [...reserved, ...tx.apiTokens().map(token => token.name)];
+  return inUse.find(other => folded(other) === wanted || skeletonOf(other) === look) ?? null;
 }
 
 function noteToken(

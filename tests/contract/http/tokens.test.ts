@@ -83,6 +83,52 @@ describe('a token', () => {
     expect(valueOf(await client.call(queueApi.me))).toMatchObject({ user: 'Ada at night', pending: 1 });
   });
 
+  test('shows its own jobs under the names that SimpleTuner documents', async () => {
+    const client = clientOf(await create(['queue.submit', 'queue.view'], { name: 'Counting' }));
+    const submit = async (body: object) =>
+      valueOf(await client.call(queueApi.submit, { body: { config: {}, ...body } })).job_id;
+    const [first, second] = [await submit({}), await submit({})];
+    await submit({ requires_approval: true });
+    const me = valueOf(await client.call(queueApi.me));
+    expect(me).toMatchObject({ pending_count: 2, running_count: 0, blocked_count: 1, running_jobs: [] });
+    expect(new Set(me.pending_jobs.map(({ id }) => id))).toEqual(new Set([first, second]));
+    const positions = me.pending_jobs.map(({ position }) => position);
+    expect(me.best_position).toBe(Math.min(...positions.map(Number)));
+  });
+
+  test.each([
+    ['lookalike', 'Iookalike'],
+    ['paco', '\u0440\u0430\u0441\u043e'],
+    ['wide', '\uff57\uff49\uff44\uff45'],
+    ['node-10', 'node-lO'],
+    ['a b', 'a  b'],
+    ['ada-admin', 'Ada-Admin'],
+  ])('a name that looks like the existing %j is refused: %j', async (name, like) => {
+    await create(['queue.view'], { name });
+    const body = { name: like, permissions: ['queue.view' as const] };
+    expect(await server.admin.call(tokensApi.create, { body })).toMatchObject({
+      ok: false,
+      failure: { status: 409, problem: { code: 'name_taken', detail: expect.stringContaining('in use') } },
+    });
+  });
+
+  test.each(['p\u0430ypal', 'ad\u200bmin', 'x\ufe0f', 'x\u034f', '\u0430dmin'])(
+    'a name with mixed alphabets or invisible characters is refused: %j',
+    async name => {
+      const body = { name, permissions: ['queue.view' as const] };
+      expect(await server.admin.call(tokensApi.create, { body })).toMatchObject({
+        failure: { status: 400 },
+      });
+    },
+  );
+
+  test.each(['\u0410\u043d\u043d\u0430-laptop', '\u7530\u4e2dGPU', '\u092e\u0940\u0930\u093e'])(
+    'a name in the letters of its owner is accepted: %j',
+    async name => {
+      expect(await create(['queue.view'], { name })).toMatchObject({ name });
+    },
+  );
+
   test('is known to have been used', async () => {
     const token = await create(['queue.view']);
     valueOf(await clientOf(token).call(queueApi.list));

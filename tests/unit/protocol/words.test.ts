@@ -173,3 +173,25 @@ describe('text for people', () => {
     expect(parsed.error?.issues[0]?.message).toContain('until');
   });
 });
+
+describe('an emoji that is joined from several', () => {
+  const joined = [
+    '\u{1F469}\u200D\u{1F4BB}',
+    '\u{1F3F3}\uFE0F\u200D\u{1F308}',
+    '\u{1F469}\u{1F3FD}\u200D\u{1F52C}',
+  ];
+  test.each(joined)('may be in the name of a worker, and is printed whole: %j', emoji => {
+    expect(NewWorker.parse({ name: `rig ${emoji}` }).name).toBe(`rig ${emoji}`);
+    expect(cleanLine(emoji)).toBe(emoji);
+  });
+
+  test.each([
+    'a\u200Db',
+    '\u200D\u{1F4BB}',
+    '\u{1F469}\u200D',
+    '\u{1F469}\u200D\u200D\u{1F4BB}',
+    '\u{1F469}\u200C\u{1F4BB}',
+  ])('is nothing else that has a joiner: %j', name => {
+    expect(NewWorker.safeParse({ name }).success).toBe(false);
+  });
+});
