@@ -88,6 +88,8 @@ export const AttemptView = z
     attempt_id: AttemptId,
     worker_id: WorkerId,
     worker_name: z.string().nullable(),
+    /** Whether that worker has been deleted since. */
+    worker_deleted: z.boolean().default(false),
     offered_at: Time,
     started_at: Time.nullable(),
     ended_at: Time.nullable(),
@@ -159,6 +161,8 @@ export const JobView = z
     position: z.number().nullable(),
     worker_id: WorkerId.nullable(),
     worker_name: z.string().nullable(),
+    /** Whether that worker has been deleted since. */
+    worker_deleted: z.boolean().default(false),
     attempt: z.number(),
     max_attempts: z.number(),
     queued_at: Time,

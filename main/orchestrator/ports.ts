@@ -158,6 +158,8 @@ export interface StoredBytes {
 /** Looking is synchronous and sees whole transactions only. */
 export interface Read extends MetricReads {
   worker(id: WorkerId): Worker | null;
+  /** The name that a deleted worker had; null for any other. */
+  deletedWorkerName(id: WorkerId): string | null;
   workers(): readonly Worker[];
   /**
    * The next ones after this one, which may have been removed since, or the first ones of all, in the order in which they were

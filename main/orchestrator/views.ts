@@ -159,7 +159,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     retry_of: job.retryOf,
     position: job.status === 'pending' && job.approval !== 'wanted' ? placeOf(job) : null,
     worker_id: job.attempt?.workerId ?? null,
-    worker_name: job.attempt ? (read.worker(job.attempt.workerId)?.name ?? null) : null,
+    ...workerNameOf(read, job.attempt?.workerId ?? null),
     attempt: job.attempt?.n ?? 0,
     max_attempts: job.spec.maxRetries + 1,
     queued_at: core.clock.iso(job.queuedAt),
@@ -177,6 +177,15 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
   });
 }
 
+/** Also of a worker that has been deleted: the history of its jobs keeps its name. */
+function workerNameOf(read: Read, id: Worker['id'] | null) {
+  if (id === null) return { worker_name: null, worker_deleted: false };
+  const worker = read.worker(id);
+  return worker === null
+    ? { worker_name: read.deletedWorkerName(id), worker_deleted: true }
+    : { worker_name: worker.name, worker_deleted: false };
+}
+
 /** Adds what follows from the other figures, where the trainer did not say it. */
 function completeProgress(progress: Progress, running: boolean): Progress {
   const { step, total_steps: total, steps_per_second: speed } = progress;
@@ -191,7 +200,7 @@ export function attemptView(core: Core, read: Read, attempt: Attempt): AttemptVi
     attempt: attempt.n,
     attempt_id: attempt.id,
     worker_id: attempt.workerId,
-    worker_name: read.worker(attempt.workerId)?.name ?? null,
+    ...workerNameOf(read, attempt.workerId),
     offered_at: core.clock.iso(attempt.offeredAt),
     started_at: isoOrNull(core, attempt.startedAt),
     ended_at: isoOrNull(core, attempt.end?.at ?? null),

@@ -16,7 +16,7 @@ type JobRows = Omit<
   | 'attempts'
 >;
 type CachedJobRows = Omit<JobRows, 'insertJob'> & Pick<Tx, 'insertJob'>;
-type WorkerRows = Omit<WorkerStatements, 'workersAfter'>;
+type WorkerRows = Omit<WorkerStatements, 'workersAfter' | 'deletedWorkerName'>;
 /** Runs something now, and once more if what follows is taken back. */
 type Forget = (drop: () => void) => void;
 

@@ -6,6 +6,7 @@ export type WorkerStatements = Pick<
   | 'worker'
   | 'workers'
   | 'workersAfter'
+  | 'deletedWorkerName'
   | 'workerByTokenHash'
   | 'insertWorker'
   | 'updateWorker'
@@ -56,6 +57,9 @@ export function createWorkerRows(db: Database): WorkerStatements {
   const byHash = db.prepare<[string, string], Row>(
     `SELECT ${columns} FROM workers WHERE token_hash = ? OR old_token_hash = ?`,
   );
+  const deletedName = db
+    .prepare<[string], string>('SELECT name FROM workers WHERE id = ? AND removed_at IS NOT NULL')
+    .pluck();
   const insert = db.prepare(`
     INSERT INTO workers (${columns}, token_hash)
     VALUES (@id, @name, @type, @local, @labels, @created_at, @agent, @drain, @last_contact_at, @gone, @served,
@@ -75,6 +79,7 @@ export function createWorkerRows(db: Database): WorkerStatements {
   );
   return {
     worker: id => fromRow(byId.get(id)),
+    deletedWorkerName: id => deletedName.get(id) ?? null,
     workers: () => all.all().map(toWorker),
     workersAfter: (id, limit) => (id === null ? first.all(limit) : after.all(id, limit)).map(toWorker),
     workerByTokenHash: hash => fromRow(byHash.get(hash, hash)),

@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import { workersApi } from '../../protocol/admin-api.ts';
 import type { Call } from '../../protocol/call.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
+import { useT } from '../i18n/index.ts';
 import { useMay } from './context.ts';
 
 interface ThingLinkProps {
@@ -12,10 +13,20 @@ interface ThingLinkProps {
   readonly children: ReactNode;
 }
 
-/** To its page; its name alone for who may not open that. */
-export const WorkerLink = (props: ThingLinkProps) => (
-  <ThingLink {...props} call={workersApi.get} href={`/workers/${props.id}`} />
-);
+interface WorkerLinkProps extends ThingLinkProps {
+  readonly isDeleted?: boolean;
+}
+
+/** Links to the worker's page; only the name where there is no page, or none for this person. */
+export function WorkerLink({ isDeleted = false, ...props }: WorkerLinkProps) {
+  const t = useT();
+  if (!isDeleted) return <ThingLink {...props} call={workersApi.get} href={`/workers/${props.id}`} />;
+  return (
+    <span title={props.title} className={props.className}>
+      {props.children} <span className="muted">{t('workers.deleted')}</span>
+    </span>
+  );
+}
 
 export const JobLink = (props: ThingLinkProps) => (
   <ThingLink {...props} call={queueApi.get} href={`/jobs/${props.id}`} />

@@ -36,6 +36,8 @@ interface TableProps<R> {
   /** How a row is called when it is read aloud: "Worker rig-3: busy, 2 GPUs". One function, kept. */
   readonly nameOf: (row: R) => string;
   readonly onOpen?: (row: R) => void;
+  /** What a row unfolds when it is opened: all of it, where its cells have too little room. */
+  readonly details?: (row: R) => ReactNode;
   /** In place of rows, when there are none. */
   readonly empty: ReactNode;
   /** There are more rows, which are still being read. */
@@ -50,6 +52,12 @@ interface TableProps<R> {
 /** Rows before the end at which more are asked for: about two screens. */
 const nearEnd = 30;
 const rowHeight = 48;
+const detailsHeight = 220;
+const closedRow = { height: rowHeight };
+const openRow = {
+  height: rowHeight + detailsHeight,
+  gridTemplateRows: `${rowHeight}px ${detailsHeight}px`,
+};
 
 /**
  * Of many rows those alone are in the page that can be seen. While the pointer is over them they keep their places: what
@@ -62,11 +70,15 @@ export function Table<R>(props: TableProps<R>) {
   const scroller = useRef<HTMLDivElement>(null);
   const [filling] = useState(() => createFilling(run => void requestAnimationFrame(run)));
   const [rangeExtractor] = useState(createWindow);
+  const [opened, setOpened] = useState<string | null>(null);
   const shown = useSteadyOrder(rows, idOf, columns, ownOrder);
   const virtual = useVirtualizer({
     count: shown.rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
+    estimateSize: index => {
+      const row = shown.rows[index];
+      return row !== undefined && idOf(row) === opened ? rowHeight + detailsHeight : rowHeight;
+    },
     rangeExtractor,
   });
   const grid = useMemo(() => gridOf(columns), [columns]);
@@ -78,7 +90,11 @@ export function Table<R>(props: TableProps<R>) {
     shown.release();
   };
   useNearEnd(virtual.range?.endIndex, shown.rows.length, props.onNearEnd);
-  const { openClicked, openEntered } = opening(shown.rows, onOpen);
+  const { details } = props;
+  const toggle = (row: R): void => setOpened(was => (was === idOf(row) ? null : idOf(row)));
+  // Its rows have other heights now.
+  useEffect(() => virtual.measure(), [virtual, opened]);
+  const { openClicked, openEntered } = opening(shown.rows, details === undefined ? onOpen : toggle);
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
     if (event.key === 'Enter') openEntered(event);
     const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
@@ -128,6 +144,8 @@ export function Table<R>(props: TableProps<R>) {
                 columns={columns}
                 filling={filling}
                 nameOf={nameOf}
+                details={details}
+                isOpen={details === undefined ? undefined : idOf(row) === opened}
               />
             );
           })}
@@ -205,10 +223,13 @@ interface RowProps<R> {
   readonly columns: readonly Column<R>[];
   readonly filling: Filling;
   readonly nameOf: (row: R) => string;
+  readonly details: ((row: R) => ReactNode) | undefined;
+  /** Undefined where rows do not unfold. */
+  readonly isOpen: boolean | undefined;
 }
 
 /** Most stay as they are when others change: rendered again only for another thing, or in another place. */
-function Row<R>({ row, index, top, grid, columns, filling, nameOf }: RowProps<R>) {
+function Row<R>({ row, index, top, grid, columns, filling, nameOf, details, isOpen }: RowProps<R>) {
   const name = useMemo(() => nameOf(row), [nameOf, row]);
   return useMemo(
     () => (
@@ -217,14 +238,20 @@ function Row<R>({ row, index, top, grid, columns, filling, nameOf }: RowProps<R>
         className="table-row"
         aria-rowindex={index + 2}
         aria-label={name}
+        aria-expanded={isOpen}
         data-row={index}
         tabIndex={0}
-        style={{ ...grid, transform: `translateY(${top}px)`, height: rowHeight }}
+        style={{ ...grid, ...(isOpen === true ? openRow : closedRow), transform: `translateY(${top}px)` }}
       >
         <Cells row={row} columns={columns} filling={filling} />
+        {isOpen === true && (
+          <div role="gridcell" className="table-details">
+            {details?.(row)}
+          </div>
+        )}
       </div>
     ),
-    [row, index, top, grid, columns, filling, name],
+    [row, index, top, grid, columns, filling, name, details, isOpen],
   );
 }
 

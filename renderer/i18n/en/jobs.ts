@@ -223,6 +223,7 @@ export const jobs = {
   'jobs.answer.running': 'It runs on {worker}.',
   'jobs.answer.queued': 'It waits at place {position}.',
   'jobs.answer.blocked': 'It is stored, and waits until somebody approves of it.',
+  'jobs.answer.impossible': 'No registered worker meets these requirements',
   'jobs.answer.rejected': 'It was not queued: no worker takes it at once.',
   'jobs.answer.ended': 'This was submitted before, and the job has ended: {state}.',
   'jobs.answer.tried': 'Tried out: nothing was stored. This is what would become of it now.',

@@ -56,6 +56,7 @@ export const workers = {
   'workers.gpuTrouble.says': '{what}: {detail}',
   'workers.gpuTrouble.heldBack':
     'It is given no new jobs until that is over. Which troubles count stands in the settings.',
+  'workers.deleted': '(deleted)',
   'workers.lost': 'connection lost, {time}',
   'workers.reason.no_stream': 'not listening',
   'workers.reason.never_registered': 'has not come yet',

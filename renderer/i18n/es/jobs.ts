@@ -228,6 +228,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.answer.running': 'Se ejecuta en {worker}.',
   'jobs.answer.queued': 'Espera en el puesto {position}.',
   'jobs.answer.blocked': 'Está guardado, y espera hasta que alguien lo apruebe.',
+  'jobs.answer.impossible': 'Ningún worker registrado cumple estos requisitos',
   'jobs.answer.rejected': 'No se puso en la cola: ningún worker lo toma de inmediato.',
   'jobs.answer.ended': 'Ya se había enviado antes, y el trabajo ha terminado: {state}.',
   'jobs.answer.tried': 'Solo una prueba: no se guardó nada. Esto es lo que pasaría ahora con él.',

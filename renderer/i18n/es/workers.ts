@@ -58,6 +58,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.gpuTrouble.says': '{what}: {detail}',
   'workers.gpuTrouble.heldBack':
     'No recibe trabajos nuevos hasta que se resuelva. En los ajustes se elige qué problemas cuentan.',
+  'workers.deleted': '(eliminado)',
   'workers.lost': 'conexión perdida, {time}',
   'workers.reason.no_stream': 'no está a la escucha',
   'workers.reason.never_registered': 'aún no ha llegado',

@@ -222,6 +222,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.answer.running': 'यह {worker} पर चल रहा है।',
   'jobs.answer.queued': 'यह स्थान {position} पर प्रतीक्षा में है।',
   'jobs.answer.blocked': 'यह सहेजा गया है, और किसी की स्वीकृति की प्रतीक्षा में है।',
+  'jobs.answer.impossible': 'कोई पंजीकृत वर्कर ये ज़रूरतें पूरी नहीं करता',
   'jobs.answer.rejected': 'इसे कतार में नहीं डाला गया: कोई वर्कर इसे तुरंत नहीं ले सकता।',
   'jobs.answer.ended': 'यह पहले सबमिट हुआ था, और जॉब समाप्त हो चुका है: {state}।',
   'jobs.answer.tried': 'केवल आज़माया गया: कुछ सहेजा नहीं गया। अभी सबमिट करने पर यह होगा।',

@@ -56,6 +56,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.gpuTrouble.held': 'GPU {gpu} किसी और प्रोसेस के पास है',
   'workers.gpuTrouble.says': '{what}: {detail}',
   'workers.gpuTrouble.heldBack': 'ठीक होने तक इसे नए जॉब नहीं दिए जाते। कौन-सी समस्याएँ गिनी जाएँ, यह सेटिंग्स में है।',
+  'workers.deleted': '(हटाया गया)',
   'workers.lost': 'कनेक्शन टूटा, {time}',
   'workers.reason.no_stream': 'सुन नहीं रहा',
   'workers.reason.never_registered': 'अभी तक नहीं आया',

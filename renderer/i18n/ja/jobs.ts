@@ -225,6 +225,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.answer.running': '{worker} で実行中です。',
   'jobs.answer.queued': '{position} 番目で待機しています。',
   'jobs.answer.blocked': '保存されました。承認されるまで待ちます。',
+  'jobs.answer.impossible': 'この要件を満たす登録済みのワーカーはありません',
   'jobs.answer.rejected': 'キューに入りませんでした: すぐに引き受けるワーカーがありません。',
   'jobs.answer.ended': '以前に投入されたもので、ジョブは終了しています: {state}。',
   'jobs.answer.tried': '試しただけで、何も保存されていません。今投入した場合の結果は次のとおりです。',

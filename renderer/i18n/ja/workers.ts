@@ -58,6 +58,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.gpuTrouble.says': '{what}: {detail}',
   'workers.gpuTrouble.heldBack':
     '解消するまで新しいジョブは渡されません。どの異常を対象にするかは設定で選べます。',
+  'workers.deleted': '（削除済み）',
   'workers.lost': '接続が切れました（{time}）',
   'workers.reason.no_stream': '待ち受けていません',
   'workers.reason.never_registered': 'まだ来ていません',

@@ -218,6 +218,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.answer.running': '它正在 {worker} 上运行。',
   'jobs.answer.queued': '它在第 {position} 位等待。',
   'jobs.answer.blocked': '已保存，等待有人批准。',
+  'jobs.answer.impossible': '没有已注册的工作节点满足这些要求',
   'jobs.answer.rejected': '没有排队：没有工作节点能立即接收它。',
   'jobs.answer.ended': '之前已提交过，该任务已结束：{state}。',
   'jobs.answer.tried': '仅为试运行：没有保存任何内容。以下是现在提交的结果。',

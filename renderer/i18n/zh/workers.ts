@@ -55,6 +55,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.gpuTrouble.held': 'GPU {gpu} 被其他进程占用',
   'workers.gpuTrouble.says': '{what}：{detail}',
   'workers.gpuTrouble.heldBack': '在问题解决之前不会分配新任务。哪些问题算数可在设置中选择。',
+  'workers.deleted': '（已删除）',
   'workers.lost': '连接已断开 {time}',
   'workers.reason.no_stream': '未在监听',
   'workers.reason.never_registered': '尚未加入',

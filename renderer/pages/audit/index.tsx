@@ -53,6 +53,7 @@ export function AuditPage() {
         rows={rows}
         idOf={idOf}
         nameOf={nameOf}
+        details={detailsOf}
         empty={<Empty why={isEmpty(wish) ? t('audit.none') : t('audit.noMatch')} />}
       />
       {rows.length < total && <Button onClick={more}>{t('audit.more')}</Button>}
@@ -61,11 +62,21 @@ export function AuditPage() {
 }
 
 const idOf = ({ seq }: AuditRow): string => String(seq);
+const detailsOf = (row: AuditRow) => <pre className="audit-details">{JSON.stringify(row, null, 2)}</pre>;
 const nameOf = ({ event_type: what, target_id: id }: AuditRow): string => `${what} ${id}`;
 
 const columnsIn = (t: Translator): readonly Column<AuditRow>[] => [
   { id: 'seq', title: t('audit.seq'), width: '44px', cell: ({ seq }) => seq, align: 'end' },
-  { id: 'at', title: t('audit.at'), width: '215px', cell: ({ at }) => <Time at={at} style="absolute" /> },
+  {
+    id: 'at',
+    title: t('audit.at'),
+    width: '190px',
+    cell: ({ at }) => (
+      <span className="audit-at">
+        <Time at={at} style="absolute" />
+      </span>
+    ),
+  },
   { id: 'what', title: t('audit.type'), width: '170px', cell: row => <code>{row.event_type}</code> },
   {
     id: 'who',
@@ -78,6 +89,6 @@ const columnsIn = (t: Translator): readonly Column<AuditRow>[] => [
     id: 'details',
     title: t('audit.details'),
     width: 'minmax(120px, 1fr)',
-    cell: row => <code title={JSON.stringify(row.details)}>{JSON.stringify(row.details)}</code>,
+    cell: row => <code>{JSON.stringify(row.details)}</code>,
   },
 ];

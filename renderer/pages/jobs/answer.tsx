@@ -11,10 +11,13 @@ export type Answer = ValueOf<typeof queueApi.submit>;
 interface AnswerProps {
   readonly answer: Answer;
   readonly onAgain: () => void;
+  /** Submits what was only tried out. */
+  readonly onSubmit: () => void;
+  readonly isSending: boolean;
 }
 
 /** What became of a job that was submitted. */
-export function SubmitAnswer({ answer, onAgain }: AnswerProps) {
+export function SubmitAnswer({ answer, onAgain, onSubmit, isSending }: AnswerProps) {
   const t = useT();
   const may = useMay();
   const { status, job_id: id, reason, allocated_worker_id: worker, queue_position: place } = answer;
@@ -34,9 +37,9 @@ export function SubmitAnswer({ answer, onAgain }: AnswerProps) {
   return (
     <section className="card" role="status">
       {isTried && <p className="muted">{t('jobs.answer.tried')}</p>}
-      <h2>{words[status]}</h2>
+      <h2>{isTried && answer.explanation.unsatisfiable ? t('jobs.answer.impossible') : words[status]}</h2>
       {reason !== null && <p>{reason}</p>}
-      {isTried && <WaitingExplained explanation={answer.explanation} />}
+      {isTried && <WaitingExplained explanation={answer.explanation} isHeadline />}
       <div className="answer-foot">
         {id !== null && may(queueApi.get) && (
           <Link href={`/jobs/${id}`} className="button button-primary">
@@ -44,6 +47,11 @@ export function SubmitAnswer({ answer, onAgain }: AnswerProps) {
           </Link>
         )}
         {id !== null && !may(queueApi.get) && <code>{id}</code>}
+        {isTried && status !== 'rejected' && (
+          <Button kind="primary" disabled={isSending} onClick={onSubmit}>
+            {t(isSending ? 'jobs.submit.sending' : 'jobs.submit.send')}
+          </Button>
+        )}
         <Button onClick={onAgain}>{t(isTried ? 'jobs.submit.back' : 'jobs.submit.again')}</Button>
       </div>
     </section>

@@ -32,7 +32,9 @@ function AttemptItem({ attempt }: { readonly attempt: AttemptView }) {
       <div className="attempt-head">
         <strong>{t('jobs.attempt.title', { attempt: attempt.attempt })}</strong>
         <span className="attempt-outcome">{outcomeText(attempt.outcome, t)}</span>
-        <WorkerLink id={worker}>{attempt.worker_name ?? worker}</WorkerLink>
+        <WorkerLink id={worker} isDeleted={attempt.worker_deleted}>
+          {attempt.worker_name ?? worker}
+        </WorkerLink>
         {ran !== null && <span className="muted">{duration(ran, t.language)}</span>}
       </div>
       <dl className="attempt-times">

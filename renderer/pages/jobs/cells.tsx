@@ -13,6 +13,7 @@ import { Time, useNow } from '../../ui/time.tsx';
 import { clock, duration, priorityText, progressText, runTime, speed } from './figures.ts';
 import { shownState } from './filter.ts';
 import { useActs } from './job-acts.tsx';
+import { lastErrorLine } from './last-error-line.ts';
 import { Loss } from './loss.tsx';
 
 interface JobProps {
@@ -47,7 +48,7 @@ export function ProgressCell({ job }: JobProps) {
   if (failure !== '') {
     return (
       <span className="clamped over-2" title={failure}>
-        {failure}
+        {failureText(job, t, lastErrorLine)}
       </span>
     );
   }
@@ -79,7 +80,13 @@ function whyText(job: JobView, pausedBy: string | null, t: Translator): string {
   return pausedBy === null ? (job.reason ?? '') : t('jobs.why.paused', { by: pausedBy });
 }
 
-export function failureText({ cause, error_message: error }: JobView, t: Translator): string {
+/** `shorten` picks the part of the error to show where there is little room. */
+export function failureText(
+  { cause, error_message: whole }: JobView,
+  t: Translator,
+  shorten: (error: string) => string = error => error,
+): string {
+  const error = whole === null ? null : shorten(whole);
   if (cause === null) return error ?? '';
   const words = t(`jobs.cause.${cause}`);
   if (error === null) return words;
@@ -138,7 +145,7 @@ export function WorkerCell({ job }: JobProps) {
     <Lines
       first={
         id !== null && (
-          <WorkerLink id={id} title={name ?? id}>
+          <WorkerLink id={id} title={name ?? id} isDeleted={job.worker_deleted}>
             {name ?? id}
           </WorkerLink>
         )

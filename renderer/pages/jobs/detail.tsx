@@ -61,6 +61,11 @@ export function JobDetailPage({ id }: { readonly id: string }) {
   const tab = allTabs.find(name => name === params.get('tab')) ?? 'overview';
   // Whoever follows a link to one that is not for them is told why.
   const shown = allTabs.filter(name => may(tabs[name]) || name === tab);
+  const open = (name: string): void => {
+    // A click is reported twice, for the press and for the focus; the second one must add nothing to the history.
+    const shownNow = new URLSearchParams(globalThis.location.search).get('tab') ?? 'overview';
+    if (name !== shownNow) setParams(name === 'overview' ? {} : { tab: name });
+  };
   const back = <Link href="/jobs">{t('jobs.detail.back')}</Link>;
   if (isGone) {
     return (
@@ -83,7 +88,7 @@ export function JobDetailPage({ id }: { readonly id: string }) {
         </div>
         <Menu label={t('jobs.act.menu', { config: job.config_name })} items={menuOf(job)} />
       </div>
-      <Tabs.Root value={tab} onValueChange={name => setParams(name === 'overview' ? {} : { tab: name })}>
+      <Tabs.Root value={tab} onValueChange={open}>
         <Tabs.List className="tabs" aria-label={t('jobs.detail.tabs')}>
           {shown.map(name => (
             <Tabs.Trigger key={name} value={name} className="tab">

@@ -10,14 +10,20 @@ import { Time } from '../../ui/time.tsx';
 /** Of a large fleet those come first that have least against them. */
 const mostWorkers = 50;
 
+interface ExplainedProps {
+  readonly explanation: Explanation;
+  /** Whether the page says already that no worker can take the job. */
+  readonly isHeadline?: boolean;
+}
+
 /** Why a job waits, worker by worker: in the server's own words, which are those of the command line, too. */
-export function WaitingExplained({ explanation }: { readonly explanation: Explanation }) {
+export function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
   const t = useT();
   const { reasons, workers, unsatisfiable, predicted_start: start } = explanation;
   const shown = workers.toSorted((a, b) => a.reasons.length - b.reasons.length).slice(0, mostWorkers);
   return (
     <div className="explained">
-      {unsatisfiable && <p className="trouble">{t('jobs.explain.unsatisfiable')}</p>}
+      {unsatisfiable && !isHeadline && <p className="trouble">{t('jobs.explain.unsatisfiable')}</p>}
       {start !== null && (
         <p>
           {t('jobs.explain.start')} <Time at={start.at} /> <span className="muted">({start.basis})</span>

@@ -6,11 +6,12 @@ import { WorkerLink } from '../../app/links.tsx';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { LabelChips } from '../../ui/chips.tsx';
 import { State } from '../../ui/state.tsx';
+import { Progress } from '../../ui/progress.tsx';
 import { Time, useNow } from '../../ui/time.tsx';
 import { Attempts } from './attempts.tsx';
 import { failureText, PriorityCell, ProgressCell } from './cells.tsx';
 import { ExplainJob } from './explanation.tsx';
-import { duration, figure, runTime, speed } from './figures.ts';
+import { duration, figure, progressText, runTime, speed } from './figures.ts';
 import { Loss } from './loss.tsx';
 
 interface JobProps {
@@ -36,6 +37,13 @@ function Now({ job }: JobProps) {
       <h2 id="job-now">{t(`jobs.detail.${title}`)}</h2>
       {isFinal(job.status) && <State name={job.status} />}
       {failure === null ? <ProgressCell job={job} /> : <p className="trouble error-text">{failure}</p>}
+      {failure !== null && job.progress !== null && (
+        <Progress
+          percent={job.progress.percent ?? null}
+          label={t('jobs.progress.label', { config: job.config_name })}
+          text={progressText(job.progress, t)}
+        />
+      )}
       {job.status === 'pending' && <ExplainJob job={job} />}
       {figures.length > 0 && <FactList facts={figures} />}
     </section>
@@ -111,8 +119,15 @@ function Facts({ job }: JobProps) {
 const hasValue = (value: ReactNode): boolean =>
   value !== null && value !== undefined && value !== false && value !== '';
 
-const OnWorker = ({ id, job: { worker_name: name } }: { readonly id: WorkerId; readonly job: JobView }) => (
-  <WorkerLink id={id}>{name ?? id}</WorkerLink>
+interface OnWorkerProps {
+  readonly id: WorkerId;
+  readonly job: JobView;
+}
+
+const OnWorker = ({ id, job: { worker_name: name, worker_deleted: isDeleted } }: OnWorkerProps) => (
+  <WorkerLink id={id} isDeleted={isDeleted}>
+    {name ?? id}
+  </WorkerLink>
 );
 
 const attemptText = ({ attempt, max_attempts: most }: JobView, t: Translator): string =>

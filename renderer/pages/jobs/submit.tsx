@@ -42,7 +42,10 @@ function SubmitForm({ model }: { readonly model: Model }) {
     event.preventDefault();
     void send(draft);
   };
-  if (answer !== null) return <SubmitAnswer answer={answer} onAgain={again} />;
+  if (answer !== null)
+    return (
+      <SubmitAnswer answer={answer} onAgain={again} onSubmit={() => void send(draft)} isSending={isSending} />
+    );
   return (
     <form className="submit-form" onSubmit={submit} noValidate>
       <OriginNote model={model} />
@@ -103,6 +106,8 @@ function useSubmit() {
     const result = await client.call(queueApi.submit, { body });
     setSending(false);
     if (result.ok) return setAnswer(result.value);
+    // The form shows what is wrong.
+    setAnswer(null);
     const found = fieldErrorsOf(result.failure);
     setErrors(found ?? noErrors);
     if (found === null) setTrouble(detailOf(result.failure) ?? t('error.unreachable'));

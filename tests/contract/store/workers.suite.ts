@@ -244,7 +244,10 @@ export function describeWorkers(open: OpenStore): void {
       const job = makeJob(1);
       const ended = asEnded(asLive(job, 'running'), 'completed');
       await put(store, job, asLive(job, 'dispatched'), ended);
+      expect(store.deletedWorkerName(workerId('w_1'))).toBeNull();
       await store.write(tx => tx.removeWorker(workerId('w_1')));
+      expect(store.deletedWorkerName(workerId('w_1'))).toBe(makeWorker().name);
+      expect(store.deletedWorkerName(workerId('w_none'))).toBeNull();
       expect(store.job(job.id)).toEqual(ended);
       expect(store.attempts(job.id)).toMatchObject([{ workerId: 'w_1' }]);
       expect(store.jobs({ ...everyJob, includeFinal: true, limit: 9, offset: 0 })).toEqual([ended]);

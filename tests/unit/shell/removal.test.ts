@@ -25,6 +25,29 @@ describe('an ephemeral worker', () => {
     expect(refusalOf(await rig.beat()).code).toBe('token_invalid');
   });
 
+  test('that is removed keeps its name in the jobs that it had', async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ type: 'ephemeral' });
+    const { name } = rig.view();
+    const id = await fleet.runJob(rig);
+    await rig.report(id, 'completed');
+    const job = () => {
+      const found = fleet.orchestrator.job(id);
+      if (!found.ok) throw new Error(found.refusal.detail);
+      return found.value;
+    };
+    expect(job()).toMatchObject({ worker_name: name, worker_deleted: false });
+    await rig.disconnect();
+    await fleet.clock.advance(hour);
+    expect(ids(fleet)).toEqual([]);
+    expect(job()).toMatchObject({
+      worker_id: rig.id,
+      worker_name: name,
+      worker_deleted: true,
+      attempts: [{ worker_name: name, worker_deleted: true }],
+    });
+  });
+
   test('that fell silent is removed an hour after it was offline', async () => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ type: 'ephemeral' });

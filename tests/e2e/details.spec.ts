@@ -1,0 +1,54 @@
+/** Small things that a person does often: tabs and Back, a dry run and its submission, rows that unfold. */
+import { expect, test } from '@playwright/test';
+import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
+
+let orchestrator: Orchestrator;
+test.beforeAll(async () => {
+  orchestrator = await startOrchestrator();
+});
+test.afterAll(() => orchestrator.close());
+
+test('each tab of a job is one step of the history', async ({ page }) => {
+  const id = await orchestrator.submit({ config_name: 'tabs', config: {}, gpu_count: 900 });
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/jobs`);
+  await page.getByRole('link', { name: 'tabs' }).click();
+  for (const tab of ['Logs', 'Events']) {
+    await page.getByRole('tab', { name: tab }).click();
+    await expect(page).toHaveURL(new RegExp(`tab=${tab.toLowerCase()}$`));
+  }
+  await page.goBack();
+  await expect(page).toHaveURL(/tab=logs$/);
+  await page.goBack();
+  await expect(page).toHaveURL(new RegExp(`/jobs/${id}$`));
+  await page.goBack();
+  await expect(page).toHaveURL(/\/jobs$/);
+});
+
+test('a dry run that no worker can take says so, and can be submitted', async ({ page }) => {
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/jobs/new`);
+  await page.getByLabel('Configuration', { exact: true }).selectOption({ label: 'Written here' });
+  await page.getByLabel('Configuration, as JSON').fill('{}');
+  await page.getByLabel('GPUs', { exact: true }).fill('900');
+  await page.getByRole('button', { name: 'Try it out first' }).click();
+  await expect(
+    page.getByRole('heading', { name: 'No registered worker meets these requirements' }),
+  ).toBeVisible();
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await expect(page.getByRole('link', { name: 'Open the job' })).toBeVisible();
+});
+
+test('a row of the audit trail unfolds to all of its details', async ({ page }) => {
+  await orchestrator.call('POST', '/api/queue/pause', { note: 'x'.repeat(300) });
+  await orchestrator.call('POST', '/api/queue/resume');
+  await signIn(page, orchestrator);
+  await page.goto(`${orchestrator.url}/audit`);
+  const row = page.getByRole('row', { name: /queue\.paused/ });
+  await expect(row).toHaveAttribute('aria-expanded', 'false');
+  await row.click();
+  await expect(row).toHaveAttribute('aria-expanded', 'true');
+  await expect(row.locator('pre')).toContainText('x'.repeat(300));
+  await row.press('Enter');
+  await expect(row).toHaveAttribute('aria-expanded', 'false');
+});
