@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AttemptId } from '../protocol/ids.ts';
 import { pause } from './backoff.ts';
@@ -17,8 +17,11 @@ export type Which = 'all' | 'checkpoints' | 'none';
 export interface AttemptOutputs {
   /** Its trainer is about to be started. */
   follow(offer: JobOffer, outputDir: string): void;
-  /** Its trainer has ended; of another end than a completed one nothing more is taken. */
-  finish(attemptId: AttemptId, isCompleted: boolean): void;
+  /**
+   * Its trainer has ended; of another end than a completed one nothing more is taken. Returns whether files may still have to be uploaded:
+   * that is noted on disk until they are, or until the orchestrator closes the uploads.
+   */
+  finish(attemptId: AttemptId, isCompleted: boolean): boolean;
   /** ... of one that is to be tried again, and whose end is not told yet: resolves when its checkpoints have been brought, or the time is up. */
   rescue(attemptId: AttemptId, withinMs: number): Promise<void>;
   /** Goes on with what an earlier process of the agent has begun; `live` is the attempt whose trainer may still run. */
@@ -37,8 +40,8 @@ export interface AttemptOutputsParts
   readonly wall: () => number;
 }
 
-/** An orchestrator that was away for longer has forgotten the job, or is not coming back. */
-const patienceMs = 24 * 60 * 60 * 1000;
+/** A rig notes this many attempts with files to upload; beyond it, the oldest is dropped. */
+const maxNotes = 200;
 
 /** What is kept on disk of an attempt. */
 interface Kept extends StoragePlace {
@@ -46,7 +49,7 @@ interface Kept extends StoragePlace {
 }
 
 export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs {
-  const { clock, folder, which, wall } = parts;
+  const { clock, folder, which, wall, say } = parts;
   const under = new Map<AttemptId, Bringer>();
   const finished = new Set<Bringer>();
   const fileOf = (attemptId: AttemptId): string => join(folder, `${attemptId}.json`);
@@ -64,14 +67,23 @@ export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs
     });
   };
 
-  const finish = (attemptId: AttemptId, isCompleted: boolean): void => {
+  const finish = (attemptId: AttemptId, isCompleted: boolean): boolean => {
     const bringer = under.get(attemptId);
-    if (bringer === undefined) return;
-    if (!isCompleted) return bringer.stop();
-    finished.add(bringer);
-    bringer.finish();
-    const takeBack = clock.after(patienceMs, bringer.stop);
-    void bringer.done.then(takeBack);
+    if (bringer === undefined) return false;
+    if (isCompleted) {
+      finished.add(bringer);
+      bringer.finish('completed');
+    } else bringer.stop();
+    return isCompleted;
+  };
+  /** Attempts are noted in the order in which they began, in this process and before it. */
+  const dropOldest = (): void => {
+    const noted = attemptsIn(folder).toSorted((a, b) => changedAt(fileOf(a)) - changedAt(fileOf(b)));
+    for (const attemptId of noted.slice(0, Math.max(0, noted.length - maxNotes))) {
+      say(`The files of attempt ${attemptId} are not uploaded any more: ${maxNotes} later ones wait as well`);
+      under.get(attemptId)?.stop();
+      forget(attemptId);
+    }
   };
 
   return {
@@ -82,6 +94,7 @@ export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
         writeWhole(fileOf(attemptId), JSON.stringify(kept));
+        dropOldest();
       } catch {
         // A disk that is full: it is brought all the same, for as long as this process lives.
       }
@@ -91,7 +104,7 @@ export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs
     async rescue(attemptId, withinMs) {
       const bringer = under.get(attemptId);
       if (bringer === undefined) return;
-      bringer.finish('checkpoints');
+      bringer.finish('preempted');
       const through = new AbortController();
       void bringer.done.then(() => through.abort());
       await pause(clock, withinMs, through.signal);
@@ -122,6 +135,8 @@ function readKept(file: string): Kept | null {
   const isWhole = typeof endpoint === 'string' && typeof token === 'string' && typeof outputDir === 'string';
   return isWhole ? { endpoint, token, outputDir } : null;
 }
+
+const changedAt = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
 function attemptsIn(folder: string): readonly AttemptId[] {
   try {

@@ -205,7 +205,8 @@ async function attend(held: HeldAttempt, run: Run, parts: AttemptParts): Promise
   const report = endReport(exit, held.order);
   // What a trainer has written when it was asked to stop is taken until its end is told.
   if (report.cause === 'preempted') await parts.outputs?.rescue(held.attemptId, rescueMs);
-  else parts.outputs?.finish(held.attemptId, report.status === 'completed');
+  else if (parts.outputs?.finish(held.attemptId, report.status === 'completed'))
+    return { ...report, uploads_pending: true };
   return report;
 }
 

@@ -29,6 +29,8 @@ export interface OutputBook {
   note(output: Output, end: BringEnd): void;
   /** The keys of what is there: said once, as soon as that is known. */
   know(there: Iterable<string>): void;
+  /** What there was no room for, of what the last look has found. */
+  left(which: 'all' | 'checkpoints'): readonly Output[];
   /** What there was no room for is due again. */
   retry(): void;
 }
@@ -62,6 +64,10 @@ export function createOutputBook({ root, clock, begunAt, onFlaw }: OutputBookPar
       if (!isKnown) pass(outdated(first ?? [], there));
       isKnown = true;
     },
+    left: which =>
+      outputs.filter(
+        ({ name, kind }) => dealt.get(name)?.as === 'left' && (which === 'all' || kind === 'checkpoint'),
+      ),
     retry() {
       for (const [name, { as }] of dealt) if (as === 'left') dealt.delete(name);
     },

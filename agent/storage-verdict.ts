@@ -1,15 +1,16 @@
 import type { CallFailure } from '../protocol/client.ts';
 
 /**
- * What a failed call about a file means: `later`, the same call may succeed; `over`, nothing of this attempt is taken or given any more;
- * `no_room`, smaller files may fit; `elsewhere`, the upload stands at another byte; `refused`, this file is not for there.
+ * What a failed call about a file means. `later`: the same call may succeed. `over`: the attempt may not upload now. `closed`: it never
+ * may again. `no_room`: smaller files may fit. `elsewhere`: the upload stands at another byte. `refused`: the server rejects this file.
  */
-export type StorageVerdict = 'later' | 'over' | 'no_room' | 'elsewhere' | 'refused';
+export type StorageVerdict = 'later' | 'over' | 'closed' | 'no_room' | 'elsewhere' | 'refused';
 
 export function storageVerdict(failure: CallFailure): StorageVerdict {
   if (failure.kind === 'unreachable') return 'later';
   const { kind, status } = failure;
-  if (status === 401) return 'over';
+  if (status === 401)
+    return kind === 'problem' && failure.problem.code === 'uploads_closed' ? 'closed' : 'over';
   if (status === 413 || status === 507) return 'no_room';
   if (status === 409) return 'elsewhere';
   // Only an orchestrator's own word counts for good: a proxy may refuse for reasons of the moment.

@@ -51,6 +51,13 @@ export interface Upload {
   readonly part: { readonly first: number; readonly total: number } | null;
 }
 
+/** What an attempt has not uploaded after its completed end. */
+export interface OutstandingReport {
+  readonly files: number;
+  readonly bytes: number;
+  readonly reason: string | null;
+}
+
 /** The files of one job, as the trainer of its attempt sees them. Failures are values; nothing is repeated here. */
 export interface Storage {
   /** The digests of all that is there, by key. */
@@ -58,6 +65,8 @@ export interface Storage {
   /** Null when nothing of it is there. */
   progress(key: string, signal: AbortSignal): Promise<Answered<Progress | null>>;
   put(key: string, upload: Upload, signal: AbortSignal): Promise<Answered<unknown>>;
+  /** 0 files closes the uploads of the attempt. */
+  reportOutstanding(report: OutstandingReport, signal: AbortSignal): Promise<Answered<unknown>>;
   /** From this byte on, unless the file is another by now than the one with this digest: then from its first. */
   get(
     key: string,
@@ -85,11 +94,10 @@ function watchSilence(clock: Clock, signal: AbortSignal) {
   };
 }
 
-export function openStorage(place: StoragePlace, { url, send, clock }: StorageParts): Storage {
-  const base = `${url}${place.endpoint}`;
-  const headers = { 'x-upload-token': place.token };
-  const toFile = (key: string): URL => urlOf(base, `/${commonBucket}/*key`, { key: key.split('/') });
-  const watched = async <T>(
+/** Makes calls that fail when nothing has moved for too long. */
+const createWatched =
+  (clock: Clock) =>
+  async <T>(
     signal: AbortSignal,
     ask: (watch: ReturnType<typeof watchSilence>) => Promise<Answered<T>>,
   ): Promise<Answered<T>> => {
@@ -102,6 +110,12 @@ export function openStorage(place: StoragePlace, { url, send, clock }: StoragePa
       watch.over();
     }
   };
+
+export function openStorage(place: StoragePlace, { url, send, clock }: StorageParts): Storage {
+  const base = `${url}${place.endpoint}`;
+  const headers = { 'x-upload-token': place.token };
+  const toFile = (key: string): URL => urlOf(base, `/${commonBucket}/*key`, { key: key.split('/') });
+  const watched = createWatched(clock);
   return {
     list: signal =>
       watched(signal, async watch => {
@@ -134,6 +148,18 @@ export function openStorage(place: StoragePlace, { url, send, clock }: StoragePa
         });
         const isTaken = answer.ok || (part !== null && answer.status === 308);
         if (!isTaken) return failureOf(answer);
+        await answer.text();
+        return { ok: true, value: null };
+      }),
+    reportOutstanding: (report, signal) =>
+      watched(signal, async watch => {
+        const answer = await send(urlOf(url, storageApi.outstanding.path, {}), {
+          method: 'PUT',
+          headers: { ...headers, 'content-type': 'application/json' },
+          body: JSON.stringify(report),
+          signal: watch.signal,
+        });
+        if (!answer.ok) return failureOf(answer);
         await answer.text();
         return { ok: true, value: null };
       }),

@@ -30,11 +30,11 @@ interface Reading {
 }
 
 /**
- * `changed`: the file is another by now, or gone; `over`: nothing of this attempt is taken any more; `no_room` and `refused`: not this one;
+ * `changed`: the file is another by now, or gone; `over`: the attempt may not upload now; `closed`: it never may again; `no_room` and `refused`: not this one;
  * `aborted`: nobody wants it any more.
  */
 export type UploadEnd =
-  | { readonly kind: 'brought' | 'changed' | 'over' | 'aborted' }
+  | { readonly kind: 'brought' | 'changed' | 'over' | 'closed' | 'aborted' }
   | { readonly kind: 'no_room' | 'refused'; readonly why: string };
 
 export interface UploadParts {
@@ -128,7 +128,8 @@ function endOf(failure: Parameters<typeof storageVerdict>[0]): UploadEnd | null 
     case 'elsewhere':
       return null;
     case 'over':
-      return { kind: 'over' };
+    case 'closed':
+      return { kind: verdict };
     case 'no_room':
     case 'refused': {
       const isOther = failure.kind === 'problem' && failure.problem.code === 'checksum_mismatch';

@@ -44,6 +44,14 @@ export const artifactsApi = {
     reply: z.string(),
     stream: 'application/octet-stream',
   }),
+  giveUp: call({
+    method: 'POST',
+    path: '/api/queue/:id/outstanding/give-up',
+    authority: 'queue.manage',
+    summary: 'Stop waiting for the files of a completed job that its worker has not uploaded yet',
+    params: z.object({ id: JobId }),
+    reply: z.object({ success: z.literal(true), job_id: JobId }),
+  }),
   remove: call({
     method: 'DELETE',
     path: '/api/queue/:id/artifacts/*key',

@@ -186,5 +186,20 @@ export const JobView = z
   .meta({ id: 'JobView' });
 export type JobView = z.output<typeof JobView>;
 
-export const JobDetail = JobView.extend({ attempts: z.array(AttemptView) }).meta({ id: 'JobDetail' });
+/** Files of a completed job that its worker has not uploaded yet. */
+const Outstanding = z.object({
+  /** Null until the worker reports the count. */
+  files: z.number().nullable(),
+  bytes: z.number().nullable(),
+  /** Why the last attempt to upload them failed, in words; null when nothing has failed. */
+  reason: z.string().nullable(),
+  since: Time,
+});
+export type Outstanding = z.output<typeof Outstanding>;
+
+export const JobDetail = JobView.extend({
+  attempts: z.array(AttemptView),
+  /** Null when every file was uploaded or given up; older servers leave it out. */
+  outstanding: Outstanding.nullable().default(null),
+}).meta({ id: 'JobDetail' });
 export type JobDetail = z.output<typeof JobDetail>;

@@ -12,6 +12,8 @@ const Bucket = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, `expected "${commonBuck
 
 const place = z.object({ bucket: Bucket, key: ArtifactKey });
 
+const reasonChars = 500;
+
 /** The headers that bring an upload token: ours, and SimpleTuner's. */
 export const uploadTokenHeaders = ['x-upload-token', 'x-simpletuner-secret'] as const;
 
@@ -43,6 +45,22 @@ export const storageApi = {
     params: place,
     reply: z.string(),
     stream: 'application/octet-stream',
+  }),
+  outstanding: call({
+    method: 'PUT',
+    path: '/api/cloud/outstanding',
+    authority: 'upload',
+    summary: 'Report which files of a completed job are not uploaded yet; 0 files closes its uploads',
+    body: z.object({
+      files: z.number().int().min(0).max(1_000_000_000),
+      bytes: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
+      /** Why they are not uploaded; cut rather than refused. */
+      reason: z
+        .string()
+        .transform(text => text.slice(0, reasonChars))
+        .nullish(),
+    }),
+    reply: z.object({ success: z.literal(true) }),
   }),
   list: call({
     method: 'GET',

@@ -140,6 +140,8 @@ export const StatusReport = z.object({
   signal: z.string().max(32).nullish(),
   /** What the agent knows better than its trainer's exit code; `worker_lost`: stopped because contact was lost. */
   cause: z.enum(['start_failed', 'invalid_config', 'rejected', 'preempted', 'worker_lost']).nullish(),
+  /** With `completed`: the agent still uploads files, and reports when it has uploaded all of them. */
+  uploads_pending: z.boolean().nullish(),
 });
 export type StatusReport = z.output<typeof StatusReport>;
 /** As an agent sends it. */

@@ -71,6 +71,11 @@ export function mountStorageRoutes(router: Router, { orchestrator, desk, files, 
     sendArtifact(response, files, found.value);
     return accept(undefined);
   });
+  router.answer(storageApi.outstanding, async ({ body, caller }) => {
+    const report = { files: body.files, bytes: body.bytes, reason: body.reason ?? null };
+    const outcome = await orchestrator.reportOutstanding(uploaderBehind(caller), report);
+    return outcome.ok ? accept({ success: true as const }) : outcome;
+  });
   router.answer(storageApi.list, ({ params: { bucket }, query, caller }) => {
     const uploader = uploaderBehind(caller);
     const own = ownBucket(bucket, uploader);
@@ -116,6 +121,10 @@ export function mountArtifactRoutes(
     const found = orchestrator.artifact(id, key);
     if (found.ok) sendArtifact(response, files, found.value);
     return found.ok ? accept(undefined) : found;
+  });
+  router.answer(artifactsApi.giveUp, async ({ params: { id }, caller, request }) => {
+    const outcome = await orchestrator.giveUpOutstanding(id, actorOf(caller, request));
+    return outcome.ok ? accept({ success: true as const, job_id: id }) : outcome;
   });
   router.answer(artifactsApi.remove, async ({ params: { id, key }, caller, request }) => {
     const outcome = await orchestrator.removeArtifact(id, key, actorOf(caller, request));

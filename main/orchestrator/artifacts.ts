@@ -1,19 +1,14 @@
 import { type ArtifactView, kindOf } from '../../protocol/artifact.ts';
-import type { AttemptId, JobId } from '../../protocol/ids.ts';
+import type { JobId } from '../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { appendBounded } from './audit-repeats.ts';
 import { completes, expired } from './checkpoint-rules.ts';
 import { judgedCheckpoints } from './checkpoints.ts';
 import type { Core } from './core.ts';
-import { type Actor, asWorker, type AuditType, type Job, system } from './model.ts';
+import { type Actor, asWorker, type AuditType, system } from './model.ts';
+import { createOutstandingCalls, jobToUploadTo, type Uploader } from './outstanding.ts';
 import type { Artifact, Tx, Upload } from './ports.ts';
-import { quotaRefusal, type StorageLimits, uploadRefusal } from './upload-rules.ts';
-
-/** Whose upload token somebody has. */
-export interface Uploader {
-  readonly jobId: JobId;
-  readonly attemptId: AttemptId;
-}
+import { quotaRefusal, type StorageLimits } from './upload-rules.ts';
 
 type UploadWish = Pick<Upload, 'file' | 'key' | 'bytes' | 'isResumable'>;
 
@@ -38,17 +33,14 @@ const notFound = (key: string, id: JobId) =>
 export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
   ...createUploadCalls(core, limits),
   ...createReading(core),
+  ...createOutstandingCalls(core),
 });
 
 /** Who may bring it, and how much. */
 function createUploadCalls(core: Core, limits: StorageLimits) {
   const { store, clock, time } = core;
-  const holding = (tx: Pick<Tx, 'job'>, { jobId, attemptId }: Uploader): Outcome<Job> => {
-    const job = tx.job(jobId);
-    const refusal = uploadRefusal(job, attemptId, time.now());
-    if (refusal !== null) return { ok: false, refusal };
-    return job === null ? refuse('upload_token_over', 'The job was deleted') : accept(job);
-  };
+  const holding = (tx: Pick<Tx, 'job' | 'outstanding'>, uploader: Uploader) =>
+    jobToUploadTo(core, tx, uploader);
   return {
     /** Asked before anything is read of what it sends. */
     mayUpload: (uploader: Uploader): Outcome<unknown> => holding(store, uploader),

@@ -7,6 +7,7 @@ import type { Line } from './line.ts';
 import { type Actor, asWorker, type AuditType, type Job, type WallMs, type Worker } from './model.ts';
 import type { Ids, Log, Store, TrustedTime, Tx, UploadTokenOf } from './ports.ts';
 import type { Standing } from './standing.ts';
+import type { UploadWindows } from './upload-rules.ts';
 
 /** What every part of the shell works with. */
 export interface Core extends Standing {
@@ -21,6 +22,7 @@ export interface Core extends Standing {
   readonly uploadTokenOf: UploadTokenOf | null;
   /** SHA-256 of the admin token; null where nobody can sign in with one. */
   readonly adminHash: string | null;
+  readonly uploadWindows: UploadWindows;
   /** Files of artifacts may be removed by now. */
   readonly onFilesDropped: () => void;
   /** Of jobs that are gone. */

@@ -10,6 +10,7 @@ import { createExplainer } from './explain.ts';
 import type { JobEvent } from './job-lifecycle.ts';
 import { type Actor, type Job, type JobPayload, nameOf } from './model.ts';
 import type { JobFilter, JobPlace, Tx } from './ports.ts';
+import { outstandingView } from './outstanding.ts';
 import { applyEvent } from './transitions.ts';
 import { attemptView, createJobViewer, holdOf } from './views.ts';
 
@@ -76,7 +77,8 @@ export function createJobCalls(core: Core) {
       const job = core.store.job(id);
       if (job === null) return unknown(id);
       const attempts = core.store.attempts(id).map(attempt => attemptView(core, core.store, attempt));
-      return accept({ ...createJobViewer(core, core.store)(job), attempts });
+      const outstanding = outstandingView(core, core.store, job);
+      return accept({ ...createJobViewer(core, core.store)(job), attempts, outstanding });
     },
 
     /** What it was submitted with, whatever has become of the file since. */

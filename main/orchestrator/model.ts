@@ -250,6 +250,19 @@ export interface StoppingJob extends JobBase {
 
 export type LiveJob = HeldJob | StoppingJob;
 
+/** The uploads that a worker still owes after the end of its attempt. */
+export interface Outstanding {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+  /** Null until the worker reports it. */
+  readonly files: number | null;
+  readonly bytes: number | null;
+  readonly reason: string | null;
+  readonly since: WallMs;
+  /** Only `pending` accepts uploads. */
+  readonly state: 'pending' | 'done' | 'given_up';
+}
+
 export interface EndedJob extends JobBase {
   readonly status: FinalStatus;
   readonly endedAt: WallMs;
@@ -372,6 +385,9 @@ const ownTypes = [
   // Of a job: a file that its trainer has brought, and one that somebody has deleted.
   'artifact.stored',
   'artifact.deleted',
+  // The worker's uploads of a completed job: all of them done, or given up by a person.
+  'artifact.uploads_done',
+  'artifact.uploads_given_up',
   'config.created',
   'config.replaced',
   'config.deleted',

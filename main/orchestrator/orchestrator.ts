@@ -32,7 +32,7 @@ import { resumeDeadlines } from './resume.ts';
 import { createSteadyClock, type SteadyClock } from './steady-clock.ts';
 import { timesFrom } from './times.ts';
 import { createTrustedTime } from './trusted-time.ts';
-import type { StorageLimits } from './upload-rules.ts';
+import { createUploadWindows, type StorageLimits } from './upload-rules.ts';
 import { createEventViewer } from './views.ts';
 import { createWorkerAdmin } from './worker-admin.ts';
 import { createWorkerCalls, greet } from './worker-calls.ts';
@@ -94,6 +94,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     holdingBack: caution.holdingBack,
     uploadTokenOf: parts.uploadTokenOf ?? null,
     adminHash: parts.adminHash ?? null,
+    uploadWindows: createUploadWindows(),
     onFilesDropped: parts.onFilesDropped ?? (() => {}),
     dropLogs: createLogDropping(parts.logFiles ?? null, log),
     deadlines: createDeadlines(),

@@ -22,6 +22,7 @@ import type {
   PendingJob,
   QueueSettings,
   Session,
+  Outstanding,
   StoredEvent,
   WallMs,
   Worker,
@@ -41,6 +42,7 @@ export type {
   PendingJob,
   QueueSettings,
   StoppingJob,
+  Outstanding,
   StoredEvent,
   Worker,
 } from './model.ts';
@@ -224,6 +226,8 @@ export interface Read extends MetricReads {
   checkpointFiles(job: JobId): readonly Artifact[];
   artifactFigures(job: JobId): { readonly count: number; readonly bytes: number };
   storedBytes(job: JobId): StoredBytes;
+  /** What the worker of a completed job has reported of its uploads; null when it has reported nothing. */
+  outstanding(job: JobId): Outstanding | null;
   /** Of an attempt, the one that can be resumed. */
   upload(attempt: AttemptId, key: string): Upload | null;
   /** Files that nothing means any more. */
@@ -271,6 +275,7 @@ export interface Tx extends Read, MetricWrites {
   removeJoinToken(worker: WorkerId): void;
   /** Those from before `forgetBefore` are forgotten. */
   rememberSubmission(user: string, key: string, submission: KeyedSubmission, forgetBefore: WallMs): void;
+  setOutstanding(outstanding: Outstanding): void;
   insertUpload(upload: Upload): void;
   /** False when there is none any more. */
   touchUpload(file: string, at: WallMs): boolean;

@@ -7,6 +7,7 @@ import { dispatch } from './dispatch.ts';
 import { failureCause } from './failure.ts';
 import type { Advance, JobEvent, ReportedEnd } from './job-lifecycle.ts';
 import { asWorker, isLive, type Job, type Worker } from './model.ts';
+import { noteCompleted } from './outstanding.ts';
 import type { Tx } from './ports.ts';
 import type { ProgressBook } from './progress-book.ts';
 import { applyEvent, letSettle, welcome } from './transitions.ts';
@@ -68,7 +69,10 @@ function apply(
     return applyEvent(core, tx, job, event, asWorker(worker.id));
   }
   progress.flush(tx, job.id, report.progress);
-  return applyEvent(core, tx, tx.job(job.id) ?? job, event, asWorker(worker.id));
+  const step = applyEvent(core, tx, tx.job(job.id) ?? job, event, asWorker(worker.id));
+  if (event.type === 'complete' && step.kind === 'moved')
+    noteCompleted(core, tx, step.job, report.uploads_pending === true);
+  return step;
 }
 
 /** Only the newest attempt of a job may change it, and only from the worker that holds it. */

@@ -1,6 +1,6 @@
 import type { AttemptId } from '../../protocol/ids.ts';
 import { type Refusal, refuse } from '../../protocol/problem.ts';
-import type { Job, WallMs } from './model.ts';
+import type { Job, MonoMs, Outstanding, WallMs } from './model.ts';
 import type { StoredBytes } from './ports.ts';
 
 /** What artifacts may take up, in bytes. */
@@ -12,24 +12,80 @@ export interface StorageLimits {
 }
 
 /**
- * How long after a completed end its attempt may bring what it has not brought yet: its trainer has ended well, and what it left
- * to send is a part of the result. Any other end is one at once.
+ * How long an attempt may upload after a completed end if its worker reports no outstanding files, as SimpleTuner's own worker
+ * does not. It runs on the steady clock, so neither the server's absence nor a clock jump shortens it.
  */
 const lastUploadsMs = 600_000;
+/** A restarted server opens no window for a job that ended longer ago: its upload token may have leaked since. */
+const maxAbsenceMs = 7 * 24 * 3_600_000;
+
+export interface UploadState {
+  readonly job: Job | null;
+  readonly outstanding: Outstanding | null;
+  /** When the attempt's last window opened; null when the next call opens it. */
+  readonly windowOpenedAt: MonoMs | null;
+}
+
+export interface Now {
+  readonly wall: WallMs;
+  readonly mono: MonoMs;
+}
 
 /**
- * Why an attempt may not bring anything (any more); null when it may. As with reports it is the newest attempt alone that has a
- * say, and that only while it holds the job: one that was given up gets its say back when its worker does.
+ * Why an attempt may not upload; null when it may. As with reports, only the newest attempt may, and only while it holds the
+ * job. `upload_token_over` may pass, since an attempt that was given up can still complete; `uploads_closed` is final.
  */
-export function uploadRefusal(job: Job | null, attemptId: AttemptId, now: WallMs): Refusal | null {
-  const over = (why: string): Refusal => refuse('upload_token_over', `${why}: its uploads end here`).refusal;
-  if (job === null) return over('The job was deleted');
-  if (job.attempt?.id !== attemptId) return over(`A newer attempt of job ${job.id} has begun`);
-  if (job.status === 'pending') return over(`The attempt of job ${job.id} was given up`);
+export function uploadRefusal(
+  { job, outstanding, windowOpenedAt }: UploadState,
+  attemptId: AttemptId,
+  now: Now,
+): Refusal | null {
+  const closed = (why: string): Refusal => refuse('uploads_closed', `${why}: its uploads are closed`).refusal;
+  if (job === null) return closed('The job was deleted');
+  if (job.attempt?.id !== attemptId) return closed(`A newer attempt of job ${job.id} has begun`);
+  if (job.status === 'pending')
+    return refuse('upload_token_over', `The attempt of job ${job.id} was given up: it may not upload now`)
+      .refusal;
   if (!('endedAt' in job)) return null;
-  return job.status === 'completed' && Math.abs(now - job.endedAt) <= lastUploadsMs
-    ? null
-    : over(`Job ${job.id} has ended as ${job.status}`);
+  if (job.status !== 'completed') return closed(`Job ${job.id} has ended as ${job.status}`);
+  if (outstanding?.attemptId === attemptId) {
+    if (outstanding.state === 'pending') return null;
+    return closed(
+      outstanding.state === 'done'
+        ? `The worker of job ${job.id} has uploaded every file`
+        : `The outstanding files of job ${job.id} were given up`,
+    );
+  }
+  const isOpen =
+    windowOpenedAt === null
+      ? Math.abs(now.wall - job.endedAt) <= maxAbsenceMs
+      : now.mono - windowOpenedAt <= lastUploadsMs;
+  return isOpen ? null : closed(`Job ${job.id} has completed, and its time for last uploads is over`);
+}
+
+/** When the last window of each attempt opened: at its completed end, or with its first call after a restart. */
+export interface UploadWindows {
+  openedAt(attemptId: AttemptId): MonoMs | null;
+  /** Has no effect on a window that has opened before. */
+  open(attemptId: AttemptId, now: MonoMs): void;
+}
+
+/** Beyond this many, the oldest entry is dropped. */
+const maxWindows = 20_000;
+
+export function createUploadWindows(): UploadWindows {
+  const opened = new Map<AttemptId, MonoMs>();
+  return {
+    openedAt: attemptId => opened.get(attemptId) ?? null,
+    open(attemptId, now) {
+      if (opened.has(attemptId)) return;
+      opened.set(attemptId, now);
+      for (const oldest of opened.keys()) {
+        if (opened.size <= maxWindows) break;
+        opened.delete(oldest);
+      }
+    },
+  };
 }
 
 /** Why so many bytes more are not taken; null when they are. */

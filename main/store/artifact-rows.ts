@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Artifact, StoredBytes, Tx, Upload } from '../orchestrator/ports.ts';
+import type { Artifact, Outstanding, StoredBytes, Tx, Upload } from '../orchestrator/ports.ts';
 
 type ArtifactCalls = Pick<
   Tx,
@@ -9,6 +9,8 @@ type ArtifactCalls = Pick<
   | 'checkpointFiles'
   | 'storedBytes'
   | 'upload'
+  | 'outstanding'
+  | 'setOutstanding'
   | 'droppedFiles'
   | 'insertUpload'
   | 'touchUpload'
@@ -23,6 +25,7 @@ export const createArtifactRows = (db: Database): ArtifactCalls => ({
   ...artifactReads(db),
   ...artifactWrites(db),
   ...uploadRows(db),
+  ...outstandingRows(db),
   ...droppedRows(db),
 });
 
@@ -107,6 +110,21 @@ function uploadRows(db: Database) {
     removeUpload: (file: string) => void remove.run(file),
     removeUploads: (before: number | null) =>
       void (before === null ? removeBroken.run() : removeOld.run(before)),
+  };
+}
+
+function outstandingRows(db: Database) {
+  const one = db.prepare<[string], Outstanding>(
+    `SELECT job_id AS jobId, attempt_id AS attemptId, files, bytes, reason, since, state
+     FROM outstanding_uploads WHERE job_id = ?`,
+  );
+  const set = db.prepare<[Outstanding]>(
+    `INSERT OR REPLACE INTO outstanding_uploads (job_id, attempt_id, files, bytes, reason, since, state)
+     VALUES (@jobId, @attemptId, @files, @bytes, @reason, @since, @state)`,
+  );
+  return {
+    outstanding: (job: string) => one.get(job) ?? null,
+    setOutstanding: (outstanding: Outstanding) => void set.run(outstanding),
   };
 }
 

@@ -171,9 +171,15 @@ function jobWrites(db: Database) {
   const late = db.prepare('UPDATE attempts SET late = ? WHERE id = ?');
   const progress = db.prepare('UPDATE jobs SET progress = ? WHERE id = ?');
   const nextOrder = db.prepare<[], number>('SELECT coalesce(max(ord), 0) + 1 FROM jobs').pluck();
-  const removals = ['metric_series', 'metric_runs', 'uploads', 'artifacts', 'payloads', 'attempts'].map(
-    table => db.prepare(`DELETE FROM ${table} WHERE job_id = ?`),
-  );
+  const removals = [
+    'metric_series',
+    'metric_runs',
+    'outstanding_uploads',
+    'uploads',
+    'artifacts',
+    'payloads',
+    'attempts',
+  ].map(table => db.prepare(`DELETE FROM ${table} WHERE job_id = ?`));
   const removeRow = db.prepare('DELETE FROM jobs WHERE id = ?');
   const writes: Pick<
     JobStatements,

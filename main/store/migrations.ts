@@ -328,6 +328,17 @@ const migrations: readonly string[] = [
   UPDATE sessions SET id = 'se_' || lower(hex(randomblob(5))), used_at = since;
   CREATE UNIQUE INDEX sessions_id ON sessions (id);
   `,
+  `
+  CREATE TABLE outstanding_uploads (
+    job_id TEXT PRIMARY KEY REFERENCES jobs (id),
+    attempt_id TEXT NOT NULL,
+    files INTEGER,
+    bytes INTEGER,
+    reason TEXT,
+    since INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state = 'pending' OR state = 'done' OR state = 'given_up')
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** The newest that this version can work with. */

@@ -52,7 +52,7 @@ test('with the token of a revoked attempt, to another job, out of the folder, ov
     const answer = await upload(server.url, token, key, sent);
     return [answer.status, ((await answer.json()) as { readonly code: unknown }).code];
   };
-  expect(await bring(revoked.token, 'a', { body: 'x' })).toEqual([401, 'upload_token_over']);
+  expect(await bring(revoked.token, 'a', { body: 'x' })).toEqual([401, 'uploads_closed']);
   expect(await bring(own.token, 'a', { body: 'x', bucket: other.jobId })).toEqual([403, 'not_your_job']);
   expect(await bring(own.token, 'a', { body: 'x'.repeat(2_000_000) })).toEqual([413, 'quota_exceeded']);
   for (const key of [

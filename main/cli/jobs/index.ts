@@ -7,6 +7,7 @@ import { checkpoints } from './checkpoints.ts';
 import { remove } from './delete.ts';
 import { download } from './download.ts';
 import { get } from './get.ts';
+import { giveUp } from './give-up.ts';
 import { list } from './list.ts';
 import { logs } from './logs.ts';
 import { metrics } from './metrics.ts';
@@ -27,6 +28,7 @@ export const jobCommands: readonly RemoteSpec[] = [
   artifacts,
   checkpoints,
   download,
+  giveUp,
   priority,
   top,
   approve,

@@ -1,4 +1,4 @@
-import type { AttemptView, Hold, JobDetail, JobView } from '../../../protocol/job.ts';
+import type { AttemptView, Hold, JobDetail, JobView, Outstanding } from '../../../protocol/job.ts';
 import type { Progress } from '../../../protocol/progress.ts';
 import { duration } from '../progress-bar.ts';
 import { type Column, type Fact, plainLines } from '../table.ts';
@@ -82,8 +82,18 @@ export const jobFacts = (job: JobView): readonly Fact[] => [
 
 export const detailFacts = (job: JobDetail): readonly Fact[] => [
   ...jobFacts(job),
+  ['Outstanding', job.outstanding && outstandingText(job.outstanding)],
   ['Attempts', job.attempts.map(attemptText).join('\n') || null],
 ];
+
+/** The files that the worker still has to upload. */
+function outstandingText({ files, bytes, reason, since }: Outstanding): string {
+  const what =
+    files === null || bytes === null
+      ? `the worker uploads files since ${since}`
+      : `${files} ${files === 1 ? 'file' : 'files'} (${sizeText(bytes)}) not uploaded since ${since}`;
+  return `${what}${reason === null ? '' : `: ${reason}`}\n"trainyard jobs give-up" stops waiting for them`;
+}
 
 /** Short, for a column. */
 function rankText({ priority, boosts, is_top: isTop }: JobView): string {

@@ -18,6 +18,15 @@ export const files = {
     'A trainer brings a file by sending it to the address in SIMPLETUNER_UPLOAD_ENDPOINT, with the token in SIMPLETUNER_UPLOAD_TOKEN.',
   'files.none.docs': 'The calls of this orchestrator',
   'files.mayNot': 'To see and download files takes a permission that you do not have: {what}.',
+  'files.outstanding.uploading': '{worker} is still uploading files of this job.',
+  'files.outstanding.left':
+    '{count, plural, one {# file ({size}) is} other {# files ({size}) are}} still on {worker}. The worker keeps trying to upload {count, plural, one {it} other {them}}.',
+  'files.outstanding.reason': 'Last failure: {reason}',
+  'files.outstanding.giveUp': 'Give up these files',
+  'files.outstanding.ask': 'Give up the outstanding files?',
+  'files.outstanding.consequence':
+    'The server refuses further uploads of this job. The files stay on {worker}.',
+  'files.outstanding.givenUp': 'The outstanding files are given up.',
   'files.checkpoints': 'Checkpoints',
   'files.samples': 'Samples',
   'files.samples.rest': 'Without a step',

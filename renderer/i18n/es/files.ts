@@ -20,6 +20,15 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
     'Un entrenador envía un archivo a la dirección de SIMPLETUNER_UPLOAD_ENDPOINT, con el token de SIMPLETUNER_UPLOAD_TOKEN.',
   'files.none.docs': 'Las llamadas de este orquestador',
   'files.mayNot': 'Para ver y descargar archivos hace falta un permiso que no tiene: {what}.',
+  'files.outstanding.uploading': '{worker} todavía está subiendo archivos de este trabajo.',
+  'files.outstanding.left':
+    '{count, plural, one {# archivo ({size}) sigue} other {# archivos ({size}) siguen}} en {worker}. El worker sigue intentando {count, plural, one {subirlo} other {subirlos}}.',
+  'files.outstanding.reason': 'Último fallo: {reason}',
+  'files.outstanding.giveUp': 'Renunciar a estos archivos',
+  'files.outstanding.ask': '¿Renunciar a los archivos pendientes?',
+  'files.outstanding.consequence':
+    'El servidor rechazará más subidas de este trabajo. Los archivos se quedan en {worker}.',
+  'files.outstanding.givenUp': 'Se ha renunciado a los archivos pendientes.',
   'files.checkpoints': 'Checkpoints',
   'files.samples': 'Muestras',
   'files.samples.rest': 'Sin paso',

@@ -20,6 +20,15 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
     'トレーナーは SIMPLETUNER_UPLOAD_ENDPOINT のアドレスに、SIMPLETUNER_UPLOAD_TOKEN のトークンを付けてファイルを送ります。',
   'files.none.docs': 'このオーケストレーターの API',
   'files.mayNot': 'ファイルの表示とダウンロードには、お持ちでない権限が必要です: {what}。',
+  'files.outstanding.uploading': '{worker} はこのジョブのファイルをまだアップロードしています。',
+  'files.outstanding.left':
+    '{count, plural, other {# 個のファイル}} ({size}) が {worker} に残っています。ワーカーはアップロードを再試行し続けます。',
+  'files.outstanding.reason': '前回の失敗: {reason}',
+  'files.outstanding.giveUp': 'これらのファイルを諦める',
+  'files.outstanding.ask': '未アップロードのファイルを諦めますか？',
+  'files.outstanding.consequence':
+    'サーバーはこのジョブの以後のアップロードを拒否します。ファイルは {worker} に残ります。',
+  'files.outstanding.givenUp': '未アップロードのファイルを諦めました。',
   'files.checkpoints': 'チェックポイント',
   'files.samples': 'サンプル',
   'files.samples.rest': 'ステップなし',

@@ -175,7 +175,7 @@ describe('the token', () => {
 
   test.each(['failed', 'cancelled'])('is dead once the attempt is %s', async status => {
     await rig.report(job, status);
-    expect(await codeOf(await bring())).toEqual([401, 'upload_token_over']);
+    expect(await codeOf(await bring())).toEqual([401, 'uploads_closed']);
     expect(await listed()).toMatchObject({ count: 0 });
   });
 
@@ -183,7 +183,7 @@ describe('the token', () => {
     await rig.report(job, 'completed');
     expect((await bring()).status).toBe(200);
     valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
-    expect(await codeOf(await bring())).toEqual([401, 'upload_token_over']);
+    expect(await codeOf(await bring())).toEqual([401, 'uploads_closed']);
   });
 
   test('of an attempt that was replaced is dead, and that of the newer one is not', async () => {
@@ -194,7 +194,7 @@ describe('the token', () => {
     await first.report(before, 'failed', { exit_code: 1 });
     const after = await second.offered();
     expect([after.jobId, after.token === before.token]).toEqual([before.jobId, false]);
-    expect(await codeOf(await bring(before.token))).toEqual([401, 'upload_token_over']);
+    expect(await codeOf(await bring(before.token))).toEqual([401, 'uploads_closed']);
     const newer = await upload(server.url, after.token, 'b.txt', { body: 'by the second' });
     expect(await newer.json()).toMatchObject({ artifact: { attempt: 2 } });
     // What the first has brought is still there, for the second, too.
@@ -279,7 +279,7 @@ describe('the token', () => {
     await expect.poll(onDisk, { timeout: 10_000 }).toEqual([5]);
     await rig.report(job, 'failed');
     pushed.resolve(undefined);
-    expect(await answer).toEqual([401, 'upload_token_over']);
+    expect(await answer).toEqual([401, 'uploads_closed']);
     expect(await listed()).toMatchObject({ count: 0 });
     await expect.poll(onDisk, { timeout: 10_000 }).toEqual([]);
   });

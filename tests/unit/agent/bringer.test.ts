@@ -88,7 +88,7 @@ describe('what a trainer makes', () => {
     bench.write('a.png', 'another one');
     await bench.sent('a.png', 2);
     bench.write('last.png', 'x');
-    bench.finish();
+    bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect(textOf(bench.shelf, 'a.png')).toBe('another one');
     expect(bench.sentKeys().slice(3)).toEqual(['a.png', 'last.png']);
@@ -97,7 +97,7 @@ describe('what a trainer makes', () => {
   it('is a folder with its manifest behind all of its files, and nothing written into it', async () => {
     const files = { 'checkpoint-2/b': 'bb', 'checkpoint-2/a/c': 'c' };
     const bench = bring(createShelf(), { files });
-    bench.finish();
+    bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect(bench.sentKeys()).toEqual([
       'checkpoint-2/a/c',
@@ -122,7 +122,7 @@ describe('what a trainer makes', () => {
     };
     const shelf = createShelf({ 'checkpoint-2.bin': 'new', 'a.png': 'here', 'b.png': 'before' });
     const bench = bring(shelf, { files });
-    bench.finish();
+    bench.finish('completed');
     await bench.done;
     expect(bench.sentKeys()).toEqual(['b.png']);
     expect(shelf.calls.filter(call => call === 'LIST')).toHaveLength(1);
@@ -137,7 +137,7 @@ describe('what a trainer makes', () => {
     await bench.sent('a.png');
     bench.write('checkpoint-3.bin', 'whole');
     await bench.sent('checkpoint-3.bin');
-    bench.finish();
+    bench.finish('completed');
     await bench.done;
     expect(textOf(bench.shelf, 'checkpoint-3.bin')).toBe('whole');
     expect(bench.sentKeys()).toEqual(['a.png', 'checkpoint-3.bin']);
@@ -149,7 +149,7 @@ describe('what a trainer makes', () => {
     await bench.sent('a.png');
     bench.write('result.json', '{}');
     bench.shelf.files.set('result.json', Buffer.from('{}'));
-    bench.finish();
+    bench.finish('completed');
     await bench.done;
     expect(bench.sentKeys()).toEqual(['a.png']);
   });
@@ -159,13 +159,13 @@ describe('what a trainer makes', () => {
       which: 'checkpoints',
       files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' },
     });
-    bench.finish();
+    bench.finish('completed');
     await bench.done;
     expect(bench.sentKeys()).toEqual(['checkpoint-1.bin']);
     const idle = bring();
-    idle.finish();
+    idle.finish('completed');
     expect(await idle.done).toBe(true);
-    expect(idle.shelf.calls).toEqual([]);
+    expect(idle.shelf.calls).toEqual(['OUTSTANDING 0']);
   });
 
   it('that is removed before its turn is missed by nobody', async () => {
@@ -180,7 +180,7 @@ describe('what a trainer makes', () => {
       remove(call);
       onCall(call);
     };
-    bench.finish();
+    bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect(bench.sentKeys()).toEqual(['checkpoint-1/a', 'c.png']);
     expect(bench.said).toEqual([]);
@@ -193,7 +193,7 @@ describe('an orchestrator', () => {
     const release = bench.shelf.failAll('', refusalOf(503));
     await bench.asked('LIST', 3);
     release();
-    bench.finish();
+    bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect(textOf(bench.shelf, 'a')).toBe('a');
   });
@@ -207,33 +207,84 @@ describe('an orchestrator', () => {
     expect(bench.said).toEqual(['large.png is not brought to the orchestrator: refused with 413']);
     release();
     await bench.sent('large.png', 3);
-    bench.finish();
+    bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect([...shelf.files.keys()].toSorted()).toEqual(['large.png', 'small.png']);
   });
 
-  it('that has no room in the end is asked once more', async () => {
+  it('that has no room after a completed end hears what is left, and gets it when there is room', async () => {
     const shelf = createShelf();
-    shelf.failAll('PUT', refusalOf(507));
-    const bench = bring(shelf, { files: { 'a.png': 'a' } });
-    await bench.sent('a.png');
-    const before = bench.sentKeys().length;
-    bench.finish();
+    const release = shelf.failAll('PUT a.png', refusalOf(507));
+    const bench = bring(shelf, { files: { 'a.png': 'four', 'b.png': 'b' } });
+    bench.finish('completed');
+    await bench.asked('OUTSTANDING 1', 1);
+    expect(shelf.outstanding).toEqual({ files: 1, bytes: 4, reason: 'refused with 507' });
+    await bench.sent('a.png', 4);
+    release();
     expect(await bench.done).toBe(true);
-    expect(bench.sentKeys().length).toBeLessThanOrEqual(before + 2);
+    expect(textOf(shelf, 'a.png')).toBe('four');
+    expect(shelf.calls.filter(call => call.startsWith('OUTSTANDING'))).toEqual([
+      'OUTSTANDING 1',
+      'OUTSTANDING 0',
+    ]);
   });
 
+  it.each(['LIST', 'PUT', 'OUTSTANDING'])(
+    'that does not accept a completed end yet (%s: 401) gets everything once it does',
+    async call => {
+      const shelf = createShelf();
+      const release = shelf.failAll(call, refusalOf(401, 'upload_token_over'));
+      const bench = bring(shelf, { files: { a: 'a' } });
+      bench.finish('completed');
+      const first = { LIST: 'LIST', PUT: 'PUT a 0', OUTSTANDING: 'OUTSTANDING 0' }[call] ?? '';
+      await bench.asked(first, 4);
+      release();
+      expect(await bench.done).toBe(true);
+      expect(textOf(shelf, 'a')).toBe('a');
+    },
+  );
+
   it.each<[string, Fate]>([
-    ['LIST', refusalOf(401, 'upload_token_over')],
-    ['PUT', refusalOf(401, 'upload_token_over')],
+    ['LIST', refusalOf(401, 'uploads_closed')],
+    ['PUT', refusalOf(401, 'uploads_closed')],
     ['LIST', refusalOf(403)],
-  ])('that takes no more (%s: %j) is not asked for ever', async (call, fate) => {
+  ])('that closes the uploads (%s: %j) is not asked again', async (call, fate) => {
     const shelf = createShelf();
     shelf.failAll(call, fate);
     const bench = bring(shelf, { files: { a: 'a' } });
-    bench.finish();
+    bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect(shelf.files.size).toBe(0);
+    expect(shelf.calls.filter(made => made.startsWith(call))).toHaveLength(1);
+  });
+
+  it('that closes the uploads while files are left ends the waiting', async () => {
+    const shelf = createShelf();
+    shelf.failAll('PUT', refusalOf(413));
+    const bench = bring(shelf, { files: { a: 'a' } });
+    bench.finish('completed');
+    await bench.asked('OUTSTANDING 1', 1);
+    shelf.failFirst('PUT', refusalOf(401, 'uploads_closed'));
+    expect(await bench.done).toBe(true);
+  });
+
+  it('that is older and does not know what is outstanding gets the files all the same', async () => {
+    const shelf = createShelf();
+    shelf.failAll('OUTSTANDING', refusalOf(404, 'route_not_found'));
+    const bench = bring(shelf, { files: { a: 'a' } });
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+    expect(textOf(shelf, 'a')).toBe('a');
+  });
+
+  it('is not asked twice for a preempted attempt', async () => {
+    const shelf = createShelf();
+    shelf.failAll('PUT', refusalOf(401, 'upload_token_over'));
+    const bench = bring(shelf, { files: { 'a.png': 'a', 'checkpoint-1.bin': 'x' } });
+    bench.finish('preempted');
+    expect(await bench.done).toBe(true);
+    expect(bench.sentKeys()).toEqual(['checkpoint-1.bin']);
+    expect(shelf.outstanding).toBeNull();
   });
 
   it('that gives the attempt its say back gets the rest', async () => {
@@ -243,7 +294,7 @@ describe('an orchestrator', () => {
     await bench.sent('a.png');
     release();
     await bench.sent('a.png', 2);
-    bench.finish();
+    bench.finish('completed');
     expect(await bench.done).toBe(true);
     expect(textOf(shelf, 'a.png')).toBe('a');
     expect(bench.said).toEqual([]);

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
+import type { OutstandingReport } from '../../../agent/storage.ts';
 
 /** Where an attempt may bring its files, as the orchestrator has it: over HTTP, and with nothing behind it. */
 export interface Bucket {
@@ -11,6 +12,8 @@ export interface Bucket {
   readonly files: Map<string, string>;
   /** All that came along. */
   readonly tokens: Set<unknown>;
+  /** As it was last reported. */
+  outstanding: OutstandingReport | null;
   /** It answers nobody. */
   isAway: boolean;
 }
@@ -19,12 +22,17 @@ const etagOf = (content: string): string => `"${createHash('sha256').update(cont
 
 /** Below `/store/outputs`; gone after the test. */
 export async function openBucket(): Promise<Bucket> {
-  const bucket: Bucket = { url: '', files: new Map(), tokens: new Set(), isAway: false };
+  const bucket: Bucket = { url: '', files: new Map(), tokens: new Set(), isAway: false, outstanding: null };
   const server = createServer((request, response) => {
     if (bucket.isAway) return void request.socket.destroy();
     bucket.tokens.add(request.headers['x-upload-token']);
     const { pathname } = new URL(request.url ?? '', 'http://bucket');
     const key = decodeURIComponent(pathname.replace(/^\/store\/outputs\/?/, ''));
+    if (pathname === '/api/cloud/outstanding')
+      return void text(request).then(content => {
+        bucket.outstanding = JSON.parse(content) as Bucket['outstanding'];
+        response.writeHead(200).end('{"success":true}');
+      });
     if (request.method === 'PUT')
       return void text(request).then(content => {
         bucket.files.set(key, content);

@@ -53,7 +53,7 @@ describe('what is still to be brought', () => {
     const waiting = Promise.withResolvers<void>();
     const outputs: AgentParts['outputs'] = {
       follow: () => {},
-      finish: () => {},
+      finish: () => false,
       rescue: async () => {},
       leave(withinMs, hurry) {
         left.push({ withinMs, hurry });

@@ -60,7 +60,10 @@ describe('from offer to report', () => {
         outputs: {
           follow: ({ attempt_id: attempt }, outputDir) =>
             void outputs.push(`follow ${attempt} in ${outputDir}`),
-          finish: (attempt, isCompleted) => void outputs.push(`finish ${attempt} ${isCompleted}`),
+          finish(attempt, isCompleted) {
+            outputs.push(`finish ${attempt} ${isCompleted}`);
+            return isCompleted;
+          },
           rescue: async attempt => void outputs.push(`rescue ${attempt}`),
         },
       });

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../agent/clock.ts';
-import type { Answered, Storage } from '../../../agent/storage.ts';
+import type { Answered, OutstandingReport, Storage } from '../../../agent/storage.ts';
 import { unreachable } from './builders.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 
@@ -17,6 +17,10 @@ export interface Shelf {
   fail(call: string, ...fates: readonly Fate[]): void;
   /** Until the answer is called. */
   failAll(call: string, fate: Fate): () => void;
+  /** As `failAll`, ahead of what was said before. */
+  failFirst(call: string, fate: Fate): void;
+  /** As it was last reported. */
+  readonly outstanding: OutstandingReport | null;
   /** Called after each one, when it has been answered. */
   onCall: (call: string) => void;
 }
@@ -40,7 +44,10 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
   const begun = new Map<string, { readonly bytes: Buffer; readonly total: number }>();
   const calls: string[] = [];
   const fates: { readonly call: string; readonly fates: Fate[]; readonly isLasting: boolean }[] = [];
-  const shelf = { onCall: (_call: string): void => {} };
+  const shelf = {
+    onCall: (_call: string): void => {},
+    outstanding: null as OutstandingReport | null,
+  };
 
   const fateOf = (call: string): Fate | null => {
     calls.push(call);
@@ -65,6 +72,10 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
         return bytes === undefined
           ? null
           : { offset: bytes.length, total: bytes.length, sha256: sha256Of(bytes) };
+      }),
+    reportOutstanding: report =>
+      simple(`OUTSTANDING ${report.files}`, () => {
+        shelf.outstanding = report;
       }),
     async put(key, { sha256, body, part }) {
       const fate = fateOf(`PUT ${key} ${part?.first ?? 0}`);
@@ -116,6 +127,7 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
     calls,
     fail: (call: string, ...given: readonly Fate[]) =>
       void fates.push({ call, fates: [...given], isLasting: false }),
+    failFirst: (call: string, fate: Fate) => void fates.unshift({ call, fates: [fate], isLasting: true }),
     failAll(call: string, fate: Fate) {
       const entry = { call, fates: [fate], isLasting: true };
       fates.push(entry);

@@ -67,7 +67,7 @@ describe('an attempt', () => {
       resumed,
       late_result: null,
     });
-    const all = Object.fromEntries(detailFacts({ ...jobView({}), attempts: [attempt] }));
+    const all = Object.fromEntries(detailFacts({ ...jobView({}), attempts: [attempt], outstanding: null }));
     return all['Attempts'] ?? '';
   };
 

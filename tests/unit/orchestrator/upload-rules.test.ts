@@ -1,45 +1,123 @@
 import { describe, expect, test } from 'vitest';
-import { quotaRefusal, uploadRefusal } from '../../../main/orchestrator/upload-rules.ts';
+import type { Job, Outstanding } from '../../../main/orchestrator/model.ts';
+import {
+  createUploadWindows,
+  type Now,
+  quotaRefusal,
+  uploadRefusal,
+} from '../../../main/orchestrator/upload-rules.ts';
 import { finalStatuses, liveStatuses } from '../../../protocol/job.ts';
-import { attemptId, makeAttempt, makeEnded, makeLive, makePending, NOW } from './builders.ts';
+import { attemptId, jobId, makeAttempt, makeEnded, makeLive, makePending, NOW } from './builders.ts';
 
 const own = attemptId('a1');
 const minute = 60_000;
+const day = 24 * 60 * minute;
+
+const refused = (
+  job: Job | null,
+  more: { readonly outstanding?: Outstanding; readonly openedAt?: number; readonly now?: Now } = {},
+  attempt = own,
+) =>
+  uploadRefusal(
+    { job, outstanding: more.outstanding ?? null, windowOpenedAt: more.openedAt ?? null },
+    attempt,
+    more.now ?? { wall: NOW, mono: 0 },
+  );
+const noted = (state: Outstanding['state'], changes: Partial<Outstanding> = {}): Outstanding => ({
+  jobId: jobId('j1'),
+  attemptId: own,
+  files: 2,
+  bytes: 10,
+  reason: null,
+  since: NOW,
+  state,
+  ...changes,
+});
 
 describe('an attempt', () => {
-  test.each(liveStatuses)('brings files while its job is %s', status => {
-    expect(uploadRefusal(makeLive(status), own, NOW)).toBeNull();
+  test.each(liveStatuses)('may upload while its job is %s', status => {
+    expect(refused(makeLive(status))).toBeNull();
   });
 
-  test.each(liveStatuses)('brings none while another one is %s', status => {
+  test.each(liveStatuses)('may never upload again once another one is %s', status => {
     const job = makeLive(status, { attempt: makeAttempt({ id: attemptId('a2'), n: 2 }) });
-    expect(uploadRefusal(job, own, NOW)).toMatchObject({
-      code: 'upload_token_over',
+    expect(refused(job)).toMatchObject({
+      code: 'uploads_closed',
       detail: expect.stringContaining('newer attempt') as unknown,
     });
-    expect(uploadRefusal(job, attemptId('a2'), NOW)).toBeNull();
+    expect(refused(job, {}, attemptId('a2'))).toBeNull();
   });
 
-  test('brings none once it was given up, or nothing was begun yet, or the job is gone', () => {
-    expect(uploadRefusal(makePending(), own, NOW)?.detail).toContain('given up');
-    expect(uploadRefusal(makePending({ attempt: null }), own, NOW)?.code).toBe('upload_token_over');
-    expect(uploadRefusal(null, own, NOW)?.detail).toContain('deleted');
+  test('may not upload for now once it was given up', () => {
+    expect(refused(makePending())).toMatchObject({ code: 'upload_token_over' });
   });
 
-  test.each(finalStatuses.filter(status => status !== 'completed'))('brings none once it is %s', status => {
-    const job = makeEnded(status, { endedAt: NOW });
-    expect(uploadRefusal(job, own, NOW)?.detail).toContain(status);
+  test('may never upload before a dispatch, nor once the job is gone', () => {
+    expect(refused(makePending({ attempt: null }))?.code).toBe('uploads_closed');
+    expect(refused(null)?.detail).toContain('deleted');
   });
+
+  test.each(finalStatuses.filter(status => status !== 'completed'))(
+    'may never upload again once its job is %s',
+    status => {
+      const job = makeEnded(status, { endedAt: NOW });
+      expect(refused(job)).toMatchObject({ code: 'uploads_closed' });
+      expect(refused(job)?.detail).toContain(status);
+    },
+  );
 
   test.each([
     [0, true],
     [10 * minute, true],
     [10 * minute + 1, false],
-    // Somebody has set the clock.
-    [-11 * minute, false],
-  ])('that was completed %s ms ago: %s', (agoMs, may) => {
-    const job = makeEnded('completed', { endedAt: NOW - agoMs });
-    expect(uploadRefusal(job, own, NOW) === null).toBe(may);
+  ])('may upload %s ms after its window opened: %s', (sinceMs, may) => {
+    const job = makeEnded('completed', { endedAt: NOW });
+    // The wall clock was set back by an hour.
+    const now = { wall: NOW - 60 * minute, mono: 5_000 + sinceMs };
+    expect(refused(job, { openedAt: 5_000, now }) === null).toBe(may);
+  });
+
+  test.each([
+    [0, true],
+    [7 * day, true],
+    [7 * day + 1, false],
+    [-7 * day - 1, false],
+  ])('may open its window %s ms after its completed end: %s', (agoMs, may) => {
+    expect(refused(makeEnded('completed', { endedAt: NOW - agoMs })) === null).toBe(may);
+  });
+
+  test('may upload outstanding files, however long ago it completed', () => {
+    const job = makeEnded('completed', { endedAt: NOW - 100 * day });
+    const now = { wall: NOW, mono: 100 * day };
+    expect(refused(job, { outstanding: noted('pending'), openedAt: 0, now })).toBeNull();
+  });
+
+  test.each([
+    ['done', 'has uploaded every file'],
+    ['given_up', 'were given up'],
+  ] as const)('may never upload again when its outstanding files are %s', (state, words) => {
+    const found = refused(makeEnded('completed', { endedAt: NOW }), { outstanding: noted(state) });
+    expect(found?.code).toBe('uploads_closed');
+    expect(found?.detail).toContain(words);
+  });
+
+  test('gains nothing from the outstanding files of another attempt', () => {
+    const job = makeEnded('completed', { endedAt: NOW });
+    const outstanding = noted('pending', { attemptId: attemptId('a0') });
+    const now = { wall: NOW, mono: 11 * minute };
+    expect(refused(job, { outstanding, openedAt: 0, now })?.code).toBe('uploads_closed');
+  });
+});
+
+describe('upload windows', () => {
+  test('open once, and the oldest one is dropped beyond 20,000', () => {
+    const windows = createUploadWindows();
+    windows.open(own, 1);
+    windows.open(own, 2);
+    expect(windows.openedAt(own)).toBe(1);
+    for (let n = 0; n < 20_000; n += 1) windows.open(attemptId(`b${n}`), 3);
+    expect(windows.openedAt(own)).toBeNull();
+    expect(windows.openedAt(attemptId('b0'))).toBe(3);
   });
 });
 

@@ -10,6 +10,7 @@ import { sizeText } from '../figures.ts';
 import { CheckpointTable } from './checkpoints.tsx';
 import './files.css';
 import { OtherTable } from './others.tsx';
+import { OutstandingFiles } from './outstanding.tsx';
 import type { Files } from './read-files.ts';
 import { Samples } from './samples.tsx';
 import { sorted } from './sorting.ts';
@@ -32,6 +33,7 @@ export function JobFiles({ job }: JobProps) {
           <Button onClick={reload}>{t('files.again')}</Button>
         </Empty>
       )}
+      <OutstandingFiles job={job} />
       {isEmpty && <NoFiles job={job} onReload={reload} />}
       {read !== null && !isEmpty && <Listed job={job} read={read} onReload={reload} onMore={more} />}
     </div>

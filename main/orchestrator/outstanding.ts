@@ -1,0 +1,111 @@
+import type { AttemptId, JobId } from '../../protocol/ids.ts';
+import type { JobDetail } from '../../protocol/job.ts';
+import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { type Core, tellJob } from './core.ts';
+import { type Actor, asWorker, type EndedJob, type Job, type Outstanding, system } from './model.ts';
+import type { Read, Tx } from './ports.ts';
+import { uploadRefusal } from './upload-rules.ts';
+
+/** The attempt that an upload token belongs to. */
+export interface Uploader {
+  readonly jobId: JobId;
+  readonly attemptId: AttemptId;
+}
+
+/** What a worker reports of the files that it has not uploaded. */
+interface Report {
+  readonly files: number;
+  readonly bytes: number;
+  readonly reason: string | null;
+}
+
+/** The job, if the attempt may upload to it now. The first call after a completed end opens the last window. */
+export function jobToUploadTo(
+  core: Core,
+  read: Pick<Read, 'job' | 'outstanding'>,
+  { jobId, attemptId }: Uploader,
+): Outcome<Job> {
+  const job = read.job(jobId);
+  const isCompleted = job?.status === 'completed';
+  const refusal = uploadRefusal(
+    {
+      job,
+      outstanding: isCompleted ? read.outstanding(jobId) : null,
+      windowOpenedAt: core.uploadWindows.openedAt(attemptId),
+    },
+    attemptId,
+    { wall: core.time.now(), mono: core.clock.mono() },
+  );
+  if (refusal !== null) return { ok: false, refusal };
+  if (job === null) return refuse('uploads_closed', 'The job was deleted');
+  if (isCompleted) core.uploadWindows.open(attemptId, core.clock.mono());
+  return accept(job);
+}
+
+/** Stores, with the completed end itself, that the worker still has files to upload. */
+export function noteCompleted(core: Core, tx: Tx, job: Job, isPending: boolean): void {
+  const { attempt } = job;
+  if (attempt === null) return;
+  const attemptId = attempt.id;
+  tx.afterCommit(() => core.uploadWindows.open(attemptId, core.clock.mono()));
+  if (!isPending) return;
+  const unknown = { files: null, bytes: null, reason: null } as const;
+  tx.setOutstanding({ jobId: job.id, attemptId, ...unknown, since: core.clock.wall(), state: 'pending' });
+}
+
+export const createOutstandingCalls = (core: Core) => ({
+  /** 0 files closes the uploads of the attempt. */
+  reportOutstanding: (uploader: Uploader, report: Report): Promise<Outcome<unknown>> =>
+    core.store.write((tx): Outcome<unknown> => {
+      const found = jobToUploadTo(core, tx, uploader);
+      if (!found.ok) return found;
+      const job = found.value;
+      if (job.status !== 'completed')
+        return refuse('job_not_final', `Job ${job.id} is ${job.status}: report its end first`);
+      const before = tx.outstanding(job.id);
+      const { attemptId } = uploader;
+      const since = before?.since ?? core.clock.wall();
+      const isDone = report.files === 0;
+      const state = isDone ? 'done' : 'pending';
+      tx.setOutstanding({ jobId: job.id, attemptId, ...report, since, state });
+      // Most workers finish without a hitch: only a job that was shown with outstanding files is news.
+      if (isDone && (before === null || before.files === null)) return accept(true);
+      const by = job.attempt === null ? system : asWorker(job.attempt.workerId);
+      if (isDone) noteClosed(core, tx, job, 'artifact.uploads_done', by);
+      tellJob(core, tx, 'job.progress', job, by);
+      return accept(true);
+    }),
+
+  giveUpOutstanding: (id: JobId, by: Actor): Promise<Outcome<JobId>> =>
+    core.store.write((tx): Outcome<JobId> => {
+      const job = tx.job(id);
+      if (job === null) return refuse('job_not_found', `There is no job ${id}`);
+      const outstanding = tx.outstanding(id);
+      if (job.status !== 'completed' || outstanding?.state !== 'pending')
+        return refuse('nothing_outstanding', `No files of job ${id} are outstanding`);
+      tx.setOutstanding({ ...outstanding, state: 'given_up' });
+      noteClosed(core, tx, job, 'artifact.uploads_given_up', by, outstanding);
+      tellJob(core, tx, 'job.progress', job, by);
+      return accept(id);
+    }),
+});
+
+function noteClosed(
+  core: Core,
+  tx: Tx,
+  { id }: EndedJob,
+  type: 'artifact.uploads_done' | 'artifact.uploads_given_up',
+  actor: Actor,
+  left: Pick<Outstanding, 'files' | 'bytes'> = { files: 0, bytes: 0 },
+): void {
+  const details = { files: left.files, bytes: left.bytes };
+  tx.appendAudit({ at: core.clock.wall(), type, actor, target: { type: 'job', id }, details });
+  tx.afterCommit(() => core.log.info(type, { job_id: id }));
+}
+
+export function outstandingView(core: Core, read: Read, job: Job): JobDetail['outstanding'] {
+  const found = job.status === 'completed' ? read.outstanding(job.id) : null;
+  if (found?.state !== 'pending') return null;
+  const { files, bytes, reason, since } = found;
+  return { files, bytes, reason, since: core.clock.iso(since) };
+}

@@ -1,0 +1,92 @@
+/** What a completed job has made reaches the server, whatever is in the way at its end. On real processes. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { artifactsApi } from '../../protocol/artifacts-api.ts';
+import type { JobId } from '../../protocol/ids.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { startChaosProxy } from '../support/chaos-proxy.ts';
+import { startWorker, temporaryFolder } from '../support/processes.ts';
+import { valueOf } from '../support/server.ts';
+import { watchEvents } from '../support/watch.ts';
+import { adminOf, canMount, mountDisk, needsMount, openServer } from './storage-bench.ts';
+
+const config = {};
+
+async function openFleet(dataDir: string, args: readonly string[]) {
+  const server = await openServer(dataDir, args);
+  const admin = adminOf(server);
+  const watch = await watchEvents(server.url, admin.token);
+  onTestFinished(() => watch.close());
+  const proxy = await startChaosProxy(() => server.url);
+  onTestFinished(() => proxy.close());
+  const go = join(temporaryFolder(), 'go');
+  // It uploads nothing itself, and ends when it is told to.
+  const trainer = `sh -c "until [ -e ${go} ]; do sleep 0.1; done; echo whole > '{output_dir}/model.safetensors'"`;
+  const { id: worker, token } = await admin.createWorker({ name: 'rig-1' });
+  startWorker({
+    url: proxy.url,
+    token,
+    args: ['--name', 'rig-1', '--persistent', '--trainer', trainer],
+    stateHome: temporaryFolder(),
+  });
+  await watch.worker(worker, 'idle');
+  const outstanding = async (id: JobId) =>
+    valueOf(await admin.client.call(queueApi.get, { params: { id } })).outstanding;
+  const keys = async (id: JobId): Promise<readonly string[]> =>
+    valueOf(await admin.client.call(artifactsApi.list, { params: { id }, query: {} })).artifacts.map(
+      ({ key }) => key,
+    );
+  return { admin, watch, proxy, outstanding, keys, endTrainer: () => writeFileSync(go, '') };
+}
+
+const sent = { timeout: 60_000, interval: 200 } as const;
+
+test.runIf(canMount)(
+  `a disk without room at the end: the job names the files, and they come once there is room${needsMount}`,
+  async () => {
+    const disk = mountDisk(64 * 1_024);
+    const { admin, watch, outstanding, keys, endTrainer } = await openFleet(disk.path, [
+      '--disk-reserve',
+      '0.03',
+    ]);
+    disk.fillBut(20_000);
+    const id = await admin.submit({ config });
+    endTrainer();
+    await watch.jobEnd(id);
+    await expect
+      .poll(() => outstanding(id), sent)
+      .toMatchObject({
+        files: 1,
+        reason: expect.stringContaining('disk') as unknown,
+      });
+    expect(await keys(id)).toEqual([]);
+    disk.free();
+    await expect.poll(() => outstanding(id), sent).toBeNull();
+    expect(await keys(id)).toContain('model.safetensors');
+  },
+  120_000,
+);
+
+test('a partition at the end that outlives the takeover: the late end counts, and every file comes', async () => {
+  const { admin, watch, proxy, outstanding, keys, endTrainer } = await openFleet(temporaryFolder(), [
+    '--heartbeat-timeout',
+    '4',
+    '--disk-reserve',
+    '0',
+  ]);
+  const id = await admin.submit({ config });
+  await watch.job(id, 'running');
+  const reconnect = proxy.rule({ call: '/api/workers/', fate: 'reset' });
+  proxy.cut();
+  await watch.job(id, 'pending');
+  endTrainer();
+  // Uploads pass, and are refused as long as the report of the end does not.
+  await proxy.waitFor('a refused upload', () =>
+    proxy.calls('/api/cloud/storage').find(({ answer }) => answer?.status === 401),
+  );
+  reconnect();
+  await watch.jobEnd(id);
+  await expect.poll(() => outstanding(id), sent).toBeNull();
+  expect(await keys(id)).toContain('model.safetensors');
+}, 120_000);
