@@ -62,6 +62,62 @@ test.each([
   expect(sampleOf(file(key))).toMatchObject({ kind, type, at });
 });
 
+test.each([
+  ['digits', 'sample-000938.png', 'sample-001876.png', 'step', 938],
+  [
+    'SimpleTuner',
+    'validation_images/step_500_cat_1024x1024.png',
+    'validation_images/step_1000_cat_1024x1024.png',
+    'step',
+    500,
+  ],
+  ['SimpleTuner', 'step_20_prompt_0_64x64.png', 'step_40_prompt_0_64x64.png', 'step', 20],
+  [
+    'ai-toolkit',
+    'samples/1713012345678__000000250_0.jpg',
+    'samples/1713012999999__000000500_0.jpg',
+    'step',
+    250,
+  ],
+  [
+    'kohya',
+    'sample/lora_000250_00_20240101123456_42.png',
+    'sample/lora_000500_00_20240101124456_42.png',
+    'step',
+    250,
+  ],
+  [
+    'kohya',
+    'sample/lora_e000010_01_20240101123456.png',
+    'sample/lora_e000020_01_20240101133456.png',
+    'epoch',
+    10,
+  ],
+  [
+    'OneTrainer',
+    'samples/0 - a cat/2024-01-01_12-34-56-training-sample-250-1-50.jpg',
+    'samples/0 - a cat/2024-01-01_12-44-56-training-sample-500-2-100.jpg',
+    'step',
+    250,
+  ],
+])('a sample named by %s (%s) is at its step, and compared with %s', (_trainer, key, later, unit, count) => {
+  const [first, second] = [sampleOf(file(key)), sampleOf(file(later))];
+  expect(first.at).toEqual({ unit, count });
+  expect(comparable(first, [first, second]).map(sample => sample.file.key)).toEqual([later]);
+  expect(groupsOf([first, second]).map(({ at }) => at?.count)).toEqual([second.at?.count, count]);
+});
+
+test.each([
+  ['step_10/sample_0.png', 10],
+  ['sample_3.png', null],
+  ['sample/lora_000250_01_20240101123456_42.png', 250],
+])('the number of a prompt is no step: %s', (key, count) => {
+  const sample = sampleOf(file(key));
+  expect(sample.at?.count ?? null).toBe(count);
+  const other = sampleOf(file('sample/lora_000500_00_20240101124456_42.png'));
+  expect(comparable(sample, [other])).toEqual([]);
+});
+
 test('what is no picture of a known type has no type that a browser could open', () => {
   for (const key of ['page.svg', 'page.html', 'page.png.svg', 'png', 'page.pdf'])
     expect(sampleOf(file(key))).toMatchObject({ kind: null, type: '' });

@@ -4,6 +4,7 @@ import {
   checkpointOf,
   manifestName,
 } from '../../../../protocol/artifact.ts';
+import { type Moment, readMoment } from './moments.ts';
 
 /** What a browser shows by itself; anything else that is called a sample can be downloaded. SVG is never one: it is a page. */
 const pictureTypes: Readonly<Record<string, string>> = {
@@ -29,11 +30,6 @@ export interface Sample {
   readonly at: Moment | null;
   /** The same for samples of one prompt at several steps. */
   readonly series: string;
-}
-
-interface Moment {
-  readonly unit: 'step' | 'epoch';
-  readonly count: number;
 }
 
 /** Samples of one moment, or of one folder. */
@@ -62,27 +58,18 @@ export function sorted(files: readonly ArtifactView[], checkpoints: readonly Che
   };
 }
 
-const counted = /(?:^|[-_.])(checkpoint|ckpt|step|epoch)s?[-_=]?(\d{1,12})(?=$|[-_.])/i;
-
 /** @internal */
 export function sampleOf(file: ArtifactView): Sample {
   const segments = file.key.split('/');
   const name = segments.at(-1) ?? file.key;
   const ending = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   const type = pictureTypes[ending] ?? filmTypes[ending] ?? '';
-  const place = segments.findLastIndex(segment => counted.test(segment));
-  const [, unit = '', digits = ''] = counted.exec(segments[place] ?? '') ?? [];
-  const at: Moment | null =
-    digits === '' ? null : { unit: unit.toLowerCase() === 'epoch' ? 'epoch' : 'step', count: Number(digits) };
   return {
     file,
     name,
     kind: type === '' ? null : type.startsWith('image/') ? 'picture' : 'film',
     type,
-    at,
-    series: segments
-      .map((segment, index) => (index === place ? segment.replace(digits, '*') : segment))
-      .join('/'),
+    ...readMoment(file.key),
   };
 }
 
