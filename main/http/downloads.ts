@@ -4,7 +4,7 @@ import type { Pace } from './receive-body.ts';
 /** How many downloads run at once, and how slow a reader may be. */
 export interface DownloadLimits {
   readonly inAll: number;
-  /** One client address. Less than `inAll`, so that no single address can keep the others out. */
+  /** One client: its address, or the name of its token. Less than `inAll`, so that no client can keep the others out. */
   readonly perAddress: number;
   readonly pace: Pace;
 }
@@ -19,7 +19,7 @@ export const downloadLimits: DownloadLimits = {
   pace: { spanMs: 60_000, leastBytes: 65_536 },
 };
 
-/** Counts the downloads that are in progress, in total and by address. */
+/** Counts the downloads that are in progress, in total and by client. */
 export interface Downloads {
   /** Reserves a place until the response closes, or returns false when there is none. Ends a reader that is too slow. */
   admit(address: string, response: Response): boolean;

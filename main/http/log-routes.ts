@@ -6,6 +6,7 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { LogPlace, Orchestrator } from '../orchestrator/index.ts';
 import type { Log, LogFacts, LogFiles, StoredLine } from '../orchestrator/ports.ts';
 import { type Authenticate, principalBehind } from './auth.ts';
+import { createDownloads, type DownloadLimits } from './downloads.ts';
 import { followLog } from './log-follow.ts';
 import type { Router } from './route.ts';
 import type { StreamRegistry } from './stream-registry.ts';
@@ -17,7 +18,15 @@ export interface LogParts {
   readonly authenticate: Authenticate;
   readonly mono: () => number;
   readonly log: Log;
+  readonly downloadLimits?: DownloadLimits | undefined;
 }
+
+/** Each download holds open files and up to a few megabytes of text, however slowly it is read. */
+const usualDownloads: DownloadLimits = {
+  inAll: 32,
+  perAddress: 8,
+  pace: { spanMs: 30_000, leastBytes: 65_536 },
+};
 
 /** Of a line, in bytes. */
 const mostShown = 16_384;
@@ -62,9 +71,18 @@ export function mountLogRoutes(router: Router, parts: LogParts): void {
     void followLog({ ...parts, place: found.value, from, stream, response, lineOf });
     return accept(undefined);
   });
-  router.write(logsApi.text, async ({ params, query: { attempt } }, response) => {
+  const downloads = createDownloads(parts.downloadLimits ?? usualDownloads);
+  router.write(logsApi.text, async ({ params, query: { attempt }, caller }, response) => {
     const found = await findLog(parts, params.id, attempt);
     if (!found.ok) return found;
+    if (response.destroyed) return accept(undefined);
+    if (!downloads.admit(principalBehind(caller).user, response)) {
+      response.setHeader('Retry-After', '10');
+      return refuse(
+        'too_many_downloads',
+        'Too many downloads of logs are in progress, in total or with your token: try again in 10 seconds',
+      );
+    }
     void writeText(response, parts, found.value);
     return accept(undefined);
   });

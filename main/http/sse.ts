@@ -8,8 +8,8 @@ const mostUnread = 1_048_576;
 export interface EventStream {
   /** One event; `id` is what a reader that returns will name. */
   send(data: unknown, id?: number): void;
-  /** As `send`, of what `asciiJson` has made: for what goes to many. */
-  sendText(json: string, id: number): void;
+  /** As `send`, of what `encodeFrame` has made: all readers share its bytes, whether they have read them or not. */
+  sendFrame(frame: Uint8Array): void;
   /** A comment: keeps the way open and is seen by no reader. */
   comment(text: string): void;
   end(): void;
@@ -48,8 +48,8 @@ class ResponseStream implements EventStream {
     write(this.#response, `${id === undefined ? '' : `id: ${id}\n`}data: ${asciiJson(data)}\n\n`);
   }
 
-  sendText(json: string, id: number): void {
-    write(this.#response, `id: ${id}\ndata: ${json}\n\n`);
+  sendFrame(frame: Uint8Array): void {
+    write(this.#response, frame);
   }
 
   comment(text: string): void {
@@ -69,7 +69,10 @@ class ResponseStream implements EventStream {
   }
 }
 
-function write(response: Response, frame: string): void {
+export const encodeFrame = (data: unknown, id: number): Uint8Array =>
+  Buffer.from(`id: ${id}\ndata: ${asciiJson(data)}\n\n`, 'latin1');
+
+function write(response: Response, frame: string | Uint8Array): void {
   if (response.writableEnded || response.destroyed) return;
   response.write(frame);
   if (response.writableLength > mostUnread) response.destroy();

@@ -11,7 +11,7 @@ import type { Metrics } from './metrics.ts';
 import { describeCalls } from './openapi.ts';
 import type { Router } from './route.ts';
 import type { HttpParts } from './server.ts';
-import { asciiJson } from './sse.ts';
+import { encodeFrame } from './sse.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
 export interface SystemParts {
@@ -57,7 +57,7 @@ export function mountSystemRoutes(router: Router, parts: SystemParts): void {
   router.answer(systemApi.version, () =>
     accept({ name: 'trainyard' as const, version, protocol: protocolVersion }),
   );
-  const textOf = createTexts();
+  const frameOf = createFrames();
   router.stream(eventsApi.stream, ({ query, caller, request }, response) => {
     const holder = principalBehind(caller).user;
     if (!streams.hasRoom(holder))
@@ -67,7 +67,7 @@ export function mountSystemRoutes(router: Router, parts: SystemParts): void {
     const ping = { kind: 'ping' as const, every_ms: pingMs };
     const stream = streams.open(response, { pingMs, holder, isAllowed, ...(query.pings && { ping }) });
     if (query.pings) stream.send(ping);
-    const send = (event: UiEvent): void => stream.sendText(textOf(event), event.seq);
+    const send = (event: UiEvent): void => stream.sendFrame(frameOf(event));
     const stop = orchestrator.follow(lastEventId(request), send, stream);
     response.on('close', stop);
     return accept(undefined);
@@ -90,13 +90,13 @@ function createDocument(describe: () => unknown): () => Document {
   };
 }
 
-/** Of an event that goes to every reader, made for the first of them. */
-function createTexts(): (event: UiEvent) => string {
-  const texts = new WeakMap<UiEvent, string>();
+/** Encodes an event once, for the first of its readers. */
+function createFrames(): (event: UiEvent) => Uint8Array {
+  const frames = new WeakMap<UiEvent, Uint8Array>();
   return event => {
-    const text = texts.get(event) ?? asciiJson(event);
-    texts.set(event, text);
-    return text;
+    const frame = frames.get(event) ?? encodeFrame(event, event.seq);
+    frames.set(event, frame);
+    return frame;
   };
 }
 

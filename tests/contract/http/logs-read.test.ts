@@ -1,5 +1,6 @@
 /** Logs as people and scripts read them: pages, search, download, and what is said where there is none. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { logsApi } from '../../../protocol/logs-api.ts';
 import { createShipper, readLog, textsOf } from '../../support/log-bench.ts';
@@ -103,6 +104,25 @@ test('a download is a file of all lines, with bars drawn over', async () => {
   const [first, , ...others] = texts;
   expect((await answer.text()).split('\n')).toEqual([first, '49%|##    | loss=49', ...others, '20%']);
 });
+
+/** The status of a download that nobody reads; the connection stays open until the test ends. */
+const openUnread = (id: string): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${server.adminToken}` };
+    const sent = request(`${server.url}/api/queue/${id}/logs/text`, { headers, agent: false });
+    sent.once('response', response => resolve(response.pause().statusCode));
+    sent.once('error', reject).end();
+    onTestFinished(() => void sent.once('error', () => {}).destroy());
+  });
+
+test('downloads that nobody reads are limited for each token', async () => {
+  const other = await openRig(server, 'rig-long');
+  const long = await startJob(server, other);
+  await createShipper(server.url, other, long).print(`${'x'.repeat(4_095)}\n`.repeat(4_000), true);
+  const answers = await Promise.all(Array.from({ length: 100 }, () => openUnread(long.jobId)));
+  expect(answers.filter(status => status === 200)).toHaveLength(8);
+  expect(answers.filter(status => status === 429)).toHaveLength(92);
+}, 60_000);
 
 describe('where there is no log', () => {
   const refused = async (id: string, query = ''): Promise<readonly unknown[]> => {

@@ -69,7 +69,7 @@ export function createFrontDoor({ orchestrator, process, ears }: DoorParts): Fro
           // As it looks after its way through JSON.
           end.send(JSON.parse(JSON.stringify(command)));
         },
-        sendText: () => {},
+        sendFrame: () => {},
         comment: () => {},
         isFull: () => false,
         onRoom: () => {},
