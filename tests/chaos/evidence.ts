@@ -142,6 +142,7 @@ const Worker = z.looseObject({
   status: z.string(),
   status_reason: z.string().nullable(),
   current_job_id: z.string().nullable(),
+  quarantine: z.looseObject({ reason: z.string() }).nullable(),
 });
 export type WorkerEvidence = z.output<typeof Worker>;
 

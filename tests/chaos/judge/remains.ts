@@ -26,6 +26,11 @@ export function judgeRemains(remains: Remains): readonly Violation[] {
       rule: 'workers are idle at the end',
       what: `${name} is ${status} (${reason}) with the job ${job}`,
     }));
+  const banned = workers.flatMap(({ name, quarantine }) =>
+    quarantine === null
+      ? []
+      : [{ rule: 'no healthy worker is quarantined', what: `${name}: ${quarantine.reason}` }],
+  );
   const crashed = exits
     .filter(({ expected }) => expected === null)
     .map(({ who, code, signal }) => ({
@@ -45,5 +50,5 @@ export function judgeRemains(remains: Remains): readonly Violation[] {
   const alive = oldTokens
     .filter(status => status !== 401)
     .map(status => ({ rule: 'replaced tokens are dead', what: `one was answered ${status}` }));
-  return [...idle, ...crashed, ...left, ...alive];
+  return [...idle, ...banned, ...crashed, ...left, ...alive];
 }

@@ -115,7 +115,14 @@ describe('the judgement of the history', () => {
 });
 
 describe('the judgement of what remains', () => {
-  const idle = { id: 'w_1', name: 'rig-1', status: 'idle', status_reason: null, current_job_id: null };
+  const idle = {
+    id: 'w_1',
+    name: 'rig-1',
+    status: 'idle',
+    status_reason: null,
+    current_job_id: null,
+    quarantine: null,
+  };
   const exit = { at: 0, who: 'rig-1', pid: 1, code: 0, signal: null, expected: 'the run is over' };
   const remains = {
     workers: [idle],
@@ -133,6 +140,10 @@ describe('the judgement of what remains', () => {
   it.each([
     ['workers are idle at the end', { workers: [{ ...idle, status: 'offline' }] }],
     ['workers are idle at the end', { workers: [{ ...idle, current_job_id: 'j_1' }] }],
+    [
+      'no healthy worker is quarantined',
+      { workers: [{ ...idle, quarantine: { reason: 'three jobs died' } }] },
+    ],
     ['no program ends by itself', { exits: [{ ...exit, code: 1, expected: null }] }],
     ['no process is left', { processes: ['process 7: trainer'] }],
     ['no descriptor is left', { descriptors: { before: 1, after: ['a', 'socket'] } }],
