@@ -32,7 +32,9 @@ export function createRounds<T>(everyMs: number, visit: (member: T) => void): Ro
   const setTimer = (): void => {
     if (timer !== null) clearTimeout(timer);
     ahead = turns.findIndex((_, n) => turn(at + n + 1).size > 0) + 1;
-    timer = ahead === 0 ? null : setTimeout(takeTurn, since + ahead * turnMs - performance.now()).unref();
+    // A visit may have taken longer than a turn, and Node warns of timers in the past.
+    const waitMs = Math.max(0, since + ahead * turnMs - performance.now());
+    timer = ahead === 0 ? null : setTimeout(takeTurn, waitMs).unref();
   };
   const takeTurn = (): void => {
     move(ahead);

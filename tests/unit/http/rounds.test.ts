@@ -85,3 +85,17 @@ test('a machine that has slept does not make up for it', () => {
   expect(visits).toBeGreaterThanOrEqual(3);
   expect(visits).toBeLessThanOrEqual(5);
 });
+
+test('a visit that takes longer than a turn sets no timer into the past', () => {
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now);
+  const setTimer = vi.spyOn(globalThis, 'setTimeout');
+  onTestFinished(() => void vi.restoreAllMocks());
+  const rounds = createRounds<string>(everyMs, () => (now += everyMs));
+  rounds.join('ada');
+  rounds.join('bob');
+  for (let visit = 0; visit < 4; visit += 1) vi.advanceTimersToNextTimer();
+  const delays = setTimer.mock.calls.map(([, ms]) => ms);
+  expect(delays.length).toBeGreaterThan(4);
+  for (const ms of delays) expect(ms).toBeGreaterThanOrEqual(0);
+});
