@@ -14,6 +14,7 @@ import { type AgentProgram, startLocalWorker } from './host/local-worker.ts';
 import { workerNameOf } from './host/local-worker-plan.ts';
 import { createLocalWorkerSwitch } from './host/local-worker-switch.ts';
 import { createNetwork, type Network } from './host/network.ts';
+import { createWitness } from './host/witnesses.ts';
 import { createWorkerPrograms, findWorkerPrograms } from './host/worker-programs.ts';
 import { createRestoration, type Restoration } from './host/restoration.ts';
 import { createSettings } from './host/settings.ts';
@@ -180,7 +181,12 @@ function createSet({ config, parts, file, network, certificates, orchestrator, a
 }
 
 /** What is stored, and what vouches for its trail. */
-async function openStore(folder: DataFolder, retentionDays: number | null, parts: Timed) {
+async function openStore(
+  folder: DataFolder,
+  retentionDays: number | null,
+  targets: readonly string[],
+  parts: Timed,
+) {
   const seal = createSeal(folder.auditKey);
   const opened = openDataStore(folder.databaseFile, { ...parts, seal });
   const audit = await openAudit({
@@ -189,6 +195,7 @@ async function openStore(folder: DataFolder, retentionDays: number | null, parts
     seal,
     key: folder.auditKey,
     headFile: openHeadFile(folder.auditHeadFile),
+    witnesses: targets.map(createWitness),
     isRestored: opened.restored !== null,
     retentionDays,
   });
@@ -274,7 +281,12 @@ function openLogs(
 
 async function openWorks(ground: Ground): Promise<Works> {
   const { config, parts, folder, file, panelDir, programs, isOurHost, restore } = ground;
-  const { audit, ...data } = await openStore(folder, auditDaysInForce(config, file.settings), parts);
+  const { audit, ...data } = await openStore(
+    folder,
+    auditDaysInForce(config, file.settings),
+    config.auditWitnesses,
+    parts,
+  );
   const configs = createConfigFiles(config.configsDir);
   const worker = localWorkerInForce(config, file.settings);
   const runsLocally = worker !== null;

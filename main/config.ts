@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { restrictedKeys } from '../protocol/config-policy.ts';
 import { accept, type Outcome, refuse } from '../protocol/problem.ts';
@@ -14,6 +14,8 @@ export interface ServerConfig {
   readonly allowHosts: readonly string[];
   readonly dataDir: string;
   readonly configsDir: string;
+  /** Who remembers the newest row of the audit trail, outside the data folder: paths of files, and URLs. */
+  readonly auditWitnesses: readonly string[];
   /** The wall clock is right, whatever was known of the time before. */
   readonly trustClock: boolean;
   /** T: silence after which a worker is offline. */
@@ -114,6 +116,10 @@ const Settings = z.object({
   'keep-checkpoints': number.pipe(z.number().int().min(0).max(10_000)).default(3),
   'disk-reserve': number.pipe(z.number().min(0).max(1e6)).default(2),
   'log-per-attempt': number.pipe(z.number().min(1).max(1e6)).default(256),
+  'audit-witness': z
+    .union([z.string(), z.array(z.string())])
+    .transform(targets => [targets].flat())
+    .default([]),
   'trust-clock': z.boolean({ error: 'expected true or false' }).default(false),
   'log-retention-days': number.pipe(z.number().min(0).max(36_500)).default(30),
   'local-worker': z.boolean({ error: 'expected true or false' }).default(false),
@@ -168,6 +174,10 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
   if (flags['ssl'] === false && flags['ssl-cert'] !== undefined)
     return refuse('invalid_request', '--ssl-cert is for TLS, and --no-ssl turns that off: give one of them');
   const dataDir = settings['data-dir'] ?? defaultDataDir(env);
+  const unfit = settings['audit-witness']
+    .map(target => witnessFault(target, dataDir))
+    .find(why => why !== null);
+  if (unfit !== undefined) return refuse('invalid_request', `audit-witness: ${unfit}`);
   return accept(
     Object.freeze({
       host: settings.host,
@@ -176,6 +186,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       dataDir,
       configsDir: settings['configs-dir'] ?? join(dataDir, 'configs'),
       trustClock: settings['trust-clock'],
+      auditWitnesses: settings['audit-witness'],
       heartbeatTimeoutMs: settings['heartbeat-timeout'] * 1000,
       v1SilenceMs: settings['v1-silence'] * 1000,
       auditRetentionDays: settings['audit-retention-days'] || null,
@@ -201,6 +212,22 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       fixedBy: fixedBy(flags, env, file.value),
     }),
   );
+}
+
+/** Why it is no witness; null when it is one. */
+function witnessFault(target: string, dataDir: string): string | null {
+  if (/^https?:/.test(target)) {
+    const url = URL.parse(target);
+    if (url === null) return 'this is not a URL';
+    return url.protocol === 'https:' || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
+      ? null
+      : 'give a URL that begins with https://; plain http:// is for this machine alone';
+  }
+  if (!isAbsolute(target)) return 'give the absolute path of a file, or a URL that begins with https://';
+  const inside = relative(resolve(dataDir), target);
+  return inside.startsWith('..') || isAbsolute(inside)
+    ? null
+    : 'give a file outside the data folder: inside it proves nothing';
 }
 
 /** Each is of no use without the other. They may stay in a file whose `ssl` is false. */

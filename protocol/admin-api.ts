@@ -234,10 +234,19 @@ const AuditFault = z.enum([
   'head_lost',
   // The trail itself says so: a backup replaced a damaged database, whose newest rows could not be read.
   'rows_lost',
+  // A witness outside the data folder knows a row that the trail does not have: an older database was put in its place.
+  'head_rolled_back',
 ]);
 export type AuditFault = z.output<typeof AuditFault>;
 const Mark = z.object({ seq: z.number(), at: z.iso.datetime() });
 const Counted = z.array(z.object({ name: z.string(), count: z.number() }));
+
+/** What a witness outside the data folder was told, a line of its file each. */
+export const WitnessMark = z.object({
+  seq: Seq,
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  at: z.string().max(40),
+});
 
 /** What was done, by whom: people and scripts, with `Authorization: Bearer`. */
 export const auditApi = {
@@ -334,6 +343,20 @@ export const auditApi = {
       head: Mark.nullable(),
       /** The newest row that retention has removed; null when it never has. */
       anchor: Mark.nullable(),
+    }),
+  }),
+  compare: call({
+    method: 'POST',
+    path: '/api/audit/compare',
+    authority: 'admin.audit',
+    summary: 'Check that the trail has every row that a witness was told of',
+    body: z.strictObject({ marks: z.array(WitnessMark).min(1).max(1_000) }),
+    reply: z.object({
+      /** Marks that are in the trail as they were told. */
+      checked: z.number(),
+      /** Marks of rows that retention has removed since. */
+      removed: z.number(),
+      first_bad: z.object({ seq: z.number(), problem: z.string(), code: AuditFault }).nullable(),
     }),
   }),
 };

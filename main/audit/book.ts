@@ -28,6 +28,8 @@ export interface AuditBook {
   export(sieve: AuditSieve): Iterable<readonly Entry[]>;
   /** Walks the chain, a page at a turn of the event loop, and names the first row that is not as written. */
   verify(range: AuditRange): Promise<Verdict>;
+  /** Looks for the rows that a witness was told of. */
+  compare(marks: readonly Pick<AuditRow, 'seq' | 'hash'>[]): ReplyOf<typeof auditApi.compare>;
 }
 
 export interface BookParts {
@@ -65,6 +67,7 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookParts): A
         after = last.seq;
       }
     },
+    compare: marks => compare(trail, marks),
     async verify(range) {
       const anchor = trail.anchor();
       const isAnchorOurs = anchor === null || markSeal('anchor', anchor) === anchor.seal;
@@ -124,6 +127,24 @@ function startOf(trail: AuditTrail, anchor: AuditMark | null, from: number) {
 
 const headSeq = (head: Head): number => (head === null || head === 'unreadable' ? 0 : head.seq);
 
+function compare(
+  trail: AuditTrail,
+  marks: readonly Pick<AuditRow, 'seq' | 'hash'>[],
+): ReplyOf<typeof auditApi.compare> {
+  const anchor = trail.anchor();
+  const isRemoved = ({ seq }: { readonly seq: number }): boolean => anchor !== null && seq < anchor.seq;
+  const hashAt = (seq: number) => (anchor?.seq === seq ? anchor.hash : trail.row(seq)?.hash);
+  const kept = marks.filter(mark => !isRemoved(mark));
+  const at = kept.findIndex(({ seq, hash }) => hashAt(seq) !== hash);
+  const bad = kept[at];
+  const code = 'head_rolled_back';
+  return {
+    checked: bad === undefined ? kept.length : at,
+    removed: marks.length - kept.length,
+    first_bad: bad === undefined ? null : { seq: bad.seq, problem: problems[code], code },
+  };
+}
+
 /** In words that go on from "at row N". Of rows that admit a loss, what to do once it has been looked into. */
 const problems: Readonly<Record<AuditFault, string>> = {
   anchor_changed: 'the anchor of the rows before it was changed',
@@ -136,6 +157,8 @@ const problems: Readonly<Record<AuditFault, string>> = {
   head_lost:
     'the file audit-head was gone when the server started, so rows before this one may have been removed. Once you know ' +
     'why, verify from the next row on',
+  head_rolled_back:
+    'a witness was told of another row, or of one that is gone: an older database was put in the place of this one',
   rows_lost:
     'a backup replaced a damaged database, and the rows that its details name were lost. Once you know why, verify from the ' +
     'next row on',

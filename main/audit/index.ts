@@ -3,6 +3,7 @@ import { type AuditBook, createAuditBook } from './book.ts';
 import { createMarkSeal } from './chain.ts';
 import { type Head, type HeadFile, keepHead, readHead } from './head.ts';
 import { startRetention } from './retention.ts';
+import { startWitness, type Witness } from './witness.ts';
 import { accountOf, isAccountedFor, type LostRows, lostRows, shownHead } from './restored.ts';
 
 export { createSeal } from './chain.ts';
@@ -12,6 +13,8 @@ export interface AuditParts {
   readonly key: Uint8Array;
   readonly seal: AuditSeal;
   readonly headFile: HeadFile;
+  /** Outside the data folder; none unless the owner names some. */
+  readonly witnesses?: readonly Witness[];
   /** Whether a backup has just taken the place of the database. */
   readonly isRestored: boolean;
   /** Null keeps everything. */
@@ -55,6 +58,9 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
   if (isTold || isAccountedFor(store.audit, seal, keeper)) keeper.accept();
   if (!keeper.fits()) log.error('audit.broken', { note: 'trainyard audit verify says where' });
   const retention = startRetention({ ...parts, seal: markSeal, days: retentionDays });
+  const witnesses = (parts.witnesses ?? []).map(witness =>
+    startWitness({ trail: store.audit, witness, clock, log }),
+  );
   return {
     book: createAuditBook({ trail: store.audit, seal, markSeal, keeper }),
     keepFor: retention.keepFor,
@@ -62,6 +68,7 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
     lost,
     async stop() {
       await retention.stop();
+      await Promise.all(witnesses.map(witness => witness.stop()));
       keeper.stop();
     },
   };

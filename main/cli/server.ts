@@ -53,6 +53,11 @@ export function serverCommand(invocation: Invocation): Command {
       '--audit-retention-days <days>',
       'remove older entries of the audit trail (default: keep all; or SIMPLETUNER_AUDIT_RETENTION_DAYS)',
     )
+    .option(
+      '--audit-witness <file or URL>',
+      'tell the newest row of the audit trail to a file outside the data folder, or to an https:// URL; repeat it for more',
+      collect,
+    )
     .option('--artifacts-per-job <GiB>', 'how much the files of one job may take up (default: 50)')
     .option('--artifacts-in-all <GiB>', 'how much those of all jobs may take up (default: 500)')
     .option(

@@ -24,6 +24,9 @@ export interface AuditReader {
     readonly from: number | null;
     readonly to: number | null;
   }): Promise<ReplyOf<typeof auditApi.verify>>;
+  compare(
+    marks: readonly { readonly seq: number; readonly hash: string }[],
+  ): ReplyOf<typeof auditApi.compare>;
 }
 
 export function mountAuditRoutes(router: Router, audit: AuditReader): void {
@@ -49,6 +52,7 @@ export function mountAuditRoutes(router: Router, audit: AuditReader): void {
       }),
     ),
   );
+  router.answer(auditApi.compare, ({ body }) => accept(audit.compare(body.marks)));
   router.stream(auditApi.export, ({ query }, response) => {
     response.set({
       'Content-Type': 'application/x-ndjson',

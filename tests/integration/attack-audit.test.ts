@@ -1,5 +1,5 @@
 /** Somebody edits the trail behind the back of the orchestrator: FAULTS.md, S21. Asked by call and by command, of a real server. */
-import { copyFileSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
@@ -47,7 +47,8 @@ function attend(server: ServerProgram): Trail {
   };
 }
 
-const open = async (dataDir?: string): Promise<Trail> => attend(await startServer([], dataDir));
+const open = async (dataDir?: string, args: readonly string[] = []): Promise<Trail> =>
+  attend(await startServer([...args], dataDir));
 
 /** Rows of people, of tokens and of nobody, so that every column has something in it somewhere. */
 async function leaveRows({ server, admin }: Trail, name: string): Promise<void> {
@@ -176,6 +177,35 @@ test('the newest rows gone with their numbers and the head: a restart says that 
   const rest = await runTrainyard(['audit', 'verify', '--from', '5', '--data-dir', dataDir]);
   expect([rest.code, rest.err]).toEqual([0, '']);
   await later.stop();
+}, 60_000);
+
+test('an older database put back together with its head is seen by a witness outside the folder alone', async () => {
+  const witness = join(temporaryFolder(), 'witness');
+  const watched = ['--audit-witness', witness];
+  const first = await open(undefined, watched);
+  await leaveRows(first, 'ada');
+  const { dataDir } = first.server;
+  await first.stop();
+  const names = ['trainyard.db', 'audit-head'];
+  const older = temporaryFolder();
+  for (const name of names) copyFileSync(join(dataDir, name), join(older, name));
+  const second = await open(dataDir, watched);
+  await leaveRows(second, 'bob');
+  await second.stop();
+  for (const name of names) copyFileSync(join(older, name), join(dataDir, name));
+  const back = await open(dataDir, watched);
+  await leaveRows(back, 'eve');
+  expect(await back.verify()).toBeNull();
+  const compare = (file: string) =>
+    runTrainyard(['audit', 'verify', '--witness', file, '--data-dir', dataDir]);
+  const told = await compare(witness);
+  expect([told.code, told.err]).toEqual([1, expect.stringContaining('head_rolled_back')]);
+  // What it was told before that is still so.
+  const [line = ''] = readFileSync(witness, 'utf8').split('\n');
+  const earlier = join(older, 'earlier');
+  writeFileSync(earlier, `${line}\n`);
+  expect((await compare(earlier)).code).toBe(0);
+  await back.stop();
 }, 60_000);
 
 const databaseFiles = ['trainyard.db', 'trainyard.db-wal', 'trainyard.db-shm'];

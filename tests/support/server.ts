@@ -87,6 +87,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       v1SilenceMs: 0,
       allowHosts: ['trainyard.example'],
       trustClock: false,
+      auditWitnesses: [],
       auditRetentionDays: null,
       isSecure: false,
       certificateFiles: null,

@@ -1,9 +1,12 @@
-import { auditApi } from '../../../protocol/admin-api.ts';
+import { readFileSync } from 'node:fs';
+import type { z } from 'zod';
+import { auditApi, WitnessMark } from '../../../protocol/admin-api.ts';
 import { exitCodes, fail } from '../failure.ts';
-import { numberOf, wholeNumber } from '../flags.ts';
+import { numberOf, textOf, wholeNumber } from '../flags.ts';
 import { readInput } from '../input.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
+import type { Remote } from '../remote.ts';
 
 export const verify: RemoteSpec = {
   name: 'verify',
@@ -12,6 +15,7 @@ export const verify: RemoteSpec = {
     command
       .option('--from <seq>', 'begin with this row', wholeNumber)
       .option('--to <seq>', 'end with this row', wholeNumber)
+      .option('--witness <file>', 'compare with what the witness in this file was told, too')
       .option('--start-id <seq>', 'as --from', wholeNumber)
       .option('--end-id <seq>', 'as --to', wholeNumber),
   async act(remote) {
@@ -31,8 +35,55 @@ export const verify: RemoteSpec = {
         ['Removed', anchor === null ? null : `rows up to ${anchor.seq}, by retention, at ${anchor.at}`],
       ],
     });
-    if (valid) return;
+    if (valid) {
+      await compareWith(remote, textOf(remote.flags, 'witness'));
+      return;
+    }
     const where = bad === null ? '' : ` at row ${bad.seq}: ${bad.problem}`;
     fail(exitCodes.failed, `The audit trail is broken${where}. Compare it with a backup of the data folder`);
   },
 };
+
+/** As many as one call takes. */
+const portion = 1_000;
+
+/** Every mark is compared: whoever puts an older database in place goes on from there, and the witness is told of that, too. */
+async function compareWith(remote: Remote, file: string | null): Promise<void> {
+  if (file === null) return;
+  const marks = readMarks(file);
+  for (let from = 0; from < marks.length; from += portion) {
+    const body = { marks: marks.slice(from, from + portion) };
+    const { first_bad: bad } = await remote.ask(auditApi.compare, { body });
+    if (bad !== null)
+      fail(
+        exitCodes.failed,
+        `The audit trail is not the one that the witness knows (${bad.code}): row ${bad.seq}: ${bad.problem}`,
+      );
+  }
+}
+
+function readMarks(file: string): readonly z.output<typeof WitnessMark>[] {
+  let lines: readonly string[];
+  try {
+    lines = readFileSync(file, 'utf8').split('\n');
+  } catch (cause) {
+    return fail(
+      exitCodes.failed,
+      `${file} can not be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+    );
+  }
+  // The last one may have been cut off by the end of the machine.
+  const written = lines.slice(0, -1);
+  return written.map((line, index) => {
+    const mark = markIn(line);
+    return mark ?? fail(exitCodes.failed, `${file}: line ${index + 1} is none that a witness was told`);
+  });
+}
+
+function markIn(line: string): z.output<typeof WitnessMark> | null {
+  try {
+    return WitnessMark.safeParse(JSON.parse(line)).data ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,77 @@
+import type { AuditRow, AuditTrail, Clock, Log } from '../orchestrator/ports.ts';
+
+/** What is told to a witness: the newest row, whose hash stands for it and all rows before it. */
+export interface WitnessMark extends Pick<AuditRow, 'seq' | 'hash'> {
+  /** RFC 3339, by the clock of the orchestrator. */
+  readonly at: string;
+}
+
+/** Somebody outside the data folder who remembers marks. */
+export interface Witness {
+  /** For the log; nothing secret. */
+  readonly name: string;
+  /** Rejects when it could not be told. */
+  tell(mark: WitnessMark, signal: AbortSignal): Promise<void>;
+}
+
+export interface WitnessParts {
+  readonly trail: Pick<AuditTrail, 'row' | 'lastSeq'>;
+  readonly witness: Witness;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const lookEveryMs = 5_000;
+/** Rows that are added within this time cost one mark together, ... */
+const tellWithinMs = 60_000;
+/** ... unless there are more than this. */
+const maxRows = 500;
+const timeoutMs = 10_000;
+/** The server must end within two seconds. */
+const lastTimeoutMs = 1_000;
+
+/** Tells a witness of the newest row, at the start, at the end, and now and then. One that can not be told is told later. */
+export function startWitness({ trail, witness, clock, log }: WitnessParts): { stop(): Promise<void> } {
+  let told: { readonly seq: number; readonly hash: string; readonly at: number } | null = null;
+  let underWay: Promise<void> | null = null;
+  let hasFailed = false;
+  let takeBack = (): void => {};
+
+  const isDue = ({ seq, hash }: AuditRow): boolean => {
+    if (told === null) return true;
+    if (hash === told.hash) return false;
+    return clock.mono() - told.at >= tellWithinMs || Math.abs(seq - told.seq) >= maxRows;
+  };
+  const tell = async (row: AuditRow, withinMs: number): Promise<void> => {
+    const { seq, hash } = row;
+    const over = new AbortController();
+    const cancel = clock.after(withinMs, () => over.abort(new Error('it did not answer in time')));
+    try {
+      await witness.tell({ seq, hash, at: clock.iso(clock.wall()) }, over.signal);
+      told = { seq, hash, at: clock.mono() };
+      hasFailed = false;
+    } catch (cause) {
+      if (!hasFailed) log.error('audit.witness_failed', { witness: witness.name, cause });
+      hasFailed = true;
+    } finally {
+      cancel();
+    }
+  };
+  const newest = (): AuditRow | null => trail.row(trail.lastSeq());
+  const look = (): void => {
+    takeBack = clock.after(lookEveryMs, look);
+    const row = newest();
+    if (row === null || underWay !== null || !isDue(row)) return;
+    underWay = tell(row, timeoutMs).finally(() => {
+      underWay = null;
+    });
+  };
+  const finish = async (): Promise<void> => {
+    takeBack();
+    const row = newest();
+    if (row !== null && row.hash !== told?.hash) await tell(row, lastTimeoutMs);
+  };
+  let finished: Promise<void> | null = null;
+  look();
+  return { stop: () => (finished ??= finish()) };
+}
