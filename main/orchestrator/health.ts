@@ -6,7 +6,7 @@ import { isLive, type LiveJob, type MonoMs, system, type Worker } from './model.
 import type { Tx } from './ports.ts';
 import { boostStarving } from './turns.ts';
 import { planRecovery, type RecoveryAction, type WatchedAttempt, type WatchedWorker } from './recovery.ts';
-import { applyEvent, beginningOf, repeatOffer } from './transitions.ts';
+import { applyEvent, beginningOf, countMissedOffer, repeatOffer } from './transitions.ts';
 import { removeWorker } from './worker-admin.ts';
 import { sayGoodbye } from './worker-calls.ts';
 
@@ -156,6 +156,7 @@ function actOnOffer(
     repeatOffer(core, tx, job);
     return;
   }
+  countMissedOffer(core, tx, worker);
   applyEvent(core, tx, job, { type: 'withdraw' }, system);
   // The published agent can't be told: a clean end makes it register again and say what it runs.
   if (worker.agent?.protocol === 1) tx.afterCommit(() => core.presence.hangUp(worker.id));

@@ -44,6 +44,8 @@ interface Entry {
   doubted: ReadonlySet<string>;
   /** When its stream broke; null while one is open, and when it was ended in order. */
   lostStreamAt: MonoMs | null;
+  /** Offers in a row that were given up although the worker was in contact. */
+  missed: number;
 }
 
 /** Who is in contact: kept in memory only, because a beat must cost nothing and a restart makes it stale anyway. */
@@ -87,6 +89,9 @@ export interface PresenceBook {
     giveUpAt: MonoMs,
   ): void;
   offerSettled(worker: WorkerId, job: JobId): void;
+  /** How many offers in a row the worker has left unacknowledged. */
+  missedOf(worker: WorkerId): number;
+  noteMissed(worker: WorkerId, missed: number): void;
   /** A beat without the job: since when there is none that names it. */
   noteAbsence(worker: WorkerId, now: MonoMs): MonoMs;
   noteRival(worker: WorkerId, rival: Rival): void;
@@ -116,6 +121,7 @@ export function createPresenceBook(onChange: (worker: WorkerId) => void): Presen
       rival: null,
       doubted: noDoubts,
       lostStreamAt: null,
+      missed: 0,
     };
     entries.set(worker, fresh);
     return fresh;
@@ -190,7 +196,7 @@ function offerCalls(
   entries: ReadonlyMap<WorkerId, Entry>,
   entry: (worker: WorkerId, now: MonoMs) => Entry,
   send: PresenceBook['send'],
-): Pick<PresenceBook, 'offerOf' | 'openOffer' | 'sendOffer' | 'offerSettled'> {
+): Pick<PresenceBook, 'offerOf' | 'openOffer' | 'sendOffer' | 'offerSettled' | 'missedOf' | 'noteMissed'> {
   return {
     offerOf: worker => entries.get(worker)?.offer ?? null,
     openOffer(worker, offer, now, giveUpAt) {
@@ -214,6 +220,11 @@ function offerCalls(
     offerSettled(worker, job) {
       const known = entries.get(worker);
       if (known?.offer?.jobId === job) known.offer = null;
+    },
+    missedOf: worker => entries.get(worker)?.missed ?? 0,
+    noteMissed(worker, missed) {
+      const known = entries.get(worker);
+      if (known !== undefined) known.missed = missed;
     },
   };
 }

@@ -14,6 +14,7 @@ export interface QuarantinePlan {
   readonly verdict: 'unchanged' | 'clear' | 'quarantine';
 }
 
+/** In a row, of different jobs; or offers in a row that were not acknowledged. */
 const mostStrikes = 3;
 const tooSoonMs = 60_000;
 
@@ -42,3 +43,10 @@ export function planQuarantine(
   const saysNothing = cause === null ? ranMs === null : beside.has(cause);
   return saysNothing ? { strikes, verdict: 'unchanged' } : { strikes: [], verdict: 'clear' };
 }
+
+/**
+ * What an offer that was given up says about its worker: `missed` counts it and those before it in a row. It counts only
+ * while the worker is in contact, because one that is silent will be offline soon. A worker on trial gets no second chance.
+ */
+export const isQuarantinedForSilence = (missed: number, onTrial: boolean): boolean =>
+  onTrial || missed >= mostStrikes;

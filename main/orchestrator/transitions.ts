@@ -15,7 +15,7 @@ import {
   type Worker,
 } from './model.ts';
 import type { Tx } from './ports.ts';
-import { planQuarantine } from './quarantine.ts';
+import { isQuarantinedForSilence, planQuarantine } from './quarantine.ts';
 import { startWaiting } from './rank.ts';
 
 /**
@@ -36,7 +36,10 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
   if (isLive(job) && !isLive(next)) freeWorker(core, tx, job, next);
   else if (next.status === 'dispatched') sendOffer(core, tx, next);
   else if (next.status === 'cancelling') sendCancel(core, tx, next);
-  else if (isLive(next) && next.status !== 'recovering') acknowledge(core, tx, next);
+  else if (isLive(next) && next.status !== 'recovering') {
+    acknowledge(core, tx, next);
+    forgetMissed(core, tx, next.attempt.workerId);
+  }
   return { ...step, job: next };
 }
 
@@ -143,6 +146,7 @@ function freeWorker(core: Core, tx: Tx, job: LiveJob, next: Job): void {
   // At once: another command of the same transaction must not offer anything on a stream that is about to end.
   if (tx.dropOldToken(worker.id)) core.presence.hangUp(worker.id);
   if (next.attempt?.end?.outcome !== 'withdrawn') {
+    forgetMissed(core, tx, worker.id);
     const begunAt = beginningOf(core, job);
     const ranMs = begunAt === null ? null : core.clock.mono() - begunAt;
     judge(core, tx, { ...worker, served: true }, next, ranMs);
@@ -173,11 +177,32 @@ function judge(core: Core, tx: Tx, worker: Worker, job: Job, ranMs: number | nul
     return;
   }
   const reason = `${plan.strikes.length} jobs in a row could not run here; the last one: ${job.attempt?.end?.error ?? cause ?? 'unknown'}`;
-  const quarantine = { reason: reason.slice(0, 500), since: core.time.now() };
-  tx.updateWorker({ ...worker, strikes: plan.strikes, quarantine });
+  putInQuarantine(core, tx, { ...worker, strikes: plan.strikes }, reason);
+}
+
+function putInQuarantine(core: Core, tx: Tx, worker: Worker, text: string): void {
+  const quarantine = { reason: text.slice(0, 500), since: core.time.now() };
+  tx.updateWorker({ ...worker, quarantine });
   core.deadlines.trial.set(worker.id, core.clock.mono() + core.times.trialMs);
   tx.afterCommit(() => core.later(core.times.trialMs));
   tellWorker(core, tx, 'worker.quarantined', worker.id, system, { reason: quarantine.reason });
+}
+
+const forgetMissed = (core: Core, tx: Tx, id: Worker['id']): void =>
+  tx.afterCommit(() => core.presence.noteMissed(id, 0));
+
+/** Counts an offer that the worker left unacknowledged until it was given up. Too many put the worker in quarantine. */
+export function countMissedOffer(core: Core, tx: Tx, worker: Worker): void {
+  const offer = core.presence.offerOf(worker.id);
+  const presence = core.presence.of(worker.id);
+  // A worker that has not been heard since then is cut off, and counts as offline soon.
+  if (offer === null || offer.sent === 0 || presence === null || presence.contactAt <= offer.firstSentAt) return;
+  const missed = core.presence.missedOf(worker.id) + 1;
+  const isTooMany = isQuarantinedForSilence(missed, worker.quarantine !== null);
+  tx.afterCommit(() => core.presence.noteMissed(worker.id, isTooMany ? 0 : missed));
+  if (!isTooMany) return;
+  const offers = missed === 1 ? 'an offer of a job was' : `${missed} offers of jobs in a row were`;
+  putInQuarantine(core, tx, worker, `${offers} not acknowledged, although the worker was in contact`);
 }
 
 /** The published agent needs a moment after its report was answered (CONTRACT.md, section 3, items 4 and 7). */

@@ -1,7 +1,9 @@
 /** Offers that are not acknowledged: SEMANTICS.md, section 4. T = 120 s: repeated at 15 and 30 s, given up at 45 s. */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf } from '../../support/fleet-outcome.ts';
+import type { Fleet } from '../../support/fleet.ts';
+import type { FleetWorker } from '../../support/fleet-worker.ts';
 
 test('an offer is repeated at T/8 and T/4, and given up at 3T/8', async () => {
   const fleet = await openFleet();
@@ -147,4 +149,72 @@ test('an offer is given up once, even when something else is decided in the same
   fleet.clock.after(45_000, () => void fleet.orchestrator.disconnect(other.id));
   await fleet.clock.advance(45_000);
   expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 2, worker_id: rig.id });
+});
+
+/** The worker stays in contact and never acknowledges anything, for this long. */
+async function ignore(fleet: Fleet, rig: FleetWorker, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 15_000) {
+    await fleet.clock.advance(Math.min(left, 15_000) - 1_000);
+    await rig.beat();
+    await fleet.clock.advance(1_000);
+  }
+}
+
+describe.each([1, 2] as const)('a connected worker of protocol %i that acknowledges nothing', protocol => {
+  const openSilent = async () => {
+    const fleet = await openFleet();
+    const rig = await fleet.addIdleWorker({ agent: { protocol } });
+    const { jobId } = await fleet.submit();
+    // The published agent registers again when its stream ends, and says nothing of the job.
+    const round = async () => {
+      await ignore(fleet, rig, 46_000);
+      if (protocol === 1) await rig.connect();
+    };
+    return { fleet, rig, jobId, round };
+  };
+
+  test('is in quarantine after three offers, and gets no other', async () => {
+    const { fleet, rig, jobId, round } = await openSilent();
+    await round();
+    await round();
+    expect(rig.view().quarantine).toBeNull();
+    await round();
+    expect(rig.view().quarantine?.reason).toBe(
+      '3 offers of jobs in a row were not acknowledged, although the worker was in contact',
+    );
+    expect(fleet.trail(rig.id)).toContain('worker.quarantined');
+    await ignore(fleet, rig, 300_000);
+    expect(fleet.job(jobId)).toMatchObject({ status: 'pending', attempt: 3, reason: expect.stringContaining('1 quarantined') });
+  });
+
+  test('leaves its job to another worker', async () => {
+    const { fleet, jobId, round } = await openSilent();
+    await round();
+    const other = await fleet.addIdleWorker();
+    await round();
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', worker_id: other.id });
+  });
+
+  test('is tried again after ten minutes, and is back in quarantine after one more', async () => {
+    const { fleet, rig, jobId, round } = await openSilent();
+    for (let n = 0; n < 3; n++) await round();
+    await ignore(fleet, rig, 600_000);
+    expect(fleet.job(jobId)).toMatchObject({ status: 'dispatched', attempt: 4 });
+    await round();
+    expect(rig.view().quarantine?.reason).toMatch(/^an offer of a job was not acknowledged/);
+    expect(fleet.job(jobId).status).toBe('pending');
+  });
+
+  test('starts from zero once it acknowledges an offer', async () => {
+    const { fleet, rig, jobId, round } = await openSilent();
+    await round();
+    await round();
+    await rig.run(jobId);
+    await rig.report(jobId, 'completed');
+    await fleet.clock.advance(1_000);
+    await fleet.submit();
+    await round();
+    await round();
+    expect(rig.view().quarantine).toBeNull();
+  });
 });
