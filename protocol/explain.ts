@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JobId, WorkerId } from './ids.ts';
-import { JobStatus } from './job.ts';
+import { ShownStatus } from './job.ts';
 
 /**
  * What holds a job itself back, whoever is idle (SEMANTICS.md, section 6). Of several the summary tells the first of this
@@ -46,7 +46,7 @@ export const Explanation = z
   .object({
     /** Null for a job that was only tried out. */
     job_id: JobId.nullable(),
-    status: JobStatus,
+    status: ShownStatus,
     /** All of it in one line: the `reason` of the job. Null when it does not wait. */
     summary: z.string().nullable(),
     /** No worker that ever registered could take it, idle or not. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Approval, JobStatus } from './job.ts';
+import type { Approval, ShownStatus } from './job.ts';
 
 /** The states that people filter by, in the order in which a job passes through them. */
 export const jobStates = [
@@ -16,7 +16,7 @@ export const jobStates = [
 export type JobState = (typeof jobStates)[number];
 
 /** A pending job that waits for approval is `blocked`. */
-export function stateOf(job: { readonly status: JobStatus; readonly approval: Approval | null }): JobState {
+export function stateOf(job: { readonly status: ShownStatus; readonly approval: Approval | null }): JobState {
   if (job.status === 'pending' && job.approval === 'wanted') return 'blocked';
   return job.status === 'dispatched' ? 'starting' : job.status;
 }

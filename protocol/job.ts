@@ -13,7 +13,15 @@ export type FinalStatus = (typeof finalStatuses)[number];
 export const JobStatus = z.enum(['pending', ...liveStatuses, ...finalStatuses]);
 export type JobStatus = z.infer<typeof JobStatus>;
 
-export const isFinal = (status: JobStatus): status is FinalStatus =>
+/** What people and scripts see: a pending job that waits for approval is `blocked`. */
+export const ShownStatus = z.enum(['pending', 'blocked', ...liveStatuses, ...finalStatuses]);
+export type ShownStatus = z.infer<typeof ShownStatus>;
+
+/** Waits for a worker, or for approval. */
+export const isWaiting = (status: ShownStatus): status is 'pending' | 'blocked' =>
+  status === 'pending' || status === 'blocked';
+
+export const isFinal = (status: ShownStatus): status is FinalStatus =>
   status === 'completed' || status === 'failed' || status === 'cancelled';
 
 /** Why an attempt did not complete: the closed list of SEMANTICS.md, section 2. */
@@ -135,7 +143,8 @@ export const JobView = z
   .object({
     id: JobId,
     job_id: JobId,
-    status: JobStatus,
+    /** `blocked`: it waits for approval. */
+    status: ShownStatus,
     config_name: z.string(),
     target: Target,
     worker_labels: LabelPatterns,

@@ -13,6 +13,7 @@ import {
   OnLostContact,
   PriorityWord,
   priorities,
+  ShownStatus,
   Target,
   TrainerConfig,
 } from './job.ts';
@@ -89,10 +90,10 @@ export const SubmitRequest = z
   });
 export type SubmitRequest = z.output<typeof SubmitRequest>;
 
-/** `queued` and `training` are other names of pending and running (SEMANTICS.md, section 2). */
+/** `queued` and `training` are other names of pending and running. `pending` finds blocked jobs, too. */
 const StatusName = z
-  .enum([...JobStatus.options, 'queued', 'training'])
-  .transform((word): JobStatus => (word === 'queued' ? 'pending' : word === 'training' ? 'running' : word));
+  .enum([...ShownStatus.options, 'queued', 'training'])
+  .transform((word): ShownStatus => (word === 'queued' ? 'pending' : word === 'training' ? 'running' : word));
 
 /** One, or several with commas between them. */
 const StatusNames = z
@@ -102,7 +103,7 @@ const StatusNames = z
     z
       .array(StatusName)
       .min(1)
-      .max(JobStatus.options.length + 2),
+      .max(ShownStatus.options.length + 2),
   );
 
 const Accepted = z.object({
@@ -225,7 +226,7 @@ export const queueApi = {
       queue_depth: z.number(),
       running: z.number(),
       /** Those alone that there are. */
-      by_status: z.partialRecord(JobStatus, z.number()),
+      by_status: z.partialRecord(ShownStatus, z.number()),
       by_user: z.record(z.string(), JobCount),
       /** Of the jobs that ended within the last 24 hours; null when none did. */
       avg_wait_seconds: z.number().nullable(),
@@ -321,7 +322,7 @@ export const queueApi = {
     params: byJob,
     reply: z.object({
       job_id: JobId,
-      status: JobStatus,
+      status: ShownStatus,
       /** 1 for the job that is taken next; null when it does not wait, or waits for approval. */
       position: z.number().nullable(),
       total_pending: z.number(),

@@ -1,5 +1,5 @@
 import type { UiEvent } from '../../protocol/events.ts';
-import { type JobStatus, type JobView, liveStatuses } from '../../protocol/job.ts';
+import { type ShownStatus, type JobView, liveStatuses } from '../../protocol/job.ts';
 import type { QueueView } from '../../protocol/queue.ts';
 import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
 
@@ -67,7 +67,7 @@ function put<T>(map: ReadonlyMap<string, T>, key: string, value: T | null): Read
   return next;
 }
 
-const isLive = (status: JobStatus): boolean => liveStatuses.some(live => live === status);
+const isLive = (status: ShownStatus): boolean => liveStatuses.some(live => live === status);
 
 function liveJob({ id, config_name: name, progress }: JobView): LiveJob {
   const { percent, step, total_steps: total } = progress ?? {};

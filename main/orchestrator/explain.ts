@@ -120,7 +120,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
       const ahead = rivals?.map(({ spec }) => verdictOf(spec.requirements).judged) ?? null;
       return {
         job_id: job.id,
-        status: job.status,
+        status: job.approval === 'wanted' ? 'blocked' : 'pending',
         summary: summaryOf(job, reasons),
         unsatisfiable: isUnsatisfiable(verdict),
         position: job.approval === 'wanted' ? null : read.position(job),

@@ -1,4 +1,4 @@
-import type { JobStatus } from '../../protocol/job.ts';
+import type { ShownStatus } from '../../protocol/job.ts';
 import type { GpuTroubleKind, WorkerStatus } from '../../protocol/worker.ts';
 import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
@@ -11,7 +11,7 @@ export interface FleetFigures {
   readonly gpuTroubles: Readonly<Record<GpuTroubleKind, number>>;
   /** Of workers that are not offline. */
   readonly gpus: { readonly total: number; readonly busy: number };
-  readonly jobs: Readonly<Partial<Record<JobStatus, number>>>;
+  readonly jobs: Readonly<Partial<Record<ShownStatus, number>>>;
   /** Of those that may be taken; null when none waits. */
   readonly oldestWaitMs: number | null;
   readonly isPaused: boolean;
@@ -43,7 +43,7 @@ export function createFleetFigures(core: Core) {
         const job = read.liveJobOf(worker.id);
         gpus.busy += job === null ? 0 : Math.min(count, job.spec.requirements.gpuCount);
       }
-      const jobs: Partial<Record<JobStatus, number>> = {};
+      const jobs: Partial<Record<ShownStatus, number>> = {};
       for (const { status, count } of store.countJobs()) jobs[status] = (jobs[status] ?? 0) + count;
       return {
         workers,

@@ -1,10 +1,10 @@
 import type { WorkerId } from '../../protocol/ids.ts';
-import type { Approval, JobStatus } from '../../protocol/job.ts';
+import type { Approval, JobStatus, ShownStatus } from '../../protocol/job.ts';
 import type { JobSearch, JobSort } from '../../protocol/job-search.ts';
 
 export interface JobFilter {
   /** None for any. */
-  readonly statuses: readonly JobStatus[];
+  readonly statuses: readonly ShownStatus[];
   readonly includeFinal: boolean;
   readonly user: string | null;
   /** Of the newest attempt. */

@@ -1,6 +1,6 @@
 import type { Explanation } from '../../protocol/explain.ts';
 import type { JobId } from '../../protocol/ids.ts';
-import type { JobDetail, JobStatus, JobView } from '../../protocol/job.ts';
+import type { JobDetail, JobStatus, JobView, ShownStatus } from '../../protocol/job.ts';
 import { stateOf } from '../../protocol/job-search.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { JobCounts } from '../../protocol/queue-api.ts';
@@ -66,7 +66,8 @@ export function createJobCalls(core: Core) {
         const state = stateOf(group);
         byStatus[status] = (byStatus[status] ?? 0) + count;
         if (state === 'blocked') blocked += count;
-        const isWanted = filter.statuses.length === 0 || filter.statuses.includes(status);
+        const names: readonly ShownStatus[] = state === 'blocked' ? [status, state] : [status];
+        const isWanted = filter.statuses.length === 0 || names.some(name => filter.statuses.includes(name));
         const isInState = states.size === 0 || states.has(state);
         if (isWanted && isInState && (!filter.blocked || state === 'blocked')) total += count;
       }

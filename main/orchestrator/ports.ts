@@ -1,6 +1,6 @@
 import type { ArtifactKind } from '../../protocol/artifact.ts';
 import type { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
-import type { JobStatus, Requirements, TrainerConfig } from '../../protocol/job.ts';
+import type { Requirements, ShownStatus, TrainerConfig } from '../../protocol/job.ts';
 import type { JobSort } from '../../protocol/job-search.ts';
 import type { Outcome } from '../../protocol/problem.ts';
 import type { Progress } from '../../protocol/progress.ts';
@@ -92,7 +92,7 @@ export interface Log {
 /** How many jobs there are of a user, and in a status. */
 export interface JobCount {
   readonly user: string;
-  readonly status: JobStatus;
+  readonly status: ShownStatus;
   readonly count: number;
 }
 

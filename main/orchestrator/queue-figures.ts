@@ -1,5 +1,5 @@
 import type { JobId } from '../../protocol/ids.ts';
-import { isFinal, type JobStatus } from '../../protocol/job.ts';
+import { isFinal, isWaiting, type ShownStatus } from '../../protocol/job.ts';
 import { parseSearch } from '../../protocol/job-search.ts';
 import { accept, refuse } from '../../protocol/problem.ts';
 import type { Core } from './core.ts';
@@ -21,18 +21,18 @@ export function createQueueFigures(core: Core) {
     position(id: JobId) {
       const job = core.store.job(id);
       if (job === null) return refuse('job_not_found', `There is no job ${id}`);
-      const { position } = createJobViewer(core, core.store)(job);
-      return accept({ status: job.status, position, pending: core.store.jobCounts().pending });
+      const { status, position } = createJobViewer(core, core.store)(job);
+      return accept({ status, position, pending: core.store.jobCounts().pending });
     },
 
     queueStats() {
-      const byStatus: Partial<Record<JobStatus, number>> = {};
+      const byStatus: Partial<Record<ShownStatus, number>> = {};
       const byUser = new Map<string, { readonly pending: number; readonly running: number }>();
       for (const { user, status, count } of core.store.countJobs()) {
         byStatus[status] = (byStatus[status] ?? 0) + count;
         if (isFinal(status)) continue;
         const { pending, running } = byUser.get(user) ?? { pending: 0, running: 0 };
-        const waits = status === 'pending';
+        const waits = isWaiting(status);
         byUser.set(user, { pending: pending + (waits ? count : 0), running: running + (waits ? 0 : count) });
       }
       const now = core.clock.wall();

@@ -196,7 +196,8 @@ export function countMissedOffer(core: Core, tx: Tx, worker: Worker): void {
   const offer = core.presence.offerOf(worker.id);
   const presence = core.presence.of(worker.id);
   // A worker that has not been heard since then is cut off, and counts as offline soon.
-  if (offer === null || offer.sent === 0 || presence === null || presence.contactAt <= offer.firstSentAt) return;
+  if (offer === null || offer.sent === 0 || presence === null || presence.contactAt <= offer.firstSentAt)
+    return;
   const missed = core.presence.missedOf(worker.id) + 1;
   const isTooMany = isQuarantinedForSilence(missed, worker.quarantine !== null);
   tx.afterCommit(() => core.presence.noteMissed(worker.id, isTooMany ? 0 : missed));

@@ -1,5 +1,5 @@
 import type { JobEventType, UiEvent } from '../../protocol/events.ts';
-import { type AttemptView, type JobView, priorityName } from '../../protocol/job.ts';
+import { type AttemptView, type JobView, priorityName, type ShownStatus } from '../../protocol/job.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { QueueView } from '../../protocol/queue.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
@@ -135,6 +135,10 @@ export function queueView(core: Core, read: Read): QueueView {
   };
 }
 
+/** `pending` with a word of its own for jobs that wait for approval. */
+export const shownStatus = (job: Pick<Job, 'status' | 'approval'>): ShownStatus =>
+  job.status === 'pending' && job.approval === 'wanted' ? 'blocked' : job.status;
+
 /** Views of jobs that share what is costly: why a shape waits is worked out once, and so is who goes before whom. */
 export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
   const explainer = createExplainer(core, read);
@@ -142,7 +146,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
   return job => ({
     id: job.id,
     job_id: job.id,
-    status: job.status,
+    status: shownStatus(job),
     config_name: job.spec.configName,
     target: job.spec.requirements.target,
     worker_labels: job.spec.requirements.labels,

@@ -17,6 +17,7 @@ const workerOf = `(SELECT a.worker_id FROM attempts a WHERE a.job_id = j.id AND 
 const percent =
   "coalesce(j.progress ->> '$.percent', 100.0 * (j.progress ->> '$.step') / (j.progress ->> '$.total_steps'))";
 const states = jobStates.map((state, at) => `WHEN '${state}' THEN ${at}`).join(' ');
+const isBlocked = "(j.status = 'pending' AND j.approval = 'wanted')";
 const state = `CASE WHEN j.status = 'pending' AND j.approval = 'wanted' THEN 'blocked'
   WHEN j.status = 'dispatched' THEN 'starting' ELSE j.status END`;
 
@@ -163,14 +164,15 @@ const globOf = (glob: string): string => escaped(glob).replace(/\*+/g, '%');
 
 function addStatuses(found: Conditions, { statuses, blocked, search, includeFinal }: JobFilter): void {
   const lists = [
-    { column: 'j.status', names: statuses },
-    { column: state, names: search.states },
+    { column: 'j.status', names: statuses, orBlocked: statuses.includes('blocked') },
+    { column: state, names: search.states, orBlocked: false },
   ].filter(({ names }) => names.length > 0);
-  for (const { column, names } of lists) {
-    found.texts.push(`${column} IN (SELECT value FROM json_each(?))`);
+  for (const { column, names, orBlocked } of lists) {
+    const isNamed = `${column} IN (SELECT value FROM json_each(?))`;
+    found.texts.push(orBlocked ? `(${isNamed} OR ${isBlocked})` : isNamed);
     found.values.push(JSON.stringify(names));
   }
-  if (blocked) found.texts.push("j.status = 'pending' AND j.approval = 'wanted'");
+  if (blocked) found.texts.push(isBlocked);
   const isUnended = blocked || lists.some(({ names }) => names.every(name => isUnfinished(name)));
   if (includeFinal && isUnended) found.texts.push(unended);
 }

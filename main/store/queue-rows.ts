@@ -77,8 +77,8 @@ function queueReads(db: Database) {
   const users = db.prepare<[], JobCount>(
     `SELECT user, status, count(*) AS count FROM jobs INDEXED BY jobs_ended_of_user
      WHERE ended_at IS NOT NULL GROUP BY user, status
-     UNION ALL SELECT user, 'pending', count(*)
-     FROM (SELECT user FROM ${line} UNION ALL SELECT user FROM ${unapproved}) GROUP BY user
+     UNION ALL SELECT user, 'pending', count(*) FROM ${line} GROUP BY user
+     UNION ALL SELECT user, 'blocked', count(*) FROM ${unapproved} GROUP BY user
      UNION ALL SELECT user, status, count(*) FROM jobs WHERE id IN (SELECT job_id FROM ${running})
      GROUP BY user, status
      ORDER BY user, status`,

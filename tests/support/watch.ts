@@ -1,6 +1,6 @@
 import type { UiEvent } from '../../protocol/events.ts';
 import type { JobId } from '../../protocol/ids.ts';
-import { isFinal, type JobStatus, type JobView } from '../../protocol/job.ts';
+import { isFinal, type ShownStatus, type JobView } from '../../protocol/job.ts';
 import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
 import { openEvents } from '../../main/cli/event-feed.ts';
 
@@ -9,7 +9,7 @@ export interface Watch {
   readonly seen: readonly UiEvent[];
   /** The first event, seen already or still to come, of which `pick` makes something. */
   until<T>(what: string, pick: (event: UiEvent) => T | null): Promise<T>;
-  job(id: JobId, status: JobStatus): Promise<JobView>;
+  job(id: JobId, status: ShownStatus): Promise<JobView>;
   jobEnd(id: JobId): Promise<JobView>;
   worker(id: string, status: WorkerStatus): Promise<WorkerView>;
   close(): void;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../agent/simulated-worker.ts';
 import { queueApi, type SubmitRequest } from '../../../protocol/queue-api.ts';
 import type { JobId } from '../../../protocol/ids.ts';
-import type { JobView } from '../../../protocol/job.ts';
+import { isWaiting, type JobView } from '../../../protocol/job.ts';
 import { CommandEnd } from '../failure.ts';
 import type { Remote } from '../remote.ts';
 import { fleetLabel, type Machine } from './hardware.ts';
@@ -90,7 +90,7 @@ export interface Submitting {
 const longestQueue = 100;
 const mostActive = 500;
 
-const rank = ({ status }: Pick<JobView, 'status'>): number => (status === 'pending' ? 0 : 1);
+const rank = ({ status }: Pick<JobView, 'status'>): number => (isWaiting(status) ? 0 : 1);
 
 /** Submits jobs at random moments, at a rate. */
 export function submitSamples(parts: SubmitParts): Submitting {

@@ -1,3 +1,4 @@
+import { isWaiting } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { among, takesJob } from './argument.ts';
@@ -9,7 +10,7 @@ export const cancel: RemoteSpec = {
   shape: command => takesJob(command, among.unended).option('--yes', 'do not ask'),
   async act(remote, [word]) {
     const { id, status, config_name: name, worker_name: worker } = await findJob(remote, word, among.unended);
-    if (status !== 'pending')
+    if (!isWaiting(status))
       await remote.confirm(`Stop the job ${id} (${name}), which is ${status} on ${worker ?? 'its worker'}?`);
     showJob(remote, await remote.ask(queueApi.cancel, { params: { id } }));
   },

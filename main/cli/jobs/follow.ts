@@ -1,6 +1,6 @@
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { JobId } from '../../../protocol/ids.ts';
-import { isFinal, type JobDetail, type JobView } from '../../../protocol/job.ts';
+import { isFinal, isWaiting, type JobDetail, type JobView } from '../../../protocol/job.ts';
 import { exitCodes, fail } from '../failure.ts';
 import type { CliTerminal } from '../invocation.ts';
 import { live } from '../live.ts';
@@ -65,8 +65,8 @@ export function createJobDisplay({ err, errScreen }: CliTerminal): (job: JobView
 
 function statusLine(job: JobView): string {
   const { status, worker_name: worker, attempt, max_attempts: most } = job;
-  const where = worker === null || status === 'pending' ? '' : ` on ${worker}`;
+  const where = worker === null || isWaiting(status) ? '' : ` on ${worker}`;
   const which = attempt > 1 ? `, attempt ${attempt} of ${most}` : '';
-  const why = status === 'pending' || status === 'recovering' ? situation(job) : '';
+  const why = isWaiting(status) || status === 'recovering' ? situation(job) : '';
   return `${status[0]?.toUpperCase()}${status.slice(1)}${where}${which}${why === '' ? '' : `: ${why}`}`;
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { WorkerId } from '../../../protocol/ids.ts';
-import { JobStatus } from '../../../protocol/job.ts';
+import { ShownStatus } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { CommandEnd, exitCodes } from '../failure.ts';
 import { isOn, numberOf, textOf, wholeNumber, wordsAmong } from '../flags.ts';
@@ -36,11 +36,11 @@ export const list: RemoteSpec = {
 };
 
 function addOptions(command: Command): Command {
-  const names = [...JobStatus.options, 'queued', 'training'];
+  const names = [...ShownStatus.options, 'queued', 'training'];
   return command
     .addOption(
       new Option('--status <status>', 'only these; with commas')
-        .choices(JobStatus.options)
+        .choices(ShownStatus.options)
         .argParser(wordsAmong('status', names)),
     )
     .option('--active', 'only those that have not ended')

@@ -19,6 +19,7 @@ export const jobColumns: readonly Column<JobView>[] = [
 export function situation(job: JobView): string {
   switch (job.status) {
     case 'pending':
+    case 'blocked':
       return job.reason ?? '';
     case 'recovering':
     case 'cancelling':

@@ -1,5 +1,5 @@
 import type { Call } from '../../../protocol/call.ts';
-import { type JobView, isFinal } from '../../../protocol/job.ts';
+import { isFinal, isWaiting, type JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { May } from '../../api/person.ts';
 import type { MessageKey } from '../../i18n/index.ts';
@@ -41,7 +41,7 @@ export const mayAct = (may: May): boolean => Object.values(calls).some(may);
 export const isOffered = (act: JobAct, job: JobView, may: May): boolean => may(calls[act]) && fits(act, job);
 
 function fits(act: JobAct, job: JobView): boolean {
-  if (act === 'approve' || act === 'reject') return job.status === 'pending' && job.approval === 'wanted';
+  if (act === 'approve' || act === 'reject') return isWaiting(job.status) && job.approval === 'wanted';
   return (act !== 'save' && act !== 'sample') || (job.status === 'running' && job.requests.includes(act));
 }
 
@@ -56,7 +56,7 @@ export function whyNot(act: JobAct, job: JobView): MessageKey | null {
       return isFinal(job.status) ? null : 'jobs.not.goesOn';
     case 'priority':
     case 'top':
-      return job.status === 'pending' ? null : 'jobs.not.waits';
+      return isWaiting(job.status) ? null : 'jobs.not.waits';
     case 'save':
     case 'sample':
     case 'duplicate':

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
 import type { Client } from '../../../protocol/client.ts';
 import type { JobId } from '../../../protocol/ids.ts';
-import { type JobView, isFinal } from '../../../protocol/job.ts';
+import { isFinal, isWaiting, type JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { detailOf } from '../../api/client.ts';
 import { usePanel } from '../../app/context.ts';
@@ -42,7 +42,7 @@ export function BulkBar({ rows, chosen, choose }: BulkProps) {
     () => (isAnyChosen ? rows.filter(({ status }) => !isFinal(status)).slice(0, mostChosen) : []),
     [rows, isAnyChosen],
   );
-  const running = jobs.filter(({ status }) => status !== 'pending' && !isFinal(status)).length;
+  const running = jobs.filter(({ status }) => !isWaiting(status) && !isFinal(status)).length;
   const cancel = async (): Promise<void> => {
     let results: readonly Result[] = jobs.map(job => ({
       job,

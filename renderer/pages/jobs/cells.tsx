@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { type Hold, type JobView, isFinal } from '../../../protocol/job.ts';
+import { type Hold, isFinal, isWaiting, type JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useFleet, useMay } from '../../app/context.ts';
 import { WorkerLink } from '../../app/links.tsx';
@@ -42,7 +42,7 @@ export const ConfigCell = ({ job }: JobProps) => (
 export function ProgressCell({ job }: JobProps) {
   const t = useT();
   const { status, progress, config_name: config, hold } = job;
-  if (status === 'pending') return <WhyWaiting job={job} />;
+  if (isWaiting(status)) return <WhyWaiting job={job} />;
   if (hold !== null) return <Held job={job} hold={hold} />;
   const failure = status === 'failed' || status === 'cancelled' ? failureText(job, t) : '';
   if (failure !== '') {
@@ -135,7 +135,7 @@ export function EtaCell({ job: { progress, status } }: JobProps) {
 }
 
 /** One that waits again has none: that of its last attempt says nothing of the next. */
-export const LossCell = ({ job }: JobProps) => (job.status === 'pending' ? null : <Loss job={job} />);
+export const LossCell = ({ job }: JobProps) => (isWaiting(job.status) ? null : <Loss job={job} />);
 
 export function WorkerCell({ job }: JobProps) {
   const t = useT();
@@ -157,7 +157,7 @@ export function WorkerCell({ job }: JobProps) {
 
 export function PriorityCell({ job }: JobProps) {
   const t = useT();
-  const waits = job.status === 'pending';
+  const waits = isWaiting(job.status);
   const raised = t('jobs.boosted', { boosts: job.boosts });
   return (
     <span className="priority">

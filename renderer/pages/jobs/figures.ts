@@ -1,4 +1,4 @@
-import { type JobView, priorities } from '../../../protocol/job.ts';
+import { isWaiting, type JobView, priorities } from '../../../protocol/job.ts';
 import { perLanguage, perPlace, type Place } from '../../i18n/formats.ts';
 import type { Translator } from '../../i18n/index.ts';
 
@@ -46,7 +46,7 @@ export function ranFor(job: Pick<JobView, 'started_at' | 'completed_at'>, now: n
 
 /** The same of a job: one that waits again does not run, though it has begun once. */
 export const runTime = (job: JobView, now: number): number | null =>
-  job.status === 'pending' ? null : ranFor(job, now);
+  isWaiting(job.status) ? null : ranFor(job, now);
 
 /** Of a loss, or whatever else is looked at for its size: three digits, and the tiny ones by their power of ten. */
 export function figure(value: number, language: string): string {

@@ -1,4 +1,4 @@
-import type { JobView } from '../../../protocol/job.ts';
+import { isWaiting, type JobView } from '../../../protocol/job.ts';
 import {
   type JobSearch,
   type JobState,
@@ -15,7 +15,7 @@ export type Phase = JobState;
 
 /** Its status; a job that waits for approval waits for something else than the rest. */
 export const shownState = (job: JobView) =>
-  job.status === 'pending' && job.approval === 'wanted' ? 'blocked' : job.status;
+  isWaiting(job.status) && job.approval === 'wanted' ? 'blocked' : job.status;
 
 export const phaseOf = (job: JobView): Phase => stateOf(job);
 
@@ -49,7 +49,7 @@ export function matcherOf(filter: JobSearch): (job: JobView) => boolean {
       job.config_name,
       job.user,
       job.worker_name,
-      job.status === 'pending' ? null : job.error_message,
+      isWaiting(job.status) ? null : job.error_message,
     ].flatMap(text => text?.toLowerCase() ?? []);
     return words.every(word => texts.some(text => text.includes(word)));
   };

@@ -2,7 +2,7 @@ import { createContext, type ReactNode, useContext, useMemo, useRef, useState } 
 import { useLocation } from 'wouter';
 import type { CallFailure } from '../../../protocol/client.ts';
 import type { JobId } from '../../../protocol/ids.ts';
-import type { JobView } from '../../../protocol/job.ts';
+import { isWaiting, type JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { RequestKind } from '../../../protocol/requests.ts';
 import { sendLeaving } from '../../api/client.ts';
@@ -108,7 +108,7 @@ function performer({ t, panel: { client, baseUrl }, go, ask, leaving }: Parts): 
     if (act === 'retry') return void retry(job);
     if (act === 'top') return void simply(queueApi.moveToTop, job);
     if (act === 'approve') return void simply(queueApi.approve, job);
-    if (act === 'cancel' && job.status === 'pending') return cancelLater(job);
+    if (act === 'cancel' && isWaiting(job.status)) return cancelLater(job);
     return ask({ act, job });
   };
 }

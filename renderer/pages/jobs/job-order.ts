@@ -1,5 +1,5 @@
 import { type JobSort, JobSort as Sorts, jobStates, stateOf } from '../../../protocol/job-search.ts';
-import type { JobView } from '../../../protocol/job.ts';
+import { isWaiting, type JobView } from '../../../protocol/job.ts';
 import type { Order } from '../../ui/table-order.ts';
 
 export interface JobOrder {
@@ -22,10 +22,10 @@ export const valueOf: Readonly<Record<JobSort, (job: JobView) => string | number
   worker: job => (job.worker_name === null ? null : lower(job.worker_name)),
   progress(job) {
     if (job.status === 'completed') return 100;
-    return job.status === 'pending' ? null : (job.progress?.percent ?? null);
+    return isWaiting(job.status) ? null : (job.progress?.percent ?? null);
   },
   eta: job => (job.status === 'running' ? (job.progress?.eta_s ?? null) : null),
-  loss: job => (job.status === 'pending' ? null : (job.progress?.loss ?? null)),
+  loss: job => (isWaiting(job.status) ? null : (job.progress?.loss ?? null)),
 };
 
 /** Between equal values the newest job comes first. */

@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from 'react';
 import { Link } from 'wouter';
 import type { WorkerId } from '../../../protocol/ids.ts';
-import { type JobDetail, type JobView, isFinal } from '../../../protocol/job.ts';
+import { isFinal, isWaiting, type JobDetail, type JobView } from '../../../protocol/job.ts';
 import { WorkerLink } from '../../app/links.tsx';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { LabelChips } from '../../ui/chips.tsx';
@@ -31,7 +31,7 @@ function Now({ job }: JobProps) {
   const t = useT();
   const figures = useMemo(() => figuresOf(job, t), [job, t]);
   const failure = job.status === 'failed' ? failureText(job, t) : null;
-  const title = isFinal(job.status) ? 'ended' : job.status === 'pending' ? 'why' : 'now';
+  const title = isFinal(job.status) ? 'ended' : isWaiting(job.status) ? 'why' : 'now';
   return (
     <section className="card job-now" aria-labelledby="job-now">
       <h2 id="job-now">{t(`jobs.detail.${title}`)}</h2>
@@ -44,7 +44,7 @@ function Now({ job }: JobProps) {
           text={progressText(job.progress, t)}
         />
       )}
-      {job.status === 'pending' && <ExplainJob job={job} />}
+      {isWaiting(job.status) && <ExplainJob job={job} />}
       {figures.length > 0 && <FactList facts={figures} />}
     </section>
   );
@@ -65,7 +65,7 @@ const FactList = ({ facts }: { readonly facts: readonly Fact[] }) => (
 
 function figuresOf(job: JobView, t: Translator): readonly Fact[] {
   const { progress, status } = job;
-  if (progress === null || status === 'pending') return [];
+  if (progress === null || isWaiting(status)) return [];
   const { loss, learning_rate: rate, epoch, steps_per_second: pace, eta_s: eta, metrics = {} } = progress;
   const number = (value: number): string => figure(value, t.language);
   const known: readonly (readonly [string, ReactNode])[] = [
@@ -84,7 +84,7 @@ function Facts({ job }: JobProps) {
   const now = useNow();
   const ran = runTime(job, now);
   // One that waits again has begun once, on a worker that it is no longer on.
-  const isOn = job.status !== 'pending';
+  const isOn = !isWaiting(job.status);
   const facts: readonly (readonly [string, ReactNode])[] = [
     [t('jobs.fact.user'), job.user],
     [t('jobs.fact.submitted'), <Time key="submitted" at={job.queued_at} style="absolute" />],

@@ -1,7 +1,7 @@
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { Call } from '../../../protocol/call.ts';
 import type { JobId } from '../../../protocol/ids.ts';
-import type { JobView } from '../../../protocol/job.ts';
+import { isWaiting, type JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { shownState } from '../workers/facts.ts';
@@ -84,7 +84,7 @@ function jobFigures(jobs: Iterable<JobView>, now: number) {
   const figures = { waiting: 0, completed: 0, failed: 0 };
   let oldestAt: string | null = null;
   for (const { status, queued_at: queuedAt, completed_at: endedAt } of jobs) {
-    if (status === 'pending') {
+    if (isWaiting(status)) {
       figures.waiting += 1;
       if (oldestAt === null || queuedAt < oldestAt) oldestAt = queuedAt;
     } else if ((status === 'completed' || status === 'failed') && endedAt !== null)
@@ -118,10 +118,12 @@ export function needsOf(
     ...(stats?.unsatisfiable ?? []).flatMap(({ job_id: id, count }) => {
       const job = jobs.get(id);
       // It may have been cancelled since that was said.
-      return job?.status === 'pending' ? [{ kind: 'unsatisfiable' as const, job, more: count - 1 }] : [];
+      return job !== undefined && isWaiting(job.status)
+        ? [{ kind: 'unsatisfiable' as const, job, more: count - 1 }]
+        : [];
     }),
     ...known
-      .filter(({ status, approval }) => status === 'pending' && approval === 'wanted')
+      .filter(({ status, approval }) => isWaiting(status) && approval === 'wanted')
       .map(job => ({ kind: 'approval' as const, job })),
     ...(failed > 0 ? [{ kind: 'failed' as const, count: failed }] : []),
   ];

@@ -1,5 +1,5 @@
 import type { JobId } from '../../../protocol/ids.ts';
-import { type JobView, priorities } from '../../../protocol/job.ts';
+import { isWaiting, type JobView, priorities } from '../../../protocol/job.ts';
 
 /** A job and its place in the line; null where the server has not said it yet. */
 export interface Placed {
@@ -13,10 +13,9 @@ export type Order = readonly JobId[];
 /** By one name of priority each time; as high as waiting alone can bring a job is `critical`. */
 const boostBy = 10;
 
-const waits = (job: JobView): boolean => job.status === 'pending' && job.approval !== 'wanted';
+const waits = (job: JobView): boolean => isWaiting(job.status) && job.approval !== 'wanted';
 
-export const waitsForApproval = (job: JobView): boolean =>
-  job.status === 'pending' && job.approval === 'wanted';
+export const waitsForApproval = (job: JobView): boolean => isWaiting(job.status) && job.approval === 'wanted';
 
 /** Finds the row of a job: the same one as before, as long as nothing about it has changed, so that it is not drawn anew. */
 export type Placing = (job: JobView, place: number | null) => Placed;

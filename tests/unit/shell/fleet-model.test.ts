@@ -1,14 +1,14 @@
 /** A fleet to which anything is said in any order: what SEMANTICS.md promises holds after every word. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { finalStatuses, type JobStatus } from '../../../protocol/job.ts';
+import { finalStatuses, type ShownStatus } from '../../../protocol/job.ts';
 import { JobId } from '../../../protocol/ids.ts';
 import { ada, createFleet } from '../../support/fleet.ts';
 import { createQueueRules } from '../../support/queue-rules.ts';
 import { bookOf, wholeTrail } from '../../support/seal.ts';
 import { type FleetModel, fleetCommands, isKnown, type RealFleet } from './fleet-commands.ts';
 
-const isFinal = (status: JobStatus): boolean => finalStatuses.some(word => word === status);
+const isFinal = (status: ShownStatus): boolean => finalStatuses.some(word => word === status);
 
 async function setUp(): Promise<{ readonly model: FleetModel; readonly real: RealFleet }> {
   const fleet = await createFleet({ heartbeatTimeoutMs: 40_000 });
@@ -44,7 +44,7 @@ async function setUp(): Promise<{ readonly model: FleetModel; readonly real: Rea
 
 /** What must hold after every command; some of it needs to know how it was before. */
 function watch(real: () => RealFleet): RealFleet['look'] {
-  const ended = new Map<JobId, JobStatus>();
+  const ended = new Map<JobId, ShownStatus>();
   let offersSeen: readonly number[] = [];
   let shutdownsSeen: readonly number[] = [];
   let drainedBefore: ReadonlySet<number> = new Set();
@@ -142,7 +142,7 @@ async function expectAllEnd({
     await fleet.clock.advance(held === null ? roundMs : 0);
   }
   expect(
-    jobs.map(id => [id, fleet.job(id).status]).filter(([, status]) => !isFinal(status as JobStatus)),
+    jobs.map(id => [id, fleet.job(id).status]).filter(([, status]) => !isFinal(status as ShownStatus)),
   ).toEqual([]);
 }
 

@@ -184,7 +184,11 @@ describe.each([1, 2] as const)('a connected worker of protocol %i that acknowled
     );
     expect(fleet.trail(rig.id)).toContain('worker.quarantined');
     await ignore(fleet, rig, 300_000);
-    expect(fleet.job(jobId)).toMatchObject({ status: 'pending', attempt: 3, reason: expect.stringContaining('1 quarantined') });
+    expect(fleet.job(jobId)).toMatchObject({
+      status: 'pending',
+      attempt: 3,
+      reason: expect.stringContaining('1 quarantined'),
+    });
   });
 
   test('leaves its job to another worker', async () => {

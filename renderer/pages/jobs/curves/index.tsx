@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { urlOf } from '../../../../protocol/client.ts';
-import { isFinal, type JobDetail } from '../../../../protocol/job.ts';
+import { isFinal, isWaiting, type JobDetail } from '../../../../protocol/job.ts';
 import { metricsApi } from '../../../../protocol/metrics-api.ts';
 import { detailOf } from '../../../api/client.ts';
 import { useFleet, usePanel } from '../../../app/context.ts';
@@ -52,7 +52,7 @@ export function JobCurves({ job }: JobProps) {
 }
 
 const reasonOf = ({ status }: JobDetail) =>
-  isFinal(status) ? 'ended' : status === 'pending' ? 'waits' : 'runs';
+  isFinal(status) ? 'ended' : isWaiting(status) ? 'waits' : 'runs';
 
 interface ChartsProps extends JobProps {
   readonly seen: Seen;

@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import { artifactsApi } from '../../../../protocol/artifacts-api.ts';
-import { isFinal, type JobDetail } from '../../../../protocol/job.ts';
+import { isFinal, isWaiting, type JobDetail } from '../../../../protocol/job.ts';
 import { detailOf } from '../../../api/client.ts';
 import { useMay } from '../../../app/context.ts';
 import { useT } from '../../../i18n/index.ts';
@@ -42,7 +42,7 @@ export function JobFiles({ job }: JobProps) {
 
 function NoFiles({ job, onReload }: JobProps & { readonly onReload: () => void }) {
   const t = useT();
-  const reason = isFinal(job.status) ? 'ended' : job.status === 'pending' ? 'waits' : 'runs';
+  const reason = isFinal(job.status) ? 'ended' : isWaiting(job.status) ? 'waits' : 'runs';
   return (
     <Empty why={t(`files.none.${reason}`)}>
       <p>
