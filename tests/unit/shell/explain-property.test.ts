@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Explanation } from '../../../protocol/explain.ts';
 import type { JobId } from '../../../protocol/ids.ts';
-import type { JobDetail } from '../../../protocol/job.ts';
+import { isWaiting, type JobDetail } from '../../../protocol/job.ts';
 import { SubmitRequest } from '../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import type { DryRun } from '../../../main/orchestrator/index.ts';
@@ -249,7 +249,7 @@ function couldTake(worker: WorkerView, job: JobDetail): boolean {
 
 function hindrances(fleet: Fleet, job: JobDetail, jobs: readonly JobDetail[]): readonly string[] {
   const { paused, max_concurrent: most, user_max_concurrent: mostOfUser } = fleet.orchestrator.queue();
-  const live = jobs.filter(({ status }) => !['pending', 'completed', 'failed', 'cancelled'].includes(status));
+  const live = jobs.filter(({ status }) => !['pending', 'blocked', 'completed', 'failed', 'cancelled'].includes(status));
   const ofUser = live.filter(({ user }) => user === job.user);
   return [
     ...(job.approval === 'wanted' ? ['approval'] : []),
@@ -264,7 +264,7 @@ const seen = new Map<string, number>();
 function checkPending({ fleet, jobs }: Scene): Map<JobId, Explanation> {
   const all = jobs.map(id => fleet.job(id));
   const workers = fleet.orchestrator.listWorkers(undefined);
-  const pending = all.filter(({ status }) => status === 'pending');
+  const pending = all.filter(({ status }) => isWaiting(status));
   return new Map(
     pending.map(job => {
       const explanation = explain(fleet, job.id);

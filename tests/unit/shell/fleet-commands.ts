@@ -1,7 +1,7 @@
 /** What people and workers can ask of a fleet, legal or not, as commands of fast-check. */
 import fc from 'fast-check';
 import type { JobId } from '../../../protocol/ids.ts';
-import { finalStatuses, type JobDetail } from '../../../protocol/job.ts';
+import { finalStatuses, isWaiting, type JobDetail } from '../../../protocol/job.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
 import { ada, bob, type Fleet, hashOf } from '../../support/fleet.ts';
 import type { FleetStream, FleetWorker } from '../../support/fleet-worker.ts';
@@ -158,8 +158,8 @@ const aboutJob = <T>(
     }),
   );
 
-const isPending = ({ status }: JobDetail): boolean => status === 'pending';
-const isBlocked = (view: JobDetail): boolean => isPending(view) && view.approval === 'wanted';
+const isPending = ({ status }: JobDetail): boolean => isWaiting(status);
+const isBlocked = ({ status }: JobDetail): boolean => status === 'blocked';
 const hasEnded = ({ status }: JobDetail): boolean => finalStatuses.some(word => word === status);
 
 const approvals = aboutJob('approval', (id, { orchestrator }) => orchestrator.approve(id, bob), isBlocked);
@@ -179,8 +179,8 @@ const movesToTop = aboutJob(
   (id, { orchestrator }) => orchestrator.moveToTop(id, bob),
   isPending,
   (id, _model, { fleet }) => {
-    const { status, approval, position } = fleet.job(id);
-    const isFirst = status !== 'pending' || approval === 'wanted' || position === 1;
+    const { status, position } = fleet.job(id);
+    const isFirst = status !== 'pending' || position === 1;
     expectThat(isFirst, `${id} was moved to the top, and is number ${position}`);
   },
 );

@@ -1,7 +1,7 @@
 /** A fleet to which anything is said in any order: what SEMANTICS.md promises holds after every word. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { finalStatuses, type ShownStatus } from '../../../protocol/job.ts';
+import { finalStatuses, isWaiting, type ShownStatus } from '../../../protocol/job.ts';
 import { JobId } from '../../../protocol/ids.ts';
 import { ada, createFleet } from '../../support/fleet.ts';
 import { createQueueRules } from '../../support/queue-rules.ts';
@@ -95,7 +95,7 @@ function watch(real: () => RealFleet): RealFleet['look'] {
 
 /** Who waits in line has a place, 1 to the last, each once; who waits for a person has none. */
 function expectPlaces({ fleet, jobs }: RealFleet): void {
-  const waiting = jobs.map(id => fleet.job(id)).filter(({ status }) => status === 'pending');
+  const waiting = jobs.map(id => fleet.job(id)).filter(({ status }) => isWaiting(status));
   const [blocked, inLine] = [true, false].map(is =>
     waiting.filter(({ approval }) => (approval === 'wanted') === is),
   );

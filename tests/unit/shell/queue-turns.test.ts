@@ -238,7 +238,7 @@ describe('a job that needs approval', () => {
     const answer = await fleet.submit({ requires_approval: true, priority: 50 });
     expect(answer).toMatchObject({ status: 'blocked', workerId: null, position: null });
     const { jobId: other } = await fleet.submit({ gpu_count: 2 });
-    expect(fleet.job(answer.jobId)).toMatchObject({ status: 'pending', approval: 'wanted', position: null });
+    expect(fleet.job(answer.jobId)).toMatchObject({ status: 'blocked', approval: 'wanted', position: null });
     expect(fleet.job(other).position).toBe(1);
     expect(fleet.orchestrator.queue()).toMatchObject({ total_pending: 2, total_blocked: 1 });
     const rig = await fleet.addIdleWorker();
