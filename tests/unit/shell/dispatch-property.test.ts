@@ -153,7 +153,9 @@ function check(scene: Scene): void {
     const takers = idle.filter(worker => matchOf(job)(offeringOf(worker)).length === 0);
     expect(takers.map(({ name }) => `${name} could take ${job.id}`)).toEqual([]);
   }
-  const live = all.filter(({ status }) => !['pending', 'blocked', 'completed', 'failed', 'cancelled'].includes(status));
+  const live = all.filter(
+    ({ status }) => !['pending', 'blocked', 'completed', 'failed', 'cancelled'].includes(status),
+  );
   const holders = live.map(({ worker_id: id }) => id);
   expect(new Set(holders).size).toBe(holders.length);
   for (const [, kind] of Map.groupBy(

@@ -249,7 +249,9 @@ function couldTake(worker: WorkerView, job: JobDetail): boolean {
 
 function hindrances(fleet: Fleet, job: JobDetail, jobs: readonly JobDetail[]): readonly string[] {
   const { paused, max_concurrent: most, user_max_concurrent: mostOfUser } = fleet.orchestrator.queue();
-  const live = jobs.filter(({ status }) => !['pending', 'blocked', 'completed', 'failed', 'cancelled'].includes(status));
+  const live = jobs.filter(
+    ({ status }) => !['pending', 'blocked', 'completed', 'failed', 'cancelled'].includes(status),
+  );
   const ofUser = live.filter(({ user }) => user === job.user);
   return [
     ...(job.approval === 'wanted' ? ['approval'] : []),
