@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
+import { JobWait } from './job-wait.ts';
 import { LabelPatterns } from './labels.ts';
 import { Progress } from './progress.ts';
 import { RequestKind } from './requests.ts';
@@ -182,6 +183,8 @@ export const JobView = z
     cause: FailureCause.nullable(),
     /** Why a pending job waits, in words. */
     reason: z.string().nullable(),
+    /** The same for programs; null where `reason` is. */
+    wait: JobWait.nullable().default(null),
     /** The longest that an attempt may run, in seconds. */
     timeout_s: z.number().nullable(),
     /** Causes that are tried again beside those outside the trainer. */

@@ -1,4 +1,5 @@
 import { type Explanation, WaitCode, type WaitReason } from '../../protocol/explain.ts';
+import type { JobWait } from '../../protocol/job-wait.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { Requirements } from '../../protocol/job.ts';
 import { atOnce } from './at-once.ts';
@@ -12,6 +13,7 @@ import {
   hindrancesOfUser,
 } from './hindrances.ts';
 import { inLine } from './line.ts';
+import { plainWait, waitForWorkers, waitOf } from './job-wait.ts';
 import { shapeOf } from './matching.ts';
 import { type Job, offeringOf, type PendingJob, type Worker } from './model.ts';
 import type { Read } from './ports.ts';
@@ -31,8 +33,8 @@ const mostAhead = 300;
 
 /** Says why jobs wait, as of one moment: those that are explained together share what is costly. */
 export interface Explainer {
-  /** In one line. */
-  reason(job: PendingJob): string;
+  /** In one line, and the same for programs. */
+  why(job: PendingJob): { readonly reason: string; readonly wait: JobWait };
   /** In full; of a job that is not stored too. */
   explain(job: Job): Explanation;
   /** Whether no worker that ever came could take a job that needs this. */
@@ -47,7 +49,12 @@ function createVerdicts(core: Core, read: Read, now: number) {
   });
   const verdictOf = remembered(shapeOf, (needs: Requirements): Verdict => {
     const judged = judge(needs, candidates());
-    return { judged, someFit: judged.some(({ fits }) => fits), whyNobody: lazily(() => whyNobody(judged)) };
+    return {
+      judged,
+      someFit: judged.some(({ fits }) => fits),
+      whyNobody: lazily(() => whyNobody(judged)),
+      wait: lazily(() => waitForWorkers(judged)),
+    };
   });
 
   const barredFor = (job: PendingJob): WorkerId | null =>
@@ -78,15 +85,20 @@ export function createExplainer(core: Core, read: Read): Explainer {
     return ahead.length > mostAhead ? null : ahead.filter(other => hindrancesFor(other).length === 0);
   };
 
-  const aheadOf = (job: PendingJob, judged: readonly Judged[]): readonly WaitReason[] => {
+  const aheadOf = (job: PendingJob, judged: readonly Judged[]): readonly ToldReason[] => {
     const takes = (other: PendingJob): boolean =>
       judgedFor(other).some(({ fits }, index) => fits && judged[index]?.fits === true);
     const rivals = rivalsOf(job)?.filter(takes).length ?? Number.POSITIVE_INFINITY;
-    return rivals === 0 ? [] : [{ code: 'ahead', detail: tellRivals(rivals) }];
+    if (rivals === 0) return [];
+    const params: JobWait['params'] = rivals > mostAhead ? {} : { count: rivals };
+    return [{ code: 'ahead', detail: tellRivals(rivals), wait: { code: 'ahead', params, workers: [] } }];
   };
 
-  const reasonsFor = (job: PendingJob): readonly WaitReason[] => {
-    const told = hindrancesFor(job).map(hindrance => tellHindrance(hindrance, isoAt));
+  const reasonsFor = (job: PendingJob): readonly ToldReason[] => {
+    const told = hindrancesFor(job).map(hindrance => ({
+      ...tellHindrance(hindrance, isoAt),
+      wait: waitOf(hindrance, isoAt),
+    }));
     const isUnmanned = job.spec.requirements.target === 'local' && !core.runsLocally();
     const reasons = [
       ...(core.store.takesChanges() ? [] : [noStorage]),
@@ -99,18 +111,24 @@ export function createExplainer(core: Core, read: Read): Explainer {
     if (judged.some(({ fits }) => fits)) return aheadOf(job, judged);
     const until = isoAt(core.deadlines.backoff.get(job.id) ?? now);
     return [
-      { code: 'backoff', detail: `Waits until ${until} for the worker that lost it, or for another one` },
+      {
+        code: 'backoff',
+        detail: `Waits until ${until} for the worker that lost it, or for another one`,
+        wait: { code: 'backoff', params: { until }, workers: [] },
+      },
     ];
   };
 
-  const summaryOf = (job: PendingJob, [first]: readonly WaitReason[]): string => {
-    if (first !== undefined) return first.detail;
+  const summaryOf = (job: PendingJob, [first]: readonly ToldReason[]) => {
+    if (first !== undefined) return { reason: first.detail, wait: first.wait };
     const verdict = verdictOf(job.spec.requirements);
-    return verdict.someFit ? 'An idle worker fits: the job is next' : verdict.whyNobody();
+    return verdict.someFit
+      ? { reason: 'An idle worker fits: the job is next', wait: plainWait('next') }
+      : { reason: verdict.whyNobody(), wait: verdict.wait() };
   };
 
   return {
-    reason: job => summaryOf(job, reasonsFor(job)),
+    why: job => summaryOf(job, reasonsFor(job)),
     isUnsatisfiable: needs => isUnsatisfiable(verdictOf(needs).judged),
     explain(job) {
       if (job.status !== 'pending') return { ...notWaiting, job_id: job.id, status: job.status };
@@ -121,10 +139,10 @@ export function createExplainer(core: Core, read: Read): Explainer {
       return {
         job_id: job.id,
         status: job.approval === 'wanted' ? 'blocked' : 'pending',
-        summary: summaryOf(job, reasons),
+        summary: summaryOf(job, reasons).reason,
         unsatisfiable: isUnsatisfiable(verdict),
         position: job.approval === 'wanted' ? null : read.position(job),
-        reasons: [...reasons],
+        reasons: reasons.map(({ code, detail }) => ({ code, detail })),
         workers: verdict.map(judged => ({
           worker_id: judged.candidate.id,
           name: judged.candidate.name,
@@ -143,6 +161,12 @@ interface Verdict {
   readonly judged: readonly Judged[];
   readonly someFit: boolean;
   readonly whyNobody: () => string;
+  readonly wait: () => JobWait;
+}
+
+/** For people, and for programs. */
+interface ToldReason extends WaitReason {
+  readonly wait: JobWait;
 }
 
 function tellRivals(count: number): string {
@@ -160,13 +184,15 @@ const notWaiting = {
   no_prediction: 'It does not wait',
 };
 
-const noStorage: WaitReason = {
+const noStorage: ToldReason = {
   code: 'storage',
+  wait: plainWait('storage'),
   detail: 'The disk of the orchestrator takes no changes at present: nothing is given out until it does',
 };
 
-const noLocalWorker: WaitReason = {
+const noLocalWorker: ToldReason = {
   code: 'target',
+  wait: plainWait('target'),
   detail:
     'Waits until the machine of the orchestrator runs jobs, too: turn that on in Settings, or with --local-worker',
 };

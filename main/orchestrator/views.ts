@@ -172,7 +172,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     progress: job.progress && completeProgress(job.progress, isLive(job)),
     error_message: 'error' in job ? job.error : (job.attempt?.end?.error ?? null),
     cause: 'cause' in job ? job.cause : (job.attempt?.end?.cause ?? null),
-    reason: job.status === 'pending' ? explainer.reason(job) : null,
+    ...(job.status === 'pending' ? explainer.why(job) : notWaiting),
     timeout_s: job.spec.timeoutMs === null ? null : job.spec.timeoutMs / 1000,
     retry_on: [...job.spec.retryOn],
     on_lost_contact: job.spec.onLostContact,
@@ -180,6 +180,8 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     hold: holdOf(core, read, job),
   });
 }
+
+const notWaiting = { reason: null, wait: null };
 
 /** Also of a worker that has been deleted: the history of its jobs keeps its name. */
 function workerNameOf(read: Read, id: Worker['id'] | null) {

@@ -40,7 +40,7 @@ test('an old job is found by its name, counted, and opened from the palette', as
   await expect(count).toHaveText('601 jobs');
 
   // Further pages come as somebody scrolls.
-  await page.locator('[data-row="0"]').hover();
+  await page.locator('.table-scroll').hover();
   await expect(async () => {
     await page.mouse.wheel(0, 20_000);
     await expect(page.getByRole('grid')).toHaveAttribute('aria-rowcount', '602', { timeout: 500 });

@@ -13,6 +13,7 @@ import { Time, useNow } from '../../ui/time.tsx';
 import { clock, duration, priorityText, progressText, runTime, speed } from './figures.ts';
 import { shownState } from './filter.ts';
 import { useActs } from './job-acts.tsx';
+import { waitText } from './wait-text.ts';
 import { lastErrorLine } from './last-error-line.ts';
 import { Loss } from './loss.tsx';
 
@@ -68,7 +69,7 @@ export function WhyWaiting({ job }: JobProps) {
   const pausedBy = useFleet(({ fleet }) => fleet.queue?.paused?.by ?? null);
   const text = whyText(job, pausedBy, t);
   return (
-    <span className="clamped over-3 muted" title={text}>
+    <span className="clamped over-3 muted" title={job.reason ?? text}>
       {text}
     </span>
   );
@@ -77,7 +78,9 @@ export function WhyWaiting({ job }: JobProps) {
 /** What stands before all of the fleet counts first. */
 function whyText(job: JobView, pausedBy: string | null, t: Translator): string {
   if (shownState(job) === 'blocked') return t('jobs.why.approval');
-  return pausedBy === null ? (job.reason ?? '') : t('jobs.why.paused', { by: pausedBy });
+  if (pausedBy !== null) return t('jobs.why.paused', { by: pausedBy });
+  // A server of another version may give a reason that has no words here.
+  return (job.wait && waitText(job.wait, t)) ?? job.reason ?? '';
 }
 
 /** `shorten` picks the part of the error to show where there is little room. */

@@ -1,0 +1,38 @@
+import type { JobWait } from '../../protocol/job-wait.ts';
+import type { Hindrance } from './hindrances.ts';
+import type { Judged } from './waiting.ts';
+
+/** A hindrance for programs; `isoAt` formats a moment. */
+export function waitOf(hindrance: Hindrance, isoAt: (at: number) => string): JobWait {
+  const { code } = hindrance;
+  return { code, params: paramsOf(hindrance, isoAt), workers: [] };
+}
+
+function paramsOf(hindrance: Hindrance, isoAt: (at: number) => string): JobWait['params'] {
+  switch (hindrance.code) {
+    case 'approval':
+      return {};
+    case 'backoff':
+      return { until: isoAt(hindrance.until) };
+    case 'paused':
+      return { by: hindrance.by, ...(hindrance.note === null ? {} : { note: hindrance.note }) };
+    case 'limit': {
+      const { user, running, most } = hindrance;
+      return { running, max: most, ...(user === null ? {} : { user }) };
+    }
+  }
+}
+
+/** A wait without parameters. */
+export const plainWait = (code: string): JobWait => ({ code, params: {}, workers: [] });
+
+/** Why no worker takes a job. Each worker that meets its requirements counts once, by what keeps the job from it first. */
+export function waitForWorkers(judged: readonly Judged[]): JobWait {
+  if (judged.length === 0) return plainWait('no_workers');
+  const codes = judged.flatMap(({ mismatches, candidate }) =>
+    mismatches.length === 0 ? candidate.obstacles.slice(0, 1).map(({ code }) => code) : [],
+  );
+  if (codes.length === 0) return plainWait('unmet');
+  const workers = [...Map.groupBy(codes, code => code)].map(([code, all]) => ({ code, count: all.length }));
+  return { code: 'busy', params: {}, workers };
+}

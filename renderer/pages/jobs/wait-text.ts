@@ -1,0 +1,53 @@
+import type { JobWait } from '../../../protocol/job-wait.ts';
+import type { MessageKey, Translator } from '../../i18n/index.ts';
+import { clock } from './figures.ts';
+
+/** What keeps a job from a worker, as one of the states that the overview counts. */
+const states: Readonly<Record<string, MessageKey>> = {
+  busy: 'overview.state.busy',
+  settling: 'overview.state.busy',
+  leaving: 'overview.state.busy',
+  draining: 'overview.state.draining',
+  quarantined: 'overview.state.quarantined',
+  gpu_trouble: 'jobs.wait.gpuTrouble',
+  no_stream: 'overview.state.connecting',
+  never_registered: 'overview.state.never',
+  offline: 'overview.state.offline',
+};
+
+/** Why a job waits, in the language of the panel; null for what only a later version knows. */
+export function waitText({ code, params, workers }: JobWait, t: Translator): string | null {
+  switch (code) {
+    case 'approval':
+      return t('jobs.why.approval');
+    case 'paused':
+      return t('jobs.why.paused', { by: params['by'] ?? '' });
+    case 'backoff':
+      return t('jobs.wait.backoff', { time: clock(String(params['until']), t) });
+    case 'limit':
+      return params['user'] === undefined ? t('jobs.wait.limit', params) : t('jobs.wait.userLimit', params);
+    case 'ahead':
+      return params['count'] === undefined ? t('jobs.wait.aheadMany') : t('jobs.wait.ahead', params);
+    case 'busy':
+      return busyText(workers, t);
+    case 'storage':
+    case 'target':
+    case 'next':
+    case 'unmet':
+    case 'no_workers':
+      return t(`jobs.wait.${code}`);
+    default:
+      return null;
+  }
+}
+
+function busyText(workers: JobWait['workers'], t: Translator): string | null {
+  const counts = new Map<MessageKey, number>();
+  for (const { code, count } of workers) {
+    const key = states[code];
+    if (key === undefined) return null;
+    counts.set(key, (counts.get(key) ?? 0) + count);
+  }
+  const list = [...counts].map(([key, count]) => t(key, { count })).join(', ');
+  return t('jobs.wait.busy', { list });
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import type { WorkerId } from '../../../protocol/ids.ts';
+import type { Hindrance } from '../../../main/orchestrator/hindrances.ts';
+import { plainWait, waitForWorkers, waitOf } from '../../../main/orchestrator/job-wait.ts';
+import type { Judged } from '../../../main/orchestrator/waiting.ts';
+
+const isoAt = (at: number): string => `moment ${at}`;
+
+test.each<[Hindrance, object]>([
+  [{ code: 'approval' }, {}],
+  [{ code: 'backoff', until: 7 }, { until: 'moment 7' }],
+  [{ code: 'paused', by: 'ada', note: null }, { by: 'ada' }],
+  [
+    { code: 'paused', by: 'ada', note: 'fans' },
+    { by: 'ada', note: 'fans' },
+  ],
+  [
+    { code: 'limit', user: null, running: 2, most: 2 },
+    { running: 2, max: 2 },
+  ],
+  [
+    { code: 'limit', user: 'bob', running: 1, most: 1 },
+    { running: 1, max: 1, user: 'bob' },
+  ],
+])('tells %j by its code and parameters', (hindrance, params) => {
+  expect(waitOf(hindrance, isoAt)).toEqual({ code: hindrance.code, params, workers: [] });
+});
+
+describe('a job that no worker takes', () => {
+  const judged = (
+    obstacles: Judged['candidate']['obstacles'],
+    mismatches: Judged['mismatches'] = [],
+  ): Judged => ({
+    candidate: {
+      id: 'w' as WorkerId,
+      name: 'rig',
+      local: false,
+      isKnown: true,
+      offering: {} as Judged['candidate']['offering'],
+      obstacles,
+    },
+    mismatches,
+    fits: false,
+  });
+  const lacking: Judged['mismatches'] = [{ code: 'gpu_count', wanted: '8', there: '2' }];
+
+  test('waits for workers to come when there are none', () => {
+    expect(waitForWorkers([])).toEqual(plainWait('no_workers'));
+  });
+
+  test('is unmet when no worker meets its requirements', () => {
+    expect(waitForWorkers([judged([], lacking), judged([{ code: 'settling' }], lacking)])).toEqual(
+      plainWait('unmet'),
+    );
+  });
+
+  test('counts each worker that meets them once, by its first obstacle', () => {
+    const workers = [
+      judged([{ code: 'settling' }, { code: 'no_stream' }]),
+      judged([{ code: 'no_stream' }]),
+      judged([{ code: 'settling' }]),
+      judged([], lacking),
+    ];
+    expect(waitForWorkers(workers)).toEqual({
+      code: 'busy',
+      params: {},
+      workers: [
+        { code: 'settling', count: 2 },
+        { code: 'no_stream', count: 1 },
+      ],
+    });
+  });
+});
