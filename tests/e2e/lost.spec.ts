@@ -42,7 +42,7 @@ test('its silence shows, the job is recovering, goes to another worker, and comp
   );
   await expect(page.getByRole('button', { name: 'Requeue now' })).toBeVisible();
   await expect(rowOf(workers, 'rig-first')).toContainText('offline');
-  await expect(rowOf(workers, 'rig-first')).toContainText('fell silent');
+  await expect(rowOf(workers, 'rig-first')).toContainText('no heartbeat');
 
   await expect(title).toContainText('running', { timeout: 30_000 });
   await expect(rowOf(workers, 'rig-second')).toContainText('busy');
@@ -53,7 +53,7 @@ test('its silence shows, the job is recovering, goes to another worker, and comp
   await expect(attempts.nth(0)).toContainText('Attempt 2');
   await expect(attempts.nth(0)).toContainText('completed');
   await expect(attempts.nth(0)).toContainText('rig-second');
-  await expect(attempts.nth(1)).toContainText('given up');
+  await expect(attempts.nth(1)).toContainText('lost');
   await expect(attempts.nth(1)).toContainText('rig-first');
   await expect(attempts.nth(1)).toContainText('the worker was lost');
 });

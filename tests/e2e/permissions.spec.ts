@@ -128,7 +128,7 @@ test('who may submit submits, and is offered what goes with it alone', async ({ 
   await page.locator('.job-head').getByRole('button').click();
   const offered = page.getByRole('menuitem');
   await expect(offered).toHaveCount(2);
-  await expect(offered.first()).toContainText('Submit it once more');
+  await expect(offered.first()).toContainText('Retry');
   await offered.filter({ hasText: 'Duplicate with edits' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Submit a job like inline' })).toBeVisible();
   await expectQuiet(page);
@@ -147,7 +147,7 @@ test('who may manage workers and not look at jobs sees them, drains one, and has
   await act(page, 'rig-a', 'Drain…');
   await page.getByRole('button', { name: 'Drain', exact: true }).click();
   await expect(rowOf(page, 'rig-a')).toContainText('by rigger');
-  await act(page, 'rig-a', 'Take the drain back');
+  await act(page, 'rig-a', 'Undrain');
   await expect(rowOf(page, 'rig-a')).toContainText('idle');
   await page.goto(`${orchestrator.url}/settings`);
   await expect(page.getByRole('region', { name: 'Network' })).toBeVisible();

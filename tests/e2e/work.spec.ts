@@ -100,7 +100,7 @@ test('a worker that is drained at work finishes, and takes the next job when the
   await expect(row).toContainText('draining');
   await expect(why).toContainText('1 draining');
 
-  await act(page, 'rig-1', 'Take the drain back');
+  await act(page, 'rig-1', 'Undrain');
   await expect(other.locator('.job-title')).toContainText('completed', { timeout: 30_000 });
   await expect(row).toContainText('idle');
   const jobs = await context.newPage();

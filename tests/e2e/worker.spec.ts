@@ -43,7 +43,7 @@ test('it joins with the command that is shown, runs a test job, is drained, and 
   await page.getByLabel(/^Reason/).fill('new fan');
   await page.getByRole('button', { name: 'Drain', exact: true }).click();
   await expect(row).toContainText('draining');
-  await act(page, 'rig-e2e', 'Take the drain back');
+  await act(page, 'rig-e2e', 'Undrain');
   await expect(row).toContainText('idle');
 
   await row.getByRole('button').last().click();

@@ -62,7 +62,7 @@ export const frame = {
   'toast.close': 'Put this note away',
   'palette.label': 'Go to',
   'palette.hint': 'A page, a worker, a job',
-  'palette.nothing': 'Nothing is called so.',
+  'palette.nothing': 'No results',
   'page.unavailable': 'This page did not load',
   'page.unavailable.waiting': 'The server does not answer. The page loads as soon as it does.',
   'page.unavailable.failed': 'The server answers again, but this page did not load. Try it again.',

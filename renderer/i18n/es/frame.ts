@@ -69,5 +69,5 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'toast.close': 'Quitar este aviso',
   'palette.label': 'Ir a',
   'palette.hint': 'Una página, un worker, un trabajo',
-  'palette.nothing': 'Nada se llama así.',
+  'palette.nothing': 'Sin resultados',
 };

@@ -67,5 +67,5 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'toast.close': 'यह सूचना हटाएँ',
   'palette.label': 'यहाँ जाएँ',
   'palette.hint': 'कोई पेज, वर्कर या जॉब',
-  'palette.nothing': 'इस नाम का कुछ नहीं है।',
+  'palette.nothing': 'कोई परिणाम नहीं',
 };

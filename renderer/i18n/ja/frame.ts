@@ -69,5 +69,5 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'toast.close': 'このお知らせを閉じる',
   'palette.label': '移動',
   'palette.hint': 'ページ、ワーカー、ジョブ',
-  'palette.nothing': 'その名前のものはありません。',
+  'palette.nothing': '結果がありません',
 };

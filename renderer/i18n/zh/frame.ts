@@ -67,5 +67,5 @@ export const frame: Readonly<Record<keyof typeof source, string>> = {
   'toast.close': '关闭此通知',
   'palette.label': '前往',
   'palette.hint': '页面、工作节点或任务',
-  'palette.nothing': '没有这个名称。',
+  'palette.nothing': '没有结果',
 };

@@ -30,7 +30,7 @@ test('a drain says who and why; other reasons are put in words, and a strange on
   const draining = workerView({ status: 'draining', status_reason: 'new card', drain });
   expect(reasonText(t, draining)).toBe('by ada: new card');
   expect(reasonText(t, { ...draining, drain: { ...drain, reason: null } })).toBe('by ada');
-  expect(reasonText(t, { ...draining, status: 'offline', status_reason: 'silent' })).toBe('fell silent');
+  expect(reasonText(t, { ...draining, status: 'offline', status_reason: 'silent' })).toBe('no heartbeat');
   expect(reasonText(t, workerView({ status_reason: 'toString' }))).toBeNull();
   const quarantine = { reason: 'no trainer', since: drain.since, retry_at: drain.since };
   expect(reasonText(t, workerView({ status_reason: 'quarantined', quarantine }))).toBe('no trainer');
