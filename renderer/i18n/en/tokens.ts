@@ -35,11 +35,11 @@ export const tokens = {
   'sessions.current': 'this browser',
   'sessions.unknown': 'Unknown browser',
   'sessions.since': 'Signed in:',
-  'sessions.revoke': 'Sign out',
-  'sessions.revoke.of': 'Sign out {device} of {user}',
-  'sessions.revoked': '{count, plural, one {# browser is signed out.} other {# browsers are signed out.}}',
-  'sessions.others': 'Sign out all other browsers',
-  'sessions.others.title': 'Sign out all other browsers?',
+  'sessions.revoke': 'End session',
+  'sessions.revoke.of': 'End the session of {user} on {device}',
+  'sessions.revoked': '{count, plural, one {# session has ended.} other {# sessions have ended.}}',
+  'sessions.others': 'End all other sessions',
+  'sessions.others.title': 'End all other sessions?',
   'sessions.others.consequence':
     'They lose access at once and have to sign in again. This browser stays signed in.',
 } as const;
