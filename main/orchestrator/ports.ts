@@ -154,6 +154,8 @@ export interface Upload {
 /** Files that have come, and those that are on their way with what they will be. */
 export interface StoredBytes {
   readonly ofJob: number;
+  /** How many files of the job have come. */
+  readonly artifactsOfJob: number;
   readonly inAll: number;
 }
 

@@ -88,6 +88,9 @@ export function createUploadWindows(): UploadWindows {
   };
 }
 
+/** Files of one job: each costs rows, and listing them costs time. */
+const maxArtifacts = 100_000;
+
 /** Why so many bytes more are not taken; null when they are. */
 export function quotaRefusal(
   limits: Pick<StorageLimits, 'perJob' | 'inAll'>,
@@ -99,6 +102,9 @@ export function quotaRefusal(
       'quota_exceeded',
       `With these ${bytes} bytes the files of ${whose} would be more than ${limit} bytes: delete some, or set a higher limit`,
     ).refusal;
+  if (stored.artifactsOfJob >= maxArtifacts)
+    return refuse('quota_exceeded', `The job has ${maxArtifacts} files, and may have no more: delete some`)
+      .refusal;
   if (stored.ofJob + bytes > limits.perJob) return over('this job', limits.perJob);
   return stored.inAll + bytes > limits.inAll ? over('all jobs', limits.inAll) : null;
 }

@@ -41,21 +41,22 @@ function artifactReads(db: Database) {
      ORDER BY ord DESC LIMIT @limit`,
   );
   const ofCheckpoints = db.prepare<[string], Artifact>(
-    `SELECT ${columns} FROM artifacts WHERE job_id = ? AND kind = 'checkpoint'`,
+    `SELECT ${columns} FROM artifacts INDEXED BY artifacts_checkpoints WHERE job_id = ? AND kind = 'checkpoint'`,
   );
   const figures = db.prepare<[string], ReturnType<Tx['artifactFigures']>>(
     'SELECT count(*) AS count, coalesce(sum(bytes), 0) AS bytes FROM artifacts WHERE job_id = ?',
   );
   const stored = db.prepare<[Record<string, unknown>], StoredBytes>(
-    `SELECT coalesce(sum(bytes) FILTER (WHERE job_id = @job), 0) AS ofJob, coalesce(sum(bytes), 0) AS inAll
-     FROM (SELECT job_id, bytes FROM artifacts UNION ALL SELECT job_id, bytes FROM uploads)`,
+    `SELECT coalesce((SELECT bytes FROM stored_totals WHERE job_id = @job), 0) AS ofJob,
+            coalesce((SELECT artifacts FROM stored_totals WHERE job_id = @job), 0) AS artifactsOfJob,
+            coalesce((SELECT bytes FROM stored_totals WHERE job_id = ''), 0) AS inAll`,
   );
   return {
     artifact: (job: string, key: string) => one.get(job, key) ?? null,
     artifacts: (job: string, before: number | null, limit: number) => listed.all({ job, before, limit }),
     checkpointFiles: (job: string) => ofCheckpoints.all(job),
     artifactFigures: (job: string) => figures.get(job) ?? { count: 0, bytes: 0 },
-    storedBytes: (job: string) => stored.get({ job }) ?? { ofJob: 0, inAll: 0 },
+    storedBytes: (job: string) => stored.get({ job }) ?? { ofJob: 0, artifactsOfJob: 0, inAll: 0 },
   };
 }
 

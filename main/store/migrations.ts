@@ -339,6 +339,44 @@ const migrations: readonly string[] = [
     state TEXT NOT NULL CHECK (state = 'pending' OR state = 'done' OR state = 'given_up')
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- What artifacts and uploads take up, for each job and, under the empty id, in all: the quota is checked before every upload.
+  CREATE TABLE stored_totals (
+    job_id TEXT PRIMARY KEY,
+    artifacts INTEGER NOT NULL,
+    bytes INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO stored_totals (job_id, artifacts, bytes)
+    SELECT job_id, sum(is_artifact), sum(bytes)
+    FROM (SELECT job_id, 1 AS is_artifact, bytes FROM artifacts UNION ALL SELECT job_id, 0, bytes FROM uploads)
+    GROUP BY job_id;
+  INSERT INTO stored_totals (job_id, artifacts, bytes)
+    SELECT '', coalesce(sum(artifacts), 0), coalesce(sum(bytes), 0) FROM stored_totals;
+  CREATE TRIGGER artifacts_come_in_totals AFTER INSERT ON artifacts
+  BEGIN
+    INSERT INTO stored_totals (job_id, artifacts, bytes) VALUES (NEW.job_id, 1, NEW.bytes), ('', 1, NEW.bytes)
+      ON CONFLICT (job_id) DO UPDATE SET artifacts = artifacts + excluded.artifacts, bytes = bytes + excluded.bytes;
+  END;
+  CREATE TRIGGER artifacts_go_in_totals AFTER DELETE ON artifacts
+  BEGIN
+    INSERT INTO stored_totals (job_id, artifacts, bytes) VALUES (OLD.job_id, -1, -OLD.bytes), ('', -1, -OLD.bytes)
+      ON CONFLICT (job_id) DO UPDATE SET artifacts = artifacts + excluded.artifacts, bytes = bytes + excluded.bytes;
+    DELETE FROM stored_totals WHERE job_id = OLD.job_id AND artifacts = 0 AND bytes = 0;
+  END;
+  CREATE TRIGGER uploads_come_in_totals AFTER INSERT ON uploads
+  BEGIN
+    INSERT INTO stored_totals (job_id, artifacts, bytes) VALUES (NEW.job_id, 0, NEW.bytes), ('', 0, NEW.bytes)
+      ON CONFLICT (job_id) DO UPDATE SET artifacts = artifacts + excluded.artifacts, bytes = bytes + excluded.bytes;
+  END;
+  CREATE TRIGGER uploads_go_in_totals AFTER DELETE ON uploads
+  BEGIN
+    INSERT INTO stored_totals (job_id, artifacts, bytes) VALUES (OLD.job_id, 0, -OLD.bytes), ('', 0, -OLD.bytes)
+      ON CONFLICT (job_id) DO UPDATE SET artifacts = artifacts + excluded.artifacts, bytes = bytes + excluded.bytes;
+    DELETE FROM stored_totals WHERE job_id = OLD.job_id AND artifacts = 0 AND bytes = 0;
+  END;
+  -- Read whenever a checkpoint becomes whole; samples are most of the files of a job.
+  CREATE INDEX artifacts_checkpoints ON artifacts (job_id) WHERE kind = 'checkpoint';
+  `,
 ];
 
 /** The newest that this version can work with. */

@@ -100,8 +100,16 @@ export function describeArtifacts(open: OpenStore): void {
         tx.insertUpload(uploadOf('b', { file: 'x', isResumable: false, bytes: 1_000 }));
         tx.putArtifact(artifactOf('a', { jobId: jobId('j_2'), file: 'y', bytes: 5 }));
       });
-      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 1_110, inAll: 1_115 });
-      expect(store.storedBytes(jobId('j_9'))).toEqual({ ofJob: 0, inAll: 1_115 });
+      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 1_110, artifactsOfJob: 1, inAll: 1_115 });
+      expect(store.storedBytes(jobId('j_9'))).toEqual({ ofJob: 0, artifactsOfJob: 0, inAll: 1_115 });
+      await store.write(tx => {
+        tx.putArtifact(artifactOf('a', { file: 'z', bytes: 7 }));
+        tx.removeUpload('x');
+        tx.removeUploads(at(10));
+      });
+      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 7, artifactsOfJob: 1, inAll: 12 });
+      await store.write(tx => tx.removeJob(jobId('j_1')));
+      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 0, artifactsOfJob: 0, inAll: 5 });
     });
 
     test('that can be resumed are found, one for each attempt and key', async () => {

@@ -131,8 +131,15 @@ describe('so many bytes', () => {
     [0, 250, 51, 'all jobs'],
     [100, 300, 0, null],
   ])('of the job %s, of all %s, and %s more: %s', (ofJob, inAll, bytes, whose) => {
-    const refusal = quotaRefusal(limits, { ofJob, inAll }, bytes);
+    const refusal = quotaRefusal(limits, { ofJob, artifactsOfJob: 0, inAll }, bytes);
     expect(refusal?.code ?? null).toBe(whose === null ? null : 'quota_exceeded');
     if (whose !== null) expect(refusal?.detail).toContain(whose);
   });
+});
+
+test('the 100,001st file of a job is refused', () => {
+  const limits = { perJob: 100, inAll: 300 };
+  const stored = { ofJob: 0, artifactsOfJob: 99_999, inAll: 0 };
+  expect(quotaRefusal(limits, stored, 1)).toBeNull();
+  expect(quotaRefusal(limits, { ...stored, artifactsOfJob: 100_000 }, 1)?.code).toBe('quota_exceeded');
 });
