@@ -8,6 +8,7 @@ import type { Fetched } from './checkpoint-fetch.ts';
 import type { Curve, CurveOrigin } from './curves.ts';
 import { endReport, neverStarted } from './end-report.ts';
 import type { Contact, Order } from './guard-files.ts';
+import { shownLine } from './progress-stage.ts';
 import type { Run, RunOrigin } from './run.ts';
 import type { RunEars } from './run-follow.ts';
 import { reasonOf, startFailure } from './start-failure.ts';
@@ -122,7 +123,7 @@ export async function startOffer(
     const origin = { ...originOf(offer), contact: { ...parts.limits(), sentAt: held.sentAt } };
     curve = curveOf(held, origin, false, parts);
     parts.outputs?.follow(offer, prepared.job.outputDir);
-    const run = await parts.start(prepared.job, origin, earsOf(held, true, curve, parts));
+    const run = await parts.start(prepared.job, origin, earsOf(held, true, curve, parts, secretsOf(offer)));
     parts.logs?.follow(held.attemptId, secretsOf(offer));
     parts.logs?.keepFor(held.attemptId, curve.done);
     if (run.pid !== null) {
@@ -213,11 +214,25 @@ async function attend(held: HeldAttempt, run: Run, parts: AttemptParts): Promise
 const secretsOf = ({ upload_token, hf_token }: JobOffer): readonly string[] =>
   [upload_token, hf_token].filter(token => typeof token === 'string');
 
-const earsOf = (held: HeldAttempt, isTold: boolean, curve: Curve, parts: AttemptParts): RunEars => ({
+const earsOf = (
+  held: HeldAttempt,
+  isTold: boolean,
+  curve: Curve,
+  parts: AttemptParts,
+  secrets: readonly string[] = [],
+): RunEars => ({
   onLine: parts.onLine,
   onFigures: curve.note,
   onProgress: progress => {
     held.progress = { ...held.progress, ...progress };
+    if (isTold) parts.mention(held, { status: 'running', progress: held.progress });
+  },
+  onWords: ({ stage, line }) => {
+    held.progress = {
+      ...held.progress,
+      ...(stage !== null && { stage }),
+      ...(line !== null && { last_log: shownLine(line, secrets) }),
+    };
     if (isTold) parts.mention(held, { status: 'running', progress: held.progress });
   },
 });

@@ -4,11 +4,11 @@ import { parseBar } from './progress-bar.ts';
 import type { NestedBar } from './progress-bar.ts';
 import { isEmpty, readFields } from './progress-figures.ts';
 import type { Progress } from './progress-figures.ts';
-import { parseDict, parseEpochLine } from './progress-log.ts';
+import { parseCounts, parseDict } from './progress-log.ts';
 
 export type LineContent =
   | { readonly kind: 'text' }
-  | { readonly kind: 'json' | 'log'; readonly progress: Progress }
+  | { readonly kind: 'json' | 'log' | 'counts'; readonly progress: Progress }
   | { readonly kind: 'bar'; readonly progress: Progress; readonly nested?: NestedBar | undefined };
 
 const ESCAPE = '\u001b';
@@ -94,8 +94,8 @@ export function readLine(line: string): LineContent {
   const bar = parseBar(dict === undefined ? text : text.slice(0, dict.at).trimEnd());
   if (dict !== undefined) return { kind: 'log', progress: { ...bar?.progress, ...stated(dict.progress) } };
   if (bar !== undefined) return { kind: 'bar', ...bar };
-  const epoch = parseEpochLine(text);
-  return epoch === undefined ? { kind: 'text' } : { kind: 'log', progress: epoch };
+  const counts = parseCounts(text);
+  return counts === undefined ? { kind: 'text' } : { kind: 'counts', progress: counts };
 }
 
 /** Without what it leaves open, which would take away what is said beside it. */

@@ -1,6 +1,6 @@
 /** Progress that stands in a trainer's log in lines of its own. */
 
-import { countOf, readFields } from './progress-figures.ts';
+import { percentOf, readFields, stepsOf } from './progress-figures.ts';
 import type { Progress } from './progress-figures.ts';
 
 /** A longer line is none, which bounds the work. */
@@ -11,8 +11,13 @@ const tellers = ['loss', 'eval_loss', 'grad_norm', 'learning_rate'];
 const summary = 'train_runtime';
 /** One entry; in later versions the figures are quoted, too. */
 const entry = /^'([^']{1,64})': '?([^']{1,40})'?$/;
-/** kohya's `epoch 3/10`, before each. */
-const epochLine = /^epoch (\d{1,9})\/(\d{1,9})$/i;
+/** `step 1500/5000`, `Step [100/600]`. */
+const stepCount = /\bsteps?[:\s]{1,3}\[?(\d{1,12}) ?\/ ?(\d{1,12})\b/i;
+/** `epoch 3/10`, `Epoch [3/10]`. */
+const epochCount = /\bepochs?[:\s]{1,3}\[?(\d{1,9}) ?\/ ?(\d{1,9})\b/i;
+/** The figures that such lines have beside them. */
+const countFigure =
+  /\b(loss|step_loss|train_loss|avr_loss|avg_loss|lr|learning_rate) ?[:=] ?([+-]?[\d.]{1,20}(?:e[+-]?\d{1,3})?)/gi;
 
 /**
  * What Hugging Face's Trainer prints at each logging step: the `repr` of a dict of figures, alone in its line or behind its bar.
@@ -34,7 +39,41 @@ export function parseDict(text: string): { readonly at: number; readonly progres
   return { at, progress: readFields(fields) };
 }
 
-export function parseEpochLine(text: string): Progress | undefined {
-  const epoch = countOf(epochLine.exec(text)?.[1]);
-  return epoch === undefined ? undefined : { epoch, metrics: {} };
+/**
+ * A line that counts steps or epochs. Steps beside epochs are those of the epoch, as in most training loops; else they are those
+ * of the run.
+ */
+export function parseCounts(text: string): Progress | undefined {
+  if (text.length > maxLength || !text.includes('/')) return undefined;
+  const epochs = countsIn(epochCount, text);
+  const steps = countsIn(stepCount, text);
+  if (epochs === undefined && steps === undefined) return undefined;
+  const figures = readFields(
+    new Map([...text.matchAll(countFigure)].map(([, name = '', value]) => [name.toLowerCase(), value])),
+  );
+  const before = epochs === undefined ? 0 : Math.max(0, epochs.done - 1);
+  const run = steps && { done: before * steps.total + steps.done, total: (epochs?.total ?? 1) * steps.total };
+  const share = run ?? epochs;
+  return {
+    step: run?.done,
+    totalSteps: run?.total,
+    epoch: epochs?.done,
+    percent: percentOf(share?.done, share?.total),
+    loss: figures.loss,
+    learningRate: figures.learningRate,
+    metrics: {},
+  };
+}
+
+interface Counts {
+  readonly done: number;
+  readonly total: number;
+}
+
+function countsIn(pattern: RegExp, text: string): Counts | undefined {
+  const [, first, second] = pattern.exec(text) ?? [];
+  const [done, total] = [stepsOf(first), stepsOf(second)];
+  return done === undefined || total === undefined || total === 0 || done > total
+    ? undefined
+    : { done, total };
 }

@@ -11,8 +11,12 @@ export function createPlacing(): Placing {
   let epochs: NestedBar | null = null;
   /** The bar without a name that is not full yet. */
   let outer: NestedBar | null = null;
+  /** A bar or a JSON line has told the steps of the run: lines of text know no better. */
+  let isCounted = false;
   return content => {
     const { progress } = content;
+    if (content.kind === 'counts') return isCounted ? withoutCounts(progress) : progress;
+    isCounted ||= progress.totalSteps !== undefined;
     if (content.kind !== 'bar' || content.nested === undefined) return progress;
     const { nested } = content;
     switch (nested.what) {
@@ -30,3 +34,10 @@ export function createPlacing(): Placing {
     }
   };
 }
+
+const withoutCounts = ({ epoch, loss, learningRate, metrics }: Progress): Progress => ({
+  epoch,
+  loss,
+  learningRate,
+  metrics,
+});

@@ -56,7 +56,8 @@ function itemsOf(
   const content = truncated ? undefined : readLine(text);
   if (content === undefined || content.kind === 'text') return [line];
   const progress: OutputItem = { kind: 'progress', progress: placed(content) };
-  const stays = content.kind === 'log' || (content.kind === 'bar' && ending === 'newline');
+  const stays =
+    content.kind === 'log' || content.kind === 'counts' || (content.kind === 'bar' && ending === 'newline');
   return stays ? [progress, line] : [progress];
 }
 

@@ -7,6 +7,7 @@ import type { Figures } from './point-book.ts';
 import { endGroup } from './process-group.ts';
 import { isRunning } from './processes.ts';
 import { createProgressReader, type OutputItem } from './progress.ts';
+import { createWordsReader, type Words } from './progress-stage.ts';
 import { wireProgress } from './progress-wire.ts';
 
 const lookEveryMs = 250;
@@ -14,6 +15,8 @@ const lookEveryMs = 250;
 const guardEveryMs = 1_000;
 /** Of output that came faster than it is read, the newest is enough to tell how far the training is. */
 const mostBehind = 8 * 1024 * 1024;
+/** A line of text alone is no reason to call the orchestrator more often. */
+const wordsEveryMs = 5_000;
 /** For a trainer whose guard is gone: it can't print any more, and soon fails by that. */
 export const orphanGraceMs = 5_000;
 
@@ -22,6 +25,8 @@ export interface RunEars {
   /** Each single word of it; `isOld` when it was printed before this process of the agent looked. */
   readonly onFigures: (figures: Figures, isOld: boolean) => void;
   readonly onLine: (line: string) => void;
+  /** Its stage has changed, or its newest line, which is told every few seconds at most, and at the end. */
+  readonly onWords?: (words: Words) => void;
 }
 
 export interface Attended {
@@ -37,7 +42,7 @@ export function followRun(attended: Attended, ears: RunEars, parts: LaunchParts)
   const { run, guarded } = attended;
   const { processes, clock } = parts;
   const finished = Promise.withResolvers<ExitRecord | null>();
-  const output = createFollowedOutput(attended, ears);
+  const output = createFollowedOutput(attended, ears, clock.mono);
   let lookedAfterGuard = clock.mono();
 
   const guardIsGone = async (): Promise<boolean> => {
@@ -68,14 +73,30 @@ export function followRun(attended: Attended, ears: RunEars, parts: LaunchParts)
 }
 
 /** The log of a run as items, told in portions: of what was in it already only what it says in the end. */
-function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEars) {
+function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEars, mono: () => number) {
   const log = createLogReader(run, logFile);
   const reader = createProgressReader();
   let isKnown = isAdopted;
+  const reading = createWordsReader();
+  let told: Words = reading.words();
+  let toldAt = Number.NEGATIVE_INFINITY;
+
+  const tellWords = (isEnd: boolean): void => {
+    const words = reading.words();
+    if (
+      words.stage === told.stage &&
+      (words.line === told.line || (!isEnd && mono() - toldAt < wordsEveryMs))
+    )
+      return;
+    told = words;
+    toldAt = mono();
+    ears.onWords?.(words);
+  };
 
   const tell = (items: readonly OutputItem[], earlier: Progress | null): Progress | null => {
     let progress = earlier;
     for (const item of items) {
+      reading.note(item);
       if (item.kind === 'progress') {
         const figures = wireProgress(item.progress);
         ears.onFigures({ progress: figures, gaps: item.progress.gaps ?? [] }, isKnown);
@@ -102,6 +123,7 @@ function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEa
     }
     isKnown = false;
     if (progress !== null) ears.onProgress(progress);
+    tellWords(false);
   };
 
   return {
@@ -110,6 +132,7 @@ function createFollowedOutput({ run, logFile, isAdopted }: Attended, ears: RunEa
       await readOn();
       const progress = tell(reader.end(), null);
       if (progress !== null) ears.onProgress(progress);
+      tellWords(true);
     },
   };
 }

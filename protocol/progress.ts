@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { cleanLine } from './line.ts';
 
 const Count = z.number().min(0).max(1e12);
 
@@ -16,7 +17,10 @@ export const Progress = z
     steps_per_second: Count.optional(),
     percent: z.number().min(0).max(100).optional(),
     eta_s: Count.optional(),
+    /** What the run does, such as `Training` or `Validation`. */
     stage: z.string().max(200).optional(),
+    /** The newest line of the trainer's log: plain text, cut, without secrets. */
+    last_log: z.string().max(80).optional(),
     metrics: z
       .record(z.string().max(64), z.number())
       .refine(metrics => Object.keys(metrics).length <= 64, 'at most 64 metrics')
@@ -51,6 +55,9 @@ export const AnyProgress = z.unknown().transform((value): Progress | undefined =
 
 function field(name: string, value: unknown): Progress | undefined {
   if (!Object.hasOwn(Progress.shape, name)) return undefined;
-  const parsed = Progress.safeParse({ [name]: value });
+  const shown = typeof value === 'string' ? cleanLine(value) : value;
+  const parsed = Progress.safeParse({
+    [name]: name === 'last_log' && typeof shown === 'string' ? shown.slice(0, 80).toWellFormed() : shown,
+  });
   return parsed.success ? parsed.data : undefined;
 }

@@ -158,6 +158,7 @@ export const jobs = {
   'jobs.fact.approval': 'Approval',
   'jobs.fact.epoch': 'Epoch',
   'jobs.fact.rate': 'Learning rate',
+  'jobs.fact.stage': 'Stage',
   'jobs.fact.loss': 'Loss',
   'jobs.fact.speed': 'Speed',
   'jobs.fact.eta': 'Left',

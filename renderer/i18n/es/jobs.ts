@@ -161,6 +161,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.fact.approval': 'Aprobación',
   'jobs.fact.epoch': 'Época',
   'jobs.fact.rate': 'Tasa de aprendizaje',
+  'jobs.fact.stage': 'Fase',
   'jobs.fact.loss': 'Loss',
   'jobs.fact.speed': 'Velocidad',
   'jobs.fact.eta': 'Restante',

@@ -157,6 +157,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.fact.approval': 'स्वीकृति',
   'jobs.fact.epoch': 'इपॉक',
   'jobs.fact.rate': 'लर्निंग रेट',
+  'jobs.fact.stage': 'चरण',
   'jobs.fact.loss': 'लॉस',
   'jobs.fact.speed': 'गति',
   'jobs.fact.eta': 'शेष',

@@ -160,6 +160,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.fact.approval': '承認',
   'jobs.fact.epoch': 'エポック',
   'jobs.fact.rate': '学習率',
+  'jobs.fact.stage': '段階',
   'jobs.fact.loss': '損失',
   'jobs.fact.speed': '速度',
   'jobs.fact.eta': '残り',

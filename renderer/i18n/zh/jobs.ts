@@ -154,6 +154,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.fact.approval': '批准',
   'jobs.fact.epoch': '轮次',
   'jobs.fact.rate': '学习率',
+  'jobs.fact.stage': '阶段',
   'jobs.fact.loss': '损失',
   'jobs.fact.speed': '速度',
   'jobs.fact.eta': '剩余',

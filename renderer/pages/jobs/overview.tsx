@@ -69,6 +69,7 @@ function figuresOf(job: JobView, t: Translator): readonly Fact[] {
   const { loss, learning_rate: rate, epoch, steps_per_second: pace, eta_s: eta, metrics = {} } = progress;
   const number = (value: number): string => figure(value, t.language);
   const known: readonly (readonly [string, ReactNode])[] = [
+    [t('jobs.fact.stage'), progress.stage],
     [t('jobs.fact.loss'), loss === undefined ? undefined : <Loss key="loss" job={job} />],
     [t('jobs.fact.rate'), rate === undefined ? undefined : number(rate)],
     [t('jobs.fact.epoch'), epoch === undefined ? undefined : number(epoch)],

@@ -27,6 +27,12 @@ test('every figure is kept under its own name', () => {
   expect(read(said)).toEqual(said);
 });
 
+test('the newest line of a log is kept as plain text of at most 80 characters', () => {
+  expect(read({ last_log: 'a\nb\u202e' })).toEqual({ last_log: 'a b ' });
+  expect(read({ last_log: 'x'.repeat(500) })).toEqual({ last_log: 'x'.repeat(80) });
+  expect(read({ last_log: 7, stage: 'Train\u001b' })).toEqual({ stage: 'Train ' });
+});
+
 test('as many as 64 metrics are kept', () => {
   const metrics = Object.fromEntries(Array.from({ length: 64 }, (_, index) => [`m${index}`, index]));
   expect(read({ metrics })).toEqual({ metrics });
