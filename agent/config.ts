@@ -62,29 +62,46 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
   const setting = (name: string): unknown => {
     const inEnv = env[variables[name] ?? ''];
     // A variable that is set to nothing says nothing.
-    return flags[name] ?? (inEnv === '' ? undefined : inEnv) ?? file.value[name];
+    return flags[name] ?? (inEnv === '' ? undefined : inEnv) ?? file.value.settings[name];
+  };
+  /** Adds to a failure the variable or the key of the file that a value comes from: the message itself speaks of flags. */
+  const located = <T>(loaded: Loaded<T>, ...names: readonly string[]): Loaded<T> => {
+    if (loaded.ok) return loaded;
+    const sources = names
+      .filter(each => flags[each] === undefined && setting(each) !== undefined)
+      .map(sourceOf);
+    return sources.length === 0 ? loaded : fail(`${loaded.message} (given by ${sources.join(' and ')})`);
+  };
+  const sourceOf = (name: string): string => {
+    const variable = variables[name] ?? '';
+    return env[variable] ? `the environment variable ${variable}` : `"${name}" in ${file.value.path}`;
   };
   const text = (name: string): string | null => {
     const value = setting(name);
     return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
   };
-  const url = parseUrl(text('orchestrator-url'));
+  const url = located(parseUrl(text('orchestrator-url')), 'orchestrator-url');
   if (!url.ok) return url;
-  const trust = parseTrust(url.value, {
-    pin: setting('pin'),
-    caFile: text('ca-file'),
-    verify: !isTrue(setting('ssl-no-verify')),
-  });
+  const trust = located(
+    parseTrust(url.value, {
+      pin: setting('pin'),
+      caFile: text('ca-file'),
+      verify: !isTrue(setting('ssl-no-verify')),
+    }),
+    'pin',
+    'ca-file',
+    'ssl-no-verify',
+  );
   if (!trust.ok) return trust;
-  const token = tokenSource(text, flags, env);
+  const token = located(tokenSource(text, flags, env), 'worker-token');
   if (!token.ok) return token;
-  const labels = parseLabels(setting('label'));
+  const labels = located(parseLabels(setting('label')), 'label');
   if (!labels.ok) return labels;
-  const gpus = parseGpus(setting('gpus'));
+  const gpus = located(parseGpus(setting('gpus')), 'gpus');
   if (!gpus.ok) return gpus;
-  const trainer = parseTrainer(text('trainer'));
+  const trainer = located(parseTrainer(text('trainer')), 'trainer');
   if (!trainer.ok) return trainer;
-  const bring = parseBring(text('bring'));
+  const bring = located(parseBring(text('bring')), 'bring');
   if (!bring.ok) return bring;
   const allowed = parseAllowedKeys(setting('allow-config-scripts'));
   if (!allowed.ok) return allowed;
@@ -233,7 +250,12 @@ const isTrue = (value: unknown): boolean =>
 
 const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
-function readConfigFile(named: unknown, env: Env): Loaded<Flags> {
+interface ConfigFile {
+  readonly path: string;
+  readonly settings: Flags;
+}
+
+function readConfigFile(named: unknown, env: Env): Loaded<ConfigFile> {
   const path = typeof named === 'string' ? named : join(configHome(env), 'config.json');
   let text: string;
   try {
@@ -241,7 +263,9 @@ function readConfigFile(named: unknown, env: Env): Loaded<Flags> {
   } catch (cause) {
     if (typeof named === 'string') return fail(`--config ${path}: ${reason(cause)}`);
     const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
-    return isMissing ? { ok: true, value: {} } : fail(`The settings could not be read: ${reason(cause)}`);
+    return isMissing
+      ? { ok: true, value: { path, settings: {} } }
+      : fail(`The settings could not be read: ${reason(cause)}`);
   }
   try {
     const parsed: unknown = JSON.parse(text);
@@ -251,7 +275,7 @@ function readConfigFile(named: unknown, env: Env): Loaded<Flags> {
     if ('worker-token' in parsed && isOpenToOthers(path)) {
       return fail(`The worker token is in a file for everybody's eyes. ${openToOthers(path)}`);
     }
-    return { ok: true, value: { ...parsed } };
+    return { ok: true, value: { path, settings: { ...parsed } } };
   } catch (cause) {
     return fail(`${path} is not valid JSON: ${reason(cause)}`);
   }

@@ -337,6 +337,7 @@ async function openWorks(ground: Ground): Promise<Works> {
       programs,
       mono: parts.clock.mono,
       isOurHost,
+      trustedProxies: config.trustedProxies,
       failureLimit: parts.failureLimit,
       socketLimits: parts.socketLimits,
       downloadLimits: parts.downloadLimits,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join, relative, resolve } from 'node:path';
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { restrictedKeys } from '../protocol/config-policy.ts';
 import { accept, type Outcome, refuse } from '../protocol/problem.ts';
@@ -12,6 +13,8 @@ export interface ServerConfig {
   readonly port: number;
   /** Names that it goes by beside its own, in lower case. */
   readonly allowHosts: readonly string[];
+  /** Proxies whose X-Forwarded-For names the client: addresses and networks, or how many each call passes. */
+  readonly trustedProxies: number | readonly string[];
   readonly dataDir: string;
   readonly configsDir: string;
   /** Who remembers the newest row of the audit trail, outside the data folder: paths of files, and URLs. */
@@ -94,6 +97,20 @@ const ConfigKeyList = z
     list => list.split(',').every(key => restrictedKeys.includes(key.trim())),
     `expected keys with commas between them: ${restrictedKeys.join(', ')}`,
   );
+/** `2`, or `loopback, 10.0.0.0/8`. */
+function toProxies(given: number | string | readonly string[]): number | readonly string[] {
+  if (typeof given === 'number') return given;
+  if (typeof given === 'string' && /^\d+$/.test(given)) return Number(given);
+  return [given].flat().flatMap(part => part.split(',').map(name => name.trim()));
+}
+
+function isProxy(name: string): boolean {
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(name)) return true;
+  const [address = '', bits, ...rest] = name.split('/');
+  const version = isIP(address);
+  const isWhole = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1);
+  return version !== 0 && rest.length === 0 && isWhole && Number(bits ?? 1) <= (version === 4 ? 32 : 128);
+}
 
 const Settings = z.object({
   host: z.string().min(1).default('127.0.0.1'),
@@ -102,6 +119,16 @@ const Settings = z.object({
     .union([z.string(), z.array(z.string())])
     .transform(names => [names].flat())
     .pipe(z.array(z.hostname('expected the name of a host, without a port')))
+    .default([]),
+  'trust-proxy': z
+    .union([z.number(), z.string(), z.array(z.string())])
+    .transform(toProxies)
+    .pipe(
+      z.union([z.number().int().min(1).max(16), z.array(z.string().refine(isProxy))], {
+        error:
+          'expected addresses and networks such as 10.0.0.0/8, loopback, linklocal, uniquelocal, or how many proxies there are (1 to 16)',
+      }),
+    )
     .default([]),
   ssl: z.boolean({ error: 'expected true or false' }).optional(),
   'ssl-cert': z.string().min(1).optional(),
@@ -160,7 +187,9 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
   const parsed = Settings.safeParse(Object.fromEntries(given));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    return refuse('invalid_request', `${issue?.path.join('.')}: ${issue?.message}`);
+    const name = Settings.keyof().safeParse(issue?.path[0]).data;
+    const from = name === undefined ? undefined : sourceOf(name, flags, env, file.value);
+    return refuse('invalid_request', `${from ?? issue?.path.join('.')}: ${issue?.message}`);
   }
   const settings = parsed.data;
   const idle = settings['local-worker'] ? undefined : localFlags.find(name => flags[name] !== undefined);
@@ -183,6 +212,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       host: settings.host,
       port: settings.port,
       allowHosts: settings['allow-host'].map(name => name.toLowerCase()),
+      trustedProxies: settings['trust-proxy'],
       dataDir,
       configsDir: settings['configs-dir'] ?? join(dataDir, 'configs'),
       trustClock: settings['trust-clock'],
@@ -245,14 +275,21 @@ function certificateFiles({
   return accept(ssl === false ? null : { certificate, key });
 }
 
-/** In the words of whoever would have to take it back. */
+/** Where a value comes from, in the words of whoever has to change it: a flag, a variable, or a key of the file. */
+function sourceOf(
+  name: keyof typeof Settings.shape,
+  flags: Flags,
+  env: Env,
+  file: ConfigFile,
+): string | undefined {
+  if (flags[name] !== undefined) return flags[name] === false ? `--no-${name}` : `--${name}`;
+  const variable = variables[name];
+  if (variable !== undefined && env[variable] !== undefined) return variable;
+  return file.settings[name] === undefined ? undefined : `"${name}" in ${file.path}`;
+}
+
 function fixedBy(flags: Flags, env: Env, file: ConfigFile): ServerConfig['fixedBy'] {
-  const saying = (name: keyof typeof Settings.shape): string | undefined => {
-    if (flags[name] !== undefined) return flags[name] === false ? `--no-${name}` : `--${name}`;
-    const variable = variables[name];
-    if (variable !== undefined && env[variable] !== undefined) return variable;
-    return file.settings[name] === undefined ? undefined : `"${name}" in ${file.path}`;
-  };
+  const saying = (name: keyof typeof Settings.shape): string | undefined => sourceOf(name, flags, env, file);
   const said = panelSettings.flatMap(name => {
     const by = saying(name) ?? (name === 'ssl' ? saying('ssl-cert') : undefined);
     return by === undefined ? [] : [[name, by] as const];

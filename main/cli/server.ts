@@ -30,6 +30,10 @@ export function serverCommand(invocation: Invocation): Command {
       collect,
     )
     .option(
+      '--trust-proxy <proxies>',
+      'proxies that may name the address of a client in X-Forwarded-For: addresses and networks with commas between them (also loopback, linklocal, uniquelocal), or how many proxies each call passes',
+    )
+    .option(
       '--ssl',
       'speak TLS with other machines, with a certificate that is made at the first start; this machine is spoken to as before',
     )

@@ -4,7 +4,8 @@ import { joinLine, workerWords } from '../../protocol/join-line.ts';
 import { accept } from '../../protocol/problem.ts';
 import type { IssuedToken, Orchestrator } from '../orchestrator/index.ts';
 import type { Actor } from '../orchestrator/ports.ts';
-import { addressOf, type Caller, principalBehind, schemeOf } from './auth.ts';
+import { type Caller, principalBehind, schemeOf } from './auth.ts';
+import { addressOf } from './client-address.ts';
 import type { Router } from './route.ts';
 
 export const actorOf = (caller: Caller, request: Request): Actor =>

@@ -240,24 +240,6 @@ export function secretOf(request: IncomingMessage): string | null {
   return bearerOf(request) ?? (machine === undefined ? sessionOf(request) : String(machine));
 }
 
-/** Where a call comes from, as the socket says. */
-export const addressOf = (request: IncomingMessage): string | null => request.socket.remoteAddress ?? null;
-
-/**
- * Whether somebody at this machine calls. What a proxy on it passes on says so itself, and may come from anywhere.
- */
-export function isFromHere(request: IncomingMessage): boolean {
-  const address = addressOf(request) ?? '';
-  const isPassedOn = ['forwarded', 'x-forwarded-for', 'via'].some(
-    name => request.headers[name] !== undefined,
-  );
-  const isOwn = isLoopbackAddress(address) || address === request.socket.localAddress;
-  return isOwn && !isPassedOn;
-}
-
-/** Of a socket, as it says itself. */
-export const isLoopbackAddress = (address: string): boolean => /^(?:::1$|(?:::ffff:)?127\.)/i.test(address);
-
 /**
  * What the caller has spoken, be it with a proxy: who lies about that is answered with an address, or a cookie, that is of no
  * use to them, and nobody else is.

@@ -1,7 +1,7 @@
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createFront, type Server, type Socket } from 'node:net';
 import { createServer as createTls, type SecureContextOptions } from 'node:tls';
-import { isLoopbackAddress } from './auth.ts';
+import { isLoopbackAddress } from './client-address.ts';
 import type { Calls } from './calls.ts';
 import { createConnections } from './connections.ts';
 import { Answer } from './express-answer.ts';

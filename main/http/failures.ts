@@ -1,12 +1,13 @@
-import type { IncomingMessage } from 'node:http';
+import type { Request } from 'express';
 import { type ProblemCode, type Refusal, refuse } from '../../protocol/problem.ts';
 import { sessionApi } from '../../protocol/session-api.ts';
 import type { Orchestrator } from '../orchestrator/index.ts';
-import { addressOf, type Caller, hashOf, secretOf } from './auth.ts';
+import { type Caller, hashOf, secretOf } from './auth.ts';
+import { addressOf } from './client-address.ts';
 import { type FailureLimit, networkOf } from './failure-limit.ts';
 
 /** What a caller is told who was refused: the refusal itself, or that there have been too many. `caller`: once it is known. */
-export type OnRefused = (request: IncomingMessage, refusal: Refusal, caller?: Caller) => Refusal;
+export type OnRefused = (request: Request, refusal: Refusal, caller?: Caller) => Refusal;
 
 const ofUnknownCallers: ReadonlySet<ProblemCode> = new Set([
   'token_missing',
@@ -74,5 +75,5 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['noteRefus
 }
 
 /** Without the query, which may hold anything, and never long. */
-const callOf = ({ method, url = '' }: IncomingMessage): string =>
+const callOf = ({ method, originalUrl: url }: Request): string =>
   `${method} ${(url.split('?', 1)[0] ?? '').slice(0, 200)}`;

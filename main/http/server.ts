@@ -10,6 +10,7 @@ import { sendProblem, unexpected } from './answer.ts';
 import { createAuth } from './auth.ts';
 import { type BackupDesk, mountBackupRoutes } from './backup-routes.ts';
 import { type Calls, createCalls } from './calls.ts';
+import type { TrustedProxies } from './client-address.ts';
 import { mountConfigRoutes } from './config-routes.ts';
 import type { DownloadLimits } from './downloads.ts';
 import { guardEdge, type IsOurs } from './edge.ts';
@@ -58,6 +59,8 @@ export interface HttpParts {
   readonly mono: () => number;
   readonly backups: BackupDesk;
   readonly isOurHost: IsOurs;
+  /** Those that may name the address of their client. */
+  readonly trustedProxies: TrustedProxies;
   readonly failureLimit?: FailureLimit | undefined;
   readonly socketLimits?: SocketLimits | undefined;
   readonly downloadLimits?: DownloadLimits | undefined;
@@ -147,6 +150,8 @@ interface App {
 function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: Lasting): App {
   const { orchestrator, audit, settings, configs, adminToken, log, version, panelDir, mono } = parts;
   const app = createBare(parts);
+  // As Express has it: no address is trusted by an empty list.
+  app.set('trust proxy', parts.trustedProxies);
   app.use(guardEdge(parts.isOurHost));
   const { workerByTokenHash, knowsJoinToken, principalByTokenHash, sessionByHash, principalOfToken } =
     orchestrator;

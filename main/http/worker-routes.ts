@@ -2,7 +2,8 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { Orchestrator } from '../orchestrator/index.ts';
-import { addressOf, type Caller } from './auth.ts';
+import type { Caller } from './auth.ts';
+import { addressOf } from './client-address.ts';
 import type { Router } from './route.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 

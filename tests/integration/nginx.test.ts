@@ -5,6 +5,7 @@ import { request } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { auditApi } from '../../protocol/admin-api.ts';
 import { settingsApi } from '../../protocol/settings-api.ts';
 import { eventually } from '../support/notices.ts';
 import { root, startServer, startWorker, temporaryFolder } from '../support/processes.ts';
@@ -55,7 +56,7 @@ function documented(port: number, orchestrator: string): string {
 }
 
 /** Answers with where it listens. It ends with the test. */
-async function startProxy(orchestrator: string): Promise<string> {
+async function startProxy(orchestrator: string, adapt = (text: string): string => text): Promise<string> {
   const folder = temporaryFolder();
   const port = await freePort();
   const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(kind => {
@@ -66,7 +67,7 @@ async function startProxy(orchestrator: string): Promise<string> {
 daemon off; master_process on; worker_processes 1; pid ${folder}/pid; error_log stderr warn;
 events { worker_connections 256; }
 http { access_log off; ${temps.join(' ')}
-${documented(port, orchestrator)}
+${adapt(documented(port, orchestrator))}
 }`;
   const file = join(folder, 'nginx.conf');
   writeFileSync(file, config);
@@ -92,9 +93,11 @@ interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** The address that the client calls from. */
+  readonly from?: string;
 }
 
-const call = (url: string, { method = 'GET', headers = {}, body }: Sent = {}) =>
+const call = (url: string, { method = 'GET', headers = {}, body, from = '127.0.0.1' }: Sent = {}) =>
   new Promise<{ status: number; headers: NodeJS.Dict<string | string[]>; body: string }>(
     (resolve, reject) => {
       const sent = request(
@@ -102,6 +105,7 @@ const call = (url: string, { method = 'GET', headers = {}, body }: Sent = {}) =>
         {
           method,
           agent: false,
+          localAddress: from,
           ca: readFileSync(certificate),
           // Node would ask it for the name in `Host`, which is of the test's making.
           checkServerIdentity: () => undefined,
@@ -145,8 +149,8 @@ function readUntil(url: string, token: string, word: string) {
 }
 
 describe.skipIf(program === undefined)(`nginx${program === undefined ? ' (it is not here)' : ''}`, () => {
-  async function openBehind() {
-    const server = await startServer(['--allow-host', name]);
+  async function openBehind(flags: readonly string[] = [], adapt?: (text: string) => string) {
+    const server = await startServer(['--allow-host', name, ...flags]);
     onTestFinished(async () => {
       server.kill('SIGTERM');
       await server.exited;
@@ -155,7 +159,7 @@ describe.skipIf(program === undefined)(`nginx${program === undefined ? ' (it is 
     const admin = adminClient(server.url, token);
     const watch = await watchEvents(server.url, token);
     onTestFinished(() => watch.close());
-    return { server, token, admin, watch, proxy: await startProxy(server.url) };
+    return { server, token, admin, watch, proxy: await startProxy(server.url, adapt) };
   }
 
   test('a worker joins through it, and events come at once', async () => {
@@ -191,6 +195,49 @@ describe.skipIf(program === undefined)(`nginx${program === undefined ? ' (it is 
     });
     // It comes from the proxy's own machine, and from anywhere.
     expect(far.status).toBe(403);
+  });
+
+  test.each([
+    ['X-Real-IP $remote_addr'],
+    ['X-Forwarded-Host $host'],
+    ['CF-Connecting-IP $remote_addr'],
+    ['Fastly-Client-IP $remote_addr'],
+  ])('a call with %s is not from this machine', async header => {
+    const { proxy, token } = await openBehind([], text =>
+      text
+        .replace(/^.*X-Forwarded-(?:For|Proto).*$/gm, '')
+        .replace('proxy_buffering', `proxy_set_header ${header}; proxy_buffering`),
+    );
+    // As a proxy that hides its own name, and so without any other trace.
+    const headers = { host: new URL(proxy).host, authorization: `Bearer ${token}` };
+    const body = { local_worker: { trainer: 'touch /tmp/x' } };
+    const answer = await call(`${proxy}/api/settings`, { method: 'PATCH', headers, body });
+    expect([answer.status, JSON.parse(answer.body)]).toEqual([
+      403,
+      expect.objectContaining({ code: 'only_from_here' }),
+    ]);
+  });
+
+  test('a proxy without any header of its own is told by its HTTP version', async () => {
+    const { proxy, token } = await openBehind([], text =>
+      text.replace(/^.*(?:proxy_set_header|proxy_http_version).*$/gm, ''),
+    );
+    const answer = await call(`${proxy}/api/settings`, { headers: { authorization: `Bearer ${token}` } });
+    expect(JSON.parse(answer.body)).toMatchObject({ local_worker: { command_allowed: false } });
+  });
+
+  test('a trusted proxy names the client for the audit trail', async () => {
+    const { proxy, token, admin } = await openBehind(['--trust-proxy', '127.0.0.1']);
+    const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': '6.6.6.6' };
+    const created = await call(`${proxy}/api/admin/workers`, {
+      method: 'POST',
+      headers,
+      body: { name: 'rig-1' },
+      from: '127.0.0.7',
+    });
+    expect(created.status).toBe(200);
+    const { entries } = valueOf(await admin.call(auditApi.list, { query: {} }));
+    expect(entries.find(({ event_type: type }) => type === 'worker.created')?.address).toBe('127.0.0.7');
   });
 
   test('a name that is not ours is refused behind it, too', async () => {

@@ -42,6 +42,7 @@ export interface TestServerOptions {
       ServerConfig,
       | 'host'
       | 'allowHosts'
+      | 'trustedProxies'
       | 'isSecure'
       | 'certificateFiles'
       | 'localWorker'
@@ -88,6 +89,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       allowHosts: ['trainyard.example'],
       trustClock: false,
       auditWitnesses: [],
+      trustedProxies: [],
       auditRetentionDays: null,
       isSecure: false,
       certificateFiles: null,

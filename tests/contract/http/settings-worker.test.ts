@@ -8,6 +8,29 @@ import { eventually } from '../../support/notices.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { open, patch, view } from './settings-bench.ts';
 
+/** What proxies, CDNs and tunnels add. */
+const forwardingHeaders = [
+  'forwarded',
+  'via',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-forwarded',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'x-original-forwarded-for',
+  'x-envoy-external-address',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'cf-ray',
+  'cdn-loop',
+  'fastly-client-ip',
+  'fly-client-ip',
+  'x-azure-clientip',
+  'x-appengine-user-ip',
+];
+
 describe('the worker of this machine', () => {
   /** Says that it is there, and leaves when it is told to. */
   const program = {
@@ -61,7 +84,7 @@ describe('the worker of this machine', () => {
 
   test('is told what to run from this machine alone', async () => {
     const server = await open({ agent: program });
-    for (const header of ['x-forwarded-for', 'forwarded', 'via'])
+    for (const header of forwardingHeaders)
       for (const body of [{ trainer: 'sh -c id' }, { work_dir: '/tmp' }])
         expect(await patch(server, { local_worker: body }, { [header]: 'for=192.0.2.9' })).toMatchObject({
           status: 403,

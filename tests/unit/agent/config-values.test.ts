@@ -147,6 +147,19 @@ describe('--bring', () => {
     expect(loaded(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'checkpoints' }).bring).toBe('checkpoints');
   });
 
+  it('is refused by the name of its variable', () => {
+    expect(refusal(minimalFlags, { SIMPLETUNER_WORKER_BRING: 'some' })).toBe(
+      '--bring takes all, checkpoints, none: not "some" (given by the environment variable SIMPLETUNER_WORKER_BRING)',
+    );
+  });
+
+  it('is refused by its key and the path of the file', () => {
+    const config = writeFile(tempFolder(), 'config.json', JSON.stringify({ bring: 'some' }));
+    expect(refusal({ ...minimalFlags, config })).toBe(
+      `--bring takes all, checkpoints, none: not "some" (given by "bring" in ${config})`,
+    );
+  });
+
   it.each(['ALL', 'samples', 'false'])('%j is refused', given => {
     expect(refusal(withFlag('bring', given))).toBe(`--bring takes all, checkpoints, none: not "${given}"`);
   });

@@ -41,14 +41,19 @@ describe('a worker on this machine', () => {
   });
 
   test.each<[string, Flags, object, RegExp]>([
-    ['a word for yes', {}, { 'local-worker': 'yes' }, /^local-worker: expected true or false$/],
+    [
+      'a word for yes',
+      {},
+      { 'local-worker': 'yes' },
+      /^"local-worker" in .*config\.json: expected true or false$/,
+    ],
     ['GPUs that are no numbers', { 'local-worker': true, 'local-worker-gpus': 'all' }, {}, /numbers of GPUs/],
     ['no GPU', { 'local-worker': true, 'local-worker-gpus': '' }, {}, /numbers of GPUs/],
     [
       'an empty trainer',
       { 'local-worker': true },
       { 'local-worker-trainer': ' ' },
-      /^local-worker-trainer: /,
+      /^"local-worker-trainer" in .*config\.json: /,
     ],
     ['a setting for nobody', { 'local-worker-trainer': 'x' }, {}, /^--local-worker-trainer is for/],
   ])('%s is refused', (_what, flags, file, message) => {
@@ -87,6 +92,61 @@ describe('who says it', () => {
   ])('%s', (_what, flags, inFile, expected) => {
     const { path, loaded } = loadFrom(flags, inFile);
     expect(loaded.ok && loaded.value.fixedBy).toEqual(expected(path));
+  });
+});
+
+describe('a value that is not valid', () => {
+  const variable = 'SIMPLETUNER_HEARTBEAT_TIMEOUT';
+  const key = 'heartbeat-timeout';
+  test.each<[string, Flags, Record<string, string>, RegExp]>([
+    ['from a flag', { [key]: 'soon' }, { [variable]: '60' }, /^--heartbeat-timeout: expected a number$/],
+    [
+      'from the environment',
+      {},
+      { [variable]: 'soon' },
+      /^SIMPLETUNER_HEARTBEAT_TIMEOUT: expected a number$/,
+    ],
+  ])('%s is refused by the name of its source', (_what, flags, env, message) => {
+    const loaded = loadServerConfig(flags, { XDG_CONFIG_HOME: openFolder(), ...env });
+    expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(message);
+  });
+
+  test('from the file is refused by its key and the path of the file', () => {
+    const { path, loaded } = loadFrom({}, { [key]: 'soon' });
+    expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toBe(`"${key}" in ${path}: expected a number`);
+  });
+});
+
+describe('trusted proxies', () => {
+  test.each<[unknown, unknown]>([
+    [undefined, []],
+    ['2', 2],
+    [1, 1],
+    ['loopback, 10.0.0.0/8,2001:db8::1', ['loopback', '10.0.0.0/8', '2001:db8::1']],
+    [
+      ['192.0.2.1', 'uniquelocal'],
+      ['192.0.2.1', 'uniquelocal'],
+    ],
+  ])('are read from %j', (given, expected) => {
+    const loaded = load({}, given === undefined ? {} : { 'trust-proxy': given });
+    expect(loaded.ok && loaded.value.trustedProxies).toEqual(expected);
+  });
+
+  test.each([
+    true,
+    'true',
+    '',
+    '0',
+    '17',
+    'proxy.example',
+    '10.0.0.0/33',
+    '10.0.0.0/0',
+    '10.0.0.0/8/8',
+    '::/129',
+    'loopback,',
+  ])('are not %j', given => {
+    const { path, loaded } = loadFrom({}, { 'trust-proxy': given });
+    expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toContain(`"trust-proxy" in ${path}: `);
   });
 });
 

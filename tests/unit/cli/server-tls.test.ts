@@ -71,7 +71,7 @@ describe('TLS', () => {
   });
 
   test.each<[string, Flags, object, RegExp]>([
-    ['a word for yes', {}, { ssl: 'yes' }, /^ssl: expected true or false$/],
+    ['a word for yes', {}, { ssl: 'yes' }, /^"ssl" in .*config\.json: expected true or false$/],
     [
       'a certificate without a key',
       { ssl: true, 'ssl-cert': 'c' },
@@ -79,7 +79,7 @@ describe('TLS', () => {
       /belong together: give --ssl-key, too$/,
     ],
     ['a key without a certificate', { 'ssl-key': 'k' }, {}, /belong together: give --ssl-cert, too$/],
-    ['an empty path', { 'ssl-cert': '', 'ssl-key': 'k' }, {}, /^ssl-cert: /],
+    ['an empty path', { 'ssl-cert': '', 'ssl-key': 'k' }, {}, /^--ssl-cert: /],
     [
       'files for nobody',
       { ssl: false, ...asFlags },
