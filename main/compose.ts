@@ -206,6 +206,17 @@ async function openStore(
 const hostsOf = (url: string | null): readonly string[] =>
   url === null ? [] : [new URL(url).hostname.replace(/^\[|\]$/g, '')];
 
+/** A certificate that was given says under which names its owner means to be called. */
+const namesBeside = (
+  { allowHosts }: ServerConfig,
+  { settings }: SettingsFile,
+  { shown }: Certificates,
+): readonly string[] => [
+  ...allowHosts,
+  ...hostsOf(settings.public_url),
+  ...(shown?.source === 'files' ? shown.names : []),
+];
+
 interface ReachParts extends Pick<SetParts, 'config' | 'parts' | 'file'> {
   /** By which it is called beside those that the machine has by itself. */
   readonly otherNames: () => readonly string[];
@@ -422,7 +433,7 @@ async function composeParts(config: ServerConfig, parts: Timed): Promise<Compose
   const folder = openDataFolder(config.dataDir);
   makeFolder(config.configsDir);
   const file = openSettingsFile(folder.settingsFile);
-  const otherNames = () => [...config.allowHosts, ...hostsOf(file.settings.public_url)];
+  const otherNames = () => namesBeside(config, file, certificates);
   const { network, certificates } = createReach({
     config,
     parts,

@@ -88,7 +88,8 @@ if (config.ok) {
   app.setPath('userData', folder);
   // Whoever runs it as root, as in a container, has to turn the system's sandbox off for all of its processes.
   if (!app.commandLine.hasSwitch('no-sandbox')) app.enableSandbox();
-  if (app.isPackaged) app.setAsDefaultProtocolClient(scheme);
+  // What stands behind `--` is never read as an option: the text of a link comes from any page of the web.
+  if (app.isPackaged) app.setAsDefaultProtocolClient(scheme, process.execPath, ['--']);
   if (app.requestSingleInstanceLock()) run(config.value, given);
   else app.exit(0);
 } else {

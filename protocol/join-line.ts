@@ -45,7 +45,11 @@ export const joinLine = (joining: Joining, sha256: string): string =>
 
 /** As options of the worker, with the names of docs/workers.md. */
 export const workerWords = ({ name, persistent, ...at }: Omit<Joining, 'token'>): string =>
-  `${whereWords(at)} --name ${shellWord(name)}${persistent ? ' --persistent' : ''}`;
+  `${whereWords(at)} ${nameWords(name)}${persistent ? ' --persistent' : ''}`;
+
+/** In one word with its option, a name such as `--dir=/x` stays a name. */
+export const nameWords = (name: string): string =>
+  name.startsWith('-') ? shellWord(`--name=${name}`) : `--name ${shellWord(name)}`;
 
 /** Where the orchestrator is, and what it is known by there. */
 export const whereWords = ({ url, pin }: Pick<Joining, 'url' | 'pin'>): string =>

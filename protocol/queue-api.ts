@@ -39,7 +39,7 @@ export type JobEntry = z.output<typeof JobEntry>;
 /** Printable, as a header can carry it. */
 export const IdempotencyKey = z
   .string()
-  .regex(/^[\x21-\x7e]{1,200}$/, '1 to 200 characters of printable ASCII, without spaces, are needed');
+  .regex(/^[\x21-\x7e]{1,255}$/, '1 to 255 characters of printable ASCII, without spaces, are needed');
 
 /**
  * Strict, unlike what agents send: a key that is misspelled, or that this version does not know, would
@@ -109,6 +109,8 @@ const StatusNames = z
 const Accepted = z.object({
   success: z.literal(true),
   job_id: JobId,
+  /** Whether the idempotency key has named this job before: nothing was submitted. */
+  idempotent_hit: z.boolean().optional(),
   /** `blocked`: it waits for approval. One that its key stood for already may have ended. */
   status: z.enum(['running', 'queued', 'blocked', ...finalStatuses]),
   allocated_worker_id: WorkerId.nullable(),
@@ -147,10 +149,10 @@ const TriedOut = z.object({
 
 const Done = JobView.extend({ success: z.literal(true) });
 
-/** Not merely what can be made a number: an empty `days=` would be 0, and delete all that has ended. */
+/** 1 to 365. An empty `days=` is refused, because it would be read as 0. */
 const Days = z
   .union([z.number(), z.string().regex(/\S/, 'a number of days is needed').transform(Number)])
-  .pipe(z.number().min(0).max(36_500));
+  .pipe(z.number().min(1).max(365));
 
 const JobCount = z.object({ pending: z.number(), running: z.number() });
 
@@ -312,7 +314,7 @@ export const queueApi = {
     authority: 'queue.manage',
     summary: 'Delete the jobs that ended so many days ago or earlier; the audit trail keeps what was done',
     query: z.object({ days: Days.default(30) }),
-    reply: z.object({ success: z.literal(true), deleted: z.number() }),
+    reply: z.object({ success: z.literal(true), days: z.number().optional(), deleted: z.number() }),
   }),
   position: call({
     method: 'GET',

@@ -215,7 +215,8 @@ export const WorkerCommand = z.discriminatedUnion('type', [
 export type WorkerCommand = z.output<typeof WorkerCommand>;
 
 const done = z.object({ success: z.literal(true) });
-const ofWorker = z.object({ worker_id: WorkerId });
+/** The token says which worker calls; an id may only confirm it. */
+const ofWorker = z.object({ worker_id: WorkerId.optional() });
 
 /** How a join token begins: an agent tells by that what it was given. */
 export const joinTokenPrefix = 'tj_';

@@ -17,6 +17,9 @@ export function pageOfLink(link: string): string | null {
   return parsed.success ? `${page}/${parsed.data}` : null;
 }
 
-/** In the arguments of a program that was started to open one. */
+/**
+ * In the arguments of a program that was started to open one. It stands behind `--`; a registration by an earlier version puts it
+ * anywhere.
+ */
 export const linkAmong = (args: readonly string[]): string | null =>
-  args.find(arg => arg.toLowerCase().startsWith(`${scheme}://`)) ?? null;
+  args.slice(args.indexOf('--') + 1).find(arg => arg.toLowerCase().startsWith(`${scheme}://`)) ?? null;

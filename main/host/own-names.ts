@@ -23,17 +23,29 @@ export function createOwnNames({ mono, addresses, others }: OwnNamesParts): (nam
     known = namesNow(addresses());
     return known.has(name);
   };
-  return name => isLoopback(name) || name.endsWith('.localhost') || others().includes(name) || isKnown(name);
+  return name =>
+    isLoopback(name) ||
+    name.endsWith('.localhost') ||
+    others().some(other => isMatch(other, name)) ||
+    isKnown(name);
 }
+
+/** As in a certificate, `*.example.org` stands for one label. */
+const isMatch = (other: string, name: string): boolean =>
+  other === name ||
+  (other.startsWith('*.') && name.includes('.') && other.slice(1) === name.slice(name.indexOf('.')));
 
 /** What it may be called by with TLS; `0.0.0.0` and `::` are nobody's name. */
 export const certificateNames = (
   addresses: readonly MachineAddress[],
   others: readonly string[],
 ): readonly string[] =>
-  [...new Set([...namesNow(addresses), ...others.map(name => name.toLowerCase())])].filter(
+  [...new Set([...loopback, ...namesNow(addresses), ...others.map(name => name.toLowerCase())])].filter(
     name => !isWildcard(name),
   );
+
+/** On the machine itself it speaks TLS as well. */
+const loopback = ['localhost', '127.0.0.1', '::1'];
 
 function namesNow(addresses: readonly MachineAddress[]): ReadonlySet<string> {
   const name = hostname().toLowerCase();

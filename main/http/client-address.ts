@@ -56,5 +56,9 @@ function isCalledByOwnAddress({ headers }: IncomingMessage, localAddress: string
 
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '').toLowerCase();
 
+/** The one loopback address that the orchestrator always listens on. */
+export const isHomeAddress = (address: string): boolean =>
+  /^(?:::1|(?:::ffff:)?127\.0\.0\.1)$/i.test(address);
+
 /** Of a socket, as it says itself. */
 export const isLoopbackAddress = (address: string): boolean => /^(?:::1$|(?:::ffff:)?127\.)/i.test(address);

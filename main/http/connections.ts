@@ -19,8 +19,8 @@ interface Connection {
 }
 
 export interface Connections {
-  /** Of a socket that was just accepted. */
-  accept(raw: Socket, isSecure: boolean): void;
+  /** Of a socket that was just accepted. Undecided: what it speaks, plain HTTP or TLS, is known with its first byte. */
+  accept(raw: Socket, isSecure: boolean, isUndecided?: boolean): void;
   /** HTTP begins over `spoken`: false when its connection has gone meanwhile. */
   begin(spoken: Socket): boolean;
   /** To be told of each call before it is answered. */
@@ -60,9 +60,9 @@ export function createConnections(
       }),
     );
   return {
-    accept(raw, isSecure) {
+    accept(raw, isSecure, isUndecided = false) {
       const connection = { ...unused, raw, isSecure };
-      const name = isSecure ? nameOf(raw) : null;
+      const name = isSecure || isUndecided ? nameOf(raw) : null;
       open.add(connection);
       if (name === null) speak(connection, raw);
       else shakingHands.set(name, connection);

@@ -1,11 +1,11 @@
 import { createServer as createHttp, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createFront, type Server, type Socket } from 'node:net';
 import { createServer as createTls, type SecureContextOptions } from 'node:tls';
-import { isLoopbackAddress } from './client-address.ts';
+import { isHomeAddress, isLoopbackAddress } from './client-address.ts';
 import type { Calls } from './calls.ts';
 import { createConnections } from './connections.ts';
 import { Answer } from './express-answer.ts';
-import { expectTls } from './first-byte.ts';
+import { tellTlsApart } from './first-byte.ts';
 import { mostHeaders } from './heads.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
@@ -83,8 +83,8 @@ const contextOf = (identity: TlsIdentity | null): SecureContextOptions => ({
 
 /**
  * Listens at one address; fails as `listen` does: EADDRINUSE, EACCES, ... One socket takes all that come, and each of them meets plain
- * HTTP or TLS, so that it can be changed with nothing that may fail. Over a socket for all addresses (`0.0.0.0`, `::`) who
- * comes by the loopback meets plain HTTP always (docs/adr/0013).
+ * HTTP or TLS, so that it can be changed with nothing that may fail. By the loopback address both work at the same port, and plain HTTP
+ * always does (docs/adr/0013).
  */
 export async function openDoor(
   { handler, streams, calls, limits, identity }: DoorParts,
@@ -93,6 +93,7 @@ export async function openDoor(
   isSecureAtFirst: boolean,
 ): Promise<Door> {
   let isSecure = isSecureAtFirst;
+  let hasIdentity = identity !== null;
   const isForAll = host === '0.0.0.0' || host === '::';
   // What a socket knows of its address it keeps from when it is asked.
   const meetsTls = (socket: Pick<Socket, 'localAddress'>): boolean =>
@@ -118,9 +119,14 @@ export async function openDoor(
   tls.on('tlsClientError', (_cause, socket) => socket.destroy());
   const front = createFront({ allowHalfOpen: true, noDelay: true }, raw => {
     raw.on('error', () => raw.destroy());
-    const meets = meetsTls(raw);
-    connections.accept(raw, meets);
-    if (meets) expectTls(raw, limits.headersMs, () => tls.emit('connection', raw));
+    const isTls = meetsTls(raw);
+    const isEither = !isTls && hasIdentity && isHomeAddress(raw.localAddress ?? '');
+    connections.accept(raw, isTls, isEither);
+    if (isTls || isEither)
+      tellTlsApart(raw, limits.headersMs, {
+        tls: () => tls.emit('connection', raw),
+        plain: isEither ? () => begin(raw) : null,
+      });
     else begin(raw);
   });
   await listen(front, host, port);
@@ -131,7 +137,10 @@ export async function openDoor(
       isSecure = now;
     },
     dropOthers: () => connections.end((raw, was) => was !== meetsTls(raw)),
-    present: next => tls.setSecureContext(contextOf(next)),
+    present(next) {
+      hasIdentity = true;
+      tls.setSecureContext(contextOf(next));
+    },
     async close() {
       const closed = new Promise<void>(resolve => front.close(() => resolve()));
       // Only what looks for slow callers.

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { type Refusal, refuse } from '../../protocol/problem.ts';
+import type { Log } from '../orchestrator/ports.ts';
 import { sendProblem } from './answer.ts';
 import { bearerOf, uploadTokenOf } from './auth.ts';
 import { sentAs } from './heads.ts';
@@ -32,13 +33,14 @@ export function judgeEdge(call: EdgeCall, isOurs: IsOurs, nameIn = hostnameOf): 
   if (hostname === null)
     return refuse('invalid_request', 'Send one Host header, with a name or an address').refusal;
   if (!isOurs(hostname))
-    return refuse(
-      'wrong_host',
-      'This orchestrator does not go by that name: open it by its address, or start it with --allow-host NAME',
-    ).refusal;
+    return refuse('wrong_host', `This orchestrator does not answer to ${hostname}. ${remedyFor(hostname)}`)
+      .refusal;
   if (safe.has(call.method) || call.hasToken || !isForeign({ ...call, host: host ?? null })) return null;
   return refuse('cross_site', 'This call comes from a page of another site: open the panel itself').refusal;
 }
+
+const remedyFor = (hostname: string): string =>
+  `Start it with --allow-host ${hostname}, or open it by an address of its machine`;
 
 /** Null when it is none. */
 function hostnameOf(host: string): string | null {
@@ -46,9 +48,12 @@ function hostnameOf(host: string): string | null {
   if (!/^[\w.:[\]-]+$/.test(host)) return null;
   const url = `http://${host}`;
   if (!URL.canParse(url)) return null;
-  return new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  const hostname = new URL(url).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  return hostname.length <= longestName ? hostname : null;
 }
 
+/** Of a name in DNS. */
+const longestName = 253;
 const mostRemembered = 64;
 
 /** A URL is parsed once for all calls by one name; whether it is ours is another question, and asked each time. */
@@ -64,12 +69,23 @@ function rememberHostnames(): (host: string) => string | null {
   };
 }
 
-export function guardEdge(isOurs: IsOurs): RequestHandler {
+export function guardEdge(isOurs: IsOurs, log: Pick<Log, 'warn'>): RequestHandler {
   const nameIn = rememberHostnames();
+  const logged = new Set<string>();
+  // Anybody can make names up: each is logged once, and no more than this many.
+  const logOnce = (host: string): void => {
+    const hostname = nameIn(host);
+    if (hostname === null || logged.has(hostname) || logged.size === mostRemembered) return;
+    logged.add(hostname);
+    log.warn('http.wrong_host', { host: hostname, note: remedyFor(hostname) });
+  };
   return (request, response, next) => {
     const refusal = judgeEdge(callOf(request), isOurs, nameIn);
     if (refusal === null) next();
-    else sendProblem(response, refusal);
+    else {
+      if (refusal.code === 'wrong_host') logOnce(request.headers.host ?? '');
+      sendProblem(response, refusal);
+    }
   };
 }
 

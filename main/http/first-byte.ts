@@ -6,11 +6,17 @@ const handshake = 0x16;
 /** For a client to read the answer, and to close. */
 const lingerMs = 1_000;
 
+export interface Begin {
+  readonly tls: () => void;
+  /** Null where plain HTTP is refused, in words that people can read. */
+  readonly plain: (() => void) | null;
+}
+
 /**
- * Looks at what comes first over a socket that is to speak TLS, and puts it back for `begin`. Plain HTTP is told so in words
- * that people can read; whatever else it is is cut off, and so is who says nothing for so long.
+ * Looks at the first byte of a connection, puts it back, and begins what it starts. Anything else than TLS and HTTP is cut off, and so
+ * is a client that sends nothing for so long.
  */
-export function expectTls(raw: Socket, withinMs: number, begin: () => void): void {
+export function tellTlsApart(raw: Socket, withinMs: number, begin: Begin): void {
   const leave = (): void => void raw.destroy();
   raw.setTimeout(withinMs, leave);
   raw.once('end', leave);
@@ -22,9 +28,13 @@ export function expectTls(raw: Socket, withinMs: number, begin: () => void): voi
     if (first === handshake) {
       raw.pause();
       raw.unshift(chunk);
-      begin();
+      begin.tls();
     } else if (/^[A-Z]$/.test(String.fromCharCode(first))) {
-      refusePlain(raw);
+      if (begin.plain === null) return refusePlain(raw);
+      raw.pause();
+      raw.unshift(chunk);
+      begin.plain();
+      process.nextTick(() => raw.resume());
     } else {
       leave();
     }

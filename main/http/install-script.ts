@@ -43,6 +43,20 @@ fail() { say "$1"; exit "\${2:-1}"; }
 has() { command -v "$1" >/dev/null 2>&1; }
 `;
 
+/** The worker's other options with a value: the next word belongs to them, whatever it looks like. */
+const valueOptions = [
+  '--name',
+  '--label',
+  '--gpus',
+  '--work-dir',
+  '--state-dir',
+  '--trainer',
+  '--bring',
+  '--config',
+  '--worker-token',
+  '--worker-token-file',
+] as const;
+
 /** What it needs itself is looked at; the worker gets all but its own three, in their order. */
 const reading = `main() {
   url='' pins='' ca='' trust=pinned dir='' start=yes from_stdin=no token=''
@@ -53,7 +67,7 @@ const reading = `main() {
     left=$((left - 1))
     value=\${word#*=}
     case $word in
-      --dir | --orchestrator-url | --pin | --ca-file)
+      --dir | --orchestrator-url | --pin | --ca-file | ${valueOptions.join(' | ')})
         [ "$left" -gt 0 ] || fail "$word needs a value" 2
         value=$1
         shift
@@ -69,7 +83,10 @@ const reading = `main() {
       --ca-file | --ca-file=*) ca=$value; word=--ca-file=$value ;;
       --ssl-no-verify) trust=nobody ;;
     esac
-    set -- "$@" "$word"
+    case $word in
+      ${valueOptions.join(' | ')}) set -- "$@" "$word" "$value" ;;
+      *) set -- "$@" "$word" ;;
+    esac
   done
   case $url in
     http://?* | https://?*) url=\${url%/} ;;

@@ -30,7 +30,6 @@ export function servePanel(app: Express, folder: string): void {
     express.static(join(folder, 'assets'), {
       index: false,
       redirect: false,
-      fallthrough: false,
       setHeaders: response => response.setHeader('Cache-Control', forEver),
     }),
   );

@@ -141,6 +141,7 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
   router.answer(queueApi.cleanup, async ({ query, caller, request }) =>
     accept({
       success: true as const,
+      days: query.days,
       deleted: await orchestrator.cleanUp(query.days, actorOf(caller, request)),
     }),
   );
@@ -173,6 +174,7 @@ const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.retry> =>
     : {
         success: true,
         job_id: submitted.jobId,
+        idempotent_hit: submitted.isRepeat,
         status: submitted.status,
         allocated_worker_id: submitted.workerId,
         allocated_gpus: submitted.gpus && [...submitted.gpus],

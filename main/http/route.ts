@@ -9,6 +9,7 @@ import { hasBody } from './connections.ts';
 import { discardBody, proceed } from './unread.ts';
 import type { Page } from './docs/index.ts';
 import type { OnRefused } from './failures.ts';
+import { unknownKeys } from './query-keys.ts';
 
 export interface Input<C extends Call> {
   readonly params: ParamsOf<C>;
@@ -216,11 +217,15 @@ function parseInput(row: Call, request: Request, caller: Caller): Parsed {
   const params = row.params.safeParse(request.params);
   const query = row.query.safeParse(request.query);
   const body = row.body.safeParse(request.body ?? {});
-  if (params.success && query.success && body.success) {
+  const unknown = unknownKeys(row, request.query);
+  if (params.success && query.success && body.success && unknown.length === 0) {
     const input = { params: params.data, query: query.data, body: body.data, caller, request };
     return { ok: true, input };
   }
-  const errors = [...fieldErrors(params), ...fieldErrors(query), ...fieldErrors(body)].slice(0, 20);
+  const errors = [...fieldErrors(params), ...unknown, ...fieldErrors(query), ...fieldErrors(body)].slice(
+    0,
+    20,
+  );
   const [first] = errors;
   const detail = first === undefined ? 'The request is not valid' : `${first.field}: ${first.message}`;
   return { ok: false, errors, refusal: refuse('invalid_request', detail).refusal };

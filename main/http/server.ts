@@ -152,7 +152,7 @@ function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: 
   const app = createBare(parts);
   // As Express has it: no address is trusted by an empty list.
   app.set('trust proxy', parts.trustedProxies);
-  app.use(guardEdge(parts.isOurHost));
+  app.use(guardEdge(parts.isOurHost, log));
   const { workerByTokenHash, knowsJoinToken, principalByTokenHash, sessionByHash, principalOfToken } =
     orchestrator;
   const auth = createAuth({

@@ -19,6 +19,8 @@ export interface Accepted {
   readonly gpus: readonly number[] | null;
   readonly position: number | null;
   readonly reason: string | null;
+  /** Its idempotency key named it before, so nothing was submitted. */
+  readonly isRepeat: boolean;
 }
 
 /** It would have had to wait, and was not to: there is no job. */
@@ -68,8 +70,10 @@ export function createSubmissions(core: Core, configs: Configs) {
     by: Actor,
     idempotency: IdempotencyKey | null,
   ): Promise<Outcome<Submitted>> => {
+    let isRepeat = false;
     const entered = await core.store.write((tx): Outcome<JobId> | Draft => {
       const earlier = earlierOne(tx, by, idempotency);
+      isRepeat = earlier !== null;
       if (earlier !== null) return earlier;
       if (draft.spec.requirements.target === 'local' && !core.runsLocally()) return noLocalRuns;
       if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;
@@ -82,7 +86,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       }
       return accept(jobId);
     });
-    return 'ok' in entered ? asItIs(entered) : accept(rejected(core, entered, nameOf(by)));
+    return 'ok' in entered ? asItIs(entered, isRepeat) : accept(rejected(core, entered, nameOf(by)));
   };
 
   const earlierOne = (read: Read, by: Actor, idempotency: IdempotencyKey | null): Outcome<JobId> | null => {
@@ -90,10 +94,10 @@ export function createSubmissions(core: Core, configs: Configs) {
     return known && core.time.earliest() - known.at < keyLastsMs ? sameAgain(known, idempotency) : null;
   };
 
-  const asItIs = (entered: Outcome<JobId>): Outcome<Submitted> => {
+  const asItIs = (entered: Outcome<JobId>, isRepeat: boolean): Outcome<Submitted> => {
     if (!entered.ok) return entered;
     const job = core.store.job(entered.value);
-    if (job !== null) return accept(submitted(core, job));
+    if (job !== null) return accept(submitted(core, job, isRepeat));
     return refuse('job_not_found', `Job ${entered.value}, which this key stands for, was deleted`);
   };
 
@@ -106,7 +110,7 @@ export function createSubmissions(core: Core, configs: Configs) {
     ): Promise<Outcome<Submitted>> {
       // Before its config is looked for, which may be another one by now, or none.
       const earlier = earlierOne(core.store, by, idempotency);
-      if (earlier !== null) return asItIs(earlier);
+      if (earlier !== null) return asItIs(earlier, true);
       const prepared = prepare(configs, request);
       const draft = prepared instanceof Promise ? await prepared : prepared;
       return draft.ok ? enter(draft.value, by, idempotency) : draft;
@@ -148,11 +152,11 @@ function sameAgain(
   );
 }
 
-function submitted(core: Core, job: Job): Accepted {
+function submitted(core: Core, job: Job, isRepeat: boolean): Accepted {
   // Why it waits is worked out when the writer is done with it: nobody else has to wait for that.
   const { position, reason } = createJobViewer(core, core.store)(job);
   const workerId = isLive(job) ? job.attempt.workerId : null;
-  return { jobId: job.id, status: statusOf(job), workerId, gpus: gpusOf(job), position, reason };
+  return { jobId: job.id, status: statusOf(job), workerId, gpus: gpusOf(job), position, reason, isRepeat };
 }
 
 function statusOf(job: Job): Accepted['status'] {

@@ -9,8 +9,10 @@ const dayS = 86_400;
 
 /** In seconds. A bare number means seconds elsewhere: whoever thinks of days here would lose nearly all. */
 function age(text: string): number {
-  if (/^\d+$/.test(text)) throw new InvalidArgumentError('Give a time with its unit, such as 30d or 12h.');
-  return timeSpan(text);
+  if (/^\d+$/.test(text)) throw new InvalidArgumentError('Give a time with its unit, such as 30d.');
+  const seconds = timeSpan(text);
+  if (seconds < dayS || seconds > 365 * dayS) throw new InvalidArgumentError('Give 1d to 365d.');
+  return seconds;
 }
 
 export const cleanup: RemoteSpec = {

@@ -37,6 +37,7 @@ export const queue = {
   'queue.cleanup': 'Clean up',
   'queue.cleanup.explain':
     'Deletes jobs that have ended, with their attempts. The audit trail keeps what was done.',
+  'queue.cleanup.range': 'Enter a whole number from 1 to 365',
   'queue.cleanup.days': 'Ended so many days ago, or earlier',
   'queue.cleanup.count': 'Count them',
   'queue.cleanup.counting': 'Counting…',

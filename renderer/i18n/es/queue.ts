@@ -40,6 +40,7 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.cleanup': 'Limpiar',
   'queue.cleanup.explain':
     'Elimina trabajos que han terminado, con sus intentos. El registro de auditoría conserva lo que se hizo.',
+  'queue.cleanup.range': 'Escribe un número entero del 1 al 365',
   'queue.cleanup.days': 'Terminados hace tantos días, o antes',
   'queue.cleanup.count': 'Contarlos',
   'queue.cleanup.counting': 'Contando…',

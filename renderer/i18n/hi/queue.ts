@@ -39,6 +39,7 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.cleanup': 'सफ़ाई',
   'queue.cleanup.explain':
     'समाप्त हो चुके जॉब उनके प्रयासों सहित मिटाता है। क्या किया गया था, यह ऑडिट रिकॉर्ड में रहता है।',
+  'queue.cleanup.range': '1 से 365 तक की पूर्ण संख्या लिखें',
   'queue.cleanup.days': 'इतने दिन पहले, या उससे पहले समाप्त',
   'queue.cleanup.count': 'गिनें',
   'queue.cleanup.counting': 'गिनती हो रही है…',

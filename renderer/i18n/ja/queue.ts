@@ -38,6 +38,7 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.limits.none': '制限なし',
   'queue.cleanup': 'クリーンアップ',
   'queue.cleanup.explain': '終了したジョブを試行ごと削除します。監査記録には行われたことが残ります。',
+  'queue.cleanup.range': '1 から 365 までの整数を入力してください',
   'queue.cleanup.days': '終了からの日数 (これ以上)',
   'queue.cleanup.count': '件数を確認',
   'queue.cleanup.counting': '確認中…',

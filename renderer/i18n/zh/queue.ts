@@ -37,6 +37,7 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.limits.none': '不限',
   'queue.cleanup': '清理',
   'queue.cleanup.explain': '删除已结束的任务及其尝试。审计记录会保留做过的操作。',
+  'queue.cleanup.range': '请输入 1 到 365 之间的整数',
   'queue.cleanup.days': '结束至今的天数（至少）',
   'queue.cleanup.count': '统计数量',
   'queue.cleanup.counting': '统计中…',

@@ -10,6 +10,9 @@ import { tell, tellFailure } from '../../ui/toast.tsx';
 import { TextField } from '../jobs/field.tsx';
 import { isOld, limitOf } from './order.ts';
 
+/** As the call takes it. */
+const maxDays = 365;
+
 interface Found {
   readonly days: number;
   readonly count: number;
@@ -23,7 +26,8 @@ export function Cleanup() {
   const [text, setText] = useState('30');
   const [isCounting, setCounting] = useState(false);
   const [found, setFound] = useState<Found | null>(null);
-  const days = limitOf(text) ?? undefined;
+  const typed = limitOf(text) ?? 0;
+  const days = typed >= 1 && typed <= maxDays ? typed : undefined;
   const count = async (): Promise<void> => {
     if (days === undefined) return;
     setCounting(true);
@@ -49,7 +53,7 @@ export function Cleanup() {
       <TextField
         isNumber
         label={t('queue.cleanup.days')}
-        error={days === undefined ? t('queue.limits.whole') : undefined}
+        error={days === undefined ? t('queue.cleanup.range') : undefined}
         value={text}
         onChange={setText}
       />

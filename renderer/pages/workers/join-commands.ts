@@ -1,4 +1,4 @@
-import { joinLine, scriptLine, whereWords, workerWords } from '../../../protocol/join-line.ts';
+import { joinLine, nameWords, scriptLine, whereWords, workerWords } from '../../../protocol/join-line.ts';
 import type { WorkerType } from '../../../protocol/worker.ts';
 
 /** All that a worker needs to join. */
@@ -30,7 +30,7 @@ const plainCommand = ({ url, pin, token, name, type }: Joining): string =>
   [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `trainyard worker --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
-    `--name ${shellWord(name)}${stay(type)}`,
+    `${nameWords(name)}${stay(type)}`,
   ].join(goesOn);
 
 /**
@@ -41,7 +41,7 @@ export const simpletunerCommand = ({ url, pin, token, name, type }: Joining): st
   [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `simpletuner worker --orchestrator-url ${shellWord(url)}${pin === null ? '' : ' --ssl-no-verify'}`,
-    `--name ${shellWord(name)}${stay(type)}`,
+    `${nameWords(name)}${stay(type)}`,
   ].join(goesOn);
 
 const variables = ({ url, token, name, type }: Joining): readonly string[] => [
@@ -114,7 +114,7 @@ export const serviceCommand = (joining: Joining, isForAll: boolean): string => {
   return [
     `SIMPLETUNER_WORKER_TOKEN=${token}`,
     `${asRoot}trainyard worker install-service --orchestrator-url ${shellWord(url)}${pinned(pin)}`,
-    `--name ${shellWord(name)}`,
+    nameWords(name),
   ].join(goesOn);
 };
 

@@ -106,9 +106,7 @@ describe('it shows', () => {
     expect(text).toContain(
       `curl -X POST -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' -d '{"config_name":"..."}' "$URL/api/queue/submit"`,
     );
-    expect(text).toContain(
-      'curl -N -H "X-Worker-Token: $TOKEN" "$URL/api/workers/stream?worker_id=$WORKER_ID"',
-    );
+    expect(text).toContain('curl -N -H "X-Worker-Token: $TOKEN" "$URL/api/workers/stream"');
     for (const code of Object.keys(problems)) expect(text).toContain(code);
   });
 });

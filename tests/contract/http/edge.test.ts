@@ -28,6 +28,7 @@ const named = rows.map(row => [`${row.method} ${row.path}`, row] as const);
 interface Answer {
   readonly status: number;
   readonly code: unknown;
+  readonly detail: unknown;
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
@@ -36,7 +37,12 @@ function send(
   row: { readonly method: string; readonly path: Call['path'] },
   headers: Readonly<Record<string, string | readonly string[]>>,
 ): Promise<Answer> {
-  const url = urlOf(server.url, row.path, { id: 'x' }, { worker_id: 'w_x' });
+  const url = urlOf(
+    server.url,
+    row.path,
+    { id: 'x' },
+    row.path.startsWith('/api/workers/') ? { worker_id: 'w_x' } : {},
+  );
   return new Promise((resolve, reject) => {
     const flat: readonly (readonly [string, string])[] = Object.entries(headers).flatMap(([name, values]) =>
       [values].flat().map(value => [name, value] as const),
@@ -52,8 +58,10 @@ function send(
       response.setEncoding('utf8').on('data', (part: string) => (text += part));
       const done = (): void => {
         const isProblem = String(response.headers['content-type']).startsWith('application/problem+json');
-        const code = isProblem ? (JSON.parse(text) as { readonly code: unknown }).code : null;
-        resolve({ status: response.statusCode ?? 0, code, headers: response.headers });
+        const { code = null, detail = null } = isProblem
+          ? (JSON.parse(text) as { readonly code?: unknown; readonly detail?: unknown })
+          : {};
+        resolve({ status: response.statusCode ?? 0, code, detail, headers: response.headers });
       };
       response.once('end', done);
       if (row.path === eventsApi.stream.path && response.statusCode === 200) response.destroy();
@@ -131,6 +139,29 @@ test('without a name there is no answer, in any version of HTTP', async () => {
 test('a name that was allowed is ours, as is every address of the loopback', async () => {
   for (const host of ['trainyard.example', 'Trainyard.Example:443', 'localhost:1', '127.0.0.9', '[::1]:5'])
     expect((await send({ method: 'GET', path: '/health/live' }, { host })).status).toBe(200);
+});
+
+test('a name that is not ours is answered and logged with the flag that allows it', async () => {
+  const detail = async (host: string): Promise<unknown> => {
+    const answer = await send({ method: 'GET', path: '/health/live' }, { host });
+    return [answer.status, answer.detail];
+  };
+  const remedy =
+    'Start it with --allow-host orchestrator.example.com, or open it by an address of its machine';
+  for (const host of ['orchestrator.example.com', 'Orchestrator.Example.com:8001'])
+    expect(await detail(host)).toEqual([
+      421,
+      `This orchestrator does not answer to orchestrator.example.com. ${remedy}`,
+    ]);
+  const lines = server.log.filter(
+    line => line.includes('http.wrong_host') && line.includes('orchestrator.example.com'),
+  );
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain(remedy);
+  expect(await detail(`${'a.'.repeat(130)}example`)).toEqual([
+    400,
+    'Send one Host header, with a name or an address',
+  ]);
 });
 
 test('every answer says that it is shown in no frame, sniffed for nothing and refers to nobody', async () => {

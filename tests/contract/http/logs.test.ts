@@ -6,6 +6,7 @@ import { logsApi, longestChunk } from '../../../protocol/logs-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 import { createShipper, readLog, type Shipper, textsOf } from '../../support/log-bench.ts';
+import { systemClock } from '../../../main/host/system.ts';
 import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 import { openRig, type Offered, type Rig, startJob } from '../../support/upload-bench.ts';
 
@@ -13,8 +14,11 @@ let server: TestServer;
 let rig: Rig;
 let job: Offered;
 let shipper: Shipper;
+/** How far the wall clock of the server is ahead. */
+let skewMs = 0;
 beforeEach(async () => {
-  server = await startTestServer();
+  skewMs = 0;
+  server = await startTestServer({ clock: { ...systemClock, wall: () => systemClock.wall() + skewMs } });
   rig = await openRig(server);
   job = await startJob(server, rig);
   shipper = createShipper(server.url, rig, job);
@@ -200,7 +204,10 @@ describe('deleting', () => {
     await rig.report(job, 'completed');
     await server.watch.jobEnd(job.jobId);
     if (how === 'alone') valueOf(await server.admin.call(queueApi.remove, { params: { id: job.jobId } }));
-    else valueOf(await server.admin.call(queueApi.cleanup, { query: { days: 0 } }));
+    else {
+      skewMs = 2 * 86_400_000;
+      valueOf(await server.admin.call(queueApi.cleanup, { query: { days: 1 } }));
+    }
     const folders = (): readonly string[] => readdirSync(join(server.dataDir, 'logs'));
     await expect.poll(folders, { timeout: 10_000 }).toEqual([]);
     expect(await refusalOf(look())).toEqual([404, 'job_not_found']);

@@ -29,7 +29,9 @@ const settings = ({ url, adminToken }: TestServer, { headers = {}, from = '127.0
       response => {
         let text = '';
         response.setEncoding('utf8').on('data', (part: string) => (text += part));
-        response.once('end', () => resolve(JSON.parse(text)));
+        response.once('end', () =>
+          resolve(JSON.parse(text) as { readonly local_worker: { readonly command_allowed: boolean } }),
+        );
       },
     );
     sent.once('error', reject);

@@ -44,6 +44,7 @@ describe('a link', () => {
   test('is found among what the system puts beside it', () => {
     expect(linkAmong(['/opt/trainyard', '--no-sandbox', 'trainyard://job/j_1'])).toBe('trainyard://job/j_1');
     expect(linkAmong(['/opt/trainyard', 'other://x'])).toBeNull();
+    expect(linkAmong(['/opt/trainyard', '--', 'trainyard://job/j_1'])).toBe('trainyard://job/j_1');
   });
 });
 
@@ -63,6 +64,15 @@ describe('arguments', () => {
       flags: { 'data-dir': '/data', port: '9000' },
       isHidden: true,
       link: 'trainyard://worker/w_1',
+    });
+  });
+
+  test('are none behind the two dashes that stand before a link', () => {
+    const link = 'trainyard://job/j_1';
+    expect(readArguments(['--hidden', '--', link, '--data-dir', '/evil', '--config=/evil'])).toEqual({
+      flags: {},
+      isHidden: true,
+      link,
     });
   });
 

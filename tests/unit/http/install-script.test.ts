@@ -105,6 +105,20 @@ test('what it is given goes to the worker, in its order, and the token by no arg
   expect(machine.installed()).toEqual(['trainyard-worker']);
 });
 
+test('a name that looks like an option is a name', () => {
+  const machine = openMachine();
+  const { stdout } = machine.run([
+    ...at,
+    '--name',
+    '--dir=/x',
+    '--label',
+    '--install-only',
+    '--name=--dir=/y',
+  ]);
+  expect(stdout).toContain('--name --dir=/x --label --install-only --name=--dir=/y');
+  expect(machine.installed()).toEqual(['trainyard-worker']);
+});
+
 test('what is there already is not fetched again, and what is another one is replaced', () => {
   const machine = openMachine();
   machine.run(at);

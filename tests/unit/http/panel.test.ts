@@ -19,4 +19,6 @@ test('the panel is there, also where a folder above it begins with a dot', async
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const texts = ['/', '/workers/w_1', '/assets/index.js'].map(async path => (await fetch(url + path)).text());
   expect(await Promise.all(texts)).toEqual(['<title>Trainyard</title>', '<title>Trainyard</title>', '1']);
+  const missing = await fetch(`${url}/assets/index-of-an-older-build.js`);
+  expect([missing.status, missing.headers.get('cache-control')]).toEqual([404, null]);
 });

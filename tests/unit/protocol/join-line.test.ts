@@ -37,6 +37,12 @@ test('the script is run with the token on its standard input, and who and where 
   ]);
 });
 
+test('a name that looks like an option is one word with its option', () => {
+  expect(workerWords({ url: 'http://yard:8001', pin: null, name: '--dir=/x y', persistent: false })).toBe(
+    "--orchestrator-url http://yard:8001 '--name=--dir=/x y'",
+  );
+});
+
 test('another script, or none, is not run', () => {
   const said = 'This is not the script that this command was made for: nothing was done\n';
   for (const other of [`${script}# more\n`, script.slice(0, -8), ''])
