@@ -25,6 +25,7 @@ export const problems = {
   worker_not_found: { status: 404, title: 'No such worker' },
   job_not_found: { status: 404, title: 'No such job' },
   token_not_found: { status: 404, title: 'No such token' },
+  actor_not_found: { status: 404, title: 'No such user or worker in the audit trail' },
   session_not_found: { status: 404, title: 'No such session' },
   config_not_found: { status: 404, title: 'No such config' },
   backup_not_found: { status: 404, title: 'No such backup' },

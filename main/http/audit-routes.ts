@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { auditApi, type AuditSieve as AskedSieve } from '../../protocol/admin-api.ts';
 import type { ReplyOf } from '../../protocol/call.ts';
 import { escapeUnseen } from '../../protocol/line.ts';
-import { accept } from '../../protocol/problem.ts';
+import { accept, refuse } from '../../protocol/problem.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import {
   auditAliases,
@@ -36,6 +36,8 @@ export function mountAuditRoutes(router: Router, audit: AuditReader): void {
   });
   router.answer(auditApi.user, ({ params: { id }, query }) => {
     const { limit, offset, ...asked } = query;
+    if (audit.list({ ...sieveOf({ actor_id: id }), limit: 1, offset: 0 }).total === 0)
+      return refuse('actor_not_found', 'The audit trail has no row of this user or worker: check the name');
     return accept(audit.list({ ...sieveOf({ ...asked, actor_id: id }), limit, offset }));
   });
   router.answer(auditApi.security, ({ query }) => {

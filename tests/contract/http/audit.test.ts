@@ -61,7 +61,9 @@ describe('a list', () => {
         ({ event_type: type }) => type,
       );
     expect(await of('ada')).toEqual(['worker.draining']);
-    expect(await of('nobody')).toEqual([]);
+    expect(await server.admin.call(auditApi.user, { params: { id: 'nobody' } })).toMatchObject({
+      failure: { status: 404, problem: { code: 'actor_not_found' } },
+    });
     const { entries } = valueOf(await server.admin.call(auditApi.security, {}));
     expect(entries.map(({ event_type: type }) => type)).toEqual(['token.created']);
   });

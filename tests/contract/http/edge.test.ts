@@ -123,6 +123,7 @@ test('after all of that nothing has been done', async () => {
   const { total, entries } = valueOf(await server.admin.call(auditApi.list, { query: { limit: 500 } }));
   expect(entries.map(({ event_type: type }) => type).filter(type => type !== 'auth.refused')).toEqual([
     'auth.signed_in',
+    'session.created',
   ]);
   expect(total).toBe(entries.length);
 });
