@@ -17,6 +17,7 @@ const Job = z.looseObject({
   cause: z.string().nullable(),
   error_message: z.string().nullable(),
   attempts: z.array(Attempt),
+  outstanding: z.looseObject({ files: z.number().nullable(), reason: z.string().nullable() }).nullish(),
 });
 const Artifacts = z.looseObject({
   artifacts: z.array(z.looseObject({ key: z.string(), sha256: z.string(), attempt: z.number() })),

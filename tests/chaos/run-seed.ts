@@ -36,7 +36,7 @@ export interface SeedResult {
 }
 
 /** The second retry of a job waits for half a minute. */
-const patience = { jobsMs: 120_000, restMs: 30_000 };
+const patience = { jobsMs: 120_000, restMs: 60_000 };
 const progressEveryMs = 500;
 
 /** A fleet in chaos for so long; then it heals, comes to rest, and is judged. */

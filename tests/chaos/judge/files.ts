@@ -55,11 +55,15 @@ function judgeMissing(jobCase: JobCase): readonly Violation[] {
     .filter(line => line.kind === 'checkpoint')
     .toSorted((a, b) => b.step - a.step)
     .slice(0, keptCheckpoints);
+  const said =
+    job.outstanding === null || job.outstanding === undefined
+      ? 'nothing says so'
+      : `outstanding: ${JSON.stringify(job.outstanding)}`;
   const lacks = (hashes: Readonly<Record<string, string>>): readonly string[] => {
     const wrong = Object.entries(hashes)
       .filter(([key, hash]) => there.get(key) !== hash)
       .map(([key]) => (there.has(key) ? `${key} is another attempt’s` : `${key} is missing`));
-    return wrong.length === 0 ? [] : [wrong.join(', ')];
+    return wrong.length === 0 ? [] : [`${wrong.join(', ')}; ${said}`];
   };
   const missing = lines.filter(line => line.kind === 'final').flatMap(({ files: own }) => lacks(own));
   const missingSteps = checkpoints.flatMap(({ files: own }) => lacks(own));
