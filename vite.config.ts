@@ -186,6 +186,8 @@ export default defineConfig({
       // Fleets of processes: more at once would only wait for each other.
       { test: { ...suite('faults', 70_000).test, maxConcurrency: 2 } },
       suite('simulation', 120_000),
+      // A run waits for each job to end and each file to arrive; when one does not, for minutes.
+      suite('chaos', 400_000),
     ],
     coverage: {
       provider: 'v8',

@@ -35,8 +35,8 @@ export interface SeedResult {
   readonly ms: number;
 }
 
-/** The second retry of a job waits for half a minute. */
-const patience = { jobsMs: 120_000, restMs: 60_000 };
+/** The second retry of a job waits for half a minute; a worker gives up a silent upload after two. */
+const patience = { jobsMs: 120_000, restMs: 150_000 };
 const progressEveryMs = 500;
 
 /** A fleet in chaos for so long; then it heals, comes to rest, and is judged. */

@@ -1,9 +1,6 @@
 import { manifestName } from '../../../protocol/artifact.ts';
 import { type JobCase, runsOf, type Violation } from './violation.ts';
 
-/** How many checkpoints the orchestrator keeps of a job. */
-const keptCheckpoints = 3;
-
 /** What trainers wrote is at the orchestrator, and nothing else is. */
 export function judgeFiles(jobCase: JobCase): readonly Violation[] {
   return [...judgeContents(jobCase), ...judgeMissing(jobCase), ...judgeResumed(jobCase)];
@@ -44,17 +41,17 @@ function judgeContents(jobCase: JobCase): readonly Violation[] {
     });
 }
 
-/** Of a completed job: its final file, and the newest checkpoints of the attempt that completed. */
+/**
+ * Of a completed job: its final file, and the newest checkpoint of the attempt that completed. A worker that starts again does not
+ * upload older checkpoints than the newest one that is there.
+ */
 function judgeMissing(jobCase: JobCase): readonly Violation[] {
   const { job, files } = jobCase.evidence;
   const accepted = job.attempts.find(({ outcome }) => outcome === 'completed');
   if (job.status !== 'completed' || accepted === undefined) return [];
   const there = new Map(files.map(({ key, sha256 }) => [key, sha256]));
   const lines = runsOf(jobCase, accepted).flatMap(run => run.lines);
-  const checkpoints = lines
-    .filter(line => line.kind === 'checkpoint')
-    .toSorted((a, b) => b.step - a.step)
-    .slice(0, keptCheckpoints);
+  const newest = lines.filter(line => line.kind === 'checkpoint').slice(-1);
   const said =
     job.outstanding === null || job.outstanding === undefined
       ? 'nothing says so'
@@ -66,10 +63,10 @@ function judgeMissing(jobCase: JobCase): readonly Violation[] {
     return wrong.length === 0 ? [] : [`${wrong.join(', ')}; ${said}`];
   };
   const missing = lines.filter(line => line.kind === 'final').flatMap(({ files: own }) => lacks(own));
-  const missingSteps = checkpoints.flatMap(({ files: own }) => lacks(own));
+  const missingSteps = newest.flatMap(({ files: own }) => lacks(own));
   return [
     ...missing.map(what => ({ rule: 'final files arrive', what, job: job.id })),
-    ...missingSteps.map(what => ({ rule: 'checkpoints arrive', what, job: job.id })),
+    ...missingSteps.map(what => ({ rule: 'the newest checkpoint arrives', what, job: job.id })),
   ];
 }
 

@@ -116,7 +116,7 @@ describe('the judgement of a job', () => {
       goodCase({}, { files: goodCase().evidence.files.slice(0, 1) }),
     ],
     [
-      'checkpoints arrive',
+      'the newest checkpoint arrives',
       'a checkpoint is missing',
       goodCase({}, { files: goodCase().evidence.files.slice(1) }),
     ],

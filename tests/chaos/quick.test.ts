@@ -1,0 +1,22 @@
+import { tmpdir } from 'node:os';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { reapAtEnd } from '../support/reaping.ts';
+import { runSeed } from './run-seed.ts';
+
+/** They draw most kinds of faults, and no partition that a worker needs minutes to notice. For more: `npm run chaos`. */
+const seeds = [3, 50];
+const minutes = 0.35;
+
+let reap = (): void => {};
+beforeAll(() => {
+  reap = reapAtEnd(`${tmpdir()}/trainyard-chaos-`);
+});
+afterAll(() => reap());
+
+describe('a fleet in chaos', () => {
+  test.each(seeds)('keeps every promise with the faults of seed %i', async seed => {
+    // One retry: the second waits for half a minute.
+    const { report } = await runSeed({ seed, minutes, maxRetries: 1, logs: `${tmpdir()}/chaos-logs` });
+    expect(report).toBe('');
+  });
+});
