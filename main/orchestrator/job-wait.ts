@@ -1,6 +1,6 @@
 import type { JobWait } from '../../protocol/job-wait.ts';
 import type { Hindrance } from './hindrances.ts';
-import type { Judged } from './waiting.ts';
+import { isUnsatisfiable, type Judged } from './waiting.ts';
 
 /** A hindrance for programs; `isoAt` formats a moment. */
 export function waitOf(hindrance: Hindrance, isoAt: (at: number) => string): JobWait {
@@ -32,7 +32,9 @@ export function waitForWorkers(judged: readonly Judged[]): JobWait {
   const codes = judged.flatMap(({ mismatches, candidate }) =>
     mismatches.length === 0 ? candidate.obstacles.slice(0, 1).map(({ code }) => code) : [],
   );
-  if (codes.length === 0) return plainWait('unmet');
+  // What a worker that never registered has is not known: it may fit, but gives no hope beside others that do not.
+  const isUnmet = judged.some(({ candidate }) => candidate.isKnown) && isUnsatisfiable(judged);
+  if (codes.length === 0 || isUnmet) return plainWait('unmet');
   const workers = [...Map.groupBy(codes, code => code)].map(([code, all]) => ({ code, count: all.length }));
   return { code: 'busy', params: {}, workers };
 }

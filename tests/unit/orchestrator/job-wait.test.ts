@@ -54,6 +54,13 @@ describe('a job that no worker takes', () => {
     );
   });
 
+  test('is unmet when the registered workers do not meet them, whatever others may have', () => {
+    const fresh = judged([{ code: 'never_registered', awaited: true }]);
+    const unknown = { ...fresh, candidate: { ...fresh.candidate, isKnown: false } };
+    expect(waitForWorkers([judged([], lacking), unknown])).toEqual(plainWait('unmet'));
+    expect(waitForWorkers([unknown]).workers).toEqual([{ code: 'never_registered', count: 1 }]);
+  });
+
   test('counts each worker that meets them once, by its first obstacle', () => {
     const workers = [
       judged([{ code: 'settling' }, { code: 'no_stream' }]),
