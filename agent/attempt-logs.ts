@@ -147,10 +147,7 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
       makeRoom();
       for (const attemptId of settledIn(state)) drain(attemptId);
     },
-    isTaken: (file, attemptId) =>
-      namesIn(runsDir).some(
-        name => name !== attemptId && readTask({ path: join(runsDir, name) })?.logFile === file,
-      ),
+    isTaken: createLogCheck(runsDir),
     leave: withinMs =>
       leaveLogs(
         [...followed.values()].map(({ shipper }) => shipper),
@@ -159,6 +156,13 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
       ),
   };
 }
+
+const createLogCheck =
+  (runsDir: string): LogCheck =>
+  (file, attemptId) =>
+    namesIn(runsDir).some(
+      name => name !== attemptId && readTask({ path: join(runsDir, name) })?.logFile === file,
+    );
 
 /** Null when nothing was ever started. */
 function shipperOf(
