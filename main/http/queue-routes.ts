@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Request } from 'express';
 import type { ReplyOf } from '../../protocol/call.ts';
-import type { JobView } from '../../protocol/job.ts';
+import { isWaiting, type JobView } from '../../protocol/job.ts';
 import { parseSearch } from '../../protocol/job-search.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { IdempotencyKey, queueApi, type SubmitRequest } from '../../protocol/queue-api.ts';
@@ -107,9 +107,9 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
   router.answer(queueApi.me, ({ caller, request }) => {
     const user = nameOf(actorOf(caller, request));
     const { entries, nextPosition } = orchestrator.jobsOf(user);
-    const waiting = entries.filter(({ status }) => status === 'pending');
-    const pendingJobs = waiting.filter(({ approval }) => approval !== 'wanted');
-    const runningJobs = entries.filter(({ status }) => status !== 'pending');
+    const waiting = entries.filter(({ status }) => isWaiting(status));
+    const pendingJobs = waiting.filter(({ status }) => status === 'pending');
+    const runningJobs = entries.filter(({ status }) => !isWaiting(status));
     return accept({
       user,
       pending: waiting.length,
