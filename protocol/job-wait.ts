@@ -8,7 +8,7 @@ import { z } from 'zod';
 export const JobWait = z
   .object({
     code: z.string(),
-    /** `by` and `note` of a pause, `until` of a backoff, `running`, `max` and `user` of a limit, `count` of jobs ahead. */
+    /** `by` and `note` of a pause, `until` of a backoff, `running`, `max` and `user` or `team` of a limit, `count` of jobs ahead. */
     params: z.record(z.string(), z.union([z.string(), z.number()])),
     /** With `busy`: the workers that meet the requirements, by what keeps the job from them (codes of the explanation). */
     workers: z.array(z.object({ code: z.string(), count: z.number() })),

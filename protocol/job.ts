@@ -157,6 +157,8 @@ export const JobView = z
     allocated_gpus: z.array(z.number()).nullable(),
     /** Whose it is: the name of the token that it was submitted with. */
     user: z.string(),
+    /** The team of that token when the job was submitted; null for none. */
+    team: z.string().nullable(),
     priority: z.number(),
     priority_name: z.string(),
     /** How often it was raised by one name of priority, because it had waited for long. */

@@ -1,9 +1,26 @@
 import { z } from 'zod';
+import { Line } from './line.ts';
+import { Name } from './name.ts';
 
-/** The most jobs that run at once, in all and of one user; null for any number. */
+const Limit = z.number().int().min(0).max(100_000).nullable();
+
+/** Stands for every user who may not manage the queue. No token has this name. */
+export const everyone = '*';
+
+/** The most jobs that run at once, in all, of one user and of one team; null for any number. */
 export const Concurrency = z.strictObject({
-  max_concurrent: z.number().int().min(0).max(100_000).nullable(),
-  user_max_concurrent: z.number().int().min(0).max(100_000).nullable(),
+  max_concurrent: Limit,
+  user_max_concurrent: Limit,
+  /** Of each team. Jobs without a team have none. */
+  team_max_concurrent: Limit,
+  /** Of single teams, by name, in place of `team_max_concurrent`. */
+  team_limits: z
+    .record(Name, Limit)
+    .refine(limits => Object.keys(limits).length <= 1_000, 'at most 1000 teams'),
+  /** Without it team limits do not apply, and teams take no turns at equal priority. */
+  enable_fair_share: z.boolean(),
+  /** Users whose new jobs need approval; `*` for all who may not manage the queue. */
+  approval_required_for: z.array(Line.trim().min(1).max(60)).max(1_000),
 });
 export type Concurrency = z.output<typeof Concurrency>;
 

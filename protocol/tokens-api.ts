@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { call, permissions } from './call.ts';
 import { TokenId } from './ids.ts';
-import { Line } from './line.ts';
+import { Name } from './name.ts';
 
 const Permissions = z
   .array(z.enum(permissions))
@@ -14,6 +14,8 @@ export const TokenView = z
     id: TokenId,
     /** Jobs that are submitted with the token belong to this name. */
     name: z.string(),
+    /** The team that these jobs count for; null for none. */
+    team: z.string().nullable(),
     permissions: z.array(z.enum(permissions)),
     created_at: z.iso.datetime(),
     /** The name of the token that made it. */
@@ -26,25 +28,9 @@ export const TokenView = z
   .meta({ id: 'Token' });
 export type TokenView = z.output<typeof TokenView>;
 
-/** Letters of these look alike, so that a word of several could pose as another one. */
-const alphabets = [
-  /\p{Script=Latin}/u,
-  /\p{Script=Cyrillic}/u,
-  /\p{Script=Greek}/u,
-  /\p{Script=Armenian}/u,
-  /\p{Script=Cherokee}/u,
-];
-const isOfOneAlphabet = (word: string): boolean =>
-  alphabets.filter(alphabet => alphabet.test(word)).length <= 1;
-
 export const NewToken = z.strictObject({
-  /** As it is shown in the audit trail, and beside jobs. */
-  name: Line.trim()
-    .min(1, 'a name is needed')
-    .max(60)
-    .regex(/^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._@+-]*$/u, 'letters, digits, spaces and . _ @ + - only')
-    .refine(name => !/\p{Default_Ignorable_Code_Point}/u.test(name), 'no invisible characters')
-    .refine(name => name.split(/[ ._@+-]/).every(isOfOneAlphabet), 'each word in letters of one alphabet'),
+  name: Name,
+  team: Name.nullable().default(null),
   permissions: Permissions,
   /** From now; null for a token that never expires. At most ten years. */
   expires_in_s: z.number().int().min(60).max(315_360_000).nullable().default(null),

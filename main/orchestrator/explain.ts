@@ -10,6 +10,7 @@ import {
   type Hindrance,
   hindrancesOf,
   hindrancesOfAll,
+  hindrancesOfTeam,
   hindrancesOfUser,
 } from './hindrances.ts';
 import { inLine } from './line.ts';
@@ -207,10 +208,12 @@ function createHindrances(core: Core, read: Read): (job: PendingJob) => readonly
     const { maxRunning, maxRunningPerUser } = settings();
     const running = maxRunning === null ? 0 : live().length;
     const ofUser = maxRunningPerUser === null ? 0 : live().filter(({ user }) => user === job.user).length;
+    const ofTeam = job.team === null ? 0 : live().filter(({ team }) => team === job.team).length;
     return [
       ...hindrancesOf(inLine(job), readyAt, core.clock.mono()),
       ...hindrancesOfAll(settings(), running),
       ...hindrancesOfUser(settings(), job.user, ofUser),
+      ...hindrancesOfTeam(settings(), job.team, ofTeam),
     ];
   };
 }

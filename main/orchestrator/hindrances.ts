@@ -8,8 +8,14 @@ export type Hindrance =
   | { readonly code: 'approval' }
   | { readonly code: 'backoff'; readonly until: MonoMs }
   | { readonly code: 'paused'; readonly by: string; readonly note: string | null }
-  /** Of each user, or of the queue as a whole. */
-  | { readonly code: 'limit'; readonly user: string | null; readonly running: number; readonly most: number };
+  | {
+      readonly code: 'limit';
+      readonly of: 'queue' | 'user' | 'team';
+      /** The name of the user or team. */
+      readonly name: string | null;
+      readonly running: number;
+      readonly most: number;
+    };
 
 /** Of the job itself: with one it is not in line. Backoff after the loss of a worker concerns that worker alone. */
 export function hindrancesOf(
@@ -35,7 +41,8 @@ export function hindrancesOfAll(settings: QueueSettings, running: number): reado
   const { pause, maxRunning: most } = settings;
   const hindrances: Hindrance[] = [];
   if (pause !== null) hindrances.push({ code: 'paused', by: pause.by, note: pause.note });
-  if (most !== null && running >= most) hindrances.push({ code: 'limit', user: null, running, most });
+  if (most !== null && running >= most)
+    hindrances.push({ code: 'limit', of: 'queue', name: null, running, most });
   return hindrances;
 }
 
@@ -45,5 +52,17 @@ export function hindrancesOfUser(
   user: string,
   running: number,
 ): readonly Hindrance[] {
-  return most !== null && running >= most ? [{ code: 'limit', user, running, most }] : [];
+  return most !== null && running >= most ? [{ code: 'limit', of: 'user', name: user, running, most }] : [];
+}
+
+/** Of every job of this team, while so many of its jobs run. Jobs without a team have no limit. */
+export function hindrancesOfTeam(
+  { maxRunningPerTeam, teamLimits, fairShare }: QueueSettings,
+  team: string | null,
+  running: number,
+): readonly Hindrance[] {
+  if (team === null || !fairShare) return [];
+  const own = Object.hasOwn(teamLimits, team) ? teamLimits[team] : undefined;
+  const most = own === undefined ? maxRunningPerTeam : own;
+  return most !== null && running >= most ? [{ code: 'limit', of: 'team', name: team, running, most }] : [];
 }

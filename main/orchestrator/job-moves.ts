@@ -40,8 +40,8 @@ export const deny = (code: Refusal['code'], detail: string, action?: 'stop'): Ad
 
 /** What stays with a job whatever its status. */
 const baseOf = (job: Job) => {
-  const { id, order, spec, user, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
-  return { id, order, spec, user, rank, approval, retryOf, queuedAt, retriesUsed, progress };
+  const { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
+  return { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress };
 };
 
 export function dispatchTo(job: PendingJob, attempt: Attempt): Advance {

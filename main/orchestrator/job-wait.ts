@@ -17,8 +17,8 @@ function paramsOf(hindrance: Hindrance, isoAt: (at: number) => string): JobWait[
     case 'paused':
       return { by: hindrance.by, ...(hindrance.note === null ? {} : { note: hindrance.note }) };
     case 'limit': {
-      const { user, running, most } = hindrance;
-      return { running, max: most, ...(user === null ? {} : { user }) };
+      const { of, name, running, most } = hindrance;
+      return { running, max: most, ...(name === null ? {} : { [of]: name }) };
     }
   }
 }

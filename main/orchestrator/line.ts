@@ -1,5 +1,11 @@
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
-import { barredWorker, hindrancesOf, hindrancesOfAll, hindrancesOfUser } from './hindrances.ts';
+import {
+  barredWorker,
+  hindrancesOf,
+  hindrancesOfAll,
+  hindrancesOfTeam,
+  hindrancesOfUser,
+} from './hindrances.ts';
 import { isLive, type Job, type MonoMs, offeringOf, type PendingJob, type QueueSettings } from './model.ts';
 import { createAgenda } from './placement/agenda.ts';
 import type { JobInLine } from './placement/candidates.ts';
@@ -35,8 +41,11 @@ export function createLine(): Line {
   const jobs = createAgenda<JobId>();
   const workers = createAgenda<WorkerId>();
   const running = createTally<JobId>();
+  const teams = createTally<JobId>();
   /** Jobs that only the worker that lost them could take, before it may: they wait for another one, or for the time. */
   const barred = new Set<JobId>();
+  /** Teams that have had a job since the start: a limit of none holds those of whom nothing runs, too. */
+  const known = new Set<string>();
   let settings: QueueSettings | null = null;
 
   /** Those of whom nothing runs are never held: a look at the others is enough when the limit becomes another one. */
@@ -45,12 +54,24 @@ export function createLine(): Line {
     const isAtLimit = settings !== null && hindrancesOfUser(settings, user, count).length > 0;
     index.setHeld(user, count > 0 && isAtLimit);
   };
+  const holdTeam = (team: string): void => {
+    const count = teams.of(team);
+    const isHeld = settings !== null && hindrancesOfTeam(settings, team, count).length > 0;
+    index.setTeam(team, { running: count, isHeld });
+  };
   const load = (read: Read): QueueSettings => {
     settings = settingsOf(read);
+    index.setFairShare(settings.fairShare);
     for (const user of running.owners()) hold(user);
+    for (const team of known) holdTeam(team);
     return settings;
   };
+  const noteTeam = (team: string): void => {
+    known.add(team);
+    holdTeam(team);
+  };
   const takeWaiting = (standing: Standing, job: JobInLine): void => {
+    if (job.team !== null) noteTeam(job.team);
     const ready = readyAt(standing, job.id);
     if (hindrancesOf(job, ready, standing.clock.mono()).length === 0) return index.addJob(job);
     if (job.approval !== 'wanted') jobs.addAt(job.id, ready);
@@ -60,6 +81,8 @@ export function createLine(): Line {
     barred.delete(job.id);
     running.set(job.id, isLive(job) ? job.user : null);
     hold(job.user);
+    teams.set(job.id, isLive(job) ? job.team : null);
+    if (job.team !== null) noteTeam(job.team);
     if (job.status === 'pending') takeWaiting(standing, inLine(job));
     else index.removeJob(job.id);
   };
@@ -68,6 +91,8 @@ export function createLine(): Line {
     if (job !== null) return takeJob(standing, job);
     barred.delete(id);
     running.set(id, null);
+    teams.set(id, null);
+    for (const team of known) holdTeam(team);
     index.removeJob(id);
   };
   const judgeWorker = (standing: Standing, read: Read, id: WorkerId): void => {
@@ -127,6 +152,7 @@ export const inLine = (job: PendingJob): JobInLine => ({
   id: job.id,
   requirements: job.spec.requirements,
   user: job.user,
+  team: job.team,
   level: job.rank.level,
   order: job.order,
   avoid: job.attempt?.workerId ?? null,

@@ -213,6 +213,8 @@ interface JobBase {
   readonly spec: JobSpec;
   /** Whose it is: the name of the token that it was submitted with. */
   readonly user: string;
+  /** The team of that token when the job was submitted; null for none. */
+  readonly team: string | null;
   readonly rank: Rank;
   /** `wanted`: it gets no worker before somebody has approved of it. Null when nobody needs to. */
   readonly approval: Approval | null;
@@ -277,6 +279,8 @@ export interface ApiToken {
   readonly id: TokenId;
   /** Of nobody else: jobs belong to it. */
   readonly name: string;
+  /** The team that its jobs count for; null for none. */
+  readonly team: string | null;
   readonly permissions: readonly Permission[];
   readonly createdAt: WallMs;
   readonly createdBy: string;
@@ -326,6 +330,13 @@ export interface QueueSettings {
   readonly maxRunning: number | null;
   /** Of one user. */
   readonly maxRunningPerUser: number | null;
+  /** Of one team, unless the team has a limit of its own. */
+  readonly maxRunningPerTeam: number | null;
+  readonly teamLimits: Readonly<Record<string, number | null>>;
+  /** Teams have limits, and take turns at equal priority. */
+  readonly fairShare: boolean;
+  /** Users whose new jobs need approval; `*` for all who may not manage the queue. */
+  readonly approvalFor: readonly string[];
 }
 
 export const isLive = (job: Job): job is LiveJob => job.status !== 'pending' && !('endedAt' in job);

@@ -218,6 +218,7 @@ export interface Read extends MetricReads {
   /** In the order of their names. */
   apiTokens(): readonly ApiToken[];
   apiToken(id: TokenId): ApiToken | null;
+  apiTokenByName(name: string): ApiToken | null;
   apiTokenByHash(hash: string): ApiToken | null;
   /** By its hash. */
   joinToken(hash: string): JoinToken | null;

@@ -3,19 +3,20 @@ import { type Core, tellQueue } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { type Actor, nameOf, type QueueSettings } from './model.ts';
 import { settingsOf } from './standing.ts';
-import { queueView } from './views.ts';
+import { limitsOf, queueView } from './views.ts';
 
 const dayMs = 86_400_000;
 /** So many are deleted in one transaction: others get their turn in between. */
 const batch = 200;
 
+/** What is left out of a request stays as it was. */
+const given = (wanted: Partial<Concurrency>): Partial<Concurrency> =>
+  Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
+
 /** How people run the queue as a whole. */
 export function createQueueCalls(core: Core) {
   const view = (): QueueView => queueView(core, core.store);
-  const concurrency = (): Concurrency => {
-    const { max_concurrent, user_max_concurrent } = view();
-    return { max_concurrent, user_max_concurrent };
-  };
+  const concurrency = (): Concurrency => limitsOf(settingsOf(core.store));
   const change = (
     next: (settings: QueueSettings) => QueueSettings,
     type: 'queue.paused' | 'queue.resumed' | 'queue.limits_changed',
@@ -26,9 +27,9 @@ export function createQueueCalls(core: Core) {
       const settings = next(was);
       if (settings === was) return;
       tx.setQueueSettings(settings);
-      const { pause, maxRunning, maxRunningPerUser } = settings;
-      const limits = { max_concurrent: maxRunning, user_max_concurrent: maxRunningPerUser };
-      tellQueue(core, tx, type, by, type === 'queue.limits_changed' ? limits : { note: pause?.note ?? null });
+      const details =
+        type === 'queue.limits_changed' ? limitsOf(settings) : { note: settings.pause?.note ?? null };
+      tellQueue(core, tx, type, by, details);
       dispatch(core, tx);
     });
 
@@ -51,12 +52,18 @@ export function createQueueCalls(core: Core) {
     },
 
     async limitQueue(wanted: Partial<Concurrency>, by: Actor): Promise<Concurrency> {
-      const { max_concurrent: all, user_max_concurrent: perUser } = wanted;
       const limit = (was: QueueSettings): QueueSettings => {
-        const maxRunning = all === undefined ? was.maxRunning : all;
-        const maxRunningPerUser = perUser === undefined ? was.maxRunningPerUser : perUser;
-        const isSame = maxRunning === was.maxRunning && maxRunningPerUser === was.maxRunningPerUser;
-        return isSame ? was : { ...was, maxRunning, maxRunningPerUser };
+        const next = { ...limitsOf(was), ...given(wanted) };
+        if (JSON.stringify(next) === JSON.stringify(limitsOf(was))) return was;
+        return {
+          pause: was.pause,
+          maxRunning: next.max_concurrent,
+          maxRunningPerUser: next.user_max_concurrent,
+          maxRunningPerTeam: next.team_max_concurrent,
+          teamLimits: next.team_limits,
+          fairShare: next.enable_fair_share,
+          approvalFor: [...new Set(next.approval_required_for)],
+        };
       };
       await change(limit, 'queue.limits_changed', by);
       return concurrency();

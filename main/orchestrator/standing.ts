@@ -73,6 +73,15 @@ export function isFree(standing: Standing, read: Read, id: WorkerId): boolean {
   return worker !== null && isOpen(standing, read, worker);
 }
 
-const openQueue: QueueSettings = { pause: null, maxRunning: null, maxRunningPerUser: null };
+export const openQueue: QueueSettings = {
+  pause: null,
+  maxRunning: null,
+  maxRunningPerUser: null,
+  maxRunningPerTeam: null,
+  teamLimits: {},
+  fairShare: true,
+  approvalFor: [],
+};
 
-export const settingsOf = (read: Read): QueueSettings => read.queueSettings() ?? openQueue;
+/** Settings that an earlier version has stored lack what it did not know. */
+export const settingsOf = (read: Read): QueueSettings => ({ ...openQueue, ...read.queueSettings() });

@@ -7,8 +7,11 @@ import { dispatch } from './dispatch.ts';
 import { type DryRun, tryOut } from './dry-run.ts';
 import { type Actor, isLive, type Job, nameOf, type PendingJob } from './model.ts';
 import type { Configs, Read, Tx } from './ports.ts';
+import { needsApproval } from './approval-policy.ts';
 import { type Draft, prepare } from './drafts.ts';
 import { freshRank } from './rank.ts';
+import { settingsOf } from './standing.ts';
+import { adminPrincipal } from './tokens.ts';
 import { createJobViewer, gpusOf } from './views.ts';
 
 export interface Accepted {
@@ -51,7 +54,7 @@ const noLocalRuns = refuse(
 /** How jobs come in. */
 export function createSubmissions(core: Core, configs: Configs) {
   const insert = (tx: Tx, draft: Draft, by: Actor): PendingJob => {
-    const job = newJob(core, tx.nextJobOrder(), draft, nameOf(by));
+    const job = newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by));
     tx.insertJob(job, draft.payload);
     const { spec, retryOf } = job;
     tellJob(core, tx, 'job.submitted', job, by, { config_name: spec.configName, retry_of: retryOf });
@@ -62,7 +65,7 @@ export function createSubmissions(core: Core, configs: Configs) {
   const isTakenAtOnce = (tx: Tx, draft: Draft, by: Actor): boolean => {
     // Whoever waits already goes first.
     dispatch(core, tx);
-    return core.line.takerFor(core, tx, newJob(core, tx.nextJobOrder(), draft, nameOf(by))) !== null;
+    return core.line.takerFor(core, tx, newJob(core, tx, tx.nextJobOrder(), draft, nameOf(by))) !== null;
   };
 
   const enter = async (
@@ -121,7 +124,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       const draft = await prepare(configs, request);
       if (!draft.ok) return draft;
       if (request.target === 'local' && !core.runsLocally()) return noLocalRuns;
-      const job = newJob(core, lastOrder, draft.value, nameOf(by));
+      const job = newJob(core, core.store, lastOrder, draft.value, nameOf(by));
       return accept(tryOut(core, job, draft.value.noWait));
     },
 
@@ -165,20 +168,24 @@ function statusOf(job: Job): Accepted['status'] {
 }
 
 function rejected(core: Core, draft: Draft, user: string): Rejected {
-  const { reason } = createJobViewer(core, core.store)(newJob(core, 0, draft, user));
+  const { reason } = createJobViewer(core, core.store)(newJob(core, core.store, 0, draft, user));
   return { status: 'rejected', reason };
 }
 
-function newJob(core: Core, order: number, draft: Draft, user: string): PendingJob {
+function newJob(core: Core, read: Read, order: number, draft: Draft, user: string): PendingJob {
   const now = core.clock.wall();
+  const token = read.apiTokenByName(user);
+  const mayManage = user === adminPrincipal.user || token?.permissions.includes('queue.manage') === true;
+  const policy = settingsOf(read).approvalFor;
   return {
     id: core.ids.job(),
     order,
     status: 'pending',
     spec: draft.spec,
     user,
+    team: token?.team ?? null,
     rank: freshRank(draft.priority, core.queueTime()),
-    approval: draft.requiresApproval ? 'wanted' : null,
+    approval: draft.requiresApproval || needsApproval(policy, user, mayManage) ? 'wanted' : null,
     retryOf: draft.retryOf,
     queuedAt: now,
     notBefore: 0,

@@ -70,7 +70,7 @@ export function createTokenCalls(core: Core) {
 /** Nobody gives away more than they have. */
 async function createToken(
   core: Core,
-  { name, permissions: wanted, expires_in_s: expiresInS }: NewToken,
+  { name, team, permissions: wanted, expires_in_s: expiresInS }: NewToken,
   own: readonly Permission[],
   by: Actor,
 ): Promise<Outcome<IssuedApiToken>> {
@@ -85,6 +85,7 @@ async function createToken(
   const made: ApiToken = {
     id: core.ids.apiTokenId(),
     name,
+    team,
     permissions: permissions.filter(permission => wanted.includes(permission)),
     createdAt: now,
     createdBy: nameOf(by),
@@ -95,7 +96,7 @@ async function createToken(
     const other = takenBy(tx, name);
     if (other !== null) return other;
     tx.insertApiToken(made, hash);
-    const details = { name, permissions: made.permissions, expires_at: isoOf(core, made.expiresAt) };
+    const details = { name, team, permissions: made.permissions, expires_at: isoOf(core, made.expiresAt) };
     noteToken(core, tx, 'token.created', made.id, by, details);
     return null;
   });
@@ -132,6 +133,7 @@ const isoOf = ({ clock }: Core, at: number | null): string | null => (at === nul
 const viewOf = (core: Core, token: ApiToken): TokenView => ({
   id: token.id,
   name: token.name,
+  team: token.team,
   permissions: [...token.permissions],
   created_at: core.clock.iso(token.createdAt),
   created_by: token.createdBy,

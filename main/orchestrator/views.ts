@@ -1,7 +1,7 @@
 import type { JobEventType, UiEvent } from '../../protocol/events.ts';
 import { type AttemptView, type JobView, priorityName, type ShownStatus } from '../../protocol/job.ts';
 import type { Progress } from '../../protocol/progress.ts';
-import type { QueueView } from '../../protocol/queue.ts';
+import type { Concurrency, QueueView } from '../../protocol/queue.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 import { type Core, lastContact } from './core.ts';
 import { patienceOf, settingsOf, statusOf } from './standing.ts';
@@ -12,6 +12,7 @@ import {
   type Job,
   type JobSpec,
   labelsOf,
+  type QueueSettings,
   type StoredEvent,
   type WallMs,
   type Worker,
@@ -122,13 +123,23 @@ export const gpusFor = ({ devices, requirements }: JobSpec): number[] =>
 /** Those that a live job has. */
 export const gpusOf = (job: Job): number[] | null => (isLive(job) ? gpusFor(job.spec) : null);
 
+/** Limits and rules as the API has them. */
+export const limitsOf = (settings: QueueSettings): Concurrency => ({
+  max_concurrent: settings.maxRunning,
+  user_max_concurrent: settings.maxRunningPerUser,
+  team_max_concurrent: settings.maxRunningPerTeam,
+  team_limits: { ...settings.teamLimits },
+  enable_fair_share: settings.fairShare,
+  approval_required_for: [...settings.approvalFor],
+});
+
 export function queueView(core: Core, read: Read): QueueView {
-  const { pause, maxRunning, maxRunningPerUser } = settingsOf(read);
+  const settings = settingsOf(read);
+  const { pause } = settings;
   const { pending, blocked, live } = read.jobCounts();
   return {
     paused: pause && { note: pause.note, by: pause.by, since: core.clock.iso(pause.since) },
-    max_concurrent: maxRunning,
-    user_max_concurrent: maxRunningPerUser,
+    ...limitsOf(settings),
     total_pending: pending,
     total_blocked: blocked,
     total_running: live,
@@ -155,6 +166,7 @@ export function createJobViewer(core: Core, read: Read): (job: Job) => JobView {
     accelerator: job.spec.requirements.accelerator,
     allocated_gpus: gpusOf(job),
     user: job.user,
+    team: job.team,
     priority: job.rank.priority,
     priority_name: priorityName(job.rank.priority),
     boosts: job.rank.boosts,

@@ -105,10 +105,15 @@ export function tellHindrance(hindrance: Hindrance, isoAt: (at: number) => strin
       return { code, detail: `The queue is paused by ${hindrance.by}${note}` };
     }
     case 'limit': {
-      const { user, running, most } = hindrance;
-      return user === null
-        ? { code, detail: `${running} of ${most} jobs run: the limit of the queue` }
-        : { code, detail: `${running} of ${most} jobs of ${user} run: the limit of each user` };
+      const { of, name, running, most } = hindrance;
+      switch (of) {
+        case 'queue':
+          return { code, detail: `${running} of ${most} jobs run: the limit of the queue` };
+        case 'user':
+          return { code, detail: `${running} of ${most} jobs of ${name} run: the limit of each user` };
+        case 'team':
+          return { code, detail: `${running} of ${most} jobs of team ${name} run: the limit of this team` };
+      }
     }
   }
 }

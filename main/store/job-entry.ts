@@ -9,6 +9,7 @@ const unconcerned: ReadonlySet<string> = new Set<keyof Tx>([
   'updateWorker',
   'dropOldToken',
   'queueSettings',
+  'apiTokenByName',
 ]);
 
 export interface LateEntry<R> {

@@ -42,6 +42,7 @@ export interface JobRow {
   readonly stop: string | null;
   readonly devices: string | null;
   readonly user: string;
+  readonly team: string | null;
   readonly boosts: number;
   readonly boost_at: number | null;
   readonly top: number;
@@ -172,6 +173,7 @@ export function createJobReader(): (row: JoinedRow) => Job {
       requests: requestsIn(row.requests),
     },
     user: row.user,
+    team: row.team,
     rank: {
       priority: row.priority,
       boosts: row.boosts,
@@ -248,6 +250,7 @@ export const jobColumns = [
   'timeout_ms',
   'devices',
   'user',
+  'team',
   'retry_of',
   'requests',
   ...changingColumns,
@@ -284,6 +287,7 @@ export const jobRow = (job: Job): Written<(typeof jobColumns)[number]> => ({
   timeout_ms: job.spec.timeoutMs,
   devices: job.spec.devices,
   user: job.user,
+  team: job.team,
   retry_of: job.retryOf,
   requests: job.spec.requests,
 });

@@ -377,6 +377,11 @@ const migrations: readonly string[] = [
   -- Read whenever a checkpoint becomes whole; samples are most of the files of a job.
   CREATE INDEX artifacts_checkpoints ON artifacts (job_id) WHERE kind = 'checkpoint';
   `,
+  `
+  ALTER TABLE tokens ADD COLUMN team TEXT;
+  -- Kept as it was at submission: a token may be revoked while its jobs wait.
+  ALTER TABLE jobs ADD COLUMN team TEXT;
+  `,
 ];
 
 /** The newest that this version can work with. */

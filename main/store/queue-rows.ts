@@ -112,6 +112,7 @@ interface WaitingRow {
   readonly id: JobInLine['id'];
   readonly requirements: string;
   readonly user: string;
+  readonly team: string | null;
   readonly level: number;
   readonly order: number;
   readonly avoid: JobInLine['avoid'];
@@ -122,7 +123,7 @@ interface WaitingRow {
 }
 
 /** Of jobs that were never given out nobody has to look for who had them. */
-const waiting = `SELECT id, requirements, user, level, ord AS "order", approval, not_before AS notBefore,
+const waiting = `SELECT id, requirements, user, team, level, ord AS "order", approval, not_before AS notBefore,
   retries_used AS retriesUsed,
   iif(attempt_n = 0, NULL, (SELECT worker_id FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS avoid,
   iif(attempt_n = 0, NULL, (SELECT cause FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS lastCause FROM`;

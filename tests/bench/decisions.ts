@@ -47,7 +47,7 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
       configKeys: [],
       labels: { group: `*-${group}` },
     } as const;
-    index.addJob({ id, requirements, user, level: 10, order: order++, avoid: null });
+    index.addJob({ id, requirements, user, team: null, level: 10, order: order++, avoid: null });
   };
   const addWorker = (n: number): void => {
     const offering = {

@@ -171,6 +171,7 @@ function jobOf(n: number, queuedAt: number): PendingJob {
       requests: [],
     },
     user: ['admin', 'ada', 'grace', 'ci'][n % 4] ?? 'admin',
+    team: null,
     // Never raised while somebody looks: what is measured is asked for.
     rank: { priority, boosts: 0, boostAt: null, top: 0, level: priority },
     approval: null,

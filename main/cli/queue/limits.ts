@@ -1,3 +1,5 @@
+import { InvalidArgumentError } from 'commander';
+import type { Concurrency } from '../../../protocol/queue.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { wholeNumber } from '../flags.ts';
 import { readInput } from '../input.ts';
@@ -6,29 +8,89 @@ import type { RemoteSpec } from '../remote-command.ts';
 import { limitFacts } from './text.ts';
 
 const none = 'none';
+const usual = 'default';
 const limitOf = (text: string): number | typeof none => (text === none ? none : wholeNumber(text));
+
+type TeamLimit = readonly [team: string, limit: number | typeof none | typeof usual];
+
+/** `NAME=3`, `NAME=none` or `NAME=default`; give it again for more teams. */
+function teamLimit(text: string, before: readonly TeamLimit[] = []): readonly TeamLimit[] {
+  const at = text.lastIndexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Give a team and its limit, such as research=4.');
+  const limit = text.slice(at + 1);
+  return [...before, [text.slice(0, at).trim(), limit === usual ? usual : limitOf(limit)]];
+}
+
+function isOnOrOff(text: string): boolean {
+  if (text !== 'on' && text !== 'off') throw new InvalidArgumentError('Give "on" or "off".');
+  return text === 'on';
+}
+
+const usersIn = (text: string): readonly string[] =>
+  text === none ? [] : text.split(',').map(user => user.trim());
 
 /** Null lifts the limit, and what is left out stays. */
 const wanted = (flag: unknown): unknown => (flag === none ? null : flag);
 
+/** The limits of all teams, with these changes. */
+function teamLimitsWith(changes: readonly TeamLimit[], { team_limits: known }: Concurrency): unknown {
+  const next = new Map<string, unknown>(Object.entries(known));
+  for (const [team, limit] of changes) {
+    if (limit === usual) next.delete(team);
+    else next.set(team, wanted(limit));
+  }
+  return Object.fromEntries(next);
+}
+
+const flagNames = {
+  max_concurrent: '--max',
+  user_max_concurrent: '--user-max',
+  team_max_concurrent: '--team-max',
+  team_limits: '--team',
+  enable_fair_share: '--fair-share',
+  approval_required_for: '--approval',
+} as const;
+
 export const limits: RemoteSpec = {
   name: 'limits',
-  description: 'Show how many jobs run at once at most, or set it; what runs goes on',
+  description: 'Show the limits and rules of the queue, or set them; running jobs continue',
   shape: command =>
     command
-      .option('--max <count>', 'so many in all, or "none" for any number', limitOf)
-      .option('--user-max <count>', 'so many of one user, or "none" for any number', limitOf),
+      .option('--max <count>', 'at most this many jobs at once, or "none"', limitOf)
+      .option('--user-max <count>', 'at most this many jobs of each user, or "none"', limitOf)
+      .option('--team-max <count>', 'at most this many jobs of each team, or "none"', limitOf)
+      .option(
+        '--team <name=count>',
+        'at most this many jobs of this team; "none" for no limit, "default" for --team-max; repeatable',
+        teamLimit,
+      )
+      .option('--fair-share <on|off>', 'whether teams have limits and take turns', isOnOrOff)
+      .option(
+        '--approval <users>',
+        'new jobs of these users need approval, with commas; "*" for all who may not manage the queue; "none"',
+        usersIn,
+      ),
   async act(remote) {
-    const { max, 'user-max': userMax } = remote.flags;
-    const isAsked = max === undefined && userMax === undefined;
+    const { flags } = remote;
+    const isAsked = Object.values(flagNames).every(flag => flags[flag.slice(2)] === undefined);
+    if (isAsked) {
+      const answer = await remote.ask(queueApi.concurrency);
+      return printOne(remote, { answer, facts: limitFacts(answer) });
+    }
+    const teams = flags['team'] as readonly TeamLimit[] | undefined;
     const body = readInput(
       queueApi.limit.body,
-      { max_concurrent: wanted(max), user_max_concurrent: wanted(userMax) },
-      { max_concurrent: '--max', user_max_concurrent: '--user-max' },
+      {
+        max_concurrent: wanted(flags['max']),
+        user_max_concurrent: wanted(flags['user-max']),
+        team_max_concurrent: wanted(flags['team-max']),
+        team_limits: teams && teamLimitsWith(teams, await remote.ask(queueApi.concurrency)),
+        enable_fair_share: flags['fair-share'],
+        approval_required_for: flags['approval'],
+      },
+      flagNames,
     );
-    const answer = isAsked
-      ? await remote.ask(queueApi.concurrency)
-      : await remote.ask(queueApi.limit, { body });
+    const answer = await remote.ask(queueApi.limit, { body });
     printOne(remote, { answer, facts: limitFacts(answer) });
   },
 };

@@ -1,4 +1,4 @@
-import type { Concurrency, QueueView } from '../../../protocol/queue.ts';
+import { type Concurrency, everyone, type QueueView } from '../../../protocol/queue.ts';
 import type { UiEvent } from '../../../protocol/events.ts';
 import type { Fact } from '../table.ts';
 
@@ -14,7 +14,18 @@ export const queueFacts = (queue: QueueView): readonly Fact[] => [
 export const limitFacts = (limits: Concurrency): readonly Fact[] => [
   ['At once', limitText(limits.max_concurrent)],
   ['Of one user', limitText(limits.user_max_concurrent)],
+  ['Of one team', limits.team_max_concurrent === null ? null : limitText(limits.team_max_concurrent)],
+  ...Object.entries(limits.team_limits).map(([team, most]): Fact => [`Of team ${team}`, limitText(most)]),
+  ['Fair share', limits.enable_fair_share ? null : 'off: teams have no limits and take no turns'],
+  ['Approval', approvalText(limits.approval_required_for)],
 ];
+
+const approvalText = (users: readonly string[]): string | null => {
+  if (users.length === 0) return null;
+  const named = users.filter(user => user !== everyone);
+  const all = users.includes(everyone) ? ['all who may not manage the queue'] : [];
+  return `required for ${[...all, ...named].join(', ')}`;
+};
 
 /** Above a table; null while there is nothing to say. */
 export const pausedLine = ({ paused }: QueueView): string | null =>

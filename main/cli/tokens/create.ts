@@ -1,6 +1,6 @@
 import { permissions } from '../../../protocol/call.ts';
 import { NewToken, tokensApi } from '../../../protocol/tokens-api.ts';
-import { numberOf, timeSpan, wordsAmong } from '../flags.ts';
+import { numberOf, textOf, timeSpan, wordsAmong } from '../flags.ts';
 import { readInput } from '../input.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
@@ -16,13 +16,19 @@ export const create: RemoteSpec = {
         `what it may do, with commas between: ${permissions.join(', ')}`,
         wordsAmong('permission', permissions),
       )
+      .option('--team <name>', 'the team that their jobs count for (default: none)')
       .option('--expires <time>', 'it opens nothing after this, such as 90d (default: never)', timeSpan),
   async act(remote, [name]) {
     const { flags } = remote;
     const body = readInput(
       NewToken,
-      { name, permissions: flags['allow'], expires_in_s: numberOf(flags, 'expires') ?? null },
-      { name: 'NAME', permissions: '--allow', expires_in_s: '--expires' },
+      {
+        name,
+        team: textOf(flags, 'team'),
+        permissions: flags['allow'],
+        expires_in_s: numberOf(flags, 'expires') ?? null,
+      },
+      { name: 'NAME', team: '--team', permissions: '--allow', expires_in_s: '--expires' },
     );
     const answer = await remote.ask(tokensApi.create, { body });
     printOne(remote, {
@@ -30,6 +36,7 @@ export const create: RemoteSpec = {
       facts: [
         ['Token', answer.token],
         ['Of', `${answer.name} (${answer.id})`],
+        ['Team', answer.team],
         ['May', answer.permissions.join(', ')],
         ['Expires', answer.expires_at ?? 'never'],
       ],

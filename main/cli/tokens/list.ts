@@ -6,6 +6,7 @@ import type { Column } from '../table.ts';
 const columns: readonly Column<TokenView>[] = [
   { title: 'ID', text: ({ id }) => id },
   { title: 'NAME', text: ({ name }) => name },
+  { title: 'TEAM', text: ({ team }) => team ?? '' },
   { title: 'MAY', text: ({ permissions }) => permissions.join(' ') },
   { title: 'EXPIRES', text: ({ expires_at: at }) => at ?? 'never' },
   { title: 'LAST USED', text: ({ last_used_at: at }) => at ?? 'never' },

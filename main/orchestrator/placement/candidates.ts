@@ -8,6 +8,8 @@ export interface WaitingJob {
   readonly requirements: Requirements;
   /** Whose it is: limits count by this. */
   readonly user: string;
+  /** Teams take turns at equal priority; null for none. */
+  readonly team: string | null;
   /** Higher goes first. */
   readonly level: number;
   /** Within a level lower goes first. No two jobs have the same. */

@@ -5,8 +5,8 @@ import { createClass, createShape, type Shape, type WorkerClass } from './shape.
 /** Which class fits which shape is worked out once a pair (SEMANTICS.md, section 7). */
 export interface Pairs {
   readonly shapes: () => Iterable<Shape>;
-  /** The shape for jobs that want this. */
-  shapeFor(needs: Requirements): Shape;
+  /** The shape for jobs of this team that want this. */
+  shapeFor(needs: Requirements, team: string | null): Shape;
   /** The class for workers that offer this, open to the shapes that it fits: somebody is about to join it. */
   classFor(offering: Offering): WorkerClass;
   /** Forgets a shape in time, if nobody waits in it. */
@@ -26,8 +26,8 @@ export function createPairs(): Pairs {
   const unwanted = new Set<Shape>();
   const vacant = new Set<WorkerClass>();
 
-  const newShape = (key: string, needs: Requirements): Shape => {
-    const shape = createShape(key, needs);
+  const newShape = (key: string, needs: Requirements, team: string | null): Shape => {
+    const shape = createShape(key, needs, team);
     shapes.set(key, shape);
     for (const group of classes.values()) pair(shape, group);
     return shape;
@@ -41,9 +41,10 @@ export function createPairs(): Pairs {
 
   return {
     shapes: () => shapes.values(),
-    shapeFor(needs) {
-      const key = shapeOf(needs);
-      const shape = shapes.get(key) ?? newShape(key, needs);
+    shapeFor(needs, team) {
+      const needed = shapeOf(needs);
+      const key = team === null ? needed : `${needed} ${team}`;
+      const shape = shapes.get(key) ?? newShape(key, needs, team);
       unwanted.delete(shape);
       return shape;
     },

@@ -11,6 +11,11 @@ export interface Placement {
   readonly workerId: WorkerId;
 }
 
+export interface TeamLoad {
+  readonly running: number;
+  readonly isHeld: boolean;
+}
+
 /**
  * Who waits, and who is free, arranged so that the next placement is found without looking at them all: jobs that want
  * the same make up a shape, idle workers that offer the same a class.
@@ -24,6 +29,10 @@ export interface PlacementIndex {
   removeWorker(id: WorkerId): void;
   /** A user at their limit is held: until told otherwise, their jobs, those to come too, are passed over. */
   setHeld(user: string, isHeld: boolean): void;
+  /** How many jobs of a team run; `isHeld` when it is at its limit. */
+  setTeam(team: string, load: TeamLoad): void;
+  /** At equal priority the team with the fewest running jobs goes first. Jobs without a team keep their turn. */
+  setFairShare(isFair: boolean): void;
   /**
    * The first job in line that an idle worker fits, with the worker that has least to spare, so that a big machine
    * stays free for a job that needs it; one on this machine comes after all others, and the one to avoid after those.
@@ -35,6 +44,11 @@ export interface PlacementIndex {
    * it that nobody is there for it or that another goes first. Exact when all that could be placed has been.
    */
   wouldPlace(job: WaitingJob): WorkerId | null;
+}
+
+function keepFirst(heads: Map<string, Waiting>, team: string, head: Waiting): void {
+  const known = heads.get(team);
+  if (known === undefined || byTurn(head, known) < 0) heads.set(team, head);
 }
 
 export function createPlacementIndex(): PlacementIndex {
@@ -55,14 +69,30 @@ export function createPlacementIndex(): PlacementIndex {
     pairs.leaveClass(worker.group);
   };
 
+  const teams = new Map<string, TeamLoad>();
+  let isFair = false;
+  const isTeamHeld = (team: string | null): boolean => team !== null && teams.get(team)?.isHeld === true;
+  const runningOf = (team: string): number => teams.get(team)?.running ?? 0;
+
   const firstInLine = (): Waiting | undefined => {
     let found: Waiting | undefined;
+    const ofTeams = new Map<string, Waiting>();
     for (const shape of pairs.shapes()) {
-      const head = shape.open.size > 0 ? holds.firstFree(shape) : undefined;
-      if (head !== undefined && (found === undefined || byTurn(head, found) < 0)) found = head;
+      if (shape.open.size === 0 || isTeamHeld(shape.team)) continue;
+      const head = holds.firstFree(shape);
+      if (head === undefined) continue;
+      if (found === undefined || byTurn(head, found) < 0) found = head;
+      if (shape.team !== null) keepFirst(ofTeams, shape.team, head);
     }
-    return found;
+    const isShared = isFair && found !== undefined && found.line.shape.team !== null;
+    return isShared ? fairest(ofTeams, found) : found;
   };
+
+  /** The turn belongs to the job of some team: of those at its level, that of the team with the fewest running jobs. */
+  const fairest = (heads: ReadonlyMap<string, Waiting>, first: Waiting | undefined): Waiting | undefined =>
+    [...heads]
+      .filter(([, head]) => head.level === first?.level)
+      .toSorted(([teamA, a], [teamB, b]) => runningOf(teamA) - runningOf(teamB) || byTurn(a, b))[0]?.[1];
 
   const bestFor = ({ open }: Shape, avoid: WorkerId | null): WorkerId | undefined => {
     const place = open.first();
@@ -77,7 +107,7 @@ export function createPlacementIndex(): PlacementIndex {
 
   return {
     addJob(job) {
-      dropJob(jobs.set(joinLine(pairs.shapeFor(job.requirements), job)));
+      dropJob(jobs.set(joinLine(pairs.shapeFor(job.requirements, job.team), job)));
     },
     removeJob(id) {
       dropJob(jobs.take(id));
@@ -92,6 +122,10 @@ export function createPlacementIndex(): PlacementIndex {
       dropWorker(workers.take(id));
     },
     setHeld: holds.set,
+    setTeam: (team, load) => void teams.set(team, load),
+    setFairShare(fair) {
+      isFair = fair;
+    },
     next() {
       const job = firstInLine();
       const workerId = job && bestFor(job.line.shape, job.avoid);
@@ -99,8 +133,9 @@ export function createPlacementIndex(): PlacementIndex {
     },
     wouldPlace(job) {
       const ahead = firstInLine();
-      if (holds.has(job.user) || (ahead !== undefined && byTurn(ahead, job) < 0)) return null;
-      const shape = pairs.shapeFor(job.requirements);
+      if (holds.has(job.user) || isTeamHeld(job.team) || (ahead !== undefined && byTurn(ahead, job) < 0))
+        return null;
+      const shape = pairs.shapeFor(job.requirements, job.team);
       const workerId = bestFor(shape, job.avoid);
       pairs.leaveShape(shape);
       return workerId ?? null;

@@ -3,9 +3,11 @@ import type { Requirements } from '../../../protocol/job.ts';
 import { compileMatcher, type Matcher, type Offering } from '../matching.ts';
 import { createRanking, type Rankable, type Ranking } from './ranking.ts';
 
-/** Jobs that want the same. */
+/** Jobs of one team that want the same. */
 export interface Shape {
   readonly key: string;
+  /** Null for jobs without a team. */
+  readonly team: string | null;
   readonly matcher: Matcher;
   /** By user. One that has become empty stays for the next job: a key that comes and goes makes a map slow. */
   readonly lines: Map<string, Line>;
@@ -67,8 +69,9 @@ export const byTurn = (a: Turn, b: Turn): number => b.level - a.level || a.order
 const bySpare = ({ group: { offering: a } }: Place, { group: { offering: b } }: Place): number =>
   Number(a.local) - Number(b.local) || a.gpuCount - b.gpuCount || a.vramGb - b.vramGb;
 
-export const createShape = (key: string, needs: Requirements): Shape => ({
+export const createShape = (key: string, needs: Requirements, team: string | null): Shape => ({
   key,
+  team,
   matcher: compileMatcher(needs),
   lines: new Map(),
   filled: 0,

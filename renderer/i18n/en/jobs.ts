@@ -47,6 +47,7 @@ export const jobs = {
   'jobs.wait.aheadMany': 'Hundreds of jobs are ahead',
   'jobs.wait.limit': 'Queue limit reached: {running, number} of {max, number} running',
   'jobs.wait.userLimit': 'Limit of {user} reached: {running, number} of {max, number} running',
+  'jobs.wait.teamLimit': 'Limit of team {team} reached: {running, number} of {max, number} running',
   'jobs.wait.backoff': 'Next attempt at {time}',
   'jobs.wait.storage': 'The server’s disk takes no changes at present',
   'jobs.wait.target': 'Waiting for this machine: turn on its worker in Settings',

@@ -49,6 +49,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.aheadMany': 'Cientos de trabajos van antes',
   'jobs.wait.limit': 'Límite de la cola alcanzado: {running, number} de {max, number} en ejecución',
   'jobs.wait.userLimit': 'Límite de {user} alcanzado: {running, number} de {max, number} en ejecución',
+  'jobs.wait.teamLimit':
+    'Límite del equipo {team} alcanzado: {running, number} de {max, number} en ejecución',
   'jobs.wait.backoff': 'Próximo intento a las {time}',
   'jobs.wait.storage': 'El disco del servidor no admite cambios por ahora',
   'jobs.wait.target': 'Esperando a esta máquina: active su worker en Ajustes',

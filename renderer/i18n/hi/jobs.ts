@@ -48,6 +48,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.aheadMany': 'सैकड़ों जॉब आगे हैं',
   'jobs.wait.limit': 'कतार की सीमा पूरी: {max, number} में से {running, number} चल रहे हैं',
   'jobs.wait.userLimit': '{user} की सीमा पूरी: {max, number} में से {running, number} चल रहे हैं',
+  'jobs.wait.teamLimit': 'टीम {team} की सीमा पूरी: {max, number} में से {running, number} चल रहे हैं',
   'jobs.wait.backoff': 'अगला प्रयास {time} पर',
   'jobs.wait.storage': 'सर्वर की डिस्क अभी बदलाव नहीं ले रही है',
   'jobs.wait.target': 'इस मशीन की प्रतीक्षा: सेटिंग में इसका वर्कर चालू करें',

@@ -48,6 +48,8 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.aheadMany': '先に数百件のジョブがあります',
   'jobs.wait.limit': 'キューの上限に達しています: {max, number} 件中 {running, number} 件を実行中',
   'jobs.wait.userLimit': '{user} の上限に達しています: {max, number} 件中 {running, number} 件を実行中',
+  'jobs.wait.teamLimit':
+    'チーム {team} の上限に達しています: {max, number} 件中 {running, number} 件を実行中',
   'jobs.wait.backoff': '次の試行: {time}',
   'jobs.wait.storage': 'サーバーのディスクに現在書き込めません',
   'jobs.wait.target': 'このマシンを待っています: 設定でワーカーを有効にしてください',

@@ -47,6 +47,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.aheadMany': '前面还有数百个任务',
   'jobs.wait.limit': '已达到队列上限：{running, number}/{max, number} 个正在运行',
   'jobs.wait.userLimit': '已达到 {user} 的上限：{running, number}/{max, number} 个正在运行',
+  'jobs.wait.teamLimit': '已达到团队 {team} 的上限：{running, number}/{max, number} 个正在运行',
   'jobs.wait.backoff': '下次尝试时间：{time}',
   'jobs.wait.storage': '服务器磁盘目前无法写入',
   'jobs.wait.target': '正在等待本机：请在设置中启用其工作节点',

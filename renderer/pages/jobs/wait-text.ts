@@ -25,6 +25,7 @@ export function waitText({ code, params, workers }: JobWait, t: Translator): str
     case 'backoff':
       return t('jobs.wait.backoff', { time: clock(String(params['until']), t) });
     case 'limit':
+      if (params['team'] !== undefined) return t('jobs.wait.teamLimit', params);
       return params['user'] === undefined ? t('jobs.wait.limit', params) : t('jobs.wait.userLimit', params);
     case 'ahead':
       return params['count'] === undefined ? t('jobs.wait.aheadMany') : t('jobs.wait.ahead', params);

@@ -19,8 +19,23 @@ export function QueuePage() {
   const may = useMay();
   const queue = useFleet(({ fleet }) => fleet.queue);
   if (queue === null) return <div className="page" aria-busy="true" />;
-  const { max_concurrent: all, user_max_concurrent: user, paused } = queue;
-  const limits = { max_concurrent: all, user_max_concurrent: user };
+  const {
+    paused,
+    max_concurrent,
+    user_max_concurrent,
+    team_max_concurrent,
+    team_limits,
+    enable_fair_share,
+    approval_required_for,
+  } = queue;
+  const limits = {
+    max_concurrent,
+    user_max_concurrent,
+    team_max_concurrent,
+    team_limits,
+    enable_fair_share,
+    approval_required_for,
+  };
   return (
     <ActsProvider>
       <div className="page queue-page">
@@ -36,7 +51,7 @@ export function QueuePage() {
         <Line />
         <div className="queue-forms">
           {may(queueApi.limit) ? (
-            <LimitsForm key={`${all}/${user}`} limits={limits} />
+            <LimitsForm key={JSON.stringify(limits)} limits={limits} />
           ) : (
             <Limits limits={limits} />
           )}

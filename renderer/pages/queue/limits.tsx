@@ -1,11 +1,11 @@
-import { type SubmitEvent, useState } from 'react';
+import { Fragment, type SubmitEvent, useState } from 'react';
 import type { Concurrency } from '../../../protocol/queue.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { usePanel } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { tellFailure } from '../../ui/toast.tsx';
-import { TextField } from '../jobs/field.tsx';
+import { TextField, Tick } from '../jobs/field.tsx';
 import { limitOf } from './order.ts';
 
 interface LimitsProps {
@@ -13,23 +13,46 @@ interface LimitsProps {
 }
 
 /** For who may not set them. */
-export function Limits({ limits: { max_concurrent: all, user_max_concurrent: user } }: LimitsProps) {
+export function Limits({ limits }: LimitsProps) {
   const t = useT();
   const number = new Intl.NumberFormat(t.language);
   const shown = (limit: number | null): string =>
     limit === null ? t('queue.limits.none') : number.format(limit);
+  const facts: readonly (readonly [string, string])[] = [
+    [t('queue.limits.all'), shown(limits.max_concurrent)],
+    [t('queue.limits.user'), shown(limits.user_max_concurrent)],
+    [t('queue.limits.team'), shown(limits.team_max_concurrent)],
+    ...Object.entries(limits.team_limits).map(
+      ([team, limit]) => [t('queue.limits.ofTeam', { team }), shown(limit)] as const,
+    ),
+    [t('queue.limits.fairShare'), t(limits.enable_fair_share ? 'queue.limits.on' : 'queue.limits.off')],
+    [
+      t('queue.limits.approval'),
+      limits.approval_required_for.length === 0
+        ? t('queue.limits.nobody')
+        : limits.approval_required_for.join(', '),
+    ],
+  ];
   return (
     <section className="card" aria-labelledby="queue-limits">
       <h2 id="queue-limits">{t('queue.limits')}</h2>
       <dl className="queue-limits">
-        <dt>{t('queue.limits.all')}</dt>
-        <dd>{shown(all)}</dd>
-        <dt>{t('queue.limits.user')}</dt>
-        <dd>{shown(user)}</dd>
+        {facts.map(([name, value]) => (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ))}
       </dl>
     </section>
   );
 }
+
+const namesIn = (text: string): string[] =>
+  text
+    .split(',')
+    .map(name => name.trim())
+    .filter(name => name !== '');
 
 /** Made anew when somebody has set other limits. */
 export function LimitsForm({ limits }: LimitsProps) {
@@ -37,39 +60,59 @@ export function LimitsForm({ limits }: LimitsProps) {
   const { client } = usePanel();
   const [all, setAll] = useState(String(limits.max_concurrent ?? ''));
   const [user, setUser] = useState(String(limits.user_max_concurrent ?? ''));
-  const wanted = { max_concurrent: limitOf(all), user_max_concurrent: limitOf(user) };
+  const [team, setTeam] = useState(String(limits.team_max_concurrent ?? ''));
+  const [isFair, setIsFair] = useState(limits.enable_fair_share);
+  const [approval, setApproval] = useState(limits.approval_required_for.join(', '));
+  const wanted = {
+    max_concurrent: limitOf(all),
+    user_max_concurrent: limitOf(user),
+    team_max_concurrent: limitOf(team),
+    enable_fair_share: isFair,
+    approval_required_for: namesIn(approval),
+  };
   const isSame =
     wanted.max_concurrent === limits.max_concurrent &&
-    wanted.user_max_concurrent === limits.user_max_concurrent;
+    wanted.user_max_concurrent === limits.user_max_concurrent &&
+    wanted.team_max_concurrent === limits.team_max_concurrent &&
+    wanted.enable_fair_share === limits.enable_fair_share &&
+    wanted.approval_required_for.join() === limits.approval_required_for.join();
   const trouble = (limit: number | null | undefined) =>
     limit === undefined ? t('queue.limits.whole') : undefined;
-  const isWrong = wanted.max_concurrent === undefined || wanted.user_max_concurrent === undefined;
+  const isWrong = Object.values(wanted).includes(undefined);
   const save = (event: SubmitEvent): void => {
     event.preventDefault();
     void client
       .call(queueApi.limit, { body: wanted })
       .then(answer => !answer.ok && tellFailure(t, answer.failure));
   };
+  const numbers = [
+    ['queue.limits.all', all, setAll, wanted.max_concurrent],
+    ['queue.limits.user', user, setUser, wanted.user_max_concurrent],
+    ['queue.limits.team', team, setTeam, wanted.team_max_concurrent],
+  ] as const;
   return (
     <form className="card" aria-labelledby="queue-limits" onSubmit={save}>
       <h2 id="queue-limits">{t('queue.limits')}</h2>
       <p className="muted">{t('queue.limits.explain')}</p>
       <div className="limit-fields">
-        <TextField
-          isNumber
-          label={t('queue.limits.all')}
-          error={trouble(wanted.max_concurrent)}
-          value={all}
-          onChange={setAll}
-        />
-        <TextField
-          isNumber
-          label={t('queue.limits.user')}
-          error={trouble(wanted.user_max_concurrent)}
-          value={user}
-          onChange={setUser}
-        />
+        {numbers.map(([key, value, onChange, limit]) => (
+          <TextField
+            key={key}
+            isNumber
+            label={t(key)}
+            error={trouble(limit)}
+            value={value}
+            onChange={onChange}
+          />
+        ))}
       </div>
+      <Tick label={t('queue.limits.fairShare')} isOn={isFair} onChange={setIsFair} />
+      <TextField
+        label={t('queue.limits.approval')}
+        hint={t('queue.limits.approvalHint')}
+        value={approval}
+        onChange={setApproval}
+      />
       <div>
         <Button type="submit" disabled={isSame || isWrong}>
           {t('queue.limits.save')}

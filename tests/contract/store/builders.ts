@@ -107,6 +107,7 @@ export function makeJob(order: number, changes: Partial<PendingJob> = {}): Pendi
       requests: [],
     },
     user: 'ada',
+    team: null,
     rank: { priority: 10, boosts: 0, boostAt: null, top: 0, level: 10 },
     approval: null,
     retryOf: null,
@@ -125,8 +126,8 @@ export const withPriority = (order: number, priority: number): PendingJob =>
 
 /** What stays with a job whatever its status. */
 const baseOf = (job: Job) => {
-  const { id, order, spec, user, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
-  return { id, order, spec, user, rank, approval, retryOf, queuedAt, retriesUsed, progress };
+  const { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress } = job;
+  return { id, order, spec, user, team, rank, approval, retryOf, queuedAt, retriesUsed, progress };
 };
 
 /** The job as it is while an attempt of it lives. */

@@ -88,7 +88,15 @@ describe.each([
     if (first === undefined) throw new Error('nobody waits');
     await store.write(tx => {
       tx.replaceJob(first, { ...first, approval: 'wanted' });
-      tx.setQueueSettings({ pause: null, maxRunning: 1, maxRunningPerUser: null });
+      tx.setQueueSettings({
+        pause: null,
+        maxRunning: 1,
+        maxRunningPerUser: null,
+        maxRunningPerTeam: null,
+        teamLimits: {},
+        fairShare: true,
+        approvalFor: [],
+      });
       tx.removeJob(jobId('j_7'));
     });
     expect(store.jobCounts()).toEqual({ pending: 6, blocked: 1, live: 0 });

@@ -356,6 +356,7 @@ function describeLine(open: OpenStore): void {
     const facts = {
       requirements,
       user: 'ada',
+      team: null,
       level: 10,
       avoid: null,
       approval: null,
@@ -423,17 +424,29 @@ function describeSettings(open: OpenStore): void {
         pause: { note: 'größe “x”\u2028', by: 'ada', since: at(1) },
         maxRunning: 0,
         maxRunningPerUser: null,
+        maxRunningPerTeam: 4,
+        teamLimits: { nlp: null, vision: 2 },
+        fairShare: false,
+        approvalFor: ['*', 'ci'],
       };
       await store.write(tx => tx.setQueueSettings(first));
       expect(store.queueSettings()).toEqual(first);
-      const second: QueueSettings = { pause: null, maxRunning: null, maxRunningPerUser: 3 };
+      const second: QueueSettings = { ...first, pause: null, maxRunning: null, maxRunningPerUser: 3 };
       await store.write(tx => tx.setQueueSettings(second));
       expect(store.queueSettings()).toEqual(second);
     });
 
     test('are as before when their command is taken back', async () => {
       const store = open();
-      const before: QueueSettings = { pause: null, maxRunning: 2, maxRunningPerUser: null };
+      const before: QueueSettings = {
+        pause: null,
+        maxRunning: 2,
+        maxRunningPerUser: null,
+        maxRunningPerTeam: null,
+        teamLimits: {},
+        fairShare: true,
+        approvalFor: [],
+      };
       await store.write(tx => tx.setQueueSettings(before));
       const failed = store.write(tx => {
         tx.setQueueSettings({ ...before, maxRunning: 9 });

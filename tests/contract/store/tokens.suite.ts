@@ -8,6 +8,7 @@ const tokenId = (id: string): TokenId => TokenId.parse(id);
 const makeToken = (changes: Partial<ApiToken> = {}): ApiToken => ({
   id: tokenId('t_1'),
   name: 'nightly',
+  team: null,
   permissions: ['queue.view', 'queue.submit'],
   createdAt: at(1),
   createdBy: 'admin',

@@ -28,11 +28,13 @@ const answered = async (answer: Promise<unknown>): Promise<Outcome<unknown>> => 
   value: await answer,
 });
 
-const none: Concurrency = { max_concurrent: null, user_max_concurrent: null };
+type Limits = Pick<Concurrency, 'max_concurrent' | 'user_max_concurrent'>;
+
+const none: Limits = { max_concurrent: null, user_max_concurrent: null };
 
 /** What people do who run the queue: each act may be asked for twice, but a retry, which would make two jobs. */
 export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
-  const limit = (limits: Concurrency): Promise<WireAnswer> =>
+  const limit = (limits: Limits): Promise<WireAnswer> =>
     insist(`limits ${JSON.stringify(limits)}`, orchestrator => answered(orchestrator.limitQueue(limits, by)));
   const resume = (): Promise<WireAnswer> =>
     insist('resume', orchestrator => answered(orchestrator.resumeQueue(by)));

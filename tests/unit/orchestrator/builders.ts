@@ -101,6 +101,7 @@ const base = {
   id: jobId('j1'),
   order: 7,
   user: 'ada',
+  team: null,
   rank: { priority: 10, boosts: 0, boostAt: null, top: 0, level: 10 },
   approval: null,
   retryOf: null,

@@ -4,12 +4,21 @@ import {
   barredWorker,
   hindrancesOf,
   hindrancesOfAll,
+  hindrancesOfTeam,
   hindrancesOfUser,
 } from '../../../main/orchestrator/hindrances.ts';
 import type { QueueSettings } from '../../../main/orchestrator/model.ts';
 import { workerId } from './builders.ts';
 
-const open: QueueSettings = { pause: null, maxRunning: null, maxRunningPerUser: null };
+const open: QueueSettings = {
+  pause: null,
+  maxRunning: null,
+  maxRunningPerUser: null,
+  maxRunningPerTeam: null,
+  teamLimits: {},
+  fairShare: true,
+  approvalFor: [],
+};
 const pause = { note: 'new disks', by: 'ada', since: 0 };
 
 describe('of the job itself', () => {
@@ -62,8 +71,8 @@ describe('of all jobs', () => {
 
   test.each([
     [1, []],
-    [2, [{ code: 'limit', user: null, running: 2, most: 2 }]],
-    [3, [{ code: 'limit', user: null, running: 3, most: 2 }]],
+    [2, [{ code: 'limit', of: 'queue', name: null, running: 2, most: 2 }]],
+    [3, [{ code: 'limit', of: 'queue', name: null, running: 3, most: 2 }]],
   ])('of a limit of two, %i run', (running, expected) => {
     expect(hindrancesOfAll({ ...open, maxRunning: 2 }, running)).toEqual(expected);
   });
@@ -81,8 +90,32 @@ describe('of all jobs', () => {
 test.each([
   [null, 9, []],
   [2, 1, []],
-  [2, 2, [{ code: 'limit', user: 'ci', running: 2, most: 2 }]],
-  [0, 0, [{ code: 'limit', user: 'ci', running: 0, most: 0 }]],
+  [2, 2, [{ code: 'limit', of: 'user', name: 'ci', running: 2, most: 2 }]],
+  [0, 0, [{ code: 'limit', of: 'user', name: 'ci', running: 0, most: 0 }]],
 ])('of a user with a limit of %s of whom %i run', (maxRunningPerUser, running, expected) => {
   expect(hindrancesOfUser({ ...open, maxRunningPerUser, maxRunning: 0 }, 'ci', running)).toEqual(expected);
+});
+
+describe('of a team', () => {
+  const limited = { ...open, maxRunningPerTeam: 2, teamLimits: { nlp: 5, free: null } };
+  const limit = (name: string, running: number, most: number) => [
+    { code: 'limit', of: 'team', name, running, most },
+  ];
+
+  test.each([
+    ['vision', 1, []],
+    ['vision', 2, limit('vision', 2, 2)],
+    ['nlp', 4, []],
+    ['nlp', 5, limit('nlp', 5, 5)],
+    ['free', 99, []],
+    ['constructor', 2, limit('constructor', 2, 2)],
+    [null, 99, []],
+  ])('%s of which %i jobs run', (team, running, expected) => {
+    expect(hindrancesOfTeam(limited, team, running)).toEqual(expected);
+  });
+
+  test('there is none without fair share, and none by default', () => {
+    expect(hindrancesOfTeam({ ...limited, fairShare: false }, 'nlp', 5)).toEqual([]);
+    expect(hindrancesOfTeam(open, 'nlp', 5)).toEqual([]);
+  });
 });

@@ -15,12 +15,16 @@ test.each<[Hindrance, object]>([
     { by: 'ada', note: 'fans' },
   ],
   [
-    { code: 'limit', user: null, running: 2, most: 2 },
+    { code: 'limit', of: 'queue', name: null, running: 2, most: 2 },
     { running: 2, max: 2 },
   ],
   [
-    { code: 'limit', user: 'bob', running: 1, most: 1 },
+    { code: 'limit', of: 'user', name: 'bob', running: 1, most: 1 },
     { running: 1, max: 1, user: 'bob' },
+  ],
+  [
+    { code: 'limit', of: 'team', name: 'nlp', running: 3, most: 3 },
+    { running: 3, max: 3, team: 'nlp' },
   ],
 ])('tells %j by its code and parameters', (hindrance, params) => {
   expect(waitOf(hindrance, isoAt)).toEqual({ code: hindrance.code, params, workers: [] });

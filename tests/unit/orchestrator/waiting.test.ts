@@ -292,8 +292,18 @@ test.each<readonly [hindrance: Hindrance, detail: string]>([
   [{ code: 'backoff', until: 7 }, 'Waits until moment 7 before the next attempt'],
   [{ code: 'paused', by: 'ada', note: 'new disks' }, 'The queue is paused by ada: new disks'],
   [{ code: 'paused', by: 'ada', note: null }, 'The queue is paused by ada'],
-  [{ code: 'limit', user: null, running: 5, most: 4 }, '5 of 4 jobs run: the limit of the queue'],
-  [{ code: 'limit', user: 'ci', running: 2, most: 2 }, '2 of 2 jobs of ci run: the limit of each user'],
+  [
+    { code: 'limit', of: 'queue', name: null, running: 5, most: 4 },
+    '5 of 4 jobs run: the limit of the queue',
+  ],
+  [
+    { code: 'limit', of: 'user', name: 'ci', running: 2, most: 2 },
+    '2 of 2 jobs of ci run: the limit of each user',
+  ],
+  [
+    { code: 'limit', of: 'team', name: 'nlp', running: 3, most: 3 },
+    '3 of 3 jobs of team nlp run: the limit of this team',
+  ],
 ])('what holds the job itself back: %j', (hindrance, detail) => {
   expect(tellHindrance(hindrance, at => `moment ${at}`)).toEqual({ code: hindrance.code, detail });
 });

@@ -31,7 +31,7 @@ const live = (fleet: Fleet): readonly JobId[] => fleet.store.liveJobs().map(({ i
 describe('a limit of all', () => {
   test('holds back what would be more, and lets it go when something ends', async () => {
     const { fleet, rigOf } = await openRigs(2);
-    expect(await limit(fleet, { max_concurrent: 2 })).toEqual({
+    expect(await limit(fleet, { max_concurrent: 2 })).toMatchObject({
       max_concurrent: 2,
       user_max_concurrent: null,
     });
@@ -63,7 +63,7 @@ describe('a limit of all', () => {
     });
     await fleet.restart({ crash: true });
     for (const rig of rigs) await rig.connect();
-    expect(fleet.orchestrator.concurrency()).toEqual({ max_concurrent: 1, user_max_concurrent: null });
+    expect(fleet.orchestrator.concurrency()).toMatchObject({ max_concurrent: 1, user_max_concurrent: null });
     await fleet.submit();
     expect(await fleet.submit()).toMatchObject({ status: 'queued' });
   });
@@ -272,7 +272,7 @@ test('limits that are set as they were are no change: nothing is told, and nothi
   await fleet.orchestrator.limitQueue({ max_concurrent: 3, user_max_concurrent: 1 }, ada);
   await fleet.clock.settle();
   const before = [fleet.events.length, fleet.audit().length];
-  expect(await fleet.orchestrator.limitQueue({ max_concurrent: 3 }, ada)).toEqual({
+  expect(await fleet.orchestrator.limitQueue({ max_concurrent: 3 }, ada)).toMatchObject({
     max_concurrent: 3,
     user_max_concurrent: 1,
   });

@@ -14,6 +14,7 @@ const aJob = (order: number, changes: Partial<WaitingJob> = {}): WaitingJob => (
   id: JobId.parse(`j_${order}`),
   requirements: makeNeeds({ gpuCount: 1 }),
   user: 'ada',
+  team: null,
   level: 10,
   order,
   avoid: null,
