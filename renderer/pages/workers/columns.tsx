@@ -29,7 +29,7 @@ export function useColumns(): readonly Column<WorkerView>[] {
       {
         id: 'state',
         title: t('workers.column.state'),
-        width: 'minmax(118px, 1.2fr)',
+        width: 'minmax(138px, 1.2fr)',
         cell: worker => <StateCell worker={worker} />,
         sortBy: worker => shownStates.indexOf(shownState(worker)),
       },
