@@ -94,7 +94,7 @@ test('a worker that is drained at work finishes, and takes the next job when the
   const other = await context.newPage();
   await other.goto(`${orchestrator.url}/jobs/${next}`);
   const why = other.getByRole('region', { name: 'Why it waits' });
-  await expect(why).toContainText('0 of 1 worker can take this job: 1 draining');
+  await expect(why).toContainText('Waiting for a matching worker: 1 draining');
   // It has finished, and stays as it was.
   await expect(bar).toHaveCount(0, { timeout: 30_000 });
   await expect(row).toContainText('draining');
