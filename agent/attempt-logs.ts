@@ -73,10 +73,8 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
   let isOlderKnown = false;
 
   const removeIfOver = (attemptId: AttemptId, run: Followed): void => {
-    const { isSettled, end, readers } = run;
     // It may have made room for newer ones already.
-    if (!isSettled || end === null || end === 'left' || readers > 0 || followed.get(attemptId) !== run)
-      return;
+    if (!isOver(run) || followed.get(attemptId) !== run) return;
     followed.delete(attemptId);
     state.dropReport(attemptId);
   };
@@ -84,12 +82,8 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
   const begin = (attemptId: AttemptId, secrets: readonly string[]): Followed | null => {
     const shipper = shipperOf(attemptId, secrets, { ...parts, pace });
     if (shipper === null) return null;
-    const begun: Followed = {
-      shipper,
-      isSettled: settledAt(runOf(attemptId)) !== null,
-      end: null,
-      readers: 0,
-    };
+    const isSettled = settledAt(runOf(attemptId)) !== null;
+    const begun: Followed = { shipper, isSettled, end: null, readers: 0 };
     followed.set(attemptId, begun);
     void shipper.done.then(end => {
       begun.end = end;
@@ -156,6 +150,10 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
       ),
   };
 }
+
+/** Nobody needs its folder any more. */
+const isOver = ({ isSettled, end, readers }: Followed): boolean =>
+  isSettled && end !== null && end !== 'left' && readers === 0;
 
 const createLogCheck =
   (runsDir: string): LogCheck =>
