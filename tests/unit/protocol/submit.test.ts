@@ -70,7 +70,7 @@ describe('a submit', () => {
     { config: {}, priority: 0 },
     { config: {}, max_retries: 100 },
     { config: {}, priority: 'critical' },
-    { config: {}, idempotency_key: 'x'.repeat(200) },
+    { config: {}, idempotency_key: 'x'.repeat(255) },
   ])('is let in at its limits: %o', body => {
     expect(complaints(body)).toEqual([]);
   });
@@ -118,7 +118,7 @@ describe('a submit', () => {
     ['any_gpu', { config: {}, any_gpu: 'yes' }],
     ['idempotency_key', { config: {}, idempotency_key: '' }],
     ['idempotency_key', { config: {}, idempotency_key: 'a b' }],
-    ['idempotency_key', { config: {}, idempotency_key: 'x'.repeat(201) }],
+    ['idempotency_key', { config: {}, idempotency_key: 'x'.repeat(256) }],
     ['idempotency_key', { config: {}, idempotency_key: 'ключ' }],
     ['timeout_s', { config: {}, timeout_s: 0 }],
     ['timeout_s', { config: {}, timeout_s: Number.NaN }],
@@ -142,11 +142,20 @@ describe('the list of jobs', () => {
   const query = (given: object) => queueApi.list.query.safeParse(given).data;
 
   test('shows the first fifty, the ended ones too', () => {
-    expect(query({})).toEqual({ limit: 50, offset: 0, include_completed: true });
+    expect(query({})).toEqual({
+      limit: 50,
+      offset: 0,
+      include_completed: true,
+      sort: 'submitted',
+      order: 'desc',
+      counts: false,
+    });
   });
 
   test('takes what a query string can carry', () => {
-    expect(query({ status: 'running', limit: '500', offset: '10', include_completed: 'false' })).toEqual({
+    expect(
+      query({ status: 'running', limit: '500', offset: '10', include_completed: 'false' }),
+    ).toMatchObject({
       status: ['running'],
       limit: 500,
       offset: 10,
@@ -174,9 +183,11 @@ describe('the list of jobs', () => {
     { status: 'asleep' },
     { status: '' },
     { status: 'queued,asleep' },
-    { status: Array.from({ length: 12 }, () => 'failed').join(',') },
-    { cursor: 'x' },
-    { cursor: '-1' },
+    { status: Array.from({ length: 13 }, () => 'failed').join(',') },
+    { cursor: 'x'.repeat(2_001) },
+    { sort: 'colour' },
+    { order: 'up' },
+    { q: 'x'.repeat(201) },
     { blocked: 'perhaps' },
     { limit: '0' },
     { limit: '501' },

@@ -176,7 +176,7 @@ describe('a wall clock that is set', () => {
     fleet.clock.shiftWall(ms);
     await fleet.clock.advance(10_000);
     const due = fleet.clock.iso(fleet.clock.wall() + 20_000);
-    expect(fleet.job(job).reason).toBe(`Waits until ${due} before the next attempt`);
+    expect(fleet.job(job).reason).toBe(`Waits until ${due} for the worker that lost it, or for another one`);
     await fleet.clock.advance(19_999);
     expect(fleet.job(job).status).toBe('pending');
     await fleet.clock.advance(1);

@@ -13,6 +13,7 @@ test('a job goes to an idle worker with its submit, which names the worker', asy
     status: 'running',
     position: null,
     reason: null,
+    isRepeat: false,
   });
   expect(rig.commands).toEqual([
     {
@@ -44,6 +45,7 @@ test('a job that has to wait is told its place and why', async () => {
     gpus: null,
     position: 1,
     reason: 'No idle workers: 0 of 1 worker can take this job: 1 busy',
+    isRepeat: false,
   });
   expect(await fleet.submit()).toMatchObject({ position: 2 });
   expect(await fleet.submit({ priority: 20 })).toMatchObject({ position: 1 });
@@ -135,7 +137,8 @@ test.each([
   [{ host: 'rig-[12]' }, { host: 'rig-2' }, true],
   [{ name: '.hidden' }, { name: '.hidden' }, true],
   [{ name: '*' }, { name: '.hidden' }, true],
-  [{ name: '{a,b}' }, { name: 'a' }, false],
+  [{ name: '{a,b}' }, { name: 'a' }, true],
+  [{ name: '{a,b}' }, { name: 'c' }, false],
   [{ name: '!a' }, { name: 'b' }, false],
   [{ name: '@(a|b)' }, { name: 'a' }, false],
   [{ team: 'nlp', zone: 'eu-*' }, { team: 'nlp', zone: 'eu-1' }, true],

@@ -95,7 +95,7 @@ test.each(['pending', 'blocked', 'dispatched', 'running', 'recovering', 'cancell
     if (status === 'recovering') await rig.disconnect();
     if (status === 'cancelling') await fleet.cancel(jobId);
     const before = fleet.job(jobId);
-    expect(before.status).toBe(status === 'blocked' ? 'pending' : status);
+    expect(before.status).toBe(status);
     expect(refusalOf(await fleet.orchestrator.removeJob(jobId, bob))).toEqual({ code: 'job_not_final' });
     expect(await fleet.orchestrator.cleanUp(0, bob)).toBe(0);
     expect(fleet.job(jobId)).toEqual(before);

@@ -129,7 +129,7 @@ describe('a job that is not to wait', () => {
     const taken = valueOf(await fleet.trySubmit(now, ada, key));
     expect(taken.status).toBe('running');
     // The same again is the same job, although nobody could take another one.
-    expect(valueOf(await fleet.trySubmit(now, ada, key))).toEqual(taken);
+    expect(valueOf(await fleet.trySubmit(now, ada, key))).toEqual({ ...taken, isRepeat: true });
   });
 });
 
@@ -142,7 +142,7 @@ describe('a key', () => {
     if (first.status === 'rejected') throw new Error('rejected');
     expect(first).toMatchObject({ status: 'queued', position: 1 });
     const before = traces(fleet);
-    expect(valueOf(await fleet.trySubmit({}, ada, key))).toEqual(first);
+    expect(valueOf(await fleet.trySubmit({}, ada, key))).toEqual({ ...first, isRepeat: true });
     expect(traces(fleet)).toEqual(before);
     const rig = await fleet.addIdleWorker();
     expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({
@@ -162,7 +162,8 @@ describe('a key', () => {
   test('that comes twice at once makes one job', async () => {
     const fleet = await openFleet();
     const answers = await Promise.all([1, 2, 3].map(() => fleet.trySubmit({}, ada, key)));
-    expect(new Set(answers.map(answer => JSON.stringify(valueOf(answer)))).size).toBe(1);
+    expect(new Set(answers.map(answer => idOf(valueOf(answer)))).size).toBe(1);
+    expect(answers.filter(answer => accepted(valueOf(answer)).isRepeat)).toHaveLength(2);
     expect(traces(fleet).pending).toHaveLength(1);
   });
 
@@ -181,7 +182,11 @@ describe('a key', () => {
     const mine = valueOf(await fleet.trySubmit({}, ada, key));
     const other = valueOf(await fleet.trySubmit({ priority: 50 }, bob, { ...key, fingerprint: 'f2' }));
     expect(traces(fleet).pending).toHaveLength(2);
-    expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({ ...mine, position: 2 });
+    expect(valueOf(await fleet.trySubmit({}, ada, key))).toMatchObject({
+      ...mine,
+      position: 2,
+      isRepeat: true,
+    });
     expect(other).toMatchObject({ status: 'queued', position: 1 });
   });
 
@@ -234,7 +239,10 @@ describe('a key', () => {
     });
     const first = valueOf(await fleet.trySubmit({ config_name: 'portrait' }, ada, key));
     payload = null;
-    expect(valueOf(await fleet.trySubmit({ config_name: 'portrait' }, ada, key))).toEqual(first);
+    expect(valueOf(await fleet.trySubmit({ config_name: 'portrait' }, ada, key))).toEqual({
+      ...first,
+      isRepeat: true,
+    });
     expect(refusalOf(await fleet.trySubmit({ config_name: 'portrait' }, bob, key)).code).toBe(
       'config_not_found',
     );
