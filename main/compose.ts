@@ -6,7 +6,7 @@ import type { ServerConfig } from './config.ts';
 import { openHeadFile } from './host/audit-head.ts';
 import { announce, databaseFileIn, type DataFolder, makeFolder, openDataFolder } from './host/data-folder.ts';
 import { type BootReading, keepTime, systemBoot } from './host/kept-time.ts';
-import { certificateNames, createOwnNames } from './host/own-names.ts';
+import { certificateNames, createOwnNames, namesGiven } from './host/own-names.ts';
 import { tellExposed } from './host/exposure.ts';
 import { findPanel } from './host/panel-folder.ts';
 import { isLoopback, type MachineAddress, ownAddresses } from './host/addresses.ts';
@@ -201,21 +201,6 @@ async function openStore(
   });
   return { ...opened, audit };
 }
-
-/** Of the address that people gave it, if they did. */
-const hostsOf = (url: string | null): readonly string[] =>
-  url === null ? [] : [new URL(url).hostname.replace(/^\[|\]$/g, '')];
-
-/** A certificate that was given says under which names its owner means to be called. */
-const namesBeside = (
-  { allowHosts }: ServerConfig,
-  { settings }: SettingsFile,
-  { shown }: Certificates,
-): readonly string[] => [
-  ...allowHosts,
-  ...hostsOf(settings.public_url),
-  ...(shown?.source === 'files' ? shown.names : []),
-];
 
 interface ReachParts extends Pick<SetParts, 'config' | 'parts' | 'file'> {
   /** By which it is called beside those that the machine has by itself. */
@@ -433,7 +418,7 @@ async function composeParts(config: ServerConfig, parts: Timed): Promise<Compose
   const folder = openDataFolder(config.dataDir);
   makeFolder(config.configsDir);
   const file = openSettingsFile(folder.settingsFile);
-  const otherNames = () => namesBeside(config, file, certificates);
+  const otherNames = () => namesGiven(config.allowHosts, file.settings.public_url, certificates.shown);
   const { network, certificates } = createReach({
     config,
     parts,

@@ -1,8 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { uptime } from 'node:os';
-import type { ClockMark, ClockReading, TrustedTime } from '../orchestrator/trusted-time.ts';
-import { createTrustedTime } from '../orchestrator/trusted-time.ts';
-import type { Clock, Log } from '../orchestrator/ports.ts';
+import { createTrustedTime } from '../orchestrator/index.ts';
+import type { Clock, ClockMark, ClockReading, Log, TrustedTime } from '../orchestrator/ports.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** How often the trusted time is kept, and a jump of the wall clock looked for. */

@@ -30,6 +30,17 @@ export function createOwnNames({ mono, addresses, others }: OwnNamesParts): (nam
     isKnown(name);
 }
 
+/** The certificate files that an owner gives name the hosts that the server may be called by. */
+export const namesGiven = (
+  allowHosts: readonly string[],
+  publicUrl: string | null,
+  certificate: { readonly source: string; readonly names: readonly string[] } | null,
+): readonly string[] => [
+  ...allowHosts,
+  ...(publicUrl === null ? [] : [new URL(publicUrl).hostname.replace(/^\[|\]$/g, '')]),
+  ...(certificate?.source === 'files' ? certificate.names : []),
+];
+
 /** As in a certificate, `*.example.org` stands for one label. */
 const isMatch = (other: string, name: string): boolean =>
   other === name ||

@@ -1,5 +1,12 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
-import type { Witness } from '../audit/witness.ts';
+
+/** Receives the newest row of the audit trail, outside of the data folder. */
+interface Witness {
+  /** For the log; holds nothing secret. */
+  readonly name: string;
+  /** Rejects when the witness did not take the mark. */
+  tell(mark: object, signal: AbortSignal): Promise<void>;
+}
 
 /** A file that is only ever appended to, or a URL that takes a POST for each mark. */
 export const createWitness = (target: string): Witness =>

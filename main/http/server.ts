@@ -32,7 +32,7 @@ import { createMetrics, type Metrics } from './metrics.ts';
 import { mountSettingsRoutes, type SettingsDesk } from './settings-routes.ts';
 import { mountArtifactRoutes, mountStorageRoutes } from './storage-routes.ts';
 import { createStreamRegistry, type StreamRegistry } from './stream-registry.ts';
-import { mountSystemRoutes } from './system-routes.ts';
+import { mountSystemRoutes, type Prove } from './system-routes.ts';
 import type { Pace } from './receive-body.ts';
 import { createUploadDesk } from './upload-desk.ts';
 import { mountTokenRoutes } from './token-routes.ts';
@@ -46,8 +46,7 @@ export interface HttpParts {
   readonly artifacts: ArtifactParts;
   readonly logFiles: LogFiles;
   readonly adminToken: string;
-  /** Shows that this server holds the key of its data folder, bound to the socket that asks. */
-  readonly prove: (nonce: string, at: { readonly address: string; readonly port: number }) => string;
+  readonly prove: Prove;
   readonly log: RequestLog;
   /** Leaves a line for each request. */
   readonly logRequests: boolean;

@@ -10,9 +10,11 @@ import { createDocs } from './docs/index.ts';
 import type { Metrics } from './metrics.ts';
 import { describeCalls } from './openapi.ts';
 import type { Router } from './route.ts';
-import type { HttpParts } from './server.ts';
 import { encodeFrame } from './sse.ts';
 import type { StreamRegistry } from './stream-registry.ts';
+
+/** Proves that this server holds the key of its data folder, bound to the socket of the request. */
+export type Prove = (nonce: string, at: { readonly address: string; readonly port: number }) => string;
 
 export interface SystemParts {
   readonly orchestrator: Orchestrator;
@@ -20,7 +22,7 @@ export interface SystemParts {
   readonly version: string;
   readonly authenticate: Authenticate;
   readonly metrics: Metrics;
-  readonly prove: HttpParts['prove'];
+  readonly prove: Prove;
 }
 
 export function mountSystemRoutes(router: Router, parts: SystemParts): void {

@@ -1,6 +1,5 @@
-import type { Core } from './core.ts';
 import type { AuditFact } from './model.ts';
-import type { Tx } from './ports.ts';
+import type { Clock, Tx } from './ports.ts';
 
 /** Rows of one kind from one source are counted within this time. */
 const windowMs = 600_000;
@@ -21,12 +20,25 @@ export type AuditRepeats = Map<string, Window>;
 
 export const createAuditRepeats = (): AuditRepeats => new Map();
 
+interface RepeatsDeps {
+  readonly repeats: AuditRepeats;
+  readonly clock: Pick<Clock, 'wall'>;
+  readonly after: (ms: number, act: () => void) => void;
+  readonly enqueue: (command: (tx: Tx) => void) => void;
+}
+
 /**
  * Appends a row that a caller can bring about again and again. Each source gets 30 rows of a type within ten minutes; further ones are
  * counted, and one row `audit.repeated` says how many there were. So no token makes the trail grow without bound.
  */
-export function appendBounded(core: Core, tx: Tx, fact: AuditFact, source: string, max = maxRows): void {
-  const window = openWindow(core, fact, source);
+export function appendBounded(
+  deps: RepeatsDeps,
+  tx: Tx,
+  fact: AuditFact,
+  source: string,
+  max = maxRows,
+): void {
+  const window = openWindow(deps, fact, source);
   const what = window.written < max ? 'written' : 'repeats';
   window[what] += 1;
   tx.afterRollback(() => {
@@ -35,25 +47,25 @@ export function appendBounded(core: Core, tx: Tx, fact: AuditFact, source: strin
   if (what === 'written') tx.appendAudit(fact);
 }
 
-function openWindow(core: Core, fact: AuditFact, wanted: string): Window {
-  const source = core.repeats.size < maxWindows ? wanted : 'others';
+function openWindow(deps: RepeatsDeps, fact: AuditFact, wanted: string): Window {
+  const source = deps.repeats.size < maxWindows ? wanted : 'others';
   const key = `${fact.type} ${source}`;
-  const open = core.repeats.get(`${fact.type} ${wanted}`) ?? core.repeats.get(key);
+  const open = deps.repeats.get(`${fact.type} ${wanted}`) ?? deps.repeats.get(key);
   if (open !== undefined) return open;
   const window = { fact, source, written: 0, repeats: 0 };
-  core.repeats.set(key, window);
-  core.after(windowMs, () => closeWindow(core, key));
+  deps.repeats.set(key, window);
+  deps.after(windowMs, () => closeWindow(deps, key));
   return window;
 }
 
-function closeWindow(core: Core, key: string): void {
-  const window = core.repeats.get(key);
-  core.repeats.delete(key);
+function closeWindow(deps: RepeatsDeps, key: string): void {
+  const window = deps.repeats.get(key);
+  deps.repeats.delete(key);
   if (window === undefined || window.repeats === 0) return;
   const { fact, source, repeats } = window;
-  core.enqueue(tx =>
+  deps.enqueue(tx =>
     tx.appendAudit({
-      at: core.clock.wall(),
+      at: deps.clock.wall(),
       type: 'audit.repeated',
       actor: fact.actor,
       target: { type: 'audit', id: 'audit' },
@@ -63,6 +75,6 @@ function closeWindow(core: Core, key: string): void {
 }
 
 /** At the end of the process: what was counted until then is written down. */
-export function closeWindows(core: Core): void {
-  for (const key of [...core.repeats.keys()]) closeWindow(core, key);
+export function closeWindows(deps: RepeatsDeps): void {
+  for (const key of deps.repeats.keys()) closeWindow(deps, key);
 }

@@ -114,7 +114,6 @@ export function createOrchestrator(parts: OrchestratorParts) {
   };
   const progress = createProgressBook(core);
   const health = createHealthLoop(core, clock.takeLongPause);
-  const viewOf = createEventViewer(core);
 
   return {
     ...createWorkerCalls(core, progress),
@@ -140,6 +139,16 @@ export function createOrchestrator(parts: OrchestratorParts) {
     report: createReports(core, progress),
     times,
 
+    ...createReads(core),
+    ...createRun({ core, clock, timers, health }),
+  };
+}
+
+/** What callers read besides the views of jobs and workers. */
+function createReads(core: Core) {
+  const { store, clock, feed } = core;
+  const viewOf = createEventViewer(core);
+  return {
     /** The worker whose token has this hash; null for none. */
     workerByTokenHash: (hash: string): WorkerId | null => store.workerByTokenHash(hash)?.id ?? null,
 
@@ -148,14 +157,12 @@ export function createOrchestrator(parts: OrchestratorParts) {
 
     /** Follows events after `after` (null: from now on); the past comes at the reader's pace. The answer ends it. */
     follow(after: number | null, reader: (event: UiEvent) => void, pace?: Pace): () => void {
-      return core.feed.subscribe(after, {
+      return feed.subscribe(after, {
         pace,
         event: event => reader(viewOf(event)),
         reset: seq => reader({ kind: 'reset', seq, at: clock.iso(clock.wall()) }),
       });
     },
-
-    ...createRun({ core, clock, timers, health }),
   };
 }
 

@@ -104,25 +104,27 @@ export interface PresenceBook {
   forget(worker: WorkerId): void;
 }
 
+const freshEntry = (now: MonoMs): Entry => ({
+  contactAt: now,
+  settledAt: now,
+  stream: null,
+  offer: null,
+  load: unknownLoad,
+  absentSince: null,
+  met: false,
+  rival: null,
+  doubted: noDoubts,
+  lostStreamAt: null,
+  missed: 0,
+});
+
 /** `onChange` hears of a worker whose stream has come or gone, or that is to settle. */
 export function createPresenceBook(onChange: (worker: WorkerId) => void): PresenceBook {
   const entries = new Map<WorkerId, Entry>();
   const entry = (worker: WorkerId, now: MonoMs): Entry => {
     const known = entries.get(worker);
     if (known !== undefined) return known;
-    const fresh: Entry = {
-      contactAt: now,
-      settledAt: now,
-      stream: null,
-      offer: null,
-      load: unknownLoad,
-      absentSince: null,
-      met: false,
-      rival: null,
-      doubted: noDoubts,
-      lostStreamAt: null,
-      missed: 0,
-    };
+    const fresh = freshEntry(now);
     entries.set(worker, fresh);
     return fresh;
   };

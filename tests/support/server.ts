@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { compose, type Surroundings } from '../../main/compose.ts';
 import type { ServerConfig } from '../../main/config.ts';
 import { createLog } from '../../main/host/log.ts';
+import type { Clock } from '../../main/orchestrator/ports.ts';
 import { systemClock, systemIds } from '../../main/host/system.ts';
 import { workersApi } from '../../protocol/admin-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
@@ -73,6 +74,8 @@ export async function joinTokenOf(server: TestServer): Promise<string> {
   return valueOf(answer).join_token;
 }
 
+const bootOf = (clock: Clock) => () => ({ sinceBoot: clock.wall(), bootId: 'test' });
+
 /** A whole orchestrator on a port and a folder of its own, in this process. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'trainyard-test-'));
@@ -102,6 +105,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     },
     {
       clock: options.clock ?? systemClock,
+      // A test that sets the clock forward means that this time passes, not that the clock is wrong.
+      ...(options.clock && { boot: bootOf(options.clock) }),
       ids: systemIds,
       log: createLog(line => log.push(line()), options.jsonLog ?? false),
       logRequests: options.logRequests ?? false,

@@ -27,6 +27,7 @@ async function open(files: Readonly<Record<string, string>>, downloadLimits?: Li
   const server = await startTestServer({
     workerPrograms: folder,
     ...(downloadLimits && { downloadLimits }),
+    config: { trustedProxies: ['127.0.0.1'] },
   });
   onTestFinished(() => server.close());
   const client = createClient({ baseUrl: server.url, headers: () => ({}), timeoutMs: 5_000 });
@@ -153,17 +154,18 @@ async function openLong(limits: Limits) {
   const opened = await open(both, limits);
   truncateSync(join(opened.folder, executable), longProgram);
   await opened.ask('/agent/manifest.json');
-  /** Reads nothing but the headers. */
-  const begin = (localAddress: string): Promise<IncomingMessage> =>
+  /** As a client at this address, behind the proxy; reads nothing but the headers. */
+  const begin = (address: string): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
-      const sent = get(`${opened.url}/agent/${executable}`, { agent: false, localAddress }, resolve);
+      const headers = { 'x-forwarded-for': address };
+      const sent = get(`${opened.url}/agent/${executable}`, { agent: false, headers }, resolve);
       sent.once('error', reject);
       onTestFinished(() => void sent.destroy());
     });
   /** Tries until a place is free; the limit of the test ends a vain wait. */
-  const admitted = async (localAddress: string): Promise<void> => {
-    const { statusCode } = await begin(localAddress);
-    if (statusCode !== 200) await admitted(localAddress);
+  const admitted = async (address: string): Promise<void> => {
+    const { statusCode } = await begin(address);
+    if (statusCode !== 200) await admitted(address);
   };
   return { ...opened, begin, admitted };
 }
@@ -172,17 +174,17 @@ const patient = { spanMs: 60_000, leastBytes: 1 };
 
 test('one address gets its share of the downloads, and other addresses still get theirs', async () => {
   const { ask, begin, admitted } = await openLong({ inAll: 5, perAddress: 3, pace: patient });
-  const held = await Promise.all(['127.0.0.1', '127.0.0.1', '127.0.0.1'].map(begin));
+  const held = await Promise.all(['192.0.2.1', '192.0.2.1', '192.0.2.1'].map(begin));
   expect(held.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
-  const refused = await begin('127.0.0.1');
+  const refused = await begin('192.0.2.1');
   expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '10']);
-  expect((await begin('127.0.0.2')).statusCode).toBe(200);
-  expect((await begin('127.0.0.3')).statusCode).toBe(200);
-  expect((await begin('127.0.0.4')).statusCode).toBe(429);
+  expect((await begin('192.0.2.2')).statusCode).toBe(200);
+  expect((await begin('192.0.2.3')).statusCode).toBe(200);
+  expect((await begin('192.0.2.4')).statusCode).toBe(429);
   // Nothing else is held up by them.
   expect((await ask('/agent/install.sh')).status).toBe(200);
   held[0]?.destroy();
-  await admitted('127.0.0.1');
+  await admitted('192.0.2.1');
 });
 
 test('a reader that makes too little progress is cut off, and its place is free again', async () => {
@@ -191,9 +193,9 @@ test('a reader that makes too little progress is cut off, and its place is free 
     perAddress: 1,
     pace: { spanMs: 200, leastBytes: 1_048_576 },
   });
-  const idle = await begin('127.0.0.1');
+  const idle = await begin('192.0.2.1');
   expect(idle.statusCode).toBe(200);
-  await admitted('127.0.0.2');
+  await admitted('192.0.2.2');
   const closed = new Promise(resolve => idle.once('close', resolve));
   idle.once('error', () => undefined).resume();
   await closed;
