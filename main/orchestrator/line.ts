@@ -36,14 +36,10 @@ export interface Line {
 /** How soon those are looked at again that will come back by themselves, and tell nobody when. */
 const lookAgainMs = 1_000;
 
-export function createLine(): Line {
-  const index = createPlacementIndex();
-  const jobs = createAgenda<JobId>();
-  const workers = createAgenda<WorkerId>();
+/** Counts running jobs by user and team, and holds back those at their limit. */
+function createLoads(index: PlacementIndex) {
   const running = createTally<JobId>();
   const teams = createTally<JobId>();
-  /** Jobs that only the worker that lost them could take, before it may: they wait for another one, or for the time. */
-  const barred = new Set<JobId>();
   /** Teams that have had a job since the start: a limit of none holds those of whom nothing runs, too. */
   const known = new Set<string>();
   let settings: QueueSettings | null = null;
@@ -70,8 +66,40 @@ export function createLine(): Line {
     known.add(team);
     holdTeam(team);
   };
+  return {
+    noteTeam,
+    note(job: Job): void {
+      running.set(job.id, isLive(job) ? job.user : null);
+      hold(job.user);
+      teams.set(job.id, isLive(job) ? job.team : null);
+      if (job.team !== null) noteTeam(job.team);
+    },
+    drop(id: JobId): void {
+      running.set(id, null);
+      teams.set(id, null);
+      for (const team of known) holdTeam(team);
+    },
+    /** They have changed. */
+    forgetSettings(): void {
+      settings = null;
+    },
+    /** False while the queue is paused or at its limit. */
+    takesJobs(read: Read): boolean {
+      settings ??= load(read);
+      return hindrancesOfAll(settings, running.total).length === 0 && settings.maxRunningPerUser !== 0;
+    },
+  };
+}
+
+export function createLine(): Line {
+  const index = createPlacementIndex();
+  const loads = createLoads(index);
+  const jobs = createAgenda<JobId>();
+  const workers = createAgenda<WorkerId>();
+  /** Jobs that only the worker that lost them could take, before it may: they wait for another one, or for the time. */
+  const barred = new Set<JobId>();
   const takeWaiting = (standing: Standing, job: JobInLine): void => {
-    if (job.team !== null) noteTeam(job.team);
+    if (job.team !== null) loads.noteTeam(job.team);
     const ready = readyAt(standing, job.id);
     if (hindrancesOf(job, ready, standing.clock.mono()).length === 0) return index.addJob(job);
     if (job.approval !== 'wanted') jobs.addAt(job.id, ready);
@@ -79,10 +107,7 @@ export function createLine(): Line {
   };
   const takeJob = (standing: Standing, job: Job): void => {
     barred.delete(job.id);
-    running.set(job.id, isLive(job) ? job.user : null);
-    hold(job.user);
-    teams.set(job.id, isLive(job) ? job.team : null);
-    if (job.team !== null) noteTeam(job.team);
+    loads.note(job);
     if (job.status === 'pending') takeWaiting(standing, inLine(job));
     else index.removeJob(job.id);
   };
@@ -90,9 +115,7 @@ export function createLine(): Line {
     const job = read.job(id);
     if (job !== null) return takeJob(standing, job);
     barred.delete(id);
-    running.set(id, null);
-    teams.set(id, null);
-    for (const team of known) holdTeam(team);
+    loads.drop(id);
     index.removeJob(id);
   };
   const judgeWorker = (standing: Standing, read: Read, id: WorkerId): void => {
@@ -106,17 +129,14 @@ export function createLine(): Line {
     for (const id of changed) judgeWorker(standing, read, id);
     if (changed.length > 0) for (const id of barred) jobs.add(id);
     for (const id of jobs.take(now)) judgeJob(standing, read, id);
-    settings ??= load(read);
-    return hindrancesOfAll(settings, running.total).length === 0 && settings.maxRunningPerUser !== 0;
+    return loads.takesJobs(read);
   };
   return {
     takeWaiting,
     takeJob,
     noteJob: jobs.add,
     noteWorker: workers.add,
-    noteQueue() {
-      settings = null;
-    },
+    noteQueue: loads.forgetSettings,
     next(standing, read) {
       while (lookAround(standing, read)) {
         const placement = index.next();

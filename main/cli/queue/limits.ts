@@ -11,14 +11,14 @@ const none = 'none';
 const usual = 'default';
 const limitOf = (text: string): number | typeof none => (text === none ? none : wholeNumber(text));
 
-type TeamLimit = readonly [team: string, limit: number | typeof none | typeof usual];
+type TeamLimits = Readonly<Record<string, number | typeof none | typeof usual>>;
 
 /** `NAME=3`, `NAME=none` or `NAME=default`; give it again for more teams. */
-function teamLimit(text: string, before: readonly TeamLimit[] = []): readonly TeamLimit[] {
+function teamLimit(text: string, before: TeamLimits = {}): TeamLimits {
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError('Give a team and its limit, such as research=4.');
   const limit = text.slice(at + 1);
-  return [...before, [text.slice(0, at).trim(), limit === usual ? usual : limitOf(limit)]];
+  return { ...before, [text.slice(0, at).trim()]: limit === usual ? usual : limitOf(limit) };
 }
 
 function isOnOrOff(text: string): boolean {
@@ -33,9 +33,10 @@ const usersIn = (text: string): readonly string[] =>
 const wanted = (flag: unknown): unknown => (flag === none ? null : flag);
 
 /** The limits of all teams, with these changes. */
-function teamLimitsWith(changes: readonly TeamLimit[], { team_limits: known }: Concurrency): unknown {
+function teamLimitsWith(changes: object, { team_limits: known }: Concurrency): unknown {
   const next = new Map<string, unknown>(Object.entries(known));
-  for (const [team, limit] of changes) {
+  const entries: readonly (readonly [team: string, limit: unknown])[] = Object.entries(changes);
+  for (const [team, limit] of entries) {
     if (limit === usual) next.delete(team);
     else next.set(team, wanted(limit));
   }
@@ -77,14 +78,17 @@ export const limits: RemoteSpec = {
       const answer = await remote.ask(queueApi.concurrency);
       return printOne(remote, { answer, facts: limitFacts(answer) });
     }
-    const teams = flags['team'] as readonly TeamLimit[] | undefined;
+    const { team: teams } = flags;
     const body = readInput(
       queueApi.limit.body,
       {
         max_concurrent: wanted(flags['max']),
         user_max_concurrent: wanted(flags['user-max']),
         team_max_concurrent: wanted(flags['team-max']),
-        team_limits: teams && teamLimitsWith(teams, await remote.ask(queueApi.concurrency)),
+        ...(typeof teams === 'object' &&
+          teams !== null && {
+            team_limits: teamLimitsWith(teams, await remote.ask(queueApi.concurrency)),
+          }),
         enable_fair_share: flags['fair-share'],
         approval_required_for: flags['approval'],
       },

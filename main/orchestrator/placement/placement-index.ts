@@ -51,6 +51,16 @@ function keepFirst(heads: Map<string, Waiting>, team: string, head: Waiting): vo
   if (known === undefined || byTurn(head, known) < 0) heads.set(team, head);
 }
 
+/** Of the teams whose first job is on the level of `first`, the one with the fewest running jobs has the turn. */
+const fairest = (
+  heads: ReadonlyMap<string, Waiting>,
+  first: Waiting | undefined,
+  runningOf: (team: string) => number,
+): Waiting | undefined =>
+  [...heads]
+    .filter(([, head]) => head.level === first?.level)
+    .toSorted(([teamA, a], [teamB, b]) => runningOf(teamA) - runningOf(teamB) || byTurn(a, b))[0]?.[1];
+
 export function createPlacementIndex(): PlacementIndex {
   const pairs = createPairs();
   const jobs = createRoster<Waiting>();
@@ -85,14 +95,8 @@ export function createPlacementIndex(): PlacementIndex {
       if (shape.team !== null) keepFirst(ofTeams, shape.team, head);
     }
     const isShared = isFair && found !== undefined && found.line.shape.team !== null;
-    return isShared ? fairest(ofTeams, found) : found;
+    return isShared ? fairest(ofTeams, found, runningOf) : found;
   };
-
-  /** The turn belongs to the job of some team: of those at its level, that of the team with the fewest running jobs. */
-  const fairest = (heads: ReadonlyMap<string, Waiting>, first: Waiting | undefined): Waiting | undefined =>
-    [...heads]
-      .filter(([, head]) => head.level === first?.level)
-      .toSorted(([teamA, a], [teamB, b]) => runningOf(teamA) - runningOf(teamB) || byTurn(a, b))[0]?.[1];
 
   const bestFor = ({ open }: Shape, avoid: WorkerId | null): WorkerId | undefined => {
     const place = open.first();
