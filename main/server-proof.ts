@@ -26,7 +26,7 @@ export function createProver(folderKey: Uint8Array): Prove {
 }
 
 /** The program at an address does not prove that it works on the data folder: it must not see a token. */
-export class NotProven extends Error {
+class NotProven extends Error {
   override readonly name = 'NotProven';
   readonly code = 'ERR_NOT_PROVEN';
 }

@@ -247,6 +247,7 @@ export const WitnessMark = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
   at: z.string().max(40),
 });
+export type WitnessMark = z.output<typeof WitnessMark>;
 
 /** What was done, by whom: people and scripts, with `Authorization: Bearer`. */
 export const auditApi = {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** All but the joiner inside an emoji that is made of several, such as a family or a profession. */
 const unseen =
-  /(?!(?<=\p{Extended_Pictographic}[\u{1F3FB}-\u{1F3FF}\uFE0F]?)\u200D(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+  /(?!(?<=\p{Extended_Pictographic}(?:[\u{1F3FB}-\u{1F3FF}]|\uFE0F)?)\u200D(?=\p{Extended_Pictographic}))[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const everyUnseen = new RegExp(unseen, 'gu');
 
 /** Text for people, on one line: line breaks, control and direction marks would let it pose as something else (S15). */

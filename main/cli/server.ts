@@ -20,8 +20,17 @@ function isTold(): Promise<boolean> {
 
 export function serverCommand(invocation: Invocation): Command {
   const { exit } = invocation;
-  return new Command('server')
-    .description('Run the orchestrator without a display')
+  const command = new Command('server').description('Run the orchestrator without a display');
+  return withLocalWorkerOptions(withDataOptions(withNetworkOptions(command)))
+    .option('--config <file>', 'settings by the names of these flags, as JSON')
+    .option('--json', 'print one line of JSON when ready, and log as JSON')
+    .option('--log-requests', 'log a line for each request, too')
+    .addOption(new Option('--once-told').hideHelp())
+    .action(async (_options: unknown, self: Command) => exit(await serve(flagsOf(self), invocation)));
+}
+
+const withNetworkOptions = (command: Command): Command =>
+  command
     .option('--host <address>', 'address to listen on (default: 127.0.0.1, or as set in the panel)')
     .option('--port <port>', 'port to listen on; 0 for any free one (default: 8001)')
     .option(
@@ -42,7 +51,10 @@ export function serverCommand(invocation: Invocation): Command {
       '--ssl-cert <file>',
       'a certificate of yours for that, as PEM, with those that it needs behind it',
     )
-    .option('--ssl-key <file>', 'the key that it is of, as PEM')
+    .option('--ssl-key <file>', 'the key that it is of, as PEM');
+
+const withDataOptions = (command: Command): Command =>
+  command
     .option('--data-dir <folder>', 'where the database and the admin token are kept')
     .option('--configs-dir <folder>', 'where training configs are read from (default: DATA-DIR/configs)')
     .option(
@@ -80,7 +92,10 @@ export function serverCommand(invocation: Invocation): Command {
     .option(
       '--trust-clock',
       'believe the clock of the machine, although it does not agree with the time that has passed since the last run',
-    )
+    );
+
+const withLocalWorkerOptions = (command: Command): Command =>
+  command
     .option(
       '--local-worker',
       'run jobs on this machine, too: with a worker that comes and goes with the server',
@@ -98,13 +113,7 @@ export function serverCommand(invocation: Invocation): Command {
     .option(
       '--local-worker-allow-config-scripts <keys>',
       'config keys that its jobs may use although they run programs or reach beyond the job (default: none)',
-    )
-    .option('--config <file>', 'settings by the names of these flags, as JSON')
-    .option('--json', 'print one line of JSON when ready, and log as JSON')
-    .option('--log-requests', 'log a line for each request, too')
-    .addOption(new Option('--once-told').hideHelp())
-    .action(async (_options: unknown, command: Command) => exit(await serve(flagsOf(command), invocation)));
-}
+    );
 
 async function serve(flags: Flags, { env, terminal, ownCommand }: Invocation): Promise<number> {
   const config = loadServerConfig(flags, env);

@@ -1,13 +1,8 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { systemApi } from '../../protocol/admin-api.ts';
-import { createClient } from '../../protocol/client.ts';
 import type { ServerConfig } from '../config.ts';
 import type { Composed, Surroundings } from '../compose.ts';
-import { readSecret } from '../host/data-folder.ts';
 import type { ScopedLog } from '../host/log.ts';
 import { systemClock, systemIds } from '../host/system.ts';
-import { challenge } from '../server-proof.ts';
+import { findRunning } from './running.ts';
 
 /** The orchestrator of this computer. */
 export interface Own {
@@ -54,26 +49,6 @@ function restoredText(restored: Composed['restored']): string | null {
   const { damage, setAside, backup, backupAt } = restored;
   const kept = setAside === null ? '' : `\n${setAside}`;
   return `${damage}${kept}\n${backup} (${systemClock.iso(backupAt)})`;
-}
-
-/** The server of the folder, if it proves that it is the one. A program on the port of a killed server does not. */
-export async function findRunning(
-  dataDir: string,
-): Promise<{ readonly url: string; readonly token: string } | null> {
-  const [urlFile, tokenFile] = [join(dataDir, 'url'), join(dataDir, 'admin-token')];
-  if (!existsSync(urlFile) || !existsSync(tokenFile)) return null;
-  // Who could write it would be sent the token.
-  const url = readSecret(urlFile);
-  if (!/^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/.test(url)) return null;
-  const token = readSecret(tokenFile);
-  const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs: 2_000 });
-  if (!(await client.call(systemApi.live)).ok) return null;
-  try {
-    await challenge({ url, dataDir, fetch });
-    return { url, token };
-  } catch {
-    return null;
-  }
 }
 
 /** Whether the port is what keeps it from starting. */

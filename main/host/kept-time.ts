@@ -78,11 +78,10 @@ const note =
 
 function readMark(file: string): ClockMark | null {
   try {
-    const {
-      trusted,
-      sinceBoot,
-      bootId: id,
-    } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    const found: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    if (typeof found !== 'object' || found === null) return null;
+    if (!('trusted' in found) || !('sinceBoot' in found) || !('bootId' in found)) return null;
+    const { trusted, sinceBoot, bootId: id } = found;
     if (typeof trusted !== 'number' || typeof sinceBoot !== 'number') return null;
     return { trusted, sinceBoot, bootId: typeof id === 'string' ? id : null };
   } catch {

@@ -82,7 +82,7 @@ function write(response: Response, frame: string | Uint8Array): void {
  * One line of plain ASCII: the published agent's HTTP library takes U+0085, U+2028 and U+2029 for line ends, and would
  * cut a frame in two there (CONTRACT.md, section 3, item 1).
  */
-export const asciiJson = (value: unknown): string =>
+const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,
     char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,

@@ -73,7 +73,7 @@ export function isFree(standing: Standing, read: Read, id: WorkerId): boolean {
   return worker !== null && isOpen(standing, read, worker);
 }
 
-export const openQueue: QueueSettings = {
+const openQueue: QueueSettings = {
   pause: null,
   maxRunning: null,
   maxRunningPerUser: null,

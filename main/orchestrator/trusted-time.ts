@@ -47,7 +47,7 @@ const agrees = (wall: WallMs, expected: WallMs, passedMs: number): boolean =>
  * clock. After another boot at least the time since then has passed; the wall clock is believed as long as it says no less
  * than that, and no more than 30 days on top.
  */
-export function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
+function resumeTime(mark: ClockMark | null, now: ClockReading): WallMs {
   if (mark === null) return now.wall;
   const passedMs = now.sinceBoot - mark.sinceBoot;
   if (mark.bootId !== null && mark.bootId === now.bootId && passedMs >= 0) {

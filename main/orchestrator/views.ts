@@ -147,7 +147,7 @@ export function queueView(core: Core, read: Read): QueueView {
 }
 
 /** `pending` with a word of its own for jobs that wait for approval. */
-export const shownStatus = (job: Pick<Job, 'status' | 'approval'>): ShownStatus =>
+const shownStatus = (job: Pick<Job, 'status' | 'approval'>): ShownStatus =>
   job.status === 'pending' && job.approval === 'wanted' ? 'blocked' : job.status;
 
 /** Views of jobs that share what is costly: why a shape waits is worked out once, and so is who goes before whom. */

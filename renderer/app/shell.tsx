@@ -78,7 +78,7 @@ export function Shell() {
         <StreamBadge />
       </header>
       <main id="content" tabIndex={-1}>
-        <Boundary key={path} onFailure={failure => failure instanceof PartUnavailable && <Unavailable />}>
+        <Boundary key={path} onFailure={explainFailure}>
           <Suspense fallback={<div className="page" aria-busy="true" />}>
             <Pages />
           </Suspense>
@@ -88,6 +88,8 @@ export function Shell() {
     </div>
   );
 }
+
+const explainFailure = (failure: unknown) => failure instanceof PartUnavailable && <Unavailable />;
 
 /** A link to a page that is not for whoever is signed in leads to why. */
 function Pages() {

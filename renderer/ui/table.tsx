@@ -64,7 +64,7 @@ const openRow = {
  * changes is patched where it is, and nothing moves away under a hand.
  */
 export function Table<R>(props: TableProps<R>) {
-  const { label, columns, rows, idOf, nameOf, onOpen, empty, isBusy = false } = props;
+  const { label, columns, rows, idOf, nameOf, onOpen, empty, details, isBusy = false } = props;
   const [ownOrder, setOwnOrder] = useState<Order | null>(null);
   const order = props.order === undefined ? ownOrder : props.order;
   const scroller = useRef<HTMLDivElement>(null);
@@ -90,18 +90,14 @@ export function Table<R>(props: TableProps<R>) {
     shown.release();
   };
   useNearEnd(virtual.range?.endIndex, shown.rows.length, props.onNearEnd);
-  const { details } = props;
   const toggle = (row: R): void => setOpened(was => (was === idOf(row) ? null : idOf(row)));
   // Its rows have other heights now.
   useEffect(() => virtual.measure(), [virtual, opened]);
   const { openClicked, openEntered } = opening(shown.rows, details === undefined ? onOpen : toggle);
   const onKeyDown = (event: KeyboardEvent<HTMLDivElement>): void => {
     if (event.key === 'Enter') openEntered(event);
-    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-    const focused = document.activeElement?.closest('[data-row]');
-    if (step === undefined || !(focused instanceof HTMLElement)) return;
-    event.preventDefault();
-    const next = Number(focused.dataset['row']) + step;
+    const next = nextRow(event);
+    if (next === null) return;
     virtual.scrollToIndex(Math.max(0, Math.min(next, shown.rows.length - 1)));
     requestAnimationFrame(() =>
       scroller.current?.querySelector<HTMLElement>(`[data-row="${next}"]`)?.focus(),
@@ -109,12 +105,7 @@ export function Table<R>(props: TableProps<R>) {
   };
 
   // Without rows there is no table, neither to be heard nor to be scrolled.
-  if (shown.rows.length === 0)
-    return (
-      <div className="table">
-        <div className="table-empty">{empty}</div>
-      </div>
-    );
+  if (shown.rows.length === 0) return <Empty>{empty}</Empty>;
   return (
     <div
       className="table"
@@ -153,6 +144,23 @@ export function Table<R>(props: TableProps<R>) {
       </div>
     </div>
   );
+}
+
+function Empty({ children }: { readonly children: ReactNode }) {
+  return (
+    <div className="table">
+      <div className="table-empty">{children}</div>
+    </div>
+  );
+}
+
+/** The row beside the focused one in the direction of an arrow key, or of j and k; null for other keys. */
+function nextRow(event: KeyboardEvent<HTMLDivElement>): number | null {
+  const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+  const focused = document.activeElement?.closest('[data-row]');
+  if (step === undefined || !(focused instanceof HTMLElement)) return null;
+  event.preventDefault();
+  return Number(focused.dataset['row']) + step;
 }
 
 function useNearEnd(

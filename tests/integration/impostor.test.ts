@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { findRunning } from '../../main/desktop/own.ts';
+import { findRunning } from '../../main/desktop/running.ts';
 import { runTrainyard } from '../support/cli.ts';
 import { startServer, temporaryFolder } from '../support/processes.ts';
 import { startTestServer } from '../support/server.ts';

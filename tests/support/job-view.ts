@@ -14,6 +14,7 @@ export const jobView = (given: Readonly<Record<string, unknown>>): JobView =>
     accelerator: null,
     allocated_gpus: null,
     user: 'admin',
+    team: null,
     boosts: 0,
     is_top: false,
     approval: null,

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import type { z } from 'zod';
 import { auditApi, WitnessMark } from '../../../protocol/admin-api.ts';
 import { exitCodes, fail } from '../failure.ts';
 import { numberOf, textOf, wholeNumber } from '../flags.ts';
@@ -62,7 +61,7 @@ async function compareWith(remote: Remote, file: string | null): Promise<void> {
   }
 }
 
-function readMarks(file: string): readonly z.output<typeof WitnessMark>[] {
+function readMarks(file: string): readonly WitnessMark[] {
   let lines: readonly string[];
   try {
     lines = readFileSync(file, 'utf8').split('\n');
@@ -80,7 +79,7 @@ function readMarks(file: string): readonly z.output<typeof WitnessMark>[] {
   });
 }
 
-function markIn(line: string): z.output<typeof WitnessMark> | null {
+function markIn(line: string): WitnessMark | null {
   try {
     return WitnessMark.safeParse(JSON.parse(line)).data ?? null;
   } catch {

@@ -1,6 +1,6 @@
 import type { HubWord, TabWord } from './hub.ts';
 import type { OpenStream } from './news.ts';
-import { openOwnStream } from './own.ts';
+import { openOwnStream } from './browser.ts';
 import { type HubLine, sharedStream } from './shared.ts';
 
 export type { OpenStream } from './news.ts';

@@ -85,11 +85,3 @@ function hear(data: string, tell: Tell): number | null {
   tell({ kind: 'frame', data });
   return null;
 }
-
-export const openOwnStream: OpenStream = createOwnStream({
-  connect: url => new EventSource(url),
-  after(ms, run) {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  },
-});

@@ -1,6 +1,6 @@
 /** What the shared worker of a browser's tabs runs. */
 import { createHub, type TabWord } from './hub.ts';
-import { openOwnStream } from './own.ts';
+import { openOwnStream } from './browser.ts';
 
 const sweepMs = 60_000;
 

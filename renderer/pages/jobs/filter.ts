@@ -17,7 +17,7 @@ export type Phase = JobState;
 export const shownState = (job: JobView) =>
   isWaiting(job.status) && job.approval === 'wanted' ? 'blocked' : job.status;
 
-export const phaseOf = (job: JobView): Phase => stateOf(job);
+const phaseOf = (job: JobView): Phase => stateOf(job);
 
 /** The same text with this state added, or removed where it is in the text. */
 export function withState(text: string, state: Phase): string {

@@ -8,7 +8,7 @@ export interface JobOrder {
 }
 
 /** Newest first. */
-export const usualOrder: JobOrder = { sort: 'submitted', isDescending: true };
+const usualOrder: JobOrder = { sort: 'submitted', isDescending: true };
 
 /** Names differ in the case of ASCII letters only: the database compares them in the same way. */
 const lower = (text: string): string => text.replace(/[A-Z]/g, letter => letter.toLowerCase());

@@ -25,7 +25,7 @@ const clientOf = ({ token }: { readonly token: string }) => adminClient(server.u
 const guarded: readonly Call[] = [workersApi, queueApi, auditApi, tokensApi, eventsApi, sessionApi]
   .flatMap(api => Object.values<Call>(api))
   .filter(({ authority }) => authority !== 'open');
-const name = ({ method, path }: Call): string => `${method} ${path}`;
+const titleOf = ({ method, path }: Call): string => `${method} ${path}`;
 
 async function statusOf(row: Call, token: string): Promise<readonly [number, unknown]> {
   const leaving = new AbortController();
@@ -50,7 +50,7 @@ describe('a token', () => {
       for (const row of guarded) {
         const [status, code] = await statusOf(row, token);
         const isRefused = status === 403 && code === 'permission_missing';
-        expect([name(row), isRefused]).toEqual([name(row), row.authority !== own]);
+        expect([titleOf(row), isRefused]).toEqual([titleOf(row), row.authority !== own]);
       }
     },
   );

@@ -75,7 +75,12 @@ export function describeAudit(open: OpenStore): void {
       await append(at(9) + 5);
       const rows = store.audit.after(0, 10);
       expect(rows.map(row => row.at)).toEqual([at(9), at(9), at(9), at(9) + 5]);
-      expect(rows.map(row => JSON.parse(row.details))).toEqual([{}, { clock_offset_ms: -7_200_000 }, {}, {}]);
+      expect(rows.map((row): unknown => JSON.parse(row.details))).toEqual([
+        {},
+        { clock_offset_ms: -7_200_000 },
+        {},
+        {},
+      ]);
       for (const [index, row] of rows.entries())
         expect(row.hash).toBe(testSeal(rows[index - 1]?.hash ?? null, row));
     });

@@ -37,7 +37,7 @@ describe('the newest line', () => {
     ['\u001b[31mred\u001b[0m\ttext\u202e', [], 'red text'],
     ['token hf_abcdefghijklmnopqrstuvwxyzABCDEFGH ok', [], 'token [redacted] ok'],
     ['the word is opensesame-42', ['opensesame-42'], 'the word is [redacted]'],
-    [`${'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC'.repeat(2)}`, [], '[redacted]'],
+    ['MIIEvQIBADANBgkqhkiG9w0BAQEFAASC'.repeat(2), [], '[redacted]'],
     ['x '.repeat(100), [], 'x '.repeat(40)],
     ['größe 日本 ✓', [], 'größe 日本 ✓'],
   ] as const)('leaves the rig as plain text without secrets: %j', (line, known, shown) => {

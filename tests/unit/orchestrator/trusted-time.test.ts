@@ -1,11 +1,15 @@
 /** How much of what the wall clock says is believed, and what counts while it is not. */
 import { describe, expect, test } from 'vitest';
-import { createTrustedTime, resumeTime } from '../../../main/orchestrator/trusted-time.ts';
+import { createTrustedTime } from '../../../main/orchestrator/trusted-time.ts';
 import type { ClockMark, ClockReading } from '../../../main/orchestrator/ports.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 const noon = Date.UTC(2026, 0, 1, 12);
+
+/** The trusted time of a process that starts with this reading. */
+const timeAtStart = (mark: ClockMark | null, now: ClockReading): number =>
+  createTrustedTime(() => now, mark).now();
 
 function open(mark: ClockMark | null = null, begun: Partial<ClockReading> = {}) {
   let reading: ClockReading = { wall: noon, sinceBoot: 5 * hour, bootId: 'boot-1', ...begun };
@@ -73,7 +77,7 @@ describe('after a restart of the process', () => {
     ['is two hours behind', -hour, hour],
   ])('knows how much time has passed when the wall clock %s', (_what, wall, passed) => {
     const now = { wall: noon + wall, sinceBoot: 6 * hour, bootId: 'boot-1' };
-    expect(resumeTime(mark, now)).toBe(noon + passed);
+    expect(timeAtStart(mark, now)).toBe(noon + passed);
     expect(createTrustedTime(() => now, mark).mark()).toEqual({
       trusted: noon + passed,
       sinceBoot: 6 * hour,
@@ -82,7 +86,7 @@ describe('after a restart of the process', () => {
   });
 
   test('believes the wall clock when nothing was kept', () => {
-    expect(resumeTime(null, { wall: noon, sinceBoot: 0, bootId: null })).toBe(noon);
+    expect(timeAtStart(null, { wall: noon, sinceBoot: 0, bootId: null })).toBe(noon);
   });
 });
 
@@ -90,7 +94,7 @@ describe('after a restart of the machine', () => {
   const mark: ClockMark = { trusted: noon, sinceBoot: 5 * hour, bootId: 'boot-1' };
   /** An hour after it. */
   const resumed = (wall: number, bootId: string | null = 'boot-2') =>
-    resumeTime(mark, { wall, sinceBoot: hour, bootId });
+    timeAtStart(mark, { wall, sinceBoot: hour, bootId });
 
   test.each([
     ['right behind it', noon + hour],
@@ -113,7 +117,7 @@ describe('after a restart of the machine', () => {
 
   test('takes a boot without a name for another one', () => {
     const nameless = { ...mark, bootId: null };
-    expect(resumeTime(nameless, { wall: noon + 2 * day, sinceBoot: 6 * hour, bootId: null })).toBe(
+    expect(timeAtStart(nameless, { wall: noon + 2 * day, sinceBoot: 6 * hour, bootId: null })).toBe(
       noon + 2 * day,
     );
   });

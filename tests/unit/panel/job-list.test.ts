@@ -5,15 +5,10 @@ import type { JobView } from '../../../protocol/job.ts';
 import { JobSort, parseSearch } from '../../../protocol/job-search.ts';
 import { matcherOf } from '../../../renderer/pages/jobs/filter.ts';
 import { type FoundJobs, jobsToList, nothingFound, withPage } from '../../../renderer/pages/jobs/found.ts';
-import {
-  comparison,
-  orderIn,
-  shownOrder,
-  usualOrder,
-  withOrder,
-} from '../../../renderer/pages/jobs/job-order.ts';
+import { comparison, orderIn, shownOrder, withOrder } from '../../../renderer/pages/jobs/job-order.ts';
 import { jobView } from '../../support/job-view.ts';
 
+const usualOrder = { sort: 'submitted', isDescending: true } as const;
 const day = (n: number): string => `2026-01-0${n}T00:00:00.000Z`;
 const job = (id: string, n: number, part: Partial<JobView> = {}): JobView =>
   jobView({ id, job_id: id, queued_at: day(n), ...part });
