@@ -109,7 +109,7 @@ export function Table<R>(props: TableProps<R>) {
   return (
     <div
       className="table"
-      role="grid"
+      role={details === undefined ? 'grid' : 'treegrid'}
       aria-label={label}
       aria-rowcount={rows.length + 1}
       aria-busy={isBusy}

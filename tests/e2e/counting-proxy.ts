@@ -29,7 +29,7 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
       hidden += 1;
       return void answer.writeHead(404).end();
     }
-    if (path === '/api/events') {
+    if (path.startsWith('/api/events')) {
       streams.add(answer);
       answer.on('close', () => streams.delete(answer));
     }

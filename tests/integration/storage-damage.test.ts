@@ -61,6 +61,8 @@ describe('a damaged database', () => {
       set_aside: expect.stringContaining(`${file}.damaged-20`),
       backup: backupsOf(dataDir)[0],
       backup_at: expect.stringMatching(/^20.*Z$/),
+      audit_rows_salvaged: 1,
+      audit_rows_lost: null,
     });
     expect(readFileSync(restored?.['set_aside'] ?? '').equals(bytes)).toBe(true);
     expect(server.lines.join('\n')).toContain('"event":"store.restored"');

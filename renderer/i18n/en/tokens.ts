@@ -36,7 +36,7 @@ export const tokens = {
   'sessions.unknown': 'Unknown browser',
   'sessions.since': 'Signed in:',
   'sessions.revoke': 'End session',
-  'sessions.revoke.of': 'End the session of {user} on {device}',
+  'sessions.revoke.of': 'End session of {user} on {device}',
   'sessions.revoked': '{count, plural, one {# session has ended.} other {# sessions have ended.}}',
   'sessions.others': 'End all other sessions',
   'sessions.others.title': 'End all other sessions?',

@@ -38,7 +38,7 @@ export const tokens: Readonly<Record<keyof typeof source, string>> = {
   'sessions.unknown': 'Navegador desconocido',
   'sessions.since': 'Inicio de sesión:',
   'sessions.revoke': 'Cerrar sesión',
-  'sessions.revoke.of': 'Cerrar la sesión de {user} en {device}',
+  'sessions.revoke.of': 'Cerrar sesión de {user} en {device}',
   'sessions.revoked': '{count, plural, one {Se ha cerrado # sesión.} other {Se han cerrado # sesiones.}}',
   'sessions.others': 'Cerrar las demás sesiones',
   'sessions.others.title': '¿Cerrar las demás sesiones?',

@@ -39,6 +39,10 @@ const queueEvent = (isPaused: boolean): UiEvent =>
     queue: {
       max_concurrent: null,
       user_max_concurrent: null,
+      team_max_concurrent: null,
+      team_limits: {},
+      enable_fair_share: true,
+      approval_required_for: [],
       paused: isPaused ? { note: null, by: 'admin', since: at } : null,
       total_pending: 0,
       total_blocked: 0,
