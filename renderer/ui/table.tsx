@@ -104,12 +104,15 @@ export function Table<R>(props: TableProps<R>) {
     );
   };
 
+  // Only the rows of a treegrid may say that they unfold.
+  const unfolding = details === undefined ? {} : { role: 'treegrid' };
   // Without rows there is no table, neither to be heard nor to be scrolled.
   if (shown.rows.length === 0) return <Empty>{empty}</Empty>;
   return (
     <div
       className="table"
-      role={details === undefined ? 'grid' : 'treegrid'}
+      role="grid"
+      {...unfolding}
       aria-label={label}
       aria-rowcount={rows.length + 1}
       aria-busy={isBusy}
