@@ -212,3 +212,32 @@ describe('a list', () => {
     for (const entry of entries) expect(AuditEntry.safeParse(entry).error).toBeUndefined();
   });
 });
+
+describe('a comparison with a witness', () => {
+  const rows = makeRows(6);
+  const marks = rows.map(({ seq, hash }) => ({ seq, hash }));
+
+  test('finds every row that the witness knows', () => {
+    expect(bookOf(trailOf(rows), testSeal).compare(marks)).toEqual({
+      checked: 6,
+      removed: 0,
+      first_bad: null,
+    });
+  });
+
+  test('names the first row that is missing or another one', () => {
+    const older = bookOf(trailOf(rows.slice(0, 4)), testSeal);
+    expect(older.compare(marks)).toMatchObject({
+      checked: 4,
+      first_bad: { seq: 5, code: 'head_rolled_back' },
+    });
+    const forged = bookOf(trailOf(rows), testSeal).compare([{ seq: 2, hash: 'another' }]);
+    expect(forged).toMatchObject({ checked: 0, first_bad: { seq: 2, code: 'head_rolled_back' } });
+  });
+
+  test('passes over rows that retention removed, and uses the anchor for the last of them', () => {
+    const anchor = { seq: 3, hash: rows[2]?.hash ?? '', at: 3_000, seal: '' };
+    const trail = { ...trailOf(rows.slice(3)), anchor: () => anchor };
+    expect(bookOf(trail, testSeal).compare(marks)).toEqual({ checked: 4, removed: 2, first_bad: null });
+  });
+});

@@ -37,6 +37,7 @@ beforeEach(() => {
 
 test('nothing is known of a worker that was never heard', () => {
   expect(book.of(w1)).toBeNull();
+  expect(book.missedOf(w1)).toBe(0);
   expect(book.offerOf(w1)).toBeNull();
   expect(book.all()).toEqual([]);
   expect(book.send(w1, ping)).toBe(false);

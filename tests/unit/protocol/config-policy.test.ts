@@ -136,3 +136,21 @@ describe('the search', () => {
     expect(keysIn({ layers: deep, text: '{ not json', other: undefined })).toEqual(['post_upload_script']);
   });
 });
+
+describe('the value of a restricted key', () => {
+  it('counts only when it is set', () => {
+    expect(keysIn({ post_upload_script: null, post_checkpoint_script: false, webhook_config: '' })).toEqual(
+      [],
+    );
+  });
+
+  it('is read for every trainer but the built-in ones', () => {
+    const config = { webhook_config: 'x', disk_low_script: 'y', accelerate_config: 'z' };
+    expect(keysIn({ ...config, trainer: 'selftest' })).toEqual([]);
+    expect(keysIn({ ...config, trainer: 'digits' })).toEqual([]);
+    expect(keysIn({ ...config, trainer: 'other' })).toEqual(Object.keys(config).toSorted());
+    expect(keysIn(Object.fromEntries(Object.entries(config).toSorted()))).toEqual(
+      Object.keys(config).toSorted(),
+    );
+  });
+});

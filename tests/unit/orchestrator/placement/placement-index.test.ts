@@ -441,3 +441,20 @@ test('any history of jobs, workers and limits leads to the placement that a look
     { numRuns: 1_500 },
   );
 });
+
+test('with fair share the first job of each team counts, whatever it needs, and a team without running jobs goes first', () => {
+  const large = { requirements: makeNeeds({ gpuCount: 2 }) };
+  const index = filled(
+    [
+      aJob(1, { team: 'nlp' }),
+      aJob(2, { team: 'nlp', ...large }),
+      aJob(3, { team: 'vision', ...large }),
+      aJob(4, { team: 'vision' }),
+    ],
+    [aWorker(1, { gpuCount: 2 })],
+  );
+  index.setFairShare(true);
+  expect(index.next()?.jobId).toBe('j_1');
+  index.setTeam('nlp', { running: 1, isHeld: false });
+  expect(index.next()?.jobId).toBe('j_3');
+});
