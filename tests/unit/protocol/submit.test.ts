@@ -163,6 +163,10 @@ describe('the list of jobs', () => {
     });
   });
 
+  test('takes an empty search as no search', () => {
+    expect(query({ q: ' ' })?.q).toBe(' ');
+  });
+
   test('can be of several statuses', () => {
     expect(query({ status: 'queued,failed' })?.status).toEqual(['pending', 'failed']);
   });
