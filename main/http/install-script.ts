@@ -52,6 +52,7 @@ const valueOptions = [
   '--state-dir',
   '--trainer',
   '--bring',
+  '--allow-config-scripts',
   '--config',
   '--worker-token',
   '--worker-token-file',
