@@ -288,7 +288,6 @@ async function openWorks(ground: Ground): Promise<Works> {
   const runsLocally = worker !== null;
   const uploadTokens = createUploadTokens(folder.auditKey);
   const files = createArtifactFiles(join(config.dataDir, 'artifacts'));
-  const sweep = startArtifactSweep({ ...parts, store: data.store, files });
   const logs = openLogs(config, parts, data.store);
   const orchestrator = createOrchestrator({
     ...parts,
@@ -299,9 +298,11 @@ async function openWorks(ground: Ground): Promise<Works> {
     holdingBack: file.settings.gpu_troubles,
     uploadTokenOf: uploadTokens.of,
     adminHash: hashOf(folder.adminToken).toString('hex'),
-    onFilesDropped: sweep.soon,
+    onFilesDropped: () => sweep.soon(),
     logFiles: logs.files,
   });
+  const releaseUploads = orchestrator.releaseClosedUploads;
+  const sweep = startArtifactSweep({ ...parts, store: data.store, files, releaseUploads });
   const { localWorker, settings } = createSet({ ...ground, orchestrator, audit });
   return {
     orchestrator,

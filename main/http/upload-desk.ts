@@ -5,14 +5,24 @@ import type { Orchestrator, Uploader } from '../orchestrator/index.ts';
 import type { ArtifactFiles, FileEnd, Log, Upload } from '../orchestrator/ports.ts';
 import { type Pace, pace, receiveBody } from './receive-body.ts';
 import { mismatch, type UploadPlan } from './upload-plan.ts';
+import {
+  type Claim,
+  createUploadRoom,
+  type Growing,
+  lookAheadBytes,
+  noRoom,
+  OutOfRoom,
+  refuseFor,
+  type UploadRoom,
+} from './upload-room.ts';
 
 export interface UploadParts {
   readonly orchestrator: Pick<
     Orchestrator,
-    'beginUpload' | 'resumeUpload' | 'finishUpload' | 'dropUpload' | 'upload'
+    'mayUpload' | 'beginUpload' | 'growUpload' | 'settleUpload' | 'finishUpload' | 'dropUpload' | 'upload'
   >;
   readonly files: ArtifactFiles;
-  /** So much of the disk is for everything else. */
+  /** The rest of the disk stays free for everything else. */
   readonly reserveBytes: number;
   readonly pace?: Pace;
   readonly log: Log;
@@ -44,8 +54,6 @@ const mostAtOnce = { ofAttempt: 16, inAll: 256 };
 
 interface UnderWay {
   readonly attemptId: string;
-  /** Of what is still to come. */
-  left: number;
   cut(): void;
   readonly done: Promise<unknown>;
 }
@@ -55,7 +63,7 @@ interface UnderWay {
  * artifact with the transaction that says so, and not before, however many send the same.
  */
 export function createUploadDesk(parts: UploadParts): UploadDesk {
-  const { orchestrator, files, reserveBytes } = parts;
+  const { orchestrator, files } = parts;
   const underWay = new Set<UnderWay>();
   /** By attempt and key: two that resume the same would write into each other. */
   const resumed = new Map<string, UnderWay>();
@@ -64,15 +72,19 @@ export function createUploadDesk(parts: UploadParts): UploadDesk {
     underWay.size >= mostAtOnce.inAll ||
     [...underWay].filter(each => each.attemptId === attemptId).length >= mostAtOnce.ofAttempt;
 
-  const hasRoom = async (bytes: number): Promise<boolean> => {
-    const coming = [...underWay].reduce((sum, { left }) => sum + left, 0);
-    return (await files.freeBytes()) - reserveBytes >= coming + bytes;
+  const room = createUploadRoom(parts);
+  const run = async (delivery: Delivery): Promise<Outcome<Delivered>> => {
+    const claim = await room.open(delivery.plan.length);
+    if (claim === null) return noRoom;
+    const scope = { ...parts, room, claim };
+    try {
+      return await (delivery.plan.part === null
+        ? takeWhole(scope, delivery)
+        : takePart(scope, delivery, delivery.plan.part));
+    } finally {
+      room.close(claim);
+    }
   };
-
-  const run = (delivery: Delivery, entry: UnderWay): Promise<Outcome<Delivered>> =>
-    delivery.plan.part === null
-      ? takeWhole(parts, delivery, entry)
-      : takePart(parts, delivery, delivery.plan.part, entry);
 
   return {
     async receive(delivery) {
@@ -90,17 +102,18 @@ export function createUploadDesk(parts: UploadParts): UploadDesk {
       const finished = Promise.withResolvers<undefined>();
       const entry: UnderWay = {
         attemptId: uploader.attemptId,
-        left: 0,
         cut: () => void request.destroy(),
         done: finished.promise,
       };
       underWay.add(entry);
       if (plan.part !== null) resumed.set(name, entry);
       try {
-        if (!(await hasRoom(plan.length))) return noRoom;
-        entry.left = plan.length;
-        return await run(delivery, entry);
+        return await run(delivery);
       } catch (cause) {
+        if (cause instanceof OutOfRoom) return refuseFor(cause);
+        // The file of an upload is removed with its attempt, which can end at any time.
+        const may = orchestrator.mayUpload(uploader);
+        if (!may.ok) return may;
         if (!isFull(cause)) throw cause;
         parts.log.warn('artifact.disk_full', { job_id: uploader.jobId, cause });
         return noRoom;
@@ -118,33 +131,36 @@ export function createUploadDesk(parts: UploadParts): UploadDesk {
   };
 }
 
-const noRoom = refuse(
-  'storage',
-  'The file could not be stored, and nothing of it was: the disk of the orchestrator has no room for it. Try again later',
-);
-
 const isFull = (cause: unknown): boolean =>
   cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'EDQUOT');
 
+/** What one request works with. */
+interface Scope extends UploadParts {
+  readonly room: UploadRoom;
+  readonly claim: Claim;
+}
+
 async function takeWhole(
-  parts: UploadParts,
+  scope: Scope,
   { uploader, key, plan, request, onAccepted }: Delivery,
-  entry: UnderWay,
 ): Promise<Outcome<Delivered>> {
-  const { orchestrator, files } = parts;
+  const { orchestrator, files } = scope;
   const file = files.newName();
+  const reserved = Math.min(plan.length, lookAheadBytes);
   const begun = await orchestrator.beginUpload(uploader, {
     file,
     key,
     bytes: plan.length,
+    reserved,
     isResumable: false,
   });
   if (!begun.ok) return begun;
   let isKept = false;
   try {
     onAccepted();
-    const sha256 = await writing(files, uploader, file, 0, async end => {
-      const arrived = await receiveBody(request, plan, counted(end, entry), parts.pace ?? pace);
+    const growing = { uploader, file, first: 0, last: plan.length, reserved };
+    const sha256 = await writing(scope, growing, async end => {
+      const arrived = await receiveBody(request, plan, end, scope.pace ?? pace);
       if (arrived.kind === 'broken') return accept(null);
       const wrong = mismatch(plan.ofBody, arrived.digests) ?? mismatch(plan.ofFile, arrived.digests);
       if (wrong !== null) return notThose(wrong);
@@ -157,24 +173,45 @@ async function takeWhole(
     isKept = outcome.ok;
     return outcome;
   } finally {
-    if (!isKept) await drop(parts, { file, jobId: uploader.jobId });
+    if (!isKept) await drop(scope, { file, jobId: uploader.jobId });
   }
 }
 
-/** What has come stays where it is when the connection breaks, and the next part begins behind it. */
+/** When the connection breaks, what has arrived is kept, and the next part starts behind it. */
 async function takePart(
-  parts: UploadParts,
-  { uploader, key, plan, request, onAccepted }: Delivery,
-  { first, total }: NonNullable<UploadPlan['part']>,
-  entry: UnderWay,
+  scope: Scope,
+  delivery: Delivery,
+  part: NonNullable<UploadPlan['part']>,
 ): Promise<Outcome<Delivered>> {
-  const { orchestrator, files } = parts;
-  const upload = await uploadAt(parts, uploader, key, { first, total });
+  const { uploader, key, plan } = delivery;
+  const reserved = part.first + Math.min(plan.length, lookAheadBytes);
+  const upload = await uploadAt(scope, uploader, key, { ...part, reserved });
   if (!upload.ok) return upload;
   const { file } = upload.value;
+  const last = part.first + plan.length;
+  const growing = { uploader, file, first: part.first, last, reserved };
+  let isSettled = false;
+  try {
+    const outcome = await writePart(scope, delivery, part, growing);
+    // All of the file has arrived, or just the bytes that are reserved.
+    isSettled = outcome.ok && outcome.value !== null && (last === part.total || reserved === last);
+    return outcome;
+  } finally {
+    if (!isSettled) await scope.room.settle(uploader, file);
+  }
+}
+
+async function writePart(
+  scope: Scope,
+  { uploader, key, plan, request, onAccepted }: Delivery,
+  { first, total }: NonNullable<UploadPlan['part']>,
+  growing: Growing,
+): Promise<Outcome<Delivered>> {
+  const { orchestrator, files } = scope;
+  const { file } = growing;
   onAccepted();
-  const whole = await writing(files, uploader, file, first, async end => {
-    const arrived = await receiveBody(request, plan, counted(end, entry), parts.pace ?? pace);
+  const whole = await writing(scope, growing, async end => {
+    const arrived = await receiveBody(request, plan, end, scope.pace ?? pace);
     if (arrived.kind === 'broken') return accept(null);
     const wrong = mismatch(plan.ofBody, arrived.digests);
     if (wrong !== null) {
@@ -191,12 +228,12 @@ async function takePart(
   const sha256 = first === 0 ? whole.value.sha256 : await files.digestOf(uploader.jobId, file);
   const wrong = mismatch(plan.ofFile, { sha256 });
   if (wrong !== null) {
-    await drop(parts, { file, jobId: uploader.jobId });
+    await drop(scope, { file, jobId: uploader.jobId });
     return notThose(wrong);
   }
   const outcome = await orchestrator.finishUpload(uploader, { file, key }, { bytes: total, sha256 });
   // With it went the row, and who may begin anew may not go on.
-  if (!outcome.ok) await drop(parts, { file, jobId: uploader.jobId });
+  if (!outcome.ok) await drop(scope, { file, jobId: uploader.jobId });
   return outcome;
 }
 
@@ -205,13 +242,14 @@ async function uploadAt(
   { orchestrator, files }: UploadParts,
   uploader: Uploader,
   key: string,
-  { first, total }: NonNullable<UploadPlan['part']>,
+  { first, total, reserved }: NonNullable<UploadPlan['part']> & { readonly reserved: number },
 ): Promise<Outcome<Pick<Upload, 'file'>>> {
   if (first === 0)
     return orchestrator.beginUpload(uploader, {
       file: files.newName(),
       key,
       bytes: total,
+      reserved,
       isResumable: true,
     });
   const known = orchestrator.upload(uploader, key);
@@ -223,33 +261,22 @@ async function uploadAt(
         ? 'Nothing of this file is there: begin with its first byte'
         : `There are ${there} of ${known.bytes} bytes of this file: go on behind them, or begin with its first byte`,
     );
-  const may = await orchestrator.resumeUpload(uploader, known.file);
+  const may = await orchestrator.growUpload(uploader, known.file, { was: known.reserved, reserved });
   return may.ok ? accept(known) : may;
 }
 
 async function writing<T>(
-  files: ArtifactFiles,
-  { jobId }: Uploader,
-  file: string,
-  at: number,
+  { files, room, claim }: Scope,
+  growing: Growing,
   act: (end: FileEnd) => Promise<T>,
 ): Promise<T> {
-  const end = await files.open(jobId, file, at);
+  const end = await files.open(growing.uploader.jobId, growing.file, growing.first);
   try {
-    return await act(end);
+    return await act(room.limited(end, claim, growing));
   } finally {
     await end.close();
   }
 }
-
-/** What is still to come takes up room that others may not count on. */
-const counted = (end: FileEnd, entry: UnderWay): FileEnd => ({
-  ...end,
-  async write(bytes) {
-    await end.write(bytes);
-    entry.left -= bytes.length;
-  },
-});
 
 /** At once, for the sake of the disk; should that fail, its row is found by the sweep. */
 async function drop(

@@ -6,11 +6,12 @@ import { completes, expired } from './checkpoint-rules.ts';
 import { judgedCheckpoints } from './checkpoints.ts';
 import type { Core } from './core.ts';
 import { type Actor, asWorker, type AuditType, system } from './model.ts';
-import { createOutstandingCalls, jobToUploadTo, type Uploader } from './outstanding.ts';
+import { createOutstandingCalls, findUploadRefusal, jobToUploadTo, type Uploader } from './outstanding.ts';
 import type { Artifact, Tx, Upload } from './ports.ts';
-import { quotaRefusal, type StorageLimits } from './upload-rules.ts';
+import { releaseUploads } from './upload-release.ts';
+import { growthRefusal, quotaRefusal, type StorageLimits } from './upload-rules.ts';
 
-type UploadWish = Pick<Upload, 'file' | 'key' | 'bytes' | 'isResumable'>;
+type UploadWish = Pick<Upload, 'file' | 'key' | 'bytes' | 'reserved' | 'isResumable'>;
 
 export interface ArtifactPage {
   readonly artifacts: readonly ArtifactView[];
@@ -45,7 +46,10 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
     /** Asked before anything is read of what it sends. */
     mayUpload: (uploader: Uploader): Outcome<unknown> => holding(store, uploader),
 
-    /** From here on its bytes count, whether they come or not. In the place of what the attempt has of it that can be resumed. */
+    /**
+     * From here on the announced size counts for the job, and `reserved` for all jobs. Replaces an upload of the attempt with the
+     * same key.
+     */
     beginUpload: (uploader: Uploader, wish: UploadWish): Promise<Outcome<Upload>> =>
       store.write((tx): Outcome<Upload> => {
         const job = holding(tx, uploader);
@@ -59,11 +63,33 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
         return accept(upload);
       }),
 
-    resumeUpload: (uploader: Uploader, file: string): Promise<Outcome<unknown>> =>
-      store.write(tx => {
+    /** Before more of it arrives. `was` is what it has reserved so far. */
+    growUpload: (
+      uploader: Uploader,
+      file: string,
+      { was, reserved }: { readonly was: number; readonly reserved: number },
+    ): Promise<Outcome<unknown>> =>
+      store.write((tx): Outcome<unknown> => {
         const job = holding(tx, uploader);
-        if (!job.ok || tx.touchUpload(file, time.latest())) return job;
-        return refuse('upload_offset', 'Nothing of this upload is there any more: begin anew');
+        if (!job.ok) return job;
+        if (!tx.touchUpload(file, time.latest()))
+          return refuse('upload_offset', 'This upload was dropped: start again with its first byte');
+        const refusal = growthRefusal(limits, tx.storedBytes(uploader.jobId), reserved - was);
+        if (refusal !== null) return { ok: false, refusal };
+        tx.reserveUpload(file, reserved);
+        return accept(true);
+      }),
+
+    /** Sets what an unfinished upload reserves after a request; returns false when the upload was dropped. */
+    settleUpload: (file: string, bytes: number): Promise<boolean> =>
+      store.write(tx => tx.reserveUpload(file, bytes)),
+
+    /** Drops the uploads of attempts that can never finish them. */
+    releaseClosedUploads: (): Promise<void> =>
+      store.write(tx => {
+        for (const uploader of tx.uploaders())
+          if (findUploadRefusal(core, tx, uploader)?.code === 'uploads_closed')
+            releaseUploads(core, tx, uploader.jobId, uploader.attemptId);
       }),
 
     /** All of it is on disk. Whether its attempt may still bring it is asked once more: who lost the job meanwhile has brought nothing. */

@@ -1,9 +1,10 @@
 import type { AttemptId, JobId } from '../../protocol/ids.ts';
 import type { JobDetail } from '../../protocol/job.ts';
-import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { accept, type Outcome, type Refusal, refuse } from '../../protocol/problem.ts';
 import { type Core, tellJob } from './core.ts';
 import { type Actor, asWorker, type EndedJob, type Job, type Outstanding, system } from './model.ts';
 import type { Read, Tx } from './ports.ts';
+import { releaseUploads } from './upload-release.ts';
 import { uploadRefusal } from './upload-rules.ts';
 
 /** The attempt that an upload token belongs to. */
@@ -19,26 +20,24 @@ interface Report {
   readonly reason: string | null;
 }
 
-/** The job, if the attempt may upload to it now. The first call after a completed end opens the last window. */
-export function jobToUploadTo(
-  core: Core,
-  read: Pick<Read, 'job' | 'outstanding'>,
-  { jobId, attemptId }: Uploader,
-): Outcome<Job> {
+type Reads = Pick<Read, 'job' | 'outstanding'>;
+
+/** Returns why the attempt may not upload now; null when it may. */
+export function findUploadRefusal(core: Core, read: Reads, { jobId, attemptId }: Uploader): Refusal | null {
   const job = read.job(jobId);
-  const isCompleted = job?.status === 'completed';
-  const refusal = uploadRefusal(
-    {
-      job,
-      outstanding: isCompleted ? read.outstanding(jobId) : null,
-      windowOpenedAt: core.uploadWindows.openedAt(attemptId),
-    },
-    attemptId,
-    { wall: core.time.now(), mono: core.clock.mono() },
-  );
+  const outstanding = job?.status === 'completed' ? read.outstanding(jobId) : null;
+  const windowOpenedAt = core.uploadWindows.openedAt(attemptId);
+  const now = { wall: core.time.now(), mono: core.clock.mono() };
+  return uploadRefusal({ job, outstanding, windowOpenedAt }, attemptId, now);
+}
+
+/** The job, if the attempt may upload to it now. The first call after a completed end opens the last window. */
+export function jobToUploadTo(core: Core, read: Reads, uploader: Uploader): Outcome<Job> {
+  const refusal = findUploadRefusal(core, read, uploader);
   if (refusal !== null) return { ok: false, refusal };
+  const job = read.job(uploader.jobId);
   if (job === null) return refuse('uploads_closed', 'The job was deleted');
-  if (isCompleted) core.uploadWindows.open(attemptId, core.clock.mono());
+  if (job.status === 'completed') core.uploadWindows.open(uploader.attemptId, core.clock.mono());
   return accept(job);
 }
 
@@ -68,6 +67,7 @@ export const createOutstandingCalls = (core: Core) => ({
       const isDone = report.files === 0;
       const state = isDone ? 'done' : 'pending';
       tx.setOutstanding({ jobId: job.id, attemptId, ...report, since, state });
+      if (isDone) releaseUploads(core, tx, job.id);
       // Most workers finish without a hitch: only a job that was shown with outstanding files is news.
       if (isDone && (before === null || before.files === null)) return accept(true);
       const by = job.attempt === null ? system : asWorker(job.attempt.workerId);
@@ -84,6 +84,7 @@ export const createOutstandingCalls = (core: Core) => ({
       if (job.status !== 'completed' || outstanding?.state !== 'pending')
         return refuse('nothing_outstanding', `No files of job ${id} are outstanding`);
       tx.setOutstanding({ ...outstanding, state: 'given_up' });
+      releaseUploads(core, tx, id);
       noteClosed(core, tx, job, 'artifact.uploads_given_up', by, outstanding);
       tellJob(core, tx, 'job.progress', job, by);
       return accept(id);

@@ -1,10 +1,10 @@
-import type { ArtifactKind } from '../../protocol/artifact.ts';
 import type { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../protocol/ids.ts';
 import type { Requirements, ShownStatus, TrainerConfig } from '../../protocol/job.ts';
 import type { JobSort } from '../../protocol/job-search.ts';
 import type { Outcome } from '../../protocol/problem.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
+import type { ArtifactReads, ArtifactWrites } from './artifact-port.ts';
 import type { JobFilter, JobPlace, StatusCount } from './job-list-port.ts';
 import type { MetricReads, MetricWrites } from './metric-port.ts';
 import type { JobInLine } from './placement/candidates.ts';
@@ -22,7 +22,6 @@ import type {
   PendingJob,
   QueueSettings,
   Session,
-  Outstanding,
   StoredEvent,
   WallMs,
   Worker,
@@ -47,6 +46,7 @@ export type {
   Worker,
 } from './model.ts';
 
+export type { Artifact, ArtifactFiles, FileEnd, StoredBytes, Upload } from './artifact-port.ts';
 export type { JobFilter, JobPlace, StatusCount } from './job-list-port.ts';
 export type { LogFacts, LogFiles, LogPiece, LogSearch, StoredLine } from './log-port.ts';
 export type { Bucket, MetricRun, SeriesTail } from './metric-port.ts';
@@ -121,46 +121,8 @@ export interface KeyedSubmission {
   readonly at: WallMs;
 }
 
-/** A file that a trainer has brought, whole. */
-export interface Artifact {
-  readonly jobId: JobId;
-  /** Grows with each that is stored. */
-  readonly order: number;
-  /** Which has brought it, by its number. */
-  readonly attempt: number;
-  readonly key: string;
-  readonly kind: ArtifactKind;
-  readonly bytes: number;
-  /** Lower-case hex. */
-  readonly sha256: string;
-  /** What it is called where files are kept: of no other, ever. */
-  readonly file: string;
-  readonly createdAt: WallMs;
-}
-
-/** One that is on its way. */
-export interface Upload {
-  readonly file: string;
-  readonly jobId: JobId;
-  readonly attemptId: AttemptId;
-  readonly key: string;
-  /** When it is whole. */
-  readonly bytes: number;
-  /** What has come is kept when the connection breaks, and the rest may follow. */
-  readonly isResumable: boolean;
-  readonly touchedAt: WallMs;
-}
-
-/** Files that have come, and those that are on their way with what they will be. */
-export interface StoredBytes {
-  readonly ofJob: number;
-  /** How many files of the job have come. */
-  readonly artifactsOfJob: number;
-  readonly inAll: number;
-}
-
 /** Looking is synchronous and sees whole transactions only. */
-export interface Read extends MetricReads {
+export interface Read extends MetricReads, ArtifactReads {
   worker(id: WorkerId): Worker | null;
   /** The name that a deleted worker had; null for any other. */
   deletedWorkerName(id: WorkerId): string | null;
@@ -222,26 +184,13 @@ export interface Read extends MetricReads {
   apiTokenByHash(hash: string): ApiToken | null;
   /** By its hash. */
   joinToken(hash: string): JoinToken | null;
-  artifact(job: JobId, key: string): Artifact | null;
-  /** Newest first; those before the one with this order, or all. */
-  artifacts(job: JobId, before: number | null, limit: number): readonly Artifact[];
-  /** Those of kind `checkpoint`, in no order: the images that lie among them are samples, and outlive them. */
-  checkpointFiles(job: JobId): readonly Artifact[];
-  artifactFigures(job: JobId): { readonly count: number; readonly bytes: number };
-  storedBytes(job: JobId): StoredBytes;
-  /** What the worker of a completed job has reported of its uploads; null when it has reported nothing. */
-  outstanding(job: JobId): Outstanding | null;
-  /** Of an attempt, the one that can be resumed. */
-  upload(attempt: AttemptId, key: string): Upload | null;
-  /** Files that nothing means any more. */
-  droppedFiles(limit: number): readonly { readonly file: string; readonly jobId: JobId }[];
   /** Events after `seq`, oldest first. */
   eventsAfter(seq: number, limit: number): readonly StoredEvent[];
   /** The oldest event kept, or the next one when none is, and the newest that there was; both 0 before the first. */
   eventRange(): { readonly first: number; readonly last: number };
 }
 
-export interface Tx extends Read, MetricWrites {
+export interface Tx extends Read, MetricWrites, ArtifactWrites {
   insertWorker(worker: Worker, tokenHash: string): void;
   updateWorker(worker: Worker): void;
   /**
@@ -278,20 +227,6 @@ export interface Tx extends Read, MetricWrites {
   removeJoinToken(worker: WorkerId): void;
   /** Those from before `forgetBefore` are forgotten. */
   rememberSubmission(user: string, key: string, submission: KeyedSubmission, forgetBefore: WallMs): void;
-  setOutstanding(outstanding: Outstanding): void;
-  insertUpload(upload: Upload): void;
-  /** False when there is none any more. */
-  touchUpload(file: string, at: WallMs): boolean;
-  /** What has come of it is dropped, unless an artifact means it. */
-  removeUpload(file: string): void;
-  /** Those that nothing was heard of since then; null: those that can not be resumed. */
-  removeUploads(before: WallMs | null): void;
-  /** In the place of the one of that key, if any. */
-  putArtifact(artifact: Omit<Artifact, 'order'>): void;
-  /** False when there was none. */
-  removeArtifact(job: JobId, key: string): boolean;
-  /** They are gone from the disk. */
-  forgetDropped(files: readonly string[]): void;
   appendEvent(fact: EventFact, at: WallMs): StoredEvent;
   appendAudit(fact: AuditFact): void;
   /** Removes every row up to the anchor, which is kept in their place. */
@@ -458,33 +393,6 @@ export interface ConfigFolder extends Configs {
     wanted: { readonly name: string; readonly expected: ExpectedConfig },
     record: RecordChange,
   ): Promise<Outcome<ConfigChange>>;
-}
-
-/** Bytes of a file that is being written, at its end. */
-export interface FileEnd {
-  write(bytes: Uint8Array): Promise<void>;
-  /** The disk has what was written, and the file. */
-  sync(): Promise<void>;
-  /** Takes back what goes beyond. */
-  cutTo(bytes: number): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** Where artifacts are kept, each in a file of its own that is never written again once it is whole. */
-export interface ArtifactFiles {
-  newName(): string;
-  /** As it lies on the disk. */
-  pathOf(job: JobId, file: string): string;
-  /** To be written on from there; what goes beyond is gone. */
-  open(job: JobId, file: string, at: number): Promise<FileEnd>;
-  /** 0 when there is none. */
-  sizeOf(job: JobId, file: string): Promise<number>;
-  /** SHA-256, in lower-case hex. */
-  digestOf(job: JobId, file: string): Promise<string>;
-  /** It need not be there. */
-  remove(job: JobId, file: string): Promise<void>;
-  /** For files of anybody. */
-  freeBytes(): Promise<number>;
 }
 
 /** The far end of a worker's stream. */

@@ -17,6 +17,7 @@ import {
 import type { Tx } from './ports.ts';
 import { isQuarantinedForSilence, planQuarantine } from './quarantine.ts';
 import { startWaiting } from './rank.ts';
+import { releaseWithAttempt } from './upload-release.ts';
 
 /**
  * Lets one event happen to a job: decision, guarded write, event and audit row in the caller's transaction, commands to
@@ -33,6 +34,7 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
   }
   tellJob(core, tx, step.event, next, actor, { from: job.status, to: next.status, on: event.type });
   noteDeadlines(core, tx, next);
+  releaseWithAttempt(core, tx, next);
   if (isLive(job) && !isLive(next)) freeWorker(core, tx, job, next);
   else if (next.status === 'dispatched') sendOffer(core, tx, next);
   else if (next.status === 'cancelling') sendCancel(core, tx, next);

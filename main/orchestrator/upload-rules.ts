@@ -88,10 +88,10 @@ export function createUploadWindows(): UploadWindows {
   };
 }
 
-/** Files of one job: each costs rows, and listing them costs time. */
-const maxArtifacts = 100_000;
+/** Files of one job and its unfinished uploads: each costs rows, and listing them costs time. */
+const maxFiles = 100_000;
 
-/** Why so many bytes more are not taken; null when they are. */
+/** Returns why an upload of this size may not start; null when it may. */
 export function quotaRefusal(
   limits: Pick<StorageLimits, 'perJob' | 'inAll'>,
   stored: StoredBytes,
@@ -102,9 +102,24 @@ export function quotaRefusal(
       'quota_exceeded',
       `With these ${bytes} bytes the files of ${whose} would be more than ${limit} bytes: delete some, or set a higher limit`,
     ).refusal;
-  if (stored.artifactsOfJob >= maxArtifacts)
-    return refuse('quota_exceeded', `The job has ${maxArtifacts} files, and may have no more: delete some`)
-      .refusal;
+  if (stored.filesOfJob >= maxFiles)
+    return refuse(
+      'quota_exceeded',
+      `The job has ${maxFiles} files and unfinished uploads, which is the limit: delete some files`,
+    ).refusal;
   if (stored.ofJob + bytes > limits.perJob) return over('this job', limits.perJob);
   return stored.inAll + bytes > limits.inAll ? over('all jobs', limits.inAll) : null;
+}
+
+/** Returns why an upload that has started may not take this many more bytes; null when it may. */
+export function growthRefusal(
+  { inAll: limit }: Pick<StorageLimits, 'inAll'>,
+  { inAll }: Pick<StoredBytes, 'inAll'>,
+  more: number,
+): Refusal | null {
+  if (more <= 0 || inAll + more <= limit) return null;
+  return refuse(
+    'quota_exceeded',
+    `The files of all jobs leave no room for the rest of this file: the limit is ${limit} bytes. Delete some, or set a higher limit`,
+  ).refusal;
 }

@@ -9,12 +9,16 @@ type ArtifactCalls = Pick<
   | 'checkpointFiles'
   | 'storedBytes'
   | 'upload'
+  | 'uploads'
+  | 'uploaders'
   | 'outstanding'
   | 'setOutstanding'
   | 'droppedFiles'
   | 'insertUpload'
   | 'touchUpload'
   | 'removeUpload'
+  | 'reserveUpload'
+  | 'removeUploadsOf'
   | 'removeUploads'
   | 'putArtifact'
   | 'removeArtifact'
@@ -48,7 +52,7 @@ function artifactReads(db: Database) {
   );
   const stored = db.prepare<[Record<string, unknown>], StoredBytes>(
     `SELECT coalesce((SELECT bytes FROM stored_totals WHERE job_id = @job), 0) AS ofJob,
-            coalesce((SELECT artifacts FROM stored_totals WHERE job_id = @job), 0) AS artifactsOfJob,
+            coalesce((SELECT files FROM stored_totals WHERE job_id = @job), 0) AS filesOfJob,
             coalesce((SELECT bytes FROM stored_totals WHERE job_id = ''), 0) AS inAll`,
   );
   return {
@@ -56,7 +60,7 @@ function artifactReads(db: Database) {
     artifacts: (job: string, before: number | null, limit: number) => listed.all({ job, before, limit }),
     checkpointFiles: (job: string) => ofCheckpoints.all(job),
     artifactFigures: (job: string) => figures.get(job) ?? { count: 0, bytes: 0 },
-    storedBytes: (job: string) => stored.get({ job }) ?? { ofJob: 0, artifactsOfJob: 0, inAll: 0 },
+    storedBytes: (job: string) => stored.get({ job }) ?? { ofJob: 0, filesOfJob: 0, inAll: 0 },
   };
 }
 
@@ -82,33 +86,54 @@ interface UploadRow {
   readonly attempt_id: Upload['attemptId'];
   readonly key: string;
   readonly bytes: number;
+  readonly reserved: number;
   readonly touched_at: number;
 }
+
+const toUpload = ({ file, bytes, reserved, ...row }: UploadRow): Upload => ({
+  file,
+  jobId: row.job_id,
+  attemptId: row.attempt_id,
+  key: row.key,
+  bytes,
+  reserved,
+  isResumable: true,
+  touchedAt: row.touched_at,
+});
 
 function uploadRows(db: Database) {
   const one = db.prepare<[string, string], UploadRow>(
     'SELECT * FROM uploads WHERE attempt_id = ? AND key = ? AND resumable = 1',
   );
   const insert = db.prepare(
-    `INSERT INTO uploads (file, job_id, attempt_id, key, bytes, resumable, touched_at)
-     VALUES (@file, @jobId, @attemptId, @key, @bytes, @resumable, @touchedAt)`,
+    `INSERT INTO uploads (file, job_id, attempt_id, key, bytes, reserved, resumable, touched_at)
+     VALUES (@file, @jobId, @attemptId, @key, @bytes, @reserved, @resumable, @touchedAt)`,
   );
   const touch = db.prepare<[number, string]>('UPDATE uploads SET touched_at = ? WHERE file = ?');
+  const reserve = db.prepare<[number, string]>('UPDATE uploads SET reserved = ? WHERE file = ?');
+  const resumable = db.prepare<[], UploadRow>('SELECT * FROM uploads WHERE resumable = 1');
+  const uploaders = db.prepare<[], Pick<Upload, 'jobId' | 'attemptId'>>(
+    'SELECT DISTINCT job_id AS jobId, attempt_id AS attemptId FROM uploads',
+  );
   const remove = db.prepare<[string]>('DELETE FROM uploads WHERE file = ?');
+  const removeOf = db.prepare<[Record<string, unknown>]>(
+    'DELETE FROM uploads WHERE job_id = @job AND (@attempt IS NULL OR attempt_id = @attempt)',
+  );
   const removeOld = db.prepare<[number]>('DELETE FROM uploads WHERE touched_at < ?');
   const removeBroken = db.prepare<[]>('DELETE FROM uploads WHERE resumable = 0');
   return {
     upload(attempt: string, key: string): Upload | null {
       const row = one.get(attempt, key);
-      if (row === undefined) return null;
-      const { file, bytes } = row;
-      const of = { jobId: row.job_id, attemptId: row.attempt_id, key: row.key };
-      return { file, ...of, bytes, isResumable: true, touchedAt: row.touched_at };
+      return row === undefined ? null : toUpload(row);
     },
+    uploads: () => resumable.all().map(toUpload),
+    uploaders: () => uploaders.all(),
     insertUpload: ({ isResumable, ...upload }: Upload) =>
       void insert.run({ ...upload, resumable: isResumable ? 1 : 0 }),
     touchUpload: (file: string, at: number) => touch.run(at, file).changes > 0,
+    reserveUpload: (file: string, bytes: number) => reserve.run(bytes, file).changes > 0,
     removeUpload: (file: string) => void remove.run(file),
+    removeUploadsOf: (job: string, attempt: string | null) => removeOf.run({ job, attempt }).changes,
     removeUploads: (before: number | null) =>
       void (before === null ? removeBroken.run() : removeOld.run(before)),
   };

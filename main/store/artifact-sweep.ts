@@ -14,8 +14,10 @@ export interface ArtifactSweep {
 }
 
 export interface SweepParts {
-  readonly store: Pick<Store, 'write' | 'droppedFiles' | 'takesChanges'>;
-  readonly files: Pick<ArtifactFiles, 'remove'>;
+  readonly store: Pick<Store, 'write' | 'droppedFiles' | 'takesChanges' | 'uploads'>;
+  readonly files: Pick<ArtifactFiles, 'remove' | 'sizeOf'>;
+  /** Drops the uploads of attempts that can never finish them. */
+  readonly releaseUploads: () => Promise<void>;
   readonly clock: Pick<Clock, 'after'>;
   /** Age is counted by it, so that a clock that jumps gives up nothing. */
   readonly time: Pick<TrustedTime, 'earliest'>;
@@ -23,14 +25,23 @@ export interface SweepParts {
 }
 
 /** Removes the files of what was deleted, replaced or given up. A file that can not be removed keeps none of the others. */
-export function startArtifactSweep({ store, files, clock, time, log }: SweepParts): ArtifactSweep {
+export function startArtifactSweep({
+  store,
+  files,
+  releaseUploads,
+  clock,
+  time,
+  log,
+}: SweepParts): ArtifactSweep {
   let underWay: Promise<void> | null = null;
   let isWanted = false;
   let isOver = false;
   let cancel = (): void => {};
 
   const giveUp = async (): Promise<void> => {
-    if (store.takesChanges()) await store.write(tx => tx.removeUploads(time.earliest() - forgottenAfterMs));
+    if (!store.takesChanges()) return;
+    await store.write(tx => tx.removeUploads(time.earliest() - forgottenAfterMs));
+    await releaseUploads();
   };
   const removeSome = async (): Promise<boolean> => {
     const dropped = store.droppedFiles(batch);
@@ -67,11 +78,22 @@ export function startArtifactSweep({ store, files, clock, time, log }: SweepPart
     cancel = clock.after(everyMs, round);
     giveUp().then(soon, (cause: unknown) => log.warn('artifact.sweep_failed', { cause }));
   };
-  // Whoever sent them has lost the connection with the last run of this process.
-  void (store.takesChanges() ? store.write(tx => tx.removeUploads(null)) : Promise.resolve()).then(
-    round,
-    round,
-  );
+  /** Requests of the last run of this process are over: what can't be resumed goes, the rest reserves what has arrived. */
+  const recount = async (): Promise<void> => {
+    if (!store.takesChanges()) return;
+    await store.write(tx => tx.removeUploads(null));
+    for (const { jobId, attemptId, key, file, reserved } of store.uploads()) {
+      const bytes = await files.sizeOf(jobId, file);
+      if (bytes === reserved) continue;
+      // A request that has resumed it meanwhile has reserved more, and settles that itself.
+      await store.write(tx => {
+        if (tx.upload(attemptId, key)?.reserved === reserved) tx.reserveUpload(file, bytes);
+      });
+    }
+  };
+  recount()
+    .catch((cause: unknown) => log.warn('artifact.sweep_failed', { cause }))
+    .then(round, round);
   return {
     soon,
     async stop() {

@@ -23,6 +23,7 @@ const uploadOf = (key: string, changes: Partial<Upload> = {}): Upload => ({
   attemptId: attempt,
   key,
   bytes: 100,
+  reserved: 30,
   isResumable: true,
   touchedAt: at(1),
   ...changes,
@@ -92,7 +93,7 @@ export function describeArtifacts(open: OpenStore): void {
   });
 
   describe('uploads', () => {
-    test('count with what they will be, from the first byte on', async () => {
+    test('count with their announced size for their job, and with what they reserve for all jobs', async () => {
       const store = await withJobs();
       await store.write(tx => {
         tx.putArtifact(artifactOf('a'));
@@ -100,16 +101,19 @@ export function describeArtifacts(open: OpenStore): void {
         tx.insertUpload(uploadOf('b', { file: 'x', isResumable: false, bytes: 1_000 }));
         tx.putArtifact(artifactOf('a', { jobId: jobId('j_2'), file: 'y', bytes: 5 }));
       });
-      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 1_110, artifactsOfJob: 1, inAll: 1_115 });
-      expect(store.storedBytes(jobId('j_9'))).toEqual({ ofJob: 0, artifactsOfJob: 0, inAll: 1_115 });
+      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 1_110, filesOfJob: 3, inAll: 75 });
+      expect(store.storedBytes(jobId('j_9'))).toEqual({ ofJob: 0, filesOfJob: 0, inAll: 75 });
+      expect(await store.write(tx => tx.reserveUpload('x', 900))).toBe(true);
+      expect(await store.write(tx => tx.reserveUpload('unknown', 900))).toBe(false);
+      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 1_110, filesOfJob: 3, inAll: 945 });
       await store.write(tx => {
         tx.putArtifact(artifactOf('a', { file: 'z', bytes: 7 }));
         tx.removeUpload('x');
         tx.removeUploads(at(10));
       });
-      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 7, artifactsOfJob: 1, inAll: 12 });
+      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 7, filesOfJob: 1, inAll: 12 });
       await store.write(tx => tx.removeJob(jobId('j_1')));
-      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 0, artifactsOfJob: 0, inAll: 5 });
+      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 0, filesOfJob: 0, inAll: 5 });
     });
 
     test('that can be resumed are found, one for each attempt and key', async () => {
@@ -121,6 +125,24 @@ export function describeArtifacts(open: OpenStore): void {
       await expect(store.write(tx => tx.insertUpload(uploadOf('a', { file: 'y' })))).rejects.toThrow(
         'UNIQUE',
       );
+    });
+
+    test('of one attempt, or of a whole job, are dropped together', async () => {
+      const store = await withJobs();
+      const other = { attemptId: AttemptId.parse('a_2') };
+      await store.write(tx => {
+        tx.insertUpload(uploadOf('a'));
+        tx.insertUpload(uploadOf('b', { isResumable: false }));
+        tx.insertUpload(uploadOf('c', other));
+        tx.insertUpload(uploadOf('d', { ...other, jobId: jobId('j_2') }));
+      });
+      expect(store.uploads().map(({ key }) => key)).toEqual(['a', 'c', 'd']);
+      expect(store.uploaders()).toHaveLength(3);
+      expect(await store.write(tx => tx.removeUploadsOf(jobId('j_1'), attempt))).toBe(2);
+      expect(dropped(store)).toEqual(['upload-of-a', 'upload-of-b']);
+      expect(await store.write(tx => tx.removeUploadsOf(jobId('j_1'), null))).toBe(1);
+      expect(store.uploads()).toEqual([uploadOf('d', { ...other, jobId: jobId('j_2') })]);
+      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 0, filesOfJob: 0, inAll: 30 });
     });
 
     test('that become artifacts keep their files, and drop them else', async () => {

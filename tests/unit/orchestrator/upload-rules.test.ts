@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Job, Outstanding } from '../../../main/orchestrator/model.ts';
 import {
   createUploadWindows,
+  growthRefusal,
   type Now,
   quotaRefusal,
   uploadRefusal,
@@ -131,7 +132,7 @@ describe('so many bytes', () => {
     [0, 250, 51, 'all jobs'],
     [100, 300, 0, null],
   ])('of the job %s, of all %s, and %s more: %s', (ofJob, inAll, bytes, whose) => {
-    const refusal = quotaRefusal(limits, { ofJob, artifactsOfJob: 0, inAll }, bytes);
+    const refusal = quotaRefusal(limits, { ofJob, filesOfJob: 0, inAll }, bytes);
     expect(refusal?.code ?? null).toBe(whose === null ? null : 'quota_exceeded');
     if (whose !== null) expect(refusal?.detail).toContain(whose);
   });
@@ -139,7 +140,16 @@ describe('so many bytes', () => {
 
 test('the 100,001st file of a job is refused', () => {
   const limits = { perJob: 100, inAll: 300 };
-  const stored = { ofJob: 0, artifactsOfJob: 99_999, inAll: 0 };
+  const stored = { ofJob: 0, filesOfJob: 99_999, inAll: 0 };
   expect(quotaRefusal(limits, stored, 1)).toBeNull();
-  expect(quotaRefusal(limits, { ...stored, artifactsOfJob: 100_000 }, 1)?.code).toBe('quota_exceeded');
+  expect(quotaRefusal(limits, { ...stored, filesOfJob: 100_000 }, 1)?.code).toBe('quota_exceeded');
+});
+
+test.each([
+  [250, 50, null],
+  [250, 51, 'quota_exceeded'],
+  // The limit was lowered: what was reserved before stays.
+  [400, 0, null],
+])('an upload that has started, with %s bytes stored in all, grows by %s: %s', (inAll, more, code) => {
+  expect(growthRefusal({ inAll: 300 }, { inAll }, more)?.code ?? null).toBe(code);
 });

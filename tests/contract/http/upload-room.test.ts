@@ -1,0 +1,187 @@
+/** How much storage an upload reserves before its bytes arrive. */
+import { request } from 'node:http';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { artifactsApi } from '../../../protocol/artifacts-api.ts';
+import { temporaryFolder } from '../../support/processes.ts';
+import { startTestServer, type TestServer, type TestServerOptions, valueOf } from '../../support/server.ts';
+import { openRig, type Offered, startJob, upload } from '../../support/upload-bench.ts';
+
+const MiB = 1_048_576;
+const GiB = 1_024 * MiB;
+
+const open = async (options: TestServerOptions = {}): Promise<TestServer> => {
+  const server = await startTestServer(options);
+  onTestFinished(() => server.close());
+  return server;
+};
+const limits = (perJob: number, inAll: number): TestServerOptions => ({
+  config: { storage: { perJob, inAll, keepCheckpoints: 0, reserve: 0 } },
+});
+const runJob = async ({ server, name }: { readonly server: TestServer; readonly name: string }) => {
+  const rig = await openRig(server, name);
+  return { rig, job: await startJob(server, rig) };
+};
+/** The first byte of a file that is announced as this long. */
+const announce = (server: TestServer, { token }: Offered, key: string, total: number): Promise<Response> =>
+  upload(server.url, token, key, { body: 'x', headers: { 'content-range': `bytes 0-0/${total}` } });
+const codeOf = async (answer: Response): Promise<unknown> => [
+  answer.status,
+  ((await answer.json()) as { readonly code?: unknown }).code,
+];
+const onDisk = ({ dataDir }: TestServer, { jobId }: Offered): readonly number[] => {
+  try {
+    const folder = join(dataDir, 'artifacts', jobId);
+    return readdirSync(folder).map(name => statSync(join(folder, name)).size);
+  } catch {
+    return [];
+  }
+};
+const MiBs = (count: number): Uint8Array<ArrayBuffer> => new Uint8Array(count * MiB);
+
+/** Sends `before` MiB of `total`, and the rest when told to; the status, or null when the connection breaks. */
+function sendSlowly(server: TestServer, { token }: Offered, key: string, total: number, before: number) {
+  const answered = Promise.withResolvers<number | null>();
+  const sent = request(`${server.url}/api/cloud/storage/outputs/${key}`, {
+    method: 'PUT',
+    headers: { 'x-upload-token': token, 'content-length': total * MiB },
+  });
+  sent.once('response', response => answered.resolve(response.resume().statusCode ?? 0));
+  sent.on('error', () => answered.resolve(null));
+  sent.write(MiBs(before));
+  return { status: answered.promise, finish: () => void sent.end(MiBs(total - before)) };
+}
+
+test('announced parts of ten jobs leave the storage of the fleet to others', async () => {
+  const server = await open(limits(50 * GiB, 500 * GiB));
+  const attackers = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => runJob({ server, name: `rig-${n}` })),
+  );
+  for (let n = 0; n < 31; n += 1) {
+    const answers = await Promise.all(
+      attackers.map(({ job }) => announce(server, job, `part-${n}`, Math.floor((50 * GiB) / 31))),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(attackers.map(() => 308));
+  }
+  const { job } = await runJob({ server, name: 'honest' });
+  expect((await upload(server.url, job.token, 'a', { body: MiBs(1) })).status).toBe(200);
+});
+
+test('a job that has announced all it may have takes no more, until its attempt ends', async () => {
+  const server = await open(limits(100, 1_000));
+  const { rig, job } = await runJob({ server, name: 'rig-1' });
+  expect((await announce(server, job, 'a', 100)).status).toBe(308);
+  expect(await codeOf(await announce(server, job, 'b', 1))).toEqual([413, 'quota_exceeded']);
+  await rig.report(job, 'failed', { exit_code: 1 });
+  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
+});
+
+test('a new attempt has the room that the one before has announced', async () => {
+  const server = await open(limits(100, 1_000));
+  const rig = await openRig(server);
+  const first = await startJob(server, rig, { retry_on: ['trainer_exit'], max_retries: 1 });
+  expect((await announce(server, first, 'a', 100)).status).toBe(308);
+  const second = await openRig(server, 'rig-2');
+  await rig.report(first, 'failed', { exit_code: 1 });
+  const next = await second.offered();
+  await second.report(next, 'starting');
+  expect((await announce(server, next, 'b', 100)).status).toBe(308);
+});
+
+test('uploads of a completed job stay until its worker reports that nothing is left', async () => {
+  const server = await open(limits(1_000, 10_000));
+  const { rig, job } = await runJob({ server, name: 'rig-1' });
+  await announce(server, job, 'a', 100);
+  await rig.report(job, 'completed', { uploads_pending: true });
+  await server.watch.jobEnd(job.jobId);
+  const rest = { body: 'x'.repeat(9), headers: { 'content-range': 'bytes 1-9/100' } };
+  expect((await upload(server.url, job.token, 'a', rest)).status).toBe(308);
+  const done = await fetch(`${server.url}/api/cloud/outstanding`, {
+    method: 'PUT',
+    headers: { 'x-upload-token': job.token, 'content-type': 'application/json' },
+    body: JSON.stringify({ files: 0, bytes: 0 }),
+  });
+  expect(done.status).toBe(200);
+  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
+});
+
+test('uploads of a completed job are dropped when its outstanding files are given up', async () => {
+  const server = await open(limits(1_000, 10_000));
+  const { rig, job } = await runJob({ server, name: 'rig-1' });
+  await announce(server, job, 'a', 100);
+  await rig.report(job, 'completed', { uploads_pending: true });
+  await server.watch.jobEnd(job.jobId);
+  expect(onDisk(server, job)).toEqual([1]);
+  valueOf(await server.admin.call(artifactsApi.giveUp, { params: { id: job.jobId }, body: {} }));
+  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
+});
+
+test('a long upload is stopped when others have filled the storage beyond its look-ahead', async () => {
+  const server = await open(limits(GiB, 100 * MiB));
+  const { job } = await runJob({ server, name: 'slow' });
+  const { job: other } = await runJob({ server, name: 'quick' });
+  const slow = sendSlowly(server, job, 'a', 90, 1);
+  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([MiB]);
+  // 64 MiB are reserved for the slow one, and not the 90 that it announced.
+  expect(await codeOf(await upload(server.url, other.token, 'b', { body: MiBs(37) }))).toEqual([
+    413,
+    'quota_exceeded',
+  ]);
+  expect((await upload(server.url, other.token, 'b', { body: MiBs(36) })).status).toBe(200);
+  slow.finish();
+  expect(await slow.status).toBe(507);
+  await expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual([]);
+  // Nothing of it counts any more.
+  expect((await upload(server.url, job.token, 'c', { body: MiBs(64) })).status).toBe(200);
+});
+
+test('a part that is stopped for want of room keeps what has arrived', async () => {
+  const server = await open(limits(GiB, 100 * MiB));
+  const { job } = await runJob({ server, name: 'slow' });
+  const { job: other } = await runJob({ server, name: 'quick' });
+  const put = (first: number, count: number): Promise<Response> =>
+    upload(server.url, job.token, 'a', {
+      body: MiBs(count),
+      headers: { 'content-range': `bytes ${first * MiB}-${(first + count) * MiB - 1}/${90 * MiB}` },
+    });
+  expect((await put(0, 10)).status).toBe(308);
+  expect((await upload(server.url, other.token, 'b', { body: MiBs(20) })).status).toBe(200);
+  expect(await codeOf(await put(10, 80))).toEqual([507, 'storage']);
+  const head = await upload(server.url, job.token, 'a', { method: 'HEAD' });
+  const offset = Number(head.headers.get('upload-offset'));
+  expect([offset > 73 * MiB, offset <= 74 * MiB]).toEqual([true, true]);
+  valueOf(await server.admin.call(artifactsApi.remove, { params: { id: other.jobId, key: ['b'] } }));
+  const rest = await upload(server.url, job.token, 'a', {
+    body: new Uint8Array(90 * MiB - offset),
+    headers: { 'content-range': `bytes ${offset}-${90 * MiB - 1}/${90 * MiB}` },
+  });
+  expect(rest.status).toBe(200);
+});
+
+test('a file that is longer than the limit of all jobs is refused at once', async () => {
+  const server = await open(limits(GiB, 10 * MiB));
+  const { job } = await runJob({ server, name: 'rig-1' });
+  expect(await codeOf(await announce(server, job, 'a', 11 * MiB))).toEqual([413, 'quota_exceeded']);
+  expect(onDisk(server, job)).toEqual([]);
+});
+
+test('after a restart unfinished uploads reserve what is on the disk', async () => {
+  const dataDir = temporaryFolder();
+  const options = { dataDir, ...limits(1_000, 1_000) };
+  const first = await startTestServer(options);
+  const { job } = await runJob({ server: first, name: 'rig-1' });
+  const { job: other } = await runJob({ server: first, name: 'rig-2' });
+  const body = { body: 'x'.repeat(100), headers: { 'content-range': 'bytes 0-99/900' } };
+  expect((await upload(first.url, job.token, 'a', body)).status).toBe(308);
+  await first.close();
+  const second = await startTestServer(options);
+  onTestFinished(() => second.close());
+  const bring = (key: string, length: number): Promise<Response> =>
+    upload(second.url, other.token, key, { body: 'x'.repeat(length) });
+  expect(await codeOf(await bring('b', 901))).toEqual([413, 'quota_exceeded']);
+  expect((await bring('b', 900)).status).toBe(200);
+  valueOf(await second.admin.call(artifactsApi.remove, { params: { id: other.jobId, key: ['b'] } }));
+  const rest = { body: 'x'.repeat(800), headers: { 'content-range': 'bytes 100-899/900' } };
+  expect((await upload(second.url, job.token, 'a', rest)).status).toBe(200);
+});
