@@ -367,6 +367,7 @@ export const eventsApi = {
     method: 'GET',
     path: '/api/events',
     authority: 'queue.view',
+    own: 'filtered',
     summary: 'Follow what happens; resumes after Last-Event-ID',
     /** `pings`: pings come as events that a page can see (`{"kind": "ping", "every_ms": 20000}`), and not as comments. */
     query: z.object({ pings: z.stringbool().default(false) }),
@@ -412,6 +413,7 @@ export const systemApi = {
     method: 'GET',
     path: '/metrics',
     authority: 'queue.view',
+    own: 'refused',
     summary: 'Give the figures of fleet, queue and process in the text format of Prometheus',
     reply: z.string(),
     stream: 'text/plain',

@@ -41,6 +41,7 @@ export const configsApi = {
     method: 'GET',
     path: '/api/configs',
     authority: 'queue.submit',
+    own: 'shared',
     summary: 'List the configs that jobs can be submitted by, in the order of their names',
     query: z.object({
       /** Part of the name. */
@@ -61,6 +62,7 @@ export const configsApi = {
     method: 'GET',
     path: '/api/configs/:name',
     authority: 'queue.submit',
+    own: 'shared',
     summary: 'Show a config as it is, with its ETag',
     params: byName,
     reply: TrainerConfig,
@@ -69,6 +71,7 @@ export const configsApi = {
     method: 'GET',
     path: '/api/configs/:name/dataloader',
     authority: 'queue.submit',
+    own: 'shared',
     summary: 'Show the dataloader that a config names, as it lies beside it; null when it names none',
     params: byName,
     reply: z.object({ dataloader: z.unknown() }),
@@ -77,6 +80,7 @@ export const configsApi = {
     method: 'PUT',
     path: '/api/configs/:name',
     authority: 'queue.manage',
+    own: 'refused',
     summary:
       'Write a config, whole; one that is there is replaced, unless If-Match or If-None-Match say otherwise',
     params: byName,
@@ -97,6 +101,7 @@ export const configsApi = {
     method: 'DELETE',
     path: '/api/configs/:name',
     authority: 'queue.manage',
+    own: 'refused',
     summary: 'Delete a config; what lies beside it stays, and jobs that were submitted by it keep their copy',
     params: byName,
     reply: z.object({ success: z.literal(true), name: z.string(), file: z.string() }),

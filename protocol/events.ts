@@ -65,7 +65,8 @@ const Envelope = z.object({
 /**
  * What the event stream carries. The row that is stored says what happened to which thing; the view is the
  * thing as it is when the event is sent, so that a late reader never paints an old state (null: gone since).
- * `reset` says that events were missed: load everything again, then go on after `seq`.
+ * `reset` says that events were missed: load everything again, then go on after `seq`. `hidden` stands for an event about something
+ * that the reader may not see.
  */
 export const UiEvent = z
   .discriminatedUnion('kind', [
@@ -83,11 +84,14 @@ export const UiEvent = z
       attempt: z.number(),
       cause: FailureCause.nullable(),
       job: JobView.nullable(),
+      /** Whose job it was; only with `job.deleted`. */
+      user: z.string().optional(),
       /** Where what happened to the job changes the state of its worker: that one, as it is when the event is sent. */
       worker: WorkerView.optional(),
     }),
     Envelope.extend({ kind: z.literal('queue'), type: QueueEventType, queue: QueueView }),
     Envelope.extend({ kind: z.literal('reset') }),
+    Envelope.extend({ kind: z.literal('hidden') }),
   ])
   .meta({ id: 'UiEvent' });
 export type UiEvent = z.output<typeof UiEvent>;

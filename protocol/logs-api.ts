@@ -106,6 +106,7 @@ export const logsApi = {
     method: 'GET',
     path: '/api/queue/:id/logs',
     authority: 'queue.view',
+    own: 'job',
     summary: 'Read lines of what a job has printed: the last ones, or those from `line` on',
     params: place,
     query: z.object({
@@ -119,6 +120,7 @@ export const logsApi = {
     method: 'GET',
     path: '/api/queue/:id/logs/stream',
     authority: 'queue.view',
+    own: 'job',
     summary: 'Follow what an attempt prints, from `line` on (without it: what comes from now on), to its end',
     params: place,
     query: z.object({
@@ -133,6 +135,7 @@ export const logsApi = {
     method: 'GET',
     path: '/api/queue/:id/logs/search',
     authority: 'queue.view',
+    own: 'job',
     summary: 'Find a text in what an attempt has printed, whatever its case',
     params: place,
     query: z.object({
@@ -152,6 +155,7 @@ export const logsApi = {
     method: 'GET',
     path: '/api/queue/:id/logs/text',
     authority: 'queue.view',
+    own: 'job',
     summary: 'Download what an attempt has printed',
     params: place,
     query: z.object({ attempt: AttemptNo.optional() }),

@@ -129,6 +129,7 @@ export const metricsApi = {
     method: 'GET',
     path: '/api/queue/:id/metrics',
     authority: 'queue.view',
+    own: 'job',
     summary: 'Show the curves of a job, an attempt each, as finely as asked for; peaks stay to be seen',
     params: byJob,
     query: z.object({
@@ -152,6 +153,7 @@ export const metricsApi = {
     method: 'GET',
     path: '/api/queue/:id/metrics/csv',
     authority: 'queue.view',
+    own: 'job',
     summary: 'Download the curves of a job as they are kept, as comma-separated values',
     params: byJob,
     query: z.object(sieve),

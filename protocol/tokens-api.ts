@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { call, permissions } from './call.ts';
+import { call, ownPermissions, permissions } from './call.ts';
 import { TokenId } from './ids.ts';
 import { Name } from './name.ts';
 
@@ -31,7 +31,8 @@ export type TokenView = z.output<typeof TokenView>;
 export const NewToken = z.strictObject({
   name: Name,
   team: Name.nullable().default(null),
-  permissions: Permissions,
+  /** Left out: what its own jobs need, and nothing of anybody else's. */
+  permissions: Permissions.default([...ownPermissions]),
   /** From now; null for a token that never expires. At most ten years. */
   expires_in_s: z.number().int().min(60).max(315_360_000).nullable().default(null),
 });

@@ -1,7 +1,7 @@
 import { hash as digestOf, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
-import type { Authority, Permission } from '../../protocol/call.ts';
+import { type Call, type Reach, reachOf } from '../../protocol/call.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
@@ -20,7 +20,8 @@ export type Caller =
   /** A machine with a join token, by the hash of that. */
   | { readonly kind: 'joiner'; readonly hash: string }
   | { readonly kind: 'uploader'; readonly uploader: Uploader }
-  | { readonly kind: 'bearer'; readonly principal: Principal };
+  /** `reach`: whether this call is about every job, or about those of its own token only. */
+  | { readonly kind: 'bearer'; readonly principal: Principal; readonly reach: Exclude<Reach, 'none'> };
 
 /**
  * Where a browser keeps what it has signed in with. One that came over TLS has a name that nobody can set without, and is another
@@ -50,7 +51,10 @@ export interface Auth {
   principalOf(token: string): Principal | null;
 }
 
-export type Authenticate = (request: IncomingMessage, authority: Authority) => Outcome<Caller>;
+export type Authenticate = (
+  request: IncomingMessage,
+  row: Pick<Call, 'authority' | 'own'>,
+) => Outcome<Caller>;
 
 /** Longer ones are not hashed: no token of ours is. */
 const longestToken = 512;
@@ -70,7 +74,7 @@ export function createAuth(parts: AuthParts): Auth {
 
   const { asWorker, asJoiner } = createMachineAuth(parts);
   const asUploader = createUploadAuth(parts);
-  const asBearer = (request: IncomingMessage): Outcome<Bearer> => {
+  const asBearer = (request: IncomingMessage): Outcome<Principal> => {
     const token = bearerOf(request);
     if (token === null && request.headers['x-worker-token'] === undefined) {
       const session = sessionOf(request);
@@ -85,7 +89,7 @@ export function createAuth(parts: AuthParts): Auth {
           );
     }
     const principal = principalOf(token);
-    if (principal !== null) return accept(asCaller(principal));
+    if (principal !== null) return accept(principal);
     if (wellFormed(token) && workerByTokenHash(hashOf(token).toString('hex')) !== null) {
       return refuse('wrong_token_kind', 'This call is for people: a worker token does not open it');
     }
@@ -95,24 +99,25 @@ export function createAuth(parts: AuthParts): Auth {
     );
   };
 
-  const asBrowser = (request: IncomingMessage, token: string): Outcome<Bearer> => {
+  const asBrowser = (request: IncomingMessage, token: string): Outcome<Principal> => {
     if (!isOwnPage(request))
       return refuse('cross_site', 'This call comes from a page of another site: open the panel itself');
     const principal = principalBySessionHash(hashOf(token).toString('hex'));
     return principal === null
       ? refuse('token_invalid', 'You are signed out: sign in again')
-      : accept(asCaller(principal));
+      : accept(principal);
   };
 
   return {
     principalOf,
-    authenticate(request, authority) {
+    authenticate(request, row) {
+      const { authority } = row;
       if (authority === 'open') return accept({ kind: 'anybody' });
       if (authority === 'worker') return asWorker(request);
       if (authority === 'join') return asJoiner(request);
       if (authority === 'upload') return asUploader(request);
-      const caller = asBearer(request);
-      return caller.ok ? permitted(caller.value, authority) : caller;
+      const principal = asBearer(request);
+      return principal.ok ? permitted(principal.value, row) : principal;
     },
   };
 }
@@ -209,17 +214,16 @@ export function principalBehind(caller: Caller): Principal {
   return caller.principal;
 }
 
-type Bearer = Extract<Caller, { kind: 'bearer' }>;
-
-const asCaller = (principal: Principal): Bearer => ({ kind: 'bearer', principal });
-
-const permitted = (caller: Bearer, wanted: Permission): Outcome<Caller> =>
-  caller.principal.permissions.includes(wanted)
-    ? accept(caller)
-    : refuse(
-        'permission_missing',
-        `This call needs the permission ${wanted}; the token ${caller.principal.user} has ${caller.principal.permissions.join(', ')}`,
-      );
+function permitted(principal: Principal, row: Pick<Call, 'authority' | 'own'>): Outcome<Caller> {
+  const reach = reachOf(principal.permissions, row);
+  if (reach !== 'none') return accept({ kind: 'bearer', principal, reach });
+  const own =
+    row.own === undefined || row.own === 'refused' ? '' : `, or ${row.authority}.own for its own jobs`;
+  return refuse(
+    'permission_missing',
+    `This call needs the permission ${row.authority}${own}; the token ${principal.user} has ${principal.permissions.join(', ')}`,
+  );
+}
 
 /** In one call: an object to hash with would outlive each of them by a round of the garbage collector. */
 export const hashOf = (token: string): Buffer => digestOf('sha256', token, 'buffer');

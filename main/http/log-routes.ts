@@ -65,7 +65,7 @@ export function mountLogRoutes(router: Router, parts: LogParts): void {
       return refuse('invalid_request', 'Last-Event-ID: send back the id of an event of this stream, or none');
     const found = await findLog(parts, params.id, attempt);
     if (!found.ok) return found;
-    const isAllowed = (): boolean => authenticate(request, logsApi.follow.authority).ok;
+    const isAllowed = (): boolean => authenticate(request, logsApi.follow).ok;
     const stream = streams.open(response, { pingMs: orchestrator.times.pingMs, holder, isAllowed });
     const from = resumed ?? line ?? found.value.facts.totalLines;
     void followLog({ ...parts, place: found.value, from, stream, response, lineOf });

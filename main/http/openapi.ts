@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Call } from '../../protocol/call.ts';
+import type { Call, OwnRule } from '../../protocol/call.ts';
 import { Problem, problems } from '../../protocol/problem.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -86,11 +86,21 @@ function operationOf(call: Call, describe: Describe): Json {
   };
 }
 
-function securityOf({ authority }: Call): Json {
+const forOwn: Readonly<Record<OwnRule, (permission: string) => string>> = {
+  job: permission => `, or \`${permission}\` for a job of its own`,
+  filtered: permission => `, or \`${permission}\` for its own jobs: the answer has no others`,
+  shared: permission => `, or \`${permission}\``,
+  refused: () => '',
+};
+
+function securityOf({ authority, own = 'refused' }: Call): Json {
   if (authority === 'open') return { security: [] };
   if (authority === 'worker' || authority === 'join' || authority === 'upload')
     return { security: [{ [authority]: [] }] };
-  return { security: [{ bearer: [] }], description: `Needs the permission \`${authority}\`.` };
+  return {
+    security: [{ bearer: [] }],
+    description: `Needs the permission \`${authority}\`${forOwn[own](`${authority}.own`)}.`,
+  };
 }
 
 const hasFields = ({ properties = {}, propertyNames, $ref }: Json): boolean =>

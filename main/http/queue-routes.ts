@@ -9,6 +9,8 @@ import { type DryRun, type Orchestrator, type Submitted, nameOf } from '../orche
 import { actorOf } from './admin-routes.ts';
 import { keepPrivate } from './config-routes.ts';
 import { cursorOf, placeOf } from './job-cursor.ts';
+import { ownLimits } from './own-view.ts';
+import { onlyUserOf } from './ownership.ts';
 import type { Router } from './route.ts';
 
 export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): void {
@@ -68,13 +70,24 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
 }
 
 function mountList(router: Router, orchestrator: Orchestrator): void {
-  router.answer(queueApi.list, ({ query }) => {
-    const { status, user, worker_id, q, blocked, sort, order, limit, offset, include_completed } = query;
+  router.answer(queueApi.list, ({ query, caller }) => {
+    const {
+      status,
+      user = null,
+      worker_id,
+      q,
+      blocked,
+      sort,
+      order,
+      limit,
+      offset,
+      include_completed,
+    } = query;
     const after = query.cursor === undefined ? accept(null) : placeOf(query.cursor, sort);
     if (!after.ok) return after;
     const filter = {
       statuses: status ?? [],
-      user: user ?? null,
+      user: userAmong(user, onlyUserOf(caller)),
       workerId: worker_id ?? null,
       search: parseSearch(q ?? ''),
       blocked: blocked ?? false,
@@ -98,12 +111,23 @@ function mountList(router: Router, orchestrator: Orchestrator): void {
   });
 }
 
+/** Who asks for jobs of somebody else without the right to see them finds none: no user has an empty name. */
+const userAmong = (asked: string | null, only: string | null): string | null =>
+  only === null || asked === only ? asked : asked === null ? only : '';
+
 function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
-  router.answer(queueApi.status, () => accept(orchestrator.queue()));
-  router.answer(queueApi.stats, () => accept(statsReply(orchestrator)));
-  router.answer(queueApi.line, () =>
-    accept({ job_ids: [...orchestrator.line()], as_of_seq: orchestrator.lastSeq() }),
-  );
+  router.answer(queueApi.status, ({ caller }) => accept(ownLimits(orchestrator.queue(), onlyUserOf(caller))));
+  router.answer(queueApi.stats, ({ caller }) => accept(statsReply(orchestrator, onlyUserOf(caller))));
+  router.answer(queueApi.line, ({ caller }) => {
+    const only = onlyUserOf(caller);
+    const line = orchestrator.line();
+    const as_of_seq = orchestrator.lastSeq();
+    if (only === null) return accept({ job_ids: [...line], as_of_seq });
+    const own = line
+      .map((id, index) => ({ id, place: index + 1 }))
+      .filter(({ id }) => orchestrator.ownerOf(id) === only);
+    return accept({ job_ids: own.map(({ id }) => id), places: own.map(({ place }) => place), as_of_seq });
+  });
   router.answer(queueApi.me, ({ caller, request }) => {
     const user = nameOf(actorOf(caller, request));
     const { entries, nextPosition } = orchestrator.jobsOf(user);
@@ -125,7 +149,9 @@ function mountWholeQueue(router: Router, orchestrator: Orchestrator): void {
       running_jobs: runningJobs,
     });
   });
-  router.answer(queueApi.concurrency, () => accept(orchestrator.concurrency()));
+  router.answer(queueApi.concurrency, ({ caller }) =>
+    accept(ownLimits(orchestrator.concurrency(), onlyUserOf(caller))),
+  );
   router.answer(queueApi.limit, async ({ body, caller, request }) =>
     accept(await orchestrator.limitQueue(body, actorOf(caller, request))),
   );
@@ -184,9 +210,9 @@ const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.retry> =>
 
 const unplaced = { job_id: null, allocated_worker_id: null, allocated_gpus: null, queue_position: null };
 
-function statsReply(orchestrator: Orchestrator): ReplyOf<typeof queueApi.stats> {
-  const queue = orchestrator.queue();
-  const { byStatus, byUser, ended, waitS, runS, gpuHours, unsatisfiable } = orchestrator.queueStats();
+function statsReply(orchestrator: Orchestrator, only: string | null): ReplyOf<typeof queueApi.stats> {
+  const queue = ownLimits(orchestrator.queue(), only);
+  const { byStatus, byUser, ended, waitS, runS, gpuHours, unsatisfiable } = orchestrator.queueStats(only);
   return {
     ...queue,
     queue_depth: queue.total_pending,

@@ -9,6 +9,7 @@ import { hasBody } from './connections.ts';
 import { discardBody, proceed } from './unread.ts';
 import type { Page } from './docs/index.ts';
 import type { OnRefused } from './failures.ts';
+import { type OwnerOf, refuseForeignJob } from './ownership.ts';
 import { unknownKeys } from './query-keys.ts';
 
 export interface Input<C extends Call> {
@@ -39,18 +40,20 @@ export interface Router {
   seal(): void;
 }
 
-/** Mounts rows of the contract: who may call, then what was sent, then the handler, then the answer. */
-export interface RouterEars {
+export interface RouterParts {
+  readonly authenticate: Authenticate;
+  readonly ownerOf: OwnerOf;
   readonly onRefused: OnRefused;
   /** Streams are no calls that are answered. */
   readonly onAnswered: (method: string, path: string, status: number, seconds: number) => void;
 }
 
-export function createRouter(app: Express, authenticate: Authenticate, ears: RouterEars): Router {
-  const { onRefused, onAnswered } = ears;
+/** Mounts rows of the contract: who may call, then what was sent, then whose job it is, then the handler, then the answer. */
+export function createRouter(app: Express, parts: RouterParts): Router {
+  const { onRefused, onAnswered } = parts;
   const methods = new Map<string, string[]>();
   const rows: Call[] = [];
-  const admit = createAdmission(authenticate, onRefused);
+  const admit = createAdmission(parts);
   const mount = (row: Call, handle: (input: Input<Call>, response: Response) => Promise<void>): void => {
     rows.push(row);
     methods.set(row.path, [...(methods.get(row.path) ?? []), row.method]);
@@ -118,9 +121,9 @@ export function createRouter(app: Express, authenticate: Authenticate, ears: Rou
 }
 
 /** Who calls, and what was sent; null when it has been refused. */
-function createAdmission(authenticate: Authenticate, onRefused: OnRefused) {
+function createAdmission({ authenticate, ownerOf, onRefused }: RouterParts) {
   return async (row: Call, request: Request, response: Response): Promise<Input<Call> | null> => {
-    const caller = authenticate(request, row.authority);
+    const caller = authenticate(request, row);
     const spare = (): Promise<void> => (row.takesBytes ? discardBody(request, response) : Promise.resolve());
     if (!caller.ok) {
       await spare();
@@ -136,9 +139,15 @@ function createAdmission(authenticate: Authenticate, onRefused: OnRefused) {
       await readBody(request, response);
     }
     const parsed = parseInput(row, request, caller.value);
-    if (parsed.ok) return parsed.input;
+    if (!parsed.ok) {
+      await spare();
+      sendProblem(response, parsed.refusal, parsed.errors);
+      return null;
+    }
+    const foreign = refuseForeignJob(row, parsed.input.params, caller.value, ownerOf);
+    if (foreign === null) return parsed.input;
     await spare();
-    sendProblem(response, parsed.refusal, parsed.errors);
+    sendProblem(response, onRefused(request, foreign, caller.value));
     return null;
   };
 }

@@ -168,7 +168,12 @@ function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: 
     },
   });
   const failures = guardFailures(failureLimit, orchestrator.noteRefusal);
-  const router = createRouter(app, auth.authenticate, { onRefused: failures, onAnswered: metrics.noteCall });
+  const router = createRouter(app, {
+    authenticate: auth.authenticate,
+    ownerOf: orchestrator.ownerOf,
+    onRefused: failures,
+    onAnswered: metrics.noteCall,
+  });
   const codes = createOneTimeCodes(mono);
   const { idleMs } = parts.socketLimits ?? socketLimits;
   mountWorkerRoutes(router, { orchestrator, streams, idleMs });

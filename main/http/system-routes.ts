@@ -9,6 +9,8 @@ import { type Authenticate, principalBehind } from './auth.ts';
 import { createDocs } from './docs/index.ts';
 import type { Metrics } from './metrics.ts';
 import { describeCalls } from './openapi.ts';
+import { createOwnEvents } from './own-view.ts';
+import { onlyUserOf } from './ownership.ts';
 import type { Router } from './route.ts';
 import { encodeFrame } from './sse.ts';
 import type { StreamRegistry } from './stream-registry.ts';
@@ -60,16 +62,20 @@ export function mountSystemRoutes(router: Router, parts: SystemParts): void {
     accept({ name: 'trainyard' as const, version, protocol: protocolVersion }),
   );
   const frameOf = createFrames();
+  const ownEvents = createOwnEvents();
   router.stream(eventsApi.stream, ({ query, caller, request }, response) => {
-    const holder = principalBehind(caller).user;
+    const principal = principalBehind(caller);
+    const holder = principal.user;
+    const isLimited = onlyUserOf(caller) !== null;
     if (!streams.hasRoom(holder))
       return refuse('too_many_streams', `The token ${holder} has as many streams open as it may: close some`);
-    const isAllowed = (): boolean => authenticate(request, eventsApi.stream.authority).ok;
+    const isAllowed = (): boolean => authenticate(request, eventsApi.stream).ok;
     const { pingMs } = orchestrator.times;
     const ping = { kind: 'ping' as const, every_ms: pingMs };
     const stream = streams.open(response, { pingMs, holder, isAllowed, ...(query.pings && { ping }) });
     if (query.pings) stream.send(ping);
-    const send = (event: UiEvent): void => stream.sendFrame(frameOf(event));
+    const send = (event: UiEvent): void =>
+      stream.sendFrame(frameOf(isLimited ? ownEvents(event, principal) : event));
     const stop = orchestrator.follow(lastEventId(request), send, stream);
     response.on('close', stop);
     return accept(undefined);

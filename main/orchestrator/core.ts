@@ -76,7 +76,18 @@ export function tellJob(
   const workerId = job.attempt?.workerId ?? null;
   const attempt = job.attempt?.n ?? 0;
   const cause = 'cause' in job ? job.cause : (job.attempt?.end?.cause ?? null);
-  const event = tx.appendEvent({ kind: 'job', type, jobId: job.id, workerId, attempt, cause }, at);
+  const event = tx.appendEvent(
+    {
+      kind: 'job',
+      type,
+      jobId: job.id,
+      workerId,
+      attempt,
+      cause,
+      ...(type === 'job.deleted' && { user: job.user }),
+    },
+    at,
+  );
   if (type !== 'job.progress') {
     const told = { worker_id: workerId, attempt, cause, ...details };
     tx.appendAudit({ at, type, actor, target: { type: 'job', id: job.id }, details: told });

@@ -74,6 +74,9 @@ export function createJobCalls(core: Core) {
       return { total, by_status: byStatus, blocked };
     },
 
+    /** The user whose job this is; null when there is no such job. */
+    ownerOf: (id: JobId): string | null => core.store.job(id)?.user ?? null,
+
     job(id: JobId): Outcome<JobDetail> {
       const job = core.store.job(id);
       if (job === null) return unknown(id);

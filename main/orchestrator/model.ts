@@ -351,6 +351,8 @@ export type EventFact =
       readonly workerId: WorkerId | null;
       readonly attempt: number;
       readonly cause: FailureCause | null;
+      /** Of a job that this event deletes: nothing else tells later whose it was. */
+      readonly user?: string;
     }
   | { readonly kind: 'queue'; readonly type: QueueEventType };
 

@@ -156,7 +156,7 @@ export interface Read extends MetricReads, ArtifactReads {
   /** Those that `position` counts, the next one first. */
   line(limit: number): readonly JobId[];
   /** Of the same: each kind of requirements that there is, with its first job. */
-  waitingKinds(limit: number): readonly WaitingKind[];
+  waitingKinds(limit: number, user: string | null): readonly WaitingKind[];
   jobCounts(): { readonly pending: number; readonly blocked: number; readonly live: number };
   /** Since when the job waits that has waited for longest; those that wait for approval are left out. */
   oldestPending(): WallMs | null;

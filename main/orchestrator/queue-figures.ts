@@ -25,10 +25,12 @@ export function createQueueFigures(core: Core) {
       return accept({ status, position, pending: core.store.jobCounts().pending });
     },
 
-    queueStats() {
+    /** `only`: jobs of this user alone are counted and named. Times and GPU hours are those of the whole queue. */
+    queueStats(only: string | null) {
       const byStatus: Partial<Record<ShownStatus, number>> = {};
       const byUser = new Map<string, { readonly pending: number; readonly running: number }>();
       for (const { user, status, count } of core.store.countJobs()) {
+        if (only !== null && user !== only) continue;
         byStatus[status] = (byStatus[status] ?? 0) + count;
         if (isFinal(status)) continue;
         const { pending, running } = byUser.get(user) ?? { pending: 0, running: 0 };
@@ -44,7 +46,7 @@ export function createQueueFigures(core: Core) {
         waitS: inSeconds(averageWaitMs),
         runS: inSeconds(averageRunMs),
         gpuHours: Math.round((core.store.gpuMs(now - dayMs, now) / hourMs) * 100) / 100,
-        unsatisfiable: unsatisfiable(core),
+        unsatisfiable: unsatisfiable(core, only),
       };
     },
 
@@ -74,9 +76,9 @@ export function createQueueFigures(core: Core) {
 }
 
 /** Kinds of jobs that wait for nothing: no worker that ever came could take them. */
-function unsatisfiable(core: Core): readonly WaitingKind[] {
+function unsatisfiable(core: Core, only: string | null): readonly WaitingKind[] {
   const { isUnsatisfiable } = createExplainer(core, core.store);
-  return core.store.waitingKinds(mostKinds).filter(({ requirements }) => isUnsatisfiable(requirements));
+  return core.store.waitingKinds(mostKinds, only).filter(({ requirements }) => isUnsatisfiable(requirements));
 }
 
 const inSeconds = (ms: number | null): number | null => (ms === null ? null : Math.round(ms / 100) / 10);

@@ -1,4 +1,4 @@
-import { type Permission, permissions } from '../../protocol/call.ts';
+import { mayGrant, type Permission, permissions } from '../../protocol/call.ts';
 import type { TokenId } from '../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { NewToken, TokenView } from '../../protocol/tokens-api.ts';
@@ -74,7 +74,7 @@ async function createToken(
   own: readonly Permission[],
   by: Actor,
 ): Promise<Outcome<IssuedApiToken>> {
-  const lacking = wanted.filter(permission => !own.includes(permission));
+  const lacking = wanted.filter(permission => !mayGrant(own, permission));
   if (lacking.length > 0)
     return refuse(
       'permission_missing',

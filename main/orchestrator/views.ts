@@ -280,6 +280,7 @@ function eventView(core: Core, event: StoredEvent): UiEvent {
     attempt: event.attempt,
     cause: event.cause,
     job: job && createJobViewer(core, read)(job),
+    ...(event.user !== undefined && { user: event.user }),
     ...(worker === null ? {} : { worker: workerView(core, read, worker) }),
   };
 }

@@ -135,16 +135,16 @@ function lineReads(db: Database) {
     .prepare<[number], PendingJob['id']>(`SELECT id FROM ${line} ORDER BY level DESC, ord LIMIT ?`)
     .pluck();
   // With min(), SQLite takes the other columns from the row that has it.
-  const kinds = db.prepare<[number], KindRow>(
-    `SELECT id, requirements, count(*) AS count, min(ord) AS first FROM ${line}
-     GROUP BY requirements ORDER BY first LIMIT ?`,
+  const kinds = db.prepare<[{ readonly limit: number; readonly user: string | null }], KindRow>(
+    `SELECT id, requirements, count(*) AS count, min(ord) AS first FROM ${line} AND (@user IS NULL OR user = @user)
+     GROUP BY requirements ORDER BY first LIMIT @limit`,
   );
   return {
     line: (limit: number) => ids.all(limit),
     waitingJobs: (): readonly JobInLine[] =>
       all.all().map(row => ({ ...row, requirements: requirementsIn(row.requirements) })),
-    waitingKinds: (limit: number): readonly WaitingKind[] =>
-      kinds.all(limit).map(({ id, requirements, count }) => ({
+    waitingKinds: (limit: number, user: string | null): readonly WaitingKind[] =>
+      kinds.all({ limit, user }).map(({ id, requirements, count }) => ({
         first: id,
         count,
         requirements: requirementsIn(requirements),

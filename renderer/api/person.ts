@@ -1,5 +1,6 @@
-import type { Call, Permission } from '../../protocol/call.ts';
+import { type Call, type Permission, reachOf } from '../../protocol/call.ts';
 import type { ValueOf } from '../../protocol/client.ts';
+import type { JobView } from '../../protocol/job.ts';
 import type { sessionApi } from '../../protocol/session-api.ts';
 
 /** Who is signed in. */
@@ -19,11 +20,16 @@ export const personOf = ({ user, permissions, expires_at: until }: ValueOf<typeo
 export const isSamePerson = (one: Person, other: Person): boolean =>
   one.user === other.user && one.permissions.toSorted().join() === other.permissions.toSorted().join();
 
-/** Whether somebody may make a call: its row in the protocol says what it needs, and nothing else does. */
-export type May = (row: Pick<Call, 'authority'>) => boolean;
+/**
+ * Whether somebody may make a call; its row in the protocol alone decides. With `job`: whether they may make it for that job. Without:
+ * whether they may make it for any job.
+ */
+export type May = (row: Pick<Call, 'authority' | 'own'>, job?: Pick<JobView, 'user'>) => boolean;
 
 /** A worker's own calls are for nobody who signs in. */
-export const mayOf = ({ permissions }: Pick<Person, 'permissions'>): May => {
-  const held = new Set<string>(permissions);
-  return ({ authority }) => authority === 'open' || held.has(authority);
-};
+export const mayOf =
+  ({ user, permissions }: Pick<Person, 'user' | 'permissions'>): May =>
+  (row, job) => {
+    const reach = reachOf(permissions, row);
+    return reach === 'all' || (reach === 'own' && (job === undefined || job.user === user));
+  };

@@ -1,8 +1,10 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useMemo } from 'react';
 import { type Authority, type Call, type Permission, permissions } from '../../protocol/call.ts';
+import type { JobView } from '../../protocol/job.ts';
+import type { May } from '../api/person.ts';
 import { type MessageKey, useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
-import { useMay, usePanel } from './context.ts';
+import { PanelProvider, useMay, usePanel } from './context.ts';
 
 interface GuardedProps {
   /** One of these is enough; without any it is for everybody. */
@@ -19,13 +21,30 @@ export function Guarded({ calls, title, instead, children }: GuardedProps) {
   const t = useT();
   const may = useMay();
   const [first] = calls;
-  if (first === undefined || calls.some(may)) return children;
+  if (first === undefined || calls.some(call => may(call))) return children;
   return (
     <div className="page">
       <h1>{t(title)}</h1>
       <Missing call={first}>{instead}</Missing>
     </div>
   );
+}
+
+interface ForJobProps {
+  readonly job: Pick<JobView, 'user'>;
+  readonly children: ReactNode;
+}
+
+const forJob =
+  (may: May, user: string): May =>
+  (row, job = { user }) =>
+    may(row, job);
+
+/** What is inside is about this job: what somebody may do there, they may do to this job. */
+export function ForJob({ job: { user }, children }: ForJobProps) {
+  const panel = usePanel();
+  const inside = useMemo(() => ({ ...panel, may: forJob(panel.may, user) }), [panel, user]);
+  return <PanelProvider value={inside}>{children}</PanelProvider>;
 }
 
 interface AllowedProps {
@@ -38,7 +57,9 @@ export function Allowed({ call, children }: AllowedProps) {
   return useMay()(call) && children;
 }
 
-const isPermission = (authority: Authority): authority is Permission =>
+type AskedPermission = Extract<Authority, Permission>;
+
+const isPermission = (authority: Authority): authority is AskedPermission =>
   permissions.some(each => each === authority);
 
 interface HiddenProps {

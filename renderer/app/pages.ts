@@ -35,4 +35,4 @@ export const pages: readonly PageEntry[] = [
 
 /** Those that show something to who may do so much. */
 export const pagesFor = (may: May): readonly PageEntry[] =>
-  pages.filter(({ calls }) => calls.length === 0 || calls.some(may));
+  pages.filter(({ calls }) => calls.length === 0 || calls.some(call => may(call)));

@@ -78,9 +78,9 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
     seq = event.seq;
     if (event.kind === 'queue') queue = event.queue;
     else if (event.kind === 'worker') workers.set(event.worker_id, event.worker);
-    else jobs.set(event.job_id, event.job);
+    else if (event.kind === 'job') jobs.set(event.job_id, event.job);
     if (event.kind === 'job' && event.worker !== undefined) workers.set(event.worker.id, event.worker);
-    if (event.kind !== 'job' || event.type !== 'job.progress') told.push(event);
+    if (event.kind !== 'hidden' && (event.kind !== 'job' || event.type !== 'job.progress')) told.push(event);
   }
   if (seq === fleet.seq) return { fleet, missed: false };
   const recent =

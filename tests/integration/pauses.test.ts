@@ -36,7 +36,7 @@ async function openWatch(server: ServerProgram): Promise<Watch> {
 }
 
 const typesOf = (events: readonly UiEvent[]): readonly string[] =>
-  events.flatMap(event => (event.kind === 'reset' ? ['reset'] : [event.type]));
+  events.flatMap(event => ('type' in event ? [event.type] : [event.kind]));
 
 const runsOf = ({ agent }: Rig): number => agent.lines.filter(line => /^Job .* runs/.test(line)).length;
 

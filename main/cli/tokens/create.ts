@@ -1,4 +1,4 @@
-import { permissions } from '../../../protocol/call.ts';
+import { ownPermissions, permissions } from '../../../protocol/call.ts';
 import { NewToken, tokensApi } from '../../../protocol/tokens-api.ts';
 import { numberOf, textOf, timeSpan, wordsAmong } from '../flags.ts';
 import { readInput } from '../input.ts';
@@ -11,9 +11,9 @@ export const create: RemoteSpec = {
   shape: command =>
     command
       .argument('<name>', 'who it is for: their jobs belong to this name')
-      .requiredOption(
+      .option(
         '--allow <permissions>',
-        `what it may do, with commas between: ${permissions.join(', ')}`,
+        `what it may do, with commas between: ${permissions.join(', ')} (default: ${ownPermissions.join(',')})`,
         wordsAmong('permission', permissions),
       )
       .option('--team <name>', 'the team that their jobs count for (default: none)')

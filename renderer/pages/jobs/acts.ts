@@ -32,13 +32,14 @@ const calls = {
 } as const satisfies Readonly<Record<JobAct, Call>>;
 
 /** Whether there is anything at all that somebody may do with a job. */
-export const mayAct = (may: May): boolean => Object.values(calls).some(may);
+export const mayAct = (may: May): boolean => Object.values(calls).some(call => may(call));
 
 /**
  * What one may not do is never offered. Approving is, of those alone that wait for it, and asking a trainer, of those alone whose trainer
  * runs and can be asked: of all others it would only be noise.
  */
-export const isOffered = (act: JobAct, job: JobView, may: May): boolean => may(calls[act]) && fits(act, job);
+export const isOffered = (act: JobAct, job: JobView, may: May): boolean =>
+  may(calls[act], job) && fits(act, job);
 
 function fits(act: JobAct, job: JobView): boolean {
   if (act === 'approve' || act === 'reject') return isWaiting(job.status) && job.approval === 'wanted';

@@ -31,7 +31,7 @@ type Step = { readonly kind: 'ask' } | { readonly kind: 'results'; readonly resu
 /** What can be done with several jobs; nothing while none is chosen. */
 export function BulkBar({ rows, chosen, choose }: BulkProps) {
   const t = useT();
-  const { client } = usePanel();
+  const { client, may } = usePanel();
   const [step, setStep] = useState<Step | null>(null);
   const isAnyChosen = chosen.size > 0;
   const jobs = useMemo(
@@ -39,8 +39,11 @@ export function BulkBar({ rows, chosen, choose }: BulkProps) {
     [rows, chosen, isAnyChosen],
   );
   const endable = useMemo(
-    () => (isAnyChosen ? rows.filter(({ status }) => !isFinal(status)).slice(0, mostChosen) : []),
-    [rows, isAnyChosen],
+    () =>
+      isAnyChosen
+        ? rows.filter(job => !isFinal(job.status) && may(queueApi.cancel, job)).slice(0, mostChosen)
+        : [],
+    [rows, isAnyChosen, may],
   );
   const running = jobs.filter(({ status }) => !isWaiting(status) && !isFinal(status)).length;
   const cancel = async (): Promise<void> => {

@@ -110,7 +110,7 @@ function Held({ job, hold }: JobProps & { readonly hold: Hold }) {
       <span className="clamped" title={text}>
         {text}
       </span>
-      {hold.releasable && may(queueApi.release) && (
+      {hold.releasable && may(queueApi.release, job) && (
         <Button onClick={() => perform('release', job)}>
           {t(job.status === 'cancelling' ? 'jobs.act.giveUp' : 'jobs.act.release')}
         </Button>

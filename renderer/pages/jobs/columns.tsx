@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import type { JobId } from '../../../protocol/ids.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
+import type { May } from '../../api/person.ts';
 import { useMay } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
 import { State } from '../../ui/state.tsx';
@@ -23,12 +24,12 @@ export function useJobColumns(chosen: ReadonlySet<JobId>, toggle: Toggle): reado
     [t, may],
   );
   return useMemo(
-    () => (may(queueApi.cancel) ? [chooser(t, chosen, toggle), ...plain] : plain),
+    () => (may(queueApi.cancel) ? [chooser(t, may, chosen, toggle), ...plain] : plain),
     [t, may, chosen, toggle, plain],
   );
 }
 
-const chooser = (t: Translator, chosen: ReadonlySet<JobId>, toggle: Toggle): Column<JobView> => ({
+const chooser = (t: Translator, may: May, chosen: ReadonlySet<JobId>, toggle: Toggle): Column<JobView> => ({
   id: 'select',
   title: t('jobs.column.select'),
   isTitleUnseen: true,
@@ -40,6 +41,7 @@ const chooser = (t: Translator, chosen: ReadonlySet<JobId>, toggle: Toggle): Col
         config: job.config_name,
         time: absolute(Date.parse(job.queued_at), t),
       })}
+      disabled={!may(queueApi.cancel, job)}
       checked={chosen.has(job.id)}
       onChange={() => toggle(job.id)}
     />

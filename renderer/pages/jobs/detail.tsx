@@ -7,7 +7,7 @@ import { logsApi } from '../../../protocol/logs-api.ts';
 import { metricsApi } from '../../../protocol/metrics-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { useMay } from '../../app/context.ts';
-import { Missing } from '../../app/guarded.tsx';
+import { ForJob, Missing } from '../../app/guarded.tsx';
 import { loadPart } from '../../app/part.ts';
 import { useT } from '../../i18n/index.ts';
 import { Empty } from '../../ui/empty.tsx';
@@ -60,7 +60,9 @@ export function JobDetailPage({ id }: { readonly id: string }) {
   const { menuOf } = useActs();
   const tab = allTabs.find(name => name === params.get('tab')) ?? 'overview';
   // Whoever follows a link to one that is not for them is told why.
-  const shown = allTabs.filter(name => may(tabs[name]) || name === tab);
+  const shown = allTabs.filter(
+    name => (job === null ? may(tabs[name]) : may(tabs[name], job)) || name === tab,
+  );
   const open = (name: string): void => {
     // A click is reported twice, for the press and for the focus; the second one must add nothing to the history.
     const shownNow = new URLSearchParams(globalThis.location.search).get('tab') ?? 'overview';
@@ -98,7 +100,9 @@ export function JobDetailPage({ id }: { readonly id: string }) {
         </Tabs.List>
         {shown.map(name => (
           <Tabs.Content key={name} value={name} className="tab-content">
-            {may(tabs[name]) ? contentOf(name, job) : <Missing call={tabs[name]} />}
+            <ForJob job={job}>
+              {may(tabs[name], job) ? contentOf(name, job) : <Missing call={tabs[name]} />}
+            </ForJob>
           </Tabs.Content>
         ))}
       </Tabs.Root>

@@ -12,13 +12,14 @@ interface LossProps {
 }
 
 /** The last loss of an attempt, and how it came there. Rendered again when it becomes another one, and nothing else of its row. */
-export function Loss({ job: { id, attempt, status, progress } }: LossProps) {
+export function Loss({ job }: LossProps) {
+  const { id, attempt, status, progress } = job;
   const t = useT();
   const may = useMay();
   const { earlierLosses } = usePanel();
   const series = useFleet(({ losses }) => losses.get(id));
   const points = useMemo(() => (series === undefined ? [] : pointsOf(series)), [series]);
-  const isWanted = progress?.loss !== undefined && !isFinal(status) && may(metricsApi.read);
+  const isWanted = progress?.loss !== undefined && !isFinal(status) && may(metricsApi.read, job);
   useEffect(
     () => (isWanted ? earlierLosses.look(id, attempt) : undefined),
     [earlierLosses, isWanted, id, attempt],

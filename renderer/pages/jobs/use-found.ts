@@ -100,7 +100,7 @@ function useCounts(q: string, isWanted: boolean, onCounts: (counts: JobCounts) =
 function useForgotten(change: (next: (was: Found) => Found) => void, onCleaned: () => void): void {
   const last = useFleet(({ fleet }) =>
     fleet.recent.find(
-      event => event.kind !== 'reset' && (event.type === 'job.deleted' || event.type === 'queue.cleaned'),
+      event => 'type' in event && (event.type === 'job.deleted' || event.type === 'queue.cleaned'),
     ),
   );
   const tell = useRef(onCleaned);

@@ -49,7 +49,7 @@ export function useModel(id: string | null): Model | 'loading' {
 /** Who may not look at the config of a job has what its name means by now. */
 async function originsOf(client: Client, may: May, job: JobView): Promise<Origins> {
   const { id, config_name: name } = job;
-  const own = may(queueApi.config) ? await client.call(queueApi.config, { params: { id } }) : null;
+  const own = may(queueApi.config, job) ? await client.call(queueApi.config, { params: { id } }) : null;
   return {
     own: own?.ok === true ? { config: own.value.config, dataloader: own.value.dataloader ?? null } : null,
     inFolder: isNamed(job) ? await findTraining(client, name) : null,

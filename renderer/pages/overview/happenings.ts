@@ -46,6 +46,7 @@ function ofEvent(event: UiEvent): Happening | null {
     }
     case 'queue':
       return { at: event.at, type: event.type, target: null };
+    case 'hidden':
     case 'reset':
       return null;
   }

@@ -7,8 +7,12 @@ export interface Placed {
   readonly place: number | null;
 }
 
-/** The ids of those that wait, as the server gave them at one time: the next one first. */
-export type Order = readonly JobId[];
+/** The jobs that wait, as the server gave them at one time: the next one first. */
+export interface Order {
+  readonly ids: readonly JobId[];
+  /** Their places in the whole line, where jobs of others are left out. */
+  readonly places: readonly number[] | undefined;
+}
 
 /** By one name of priority each time; as high as waiting alone can bring a job is `critical`. */
 const boostBy = 10;
@@ -41,10 +45,10 @@ export function inLine(
   placed: Placing,
 ): readonly Placed[] {
   const rows: Placed[] = [];
-  const told = new Set(order);
-  for (const id of told) {
+  const told = new Set(order?.ids);
+  for (const [index, id] of (order?.ids ?? []).entries()) {
     const job = jobs.get(id);
-    if (job !== undefined && waits(job)) rows.push(placed(job, rows.length + 1));
+    if (job !== undefined && waits(job)) rows.push(placed(job, order?.places?.[index] ?? rows.length + 1));
   }
   const others = [...jobs.values()].filter(job => waits(job) && !told.has(job.id));
   return [...rows, ...others.toSorted(byRank).map(job => placed(job, null))];

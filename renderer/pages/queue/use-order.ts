@@ -16,10 +16,10 @@ export function useOrder(): Order | null {
   const read = useCallback(
     async (signal: AbortSignal): Promise<void> => {
       const line = await client.call(queueApi.line, { signal });
-      if (!signal.aborted && line.ok) setOrder(line.value.job_ids);
+      if (!signal.aborted && line.ok) setOrder({ ids: line.value.job_ids, places: line.value.places });
     },
     [client],
   );
-  useSettled(read, (order?.length ?? 0) > longLine ? longSettleMs : settleMs);
+  useSettled(read, (order?.ids.length ?? 0) > longLine ? longSettleMs : settleMs);
   return order;
 }

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import type { Permission } from '../../../protocol/call.ts';
+import { mayGrant, ownPermissions, type Permission, permissions } from '../../../protocol/call.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
 import { detailOf } from '../../api/client.ts';
 import { usePanel } from '../../app/context.ts';
@@ -48,6 +48,13 @@ export function NewTokenDialog({ onMade, onClose }: NewTokenProps) {
   );
 }
 
+const isOwn = (permission: Permission): boolean => ownPermissions.some(own => own === permission);
+
+const groups = [
+  { title: 'tokens.mayOwn', members: ownPermissions },
+  { title: 'tokens.mayAll', members: permissions.filter(each => !isOwn(each)) },
+] as const;
+
 interface WantedProps {
   readonly onMade: (made: { readonly name: string; readonly token: string }) => void;
   readonly onClose: () => void;
@@ -57,9 +64,8 @@ function Wanted({ onMade, onClose }: WantedProps) {
   const t = useT();
   const { client, person } = usePanel();
   const [name, setName] = useState('');
-  const [chosen, setChosen] = useState<readonly Permission[]>(
-    person.permissions.filter(each => each === 'queue.view'),
-  );
+  const isGrantable = (each: Permission): boolean => mayGrant(person.permissions, each);
+  const [chosen, setChosen] = useState<readonly Permission[]>(ownPermissions.filter(isGrantable));
   const [days, setDays] = useState<(typeof daysToLive)[number]>('90');
   const create = async (): Promise<string | null> => {
     const expiresInS = days === 'never' ? null : Number(days) * dayS;
@@ -87,19 +93,21 @@ function Wanted({ onMade, onClose }: WantedProps) {
             onChange={event => setName(event.target.value)}
           />
         </label>
-        <fieldset className="settings-permissions">
-          <legend>{t('tokens.may')}</legend>
-          {person.permissions.map(permission => (
-            <label key={permission} className="inline-label">
-              <input
-                type="checkbox"
-                checked={chosen.includes(permission)}
-                onChange={() => turn(permission)}
-              />
-              {t(`tokens.may.${permission}`)} <code className="muted">{permission}</code>
-            </label>
-          ))}
-        </fieldset>
+        {groups.map(({ title, members }) => (
+          <fieldset key={title} className="settings-permissions">
+            <legend>{t(title)}</legend>
+            {members.filter(isGrantable).map(permission => (
+              <label key={permission} className="inline-label">
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(permission)}
+                  onChange={() => turn(permission)}
+                />
+                {t(`tokens.may.${permission}`)} <code className="muted">{permission}</code>
+              </label>
+            ))}
+          </fieldset>
+        ))}
         <label>
           {t('tokens.lasts')}
           <select

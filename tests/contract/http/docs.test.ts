@@ -61,7 +61,7 @@ describe('it is served', () => {
 describe('it shows', () => {
   test.each(rows.map(row => [`${row.method} ${row.path.replaceAll(/[:*](\w+)/g, '{$1}')}`, row] as const))(
     '%s, and who may call it',
-    (name, { summary, authority }) => {
+    (name, { summary, authority, own }) => {
       const [section = ''] =
         page.split('<section').filter(part => part.includes(`<code>${name}</code></a></h3>`)) ?? [];
       expect(textOf(`<section${section}`)).toContain(summary);
@@ -74,7 +74,7 @@ describe('it shows', () => {
       expect(textOf(section)).toContain(
         authority === 'open' || authority === 'worker' || authority === 'join' || authority === 'upload'
           ? who[authority]
-          : `Needs the permission ${authority}.`,
+          : `Needs the permission ${authority}${own === undefined || own === 'refused' ? '.' : `, or ${authority}.own`}`,
       );
       expect(textOf(section)).toMatch(/\ncurl .*"\$URL\/.*"/);
     },

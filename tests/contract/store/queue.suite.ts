@@ -377,14 +377,14 @@ function describeLine(open: OpenStore): void {
     for (const [order, gpus] of [1, 8, 1, 8, 8, 2].entries()) await put(store, needing(order + 1, gpus));
     await put(store, { ...needing(7, 4), approval: 'wanted' });
     await put(store, needing(8, 16), asLive(needing(8, 16), 'running'));
-    const kinds = store.waitingKinds(10);
+    const kinds = store.waitingKinds(10, null);
     expect(kinds.map(({ first, count }) => [first, count])).toEqual([
       ['j_1', 2],
       ['j_2', 3],
       ['j_6', 1],
     ]);
     expect(kinds[1]?.requirements).toEqual(needing(2, 8).spec.requirements);
-    expect(store.waitingKinds(1)).toHaveLength(1);
+    expect(store.waitingKinds(1, null)).toHaveLength(1);
   });
 
   test('GPUs are counted for as long as jobs had them within the time, whatever became of the jobs', async () => {

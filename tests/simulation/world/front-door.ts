@@ -178,7 +178,7 @@ function readRequest(
     headers: { 'x-worker-token': token },
     socket: { remoteAddress: address },
   } as unknown as Request;
-  const caller = authenticate(request, mounted.row.authority);
+  const caller = authenticate(request, mounted.row);
   if (!caller.ok) return caller;
   const { row, pattern } = mounted;
   const params = row.params.safeParse({ ...pattern.exec(url.pathname)?.groups });

@@ -83,7 +83,7 @@ function bench(held: readonly Permission[] = permissions) {
     client,
     baseUrl: 'http://fleet',
     store,
-    may: mayOf({ permissions: held }),
+    may: mayOf({ user: 'ada', permissions: held }),
     onPerson,
     openStream(url, listener) {
       opened.push(url);

@@ -352,10 +352,10 @@ describe('the form of a job', () => {
 });
 
 describe('the line', () => {
-  const ids = (jobs: readonly JobView[], order: readonly string[] | null) =>
+  const ids = (jobs: readonly JobView[], order: readonly string[] | null, places?: readonly number[]) =>
     inLine(
       new Map(jobs.map(each => [each.id, each])),
-      order?.map(id => JobId.parse(id)) ?? null,
+      order && { ids: order.map(id => JobId.parse(id)), places },
       createPlacing(),
     ).map(({ job: { id }, place }) => `${id} ${place}`);
 
@@ -370,6 +370,10 @@ describe('the line', () => {
   it('passes over those that have left it since: the others move up', () => {
     const jobs = [job('a', { status: 'running' }), job('b'), job('c', { approval: 'wanted' }), job('d')];
     expect(ids(jobs, ['a', 'gone', 'b', 'c', 'd'])).toEqual(['b 1', 'd 2']);
+  });
+
+  it('shows the places that the server gave when it left out jobs of others', () => {
+    expect(ids([job('a'), job('b')], ['a', 'b'], [2, 7])).toEqual(['a 2', 'b 7']);
   });
 
   it('puts those without a place yet behind the others, by the rule of the server', () => {
@@ -389,13 +393,16 @@ describe('the line', () => {
 
   it('has a row of before for a job that has neither changed nor moved', () => {
     const jobs = new Map([job('a'), job('b'), job('c')].map(each => [each.id, each]));
-    const order = [...jobs.keys()];
+    const order = { ids: [...jobs.keys()], places: undefined };
     const placed = createPlacing();
     const [a, b, c] = inLine(jobs, order, placed);
     jobs.set(JobId.parse('b'), job('b', { priority: 20 }));
     const again = inLine(jobs, order, placed);
     expect(again.map((row, at) => row === [a, b, c][at])).toEqual([true, false, true]);
-    expect(inLine(jobs, order.slice(1), placed)[1]).toMatchObject({ job: { id: 'c' }, place: 2 });
+    expect(inLine(jobs, { ...order, ids: order.ids.slice(1) }, placed)[1]).toMatchObject({
+      job: { id: 'c' },
+      place: 2,
+    });
   });
 
   it('has those apart that wait for approval', () => {

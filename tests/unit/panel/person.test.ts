@@ -1,6 +1,6 @@
 /** Who is signed in, and what follows from it: which pages there are, and which acts. */
 import { describe, expect, test } from 'vitest';
-import { type Permission, permissions } from '../../../protocol/call.ts';
+import { ownPermissions, type Permission, permissions } from '../../../protocol/call.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { settingsApi } from '../../../protocol/settings-api.ts';
 import { isSamePerson, mayOf, personOf } from '../../../renderer/api/person.ts';
@@ -9,15 +9,17 @@ import { isOffered, jobActs, mayAct } from '../../../renderer/pages/jobs/acts.ts
 import { everyCall } from '../../support/every-call.ts';
 import { jobView } from '../../support/job-view.ts';
 
-const may = (...held: readonly Permission[]) => mayOf({ permissions: held });
+const may = (...held: readonly Permission[]) => mayOf({ user: 'ada', permissions: held });
 const pathsFor = (...held: readonly Permission[]): readonly string[] =>
   pagesFor(may(...held)).map(({ path }) => path);
 
 describe('what somebody may do', () => {
   test('is what the rows of the protocol say, one permission at a time', () => {
-    const allowed = permissions.map(held => everyCall.filter(may(held)).map(({ authority }) => authority));
+    const allowed = permissions.map(held =>
+      everyCall.filter(row => may(held)(row)).map(({ authority }) => authority),
+    );
     expect(allowed.map(found => [...new Set(found)].toSorted())).toEqual(
-      permissions.map(held => [held, 'open'].toSorted()),
+      permissions.map(held => [held.replace(/\.own$/, ''), 'open'].toSorted()),
     );
   });
 
@@ -38,6 +40,7 @@ describe('the pages', () => {
   test.each<readonly [readonly Permission[], readonly string[]]>([
     [permissions, ['/', '/workers', '/jobs', '/queue', '/audit']],
     [['queue.view'], ['/', '/jobs', '/queue']],
+    [['queue.view.own'], ['/', '/jobs', '/queue']],
     [['queue.submit'], ['/jobs']],
     [['admin.workers'], ['/', '/workers']],
     [['admin.audit'], ['/audit']],
@@ -69,6 +72,13 @@ describe('acts on a job', () => {
     expect(asked({ ...running, requests: [...running.requests] }, 'queue.cancel')).toEqual(asks);
     expect(asked({ status: 'running', requests: ['sample'] }, 'queue.cancel')).toEqual(['sample']);
     expect(asked({ status: 'running', requests: ['save'] }, 'queue.view')).toEqual([]);
+  });
+
+  test("with permissions for own jobs only are offered for jobs of one's own", () => {
+    const held = ['queue.view', ...ownPermissions] as const;
+    const ended = { status: 'completed' } as const;
+    expect(offeredOf({ ...ended, user: 'bob' }, held)).toEqual(['duplicate']);
+    expect(offeredOf({ ...ended, user: 'ada' }, held)).toEqual(['cancel', 'retry', 'duplicate', 'delete']);
   });
 
   test('have no place at all where none is offered of any job', () => {

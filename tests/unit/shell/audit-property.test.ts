@@ -19,7 +19,7 @@ type Told = readonly [type: string, id: string, at: string];
 /** What readers of the event stream were told, progress left out: it is no transition. */
 const toldBy = ({ fleet }: World): readonly Told[] =>
   fleet.events.flatMap((event): readonly Told[] => {
-    if (event.kind === 'reset') throw new Error('the reader missed events');
+    if (event.kind === 'reset' || event.kind === 'hidden') throw new Error('the reader missed events');
     if (event.type === 'job.progress') return [];
     const id = event.kind === 'queue' ? 'queue' : event.kind === 'job' ? event.job_id : event.worker_id;
     return [[event.type, id, event.at]];

@@ -23,7 +23,7 @@ async function openBusyFleet(): Promise<Fleet> {
 }
 
 const transitions = (fleet: Fleet): readonly string[] =>
-  fleet.events.flatMap(event => (event.kind === 'reset' ? [] : [event.type]));
+  fleet.events.flatMap(event => ('type' in event ? [event.type] : []));
 
 describe('while the orchestrator is held up', () => {
   test.each([

@@ -105,9 +105,7 @@ describe('the end of an attempt that another one has superseded', () => {
     expect(refusalOf(await former.report(job, word)).code).toBe('attempt_superseded');
     expect(fleet.job(job).attempts[0]?.late_result).toBeNull();
     // Contact, and no more.
-    expect(fleet.events.slice(seq).map(event => event.kind !== 'reset' && event.type)).toEqual([
-      'worker.back',
-    ]);
+    expect(fleet.events.slice(seq).map(event => 'type' in event && event.type)).toEqual(['worker.back']);
   });
 });
 

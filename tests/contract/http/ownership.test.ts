@@ -1,0 +1,256 @@
+/** Tokens with `.own` permissions: they reach their own jobs, and learn nothing of the jobs of others. */
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { eventsApi } from '../../../protocol/admin-api.ts';
+import { type Call, ownPermissions, type Permission } from '../../../protocol/call.ts';
+import { type Client, urlOf } from '../../../protocol/client.ts';
+import { JobId } from '../../../protocol/ids.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { everyCall } from '../../support/every-call.ts';
+import { adminClient, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+import { watchEvents } from '../../support/watch.ts';
+
+interface Person {
+  readonly name: string;
+  readonly token: string;
+  readonly client: Client;
+}
+
+let server: TestServer;
+let alice: Person;
+let bob: Person;
+beforeAll(async () => {
+  server = await startTestServer();
+  [alice, bob] = [await enrol('alice'), await enrol('bob')];
+});
+afterAll(() => server.close());
+
+/** Without `held`: with what a token gets when nobody says what it may do. */
+async function enrol(name: string, held?: readonly Permission[]): Promise<Person> {
+  const body = { name, ...(held && { permissions: [...held] }) };
+  const { token } = valueOf(await server.admin.call(tokensApi.create, { body }));
+  return { name, token, client: adminClient(server.url, token) };
+}
+
+async function submit({ client, name }: Person, more: object = {}): Promise<JobId> {
+  const body = { config_name: `secret-of-${name}`, config: {}, ...more };
+  return JobId.parse(valueOf(await client.call(queueApi.submit, { body })).job_id);
+}
+
+const statusOf = async (id: JobId): Promise<string> =>
+  valueOf(await server.admin.call(queueApi.get, { params: { id } })).status;
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+const bodies: Readonly<Record<string, unknown>> = { [queueApi.ask.path]: { what: 'save' } };
+
+async function callFor(row: Call, { token }: Person, id: string): Promise<Answer> {
+  const path = row.path.replace(':id', id).replace('*key', 'model.safetensors');
+  const response = await fetch(`${server.url}${path}${row.path.endsWith('/search') ? '?q=x' : ''}`, {
+    method: row.method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(row.method === 'GET' ? {} : { body: JSON.stringify(bodies[row.path] ?? {}) }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+const titled = (rows: readonly Call[]) => rows.map(row => [`${row.method} ${row.path}`, row] as const);
+const ofQueue = everyCall.filter(({ authority }) => authority.startsWith('queue.'));
+const having = (rule: Call['own']) => titled(ofQueue.filter(({ own }) => own === rule));
+
+describe('every call that needs a permission of the queue', () => {
+  test.each(titled(ofQueue))('%s has a rule for tokens with .own permissions', (_name, row) => {
+    expect(['job', 'filtered', 'shared', 'refused']).toContain(row.own);
+  });
+
+  test.each(titled(ofQueue.filter(({ path }) => path.startsWith('/api/queue/') && path.includes(':'))))(
+    '%s names a job, and is checked for its owner or needs the full permission',
+    (_name, row) => {
+      expect(row.path).toContain(':id');
+      expect(['job', 'refused']).toContain(row.own);
+    },
+  );
+});
+
+describe('a call for one job', () => {
+  test.each(having('job'))('%s does not tell the job of another user from none', async (_name, row) => {
+    const id = await submit(alice);
+    const [foreign, none] = [await callFor(row, bob, id), await callFor(row, bob, 'j_none')];
+    expect(foreign.status).toBe(404);
+    const bare = ({ text }: Answer, own: string): unknown => ({
+      ...(JSON.parse(text) as object),
+      request_id: null,
+      detail: String((JSON.parse(text) as { detail: string }).detail).replaceAll(own, 'ID'),
+    });
+    expect(bare(foreign, id)).toEqual(bare(none, 'j_none'));
+    expect(foreign.text).not.toContain('alice');
+    expect(await statusOf(id)).toBe('pending');
+    await server.admin.call(queueApi.cancel, { params: { id } });
+    expect((await callFor(row, bob, id)).status).toBe(404);
+    expect(await statusOf(id)).toBe('cancelled');
+  });
+
+  test.each(having('job'))('%s reaches a job of the token itself', async (_name, row) => {
+    const id = await submit(alice);
+    if (row === queueApi.remove || row === queueApi.retry)
+      valueOf(await alice.client.call(queueApi.cancel, { params: { id } }));
+    const { status, text } = await callFor(row, alice, id);
+    expect(status, text).not.toBe(403);
+    expect(text).not.toContain('job_not_found');
+  });
+
+  test('who may view all jobs is told whose job it is that they may not cancel', async () => {
+    const lead = await enrol('lead', ['queue.view', 'queue.cancel.own']);
+    const id = await submit(alice);
+    expect(await lead.client.call(queueApi.cancel, { params: { id } })).toMatchObject({
+      failure: {
+        status: 403,
+        problem: {
+          code: 'permission_missing',
+          detail: `Job ${id} belongs to alice. The token lead has queue.cancel.own, which covers its own jobs only; jobs of others need queue.cancel`,
+        },
+      },
+    });
+    expect(await statusOf(id)).toBe('pending');
+  });
+
+  test.each(having('refused'))('%s needs the full permission, also for own jobs', async (_name, row) => {
+    const { status, text } = await callFor(row, alice, await submit(alice));
+    expect([status, JSON.parse(text)]).toMatchObject([403, { code: 'permission_missing' }]);
+  });
+});
+
+describe('an answer about several jobs', () => {
+  const plain = having('filtered').filter(([, row]) => row !== eventsApi.stream);
+
+  test.each(plain)('%s holds nothing of the jobs of others', async (_name, row) => {
+    const id = await submit(alice, { gpu_vram_gb: 9_999 });
+    const limits = { approval_required_for: ['alice', 'bob'] };
+    valueOf(await server.admin.call(queueApi.limit, { body: limits }));
+    onTestFinished(
+      async () => void (await server.admin.call(queueApi.limit, { body: { approval_required_for: [] } })),
+    );
+    const { status, text } = await callFor(row, bob, '');
+    expect(status, text).toBe(200);
+    expect(text).not.toContain('alice');
+    expect(text).not.toContain(id);
+  });
+
+  test.each(having('shared').filter(([, { method }]) => method === 'GET'))(
+    '%s is the same for everybody',
+    async (_name, row) => {
+      const { status } = await callFor(
+        { ...row, path: row.path.replace(':name', 'none') as `/${string}` },
+        bob,
+        '',
+      );
+      expect([200, 404]).toContain(status);
+    },
+  );
+
+  test('the list has own jobs, whatever filter is asked for', async () => {
+    const [own] = [await submit(bob), await submit(alice)];
+    const ids = async (
+      query: Parameters<typeof bob.client.call<typeof queueApi.list>>[1],
+    ): Promise<readonly JobId[]> =>
+      valueOf(await bob.client.call(queueApi.list, query)).entries.map(({ id }) => id);
+    expect(await ids({ query: { limit: 1 } })).toEqual([own]);
+    expect(await ids({ query: { user: 'alice' } })).toEqual([]);
+    expect(await ids({ query: { q: 'user:alice' } })).toEqual([]);
+    expect(await ids({ query: { q: 'secret-of-alice' } })).toEqual([]);
+    const counted = valueOf(
+      await bob.client.call(queueApi.list, { query: { counts: 'true', user: 'alice' } }),
+    );
+    expect(counted.counts).toMatchObject({ total: 0, by_status: {} });
+  });
+
+  test('statistics count own jobs, and the line gives their places in the whole queue', async () => {
+    const fresh = await startTestServer();
+    onTestFinished(() => fresh.close());
+    const held = { permissions: [...ownPermissions] };
+    const made = async (name: string): Promise<Client> => {
+      const { token } = valueOf(await fresh.admin.call(tokensApi.create, { body: { name, ...held } }));
+      return adminClient(fresh.url, token);
+    };
+    const [one, other] = [await made('one'), await made('other')];
+    for (const client of [one, other, one])
+      valueOf(await client.call(queueApi.submit, { body: { config: {} } }));
+    const stats = valueOf(await other.call(queueApi.stats));
+    expect(stats.by_user).toEqual({ other: { pending: 1, running: 0 } });
+    expect(stats.by_status).toEqual({ pending: 1 });
+    expect(stats.queue_depth).toBe(3);
+    expect(valueOf(await other.call(queueApi.line))).toMatchObject({ places: [2] });
+    expect(valueOf(await one.call(queueApi.line))).toMatchObject({ places: [1, 3] });
+    expect(valueOf(await fresh.admin.call(queueApi.line)).places).toBeUndefined();
+  });
+});
+
+describe('the event stream', () => {
+  test('tells of own jobs; other events have a number and nothing else', async () => {
+    const watch = await watchEvents(server.url, bob.token);
+    onTestFinished(() => watch.close());
+    const foreign = await submit(alice);
+    await server.createWorker({ name: 'rig-unseen' });
+    valueOf(await alice.client.call(queueApi.cancel, { params: { id: foreign } }));
+    valueOf(await alice.client.call(queueApi.remove, { params: { id: foreign } }));
+    const own = await submit(bob);
+    valueOf(await bob.client.call(queueApi.cancel, { params: { id: own } }));
+    valueOf(await bob.client.call(queueApi.remove, { params: { id: own } }));
+    await watch.until('the deletion', event => ('type' in event && event.type === 'job.deleted') || null);
+    const text = JSON.stringify(watch.seen);
+    for (const secret of ['alice', foreign, 'rig-unseen']) expect(text).not.toContain(secret);
+    const told = watch.seen.map(event => ('type' in event ? event.type : event.kind));
+    expect(told).toEqual([
+      'hidden',
+      'hidden',
+      'hidden',
+      'hidden',
+      'job.submitted',
+      'job.cancelled',
+      'job.deleted',
+    ]);
+    const seqs = watch.seen.map(({ seq }) => seq);
+    expect(seqs).toEqual(seqs.map((_seq, index) => (seqs[0] ?? 0) + index));
+  });
+
+  test('is replayed by the same rule, and shows workers to those who may list them', async () => {
+    const ops = await enrol('ops', ['queue.view.own', 'admin.workers']);
+    const before = valueOf(await server.admin.call(queueApi.list)).as_of_seq;
+    await submit(alice);
+    await server.createWorker({ name: 'rig-seen' });
+    const headers = { authorization: `Bearer ${ops.token}`, 'last-event-id': String(before) };
+    const over = new AbortController();
+    onTestFinished(() => over.abort());
+    const response = await fetch(urlOf(server.url, eventsApi.stream.path), { headers, signal: over.signal });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    let text = '';
+    while (!text.includes('worker.created'))
+      text += Buffer.from((await reader.read()).value ?? []).toString();
+    expect(text).toContain('"kind":"hidden"');
+    expect(text).toContain('rig-seen');
+    expect(text).not.toContain('alice');
+  });
+});
+
+describe('a new token', () => {
+  test('covers its own jobs only, unless it is given more', async () => {
+    const { token } = await enrol('newcomer');
+    const { tokens } = valueOf(await server.admin.call(tokensApi.list));
+    expect(token).toMatch(/^tk_/);
+    expect(tokens.find(({ name }) => name === 'newcomer')?.permissions).toEqual([...ownPermissions]);
+  });
+
+  test('with full permissions may be given their .own permissions, and not the reverse', async () => {
+    const limited = await enrol('limited', ['admin.tokens', 'queue.view.own']);
+    const full = await enrol('full', ['admin.tokens', 'queue.view']);
+    const create = ({ client }: Person, name: string, permission: Permission) =>
+      client.call(tokensApi.create, { body: { name, permissions: [permission] } });
+    expect(await create(full, 'from-full', 'queue.view.own')).toMatchObject({ ok: true });
+    expect(await create(limited, 'from-limited', 'queue.view')).toMatchObject({
+      failure: { status: 403, problem: { code: 'permission_missing' } },
+    });
+  });
+});
