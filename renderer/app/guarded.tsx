@@ -62,6 +62,13 @@ type AskedPermission = Extract<Authority, Permission>;
 const isPermission = (authority: Authority): authority is AskedPermission =>
   permissions.some(each => each === authority);
 
+/** The least that opens a call; null where no permission does. A job of somebody else takes the full one. */
+function leastFor({ authority, own }: Call): Permission | null {
+  const limited = permissions.find(each => each === `${authority}.own`);
+  if (limited !== undefined && (own === 'shared' || own === 'filtered')) return limited;
+  return isPermission(authority) ? authority : null;
+}
+
 interface HiddenProps {
   readonly call: Call;
   /** Whose part of this page is left out. */
@@ -69,10 +76,11 @@ interface HiddenProps {
 }
 
 /** A line that says what is not here, where the rest of a page says enough without it. */
-export function Hidden({ call: { authority }, page }: HiddenProps) {
+export function Hidden({ call, page }: HiddenProps) {
   const t = useT();
-  if (!isPermission(authority)) return null;
-  return <p className="muted">{t('may.hidden', { page: t(page), what: t(`tokens.may.${authority}`) })}</p>;
+  const least = leastFor(call);
+  if (least === null) return null;
+  return <p className="muted">{t('may.hidden', { page: t(page), what: t(`tokens.may.${least}`) })}</p>;
 }
 
 interface MissingProps {
@@ -82,20 +90,21 @@ interface MissingProps {
 }
 
 /** Which permission a call needs, whom to ask for it, and as whom one is signed in. */
-export function Missing({ call: { authority }, children }: MissingProps) {
+export function Missing({ call, children }: MissingProps) {
   const t = useT();
   const { person, signOut } = usePanel();
-  if (!isPermission(authority)) return null;
+  const least = leastFor(call);
+  if (least === null) return null;
   return (
     <section className="card missing">
-      <p>{t('may.missing', { what: t(`tokens.may.${authority}`), permission: authority })}</p>
+      <p>{t('may.missing', { what: t(`tokens.may.${least}`), permission: least })}</p>
       <p>{t('may.as', { user: person.user })}</p>
       <p>
         {t('may.may')} <Permissions />
       </p>
       <p className="muted">{t('may.ask')}</p>
       <pre className="mono">
-        trainyard tokens create NAME --allow {[...person.permissions, authority].join(',')}
+        trainyard tokens create NAME --allow {[...person.permissions, least].join(',')}
       </pre>
       <div className="missing-acts">
         {children}

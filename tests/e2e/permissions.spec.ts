@@ -1,7 +1,7 @@
 /** What somebody may not do is not there, and what they may not see is not asked for. */
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
-import type { Permission } from '../../protocol/call.ts';
+import { ownPermissions, type Permission } from '../../protocol/call.ts';
 import { act, type Orchestrator, rowOf, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
@@ -71,7 +71,7 @@ test('who may only look is offered nothing else on any page, and nothing is refu
     [`/jobs/${waiting}`, 'Why it waits', []],
     [`/jobs/${waiting}?tab=raw`, '"config_name": "far"', ['Copy']],
     ['/queue', '1 job waits for approval', []],
-    ['/settings', 'Look at the queue', ['Sign out']],
+    ['/settings', 'See all jobs', ['Sign out']],
     ['/help', '"queue.view"', ['Copy']],
   ];
   for (const [path, there, acts] of tour) {
@@ -98,7 +98,7 @@ test('a link to what is not for them says what is missing, who gives it, and lea
   const pages: readonly (readonly [path: string, permission: Permission])[] = [
     ['/audit', 'admin.audit'],
     ['/workers', 'admin.workers'],
-    ['/jobs/new', 'queue.submit'],
+    ['/jobs/new', 'queue.submit.own'],
     [`/jobs/${waiting}?tab=config`, 'queue.manage'],
   ];
   for (const [path, permission] of pages) {
@@ -135,12 +135,47 @@ test('who may submit submits, and is offered what goes with it alone', async ({ 
   expect(asked.refused()).toEqual([]);
 });
 
+test('who works on their own jobs sees these only, and keeps up with them live', async ({ page }) => {
+  const asked = await signInAs(page, 'ada', ownPermissions);
+  await page.goto(`${orchestrator.url}/jobs`);
+  await expect(page.getByText('Live', { exact: true })).toBeVisible();
+  const token = await tokenFor('eve', ownPermissions);
+  const submit = async (as: string, name: string): Promise<string> => {
+    const answer = await page.request.post(`${orchestrator.url}/api/queue/submit`, {
+      headers: { authorization: `Bearer ${as}` },
+      data: { config_name: name, config: {}, gpu_count: 64 },
+    });
+    return String(((await answer.json()) as { readonly job_id: unknown }).job_id);
+  };
+  const foreign = await submit(token, 'of-eve');
+  await page.getByRole('link', { name: 'Submit a job' }).first().click();
+  await page.getByLabel('Configuration', { exact: true }).selectOption('inline');
+  await page.getByLabel('Configuration, as JSON').fill('{ "steps": 3 }');
+  await page.getByLabel('GPUs', { exact: true }).fill('64');
+  await page.getByRole('button', { name: 'Submit', exact: true }).click();
+  await page.getByRole('link', { name: 'Open the job' }).click();
+  await page.locator('.job-head').getByRole('button').click();
+  await expect(page.getByRole('menuitem')).toHaveText([/Cancel/, /Retry/, /Duplicate/, /Delete/]);
+  await page.keyboard.press('Escape');
+  await page.goto(`${orchestrator.url}/jobs`);
+  await expect(rowOf(page, 'inline')).toHaveCount(1);
+  await expect(rowOf(page, 'of-eve')).toHaveCount(0);
+  await expect(rowOf(page, 'far')).toHaveCount(0);
+  await page.goto(`${orchestrator.url}/queue`);
+  await expect(page.getByRole('row').filter({ hasText: 'inline' })).toBeVisible();
+  await expectQuiet(page);
+  expect(asked.refused()).toEqual([]);
+  await page.goto(`${orchestrator.url}/jobs/${foreign}`);
+  await expect(page.getByText('There is no job').or(page.getByText(foreign)).first()).toBeVisible();
+  await expect(page.getByText('of-eve')).toHaveCount(0);
+});
+
 test('who may manage workers and not look at jobs sees them, drains one, and has no stream', async ({
   page,
 }) => {
   const asked = await signInAs(page, 'rigger', ['admin.workers']);
   expect(await railOf(page)).toEqual(['Overview', 'Workers', 'Settings', 'Help']);
-  await expect(page.getByText('Jobs: not shown without the permission “Look at the queue”')).toBeVisible();
+  await expect(page.getByText('Jobs: not shown without the permission “See its own jobs”')).toBeVisible();
   await page.goto(`${orchestrator.url}/workers`);
   await expect(rowOf(page, 'rig-a')).toContainText('idle', { timeout: 20_000 });
   await expect(page.getByText('Read every 10 seconds')).toBeVisible();
@@ -160,9 +195,10 @@ test('who may make tokens is asked only for what they have themselves', async ({
   const asked = await signInAs(page, 'keeper', ['queue.view', 'admin.tokens']);
   await page.goto(`${orchestrator.url}/settings`);
   await page.getByRole('button', { name: 'Add a token' }).click();
-  await expect(page.getByRole('dialog').getByRole('checkbox')).toHaveCount(2);
+  await expect(page.getByRole('dialog').getByRole('checkbox')).toHaveCount(3);
   await expect(page.getByRole('checkbox', { name: 'Manage tokens' })).toBeVisible();
-  await expect(page.getByRole('checkbox', { name: 'Look at the queue' })).toBeChecked();
+  await expect(page.getByRole('checkbox', { name: 'See its own jobs' })).toBeChecked();
+  await expect(page.getByRole('checkbox', { name: 'See all jobs' })).not.toBeChecked();
   // Styles of other pages are not there.
   await expect(page.getByRole('dialog').locator('form')).toHaveCSS('display', 'flex');
   expect(asked.refused()).toEqual([]);

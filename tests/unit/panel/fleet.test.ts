@@ -51,6 +51,15 @@ test('what was known already changes nothing: not even which object it is', () =
   });
 });
 
+test('a hidden event leaves no gap, and changes nothing that is shown', () => {
+  const before = start();
+  const hidden = { kind: 'hidden' as const, seq: before.seq + 1, at: '2026-01-01T00:00:00.000Z' };
+  expect(advance(before, [hidden])).toEqual({
+    fleet: { ...before, seq: before.seq + 1 },
+    missed: false,
+  });
+});
+
 test('a gap, and a reset, say that all has to be loaded again, and change nothing', () => {
   const before = start();
   expect(advance(before, [jobEvent(9, { status: 'running' })])).toEqual({ fleet: before, missed: true });
