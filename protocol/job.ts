@@ -77,7 +77,10 @@ export const Dataloader = z.union([z.array(z.unknown()), TrainerConfig]);
 /** What a job needs of the worker that takes it. */
 export interface Requirements {
   readonly target: Target;
+  /** A worker needs at least this many. */
   readonly gpuCount: number;
+  /** How many the job uses, where its config names fewer GPUs than the worker needs to have. */
+  readonly gpusUsed?: number;
   /** GB of each GPU, as they are sold; 0 for any. */
   readonly vramGb: number;
   /** `cuda`, `rocm`, `mps`, ...; null for any. */

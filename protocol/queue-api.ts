@@ -20,7 +20,7 @@ import {
 import { JobSort, SearchText } from './job-search.ts';
 import { LabelPatterns } from './labels.ts';
 import { Line } from './line.ts';
-import { Concurrency, QueueView } from './queue.ts';
+import { Concurrency, ConcurrencyChange, QueueView } from './queue.ts';
 import { RequestKind } from './requests.ts';
 
 const byJob = z.object({ id: JobId });
@@ -156,6 +156,36 @@ const Days = z
 
 const JobCount = z.object({ pending: z.number(), running: z.number() });
 
+/** The orchestrator's own machine, under SimpleTuner's names. */
+const LocalStats = z
+  .object({
+    running_jobs: z.number(),
+    /** Pending jobs with target `local`, without those that wait for approval. */
+    pending_jobs: z.number(),
+    /** Numbers of GPUs on that machine. */
+    allocated_gpus: z.array(z.number()),
+    /** Empty while the machine is busy, offline, draining or otherwise takes no job. */
+    available_gpus: z.array(z.number()),
+    total_gpus: z.number(),
+    max_concurrent_gpus: z.number().nullable(),
+    max_concurrent_jobs: z.number().nullable(),
+  })
+  .meta({ id: 'LocalStats' });
+export type LocalStats = z.output<typeof LocalStats>;
+
+const WorkerCounts = z
+  .object({
+    total_workers: z.number(),
+    idle_workers: z.number(),
+    busy_workers: z.number(),
+    offline_workers: z.number(),
+    draining_workers: z.number(),
+    /** Registered or expected, without a stream yet. */
+    connecting_workers: z.number(),
+  })
+  .meta({ id: 'WorkerCounts' });
+export type WorkerCounts = z.output<typeof WorkerCounts>;
+
 /** Exact numbers of jobs, on all pages together. */
 const JobCounts = z
   .object({
@@ -242,6 +272,10 @@ export const queueApi = {
       gpu_hours_24h: z.number(),
       /** Jobs that no worker could take, even if it were idle: the first of each kind, and how many of it wait. */
       unsatisfiable: z.array(z.object({ job_id: JobId, count: z.number() })),
+      /** The orchestrator's own machine; null while it is no worker. Older servers send neither of these two, tokens for own jobs get null. */
+      local: LocalStats.nullable().default(null),
+      /** Workers by status, without the orchestrator's own machine. */
+      workers: WorkerCounts.nullable().default(null),
     }),
   }),
   line: call({
@@ -292,8 +326,8 @@ export const queueApi = {
     path: '/api/queue/concurrency',
     authority: 'queue.manage',
     own: 'refused',
-    summary: 'Set limits; what is left out stays, null is for none, and what runs goes on',
-    body: Concurrency.partial(),
+    summary: 'Set limits; omitted ones stay, null lifts one, and running jobs continue',
+    body: ConcurrencyChange,
     reply: Concurrency,
   }),
   pause: call({

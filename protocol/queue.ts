@@ -7,8 +7,8 @@ const Limit = z.number().int().min(0).max(100_000).nullable();
 /** Stands for every user who may not manage the queue. No token has this name. */
 export const everyone = '*';
 
-/** The most jobs that run at once, in all, of one user and of one team; null for any number. */
-export const Concurrency = z.strictObject({
+/** Of jobs that run at once: in all, of one user, of one team and on the orchestrator's own machine; null for no limit. */
+const limits = {
   max_concurrent: Limit,
   user_max_concurrent: Limit,
   /** Of each team. Jobs without a team have none. */
@@ -21,6 +21,21 @@ export const Concurrency = z.strictObject({
   enable_fair_share: z.boolean(),
   /** Users whose new jobs need approval; `*` for all who may not manage the queue. */
   approval_required_for: z.array(Line.trim().min(1).max(60)).max(1_000),
+  /** GPUs that one job may use on the orchestrator's own machine, which runs one job at a time. */
+  local_gpu_max_concurrent: Limit,
+  /** Jobs on the orchestrator's own machine. It never runs more than one; 0 keeps jobs off it. */
+  local_job_max_concurrent: Limit,
+};
+
+/** What a request sets; omitted limits stay. */
+export const ConcurrencyChange = z.strictObject(limits).partial();
+export type ConcurrencyChange = z.output<typeof ConcurrencyChange>;
+
+/** Not strict, so that this client reads the limits of a newer server. An older one sends no `local_*`. */
+export const Concurrency = z.object({
+  ...limits,
+  local_gpu_max_concurrent: Limit.default(null),
+  local_job_max_concurrent: Limit.default(1),
 });
 export type Concurrency = z.output<typeof Concurrency>;
 

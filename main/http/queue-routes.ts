@@ -224,6 +224,7 @@ function statsReply(orchestrator: Orchestrator, only: string | null): ReplyOf<ty
     ended_24h: ended,
     gpu_hours_24h: gpuHours,
     unsatisfiable: unsatisfiable.map(({ first, count }) => ({ job_id: first, count })),
+    ...(only === null ? orchestrator.localAndWorkers() : { local: null, workers: null }),
   };
 }
 

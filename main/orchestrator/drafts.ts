@@ -36,6 +36,7 @@ function draftOf(request: SubmitRequest, { config, dataloader }: JobPayload): Ou
     requirements: {
       target: request.target,
       gpuCount: wanted.value.count,
+      ...usedOf(wanted.value),
       vramGb: request.gpu_vram_gb,
       accelerator: request.accelerator ?? null,
       guarded: request.on_lost_contact === 'stop',
@@ -58,6 +59,11 @@ function draftOf(request: SubmitRequest, { config, dataloader }: JobPayload): Ou
     retryOf: null,
   });
 }
+
+const usedOf = ({ count, devices }: GpusWanted): Pick<JobSpec['requirements'], 'gpusUsed'> => {
+  const used = new Set(devices).size;
+  return devices === null || used === count ? {} : { gpusUsed: used };
+};
 
 /** In either spelling, as SimpleTuner's own configs have them. */
 const read = (config: TrainerConfig, name: string): unknown => config[name] ?? config[`--${name}`];

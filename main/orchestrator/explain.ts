@@ -16,9 +16,9 @@ import {
 import { inLine } from './line.ts';
 import { plainWait, waitForWorkers, waitOf } from './job-wait.ts';
 import { shapeOf } from './matching.ts';
-import { type Job, offeringOf, type PendingJob, type Worker } from './model.ts';
+import type { Job, PendingJob, Worker } from './model.ts';
 import type { Read } from './ports.ts';
-import { candidacyOf, settingsOf } from './standing.ts';
+import { candidacyOf, offeringIn, settingsOf } from './standing.ts';
 import {
   type Candidate,
   isUnsatisfiable,
@@ -221,7 +221,7 @@ function createHindrances(core: Core, read: Read): (job: PendingJob) => readonly
 function candidateOf(core: Core, read: Read, worker: Worker): Candidate {
   const { id, name, local, agent } = worker;
   const { obstacles } = candidacyOf(core, read, worker);
-  return { id, name, local, isKnown: agent !== null, offering: offeringOf(worker), obstacles };
+  return { id, name, local, isKnown: agent !== null, offering: offeringIn(read, worker), obstacles };
 }
 
 function lazily<T>(make: () => T): () => T {

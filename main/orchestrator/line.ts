@@ -6,13 +6,13 @@ import {
   hindrancesOfTeam,
   hindrancesOfUser,
 } from './hindrances.ts';
-import { isLive, type Job, type MonoMs, offeringOf, type PendingJob, type QueueSettings } from './model.ts';
+import { isLive, type Job, type MonoMs, type PendingJob, type QueueSettings } from './model.ts';
 import { createAgenda } from './placement/agenda.ts';
 import type { JobInLine } from './placement/candidates.ts';
 import { createPlacementIndex, type Placement, type PlacementIndex } from './placement/placement-index.ts';
 import { createTally } from './placement/tally.ts';
 import type { Read } from './ports.ts';
-import { candidacyOf, isFree, settingsOf, type Standing } from './standing.ts';
+import { candidacyOf, isFree, offeringIn, settingsOf, type Standing } from './standing.ts';
 
 /**
  * Who waits and who is idle, kept up as jobs and workers change, so that dispatch looks at those alone that have. What
@@ -189,7 +189,7 @@ function placeWorker(standing: Standing, read: Read, id: WorkerId, index: Placem
   if (worker === null) return null;
   const { status, reason, obstacles, trialAt } = candidacyOf(standing, read, worker);
   if (obstacles.length === 0) {
-    index.addWorker({ id, offering: offeringOf(worker), order: worker.createdAt });
+    index.addWorker({ id, offering: offeringIn(read, worker), order: worker.createdAt });
     return null;
   }
   // Past its trial, it is something else that is against it, and that is told of when it changes.

@@ -8,6 +8,8 @@ export interface Offering {
   /** The orchestrator's own machine; all others are remote. */
   readonly local: boolean;
   readonly gpuCount: number;
+  /** How many of its GPUs a job may use; null for all. */
+  readonly gpuLimit: number | null;
   /** GiB of each GPU; 0 where nothing is known of them. */
   readonly vramGb: number;
   readonly accelerator: string | null;
@@ -19,7 +21,15 @@ export interface Offering {
 
 /** One reason why a worker can't take a job: what is wanted and what is there. */
 export interface Mismatch {
-  readonly code: 'target' | 'gpu_count' | 'vram' | 'accelerator' | 'guard' | 'config_key' | 'label';
+  readonly code:
+    | 'target'
+    | 'gpu_count'
+    | 'gpu_limit'
+    | 'vram'
+    | 'accelerator'
+    | 'guard'
+    | 'config_key'
+    | 'label';
   readonly wanted: string;
   readonly there: string;
 }
@@ -27,11 +37,14 @@ export interface Mismatch {
 /** All reasons against a worker; none when it fits. */
 export type Matcher = (offering: Offering) => readonly Mismatch[];
 
+const usedGpus = ({ gpusUsed, gpuCount }: Requirements): number => gpusUsed ?? gpuCount;
+
 /** Two jobs of one shape fit the same workers. */
 export const shapeOf = (needs: Requirements): string =>
   JSON.stringify([
     needs.target,
     needs.gpuCount,
+    usedGpus(needs),
     needs.vramGb,
     needs.accelerator,
     needs.guarded,
@@ -44,6 +57,7 @@ export const classOf = (offering: Offering): string =>
   JSON.stringify([
     offering.local,
     offering.gpuCount,
+    offering.gpuLimit,
     offering.vramGb,
     offering.accelerator,
     offering.guarded,
@@ -95,10 +109,13 @@ function configKeys(needs: Requirements, offering: Offering): readonly Mismatch[
 }
 
 function figures(needs: Requirements, offering: Offering): readonly Mismatch[] {
-  const { gpuCount, vramGb, accelerator } = offering;
+  const { gpuCount, gpuLimit, vramGb, accelerator } = offering;
+  const used = usedGpus(needs);
   const reasons: Mismatch[] = [];
   if (gpuCount < needs.gpuCount)
     reasons.push({ code: 'gpu_count', wanted: String(needs.gpuCount), there: String(gpuCount) });
+  if (gpuLimit !== null && used > gpuLimit)
+    reasons.push({ code: 'gpu_limit', wanted: String(used), there: String(gpuLimit) });
   if (vramGb < needs.vramGb * (1 - kept))
     reasons.push({ code: 'vram', wanted: `${needs.vramGb} GB`, there: `${Math.round(vramGb * 10) / 10} GB` });
   if (needs.accelerator !== null && needs.accelerator !== accelerator)

@@ -56,11 +56,12 @@ const allowedConfigKeysOf = (worker: Worker): readonly string[] =>
   (labelsOf(worker)[allowLabel] ?? '').split(',').map(key => key.trim().replaceAll('-', '_'));
 
 /** What jobs are matched with. Of a worker that never came nothing is known. */
-export function offeringOf(worker: Worker): Offering {
+export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings, 'maxLocalGpus'>): Offering {
   const { gpuCount = 0, gpuVramGb = null, accelerator = null } = worker.agent?.capabilities ?? {};
   return {
     local: worker.local,
     gpuCount,
+    gpuLimit: worker.local ? maxLocalGpus : null,
     vramGb: gpuVramGb ?? 0,
     accelerator: accelerator?.toLowerCase() ?? null,
     guarded: worker.agent?.protocol === 2,
@@ -337,6 +338,10 @@ export interface QueueSettings {
   readonly fairShare: boolean;
   /** Users whose new jobs need approval; `*` for all who may not manage the queue. */
   readonly approvalFor: readonly string[];
+  /** GPUs that a job may use on the orchestrator's own machine; null for all. */
+  readonly maxLocalGpus: number | null;
+  /** Jobs at once on the orchestrator's own machine; null for no limit. */
+  readonly maxLocalJobs: number | null;
 }
 
 export const isLive = (job: Job): job is LiveJob => job.status !== 'pending' && !('endedAt' in job);

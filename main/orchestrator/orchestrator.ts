@@ -16,6 +16,7 @@ import { createJobCalls } from './jobs.ts';
 import { createJoinCalls } from './joining.ts';
 import { createLogCalls, createLogDropping } from './logs.ts';
 import { createMetricCalls } from './metrics.ts';
+import { createGpuAllocations } from './gpu-allocation.ts';
 import { createQueueFigures } from './queue-figures.ts';
 import { createQueueCalls } from './queue.ts';
 import { createTurnCalls } from './turns.ts';
@@ -126,6 +127,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createQueueCalls(core),
     ...createQueueFigures(core),
     ...createFleetFigures(core),
+    ...createGpuAllocations(core),
     ...createSessionCalls(core),
     ...createSecurityNotes(core),
     ...createSettingsCalls(core, home, caution),

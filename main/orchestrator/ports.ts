@@ -157,6 +157,8 @@ export interface Read extends MetricReads, ArtifactReads {
   line(limit: number): readonly JobId[];
   /** Of the same: each kind of requirements that there is, with its first job. */
   waitingKinds(limit: number, user: string | null): readonly WaitingKind[];
+  /** Pending jobs with target `local`, without those that wait for approval. */
+  pendingLocally(): number;
   jobCounts(): { readonly pending: number; readonly blocked: number; readonly live: number };
   /** Since when the job waits that has waited for longest; those that wait for approval are left out. */
   oldestPending(): WallMs | null;

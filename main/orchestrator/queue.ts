@@ -1,4 +1,4 @@
-import type { Concurrency, QueueView } from '../../protocol/queue.ts';
+import type { Concurrency, ConcurrencyChange, QueueView } from '../../protocol/queue.ts';
 import { type Core, tellQueue } from './core.ts';
 import { dispatch } from './dispatch.ts';
 import { type Actor, nameOf, type QueueSettings } from './model.ts';
@@ -9,8 +9,8 @@ const dayMs = 86_400_000;
 /** So many are deleted in one transaction: others get their turn in between. */
 const batch = 200;
 
-/** What is left out of a request stays as it was. */
-const given = (wanted: Partial<Concurrency>): Partial<Concurrency> =>
+/** Limits that a request omits stay as they are. */
+const given = (wanted: ConcurrencyChange): Partial<Concurrency> =>
   Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
 
 /** How people run the queue as a whole. */
@@ -30,6 +30,8 @@ export function createQueueCalls(core: Core) {
       const details =
         type === 'queue.limits_changed' ? limitsOf(settings) : { note: settings.pause?.note ?? null };
       tellQueue(core, tx, type, by, details);
+      // Its limits are part of what the orchestrator's own machine offers.
+      for (const { id, local } of tx.workers()) if (local) core.line.noteWorker(id);
       dispatch(core, tx);
     });
 
@@ -51,7 +53,7 @@ export function createQueueCalls(core: Core) {
       return view();
     },
 
-    async limitQueue(wanted: Partial<Concurrency>, by: Actor): Promise<Concurrency> {
+    async limitQueue(wanted: ConcurrencyChange, by: Actor): Promise<Concurrency> {
       const limit = (was: QueueSettings): QueueSettings => {
         const next = { ...limitsOf(was), ...given(wanted) };
         if (JSON.stringify(next) === JSON.stringify(limitsOf(was))) return was;
@@ -63,6 +65,8 @@ export function createQueueCalls(core: Core) {
           teamLimits: next.team_limits,
           fairShare: next.enable_fair_share,
           approvalFor: [...new Set(next.approval_required_for)],
+          maxLocalGpus: next.local_gpu_max_concurrent,
+          maxLocalJobs: next.local_job_max_concurrent,
         };
       };
       await change(limit, 'queue.limits_changed', by);

@@ -1,7 +1,8 @@
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { HoldingBack } from '../../protocol/worker.ts';
 import type { Deadlines } from './deadlines.ts';
-import type { MonoMs, QueueSettings, Worker } from './model.ts';
+import type { Offering } from './matching.ts';
+import { type MonoMs, offeringOf, type QueueSettings, type Worker } from './model.ts';
 import type { Clock, Read } from './ports.ts';
 import type { PresenceBook } from './presence.ts';
 import type { Times } from './times.ts';
@@ -43,6 +44,7 @@ function factsOf(standing: Standing, read: Read, worker: Worker, now: MonoMs): W
     awaited: (standing.deadlines.firstContact.get(worker.id) ?? now) > now,
     offlineAfterMs: patienceOf(standing, worker).offlineMs,
     trialAt: standing.deadlines.trial.get(worker.id) ?? null,
+    isClosed: worker.local && settingsOf(read).maxLocalJobs === 0,
     troubles: worker.agent?.gpuTroubles.filter(({ kind }) => holdsBack[kind]) ?? [],
   };
 }
@@ -65,6 +67,10 @@ export function candidacyOf(standing: Standing, read: Read, worker: Worker): Can
   return { ...workerStatus(facts, now), obstacles: obstaclesOf(facts, now), trialAt: facts.trialAt };
 }
 
+/** What jobs are matched with. Only the limits of the orchestrator's own machine need a look at the settings. */
+export const offeringIn = (read: Read, worker: Worker): Offering =>
+  offeringOf(worker, worker.local ? settingsOf(read) : openQueue);
+
 const isOpen = (standing: Standing, read: Read, worker: Worker): boolean =>
   candidacyOf(standing, read, worker).obstacles.length === 0;
 
@@ -81,6 +87,8 @@ const openQueue: QueueSettings = {
   teamLimits: {},
   fairShare: true,
   approvalFor: [],
+  maxLocalGpus: null,
+  maxLocalJobs: 1,
 };
 
 /** Settings that an earlier version has stored lack what it did not know. */

@@ -131,6 +131,8 @@ export const limitsOf = (settings: QueueSettings): Concurrency => ({
   team_limits: { ...settings.teamLimits },
   enable_fair_share: settings.fairShare,
   approval_required_for: [...settings.approvalFor],
+  local_gpu_max_concurrent: settings.maxLocalGpus,
+  local_job_max_concurrent: settings.maxLocalJobs,
 });
 
 export function queueView(core: Core, read: Read): QueueView {

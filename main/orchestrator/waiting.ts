@@ -133,6 +133,8 @@ function wordFor(obstacle: Obstacle): string {
       return obstacle.code;
     case 'gpu_trouble':
       return 'with GPU trouble';
+    case 'local_limit':
+      return 'closed by the limit of local jobs';
   }
 }
 
@@ -162,6 +164,8 @@ function tellObstacle(obstacle: Obstacle): Told {
       const details = obstacle.troubles.map(({ gpu, detail }) => `GPU ${gpu}: ${detail}`).join('; ');
       return { there: shortly(obstacle.troubles), detail: `It has GPU trouble: ${details}` };
     }
+    case 'local_limit':
+      return { there: '0', detail: 'The limit of jobs on this machine is 0 (local_job_max_concurrent)' };
   }
 }
 
@@ -219,6 +223,13 @@ const words: Readonly<Record<Mismatch['code'], Words>> = {
     heading: wanted => (wanted === '1' ? 'without a GPU' : `with fewer than ${wanted} GPUs`),
     detail: (wanted, there) => `GPUs: the job needs ${wanted}, it has ${there}`,
     isListed: true,
+    isSaidByAdmin: false,
+  },
+  gpu_limit: {
+    heading: wanted => `where a job may not use ${wanted} GPUs`,
+    detail: (wanted, there) =>
+      `GPUs: the job uses ${wanted}, and the limit on this machine is ${there} (local_gpu_max_concurrent)`,
+    isListed: false,
     isSaidByAdmin: false,
   },
   vram: {

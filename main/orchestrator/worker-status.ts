@@ -23,6 +23,8 @@ export interface WorkerFacts {
   readonly offlineAfterMs: number;
   /** When it is tried again, if it is in quarantine. */
   readonly trialAt: MonoMs | null;
+  /** The queue's limits keep all jobs off it: it is the orchestrator's own machine, and its limit is 0 jobs. */
+  readonly isClosed: boolean;
   /** Of its GPUs: those that keep jobs from it, as it is set. */
   readonly troubles: readonly GpuTrouble[];
 }
@@ -38,7 +40,7 @@ export type Obstacle =
   | { readonly code: 'offline'; readonly why: 'goodbye' | 'silent' }
   | { readonly code: 'draining'; readonly reason: string | null }
   | { readonly code: 'busy'; readonly jobId: JobId }
-  | { readonly code: 'settling' | 'no_stream' | 'leaving' }
+  | { readonly code: 'settling' | 'no_stream' | 'leaving' | 'local_limit' }
   | { readonly code: 'quarantined'; readonly reason: string }
   | { readonly code: 'gpu_trouble'; readonly troubles: readonly GpuTrouble[] };
 
@@ -59,6 +61,7 @@ export function obstaclesOf(facts: WorkerFacts, now: MonoMs): readonly Obstacle[
   if (quarantine !== null && (facts.trialAt === null || facts.trialAt > now))
     obstacles.push({ code: 'quarantined', reason: quarantine.reason });
   if (facts.troubles.length > 0) obstacles.push({ code: 'gpu_trouble', troubles: facts.troubles });
+  if (facts.isClosed) obstacles.push({ code: 'local_limit' });
   return obstacles;
 }
 
@@ -88,6 +91,7 @@ export function workerStatus(facts: WorkerFacts, now: MonoMs): DerivedStatus {
       return { status: 'connecting', reason: first.code };
     case 'quarantined':
     case 'gpu_trouble':
+    case 'local_limit':
     case undefined:
       return {
         status: 'idle',

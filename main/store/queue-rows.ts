@@ -24,6 +24,7 @@ type QueueStatements = Pick<
   | 'line'
   | 'waitingJobs'
   | 'waitingKinds'
+  | 'pendingLocally'
   | 'queueSettings'
   | 'setQueueSettings'
   | 'submissionOf'
@@ -139,7 +140,11 @@ function lineReads(db: Database) {
     `SELECT id, requirements, count(*) AS count, min(ord) AS first FROM ${line} AND (@user IS NULL OR user = @user)
      GROUP BY requirements ORDER BY first LIMIT @limit`,
   );
+  const local = db
+    .prepare<[], number>(`SELECT count(*) FROM ${line} AND requirements ->> '$.target' = 'local'`)
+    .pluck();
   return {
+    pendingLocally: () => local.get() ?? 0,
     line: (limit: number) => ids.all(limit),
     waitingJobs: (): readonly JobInLine[] =>
       all.all().map(row => ({ ...row, requirements: requirementsIn(row.requirements) })),

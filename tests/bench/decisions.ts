@@ -53,6 +53,7 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
     const offering = {
       local: false,
       gpuCount: 1 + (n % 4),
+      gpuLimit: null,
       vramGb: 24,
       accelerator: 'cuda',
       guarded: true,

@@ -110,6 +110,13 @@ describe('the queue as a whole', () => {
     );
     expect((await queue(['limits', '--max', '0', '-o', 'max_concurrent'])).out).toBe('0\n');
     expect((await queue(['status', '-o', 'max_concurrent,user_max_concurrent'])).out).toBe('0\t2\n');
+    const local = 'local_gpu_max_concurrent,local_job_max_concurrent';
+    expect((await queue(['limits', '--local-gpus', '6', '--local-jobs', '2', '-o', local])).out).toBe(
+      '6\t2\n',
+    );
+    expect((await queue(['limits', '--local-gpus', 'none', '--local-jobs', '1', '-o', local])).out).toBe(
+      '\t1\n',
+    );
     await queue(['limits', '--max', 'none', '--user-max', 'none']);
   });
 

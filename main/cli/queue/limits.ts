@@ -50,6 +50,8 @@ const flagNames = {
   team_limits: '--team',
   enable_fair_share: '--fair-share',
   approval_required_for: '--approval',
+  local_gpu_max_concurrent: '--local-gpus',
+  local_job_max_concurrent: '--local-jobs',
 } as const;
 
 export const limits: RemoteSpec = {
@@ -65,6 +67,12 @@ export const limits: RemoteSpec = {
         'at most this many jobs of this team; "none" for no limit, "default" for --team-max; repeatable',
         teamLimit,
       )
+      .option(
+        '--local-gpus <count>',
+        'GPUs that a job may use on the server\'s own machine, or "none"',
+        limitOf,
+      )
+      .option('--local-jobs <count>', "jobs on the server's own machine: 0 keeps jobs off it", limitOf)
       .option('--fair-share <on|off>', 'whether teams have limits and take turns', isOnOrOff)
       .option(
         '--approval <users>',
@@ -91,6 +99,8 @@ export const limits: RemoteSpec = {
           }),
         enable_fair_share: flags['fair-share'],
         approval_required_for: flags['approval'],
+        local_gpu_max_concurrent: wanted(flags['local-gpus']),
+        local_job_max_concurrent: wanted(flags['local-jobs']),
       },
       flagNames,
     );

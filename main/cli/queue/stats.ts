@@ -30,6 +30,7 @@ export const statsFacts = (figures: Stats): readonly Fact[] => [
     ),
   ],
   ['Ended in 24 h', endedText(figures.ended_24h)],
+  ['This machine', localText(figures.local)],
   ['GPU hours', figures.gpu_hours_24h === 0 ? null : `${figures.gpu_hours_24h} in 24 h`],
   [
     'Fits nowhere',
@@ -42,6 +43,11 @@ export const statsFacts = (figures: Stats): readonly Fact[] => [
   ['Waited', figures.avg_wait_seconds === null ? null : `${duration(figures.avg_wait_seconds)} on average`],
   ['Ran', figures.avg_run_seconds === null ? null : `${duration(figures.avg_run_seconds)} on average`],
 ];
+
+const localText = (local: Stats['local']): string | null =>
+  local === null
+    ? null
+    : `${local.running_jobs} running, ${local.pending_jobs} pending, ${local.allocated_gpus.length} of ${local.total_gpus} GPUs in use`;
 
 const endedText = ({ completed, failed, cancelled }: Stats['ended_24h']): string =>
   `${completed} completed, ${failed} failed, ${cancelled} cancelled`;

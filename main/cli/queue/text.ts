@@ -17,8 +17,14 @@ export const limitFacts = (limits: Concurrency): readonly Fact[] => [
   ['Of one team', limits.team_max_concurrent === null ? null : limitText(limits.team_max_concurrent)],
   ...Object.entries(limits.team_limits).map(([team, most]): Fact => [`Of team ${team}`, limitText(most)]),
   ['Fair share', limits.enable_fair_share ? null : 'off: teams have no limits and take no turns'],
+  ['GPUs on this machine', localText(limits.local_gpu_max_concurrent, null)],
+  ['Jobs on this machine', localText(limits.local_job_max_concurrent, 1)],
   ['Approval', approvalText(limits.approval_required_for)],
 ];
+
+/** Null where it is as by default. */
+const localText = (most: number | null, usual: number | null): string | null =>
+  most === usual ? null : limitText(most);
 
 const approvalText = (users: readonly string[]): string | null => {
   if (users.length === 0) return null;

@@ -51,6 +51,7 @@ export const jobs = {
   'jobs.wait.backoff': 'Next attempt at {time}',
   'jobs.wait.storage': 'The server’s disk takes no changes at present',
   'jobs.wait.target': 'Waiting for this machine: turn on its worker in Settings',
+  'jobs.wait.localLimit': '{count, number} closed by a limit',
   'jobs.wait.gpuTrouble': '{count, number} with GPU trouble',
   'jobs.why.silent': 'Silent since {since}, may still be training; moves to another worker at {until}.',
   'jobs.why.silentOpen': 'Silent since {since}, may still be training.',

@@ -32,6 +32,8 @@ export const queue = {
   'queue.limits.all': 'Jobs that run at once',
   'queue.limits.user': 'Of these, of one user',
   'queue.limits.team': 'Of these, of one team',
+  'queue.limits.localGpus': "GPUs per job on the server's machine",
+  'queue.limits.localJobs': "Jobs on the server's machine",
   'queue.limits.fairShare': 'Teams take turns at equal priority, and have limits',
   'queue.limits.approval': 'Approval required for',
   'queue.limits.approvalHint': 'Names of tokens, with commas; * for all who may not manage the queue.',

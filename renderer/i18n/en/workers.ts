@@ -62,6 +62,7 @@ export const workers = {
   'workers.reason.never_registered': 'never connected',
   'workers.reason.silent': 'no heartbeat',
   'workers.reason.goodbye': 'left',
+  'workers.reason.local_limit': 'limited to 0 jobs',
   'workers.reason.gpu_trouble': 'gets no jobs',
   'workers.reason.settling': 'between two jobs',
   'workers.reason.leaving': 'leaves after its job',

@@ -54,6 +54,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.backoff': 'Próximo intento a las {time}',
   'jobs.wait.storage': 'El disco del servidor no admite cambios por ahora',
   'jobs.wait.target': 'Esperando a esta máquina: active su worker en Ajustes',
+  'jobs.wait.localLimit': '{count, number} sin uso por un límite',
   'jobs.wait.gpuTrouble': '{count, number} con problemas de GPU',
   'jobs.why.silent': 'Sin señal desde las {since}, quizá siga entrenando; pasa a otro worker a las {until}.',
   'jobs.why.silentOpen': 'Sin señal desde las {since}, quizá siga entrenando.',

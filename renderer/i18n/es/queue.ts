@@ -35,6 +35,8 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.limits.all': 'Trabajos que se ejecutan a la vez',
   'queue.limits.user': 'De ellos, de un mismo usuario',
   'queue.limits.team': 'De ellos, de un mismo equipo',
+  'queue.limits.localGpus': 'GPU por trabajo en la máquina del servidor',
+  'queue.limits.localJobs': 'Trabajos en la máquina del servidor',
   'queue.limits.fairShare': 'Los equipos se turnan con igual prioridad y tienen límites',
   'queue.limits.approval': 'Aprobación obligatoria para',
   'queue.limits.approvalHint':

@@ -64,6 +64,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.reason.never_registered': 'nunca se ha conectado',
   'workers.reason.silent': 'sin señal de vida',
   'workers.reason.goodbye': 'se fue',
+  'workers.reason.local_limit': 'limitado a 0 trabajos',
   'workers.reason.gpu_trouble': 'no recibe trabajos',
   'workers.reason.settling': 'entre dos trabajos',
   'workers.reason.leaving': 'se va después de su trabajo',

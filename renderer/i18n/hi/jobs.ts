@@ -52,6 +52,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.backoff': 'अगला प्रयास {time} पर',
   'jobs.wait.storage': 'सर्वर की डिस्क अभी बदलाव नहीं ले रही है',
   'jobs.wait.target': 'इस मशीन की प्रतीक्षा: सेटिंग में इसका वर्कर चालू करें',
+  'jobs.wait.localLimit': '{count, number} सीमा के कारण बंद',
   'jobs.wait.gpuTrouble': '{count, number} में GPU समस्या',
   'jobs.why.silent': '{since} से चुप, शायद अब भी ट्रेन कर रहा है; {until} पर दूसरे वर्कर को जाएगा।',
   'jobs.why.silentOpen': '{since} से चुप, शायद अब भी ट्रेन कर रहा है।',

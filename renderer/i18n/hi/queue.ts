@@ -34,6 +34,8 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.limits.all': 'एक साथ चलने वाले जॉब',
   'queue.limits.user': 'इनमें से एक उपयोगकर्ता के',
   'queue.limits.team': 'इनमें से एक टीम के',
+  'queue.limits.localGpus': 'सर्वर की अपनी मशीन पर प्रति जॉब GPU',
+  'queue.limits.localJobs': 'सर्वर की अपनी मशीन पर जॉब',
   'queue.limits.fairShare': 'समान प्राथमिकता पर टीमें बारी-बारी से चलें और उनकी सीमाएँ हों',
   'queue.limits.approval': 'इनके लिए अनुमोदन ज़रूरी',
   'queue.limits.approvalHint': 'टोकन के नाम, अल्पविराम से अलग; * उन सबके लिए जो कतार प्रबंधित नहीं कर सकते।',

@@ -62,6 +62,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.reason.never_registered': 'कभी नहीं जुड़ा',
   'workers.reason.silent': 'हार्टबीट नहीं',
   'workers.reason.goodbye': 'चला गया',
+  'workers.reason.local_limit': 'जॉब की सीमा 0 है',
   'workers.reason.gpu_trouble': 'जॉब नहीं मिलते',
   'workers.reason.settling': 'दो जॉब के बीच',
   'workers.reason.leaving': 'अपने जॉब के बाद जाएगा',

@@ -53,6 +53,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.backoff': '次の試行: {time}',
   'jobs.wait.storage': 'サーバーのディスクに現在書き込めません',
   'jobs.wait.target': 'このマシンを待っています: 設定でワーカーを有効にしてください',
+  'jobs.wait.localLimit': '上限により停止中 {count, number}',
   'jobs.wait.gpuTrouble': 'GPU 障害 {count, number}',
   'jobs.why.silent':
     '{since} から応答がなく、学習が続いている可能性があります。{until} に別のワーカーへ移ります。',

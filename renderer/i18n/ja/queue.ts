@@ -34,6 +34,8 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.limits.all': '同時に実行するジョブ数',
   'queue.limits.user': 'うち 1 ユーザーあたり',
   'queue.limits.team': 'うち 1 チームあたり',
+  'queue.limits.localGpus': 'サーバー自身のマシンで 1 ジョブが使う GPU 数',
+  'queue.limits.localJobs': 'サーバー自身のマシンで実行するジョブ数',
   'queue.limits.fairShare': '同じ優先度ではチームが交代し、上限を適用する',
   'queue.limits.approval': '承認が必要なユーザー',
   'queue.limits.approvalHint': 'トークン名をカンマ区切りで入力します。* はキューを管理できない全員です。',

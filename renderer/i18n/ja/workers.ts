@@ -64,6 +64,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.reason.never_registered': '一度も接続していません',
   'workers.reason.silent': 'ハートビートなし',
   'workers.reason.goodbye': '離脱しました',
+  'workers.reason.local_limit': 'ジョブ数の上限が 0',
   'workers.reason.gpu_trouble': 'ジョブは渡されません',
   'workers.reason.settling': '次のジョブの準備中',
   'workers.reason.leaving': 'ジョブの後に離脱します',

@@ -51,6 +51,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.wait.backoff': '下次尝试时间：{time}',
   'jobs.wait.storage': '服务器磁盘目前无法写入',
   'jobs.wait.target': '正在等待本机：请在设置中启用其工作节点',
+  'jobs.wait.localLimit': '{count, number} 个因限额停用',
   'jobs.wait.gpuTrouble': '{count, number} 个 GPU 有故障',
   'jobs.why.silent': '自 {since} 起没有回应，可能仍在训练；{until} 转到其他工作节点。',
   'jobs.why.silentOpen': '自 {since} 起没有回应，可能仍在训练。',

@@ -33,6 +33,8 @@ export const queue: Readonly<Record<keyof typeof source, string>> = {
   'queue.limits.all': '同时运行的任务数',
   'queue.limits.user': '其中每个用户的上限',
   'queue.limits.team': '其中每个团队的上限',
+  'queue.limits.localGpus': '服务器本机上每个任务的 GPU 数',
+  'queue.limits.localJobs': '服务器本机上的任务数',
   'queue.limits.fairShare': '优先级相同时各团队轮流，并受限额约束',
   'queue.limits.approval': '需要审批的用户',
   'queue.limits.approvalHint': '令牌名称，用逗号分隔；* 表示所有无权管理队列的用户。',

@@ -61,6 +61,7 @@ export const workers: Readonly<Record<keyof typeof source, string>> = {
   'workers.reason.never_registered': '从未连接',
   'workers.reason.silent': '没有心跳',
   'workers.reason.goodbye': '已离开',
+  'workers.reason.local_limit': '任务限额为 0',
   'workers.reason.gpu_trouble': '不分配任务',
   'workers.reason.settling': '两个任务之间',
   'workers.reason.leaving': '完成任务后离开',

@@ -10,6 +10,7 @@ const states: Readonly<Record<string, MessageKey>> = {
   draining: 'overview.state.draining',
   quarantined: 'overview.state.quarantined',
   gpu_trouble: 'jobs.wait.gpuTrouble',
+  local_limit: 'jobs.wait.localLimit',
   no_stream: 'overview.state.connecting',
   never_registered: 'overview.state.never',
   offline: 'overview.state.offline',

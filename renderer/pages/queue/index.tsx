@@ -27,6 +27,8 @@ export function QueuePage() {
     team_limits,
     enable_fair_share,
     approval_required_for,
+    local_gpu_max_concurrent,
+    local_job_max_concurrent,
   } = queue;
   const limits = {
     max_concurrent,
@@ -35,6 +37,8 @@ export function QueuePage() {
     team_limits,
     enable_fair_share,
     approval_required_for,
+    local_gpu_max_concurrent,
+    local_job_max_concurrent,
   };
   return (
     <ActsProvider>

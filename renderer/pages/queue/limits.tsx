@@ -25,6 +25,8 @@ export function Limits({ limits }: LimitsProps) {
     ...Object.entries(limits.team_limits).map(
       ([team, limit]) => [t('queue.limits.ofTeam', { team }), shown(limit)] as const,
     ),
+    [t('queue.limits.localGpus'), shown(limits.local_gpu_max_concurrent)],
+    [t('queue.limits.localJobs'), shown(limits.local_job_max_concurrent)],
     [t('queue.limits.fairShare'), t(limits.enable_fair_share ? 'queue.limits.on' : 'queue.limits.off')],
     [
       t('queue.limits.approval'),
@@ -61,6 +63,8 @@ export function LimitsForm({ limits }: LimitsProps) {
   const [all, setAll] = useState(String(limits.max_concurrent ?? ''));
   const [user, setUser] = useState(String(limits.user_max_concurrent ?? ''));
   const [team, setTeam] = useState(String(limits.team_max_concurrent ?? ''));
+  const [localGpus, setLocalGpus] = useState(String(limits.local_gpu_max_concurrent ?? ''));
+  const [localJobs, setLocalJobs] = useState(String(limits.local_job_max_concurrent ?? ''));
   const [isFair, setIsFair] = useState(limits.enable_fair_share);
   const [approval, setApproval] = useState(limits.approval_required_for.join(', '));
   const wanted = {
@@ -69,12 +73,16 @@ export function LimitsForm({ limits }: LimitsProps) {
     team_max_concurrent: limitOf(team),
     enable_fair_share: isFair,
     approval_required_for: namesIn(approval),
+    local_gpu_max_concurrent: limitOf(localGpus),
+    local_job_max_concurrent: limitOf(localJobs),
   };
   const isSame =
     wanted.max_concurrent === limits.max_concurrent &&
     wanted.user_max_concurrent === limits.user_max_concurrent &&
     wanted.team_max_concurrent === limits.team_max_concurrent &&
     wanted.enable_fair_share === limits.enable_fair_share &&
+    wanted.local_gpu_max_concurrent === limits.local_gpu_max_concurrent &&
+    wanted.local_job_max_concurrent === limits.local_job_max_concurrent &&
     wanted.approval_required_for.join() === limits.approval_required_for.join();
   const trouble = (limit: number | null | undefined) =>
     limit === undefined ? t('queue.limits.whole') : undefined;
@@ -89,6 +97,8 @@ export function LimitsForm({ limits }: LimitsProps) {
     ['queue.limits.all', all, setAll, wanted.max_concurrent],
     ['queue.limits.user', user, setUser, wanted.user_max_concurrent],
     ['queue.limits.team', team, setTeam, wanted.team_max_concurrent],
+    ['queue.limits.localGpus', localGpus, setLocalGpus, wanted.local_gpu_max_concurrent],
+    ['queue.limits.localJobs', localJobs, setLocalJobs, wanted.local_job_max_concurrent],
   ] as const;
   return (
     <form className="card" aria-labelledby="queue-limits" onSubmit={save}>

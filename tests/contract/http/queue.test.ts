@@ -273,3 +273,26 @@ test('figures say which jobs no worker could ever take, and what GPUs were given
   valueOf(await to.admin.call(queueApi.pause, { body: {} }));
   expect((await stats()).unsatisfiable).toEqual([{ job_id: big, count: 2 }]);
 });
+
+test("takes SimpleTuner's documented limits, and shows them with the figures of this machine", async () => {
+  const documented = {
+    max_concurrent: 10,
+    user_max_concurrent: 3,
+    team_max_concurrent: 10,
+    enable_fair_share: false,
+    local_gpu_max_concurrent: 6,
+    local_job_max_concurrent: 2,
+  };
+  const own = await startTestServer();
+  onTestFinished(() => own.close());
+  expect((await send('/api/queue/concurrency', { body: documented, to: own })).status).toBe(200);
+  expect(valueOf(await own.admin.call(queueApi.concurrency))).toMatchObject(documented);
+  expect(valueOf(await own.admin.call(queueApi.stats))).toMatchObject({
+    ...documented,
+    local: null,
+    workers: { total_workers: 0, idle_workers: 0 },
+  });
+  expect((await send('/api/queue/concurrency', { body: { local_gpu_max: 6 }, to: own })).code).toBe(
+    'invalid_request',
+  );
+});

@@ -96,6 +96,8 @@ describe.each([
         teamLimits: {},
         fairShare: true,
         approvalFor: [],
+        maxLocalGpus: null,
+        maxLocalJobs: 1,
       });
       tx.removeJob(jobId('j_7'));
     });

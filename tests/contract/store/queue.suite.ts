@@ -387,6 +387,21 @@ function describeLine(open: OpenStore): void {
     expect(store.waitingKinds(1, null)).toHaveLength(1);
   });
 
+  test('counts pending jobs for the local machine, without those that wait for approval', async () => {
+    const store = open();
+    await putWorkers(store, 'w_1');
+    const local = (order: number): PendingJob => {
+      const job = needing(order, 1);
+      return { ...job, spec: { ...job.spec, requirements: { ...job.spec.requirements, target: 'local' } } };
+    };
+    await put(store, local(1));
+    await put(store, local(2));
+    await put(store, needing(3, 1));
+    await put(store, { ...local(4), approval: 'wanted' });
+    await put(store, local(5), asLive(local(5), 'running'));
+    expect(store.pendingLocally()).toBe(2);
+  });
+
   test('GPUs are counted for as long as jobs had them within the time, whatever became of the jobs', async () => {
     const store = open();
     expect(store.gpuMs(at(0), at(100))).toBe(0);
@@ -428,6 +443,8 @@ function describeSettings(open: OpenStore): void {
         teamLimits: { nlp: null, vision: 2 },
         fairShare: false,
         approvalFor: ['*', 'ci'],
+        maxLocalGpus: 2,
+        maxLocalJobs: 0,
       };
       await store.write(tx => tx.setQueueSettings(first));
       expect(store.queueSettings()).toEqual(first);
@@ -446,6 +463,8 @@ function describeSettings(open: OpenStore): void {
         teamLimits: {},
         fairShare: true,
         approvalFor: [],
+        maxLocalGpus: null,
+        maxLocalJobs: 1,
       };
       await store.write(tx => tx.setQueueSettings(before));
       const failed = store.write(tx => {

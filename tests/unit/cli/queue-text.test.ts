@@ -16,6 +16,8 @@ const queueView = (given: Partial<QueueView> = {}): QueueView => ({
   team_limits: {},
   enable_fair_share: true,
   approval_required_for: [],
+  local_gpu_max_concurrent: null,
+  local_job_max_concurrent: 1,
   total_pending: 0,
   total_blocked: 0,
   total_running: 0,
@@ -89,6 +91,8 @@ test('figures of a queue without jobs say nothing of averages; of others they do
     ended_24h: { completed: 0, failed: 0, cancelled: 0 },
     gpu_hours_24h: 0,
     unsatisfiable: [],
+    local: null,
+    workers: null,
   };
   expect(factLines(statsFacts(none)).slice(5)).toEqual(['Ended in 24 h  0 completed, 0 failed, 0 cancelled']);
   const some = {
@@ -103,6 +107,15 @@ test('figures of a queue without jobs say nothing of averages; of others they do
       { job_id: JobId.parse('j_1'), count: 1 },
       { job_id: JobId.parse('j_2'), count: 3 },
     ],
+    local: {
+      running_jobs: 1,
+      pending_jobs: 2,
+      allocated_gpus: [0, 1],
+      available_gpus: [],
+      total_gpus: 4,
+      max_concurrent_gpus: null,
+      max_concurrent_jobs: 1,
+    },
   };
   expect(factLines(statsFacts(some)).slice(5)).toEqual([
     'Jobs           2 pending',
@@ -110,6 +123,7 @@ test('figures of a queue without jobs say nothing of averages; of others they do
     'Users          ada: 1 waiting, 0 on workers',
     '               bob: 1 waiting, 3 on workers',
     'Ended in 24 h  7 completed, 0 failed, 0 cancelled',
+    'This machine   1 running, 2 pending, 2 of 4 GPUs in use',
     'GPU hours      12.25 in 24 h',
     'Fits nowhere   j_1',
     '               j_2 and 2 like it',

@@ -43,6 +43,8 @@ const queueEvent = (isPaused: boolean): UiEvent =>
       team_limits: {},
       enable_fair_share: true,
       approval_required_for: [],
+      local_gpu_max_concurrent: null,
+      local_job_max_concurrent: 1,
       paused: isPaused ? { note: null, by: 'admin', since: at } : null,
       total_pending: 0,
       total_blocked: 0,

@@ -46,6 +46,7 @@ export function makeOffering(changes: Partial<Offering> = {}): Offering {
   return {
     local: false,
     gpuCount: 0,
+    gpuLimit: null,
     vramGb: 0,
     accelerator: null,
     guarded: false,

@@ -18,6 +18,8 @@ const open: QueueSettings = {
   teamLimits: {},
   fairShare: true,
   approvalFor: [],
+  maxLocalGpus: null,
+  maxLocalJobs: 1,
 };
 const pause = { note: 'new disks', by: 'ada', since: 0 };
 

@@ -32,6 +32,7 @@ const obstacles = {
       ],
     },
   ],
+  local_limit: [{ code: 'local_limit' }],
 } as const satisfies Record<string, readonly Obstacle[]>;
 
 const makeCandidate = (
@@ -236,6 +237,7 @@ describe('a worker', () => {
       'GPU 0 is missing, GPU 1 has uncorrectable errors',
       /GPU trouble: GPU 0: nvidia-smi no longer lists it; GPU 1: 3 since the last reset$/,
     ],
+    ['local_limit', '0', /limit of jobs on this machine is 0/],
   ])('says what keeps every job from it: %s', (state, there, detail) => {
     const [reason] = reasonsOf(judgeOne(makeNeeds(), makeCandidate(state)), null);
     expect(reason).toEqual({

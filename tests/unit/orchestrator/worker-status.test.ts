@@ -23,6 +23,7 @@ interface Told {
   readonly quarantined?: boolean;
   readonly trialInMs?: number;
   readonly troubled?: boolean;
+  readonly closed?: boolean;
 }
 
 const trouble = { gpu: 1, kind: 'errors', detail: '3 uncorrectable errors' } as const;
@@ -50,6 +51,7 @@ function factsFrom(told: Told): WorkerFacts {
     offlineAfterMs,
     trialAt: told.trialInMs === undefined ? null : now + told.trialInMs,
     troubles: told.troubled === true ? [trouble] : [],
+    isClosed: told.closed === true,
   };
 }
 
@@ -77,6 +79,7 @@ const rules: readonly (readonly [told: Told, status: string])[] = [
   [{ served: true, persistent: false }, 'busy: leaving'],
   [{ quarantined: true }, 'idle: quarantined'],
   [{ troubled: true }, 'idle: gpu_trouble'],
+  [{ closed: true }, 'idle: local_limit'],
 ];
 
 test.each(rules)('%o alone -> %s', (told, status) => {
@@ -146,7 +149,7 @@ describe('what keeps every job from a worker', () => {
   test('is all of it, in the order of the rules', () => {
     const all = rules.slice(1).reduce<Told>((told, [other]) => ({ ...told, ...other }), {});
     const codes = ['offline', 'draining', 'busy', 'settling', 'no_stream', 'leaving'];
-    expect(codesFrom(all)).toEqual([...codes, 'quarantined', 'gpu_trouble']);
+    expect(codesFrom(all)).toEqual([...codes, 'quarantined', 'gpu_trouble', 'local_limit']);
   });
 
   test('of one that never came is only what the admin has said', () => {
@@ -185,9 +188,9 @@ describe('what keeps every job from a worker', () => {
     'is there unless the status is idle, and of idle ones in quarantine or with a broken GPU: %o',
     told => {
       const isIdle = statusFrom(told).startsWith('idle');
-      const ofIdle = ['quarantined', 'gpu_trouble'];
+      const ofIdle = ['quarantined', 'gpu_trouble', 'local_limit'];
       expect(codesFrom(told).filter(code => !ofIdle.includes(code)).length === 0).toBe(isIdle);
-      const isHeldBack = told.quarantined === true || told.troubled === true;
+      const isHeldBack = told.quarantined === true || told.troubled === true || told.closed === true;
       expect(codesFrom(told).length === 0).toBe(isIdle && !isHeldBack);
     },
   );

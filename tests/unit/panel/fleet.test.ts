@@ -15,6 +15,8 @@ const queue = {
   team_limits: {},
   enable_fair_share: true,
   approval_required_for: [],
+  local_gpu_max_concurrent: null,
+  local_job_max_concurrent: 1,
   total_pending: 1,
   total_blocked: 0,
   total_running: 0,
