@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Call } from '../../protocol/call.ts';
 import { JobId } from '../../protocol/ids.ts';
 import { type Refusal, refuse } from '../../protocol/problem.ts';
@@ -33,8 +34,7 @@ export function refuseForeignJob(
 export const onlyUserOf = (caller: Caller): string | null =>
   caller.kind === 'bearer' && caller.reach === 'own' ? caller.principal.user : null;
 
+const JobParams = z.object({ id: JobId });
+
 /** A row with the rule `job` has its job as `id`; a test holds each row to that. */
-function jobIn(params: unknown): JobId {
-  const { id } = params as { readonly id?: unknown };
-  return JobId.parse(id);
-}
+const jobIn = (params: unknown): JobId => JobParams.parse(params).id;

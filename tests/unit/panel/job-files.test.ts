@@ -94,6 +94,20 @@ test.each([
     10,
   ],
   [
+    'kohya without output_name',
+    'sample/000250_00_20240101123456_42.png',
+    'sample/000500_00_20240101124456_42.png',
+    'step',
+    250,
+  ],
+  [
+    'OneTrainer with a file name prefix',
+    'samples/0 - a cat/mine2024-01-01_12-34-56-training-sample-250-1-50.png',
+    'samples/0 - a cat/mine2024-01-01_12-44-56-training-sample-500-2-100.png',
+    'step',
+    250,
+  ],
+  [
     'OneTrainer',
     'samples/0 - a cat/2024-01-01_12-34-56-training-sample-250-1-50.jpg',
     'samples/0 - a cat/2024-01-01_12-44-56-training-sample-500-2-100.jpg',

@@ -15,12 +15,12 @@ export interface Named {
  * of a series beside it.
  */
 const trainers: readonly RegExp[] = [
-  // kohya's sd-scripts: NAME_000250_00_20240101123456_42.png, NAME_e000010_01_20240101123456.png
-  /_(?:e(?<epoch>\d{6})|(?<step>\d{6,}))_\d{2,}_(?<time>\d{14})(?=[_.])/,
+  // kohya's sd-scripts: NAME_000250_00_20240101123456_42.png, NAME_e000010_01_20240101123456.png; NAME_ is optional
+  /(?:^|_)(?:e(?<epoch>\d{6})|(?<step>\d{6,}))_\d{2,}_(?<time>\d{14})(?=[_.])/,
   // ai-toolkit: 1713012345678__000000250_0.jpg
   /^(?<time>\d{10,13})__(?<step>\d{9,})(?=_\d+\.)/,
-  // OneTrainer: 2024-01-01_12-34-56-training-sample-250-1-50.jpg
-  /^(?<time>\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2})-training-sample-(?<step>\d+)-(?<rest>\d+-\d+)(?=[-.])/,
+  // OneTrainer: 2024-01-01_12-34-56-training-sample-250-1-50.jpg, behind a prefix from its settings
+  /(?<time>\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2})-training-sample-(?<step>\d+)-(?<rest>\d+-\d+)(?=[-.])/,
 ];
 
 /** SimpleTuner: step_500_prompt_1024x1024.png; folders of many trainers: step-500, epoch_3, checkpoint-0200. */
