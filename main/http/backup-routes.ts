@@ -19,6 +19,8 @@ export interface BackupDesk {
   readonly path: string;
   list(): readonly Made[];
   make(kind: 'manual'): Promise<Made>;
+  /** Whether the newest attempt to make one failed. */
+  hasFailed(): boolean;
   /** Answers when all works on it; the call of whoever asked is the only one that outlives it. */
   restore(
     name: string,

@@ -19,6 +19,7 @@ import { createFront } from './front.ts';
 import { createFailureLimit, type FailureLimit } from './failure-limit.ts';
 import { guardFailures } from './failures.ts';
 import { type SocketLimits, socketLimits, type TlsIdentity } from './door.ts';
+import { mountHealthRoutes } from './health-routes.ts';
 import { createListeners, type Listener } from './listeners.ts';
 import { mountLogRoutes } from './log-routes.ts';
 import { mountQueueRoutes } from './queue-routes.ts';
@@ -206,6 +207,7 @@ function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: 
   mountSettingsRoutes(router, settings);
   mountBackupRoutes(router, { backups: parts.backups, orchestrator, log });
   mountTokenRoutes(router, orchestrator, streams.recheck);
+  mountHealthRoutes(router, { ...parts.artifacts, orchestrator, backups: parts.backups, version });
   mountSystemRoutes(router, {
     orchestrator,
     streams,

@@ -7,6 +7,7 @@ import { protocolVersion } from '../../protocol/worker-api.ts';
 import type { Orchestrator } from '../orchestrator/index.ts';
 import { type Authenticate, principalBehind } from './auth.ts';
 import { createDocs } from './docs/index.ts';
+import { notReady } from './health-routes.ts';
 import type { Metrics } from './metrics.ts';
 import { describeCalls } from './openapi.ts';
 import { createOwnEvents } from './own-view.ts';
@@ -41,9 +42,7 @@ export function mountSystemRoutes(router: Router, parts: SystemParts): void {
   });
   router.page('/docs', createDocs(describe));
   router.answer(systemApi.ready, () =>
-    orchestrator.takesChanges()
-      ? accept({ status: 'ready' as const })
-      : refuse('not_ready', 'The disk takes no changes: it is full, or fails. Contact and reading go on'),
+    orchestrator.takesChanges() ? accept({ status: 'ready' as const }) : notReady(),
   );
   router.stream(systemApi.metrics, (_input, response) => {
     response.set('Content-Type', metrics.contentType);

@@ -1,4 +1,5 @@
 import type { JobId } from '../../protocol/ids.ts';
+import type { GpuAllocation as FleetAllocation, SystemStatus } from '../../protocol/health-api.ts';
 import type { LocalStats, WorkerCounts } from '../../protocol/queue-api.ts';
 import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
@@ -8,7 +9,7 @@ import { candidacyOf, settingsOf, statusOf } from './standing.ts';
 import { gpusFor } from './views.ts';
 
 /** Which GPUs of a worker its job has, by their numbers on that machine. */
-export interface GpuAllocation {
+interface GpuAllocation {
   readonly worker: Worker;
   readonly jobId: JobId | null;
   readonly total: number;
@@ -30,6 +31,34 @@ function allocationOf(core: Core, read: Read, worker: Worker): GpuAllocation {
     total,
     allocated: all.filter(gpu => held.has(gpu)),
     available: isFree ? all : [],
+  };
+}
+
+function devicesOf({ worker, jobId, total, allocated }: GpuAllocation): FleetAllocation['devices'] {
+  const able = worker.agent?.capabilities;
+  return Array.from({ length: total }, (_, index) => {
+    const isAllocated = allocated.includes(index);
+    return {
+      index,
+      name: able?.gpus[index]?.name ?? able?.gpuName ?? null,
+      memory_gb: able?.gpus[index]?.vram_gb ?? able?.gpuVramGb ?? null,
+      allocated: isAllocated,
+      job_id: isAllocated ? jobId : null,
+    };
+  });
+}
+
+function rowOf(core: Core, read: Read, worker: Worker): NonNullable<FleetAllocation['workers']>[number] {
+  const { jobId, total, allocated, available } = allocationOf(core, read, worker);
+  return {
+    worker_id: worker.id,
+    name: worker.name,
+    local: worker.local,
+    status: statusOf(core, read, worker).status,
+    job_id: jobId,
+    total_gpus: total,
+    allocated_gpus: [...allocated],
+    available_gpus: [...available],
   };
 }
 
@@ -73,9 +102,44 @@ export function createGpuAllocations(core: Core) {
       return { local: localStats(read), workers: workerCounts(read) };
     },
 
-    gpuAllocations(): readonly GpuAllocation[] {
+    /** The GPUs of this machine and, where `hasWorkers`, those of all workers. */
+    gpuAllocation(hasWorkers: boolean): FleetAllocation {
       const read = atOnce(core.store);
-      return read.workers().map(worker => allocationOf(core, read, worker));
+      const workers = read.workers();
+      const here = workers.find(({ local }) => local);
+      const local = here && allocationOf(core, read, here);
+      return {
+        allocated_gpus: [...(local?.allocated ?? [])],
+        available_gpus: [...(local?.available ?? [])],
+        running_local_jobs: local === undefined || local.jobId === null ? 0 : 1,
+        devices: local === undefined ? [] : devicesOf(local),
+        ...(hasWorkers && { workers: workers.map(worker => rowOf(core, read, worker)) }),
+      };
+    },
+
+    /** The GPUs of this machine, as its agent last reported them. */
+    gpusHere(): Pick<SystemStatus, 'gpus' | 'gpu_inventory'> {
+      const here = core.store.workers().find(({ local }) => local);
+      const able = here?.agent?.capabilities;
+      const total = able?.gpuCount ?? 0;
+      const backend = able?.accelerator ?? null;
+      const load = here === undefined || total !== 1 ? null : core.presence.loadOf(here.id);
+      const vram = able?.gpuVramGb ?? null;
+      const used = load?.vramUsedGb ?? null;
+      return {
+        gpus: Array.from({ length: total }, (_, index) => ({
+          index,
+          name: able?.gpus[index]?.name ?? able?.gpuName ?? null,
+          backend,
+          utilization_percent: load?.gpuUtilization ?? null,
+          memory_percent: used === null || !vram ? null : Math.round((used / vram) * 1_000) / 10,
+        })),
+        gpu_inventory: {
+          backend,
+          count: total,
+          capabilities: { driver: able?.driver ?? null, vram_gb: vram },
+        },
+      };
     },
   };
 }

@@ -13,6 +13,8 @@ import { sayGoodbye } from './worker-calls.ts';
 export interface HealthLoop {
   /** Looks again within this time, or earlier. */
   lookWithin(ms: number): void;
+  /** How long ago it last looked or was created. Much more than `longestMs` means that it has stopped. */
+  pace(): { readonly sinceMs: number; readonly longestMs: number };
   stop(): void;
 }
 
@@ -25,6 +27,7 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
   const longestMs = Math.min(core.times.sweepMs, core.times.offlineAfterMs);
   let alarm: { readonly at: MonoMs; readonly cancel: () => void } | null = null;
   let stopped = false;
+  let lookedAt = core.clock.mono();
 
   const setAlarm = (inMs: number): void => {
     alarm?.cancel();
@@ -32,6 +35,7 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
   };
 
   const look = (): void => {
+    lookedAt = core.clock.mono();
     if (takeLongPause()) grantGrace(core);
     const plan = planRecovery(watched(core), core.clock.mono(), core.times);
     for (const action of plan.actions) {
@@ -50,6 +54,7 @@ export function createHealthLoop(core: Core, takeLongPause: () => boolean): Heal
       const inMs = Math.min(ms, longestMs);
       if (alarm === null || alarm.at > core.clock.mono() + inMs) setAlarm(inMs);
     },
+    pace: () => ({ sinceMs: core.clock.mono() - lookedAt, longestMs }),
     stop() {
       stopped = true;
       alarm?.cancel();

@@ -1,6 +1,7 @@
 /** The face of the deep module: everything outside goes through here (and gives it what ports.ts asks for). */
 export type { DryRun } from './dry-run.ts';
 export type { FleetFigures } from './fleet-figures.ts';
+export type { HealthFacts } from './health-facts.ts';
 export type { Uploader } from './outstanding.ts';
 export type { LogPlace } from './logs.ts';
 export { createTrustedTime } from './trusted-time.ts';

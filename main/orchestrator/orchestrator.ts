@@ -10,6 +10,7 @@ import { dispatch } from './dispatch.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createFeed, type Pace } from './feed.ts';
 import { createFleetFigures } from './fleet-figures.ts';
+import { createHealthFacts } from './health-facts.ts';
 import { createHealthLoop, grantGrace, type HealthLoop } from './health.ts';
 import { createConfigCalls } from './configs.ts';
 import { createJobCalls } from './jobs.ts';
@@ -128,6 +129,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createQueueFigures(core),
     ...createFleetFigures(core),
     ...createGpuAllocations(core),
+    ...createHealthFacts(core, health),
     ...createSessionCalls(core),
     ...createSecurityNotes(core),
     ...createSettingsCalls(core, home, caution),

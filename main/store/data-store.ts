@@ -21,6 +21,8 @@ export interface Backups {
   list(): readonly KeptBackup[];
   /** Rejects with the reason when it can not be made. */
   make(kind: 'manual' | 'before-restore'): Promise<KeptBackup>;
+  /** Whether the newest attempt to make one failed. */
+  hasFailed(): boolean;
 }
 
 export interface DataStore {
@@ -67,6 +69,7 @@ export function openDataStore(file: string, parts: Omit<StoreParts, 'beforeMigra
     backups: {
       path: folder.path,
       list,
+      hasFailed: loop.hasFailed,
       async make(kind) {
         const name = basename(await loop.now(kind));
         const made = list().find(backup => backup.name === name);

@@ -62,6 +62,8 @@ describe('who may call what', () => {
       'GET /health/live',
       'GET /health/ready',
       'GET /api/version',
+      'GET /api/cloud/health/live',
+      'GET /api/cloud/health/ready',
     ]);
     expect(new Set(rows.map(name)).size).toBe(rows.length);
   });

@@ -155,6 +155,60 @@ describe('figures of the local machine and of the workers', () => {
   });
 });
 
+describe('GPU allocation of the local machine', () => {
+  it('names the job that holds each GPU', async () => {
+    const { fleet, worker } = await openLocal();
+    const { jobId } = await fleet.submit({ target: 'local', gpu_count: 1 });
+    expect(fleet.orchestrator.gpuAllocation(false)).toMatchObject({
+      allocated_gpus: [0],
+      available_gpus: [],
+      running_local_jobs: 1,
+      devices: [
+        { index: 0, allocated: true, job_id: jobId },
+        { index: 1, allocated: false, job_id: null },
+        { index: 2 },
+        { index: 3 },
+      ],
+    });
+    await worker.run(jobId);
+    valueOf(await worker.report(jobId, 'completed'));
+    expect(fleet.orchestrator.gpuAllocation(true)).toMatchObject({
+      allocated_gpus: [],
+      available_gpus: [0, 1, 2, 3],
+      running_local_jobs: 0,
+      workers: [{ worker_id: worker.id, local: true, status: 'idle', job_id: null }],
+    });
+  });
+
+  it('gives one figure of load where the machine has one GPU', async () => {
+    const { fleet, worker } = await openLocal(1);
+    valueOf(await worker.beat(null, { gpu_utilization: 40 }));
+    const { gpus, gpu_inventory: inventory } = fleet.orchestrator.gpusHere();
+    expect(gpus).toMatchObject([{ index: 0, utilization_percent: 40 }]);
+    expect(inventory).toMatchObject({ count: 1 });
+    await openLocal(2).then(two => {
+      expect(two.fleet.orchestrator.gpusHere().gpus).toMatchObject([
+        { index: 0, utilization_percent: null },
+        { index: 1, utilization_percent: null },
+      ]);
+    });
+  });
+
+  it('is empty without a local worker', async () => {
+    const fleet = await openFleet();
+    expect(fleet.orchestrator.gpusHere()).toMatchObject({
+      gpus: [],
+      gpu_inventory: { backend: null, count: 0 },
+    });
+    expect(fleet.orchestrator.gpuAllocation(false)).toEqual({
+      allocated_gpus: [],
+      available_gpus: [],
+      running_local_jobs: 0,
+      devices: [],
+    });
+  });
+});
+
 describe('a change of the limits', () => {
   it("takes SimpleTuner's documented body", () => {
     const documented = {
