@@ -86,6 +86,21 @@ export function createShipCall({ url, token, fetch }: Omit<ApiClientParts, 'sign
   return (id, body, signal) => client.call(workerLogsApi.ship, { params: { id }, body, signal });
 }
 
+/** Exchanges an upload token that ended with the rotation of the worker token; null when that is not possible now. */
+export type RenewCall = (uploadToken: string, signal: AbortSignal) => Promise<string | null>;
+
+export function createRenewCall({ url, token, fetch }: Omit<ApiClientParts, 'signal'>): RenewCall {
+  const headers = () => ({ 'x-worker-token': token() });
+  const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: patienceMs });
+  return async (uploadToken, signal) => {
+    const answer = await client.call(workerApi.renewUploadToken, {
+      body: { upload_token: uploadToken },
+      signal,
+    });
+    return answer.ok ? answer.value.upload_token : null;
+  };
+}
+
 /** Whether the same call can succeed later: no answer, or one that speaks of the moment and not of the call. */
 export function isRetryable(failure: CallFailure): boolean {
   if (failure.kind === 'unreachable') return true;

@@ -5,7 +5,7 @@ import { createBackoff, pause } from './backoff.ts';
 import { downloadBackoff, downloadFile, type DownloadParts } from './download.ts';
 import { type Content, holdsFile } from './file-digest.ts';
 import { isFullDisk, reasonOf } from './start-failure.ts';
-import type { Answered } from './storage.ts';
+import type { Answered } from './upload-token.ts';
 import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
 import type { JobOffer } from './trainer.ts';
 

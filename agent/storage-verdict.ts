@@ -1,5 +1,7 @@
 import type { CallFailure } from '../protocol/client.ts';
 
+export const rotatedCode = 'upload_token_rotated';
+
 /**
  * What a failed call about a file means. `later`: the same call may succeed. `over`: the attempt may not upload now. `closed`: it never
  * may again. `no_room`: smaller files may fit. `elsewhere`: the upload stands at another byte. `refused`: the server rejects this file.
@@ -9,13 +11,18 @@ export type StorageVerdict = 'later' | 'over' | 'closed' | 'no_room' | 'elsewher
 export function storageVerdict(failure: CallFailure): StorageVerdict {
   if (failure.kind === 'unreachable') return 'later';
   const { kind, status } = failure;
-  if (status === 401)
-    return kind === 'problem' && failure.problem.code === 'uploads_closed' ? 'closed' : 'over';
+  if (status === 401) return verdictOnToken(kind === 'problem' ? failure.problem.code : null);
   if (status === 413 || status === 507) return 'no_room';
   if (status === 409) return 'elsewhere';
   // Only an orchestrator's own word counts for good: a proxy may refuse for reasons of the moment.
   const isPassing = kind === 'unexpected' || status === 408 || status === 429 || status >= 500;
   return isPassing ? 'later' : 'refused';
+}
+
+/** A rotated upload token is exchanged as soon as the worker has its own new token. */
+function verdictOnToken(code: string | null): StorageVerdict {
+  if (code === rotatedCode) return 'later';
+  return code === 'uploads_closed' ? 'closed' : 'over';
 }
 
 /** Why, in words for people. */

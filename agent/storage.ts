@@ -1,8 +1,10 @@
-import { type Answer, type CallFailure, piecesOf, urlOf } from '../protocol/client.ts';
+import { type Answer, piecesOf, urlOf } from '../protocol/client.ts';
 import { Problem } from '../protocol/problem.ts';
 import { commonBucket, storageApi } from '../protocol/storage-api.ts';
+import type { RenewCall } from './api-client.ts';
 import type { Clock } from './clock.ts';
 import type { Send, Stretch } from './http-fetch.ts';
+import { type Answered, createRenewing, type Failed } from './upload-token.ts';
 
 /** Where an attempt may bring its files, and what opens that. */
 export interface StoragePlace {
@@ -16,13 +18,8 @@ export interface StorageParts {
   readonly url: string;
   readonly send: Send;
   readonly clock: Clock;
+  readonly renew: RenewCall;
 }
-
-interface Failed {
-  readonly ok: false;
-  readonly failure: CallFailure;
-}
-export type Answered<T> = { readonly ok: true; readonly value: T } | Failed;
 
 /** How much of an upload has come. */
 export interface Progress {
@@ -77,12 +74,14 @@ export interface Storage {
 
 /** The orchestrator reads a large file once more before it answers. */
 const silenceMs = 120_000;
+/** The answer to a call without a file takes no work: a longer silence means that the connection is dead. */
+export const quickSilenceMs = 20_000;
 
-/** A signal that also fires when nothing has moved for so long. */
-function watchSilence(clock: Clock, signal: AbortSignal) {
+/** A signal that also fires when nothing has moved for this long. */
+function watchSilence(clock: Clock, signal: AbortSignal, ms = silenceMs) {
   const silent = new AbortController();
   const arm = (): (() => void) =>
-    clock.after(silenceMs, () => silent.abort(new Error('nothing has moved for two minutes')));
+    clock.after(ms, () => silent.abort(new Error(`nothing has moved for ${ms / 1_000} seconds`)));
   let takeBack = arm();
   return {
     signal: AbortSignal.any([signal, silent.signal]),
@@ -94,31 +93,36 @@ function watchSilence(clock: Clock, signal: AbortSignal) {
   };
 }
 
-/** Makes calls that fail when nothing has moved for too long. */
-const createWatched =
-  (clock: Clock) =>
-  async <T>(
-    signal: AbortSignal,
-    ask: (watch: ReturnType<typeof watchSilence>) => Promise<Answered<T>>,
-  ): Promise<Answered<T>> => {
-    const watch = watchSilence(clock, signal);
-    try {
-      return await ask(watch);
-    } catch (cause) {
-      return { ok: false, failure: { kind: 'unreachable', cause } };
-    } finally {
-      watch.over();
-    }
-  };
+type SilenceWatch = ReturnType<typeof watchSilence>;
+type Headers = Readonly<Record<string, string>>;
 
-export function openStorage(place: StoragePlace, { url, send, clock }: StorageParts): Storage {
+/** Makes calls that fail when nothing has moved for too long, with an upload token that is renewed after a rotation. */
+const createWatched =
+  (clock: Clock, ms: number, renewing: ReturnType<typeof createRenewing>) =>
+  <T>(
+    signal: AbortSignal,
+    ask: (headers: Headers, watch: SilenceWatch) => Promise<Answered<T>>,
+  ): Promise<Answered<T>> =>
+    renewing(signal, async headers => {
+      const watch = watchSilence(clock, signal, ms);
+      try {
+        return await ask(headers, watch);
+      } catch (cause) {
+        return { ok: false, failure: { kind: 'unreachable', cause } };
+      } finally {
+        watch.over();
+      }
+    });
+
+export function openStorage(place: StoragePlace, { url, send, clock, renew }: StorageParts): Storage {
   const base = `${url}${place.endpoint}`;
-  const headers = { 'x-upload-token': place.token };
+  const renewing = createRenewing(place.token, renew);
   const toFile = (key: string): URL => urlOf(base, `/${commonBucket}/*key`, { key: key.split('/') });
-  const watched = createWatched(clock);
+  const quickly = createWatched(clock, quickSilenceMs, renewing);
+  const patiently = createWatched(clock, silenceMs, renewing);
   return {
     list: signal =>
-      watched(signal, async watch => {
+      quickly(signal, async (headers, watch) => {
         const there = new Map<string, string>();
         for (let cursor: string | null = ''; cursor !== null; ) {
           const page = urlOf(base, `/${commonBucket}`, {}, cursor === '' ? {} : { cursor });
@@ -127,18 +131,19 @@ export function openStorage(place: StoragePlace, { url, send, clock }: StoragePa
           if (!body?.success) return failureOf(answer);
           for (const { Key, ETag } of body.data.Contents) there.set(Key, digestIn(ETag));
           cursor = body.data.NextCursor;
+          watch.moved();
         }
         return { ok: true, value: there };
       }),
     progress: (key, signal) =>
-      watched(signal, async watch => {
+      quickly(signal, async (headers, watch) => {
         const answer = await send(toFile(key), { method: 'HEAD', headers, signal: watch.signal });
         await answer.text();
         if (answer.status === 404) return { ok: true, value: null };
         return answer.ok ? { ok: true, value: progressIn(answer) } : failureOf(answer);
       }),
     put: (key, upload, signal) =>
-      watched(signal, async watch => {
+      patiently(signal, async (headers, watch) => {
         const { body, part } = upload;
         const answer = await send(toFile(key), {
           method: 'PUT',
@@ -152,7 +157,7 @@ export function openStorage(place: StoragePlace, { url, send, clock }: StoragePa
         return { ok: true, value: null };
       }),
     reportOutstanding: (report, signal) =>
-      watched(signal, async watch => {
+      quickly(signal, async (headers, watch) => {
         const answer = await send(urlOf(url, storageApi.outstanding.path, {}), {
           method: 'PUT',
           headers: { ...headers, 'content-type': 'application/json' },
@@ -163,27 +168,38 @@ export function openStorage(place: StoragePlace, { url, send, clock }: StoragePa
         await answer.text();
         return { ok: true, value: null };
       }),
-    async get(key, rest, signal) {
-      const watch = watchSilence(clock, signal);
-      const fail = (failed: Failed): Failed => {
-        watch.over();
-        return failed;
-      };
-      try {
+    get: (key, rest, signal) =>
+      renewing(signal, headers => {
         const range = rest !== null &&
           rest.from > 0 && { range: `bytes=${rest.from}-`, 'if-range': `"${rest.sha256}"` };
-        const answer = await send(toFile(key), { headers: { ...headers, ...range }, signal: watch.signal });
-        if (!answer.ok) return fail(await failureOf(answer));
-        const download = downloadOf(answer, watch);
-        if (download !== null) return { ok: true, value: download };
-        await answer.body?.cancel();
-        const detail = `${key} came without its length, or without its digest`;
-        return fail({ ok: false, failure: { kind: 'unexpected', status: answer.status, detail } });
-      } catch (cause) {
-        return fail({ ok: false, failure: { kind: 'unreachable', cause } });
-      }
-    },
+        const watch = watchSilence(clock, signal);
+        const asked = send(toFile(key), { headers: { ...headers, ...range }, signal: watch.signal });
+        return openDownload(key, asked, watch);
+      }),
   };
+}
+
+/** The silence of a download is watched until it has been read. */
+async function openDownload(
+  key: string,
+  asked: Promise<Answer>,
+  watch: SilenceWatch,
+): Promise<Answered<Download>> {
+  const fail = (failed: Failed): Failed => {
+    watch.over();
+    return failed;
+  };
+  try {
+    const answer = await asked;
+    if (!answer.ok) return fail(await failureOf(answer));
+    const download = downloadOf(answer, watch);
+    if (download !== null) return { ok: true, value: download };
+    await answer.body?.cancel();
+    const detail = `${key} came without its length, or without its digest`;
+    return fail({ ok: false, failure: { kind: 'unexpected', status: answer.status, detail } });
+  } catch (cause) {
+    return fail({ ok: false, failure: { kind: 'unreachable', cause } });
+  }
 }
 
 function progressIn({ headers }: Answer): Progress {

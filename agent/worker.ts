@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
 import { findRun, findSettled, type Found } from './adopt.ts';
 import { type Agent, createAgent } from './agent.ts';
-import { createApiClient, createJoinCall, createShipCall } from './api-client.ts';
+import { createApiClient, createJoinCall, createRenewCall, createShipCall } from './api-client.ts';
 import { createAsk } from './ask.ts';
 import { createAttemptLogs } from './attempt-logs.ts';
 import { createAttemptOutputs } from './attempt-outputs.ts';
@@ -147,7 +147,8 @@ async function serve(serving: Serving): Promise<number> {
   });
   logs.resume();
   const settled = findSettled(state.runsDir, launching);
-  const storing: StorageParts = { url, send: fetch, clock: systemClock };
+  const renew = createRenewCall({ url, token: token.current, fetch });
+  const storing: StorageParts = { url, send: fetch, clock: systemClock, renew };
   const brought = { folder: state.outputsDir, which: config.bring, random: Math.random, wall: Date.now };
   const outputs = createAttemptOutputs({ ...storing, ...brought, say, signal: network.signal });
   outputs.resume(found === null || found.kind === 'reported' ? null : found.origin.attemptId);

@@ -13,6 +13,7 @@ export const problems = {
   code_invalid: { status: 401, title: 'The link is used up or too old' },
   join_token_invalid: { status: 401, title: 'Invalid join token' },
   upload_token_over: { status: 401, title: 'The attempt is over' },
+  upload_token_rotated: { status: 401, title: 'The upload token was rotated' },
   uploads_closed: { status: 401, title: 'The uploads of the attempt are closed' },
   join_token_used: { status: 401, title: 'The join token was used' },
   cross_site: { status: 403, title: 'The call comes from another site' },

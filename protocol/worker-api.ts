@@ -290,6 +290,14 @@ export const workerApi = {
     body: StatusReport,
     reply: done.extend({ duplicate: z.boolean().optional() }),
   }),
+  renewUploadToken: call({
+    method: 'POST',
+    path: '/api/workers/upload-token',
+    authority: 'worker',
+    summary: "Exchange an upload token of this worker's attempt for one that is valid after a token rotation",
+    body: z.strictObject({ upload_token: z.string().max(300) }),
+    reply: z.object({ upload_token: z.string() }),
+  }),
   disconnect: call({
     method: 'POST',
     path: '/api/workers/disconnect',

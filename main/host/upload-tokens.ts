@@ -1,34 +1,44 @@
 import { createHmac, createSecretKey, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { AttemptId, JobId } from '../../protocol/ids.ts';
+import type { Uploader } from '../orchestrator/index.ts';
 import type { UploadTokenOf } from '../orchestrator/ports.ts';
 
 export interface UploadTokens {
   readonly of: UploadTokenOf;
-  /** Whose token it is; null when it was not made here. Whether the attempt may still bring anything is another question. */
-  read(token: string): { readonly jobId: JobId; readonly attemptId: AttemptId } | null;
+  /** Returns the attempt that the token was issued for, or null for a forged one. The orchestrator decides whether it is still valid. */
+  read(token: string): Uploader | null;
 }
 
-const shape = /^tu_([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{43})$/;
+const shape = /^tu_([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{43})(?:\.([1-9]\d{0,8}))?$/;
 
 /**
- * `tu_<job>.<attempt>.<seal>`: whom it is for, sealed with a key that follows from that of the data folder, and is no other's
- * (HKDF, RFC 5869). So an offer that is repeated brings the same token, after a restart, too, and none is stored anywhere
- * (docs/adr/0016).
+ * `tu_<job>.<attempt>.<seal>` and, after the first rotation of the worker token, `.<generation>`. The seal is an HMAC of all
+ * others, under a key that is derived from that of the data folder (HKDF, RFC 5869). So a repeated offer brings the same token,
+ * also after a restart, and none is stored (docs/adr/0016).
  */
 export function createUploadTokens(folderKey: Uint8Array): UploadTokens {
   const key = createSecretKey(
     new Uint8Array(hkdfSync('sha256', folderKey, '', 'trainyard upload token', 32)),
   );
-  const sealOf = (job: string, attempt: string): Buffer =>
-    createHmac('sha256', key).update(`${job}.${attempt}`).digest();
+  const sealOf = (text: string): Buffer => createHmac('sha256', key).update(text).digest();
+  /** Generation 0 has the form of tokens from before there were generations. */
+  const suffixOf = (generation: number): string => (generation === 0 ? '' : `.${generation}`);
   return {
-    of: (job, attempt) => `tu_${job}.${attempt}.${sealOf(job, attempt).toString('base64url')}`,
+    of(job, attempt, generation) {
+      const suffix = suffixOf(generation);
+      const seal = sealOf(`${job}.${attempt}${suffix}`).toString('base64url');
+      return `tu_${job}.${attempt}.${seal}${suffix}`;
+    },
     read(token) {
-      const [, job = '', attempt = '', seal = ''] = shape.exec(token) ?? [];
+      const [, job = '', attempt = '', seal = '', generation = '0'] = shape.exec(token) ?? [];
       const given = Buffer.from(seal, 'base64url');
-      const expected = sealOf(job, attempt);
+      const expected = sealOf(`${job}.${attempt}${suffixOf(Number(generation))}`);
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
-      return { jobId: JobId.parse(job), attemptId: AttemptId.parse(attempt) };
+      return {
+        jobId: JobId.parse(job),
+        attemptId: AttemptId.parse(attempt),
+        generation: Number(generation),
+      };
     },
   };
 }

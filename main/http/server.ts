@@ -177,7 +177,8 @@ function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: 
   });
   const codes = createOneTimeCodes(mono);
   const { idleMs } = parts.socketLimits ?? socketLimits;
-  mountWorkerRoutes(router, { orchestrator, streams, idleMs });
+  const { uploaderOf } = parts.artifacts;
+  mountWorkerRoutes(router, { orchestrator, streams, uploaderOf, idleMs });
   mountAgentRoutes(router, parts);
   mountWorkerAdminRoutes(router, {
     orchestrator,

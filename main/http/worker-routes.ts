@@ -1,7 +1,7 @@
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
-import type { Orchestrator } from '../orchestrator/index.ts';
+import type { Orchestrator, Uploader } from '../orchestrator/index.ts';
 import type { Caller } from './auth.ts';
 import { addressOf } from './client-address.ts';
 import type { Router } from './route.ts';
@@ -10,12 +10,17 @@ import type { StreamRegistry } from './stream-registry.ts';
 interface WorkerParts {
   readonly orchestrator: Orchestrator;
   readonly streams: Pick<StreamRegistry, 'open'>;
+  /** Whose upload token it is; null for a forged one. */
+  readonly uploaderOf: (token: string) => Uploader | null;
   /** How long a connection is kept between two calls. */
   readonly idleMs: number;
 }
 
 /** Worker -> orchestrator. Who calls is what the token says; an id in the request may only confirm it. */
-export function mountWorkerRoutes(router: Router, { orchestrator, streams, idleMs }: WorkerParts): void {
+export function mountWorkerRoutes(
+  router: Router,
+  { orchestrator, streams, uploaderOf, idleMs }: WorkerParts,
+): void {
   router.answer(workerApi.join, ({ caller, body, request }) =>
     caller.kind === 'joiner'
       ? orchestrator.join(caller.hash, body.token_sha256, addressOf(request))
@@ -44,6 +49,9 @@ export function mountWorkerRoutes(router: Router, { orchestrator, streams, idleM
       ? accept({ success: true as const, ...(outcome.value.duplicate && { duplicate: true }) })
       : outcome;
   });
+  router.answer(workerApi.renewUploadToken, ({ caller, body }) =>
+    forWorker(caller, null, id => orchestrator.renewUploadToken(id, uploaderOf(body.upload_token))),
+  );
   router.stream(workerApi.stream, ({ caller, query }, response) =>
     ownId(caller, query.worker_id, id => {
       const stream = streams.open(response, { pingMs: orchestrator.times.pingMs, ping: { type: 'ping' } });

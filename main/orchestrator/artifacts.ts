@@ -40,7 +40,7 @@ export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
 /** Who may bring it, and how much. */
 function createUploadCalls(core: Core, limits: StorageLimits) {
   const { store, clock, time } = core;
-  const holding = (tx: Pick<Tx, 'job' | 'outstanding'>, uploader: Uploader) =>
+  const holding = (tx: Pick<Tx, 'job' | 'outstanding' | 'uploadGenerations'>, uploader: Uploader) =>
     jobToUploadTo(core, tx, uploader);
   return {
     /** Asked before anything is read of what it sends. */
@@ -58,7 +58,8 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
         if (earlier !== null && wish.isResumable) dropping(core, tx, tx.removeUpload(earlier.file));
         const refusal = quotaRefusal(limits, tx.storedBytes(uploader.jobId), wish.bytes);
         if (refusal !== null) return { ok: false, refusal };
-        const upload = { ...wish, ...uploader, touchedAt: time.latest() };
+        const { jobId, attemptId } = uploader;
+        const upload = { ...wish, jobId, attemptId, touchedAt: time.latest() };
         tx.insertUpload(upload);
         return accept(upload);
       }),

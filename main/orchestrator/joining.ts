@@ -89,6 +89,7 @@ function join(core: Core, tx: Tx, { joinHash, tokenHash, address }: Joining): Ou
   // Nobody's join token becomes a lasting one, and no token speaks for two workers.
   if (tokenHash === joinHash || tx.workerByTokenHash(tokenHash) !== null) return badHash;
   tx.setTokenHash(worker.id, tokenHash, false);
+  tx.startUploadGeneration(worker.id, false);
   tx.setJoinToken(joinHash, { ...known, usedFor: tokenHash });
   tellWorker(core, tx, 'worker.joined', worker.id, { type: 'worker', id: worker.id, address });
   // Whoever spoke for it until now has no token: it is no rival of the machine that registers next.

@@ -1,4 +1,4 @@
-import type { AttemptId, JobId } from '../../protocol/ids.ts';
+import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { JobDetail } from '../../protocol/job.ts';
 import { accept, type Outcome, type Refusal, refuse } from '../../protocol/problem.ts';
 import { type Core, tellJob } from './core.ts';
@@ -11,6 +11,8 @@ import { uploadRefusal } from './upload-rules.ts';
 export interface Uploader {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
+  /** Of its upload token: every rotation of the worker token starts a new one. */
+  readonly generation: number;
 }
 
 /** What a worker reports of the files that it has not uploaded. */
@@ -22,8 +24,12 @@ interface Report {
 
 type Reads = Pick<Read, 'job' | 'outstanding'>;
 
-/** Returns why the attempt may not upload now; null when it may. */
-export function findUploadRefusal(core: Core, read: Reads, { jobId, attemptId }: Uploader): Refusal | null {
+/** Returns why the attempt may not upload now, whatever its token; null when it may. */
+export function findUploadRefusal(
+  core: Core,
+  read: Reads,
+  { jobId, attemptId }: Omit<Uploader, 'generation'>,
+): Refusal | null {
   const job = read.job(jobId);
   const outstanding = job?.status === 'completed' ? read.outstanding(jobId) : null;
   const windowOpenedAt = core.uploadWindows.openedAt(attemptId);
@@ -32,11 +38,22 @@ export function findUploadRefusal(core: Core, read: Reads, { jobId, attemptId }:
 }
 
 /** The job, if the attempt may upload to it now. The first call after a completed end opens the last window. */
-export function jobToUploadTo(core: Core, read: Reads, uploader: Uploader): Outcome<Job> {
+export function jobToUploadTo(
+  core: Core,
+  read: Reads & Pick<Read, 'uploadGenerations'>,
+  uploader: Uploader,
+): Outcome<Job> {
   const refusal = findUploadRefusal(core, read, uploader);
   if (refusal !== null) return { ok: false, refusal };
   const job = read.job(uploader.jobId);
-  if (job === null) return refuse('uploads_closed', 'The job was deleted');
+  if (!job?.attempt) return refuse('uploads_closed', 'The job was deleted');
+  const valid = read.uploadGenerations(job.attempt.workerId);
+  if (valid === null) return refuse('uploads_closed', 'The worker was deleted: its uploads are closed');
+  if (uploader.generation !== valid.current && uploader.generation !== valid.old)
+    return refuse(
+      'upload_token_rotated',
+      'The worker token was rotated after this upload token was issued. The worker itself gets a new one; a running trainer does not',
+    );
   if (job.status === 'completed') core.uploadWindows.open(uploader.attemptId, core.clock.mono());
   return accept(job);
 }
@@ -52,7 +69,29 @@ export function noteCompleted(core: Core, tx: Tx, job: Job, isPending: boolean):
   tx.setOutstanding({ jobId: job.id, attemptId, ...unknown, since: core.clock.wall(), state: 'pending' });
 }
 
+/** The generation of upload tokens to issue. */
+export function generationOf(read: Pick<Read, 'uploadGenerations'>, worker: WorkerId): number {
+  const { current = 0, old = null } = read.uploadGenerations(worker) ?? {};
+  return old ?? current;
+}
+
 export const createOutstandingCalls = (core: Core) => ({
+  /**
+   * A valid upload token for the attempt of an older one, if the attempt is this worker's. As long as the old worker token is
+   * valid, it is one that ends with that: whoever has that token must not get one that lives longer.
+   */
+  renewUploadToken(worker: WorkerId, uploader: Uploader | null): Outcome<{ readonly upload_token: string }> {
+    const { store, uploadTokenOf } = core;
+    const job = uploader === null ? null : store.job(uploader.jobId);
+    if (uploader === null || uploadTokenOf === null || job?.attempt?.workerId !== worker)
+      return refuse('not_your_job', 'This is not the upload token of a job of this worker');
+    const refusal = findUploadRefusal(core, store, uploader);
+    if (refusal !== null) return { ok: false, refusal };
+    return accept({
+      upload_token: uploadTokenOf(uploader.jobId, uploader.attemptId, generationOf(store, worker)),
+    });
+  },
+
   /** 0 files closes the uploads of the attempt. */
   reportOutstanding: (uploader: Uploader, report: Report): Promise<Outcome<unknown>> =>
     core.store.write((tx): Outcome<unknown> => {

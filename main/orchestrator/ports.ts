@@ -81,7 +81,7 @@ export interface Ids {
 }
 
 /** What an attempt's trainer brings its files with: always the same one, so that an offer can be repeated. */
-export type UploadTokenOf = (job: JobId, attempt: AttemptId) => string;
+export type UploadTokenOf = (job: JobId, attempt: AttemptId, generation: number) => string;
 
 export interface Log {
   info(event: string, fields?: Readonly<Record<string, unknown>>): void;
@@ -121,6 +121,13 @@ export interface KeyedSubmission {
   readonly at: WallMs;
 }
 
+/** Each rotation of a worker token starts a new generation of upload tokens. */
+export interface UploadGenerations {
+  readonly current: number;
+  /** Valid as long as the old worker token is; null when there is none. */
+  readonly old: number | null;
+}
+
 /** Looking is synchronous and sees whole transactions only. */
 export interface Read extends MetricReads, ArtifactReads {
   worker(id: WorkerId): Worker | null;
@@ -133,6 +140,8 @@ export interface Read extends MetricReads, ArtifactReads {
    */
   workersAfter(id: WorkerId | null, limit: number): readonly Worker[];
   workerByTokenHash(hash: string): Worker | null;
+  /** Which upload tokens of the worker's attempts are valid; null when the worker was deleted. */
+  uploadGenerations(worker: WorkerId): UploadGenerations | null;
   job(id: JobId): Job | null;
   jobs(filter: JobFilter): readonly Job[];
   jobPlace(job: JobId, sort: JobSort): JobPlace | null;
@@ -200,8 +209,10 @@ export interface Tx extends Read, MetricWrites, ArtifactWrites {
    * that one does, because it is the one that the agent has.
    */
   setTokenHash(worker: WorkerId, hash: string, keepOld: boolean): void;
-  /** False when there was none. */
+  /** Returns false when there was none. The old generation of upload tokens ends with it. */
   dropOldToken(worker: WorkerId): boolean;
+  /** Upload tokens issued so far end now or, with `keepOld`, with the old worker token. */
+  startUploadGeneration(worker: WorkerId, keepOld: boolean): void;
   /** The row stays for the history of its jobs, without a token and out of every list. */
   removeWorker(worker: WorkerId): void;
   insertJob(job: PendingJob, payload: JobPayload): void;

@@ -14,6 +14,7 @@ import {
   system,
   type Worker,
 } from './model.ts';
+import { generationOf } from './outstanding.ts';
 import type { Tx } from './ports.ts';
 import { isQuarantinedForSilence, planQuarantine } from './quarantine.ts';
 import { startWaiting } from './rank.ts';
@@ -112,7 +113,9 @@ function sendOffer(core: Core, tx: Tx, job: Job): void {
     config: payload.config,
     dataloader: payload.dataloader,
     upload_endpoint: '/api/cloud/storage',
-    ...(core.uploadTokenOf && { upload_token: core.uploadTokenOf(job.id, attempt.id) }),
+    ...(core.uploadTokenOf && {
+      upload_token: core.uploadTokenOf(job.id, attempt.id, generationOf(tx, attempt.workerId)),
+    }),
     provider: null,
     hf_token: null,
     on_lost_contact: job.spec.onLostContact,

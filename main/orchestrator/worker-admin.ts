@@ -185,12 +185,15 @@ async function rotateToken(
   const { token, hash } = core.ids.workerToken();
   const worker = await core.store.write(tx => {
     const known = tx.worker(id);
-    if (known !== null) replaceToken(core, tx, id, hash, mode, by);
+    if (known === null) return null;
+    const keepsOld = replaceToken(core, tx, id, hash, mode, by);
+    tx.startUploadGeneration(id, keepsOld);
     return known;
   });
   return worker === null ? unknown(id) : accept(issued(worker, token));
 }
 
+/** Returns whether the old token goes on to work for now. Upload tokens are not concerned. */
 function replaceToken(
   core: Core,
   tx: Tx,
@@ -198,12 +201,13 @@ function replaceToken(
   hash: string,
   mode: 'now' | 'after_job',
   by: Actor,
-): void {
+): boolean {
   const keepOld = mode === 'after_job' && tx.liveJobOf(id) !== null;
   tx.setTokenHash(id, hash, keepOld);
   tx.removeJoinToken(id);
   tellWorker(core, tx, 'worker.token_rotated', id, by, { mode });
   if (!keepOld) tx.afterCommit(() => core.presence.hangUp(id));
+  return keepOld;
 }
 
 function deleteWorker(

@@ -8,6 +8,7 @@ const unconcerned: ReadonlySet<string> = new Set<keyof Tx>([
   'worker',
   'updateWorker',
   'dropOldToken',
+  'uploadGenerations',
   'queueSettings',
   'apiTokenByName',
 ]);

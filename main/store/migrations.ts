@@ -425,6 +425,12 @@ const migrations: readonly string[] = [
     DELETE FROM stored_totals WHERE job_id = OLD.job_id AND files = 0;
   END;
   `,
+  `
+  -- Sealed into upload tokens, so that they end with the worker token. Tokens issued before this have generation 0.
+  ALTER TABLE workers ADD COLUMN upload_generation INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE workers ADD COLUMN old_upload_generation INTEGER;
+  UPDATE workers SET upload_generation = 1, old_upload_generation = 0 WHERE old_token_hash IS NOT NULL;
+  `,
 ];
 
 /** The newest that this version can work with. */

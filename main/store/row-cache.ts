@@ -16,7 +16,10 @@ type JobRows = Omit<
   | 'attempts'
 >;
 type CachedJobRows = Omit<JobRows, 'insertJob'> & Pick<Tx, 'insertJob'>;
-type WorkerRows = Omit<WorkerStatements, 'workersAfter' | 'deletedWorkerName'>;
+type WorkerRows = Omit<
+  WorkerStatements,
+  'workersAfter' | 'deletedWorkerName' | 'uploadGenerations' | 'startUploadGeneration'
+>;
 /** Runs something now, and once more if what follows is taken back. */
 type Forget = (drop: () => void) => void;
 

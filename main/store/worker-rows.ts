@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { Tx, Worker } from '../orchestrator/ports.ts';
+import type { Tx, UploadGenerations, Worker } from '../orchestrator/ports.ts';
 
 export type WorkerStatements = Pick<
   Tx,
@@ -12,6 +12,8 @@ export type WorkerStatements = Pick<
   | 'updateWorker'
   | 'setTokenHash'
   | 'dropOldToken'
+  | 'uploadGenerations'
+  | 'startUploadGeneration'
   | 'removeWorker'
 >;
 
@@ -69,11 +71,19 @@ export function createWorkerRows(db: Database): WorkerStatements {
       last_contact_at = @last_contact_at, gone = @gone, served = @served, strikes = @strikes, quarantine = @quarantine
     WHERE id = @id AND removed_at IS NULL`);
   const setHash = db.prepare<[{ readonly id: string; readonly hash: string; readonly keep: 0 | 1 }]>(`
-    UPDATE workers SET old_token_hash = iif(@keep = 1, coalesce(old_token_hash, token_hash), NULL), token_hash = @hash
+    UPDATE workers SET old_token_hash = iif(@keep = 1, coalesce(old_token_hash, token_hash), NULL), token_hash = @hash,
+      old_upload_generation = iif(@keep = 1, old_upload_generation, NULL)
     WHERE id = @id AND removed_at IS NULL`);
   const dropOld = db.prepare(
-    'UPDATE workers SET old_token_hash = NULL WHERE id = ? AND old_token_hash IS NOT NULL',
+    'UPDATE workers SET old_token_hash = NULL, old_upload_generation = NULL WHERE id = ? AND old_token_hash IS NOT NULL',
   );
+  const generations = db.prepare<[string], UploadGenerations>(`
+    SELECT upload_generation AS current, old_upload_generation AS old FROM workers
+    WHERE id = ? AND removed_at IS NULL`);
+  const startGeneration = db.prepare<[{ readonly id: string; readonly keep: 0 | 1 }]>(`
+    UPDATE workers SET upload_generation = upload_generation + 1,
+      old_upload_generation = iif(@keep = 1, coalesce(old_upload_generation, upload_generation), NULL)
+    WHERE id = @id`);
   const remove = db.prepare(
     "UPDATE workers SET token_hash = NULL, old_token_hash = NULL, removed_at = unixepoch('now') * 1000 WHERE id = ?",
   );
@@ -87,6 +97,8 @@ export function createWorkerRows(db: Database): WorkerStatements {
     updateWorker: worker => void update.run(toRow(worker)),
     setTokenHash: (id, hash, keepOld) => void setHash.run({ id, hash, keep: keepOld ? 1 : 0 }),
     dropOldToken: id => dropOld.run(id).changes > 0,
+    uploadGenerations: id => generations.get(id) ?? null,
+    startUploadGeneration: (id, keepOld) => void startGeneration.run({ id, keep: keepOld ? 1 : 0 }),
     removeWorker: id => void remove.run(id),
   };
 }

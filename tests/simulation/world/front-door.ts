@@ -81,7 +81,8 @@ export function createFrontDoor({ orchestrator, process, ears }: DoorParts): Fro
       };
     },
   };
-  mountWorkerRoutes(collectRoutes(routes), { orchestrator, streams, idleMs: socketLimits.idleMs });
+  const { idleMs } = socketLimits;
+  mountWorkerRoutes(collectRoutes(routes), { orchestrator, streams, uploaderOf: () => null, idleMs });
 
   const answerTo = async (request: WireRequest): Promise<WireAnswer> => {
     try {

@@ -6,8 +6,10 @@ import {
   type AttemptOutputsParts,
   createAttemptOutputs,
 } from '../../../agent/attempt-outputs.ts';
+import type { Clock } from '../../../agent/clock.ts';
 import type { Send } from '../../../agent/http-fetch.ts';
 import { openNetwork, usualTrust } from '../../../agent/network.ts';
+import { quickSilenceMs } from '../../../agent/storage.ts';
 import { eventually } from '../../support/notices.ts';
 import { attemptId, offerOf, tempFolder } from './builders.ts';
 import { createHastyClock } from './storage-bench.ts';
@@ -15,6 +17,12 @@ import { type Bucket, openBucket } from './bucket.ts';
 
 const offer = offerOf('j1', 'a1', { upload_endpoint: '/store', upload_token: 'tu_1' });
 const never = new AbortController().signal;
+
+/** Pauses pass at once, but no call falls silent: each is answered here. */
+function answeredClock(): Clock {
+  const hasty = createHastyClock(60_000);
+  return { ...hasty, after: (ms, run) => (ms === quickSilenceMs ? () => {} : hasty.after(ms, run)) };
+}
 
 /** The outputs of a rig, in a folder that the next process of its agent would find. */
 function openOutputs({ url }: Bucket, stateDir = tempFolder(), parts: Partial<AttemptOutputsParts> = {}) {
@@ -25,9 +33,10 @@ function openOutputs({ url }: Bucket, stateDir = tempFolder(), parts: Partial<At
   const outputs: AttemptOutputs = createAttemptOutputs({
     url,
     send,
+    renew: () => Promise.resolve(null),
     folder,
     which: 'all',
-    clock: createHastyClock(60_000),
+    clock: answeredClock(),
     random: () => 0,
     wall: () => 0,
     say: () => {},

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../agent/clock.ts';
-import type { Answered, OutstandingReport, Storage } from '../../../agent/storage.ts';
+import type { OutstandingReport, Storage } from '../../../agent/storage.ts';
+import type { Answered } from '../../../agent/upload-token.ts';
 import { unreachable } from './builders.ts';
 import type { CallFailure } from '../../../protocol/client.ts';
 

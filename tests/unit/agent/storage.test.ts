@@ -1,13 +1,19 @@
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../../agent/clock.ts';
+import type { RenewCall } from '../../../agent/api-client.ts';
+import { type Clock, systemClock } from '../../../agent/clock.ts';
 import { openNetwork, usualTrust } from '../../../agent/network.ts';
 import { openStorage, type Storage } from '../../../agent/storage.ts';
+import { storageVerdict } from '../../../agent/storage-verdict.ts';
 import { createHastyClock, sha256Of } from './storage-bench.ts';
 
 /** At an orchestrator that answers so. */
-async function storageAt(answer: RequestListener, clock = systemClock): Promise<Storage> {
+async function storageAt(
+  answer: RequestListener,
+  clock = systemClock,
+  renew: RenewCall = () => Promise.resolve(null),
+): Promise<Storage> {
   const server = createServer(answer);
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -15,7 +21,10 @@ async function storageAt(answer: RequestListener, clock = systemClock): Promise<
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/prefix`;
-  return openStorage({ endpoint: '/store', token: 'tu_1' }, { url, send: openNetwork(usualTrust), clock });
+  return openStorage(
+    { endpoint: '/store', token: 'tu_1' },
+    { url, send: openNetwork(usualTrust), clock, renew },
+  );
 }
 const never = new AbortController().signal;
 const emptyBody = { bytes: 0, async *pieces() {} };
@@ -94,4 +103,84 @@ test('a list is all of its pages', async () => {
   });
   const value = new Map(['a', 'b', 'c'].map(key => [key, sha256Of(key)]));
   expect(await storage.list(never)).toEqual({ ok: true, value });
+});
+
+const rotated = (response: ServerResponse): void => {
+  response.writeHead(401, { 'content-type': 'application/problem+json' });
+  const problem = { type: 'about:blank', title: 'No', status: 401, detail: 'rotated' };
+  response.end(JSON.stringify({ ...problem, code: 'upload_token_rotated' }));
+};
+
+test('after a rotation each call is repeated once with a new token, which the next calls use', async () => {
+  const seen: unknown[] = [];
+  const storage = await storageAt(
+    (request, response) => {
+      seen.push([request.method, request.headers['x-upload-token']]);
+      request.resume();
+      if (request.headers['x-upload-token'] === 'tu_1') rotated(response);
+      else response.writeHead(200, { 'content-length': 0 }).end();
+    },
+    systemClock,
+    token => Promise.resolve(token === 'tu_1' ? 'tu_2' : null),
+  );
+  const body = {
+    bytes: 3,
+    async *pieces() {
+      yield Buffer.from('abc');
+    },
+  };
+  expect(await storage.put('a', { sha256: 'x', body, part: null }, never)).toMatchObject({ ok: true });
+  expect(await storage.progress('a', never)).toMatchObject({ ok: true });
+  expect(seen).toEqual([
+    ['PUT', 'tu_1'],
+    ['PUT', 'tu_2'],
+    ['HEAD', 'tu_2'],
+  ]);
+});
+
+test('a HEAD, whose refusal has no code, finds the new token as well', async () => {
+  const storage = await storageAt(
+    (request, response) => {
+      if (request.headers['x-upload-token'] === 'tu_1') rotated(response);
+      else response.writeHead(404).end();
+    },
+    systemClock,
+    () => Promise.resolve('tu_2'),
+  );
+  expect(await storage.progress('a', never)).toEqual({ ok: true, value: null });
+});
+
+test('as long as no new token is to be had, an upload may succeed later', async () => {
+  let calls = 0;
+  const storage = await storageAt((_request, response) => {
+    calls += 1;
+    rotated(response);
+  });
+  const answer = await storage.list(never);
+  expect([answer.ok || storageVerdict(answer.failure), calls]).toEqual(['later', 1]);
+});
+
+test.each([
+  ['list', 20_000],
+  ['progress', 20_000],
+  ['report', 20_000],
+  ['put', 120_000],
+] as const)('a %s that is not answered fails after %s ms', async (call, ms) => {
+  const waits: number[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    after(wait, run) {
+      waits.push(wait);
+      return systemClock.after(0, run);
+    },
+  };
+  const storage = await storageAt(() => {}, clock);
+  const answer = await {
+    list: () => storage.list(never),
+    progress: () => storage.progress('a', never),
+    report: () => storage.reportOutstanding({ files: 0, bytes: 0, reason: null }, never),
+    put: () => storage.put('a', { sha256: 'x', body: emptyBody, part: null }, never),
+  }[call]();
+  expect(answer.ok).toBe(false);
+  expect(waits).toEqual([ms]);
 });

@@ -34,6 +34,7 @@ describe('the calls', () => {
       'POST /api/workers/heartbeat (worker)',
       'GET /api/workers/queue (worker)',
       'POST /api/workers/job/:id/status (worker)',
+      'POST /api/workers/upload-token (worker)',
       'POST /api/workers/disconnect (worker)',
       'POST /api/workers/job/:id/logs (worker)',
       'GET /agent/manifest.json (open)',
