@@ -1,12 +1,17 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Flags } from '../config.ts';
 
-/** By the names that stand in the help and in config files, not in the camel case of commander. */
+/** By the names in the help and in config files, not in the camel case of commander. Aliases count as what they stand for. */
 export function flagsOf(command: Command): Flags {
   const values = command.opts<Readonly<Record<string, unknown>>>();
-  return Object.fromEntries(
+  const flags = Object.fromEntries(
     command.options.map(option => [option.long?.slice(2) ?? '', values[option.attributeName()]]),
   );
+  return {
+    ...flags,
+    ...(flags['format'] === 'json' && { json: true }),
+    ...(flags['force'] === true && { yes: true }),
+  };
 }
 
 /** Null when it was not given. */

@@ -12,7 +12,7 @@ interface Printer {
   readonly flags: Flags;
 }
 
-/** A table for people; for programs the whole answer as JSON, or some fields a line, with tabs between. */
+/** A table for people; for programs JSON, or some fields a line with tabs between. JSON with fields is a list of these. */
 export function printRows<T extends Row>(
   { terminal, flags }: Printer,
   found: {
@@ -26,7 +26,8 @@ export function printRows<T extends Row>(
   const { answer, rows, columns, none } = found;
   const fields = fieldNames(flags);
   warnOfUnknown(terminal, fields, rows[0]);
-  if (isOn(flags, 'json')) terminal.out(json(answer, 2));
+  if (isOn(flags, 'json'))
+    terminal.out(json(fields === null ? answer : rows.map(row => picked(row, fields)), 2));
   else if (fields !== null) for (const row of rows) terminal.out(fieldLine(row, fields));
   else if (rows.length > 0)
     terminal.out(lines(tableLines(rows, columns, terminal.outScreen()?.columns ?? null)));
@@ -40,7 +41,7 @@ export function printOne(
 ): void {
   const fields = fieldNames(flags);
   warnOfUnknown(terminal, fields, found.answer);
-  if (isOn(flags, 'json')) terminal.out(json(found.answer, 2));
+  if (isOn(flags, 'json')) terminal.out(json(picked(found.answer, fields), 2));
   else if (fields !== null) terminal.out(fieldLine(found.answer, fields));
   else terminal.out(lines(factLines(found.facts)));
 }
@@ -48,7 +49,7 @@ export function printOne(
 /** One of many that come one after the other: a line each, whatever it is printed as. */
 export function printEvent({ terminal, flags }: Printer, event: Row, line: string): void {
   const fields = fieldNames(flags);
-  if (isOn(flags, 'json')) terminal.out(json(event, 0));
+  if (isOn(flags, 'json')) terminal.out(json(picked(event, fields), 0));
   else terminal.out(fields === null ? `${plain(line)}\n` : fieldLine(event, fields));
 }
 
@@ -70,6 +71,10 @@ const lines = (all: readonly string[]): string => all.map(line => `${line}\n`).j
 
 const json = (value: unknown, indent: number): string =>
   `${escapeUnseen(JSON.stringify(value, null, indent))}\n`;
+
+/** By the fields as they were asked for, such as `gpu_info.driver`; all of it when none were. */
+const picked = (row: Row, names: readonly string[] | null): Row =>
+  names === null ? row : Object.fromEntries(names.map(name => [name, fieldOf(row, name.split('.')) ?? null]));
 
 const fieldLine = (row: Row, names: readonly string[]): string =>
   `${names.map(name => fieldText(fieldOf(row, name.split('.')))).join('\t')}\n`;

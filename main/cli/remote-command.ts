@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { Flags } from '../config.ts';
 import { CommandEnd, exitCodes } from './failure.ts';
 import { flagsOf, wordList } from './flags.ts';
@@ -38,10 +38,14 @@ export function remoteCommand(invocation: Invocation, spec: RemoteSpec): Command
   );
 }
 
-export const withOutput = (command: Command): Command =>
-  command
-    .option('--json', 'print all that was answered, as JSON')
+export function withOutput(command: Command): Command {
+  // Some commands mean something else by -f, as SimpleTuner's do.
+  const format = command.options.some(({ short }) => short === '-f') ? '--format' : '-f, --format';
+  return command
+    .option('--json', 'print the whole answer as JSON; with --output, those fields of it')
+    .addOption(new Option(`${format} <format>`, '"json" is the same as --json').choices(['table', 'json']))
     .option('-o, --output <fields>', 'print these fields only, as in name,gpu_info.driver', wordList);
+}
 
 export const withConnection = (command: Command): Command =>
   command

@@ -431,7 +431,7 @@ describe('what can not be done has its exit code, says why, and leaves stdout em
     ['a wrong token', 3, queue, ['pause', '--token', 'ta_wrong'], /Invalid token/],
     ['no such status', 2, jobs, ['list', '--status', 'pending,lost'], /no status "lost".*recovering/],
     ['two users', 2, jobs, ['list', '--mine', '--user', 'x'], /'--mine' cannot be used with option '--user/],
-    ['all, but not all', 2, jobs, ['list', '--all', '--limit', '5'], /cannot be used with option '--limit/],
+    ['all, but not all', 2, jobs, ['list', '--all', '--limit', '5'], /cannot be used with option '-l, --limit/],
     ['jobs of no such worker', 4, jobs, ['list', '--worker', 'nobody'], /no worker "nobody"/],
     ['a priority that there is not', 2, jobs, ['priority', 'x', 'asap'], /low, normal, high/],
     ['no priority', 2, jobs, ['priority', 'x'], /missing required argument 'priority'/],

@@ -2,12 +2,13 @@ import { queueApi } from '../../../protocol/queue-api.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { among, takesJob } from './argument.ts';
+import { withYes } from './bulk.ts';
 import { findJob } from './find.ts';
 
 export const remove: RemoteSpec = {
   name: 'delete',
   description: 'Delete a job that has ended',
-  shape: command => takesJob(command, among.ended).option('--yes', 'do not ask'),
+  shape: command => withYes(takesJob(command, among.ended)),
   async act(remote, [word]) {
     const { id, config_name: name } = await findJob(remote, word, among.ended);
     await remote.confirm(`Delete the job ${id} (${name})? What it was and how it ended goes with it.`);

@@ -12,7 +12,9 @@ import { list } from './list.ts';
 import { logs } from './logs.ts';
 import { metrics } from './metrics.ts';
 import { priority, top } from './priority.ts';
+import { purge } from './purge.ts';
 import { retry } from './retry.ts';
+import { status } from './status.ts';
 import { submit } from './submit.ts';
 import { watch } from './watch.ts';
 import { why } from './why.ts';
@@ -22,6 +24,7 @@ export const jobCommands: readonly RemoteSpec[] = [
   submit,
   list,
   get,
+  status,
   why,
   logs,
   metrics,
@@ -39,5 +42,6 @@ export const jobCommands: readonly RemoteSpec[] = [
   release,
   retry,
   remove,
+  purge,
   watch,
 ];

@@ -39,7 +39,7 @@ function addOptions(command: Command): Command {
   const names = [...ShownStatus.options, 'queued', 'training'];
   return command
     .addOption(
-      new Option('--status <status>', 'only these; with commas')
+      new Option('-s, --status <status>', 'only these; with commas')
         .choices(ShownStatus.options)
         .argParser(wordsAmong('status', names)),
     )
@@ -49,7 +49,7 @@ function addOptions(command: Command): Command {
     .addOption(new Option('--mine', 'only your own').conflicts('user'))
     .option('--worker <worker>', 'only those of this worker')
     .option('--search <text>', 'only jobs with these words in their id, config, user, worker or error')
-    .option('--limit <count>', 'at most so many, up to 500 (default: 50)', wholeNumber)
+    .option('-l, --limit <count>', 'at most so many, up to 500 (default: 50)', wholeNumber)
     .option('--offset <count>', 'leave out so many of the newest', wholeNumber)
     .addOption(new Option('--all', 'all of them, however many').conflicts(['limit', 'offset']));
 }

@@ -22,6 +22,8 @@ const fields = {
   timeout: 'timeout_s',
   'on-lost-contact': 'on_lost_contact',
   'requires-approval': 'requires_approval',
+  /** SimpleTuner's word for it. */
+  'for-approval': 'requires_approval',
   'no-wait': 'no_wait',
   'any-gpu': 'any_gpu',
   'idempotency-key': 'idempotency_key',
@@ -67,7 +69,9 @@ function addOptions(command: Command): Command {
   return mayWait(
     command
       .argument('<config>', 'the name of a config of the orchestrator, or the path of a JSON file')
-      .addOption(new Option('--target <target>', 'where it may run (default: auto)').choices(Target.options))
+      .addOption(
+        new Option('-t, --target <target>', 'where it may run (default: auto)').choices(Target.options),
+      )
       .option('--gpus <count>', 'GPUs that it needs (default: num_processes of the config)', wholeNumber)
       .option('--vram <gb>', 'GB that each GPU must have, as it is sold', decimal)
       .option('--accelerator <kind>', 'cuda, rocm, mps, ...')
@@ -95,13 +99,14 @@ function addOptions(command: Command): Command {
       )
       .option('--any-gpu', 'on any GPUs, whatever accelerate_visible_devices in the config says')
       .option('--requires-approval', 'hold it back until somebody who may has approved of it')
+      .addOption(new Option('--for-approval', 'the same as --requires-approval').hideHelp())
       .addOption(noWait())
       .option(
         '--idempotency-key <key>',
         'for 24 hours the same key means the same job, however often it is sent',
       )
       .addOption(
-        new Option('--dry-run', 'submit nothing: say what would become of it, and why').conflicts([
+        new Option('-n, --dry-run', 'submit nothing: say what would become of it, and why').conflicts([
           'wait',
           'follow',
         ]),

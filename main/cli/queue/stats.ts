@@ -17,7 +17,6 @@ export const stats: RemoteSpec = {
   },
 };
 
-/** @internal */
 export const statsFacts = (figures: Stats): readonly Fact[] => [
   ...queueFacts(figures),
   ['Jobs', lines(Object.entries(figures.by_status).map(([word, count]) => `${count} ${word}`))],

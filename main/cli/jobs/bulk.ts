@@ -1,0 +1,99 @@
+import type { Command } from 'commander';
+import { isFinal, isWaiting, type JobView } from '../../../protocol/job.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { exitCodes, fail, failureOf } from '../failure.ts';
+import { isOn } from '../flags.ts';
+import { printRows } from '../output.ts';
+import type { Remote } from '../remote.ts';
+import type { Column } from '../table.ts';
+import { everyPage } from './pages.ts';
+
+/** `--yes`, and `-f, --force` as SimpleTuner has it. */
+export const withYes = (command: Command): Command =>
+  command.option('--yes', 'do not ask').option('-f, --force', 'the same as --yes');
+
+type Result = Readonly<{
+  status: string;
+  /** Null when it worked. */
+  error: string | null;
+}>;
+
+/** What became of one job of many. */
+type BulkResult = Result & { readonly job_id: string; readonly config_name: string };
+
+type Act = (job: JobView) => Promise<Result>;
+
+interface Bulk {
+  readonly jobs: readonly JobView[];
+  /** "Cancel", "Delete". */
+  readonly verb: string;
+  readonly act: Act;
+}
+
+/** Acts on many jobs, one after the other. A job that fails does not keep the others from their turn. */
+export async function actOnAll(remote: Remote, { jobs, verb, act }: Bulk): Promise<void> {
+  const { terminal } = remote;
+  const results: BulkResult[] = [];
+  if (jobs.length > 0) {
+    await confirmMany(remote, `${verb} ${countText(jobs)}?`);
+    for (const job of jobs)
+      results.push({ job_id: job.id, config_name: job.config_name, ...(await act(job)) });
+  }
+  const failed = results.filter(({ error }) => error !== null);
+  const answer = { success: failed.length === 0, count: results.length - failed.length, jobs: results };
+  printRows(remote, { answer, rows: results, columns, none: 'There is no such job' });
+  if (failed.length === 0) return;
+  for (const { job_id: id, error } of failed) terminal.err(`${id}: ${error}\n`);
+  fail(exitCodes.failed, `${failed.length} of ${results.length} jobs were left as they are`);
+}
+
+const columns: readonly Column<BulkResult>[] = [
+  { title: 'ID', text: ({ job_id: id }) => id },
+  { title: 'STATUS', text: ({ status }) => status },
+  { title: 'CONFIG', text: ({ config_name: name }) => name },
+];
+
+/** Unlike one job that was named, many are never changed without a word: a script has to give `--yes`. */
+async function confirmMany(remote: Remote, question: string): Promise<void> {
+  if (!isOn(remote.flags, 'yes') && remote.terminal.ask === null)
+    fail(exitCodes.usage, `${question} There is no terminal to ask at: add --yes`);
+  await remote.confirm(question);
+}
+
+function countText(jobs: readonly JobView[]): string {
+  const groups = [...Map.groupBy(jobs, ({ status }) => status)];
+  const parts = groups.map(([status, all]) => `${all.length} ${status}`);
+  return `${jobs.length} ${jobs.length === 1 ? 'job' : 'jobs'} (${parts.join(', ')})`;
+}
+
+/** Jobs with these statuses, of those that the token may see. */
+export const jobsWith = async (remote: Remote, statuses: readonly string[]): Promise<readonly JobView[]> =>
+  (await everyPage(remote, { status: statuses.join(',') })).entries;
+
+/** Those that wait come first, so that none of them starts on a worker that a cancelled job leaves. */
+export const waitingFirst = (jobs: readonly JobView[]): readonly JobView[] =>
+  jobs.toSorted((a, b) => Number(isWaiting(b.status)) - Number(isWaiting(a.status)));
+
+export const cancelOne =
+  (remote: Remote): Act =>
+  async job => {
+    const result = await remote.call(queueApi.cancel, { params: { id: job.id } });
+    return result.ok
+      ? { status: result.value.status, error: null }
+      : { status: job.status, error: failureOf(result.failure, remote.connection().url).message };
+  };
+
+/** A job that waits is cancelled first: only jobs that have ended can be deleted. */
+export const purgeOne =
+  (remote: Remote): Act =>
+  async job => {
+    const ended = isFinal(job.status) ? null : await cancelOne(remote)(job);
+    if (ended !== null && ended.error !== null) return ended;
+    const result = await remote.call(queueApi.remove, { params: { id: job.id } });
+    return result.ok
+      ? { status: 'deleted', error: null }
+      : {
+          status: ended?.status ?? job.status,
+          error: failureOf(result.failure, remote.connection().url).message,
+        };
+  };

@@ -1,0 +1,39 @@
+import { type Command, Option } from 'commander';
+import { finalStatuses } from '../../../protocol/job.ts';
+import { exitCodes, fail } from '../failure.ts';
+import { isOn, wordsAmong } from '../flags.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import { actOnAll, jobsWith, purgeOne, withYes } from './bulk.ts';
+
+const waitingStatuses = ['pending', 'blocked'] as const;
+const purgeable = [...waitingStatuses, 'queued', ...finalStatuses];
+
+export const purge: RemoteSpec = {
+  name: 'purge',
+  description: 'Delete all jobs with a status; pending ones are cancelled first',
+  shape: command => withYes(addOptions(command)),
+  async act(remote) {
+    const { flags } = remote;
+    const given = flags['status'];
+    const isAll = isOn(flags, 'all');
+    if (!isAll && !Array.isArray(given)) fail(exitCodes.usage, 'Give --status STATUS or --all');
+    const statuses = isAll ? [...waitingStatuses, ...finalStatuses] : (given as readonly string[]);
+    await actOnAll(remote, {
+      jobs: await jobsWith(remote, statuses),
+      verb: 'Delete, with their files and logs,',
+      act: purgeOne(remote),
+    });
+  },
+};
+
+const addOptions = (command: Command): Command =>
+  command
+    .addOption(
+      new Option('-s, --status <status>', 'only these; with commas, or repeat it')
+        .choices(purgeable)
+        .argParser((text: string, before: readonly string[] | undefined) => [
+          ...(before ?? []),
+          ...wordsAmong('status', purgeable)(text),
+        ]),
+    )
+    .addOption(new Option('--all', 'all that are not on a worker').conflicts('status'));
