@@ -7,9 +7,9 @@ import { accept, refuse } from '../../protocol/problem.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import {
   auditAliases,
-  auditSecurityTypes,
   auditTypes,
   type Orchestrator,
+  securityTypesAmong,
   typeSieve,
 } from '../orchestrator/index.ts';
 import type { AuditFilter, AuditSieve } from '../orchestrator/ports.ts';
@@ -42,7 +42,8 @@ export function mountAuditRoutes(router: Router, audit: AuditReader): void {
   });
   router.answer(auditApi.security, ({ query }) => {
     const { limit, offset, ...asked } = query;
-    return accept(audit.list({ ...sieveOf(asked), types: auditSecurityTypes, limit, offset }));
+    const sieve = sieveOf(asked);
+    return accept(audit.list({ ...sieve, types: securityTypesAmong(sieve.types), limit, offset }));
   });
   router.answer(auditApi.stats, ({ query }) => accept(audit.figures(sieveOf(query))));
   router.answer(auditApi.types, () => accept({ types: [...auditTypes], aliases: { ...auditAliases } }));

@@ -7,7 +7,7 @@ export type { LogPlace } from './logs.ts';
 export { createTrustedTime } from './trusted-time.ts';
 export { unknownJoinToken } from './joining.ts';
 export type { IssuedToken } from './worker-admin.ts';
-export { auditAliases, auditSecurityTypes, typeSieve } from './audit-types.ts';
+export { auditAliases, securityTypesAmong, typeSieve } from './audit-types.ts';
 export { auditTypes, nameOf, type Principal } from './model.ts';
 export { adminPrincipal } from './tokens.ts';
 export type { SettingsFact } from './settings.ts';

@@ -1,7 +1,9 @@
 /** The audit trail as clients read it: filters, counts, export, ranges. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Agent } from 'node:http';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { createLightWorker } from '../../support/light-worker.ts';
 import { adminClient, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
 
 let server: TestServer;
@@ -53,6 +55,48 @@ describe('a list', () => {
     expect(await types({ event_type: 'api_key.*' })).toEqual(['token.created']);
     expect(await types({ event_type: 'job.rejected' })).toEqual([]);
     expect(await types({ event_type: 'credential.used' })).toEqual([]);
+  });
+
+  test.each<readonly [documented: string, types: readonly string[]]>([
+    ['user.created', ['token.created']],
+    ['user.*', ['token.created']],
+    ['user.deleted', []],
+    ['user.updated', []],
+    ['credential.created', ['worker.created', 'worker.created']],
+    ['credential.*', ['worker.created', 'worker.created']],
+    ['credential.deleted', []],
+  ])('finds the rows of acts that SimpleTuner documents as %s', async (documented, found) => {
+    expect(await types({ event_type: documented })).toEqual(found);
+  });
+
+  test('finds token rotations, deletions and uses of workers as credential events', async () => {
+    const own = await startTestServer();
+    onTestFinished(() => own.close());
+    const { id } = await own.createWorker({ name: 'rig' });
+    const { token } = valueOf(await own.admin.call(workersApi.rotateToken, { params: { id }, body: {} }));
+    const agent = new Agent();
+    onTestFinished(() => agent.destroy());
+    await createLightWorker({ url: own.url, id, token, agent }).register();
+    const found = async (event_type: string) =>
+      valueOf(await own.admin.call(auditApi.list, { query: { event_type } })).entries.map(
+        ({ event_type: type }) => type,
+      );
+    expect(await found('credential.created')).toEqual(['worker.token_rotated', 'worker.created']);
+    expect(await found('credential.deleted')).toEqual(['worker.token_rotated']);
+    expect(await found('credential.used')).toEqual(['worker.registered']);
+    expect(await found('credential.*')).toEqual([
+      'worker.registered',
+      'worker.token_rotated',
+      'worker.created',
+    ]);
+    const security = valueOf(
+      await own.admin.call(auditApi.security, { query: { event_type: 'credential.*' } }),
+    ).entries;
+    expect(security.map(({ event_type: type }) => type)).toEqual(['worker.token_rotated']);
+    const { total } = valueOf(
+      await own.admin.call(auditApi.stats, { query: { event_type: 'credential.deleted' } }),
+    );
+    expect(total).toBe(1);
   });
 
   test('is that of one user, or of what matters for security, where it is asked for', async () => {
