@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import dns from 'node:dns';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { version } from '../../protocol/version.ts';
 import { runTrainyard } from '../support/cli.ts';
 import { startServer, temporaryFolder } from '../support/processes.ts';
@@ -47,6 +48,27 @@ test('all is well with an orchestrator that runs; each fault is found by itself'
   expect(open.about('Data folder')).toContain(`chmod 600 ${join(dataDir, 'audit-key')}`);
   chmodSync(dataDir, 0o770);
   expect((await doctor(dataDir)).about('Data folder')).toContain(`chmod go-w ${dataDir}`);
+});
+
+test('names --allow-host when the server answers to another name, and passes once it is given', async () => {
+  // The name of a DNS that only the network of the server knows.
+  const name = 'yard.example.org';
+  const lookup = dns.lookup.bind(dns);
+  vi.spyOn(dns, 'lookup').mockImplementation(((host: string, ...rest: never[]) =>
+    (lookup as (...all: readonly unknown[]) => void)(host === name ? '127.0.0.1' : host, ...rest)) as never);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const open = async (allowHosts: readonly string[]) => {
+    const server = await startTestServer({ config: { allowHosts } });
+    onTestFinished(() => server.close());
+    return { server, url: server.url.replace('127.0.0.1', name) };
+  };
+  const strict = await open([]);
+  const refused = await doctor(strict.server.dataDir, '--url', strict.url);
+  expect(refused).toMatchObject({ code: 1, results: { Orchestrator: 'failed', Token: 'skipped' } });
+  expect(refused.about('Orchestrator')).toContain(`Start it with --allow-host ${name}`);
+  const allowing = await open([name]);
+  const accepted = await doctor(allowing.server.dataDir, '--url', allowing.url);
+  expect(accepted.results).toMatchObject({ Orchestrator: 'ok' });
 });
 
 test('of one that was killed it says so, and whether its database is whole', async () => {

@@ -281,6 +281,34 @@ describe('a join command', () => {
 });
 
 describe('files', () => {
+  test('name the hosts that the server answers to, without --allow-host', async () => {
+    const folder = openFolder();
+    const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
+    const key = makeKey();
+    writeFileSync(files.key, key);
+    const names = ['Yard.Example.org', '*.gpu.example.org', '192.0.2.7'];
+    writeFileSync(files.certificate, await makeCertificate(key, names, Date.now()));
+    const server = await openSecure({ config: { certificateFiles: files, allowHosts: [] } });
+    const statusAt = async (host: string) =>
+      (await callTls(`${farUrl(server)}/api/version`, { headers: { host } })).status;
+    for (const host of [
+      'yard.example.org',
+      `yard.example.org:${portOf(server)}`,
+      'rig.gpu.example.org',
+      '192.0.2.7',
+    ])
+      expect([host, await statusAt(host)]).toEqual([host, 200]);
+    for (const host of ['example.org', 'a.yard.example.org', 'a.b.gpu.example.org', 'gpu.example.org'])
+      expect([host, await statusAt(host)]).toEqual([host, 421]);
+  });
+
+  test('of a certificate made by the server allow no host that has not been given', async () => {
+    const server = await openSecure({ config: { allowHosts: [] } });
+    const headers = { host: 'yard.example.org' };
+    const { status, body } = await callTls(`${farUrl(server)}/api/version`, { headers });
+    expect([status, body]).toEqual([421, expect.stringContaining('--allow-host yard.example.org')]);
+  });
+
   test('that do not fit keep it from starting, and the reason is said', async () => {
     const folder = openFolder();
     const files = { certificate: join(folder, 'cert.pem'), key: join(folder, 'key.pem') };
