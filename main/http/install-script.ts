@@ -1,4 +1,5 @@
 import type { ProgramName } from '../../protocol/agent-api.ts';
+import { workerValueOptions } from '../../protocol/worker-options.ts';
 
 interface Pinned {
   readonly name: ProgramName;
@@ -43,20 +44,10 @@ fail() { say "$1"; exit "\${2:-1}"; }
 has() { command -v "$1" >/dev/null 2>&1; }
 `;
 
+/** The script reads these itself, and gives them to the worker, too. */
+const ownOptions: readonly string[] = ['--orchestrator-url', '--pin', '--ca-file'];
 /** The worker's other options with a value: the next word belongs to them, whatever it looks like. */
-const valueOptions = [
-  '--name',
-  '--label',
-  '--gpus',
-  '--work-dir',
-  '--state-dir',
-  '--trainer',
-  '--bring',
-  '--allow-config-scripts',
-  '--config',
-  '--worker-token',
-  '--worker-token-file',
-] as const;
+const valueOptions = workerValueOptions.filter(option => !ownOptions.includes(option));
 
 /** What it needs itself is looked at; the worker gets all but its own three, in their order. */
 const reading = `main() {
@@ -68,7 +59,7 @@ const reading = `main() {
     left=$((left - 1))
     value=\${word#*=}
     case $word in
-      --dir | --orchestrator-url | --pin | --ca-file | ${valueOptions.join(' | ')})
+      --dir | ${ownOptions.join(' | ')} | ${valueOptions.join(' | ')})
         [ "$left" -gt 0 ] || fail "$word needs a value" 2
         value=$1
         shift

@@ -3,7 +3,9 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Option } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { workerCommand } from '../../../agent/command.ts';
 import { installScript } from '../../../main/http/install-script.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 
@@ -117,6 +119,35 @@ test('a name that looks like an option is a name', () => {
   ]);
   expect(stdout).toContain('--name --dir=/x --label --install-only --name=--dir=/y');
   expect(machine.installed()).toEqual(['trainyard-worker']);
+});
+
+const commandOptions = workerCommand({} as Parameters<typeof workerCommand>[0]).options;
+const longNames = (options: readonly Option[]): readonly string[] =>
+  options.flatMap(({ long }) => long ?? []);
+
+test('gives the worker every option that takes a value together with its value', () => {
+  const taking = longNames(commandOptions.filter(({ required }) => required));
+  // The script reads these, too, and writes them as one word.
+  const read = ['--orchestrator-url', '--pin', '--ca-file'];
+  const others = taking.filter(option => !read.includes(option));
+  expect(others).toContain('--allow-config-scripts');
+  const machine = openMachine();
+  const { status, stdout } = machine.run([...at, ...others.flatMap(option => [option, '--install-only'])]);
+  expect(status).toBe(0);
+  for (const option of others) expect(stdout).toContain(`${option} --install-only`);
+  for (const option of taking)
+    expect(openMachine().run([...at, option])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining(`${option} needs a value`),
+    });
+});
+
+test('gives the worker its options without a value, and takes no word after them', () => {
+  const flags = longNames(commandOptions.filter(({ required, optional }) => !required && !optional));
+  expect(flags).toContain('--persistent');
+  const machine = openMachine();
+  const { stdout } = machine.run([...at, ...flags.flatMap(flag => [flag, '--name', 'rig'])]);
+  for (const flag of flags) expect(stdout).toContain(`${flag} --name rig`);
 });
 
 test('what is there already is not fetched again, and what is another one is replaced', () => {
