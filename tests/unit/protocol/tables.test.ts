@@ -129,6 +129,10 @@ describe('the calls', () => {
       'GET /health/ready (open)',
       'GET /metrics (queue.view, stream)',
       'GET /api/version (open)',
+      'GET /api/cloud/health (queue.view)',
+      'GET /api/cloud/health/live (open)',
+      'GET /api/cloud/health/ready (open)',
+      'GET /api/system/status (queue.view)',
     ]);
   });
 
