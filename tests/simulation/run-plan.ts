@@ -2,7 +2,7 @@ import { watchAudit } from './checks/audit.ts';
 import { watchAuthority } from './checks/authority.ts';
 import { watchJobs } from './checks/jobs.ts';
 import { createDeadline, haveAllEnded, tellWhoWaits, watchStatuses } from './checks/liveness.ts';
-import { watchOffers, watchSettling } from './checks/offers.ts';
+import { watchMute, watchOffers, watchSettling } from './checks/offers.ts';
 import { watchPanel } from './checks/panel.ts';
 import { watchPatience } from './checks/patience.ts';
 import { watchDrains, watchFrames, watchSubmits, watchTokens } from './checks/promises.ts';
@@ -47,6 +47,7 @@ const checks: readonly Check[] = [
   watchFrames,
   watchOffers,
   watchSettling,
+  watchMute,
   watchStreams,
   watchSubmits,
   watchDrains,
@@ -134,6 +135,7 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
 
 /** Everything that the seed has decided, each at its time. */
 function script({ scene, people, troubles, hire }: World, plan: Plan): void {
+  void people.enrol(plan.teams);
   for (const rig of plan.rigs) void hire(rig);
   for (const job of plan.jobs) scene.world.after(job.atMs, () => void people.submit(job));
   for (const act of plan.acts) scene.world.after(act.atMs, () => void people.carryOut(act));
@@ -153,5 +155,6 @@ function freshRigs({ rigs }: Plan): readonly RigPlan[] {
     hasTokenFile: true,
     isBroken: false,
     isWild: false,
+    isMute: false,
   }));
 }

@@ -58,6 +58,7 @@ describe('a planted bug', () => {
   test.each([
     ['an offer leaves before it is on disk', 'nothing leaves before it is on disk'],
     ['a registration ends the drain', 'I8 a drain lasts'],
+    ['a worker that acknowledges nothing is never quarantined', 'who acknowledges nothing is quarantined'],
     ['takeover comes too early', 'no takeover before its time'],
   ])('is found: %s', async (plant, rule) => {
     const { code, said } = await simulate('--plant', plant, '--seeds', '60');

@@ -13,12 +13,16 @@ interface Details {
   readonly to?: string;
   readonly max_concurrent?: number | null;
   readonly user_max_concurrent?: number | null;
+  readonly team_max_concurrent?: number | null;
 }
 
 const isLive = (status: string): boolean => liveStatuses.some(word => word === status);
 
-/** `neededApproval` says of a job whether it was submitted with `requires_approval`. */
-export function createQueueRules(neededApproval: (id: string) => boolean): QueueRules {
+/** `neededApproval`: whether a job was submitted with `requires_approval`. `teamOf`: the team that it counts for, or null. */
+export function createQueueRules(
+  neededApproval: (id: string) => boolean,
+  teamOf: (id: string) => string | null = () => null,
+): QueueRules {
   const owners = new Map<string, string>();
   const live = new Set<string>();
   const approved = new Set<string>();
@@ -26,10 +30,14 @@ export function createQueueRules(neededApproval: (id: string) => boolean): Queue
   let isPaused = false;
   let most: number | null = null;
   let mostOfUser: number | null = null;
+  let mostOfTeam: number | null = null;
 
   const ofUser = (user: string): number => [...live].filter(id => owners.get(id) === user).length;
 
+  const ofTeam = (team: string): number => [...live].filter(id => teamOf(id) === team).length;
+
   const breachesOf = (id: string): readonly string[] => {
+    const team = teamOf(id);
     const user = owners.get(id) ?? '';
     const breaches: (readonly [boolean, string])[] = [
       [isPaused, 'while the queue is paused'],
@@ -37,6 +45,10 @@ export function createQueueRules(neededApproval: (id: string) => boolean): Queue
       [
         mostOfUser !== null && ofUser(user) > mostOfUser,
         `as number ${ofUser(user)} of ${user}, who may have ${mostOfUser}`,
+      ],
+      [
+        mostOfTeam !== null && team !== null && ofTeam(team) > mostOfTeam,
+        `as number ${ofTeam(team ?? '')} of team ${team}, which may have ${mostOfTeam}`,
       ],
       [neededApproval(id) && !approved.has(id), 'without approval'],
     ];
@@ -52,6 +64,7 @@ export function createQueueRules(neededApproval: (id: string) => boolean): Queue
         if (type === 'queue.limits_changed') {
           most = details.max_concurrent ?? null;
           mostOfUser = details.user_max_concurrent ?? null;
+          mostOfTeam = details.team_max_concurrent ?? null;
         }
         return [];
       }

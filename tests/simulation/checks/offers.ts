@@ -7,6 +7,9 @@ import type { Check } from '../world/scene.ts';
 const settleMs = 50;
 const settleAfterStopMs = 500;
 
+/** After this many unacknowledged offers a worker is in quarantine. */
+const mostMissed = 3;
+
 /** Repeats are on time within this, in world time: ticks, and clocks that drift. */
 const leewayMs = 2_500;
 
@@ -51,6 +54,38 @@ export const watchOffers: Check = scene => {
         const problem = objection(was.attempt);
         if (problem !== null)
           scene.violate('an offer is repeated', `${was.id} was taken back: ${was.attempt.id} ${problem}`);
+      }
+    },
+  };
+};
+
+/** A worker in contact that acknowledges none of several offers in a row gets no further jobs. */
+export const watchMute: Check = scene => {
+  const missed = new Map<WorkerId, { readonly life: number; readonly count: number }>();
+  const sentAt = new Map<AttemptId, number>();
+  return {
+    onFrame(_worker, _token, command) {
+      if (command.type === 'job_submit' && !sentAt.has(command.attempt_id))
+        sentAt.set(command.attempt_id, scene.world.mono());
+    },
+    onCommit({ changes }) {
+      for (const { was, next } of changes) {
+        const attempt = was.attempt;
+        if (attempt === null || next.attempt?.end?.outcome !== 'withdrawn') continue;
+        const of = scene.rigOf(attempt.workerId);
+        if (of?.rig.plan.isMute !== true) continue;
+        const worker = scene.disk.store.worker(attempt.workerId);
+        const isCalm = scene.calmSince(of.rig) <= (sentAt.get(attempt.id) ?? 0);
+        const known = missed.get(attempt.workerId);
+        const life = scene.host.changedAt;
+        const before = known?.life === life ? known.count : 0;
+        const count = worker?.quarantine === null ? before + (isCalm ? 1 : 0) : 0;
+        missed.set(attempt.workerId, { life, count });
+        if (count >= mostMissed)
+          scene.violate(
+            'who acknowledges nothing is quarantined',
+            `${attempt.workerId} left ${count} offers unacknowledged and is not in quarantine`,
+          );
       }
     },
   };

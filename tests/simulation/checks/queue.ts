@@ -10,10 +10,17 @@ import { isFinal } from './ledger.ts';
 /** As people have decided: limits, pauses and approvals hold at every dispatch, over every restart. */
 export const watchQueue: Check = scene => {
   const needed = new Set<string>();
-  const rules = createQueueRules(id => needed.has(id));
+  const teams = new Map<string, string>();
+  const rules = createQueueRules(
+    id => needed.has(id),
+    id => teams.get(id) ?? null,
+  );
   return {
     onCommit({ inserted, audits }) {
-      for (const { id, approval } of inserted) if (approval !== null) needed.add(id);
+      for (const { id, approval, team } of inserted) {
+        if (approval !== null) needed.add(id);
+        if (team !== null) teams.set(id, team);
+      }
       for (const fact of audits) {
         for (const breach of rules.take(rowOf(fact)))
           scene.violate('the queue runs as it was told to', breach);

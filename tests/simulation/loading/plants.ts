@@ -214,6 +214,20 @@ export const plants: readonly Plant[] = [
     ],
   },
   {
+    name: 'the limit of a team is not kept',
+    changes: [
+      orchestrator(
+        'hindrances',
+        "return most !== null && running >= most ? [{ code: 'limit', of: 'team'",
+        "return most !== null && running > most ? [{ code: 'limit', of: 'team'",
+      ),
+    ],
+  },
+  {
+    name: 'a worker that acknowledges nothing is never quarantined',
+    changes: [orchestrator('transitions', '  if (!isTooMany) return;', '  if (missed > 0) return;')],
+  },
+  {
     name: 'a paused queue goes on',
     changes: [
       orchestrator(

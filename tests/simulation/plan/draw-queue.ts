@@ -54,8 +54,14 @@ function drawOrders(
       { kind: 'resume', atMs: soonAfter(atMs, 0.2) },
     ]),
     ...limits.flatMap((atMs): readonly Act[] => [
-      { kind: 'limit', all: random.pick([null, 1, 1, 2]), perUser: random.pick([null, 1, 1, 2]), atMs },
-      { kind: 'limit', all: null, perUser: null, atMs: soonAfter(atMs, 0.5) },
+      {
+        kind: 'limit',
+        all: random.pick([null, 1, 1, 2]),
+        perUser: random.pick([null, 1, 1, 2]),
+        perTeam: random.fork(`team limit at ${atMs}`).pick([null, 1, 2]),
+        atMs,
+      },
+      { kind: 'limit', all: null, perUser: null, perTeam: null, atMs: soonAfter(atMs, 0.5) },
     ]),
     ...cleanUps.map((atMs): Act => ({ kind: 'clean up', atMs })),
   ];

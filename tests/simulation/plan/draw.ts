@@ -3,7 +3,7 @@ import { createRandom } from '../world/random.ts';
 import type { Exit, Nature } from '../world/trainer.ts';
 import { drawFaults } from './draw-faults.ts';
 import { drawManners, drawQueueActs } from './draw-queue.ts';
-import type { Act, JobPlan, Plan, Play, RigPlan, Span } from './plan.ts';
+import type { Act, JobPlan, Plan, Play, RigPlan, Span, Teams } from './plan.ts';
 
 /** The plan of a seed. Each part has draws of its own, so that a change of one leaves the others as they were. */
 export function drawPlan(seed: number): Plan {
@@ -14,6 +14,7 @@ export function drawPlan(seed: number): Plan {
   const span = { t: heartbeatTimeoutMs, healAtMs };
   const rigs = drawRigs(random.fork('rigs'));
   const jobs = drawJobs(random.fork('jobs'), span);
+  const teams = drawTeams(random.fork('teams'));
   return {
     seed,
     heartbeatTimeoutMs,
@@ -22,6 +23,7 @@ export function drawPlan(seed: number): Plan {
     rate: drawRate(scale),
     rigs,
     jobs,
+    teams,
     acts: [
       ...drawActs(random.fork('acts'), span, rigs, jobs),
       ...drawQueueActs(random.fork('queue'), span, jobs),
@@ -36,6 +38,7 @@ const drawRate = (random: Random): number => (random.chance(0.5) ? 1 : 1 + rando
 function drawRigs(random: Random): readonly RigPlan[] {
   const withV1 = random.chance(0.75);
   const hasWild = random.chance(0.35);
+  const hasMute = random.fork('mute').chance(0.25);
 
   return Array.from({ length: random.int(2, hasWild ? 3 : 5) }, (_, index): RigPlan => {
     const own = random.fork(String(index));
@@ -52,8 +55,15 @@ function drawRigs(random: Random): readonly RigPlan[] {
       hasTokenFile: own.chance(0.6),
       isBroken: own.chance(0.06),
       isWild: hasWild && index === 0,
+      isMute: hasMute && index === 1,
     };
   });
+}
+
+/** Both users in one team, one of them in a team, or no team at all. */
+function drawTeams(random: Random): Teams {
+  if (random.chance(0.4)) return { ada: null, bob: null };
+  return { ada: 'vision', bob: random.pick(['vision', 'audio', null]) };
 }
 
 function drawJobs(random: Random, { t, healAtMs }: Span): readonly JobPlan[] {

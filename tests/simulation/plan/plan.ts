@@ -20,6 +20,8 @@ export interface Plan {
   readonly rate: number;
   readonly rigs: readonly RigPlan[];
   readonly jobs: readonly JobPlan[];
+  /** Of the users whose token has a team. */
+  readonly teams: Teams;
   readonly acts: readonly Act[];
   readonly faults: readonly Fault[];
 }
@@ -43,6 +45,8 @@ export interface RigPlan {
   readonly hasTokenFile: boolean;
   /** Its agent says whatever comes into its head. */
   readonly isWild: boolean;
+  /** Its agent never acknowledges an offer. */
+  readonly isMute: boolean;
   /** No trainer starts here. */
   readonly isBroken: boolean;
 }
@@ -60,6 +64,9 @@ export interface JobPlan {
   /** For its first start, its second, ...; the last one from then on. */
   readonly plays: readonly [Play, ...Play[]];
 }
+
+/** Null for a user whose token has none. */
+export type Teams = Readonly<Record<JobManners['user'], string | null>>;
 
 /** How its owner submits it. */
 export interface JobManners {
@@ -82,7 +89,12 @@ export type JobAct =
 /** About the queue as a whole. */
 export type QueueAct =
   | { readonly kind: 'pause' | 'resume' | 'clean up' }
-  | { readonly kind: 'limit'; readonly all: number | null; readonly perUser: number | null };
+  | {
+      readonly kind: 'limit';
+      readonly all: number | null;
+      readonly perUser: number | null;
+      readonly perTeam: number | null;
+    };
 
 /** What a person does. Rigs are named by their index, too. */
 export type Act = { readonly atMs: number } & (

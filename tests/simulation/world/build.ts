@@ -16,6 +16,7 @@ import { createRandom } from './random.ts';
 import type { Rig } from './rig.ts';
 import { createV1Rig, type V1Parts } from './rig-v1.ts';
 import { createV2Rig } from './rig-v2.ts';
+import { createMuteRig } from './rig-mute.ts';
 import { createWildRig, type WildParts } from './rig-wild.ts';
 import type { Observer, Scene, SceneRig } from './scene.ts';
 import { createTrace, type Trace } from './trace.ts';
@@ -217,7 +218,7 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
     },
     calmDown() {
       isCalm = true;
-      for (const { rig } of rigs.values()) if (rig.plan.isWild) rig.lose();
+      for (const { rig } of rigs.values()) if (rig.plan.isWild || rig.plan.isMute) rig.lose();
       troubles?.heal();
     },
     async close() {
@@ -231,8 +232,9 @@ export function buildWorld({ plan, observers: observersOf, reach, violate }: Wor
 type PlayOf = (job: number, jobId: JobId) => Play;
 
 function rigFor(parts: Omit<V1Parts, 'natureOf'> & WildParts, playOf: PlayOf): SceneRig {
-  const { isWild, protocol } = parts.plan;
+  const { isWild, isMute, protocol } = parts.plan;
   if (isWild) return { guard: null, rig: createWildRig(parts) };
+  if (isMute) return { guard: null, rig: createMuteRig(parts) };
   if (protocol === 2)
     return createV2Rig({ ...parts, natureOf: offer => playOf(numberIn(offer.config), offer.job_id) });
   const natureOf: V1Parts['natureOf'] = ({ config, jobId }) =>

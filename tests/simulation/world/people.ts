@@ -1,10 +1,12 @@
 import { NewWorker } from '../../../protocol/admin-api.ts';
+import { permissions } from '../../../protocol/call.ts';
 import { SubmitRequest } from '../../../protocol/queue-api.ts';
+import { NewToken } from '../../../protocol/tokens-api.ts';
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { Orchestrator } from '../../../main/orchestrator/index.ts';
 import type { Actor } from '../../../main/orchestrator/ports.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
-import type { Act, JobAct, JobManners, JobPlan, QueueAct, RigPlan } from '../plan/plan.ts';
+import type { Act, JobAct, JobManners, JobPlan, QueueAct, RigPlan, Teams } from '../plan/plan.ts';
 import type { Link } from './link.ts';
 import { createQueuePeople } from './queue-people.ts';
 import type { SimProcess } from './process.ts';
@@ -14,6 +16,8 @@ import type { WireAnswer, WireRequest } from './wire.ts';
 
 /** The people who own rigs and jobs: they ask over a network of their own, and ask again where asking twice is safe. */
 export interface People {
+  /** Creates the tokens of users with a team. */
+  enrol(teams: Teams): Promise<void>;
   submit(job: JobPlan): Promise<void>;
   carryOut(act: Act): Promise<void>;
   /** Leaves nothing behind that would keep a job from its worker for ever. */
@@ -110,6 +114,15 @@ export function createPeople({ process, link, random, rigOf }: PeopleParts): Peo
   };
 
   return {
+    async enrol(teams) {
+      for (const [name, team] of Object.entries(teams)) {
+        if (team === null) continue;
+        const wanted = NewToken.parse({ name, team, permissions: ['queue.submit'] });
+        await insist(`create the token of ${name}`, orchestrator =>
+          orchestrator.createToken(wanted, permissions, ada),
+        );
+      }
+    },
     async submit(job) {
       const { user, hasKey } = job.manners;
       const key = { key: `job ${job.index}`, fingerprint: 'the same' };

@@ -28,9 +28,9 @@ const answered = async (answer: Promise<unknown>): Promise<Outcome<unknown>> => 
   value: await answer,
 });
 
-type Limits = Pick<Concurrency, 'max_concurrent' | 'user_max_concurrent'>;
+type Limits = Pick<Concurrency, 'max_concurrent' | 'user_max_concurrent' | 'team_max_concurrent'>;
 
-const none: Limits = { max_concurrent: null, user_max_concurrent: null };
+const none: Limits = { max_concurrent: null, user_max_concurrent: null, team_max_concurrent: null };
 
 /** What people do who run the queue: each act may be asked for twice, but a retry, which would make two jobs. */
 export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
@@ -49,7 +49,11 @@ export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
           await resume();
           return;
         case 'limit':
-          await limit({ max_concurrent: act.all, user_max_concurrent: act.perUser });
+          await limit({
+            max_concurrent: act.all,
+            user_max_concurrent: act.perUser,
+            team_max_concurrent: act.perTeam,
+          });
           return;
         case 'clean up':
           await insist('clean up', orchestrator => answered(orchestrator.cleanUp(0, by)));

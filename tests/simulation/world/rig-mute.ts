@@ -1,0 +1,78 @@
+import type { SimProcess } from './process.ts';
+import { createRig, type Rig, type RunningAgent } from './rig.ts';
+import type { WildParts } from './rig-wild.ts';
+import type { WireRequest } from './wire.ts';
+
+/** Registers, keeps its stream open and sends heartbeats, but never acknowledges an offer. */
+export function createMuteRig(parts: WildParts): Rig {
+  return createRig({
+    ...parts,
+    restartMs: () => parts.random.int(2_000, 20_000),
+    losePower: () => {},
+    launch: (process, token) => launchAgent(parts, process, token),
+  });
+}
+
+const neverEnds = new Promise<never>(() => {});
+const answerMs = 10_000;
+const beatMs = 8_000;
+
+function launchAgent(
+  { link, plan, workerId }: WildParts,
+  process: SimProcess,
+  token: () => string,
+): RunningAgent {
+  const request = (method: 'GET' | 'POST', path: string, body: unknown): WireRequest => ({
+    kind: 'worker',
+    method,
+    path: `/api/workers/${path}`,
+    token: token(),
+    body,
+    address: `10.0.0.${plan.index + 1}`,
+  });
+  const post = (path: string, body: unknown): void => {
+    void link.call(process, request('POST', path, body), answerMs);
+  };
+  const register = (): void =>
+    post('register', {
+      name: `host-of-${plan.name}`,
+      persistent: plan.persistent,
+      current_job_id: null,
+      gpu_info: { name: 'RTX 4090', vram_gb: 24, count: plan.gpus, accelerator: 'cuda' },
+      ...(plan.protocol === 2 && {
+        protocol: 2,
+        instance_id: `machine-of-${plan.name}`,
+        start_id: 'start-1',
+        labels: plan.labels,
+        current_attempt_id: null,
+      }),
+    });
+  const listen = (): void => {
+    const again = (): void => {
+      process.clock.after(beatMs, () => {
+        register();
+        listen();
+      });
+    };
+    link.connect(process, request('GET', `stream?worker_id=${workerId}`, null), {
+      onOpen: () => {},
+      onFrame: () => {},
+      onEnd: again,
+      onError: again,
+    });
+  };
+  const beat = (): void => {
+    post('heartbeat', { worker_id: workerId, status: 'idle', current_job_id: null });
+    process.clock.after(beatMs, beat);
+  };
+  register();
+  process.clock.after(200, listen);
+  process.clock.after(beatMs, beat);
+  return {
+    exited: neverEnds,
+    // It never takes an offer, whatever reaches it.
+    isBusy: () => true,
+    leaveNow: () => post('disconnect', { worker_id: workerId }),
+    handOver: () => {},
+  };
+}
