@@ -20,7 +20,7 @@ import {
 import { JobSort, SearchText } from './job-search.ts';
 import { LabelPatterns } from './labels.ts';
 import { Line } from './line.ts';
-import { Concurrency, ConcurrencyChange, QueueView } from './queue.ts';
+import { Concurrency, ConcurrencyChange, LocalStats, QueueView, WorkerCounts } from './queue.ts';
 import { RequestKind } from './requests.ts';
 
 const byJob = z.object({ id: JobId });
@@ -155,36 +155,6 @@ const Days = z
   .pipe(z.number().min(1).max(365));
 
 const JobCount = z.object({ pending: z.number(), running: z.number() });
-
-/** The orchestrator's own machine, under SimpleTuner's names. */
-const LocalStats = z
-  .object({
-    running_jobs: z.number(),
-    /** Pending jobs with target `local`, without those that wait for approval. */
-    pending_jobs: z.number(),
-    /** Numbers of GPUs on that machine. */
-    allocated_gpus: z.array(z.number()),
-    /** Empty while the machine is busy, offline, draining or otherwise takes no job. */
-    available_gpus: z.array(z.number()),
-    total_gpus: z.number(),
-    max_concurrent_gpus: z.number().nullable(),
-    max_concurrent_jobs: z.number().nullable(),
-  })
-  .meta({ id: 'LocalStats' });
-export type LocalStats = z.output<typeof LocalStats>;
-
-const WorkerCounts = z
-  .object({
-    total_workers: z.number(),
-    idle_workers: z.number(),
-    busy_workers: z.number(),
-    offline_workers: z.number(),
-    draining_workers: z.number(),
-    /** Registered or expected, without a stream yet. */
-    connecting_workers: z.number(),
-  })
-  .meta({ id: 'WorkerCounts' });
-export type WorkerCounts = z.output<typeof WorkerCounts>;
 
 /** Exact numbers of jobs, on all pages together. */
 const JobCounts = z

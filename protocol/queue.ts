@@ -8,7 +8,7 @@ const Limit = z.number().int().min(0).max(100_000).nullable();
 export const everyone = '*';
 
 /** Of jobs that run at once: in all, of one user, of one team and on the orchestrator's own machine; null for no limit. */
-const limits = {
+const allLimits = {
   max_concurrent: Limit,
   user_max_concurrent: Limit,
   /** Of each team. Jobs without a team have none. */
@@ -28,12 +28,12 @@ const limits = {
 };
 
 /** What a request sets; omitted limits stay. */
-export const ConcurrencyChange = z.strictObject(limits).partial();
+export const ConcurrencyChange = z.strictObject(allLimits).partial();
 export type ConcurrencyChange = z.output<typeof ConcurrencyChange>;
 
 /** Not strict, so that this client reads the limits of a newer server. An older one sends no `local_*`. */
 export const Concurrency = z.object({
-  ...limits,
+  ...allLimits,
   local_gpu_max_concurrent: Limit.default(null),
   local_job_max_concurrent: Limit.default(1),
 });
@@ -52,3 +52,33 @@ export const QueueView = z
   })
   .meta({ id: 'QueueView' });
 export type QueueView = z.output<typeof QueueView>;
+
+/** The orchestrator's own machine, under SimpleTuner's names. */
+export const LocalStats = z
+  .object({
+    running_jobs: z.number(),
+    /** Pending jobs with target `local`, without those that wait for approval. */
+    pending_jobs: z.number(),
+    /** Numbers of GPUs on that machine. */
+    allocated_gpus: z.array(z.number()),
+    /** Empty while the machine is busy, offline, draining or otherwise takes no job. */
+    available_gpus: z.array(z.number()),
+    total_gpus: z.number(),
+    max_concurrent_gpus: z.number().nullable(),
+    max_concurrent_jobs: z.number().nullable(),
+  })
+  .meta({ id: 'LocalStats' });
+export type LocalStats = z.output<typeof LocalStats>;
+
+export const WorkerCounts = z
+  .object({
+    total_workers: z.number(),
+    idle_workers: z.number(),
+    busy_workers: z.number(),
+    offline_workers: z.number(),
+    draining_workers: z.number(),
+    /** Registered or expected, without a stream yet. */
+    connecting_workers: z.number(),
+  })
+  .meta({ id: 'WorkerCounts' });
+export type WorkerCounts = z.output<typeof WorkerCounts>;

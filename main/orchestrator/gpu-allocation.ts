@@ -1,6 +1,6 @@
 import type { JobId } from '../../protocol/ids.ts';
 import type { GpuAllocation as FleetAllocation, SystemStatus } from '../../protocol/health-api.ts';
-import type { LocalStats, WorkerCounts } from '../../protocol/queue-api.ts';
+import type { LocalStats, WorkerCounts } from '../../protocol/queue.ts';
 import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
 import type { Worker } from './model.ts';

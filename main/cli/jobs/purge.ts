@@ -14,10 +14,10 @@ export const purge: RemoteSpec = {
   shape: command => withYes(addOptions(command)),
   async act(remote) {
     const { flags } = remote;
-    const given = flags['status'];
-    const isAll = isOn(flags, 'all');
-    if (!isAll && !Array.isArray(given)) fail(exitCodes.usage, 'Give --status STATUS or --all');
-    const statuses = isAll ? [...waitingStatuses, ...finalStatuses] : (given as readonly string[]);
+    const { status } = flags;
+    const named = Array.isArray(status) ? status.map(String) : [];
+    const statuses = isOn(flags, 'all') ? [...waitingStatuses, ...finalStatuses] : named;
+    if (statuses.length === 0) fail(exitCodes.usage, 'Give --status STATUS or --all');
     await actOnAll(remote, {
       jobs: await jobsWith(remote, statuses),
       verb: 'Delete, with their files and logs,',

@@ -182,3 +182,9 @@ export const putWorkers = (store: Store, ...ids: readonly string[]): Promise<voi
   store.write(tx => {
     for (const id of ids) tx.insertWorker(makeWorker({ id: workerId(id) }), `hash-of-${id}`);
   });
+
+/** A job that was cancelled at this moment. */
+export async function putEnded(store: Store, order: number, endedAt: number, more: Partial<PendingJob> = {}) {
+  const job = makeJob(order, more);
+  await put(store, job, asEnded(job, 'cancelled', { endedAt }));
+}

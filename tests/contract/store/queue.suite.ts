@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseSearch } from '../../../protocol/job-search.ts';
-import type {
-  Job,
-  JobFilter,
-  JobPlace,
-  PendingJob,
-  QueueSettings,
-  Store,
-} from '../../../main/orchestrator/ports.ts';
+import type { Job, JobFilter, JobPlace, PendingJob } from '../../../main/orchestrator/ports.ts';
 import { everyJob } from '../../support/every-job.ts';
 import {
   asEnded,
@@ -21,6 +14,7 @@ import {
   makeJob,
   type OpenStore,
   put,
+  putEnded,
   putWorkers,
   workerId,
 } from './builders.ts';
@@ -38,17 +32,11 @@ const ranked = (order: number, rank: Partial<PendingJob['rank']>, more: Partial<
 const named = (order: number, configName: string): PendingJob =>
   makeJob(order, { spec: { ...makeJob(order).spec, configName } });
 
-async function putEnded(store: Store, order: number, endedAt: number, more: Partial<PendingJob> = {}) {
-  const job = makeJob(order, more);
-  await put(store, job, asEnded(job, 'cancelled', { endedAt }));
-}
-
 export function describeQueue(open: OpenStore): void {
   describeFilters(open);
   describeRanks(open);
   describeEnds(open);
   describeLine(open);
-  describeSettings(open);
 }
 
 function describeFilters(open: OpenStore): void {
@@ -427,90 +415,5 @@ function describeLine(open: OpenStore): void {
     expect(seconds(15, 100)).toBe(2 * 5 + 70 + 4 * 10);
     expect(seconds(45, 60)).toBe(15 + 4 * 5);
     expect(seconds(20, 30)).toBe(0);
-  });
-}
-
-function describeSettings(open: OpenStore): void {
-  describe('the settings of the queue', () => {
-    test('are none at first, and then as they were set last', async () => {
-      const store = open();
-      expect(store.queueSettings()).toBeNull();
-      const first: QueueSettings = {
-        pause: { note: 'größe “x”\u2028', by: 'ada', since: at(1) },
-        maxRunning: 0,
-        maxRunningPerUser: null,
-        maxRunningPerTeam: 4,
-        teamLimits: { nlp: null, vision: 2 },
-        fairShare: false,
-        approvalFor: ['*', 'ci'],
-        maxLocalGpus: 2,
-        maxLocalJobs: 0,
-      };
-      await store.write(tx => tx.setQueueSettings(first));
-      expect(store.queueSettings()).toEqual(first);
-      const second: QueueSettings = { ...first, pause: null, maxRunning: null, maxRunningPerUser: 3 };
-      await store.write(tx => tx.setQueueSettings(second));
-      expect(store.queueSettings()).toEqual(second);
-    });
-
-    test('are as before when their command is taken back', async () => {
-      const store = open();
-      const before: QueueSettings = {
-        pause: null,
-        maxRunning: 2,
-        maxRunningPerUser: null,
-        maxRunningPerTeam: null,
-        teamLimits: {},
-        fairShare: true,
-        approvalFor: [],
-        maxLocalGpus: null,
-        maxLocalJobs: 1,
-      };
-      await store.write(tx => tx.setQueueSettings(before));
-      const failed = store.write(tx => {
-        tx.setQueueSettings({ ...before, maxRunning: 9 });
-        throw new Error('no');
-      });
-      await expect(failed).rejects.toThrow('no');
-      expect(store.queueSettings()).toEqual(before);
-    });
-  });
-
-  describe('a submission with a key', () => {
-    const submission = (n: number, seconds: number) => ({
-      jobId: jobId(`j_${n}`),
-      fingerprint: `f${n}`,
-      at: at(seconds),
-    });
-
-    test('is known by user and key, as it was remembered last', async () => {
-      const store = open();
-      await store.write(tx => {
-        tx.rememberSubmission('ada', 'k', submission(1, 1), 0);
-        tx.rememberSubmission('bob', 'k', submission(2, 2), 0);
-        tx.rememberSubmission('ada', 'K', submission(3, 3), 0);
-      });
-      expect(store.submissionOf('ada', 'k')).toEqual(submission(1, 1));
-      expect(store.submissionOf('bob', 'k')).toEqual(submission(2, 2));
-      expect(store.submissionOf('ada', 'K')).toEqual(submission(3, 3));
-      expect(store.submissionOf('eve', 'k')).toBeNull();
-      expect(store.submissionOf('ada', 'k2')).toBeNull();
-      await store.write(tx => tx.rememberSubmission('ada', 'k', submission(4, 4), 0));
-      expect(store.submissionOf('ada', 'k')).toEqual(submission(4, 4));
-    });
-
-    test('is forgotten when a later one says so, and when its job is gone it is not', async () => {
-      const store = open();
-      await putEnded(store, 1, at(9));
-      await store.write(tx => {
-        tx.rememberSubmission('ada', 'old', submission(1, 10), 0);
-        tx.rememberSubmission('ada', 'new', submission(1, 20), 0);
-        tx.removeJob(jobId('j_1'));
-      });
-      expect(store.submissionOf('ada', 'old')).toEqual(submission(1, 10));
-      await store.write(tx => tx.rememberSubmission('bob', 'k', submission(2, 30), at(20)));
-      expect(store.submissionOf('ada', 'old')).toBeNull();
-      expect(store.submissionOf('ada', 'new')).toEqual(submission(1, 20));
-    });
   });
 }

@@ -9,6 +9,7 @@ import { describeJobGuards } from './job-guards.suite.ts';
 import { describeJobs } from './jobs.suite.ts';
 import { describeMetrics } from './metrics.suite.ts';
 import { describeQueue } from './queue.suite.ts';
+import { describeQueueSettings } from './queue-settings.suite.ts';
 import { describeSearch } from './search.suite.ts';
 import { describeTokens } from './tokens.suite.ts';
 import { describeWorkers } from './workers.suite.ts';
@@ -21,6 +22,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeJobs(open);
     describeJobGuards(open);
     describeQueue(open);
+    describeQueueSettings(open);
     describeSearch(open);
     describeEvents(open);
     describeWrites(open);
