@@ -28,6 +28,37 @@ const withoutSlowNames = {
   },
 };
 
+/** What packages do that the page's policy forbids, and what takes its place: a package that has changed fails the build. */
+const replacements: readonly {
+  readonly id: RegExp;
+  readonly was: RegExp;
+  readonly becomes: string;
+}[] = [
+  // Makes a style element; renderer/ui/toast.tsx imports the same sheet as a file.
+  { id: /[\\/]sonner[\\/]dist[\\/]index\.mjs$/, was: /^__insertCSS\(.*\);$/m, becomes: '' },
+  // Tries whether it may compile code at run time.
+  {
+    id: /[\\/]zod[\\/]v4[\\/]core[\\/]core\.js$/,
+    was: /^export const globalConfig = .*;$/m,
+    becomes: '$&\nglobalConfig.jitless = true;',
+  },
+];
+
+const withinPolicy = {
+  name: 'within-policy',
+  enforce: 'pre' as const,
+  applyToEnvironment: (environment: Environment) => !isForNode(environment),
+  // Makes style elements, too.
+  resolveId: (source: string) =>
+    source === 'react-style-singleton' ? join(import.meta.dirname, 'renderer/ui/style-singleton.ts') : null,
+  transform(code: string, id: string) {
+    const found = replacements.find(each => each.id.test(id));
+    if (found === undefined) return null;
+    if (!found.was.test(code)) throw new Error(`${id} is not as it was: see the policy of the page`);
+    return { code: code.replace(found.was, found.becomes), map: null };
+  },
+};
+
 const escaped = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** V8 keeps a program with two bytes a letter as soon as one letter of it needs them. */
@@ -146,7 +177,7 @@ const pureCore = [
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), withoutSlowNames, inOneByteEach, pageAtTop, desktopIcons],
+  plugins: [react(), withinPolicy, withoutSlowNames, inOneByteEach, pageAtTop, desktopIcons],
   builder: {
     buildApp: async ({ build, environments }) => {
       for (const name of ['client', 'main', 'desktop', 'preload', 'agent', 'sample']) {

@@ -1,4 +1,5 @@
 import { Toaster as Sonner, toast } from 'sonner';
+import 'sonner/dist/styles.css';
 import type { CallFailure } from '../../protocol/client.ts';
 import { detailOf } from '../api/client.ts';
 import { type Translator, useT } from '../i18n/index.ts';

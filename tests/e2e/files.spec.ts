@@ -215,12 +215,14 @@ test('the page may show pictures and films from its own memory, and nothing else
     expect.arrayContaining([
       "default-src 'none'",
       "script-src 'self'",
+      "style-src 'self'",
       "img-src 'self' blob: data:",
       "media-src 'self' blob:",
       "connect-src 'self'",
     ]),
   );
   expect(policy?.filter(rule => rule.includes('blob:'))).toHaveLength(2);
+  expect(policy?.join(' ')).not.toContain('unsafe');
 });
 
 test('a checkpoint is deleted with all that belongs to it, after a question', async ({ page }) => {

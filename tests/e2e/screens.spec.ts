@@ -7,6 +7,7 @@ import { showFleet, silenceS } from './fleet.ts';
 import { cutTexts, settled, textsOf, tooWide, walkTo } from './in-page.ts';
 import { type Orchestrator, signIn, startOrchestrator } from './panel.ts';
 import { emptyScenes, type Scene, scenes, type Stage } from './scenes.ts';
+import { listenToPolicy } from './policy.ts';
 import { type Listener, listenTo } from './words.ts';
 
 // A record of every step would take longer than the steps, and the pictures show more.
@@ -81,13 +82,16 @@ async function openPanel(browser: Browser, view: View, orchestrator: Orchestrato
   await context.addInitScript(kept => localStorage.setItem('trainyard.preferences', kept), preferences);
   const page = await context.newPage();
   const told = listenTo(page);
+  const forbidden = await listenToPolicy(page);
   if (orchestrator !== null) await signIn(page, orchestrator);
-  return { page, told };
+  return { page, told, forbidden };
 }
 
 interface Seen {
   readonly page: Page;
   readonly told: Listener;
+  /** What the page's policy has forbidden since the last call. */
+  forbidden(): readonly string[];
 }
 
 /** Within the panel, past a page that has nothing open and nothing chosen. */
@@ -132,7 +136,8 @@ async function lookAt(browser: Browser, view: View, tour: Tour, look: Look): Pro
   const found: string[] = [];
   const note = async (seen: Seen, { name }: Scene): Promise<void> => {
     await test.step(name, async () => {
-      for (const trouble of await look(seen, `${name}-${view.name}`)) found.push(`${name}: ${trouble}`);
+      const troubles = await look(seen, `${name}-${view.name}`);
+      for (const trouble of [...troubles, ...seen.forbidden()]) found.push(`${name}: ${trouble}`);
     });
   };
   const seen = await openPanel(browser, view, stage.orchestrator);
@@ -159,7 +164,9 @@ async function lookAt(browser: Browser, view: View, tour: Tour, look: Look): Pro
 }
 
 for (const view of [light, dark, phone]) {
-  test(`every view fits, and nothing bars the way to it: ${view.name}`, async ({ browser }) => {
+  test(`every view fits, keeps to the page's policy, and nothing bars the way to it: ${view.name}`, async ({
+    browser,
+  }) => {
     test.setTimeout(240_000);
     await lookAt(browser, view, everything, async ({ page }, name) => {
       await takePicture(page, name);

@@ -1,0 +1,14 @@
+import type { Page } from '@playwright/test';
+
+const listening = `document.addEventListener('securitypolicyviolation', event => {
+  const { effectiveDirective, blockedURI, sourceFile, lineNumber, sample } = event;
+  noteForbidden(\`\${effectiveDirective} forbids \${blockedURI} in \${sourceFile}:\${lineNumber} \${sample}\`);
+});`;
+
+/** Collects what the Content-Security-Policy forbids on the page; each call returns what is new. */
+export async function listenToPolicy(page: Page): Promise<() => readonly string[]> {
+  const found: string[] = [];
+  await page.exposeFunction('noteForbidden', (what: string) => void found.push(what));
+  await page.addInitScript(listening);
+  return () => found.splice(0);
+}
