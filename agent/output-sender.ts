@@ -32,10 +32,20 @@ export function createSender(there: Map<string, string>, parts: SenderParts): Se
     return content;
   };
 
+  /** The trainer may have uploaded it since the files were listed. */
+  const isThere = async (key: string, { sha256 }: Content): Promise<boolean> => {
+    const answer = await parts.storage.progress(key, signal);
+    return answer.ok && answer.value?.sha256 === sha256;
+  };
+
   const bringFile = async (key: string, found: Found): Promise<UploadEnd | Content> => {
     try {
       const content = await contentOf(key, found);
       if (there.get(key) === content.sha256) return content;
+      if (await isThere(key, content)) {
+        there.set(key, content.sha256);
+        return content;
+      }
       const end = await uploadFile({ ...found, ...content, key, path: join(root, key) }, parts);
       if (end.kind === 'changed') digests.delete(key);
       if (end.kind !== 'brought') return end;

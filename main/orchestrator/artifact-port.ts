@@ -14,7 +14,7 @@ export interface Artifact {
   readonly bytes: number;
   /** Lower-case hex. */
   readonly sha256: string;
-  /** What it is called where files are kept: of no other, ever. */
+  /** Its name where files are kept. Files of the same job with the same content may share it. */
   readonly file: string;
   readonly createdAt: WallMs;
 }
@@ -45,6 +45,8 @@ export interface StoredBytes {
 
 export interface ArtifactReads {
   artifact(job: JobId, key: string): Artifact | null;
+  /** The first file of the job with this content; null when there is none. */
+  artifactWith(job: JobId, content: Pick<Artifact, 'bytes' | 'sha256'>): Artifact | null;
   /** Newest first; those before the one with this order, or all. */
   artifacts(job: JobId, before: number | null, limit: number): readonly Artifact[];
   /** Those of kind `checkpoint`, in no order: the images that lie among them are samples, and outlive them. */

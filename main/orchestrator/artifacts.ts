@@ -39,7 +39,7 @@ export const createArtifactCalls = (core: Core, limits: StorageLimits) => ({
 
 /** Who may bring it, and how much. */
 function createUploadCalls(core: Core, limits: StorageLimits) {
-  const { store, clock, time } = core;
+  const { store, time } = core;
   const holding = (tx: Pick<Tx, 'job' | 'outstanding' | 'uploadGenerations'>, uploader: Uploader) =>
     jobToUploadTo(core, tx, uploader);
   return {
@@ -93,36 +93,20 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
             releaseUploads(core, tx, uploader.jobId, uploader.attemptId);
       }),
 
-    /** All of it is on disk. Whether its attempt may still bring it is asked once more: who lost the job meanwhile has brought nothing. */
+    /** The file of the job that has this content already; null when there is none. */
+    sharedFile: (id: JobId, content: Pick<Artifact, 'bytes' | 'sha256'>): string | null =>
+      store.artifactWith(id, content)?.file ?? null,
+
+    /**
+     * All of it is on disk. The attempt may have lost the job meanwhile: then nothing is stored. `shared` is an intact file with the
+     * same content, which the artifact uses instead of its own copy.
+     */
     finishUpload: (
       uploader: Uploader,
-      { file, key }: Pick<Upload, 'file' | 'key'>,
+      { file, key, shared = null }: Pick<Upload, 'file' | 'key'> & { readonly shared?: string | null },
       content: Pick<Artifact, 'bytes' | 'sha256'>,
     ): Promise<Outcome<ArtifactView>> =>
-      store.write((tx): Outcome<ArtifactView> => {
-        const job = holding(tx, uploader);
-        if (!job.ok) {
-          dropping(core, tx, tx.removeUpload(file));
-          return job;
-        }
-        const { id, attempt } = job.value;
-        if (!tx.touchUpload(file, time.latest()))
-          return refuse('upload_offset', 'This upload was given up meanwhile: begin anew');
-        const about = {
-          jobId: id,
-          attempt: attempt?.n ?? 0,
-          key,
-          kind: kindOf(key),
-          createdAt: clock.wall(),
-        };
-        const artifact = { ...about, ...content, file };
-        dropping(core, tx, tx.putArtifact(artifact));
-        tx.removeUpload(file);
-        const by = attempt === null ? ({ type: 'system' } as const) : asWorker(attempt.workerId);
-        note(core, tx, 'artifact.stored', id, by, { key, ...content, attempt: about.attempt });
-        if (completes(key)) dropExpired(core, tx, id, limits.keepCheckpoints);
-        return accept(viewOf(core, { ...artifact, order: 0 }));
-      }),
+      store.write(tx => storeArtifact({ core, tx, limits }, uploader, { file, key, shared }, content)),
 
     /** Of what has come nothing is kept. */
     dropUpload: (file: string): Promise<void> => store.write(tx => dropping(core, tx, tx.removeUpload(file))),
@@ -130,6 +114,52 @@ function createUploadCalls(core: Core, limits: StorageLimits) {
     /** What can be resumed. */
     upload: ({ attemptId }: Uploader, key: string): Upload | null => store.upload(attemptId, key),
   };
+}
+
+interface Storing {
+  readonly core: Core;
+  readonly tx: Tx;
+  readonly limits: StorageLimits;
+}
+
+interface Finished extends Pick<Upload, 'file' | 'key'> {
+  readonly shared: string | null;
+}
+
+function storeArtifact(
+  { core, tx, limits }: Storing,
+  uploader: Uploader,
+  { file, key, shared }: Finished,
+  content: Pick<Artifact, 'bytes' | 'sha256'>,
+): Outcome<ArtifactView> {
+  const job = jobToUploadTo(core, tx, uploader);
+  if (!job.ok) {
+    dropping(core, tx, tx.removeUpload(file));
+    return job;
+  }
+  const { id, attempt } = job.value;
+  if (!tx.touchUpload(file, core.time.latest()))
+    return refuse('upload_offset', 'This upload was dropped: start again with its first byte');
+  const known = tx.artifact(id, key);
+  const isShared = shared !== null && tx.artifactWith(id, content)?.file === shared;
+  if (isShared && known?.file === shared) {
+    dropping(core, tx, tx.removeUpload(file));
+    return accept(viewOf(core, known));
+  }
+  const about = {
+    jobId: id,
+    attempt: attempt?.n ?? 0,
+    key,
+    kind: kindOf(key),
+    createdAt: core.clock.wall(),
+  };
+  const artifact = { ...about, ...content, file: isShared ? shared : file };
+  dropping(core, tx, tx.putArtifact(artifact));
+  dropping(core, tx, tx.removeUpload(file));
+  const by = attempt === null ? ({ type: 'system' } as const) : asWorker(attempt.workerId);
+  note(core, tx, 'artifact.stored', id, by, { key, ...content, attempt: about.attempt });
+  if (completes(key)) dropExpired(core, tx, id, limits.keepCheckpoints);
+  return accept(viewOf(core, { ...artifact, order: 0 }));
 }
 
 /** What is there. */

@@ -4,6 +4,7 @@ import type { Artifact, Outstanding, StoredBytes, Tx, Upload } from '../orchestr
 type ArtifactCalls = Pick<
   Tx,
   | 'artifact'
+  | 'artifactWith'
   | 'artifacts'
   | 'artifactFigures'
   | 'checkpointFiles'
@@ -40,6 +41,9 @@ function artifactReads(db: Database) {
   const one = db.prepare<[string, string], Artifact>(
     `SELECT ${columns} FROM artifacts WHERE job_id = ? AND key = ?`,
   );
+  const byContent = db.prepare<[string, string, number], Artifact>(
+    `SELECT ${columns} FROM artifacts WHERE job_id = ? AND sha256 = ? AND bytes = ? ORDER BY ord LIMIT 1`,
+  );
   const listed = db.prepare<[Record<string, unknown>], Artifact>(
     `SELECT ${columns} FROM artifacts WHERE job_id = @job AND (@before IS NULL OR ord < @before)
      ORDER BY ord DESC LIMIT @limit`,
@@ -57,6 +61,8 @@ function artifactReads(db: Database) {
   );
   return {
     artifact: (job: string, key: string) => one.get(job, key) ?? null,
+    artifactWith: (job: string, { bytes, sha256 }: Pick<Artifact, 'bytes' | 'sha256'>) =>
+      byContent.get(job, sha256, bytes) ?? null,
     artifacts: (job: string, before: number | null, limit: number) => listed.all({ job, before, limit }),
     checkpointFiles: (job: string) => ofCheckpoints.all(job),
     artifactFigures: (job: string) => figures.get(job) ?? { count: 0, bytes: 0 },

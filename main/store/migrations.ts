@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { uploadMigrations } from './upload-migrations.ts';
 
 /** One step each, never changed once released: a new one is added at the end (CONTRIBUTING.md). */
 const migrations: readonly string[] = [
@@ -382,55 +383,7 @@ const migrations: readonly string[] = [
   -- Kept as it was at submission: a token may be revoked while its jobs wait.
   ALTER TABLE jobs ADD COLUMN team TEXT;
   `,
-  `
-  -- An announced size counts for its own job alone: for all jobs, an upload counts with what it reserves. Each start sets
-  -- that to the size of the file on the disk.
-  ALTER TABLE uploads ADD COLUMN reserved INTEGER NOT NULL DEFAULT 0 CHECK (reserved >= 0);
-  DROP TRIGGER artifacts_come_in_totals;
-  DROP TRIGGER artifacts_go_in_totals;
-  DROP TRIGGER uploads_come_in_totals;
-  DROP TRIGGER uploads_go_in_totals;
-  DROP TABLE stored_totals;
-  CREATE TABLE stored_totals (
-    job_id TEXT PRIMARY KEY,
-    files INTEGER NOT NULL,
-    bytes INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  INSERT INTO stored_totals (job_id, files, bytes)
-    SELECT job_id, count(*), sum(bytes)
-    FROM (SELECT job_id, bytes FROM artifacts UNION ALL SELECT job_id, bytes FROM uploads) GROUP BY job_id;
-  INSERT INTO stored_totals (job_id, files, bytes)
-    SELECT '', (SELECT coalesce(sum(files), 0) FROM stored_totals), coalesce(sum(bytes), 0) FROM artifacts;
-  CREATE TRIGGER artifacts_come_in_totals AFTER INSERT ON artifacts
-  BEGIN
-    INSERT INTO stored_totals (job_id, files, bytes) VALUES (NEW.job_id, 1, NEW.bytes), ('', 1, NEW.bytes)
-      ON CONFLICT (job_id) DO UPDATE SET files = files + excluded.files, bytes = bytes + excluded.bytes;
-  END;
-  CREATE TRIGGER artifacts_go_in_totals AFTER DELETE ON artifacts
-  BEGIN
-    UPDATE stored_totals SET files = files - 1, bytes = bytes - OLD.bytes WHERE job_id = OLD.job_id OR job_id = '';
-    DELETE FROM stored_totals WHERE job_id = OLD.job_id AND files = 0;
-  END;
-  CREATE TRIGGER uploads_come_in_totals AFTER INSERT ON uploads
-  BEGIN
-    INSERT INTO stored_totals (job_id, files, bytes) VALUES (NEW.job_id, 1, NEW.bytes), ('', 1, NEW.reserved)
-      ON CONFLICT (job_id) DO UPDATE SET files = files + excluded.files, bytes = bytes + excluded.bytes;
-  END;
-  CREATE TRIGGER uploads_reserve_in_totals AFTER UPDATE OF reserved ON uploads
-  BEGIN UPDATE stored_totals SET bytes = bytes + NEW.reserved - OLD.reserved WHERE job_id = ''; END;
-  CREATE TRIGGER uploads_go_in_totals AFTER DELETE ON uploads
-  BEGIN
-    UPDATE stored_totals SET files = files - 1, bytes = bytes - OLD.bytes WHERE job_id = OLD.job_id;
-    UPDATE stored_totals SET files = files - 1, bytes = bytes - OLD.reserved WHERE job_id = '';
-    DELETE FROM stored_totals WHERE job_id = OLD.job_id AND files = 0;
-  END;
-  `,
-  `
-  -- Sealed into upload tokens, so that they end with the worker token. Tokens issued before this have generation 0.
-  ALTER TABLE workers ADD COLUMN upload_generation INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE workers ADD COLUMN old_upload_generation INTEGER;
-  UPDATE workers SET upload_generation = 1, old_upload_generation = 0 WHERE old_token_hash IS NOT NULL;
-  `,
+  ...uploadMigrations,
 ];
 
 /** The newest that this version can work with. */

@@ -84,6 +84,37 @@ export function describeArtifacts(open: OpenStore): void {
       expect(store.upload(attempt, 'c')).toBeNull();
     });
 
+    test('that share a file drop it with the last of them, and its bytes count once', async () => {
+      const store = await withJobs();
+      const content = { bytes: 10, sha256: '0'.repeat(64) };
+      await store.write(tx => {
+        for (const key of ['a', 'b']) tx.putArtifact(artifactOf(key, { file: 'shared' }));
+        tx.putArtifact(artifactOf('c', { file: 'own', sha256: '1'.repeat(64) }));
+      });
+      expect(store.artifactWith(jobId('j_1'), content)).toMatchObject({ key: 'a', file: 'shared' });
+      expect(store.artifactWith(jobId('j_1'), { ...content, bytes: 11 })).toBeNull();
+      expect(store.artifactWith(jobId('j_2'), content)).toBeNull();
+      expect(store.storedBytes(jobId('j_1'))).toEqual({ ofJob: 20, filesOfJob: 3, inAll: 20 });
+      await store.write(tx => tx.removeArtifact(jobId('j_1'), 'a'));
+      expect([dropped(store), store.storedBytes(jobId('j_1')).inAll]).toEqual([[], 20]);
+      await store.write(tx => tx.removeArtifact(jobId('j_1'), 'b'));
+      expect([dropped(store), store.storedBytes(jobId('j_1')).inAll]).toEqual([['shared'], 10]);
+      await store.write(tx => tx.removeJob(jobId('j_1')));
+      expect([dropped(store), store.storedBytes(jobId('j_1')).inAll]).toEqual([['own', 'shared'], 0]);
+    });
+
+    test('of a removed job drop a shared file once', async () => {
+      const store = await withJobs();
+      await store.write(tx => {
+        for (const key of ['a', 'b']) tx.putArtifact(artifactOf(key, { file: 'shared' }));
+      });
+      await store.write(tx => tx.removeJob(jobId('j_1')));
+      expect([dropped(store), store.storedBytes(jobId('j_1'))]).toEqual([
+        ['shared'],
+        { ofJob: 0, filesOfJob: 0, inAll: 0 },
+      ]);
+    });
+
     test('belong to a job that there is', async () => {
       const store = await withJobs();
       await expect(

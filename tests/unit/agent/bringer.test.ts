@@ -94,6 +94,20 @@ describe('what a trainer makes', () => {
     expect(bench.sentKeys().slice(3)).toEqual(['a.png', 'last.png']);
   });
 
+  it('is not sent again when the trainer has uploaded it meanwhile', async () => {
+    const bench = bring();
+    bench.write('a.png', 'a');
+    await bench.sent('a.png');
+    bench.shelf.files.set('b.png', Buffer.from('b'));
+    bench.shelf.files.set('c.png', Buffer.from('another one'));
+    for (const name of ['b.png', 'c.png', 'notes.txt']) bench.write(name, name.slice(0, 1));
+    // Images go before it.
+    await bench.sent('notes.txt');
+    expect(bench.sentKeys()).toEqual(['a.png', 'c.png', 'notes.txt']);
+    bench.finish('completed');
+    expect(await bench.done).toBe(true);
+  });
+
   it('is a folder with its manifest behind all of its files, and nothing written into it', async () => {
     const files = { 'checkpoint-2/b': 'bb', 'checkpoint-2/a/c': 'c' };
     const bench = bring(createShelf(), { files });

@@ -1,0 +1,92 @@
+/** Files of one job with the same content share one file on the disk. */
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import { artifactsApi } from '../../../protocol/artifacts-api.ts';
+import { startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+import { openRig, type Offered, startJob, upload } from '../../support/upload-bench.ts';
+
+const open = async () => {
+  const server = await startTestServer({
+    config: { storage: { perJob: 10_000, inAll: 12_000, keepCheckpoints: 0, reserve: 0 } },
+  });
+  onTestFinished(() => server.close());
+  return { server, job: await startJob(server, await openRig(server)) };
+};
+const folderOf = (server: TestServer, { jobId }: Offered): string => join(server.dataDir, 'artifacts', jobId);
+const onDisk = (server: TestServer, job: Offered): readonly number[] => {
+  try {
+    const folder = folderOf(server, job);
+    return readdirSync(folder).map(name => statSync(join(folder, name)).size);
+  } catch {
+    return [];
+  }
+};
+const bring = async (server: TestServer, { token }: Offered, key: string, body: string): Promise<number> =>
+  (await upload(server.url, token, key, { body })).status;
+const read = async (server: TestServer, { token }: Offered, key: string): Promise<string> =>
+  (await upload(server.url, token, key, { method: 'GET' })).text();
+const remove = async (server: TestServer, { jobId }: Offered, key: string): Promise<void> =>
+  void valueOf(await server.admin.call(artifactsApi.remove, { params: { id: jobId, key: [key] } }));
+const eventually = (server: TestServer, job: Offered, sizes: readonly number[]): Promise<void> =>
+  expect.poll(() => onDisk(server, job), { timeout: 10_000 }).toEqual(sizes);
+
+test('the bytes lie on the disk once and count once, and go with the last of them', async () => {
+  const { server, job } = await open();
+  const content = 'x'.repeat(4_000);
+  for (const key of ['checkpoint-1.bin', 'final.bin', 'copy.bin'])
+    expect(await bring(server, job, key, content)).toBe(200);
+  await eventually(server, job, [4_000]);
+  // 4,000 of 10,000 bytes are taken.
+  expect(await bring(server, job, 'other', 'y'.repeat(6_001))).toBe(413);
+  expect(await bring(server, job, 'other', 'y'.repeat(6_000))).toBe(200);
+  await remove(server, job, 'checkpoint-1.bin');
+  await remove(server, job, 'copy.bin');
+  expect(await read(server, job, 'final.bin')).toBe(content);
+  expect(await bring(server, job, 'more', 'z')).toBe(413);
+  await remove(server, job, 'final.bin');
+  await eventually(server, job, [6_000]);
+  expect(await bring(server, job, 'more', 'z'.repeat(4_000))).toBe(200);
+});
+
+test('a file that comes again unchanged is stored and noted once', async () => {
+  const { server, job } = await open();
+  for (let n = 0; n < 3; n += 1) expect(await bring(server, job, 'a', 'same')).toBe(200);
+  await eventually(server, job, [4]);
+  expect(await read(server, job, 'a')).toBe('same');
+  const query = { event_type: 'artifact.stored', limit: 500 };
+  expect(valueOf(await server.admin.call(auditApi.list, { query })).entries).toHaveLength(1);
+});
+
+test('a file that is replaced leaves the others with its content as they are', async () => {
+  const { server, job } = await open();
+  await bring(server, job, 'a', 'one');
+  await bring(server, job, 'b', 'one');
+  await bring(server, job, 'a', 'three');
+  expect([await read(server, job, 'a'), await read(server, job, 'b')]).toEqual(['three', 'one']);
+  await bring(server, job, 'b', 'three');
+  await eventually(server, job, [5]);
+  expect(await read(server, job, 'b')).toBe('three');
+});
+
+test('content of which the file is lost is stored anew', async () => {
+  const { server, job } = await open();
+  await bring(server, job, 'a', 'same');
+  for (const name of readdirSync(folderOf(server, job))) rmSync(join(folderOf(server, job), name));
+  expect(await bring(server, job, 'b', 'same')).toBe(200);
+  expect(await read(server, job, 'b')).toBe('same');
+  expect(await bring(server, job, 'a', 'same')).toBe(200);
+  expect(await read(server, job, 'b')).toBe('same');
+});
+
+test('jobs share no files', async () => {
+  const { server, job } = await open();
+  const other = await startJob(server, await openRig(server, 'rig-2'));
+  await bring(server, job, 'a', 'same');
+  await bring(server, other, 'a', 'same');
+  expect([onDisk(server, job), onDisk(server, other)]).toEqual([[4], [4]]);
+  await remove(server, job, 'a');
+  await eventually(server, job, []);
+  expect(await read(server, other, 'a')).toBe('same');
+});
