@@ -1,7 +1,8 @@
 import type { Response } from 'express';
+import type { UnreadBudget } from './unread-budget.ts';
 
-/** A reader is told of the past in portions: this much at a time. */
-const portionBytes = 262_144;
+/** The past is sent in portions of this size, so that hundreds of readers may resume at once within the budget of all. */
+const portionBytes = 65_536;
 /** A reader that lets more than this pile up is cut off: it can resume, and nobody else waits for it. */
 const mostUnread = 1_048_576;
 
@@ -26,34 +27,38 @@ const head = Object.entries({
   'X-Accel-Buffering': 'no',
 }).flat();
 
-export function openEventStream(response: Response): EventStream {
+export function openEventStream(response: Response, budget: UnreadBudget): EventStream {
   response.writeHead(200, [...head]);
   response.socket?.setNoDelay(true);
   response.socket?.setKeepAlive(true, 5_000);
   // By itself, and not with the first frame: it is kept for as long as the stream, and else in the pieces that it was made of.
   response.flushHeaders();
-  write(response, ': open\n\n');
-  return new ResponseStream(response);
+  response.on('close', () => budget.forget(response));
+  const stream = new ResponseStream(response, budget);
+  stream.comment('open');
+  return stream;
 }
 
 /** No factory, because there may be ten thousand: a class has its methods once. */
 class ResponseStream implements EventStream {
   readonly #response: Response;
+  readonly #budget: UnreadBudget;
 
-  constructor(response: Response) {
+  constructor(response: Response, budget: UnreadBudget) {
     this.#response = response;
+    this.#budget = budget;
   }
 
   send(data: unknown, id?: number): void {
-    write(this.#response, `${id === undefined ? '' : `id: ${id}\n`}data: ${asciiJson(data)}\n\n`);
+    this.#write(`${id === undefined ? '' : `id: ${id}\n`}data: ${asciiJson(data)}\n\n`);
   }
 
   sendFrame(frame: Uint8Array): void {
-    write(this.#response, frame);
+    this.#write(frame);
   }
 
   comment(text: string): void {
-    write(this.#response, `: ${text}\n\n`);
+    this.#write(`: ${text}\n\n`);
   }
 
   end(): void {
@@ -67,16 +72,18 @@ class ResponseStream implements EventStream {
   onRoom(run: () => void): void {
     this.#response.once('drain', run);
   }
+
+  #write(frame: string | Uint8Array): void {
+    const response = this.#response;
+    if (response.writableEnded || response.destroyed) return;
+    response.write(frame);
+    if (response.writableLength > mostUnread) response.destroy();
+    else this.#budget.note(response);
+  }
 }
 
 export const encodeFrame = (data: unknown, id: number): Uint8Array =>
   Buffer.from(`id: ${id}\ndata: ${asciiJson(data)}\n\n`, 'latin1');
-
-function write(response: Response, frame: string | Uint8Array): void {
-  if (response.writableEnded || response.destroyed) return;
-  response.write(frame);
-  if (response.writableLength > mostUnread) response.destroy();
-}
 
 /**
  * One line of plain ASCII: the published agent's HTTP library takes U+0085, U+2028 and U+2029 for line ends, and would

@@ -1,6 +1,7 @@
 import type { Response } from 'express';
 import { createRounds, type Rounds } from './rounds.ts';
 import { type EventStream, openEventStream } from './sse.ts';
+import { createUnreadBudget, mostUnreadInAll } from './unread-budget.ts';
 
 export interface StreamTerms {
   readonly pingMs: number;
@@ -29,7 +30,8 @@ interface Held extends Pick<StreamTerms, 'ping' | 'isAllowed'> {
 /** Of one holder: a few browsers and scripts. Each costs a connection, and work with every event. */
 const mostStreams = 100;
 
-export function createStreamRegistry(): StreamRegistry {
+export function createStreamRegistry(mostUnreadBytes = mostUnreadInAll): StreamRegistry {
+  const budget = createUnreadBudget(mostUnreadBytes);
   const streams = new Map<Response, Held>();
   const counts = new Map<string, number>();
   const rounds = new Map<number, Rounds<Held>>();
@@ -46,7 +48,7 @@ export function createStreamRegistry(): StreamRegistry {
   };
   return {
     open(response, { pingMs, ping, holder, isAllowed }) {
-      const stream = openEventStream(response);
+      const stream = openEventStream(response, budget);
       const held = { stream, ping, isAllowed };
       const turn = roundsOf(pingMs).join(held);
       streams.set(response, held);
