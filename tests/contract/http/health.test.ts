@@ -57,6 +57,12 @@ describe('the health report', () => {
     expect((await get(path, own)).status).toBe(403);
   });
 
+  it('is open to a token with queue.view alone', async () => {
+    const token = await tokenFor('watcher', ['queue.view']);
+    expect((await get('/api/cloud/health', token)).status).toBe(200);
+    expect((await get('/api/system/status', token)).status).toBe(200);
+  });
+
   it('is degraded while no worker is connected', async () => {
     const own = await startTestServer();
     onTestFinished(() => own.close());
