@@ -35,6 +35,15 @@ export interface OutputBook {
   retry(): void;
 }
 
+const maxNamed = 5;
+
+function wordsOfOutdated(outputs: readonly Output[]): string {
+  const named = outputs.slice(0, maxNamed).map(({ name }) => name);
+  const more = outputs.length - named.length;
+  const names = more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+  return `${names} (older than the newest checkpoint of the job on the server)`;
+}
+
 export function createOutputBook({ root, clock, begunAt, onFlaw }: OutputBookParts): OutputBook {
   const dealt = new Map<string, Dealt>();
   let since: ReturnType<typeof noteLook> = new Map();
@@ -61,8 +70,13 @@ export function createOutputBook({ root, clock, begunAt, onFlaw }: OutputBookPar
       if (kind === 'no_room' || kind === 'refused') deal(output, kind === 'no_room' ? 'left' : 'refused');
     },
     know(there) {
-      if (!isKnown) pass(outdated(first ?? [], there));
+      if (isKnown) return;
       isKnown = true;
+      const keys = new Set(there);
+      const skipped = outdated(first ?? [], keys);
+      pass(skipped);
+      const missing = skipped.filter(({ files }) => files.some(([key]) => !keys.has(key)));
+      if (missing.length > 0) onFlaw(wordsOfOutdated(missing));
     },
     left: which =>
       outputs.filter(

@@ -140,7 +140,20 @@ describe('what a trainer makes', () => {
     await bench.done;
     expect(bench.sentKeys()).toEqual(['b.png']);
     expect(shelf.calls.filter(call => call === 'LIST')).toHaveLength(1);
-    expect(bench.said).toEqual([]);
+    expect(bench.said).toEqual([
+      expect.stringContaining('checkpoint-1.bin (older than the newest checkpoint of the job on the server)'),
+    ]);
+  });
+
+  it('names a few of the checkpoints that are not sent because they are older, and only if they are missing', async () => {
+    const files = Object.fromEntries([1, 2, 3, 4, 5, 6, 7, 8].map(n => [`checkpoint-${n}.bin`, `${n}`]));
+    const shelf = createShelf({ 'checkpoint-8.bin': '8', 'checkpoint-7.bin': '7' });
+    const bench = bring(shelf, { files });
+    bench.finish('completed');
+    await bench.done;
+    expect(bench.sentKeys()).toEqual([]);
+    expect(bench.said).toEqual([expect.stringMatching(/checkpoint-\d\.bin and 1 more \(older/)]);
+    expect(bench.said[0]).not.toMatch(/checkpoint-[78]\.bin/);
   });
 
   it('is no checkpoint that was there before the attempt began, unless it is written anew', async () => {
