@@ -35,6 +35,8 @@ export const JobEventType = z.enum([
   'job.recovering',
   'job.requeued',
   'job.late_result',
+  /** Of a completed job: which files its worker has still to upload. */
+  'job.outstanding',
   'job.approved',
   'job.priority_changed',
   'job.moved_to_top',
@@ -47,6 +49,11 @@ export const JobEventType = z.enum([
   'job.deleted',
 ]);
 export type JobEventType = z.infer<typeof JobEventType>;
+
+/** Updates of a job that are no transition: they are not audited, and can be many. */
+export const jobUpdates = ['job.progress', 'job.outstanding'] as const;
+export const isJobUpdate = (type: JobEventType): type is (typeof jobUpdates)[number] =>
+  jobUpdates.some(update => update === type);
 
 export const QueueEventType = z.enum([
   'queue.paused',

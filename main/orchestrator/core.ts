@@ -1,4 +1,9 @@
-import type { JobEventType, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
+import {
+  isJobUpdate,
+  type JobEventType,
+  type QueueEventType,
+  type WorkerEventType,
+} from '../../protocol/events.ts';
 import type { AttemptId, JobId, WorkerId } from '../../protocol/ids.ts';
 import type { ProblemCode } from '../../protocol/problem.ts';
 import { appendBounded, type AuditRepeats } from './audit-repeats.ts';
@@ -88,7 +93,7 @@ export function tellJob(
     },
     at,
   );
-  if (type !== 'job.progress') {
+  if (!isJobUpdate(type)) {
     const told = { worker_id: workerId, attempt, cause, ...details };
     tx.appendAudit({ at, type, actor, target: { type: 'job', id: job.id }, details: told });
     const { from = null, to = null } = details;

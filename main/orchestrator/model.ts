@@ -9,7 +9,7 @@ import type {
   Requirements,
   TrainerConfig,
 } from '../../protocol/job.ts';
-import { JobEventType, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
+import { JobEventType, type jobUpdates, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
 import type { Labels } from '../../protocol/labels.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
@@ -433,13 +433,13 @@ const ownTypes = [
 export type AuditType =
   | WorkerEventType
   | QueueEventType
-  | Exclude<JobEventType, 'job.progress'>
+  | Exclude<JobEventType, (typeof jobUpdates)[number]>
   | (typeof ownTypes)[number];
 
 /** Every type that a row of the audit trail can have. */
 export const auditTypes: readonly AuditType[] = [
   ...WorkerEventType.options,
-  ...JobEventType.exclude(['job.progress']).options,
+  ...JobEventType.exclude(['job.progress', 'job.outstanding']).options,
   ...QueueEventType.options,
   ...ownTypes,
 ];

@@ -111,7 +111,7 @@ export const createOutstandingCalls = (core: Core) => ({
       if (isDone && (before === null || before.files === null)) return accept(true);
       const by = job.attempt === null ? system : asWorker(job.attempt.workerId);
       if (isDone) noteClosed(core, tx, job, 'artifact.uploads_done', by);
-      tellJob(core, tx, 'job.progress', job, by);
+      tellJob(core, tx, 'job.outstanding', job, by);
       return accept(true);
     }),
 
@@ -125,7 +125,7 @@ export const createOutstandingCalls = (core: Core) => ({
       tx.setOutstanding({ ...outstanding, state: 'given_up' });
       releaseUploads(core, tx, id);
       noteClosed(core, tx, job, 'artifact.uploads_given_up', by, outstanding);
-      tellJob(core, tx, 'job.progress', job, by);
+      tellJob(core, tx, 'job.outstanding', job, by);
       return accept(id);
     }),
 });

@@ -46,6 +46,8 @@ interface Entry {
   lostStreamAt: MonoMs | null;
   /** Offers in a row that were given up although the worker was in contact. */
   missed: number;
+  /** Whether its last registration or heartbeat named a job. */
+  namesJob: boolean;
 }
 
 /** Who is in contact: kept in memory only, because a beat must cost nothing and a restart makes it stale anyway. */
@@ -92,6 +94,9 @@ export interface PresenceBook {
   /** How many offers in a row the worker has left unacknowledged. */
   missedOf(worker: WorkerId): number;
   noteMissed(worker: WorkerId, missed: number): void;
+  /** Whether the last registration or heartbeat of the worker named a job. */
+  namesJob(worker: WorkerId): boolean;
+  noteNaming(worker: WorkerId, namesJob: boolean): void;
   /** A beat without the job: since when there is none that names it. */
   noteAbsence(worker: WorkerId, now: MonoMs): MonoMs;
   noteRival(worker: WorkerId, rival: Rival): void;
@@ -116,6 +121,7 @@ const freshEntry = (now: MonoMs): Entry => ({
   doubted: noDoubts,
   lostStreamAt: null,
   missed: 0,
+  namesJob: false,
 });
 
 /** `onChange` hears of a worker whose stream has come or gone, or that is to settle. */
@@ -198,7 +204,17 @@ function offerCalls(
   entries: ReadonlyMap<WorkerId, Entry>,
   entry: (worker: WorkerId, now: MonoMs) => Entry,
   send: PresenceBook['send'],
-): Pick<PresenceBook, 'offerOf' | 'openOffer' | 'sendOffer' | 'offerSettled' | 'missedOf' | 'noteMissed'> {
+): Pick<
+  PresenceBook,
+  | 'offerOf'
+  | 'openOffer'
+  | 'sendOffer'
+  | 'offerSettled'
+  | 'missedOf'
+  | 'noteMissed'
+  | 'namesJob'
+  | 'noteNaming'
+> {
   return {
     offerOf: worker => entries.get(worker)?.offer ?? null,
     openOffer(worker, offer, now, giveUpAt) {
@@ -227,6 +243,11 @@ function offerCalls(
     noteMissed(worker, missed) {
       const known = entries.get(worker);
       if (known !== undefined) known.missed = missed;
+    },
+    namesJob: worker => entries.get(worker)?.namesJob ?? false,
+    noteNaming(worker, namesJob) {
+      const known = entries.get(worker);
+      if (known !== undefined) known.namesJob = namesJob;
     },
   };
 }

@@ -44,9 +44,13 @@ export function planQuarantine(
   return saysNothing ? { strikes, verdict: 'unchanged' } : { strikes: [], verdict: 'clear' };
 }
 
+/** Ending an earlier job takes seconds to minutes; these offers last nine minutes with the usual times. */
+const mostMissedWhileBusy = 12;
+
 /**
  * What an offer that was given up says about its worker: `missed` counts it and those before it in a row. It counts only
- * while the worker is in contact, because one that is silent will be offline soon. A worker on trial gets no second chance.
+ * while the worker is in contact, because one that is silent will be offline soon. A worker on trial gets no second chance. One that
+ * names a job in its heartbeats may still be ending an earlier one, so it gets more time.
  */
-export const isQuarantinedForSilence = (missed: number, onTrial: boolean): boolean =>
-  onTrial || missed >= mostStrikes;
+export const isQuarantinedForSilence = (missed: number, onTrial: boolean, namesJob: boolean): boolean =>
+  missed >= (namesJob ? mostMissedWhileBusy : onTrial ? 1 : mostStrikes);

@@ -204,7 +204,11 @@ export function countMissedOffer(core: Core, tx: Tx, worker: Worker): void {
   if (offer === null || offer.sent === 0 || presence === null || presence.contactAt <= offer.firstSentAt)
     return;
   const missed = core.presence.missedOf(worker.id) + 1;
-  const isTooMany = isQuarantinedForSilence(missed, worker.quarantine !== null);
+  const isTooMany = isQuarantinedForSilence(
+    missed,
+    worker.quarantine !== null,
+    core.presence.namesJob(worker.id),
+  );
   tx.afterCommit(() => core.presence.noteMissed(worker.id, isTooMany ? 0 : missed));
   if (!isTooMany) return;
   const offers = missed === 1 ? 'an offer of a job was' : `${missed} offers of jobs in a row were`;

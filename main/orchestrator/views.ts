@@ -246,6 +246,7 @@ export function attemptView(core: Core, read: Read, attempt: Attempt): AttemptVi
 const leavesWorker: ReadonlySet<JobEventType> = new Set([
   'job.progress',
   'job.late_result',
+  'job.outstanding',
   'job.priority_changed',
   'job.moved_to_top',
   'job.boosted',

@@ -39,6 +39,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
       const place = placeOf(known, said);
       if (place === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
       const worker = place === 'repeated' ? known : introduce(core, tx, known, said, address);
+      core.presence.noteNaming(id, said.currentJobId !== null);
       // What it does not name may have been given to it since.
       if (place === 'next') reconcileSilence(core, tx, worker, said);
       const verdict = verdictOn(core, tx, worker, said);
@@ -60,6 +61,7 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     });
     const live = core.store.liveJobOf(id);
     const jobId = beat.current_job_id ?? null;
+    core.presence.noteNaming(id, jobId !== null);
     const interval = core.times.heartbeatMs / 1000;
     const named = live !== null && speaksOf(live, beat);
     const missing = !named && live !== null && live.status !== 'dispatched' && noticeAbsence(core, worker);

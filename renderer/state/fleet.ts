@@ -1,4 +1,4 @@
-import type { UiEvent } from '../../protocol/events.ts';
+import { isJobUpdate, type UiEvent } from '../../protocol/events.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import type { JobView } from '../../protocol/job.ts';
 import type { QueueView } from '../../protocol/queue.ts';
@@ -80,7 +80,7 @@ export function advance(fleet: Fleet, events: readonly UiEvent[]): Advance {
     else if (event.kind === 'worker') workers.set(event.worker_id, event.worker);
     else if (event.kind === 'job') jobs.set(event.job_id, event.job);
     if (event.kind === 'job' && event.worker !== undefined) workers.set(event.worker.id, event.worker);
-    if (event.kind !== 'hidden' && (event.kind !== 'job' || event.type !== 'job.progress')) told.push(event);
+    if (event.kind !== 'hidden' && (event.kind !== 'job' || !isJobUpdate(event.type))) told.push(event);
   }
   if (seq === fleet.seq) return { fleet, missed: false };
   const recent =

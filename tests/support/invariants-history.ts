@@ -30,8 +30,8 @@ export function historyViolations(events: readonly EventLine[]): readonly string
 
   const takeJob = (job: string, event: EventLine): void => {
     const ended = final.get(job);
-    // Told of a result that was refused: it changes nothing.
-    if (event.type === 'job.late_result') return;
+    // A result that was refused, or files that are still to come: the status stays.
+    if (event.type === 'job.late_result' || event.type === 'job.outstanding') return;
     if (ended !== undefined) found.push(`I3 event ${event.seq}: ${event.type} of ${job} after ${ended}`);
     if (event.type === 'job.dispatched') {
       const worker = event.worker_id ?? null;

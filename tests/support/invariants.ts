@@ -130,7 +130,7 @@ function oneLiveAttempt({ attempts, guards, integrity }: Stored): readonly strin
 function storedIsTold({ events, stored }: Evidence): readonly string[] {
   const told = new Map<string, string>();
   for (const { kind, type, job_id: id } of events) {
-    if (kind === 'job' && type !== 'job.late_result' && id) told.set(id, type);
+    if (kind === 'job' && type !== 'job.late_result' && type !== 'job.outstanding' && id) told.set(id, type);
   }
   const wrong = [...stored.jobs]
     .filter(([id, status]) => isFinal(status) && told.get(id) !== `job.${status}`)
@@ -152,7 +152,7 @@ function auditVerifies({ status, body }: Evidence['audit']): readonly string[] {
 /** One row a transition, in the order in which they were told; what came when the stream had ended is the audit's alone. */
 function auditTellsAll({ events, stored }: Evidence): readonly string[] {
   const told = events
-    .filter(({ kind, type }) => kind !== 'reset' && type !== 'job.progress')
+    .filter(({ kind, type }) => kind !== 'reset' && type !== 'job.progress' && type !== 'job.outstanding')
     .map(({ type, job_id: job, worker_id: worker, attempt }) =>
       transition(type, job ?? worker ?? '', attempt),
     );

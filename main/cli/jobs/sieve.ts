@@ -7,6 +7,7 @@ type JobEvent = Extract<UiEvent, { readonly kind: 'job' }>;
 export function createProgressSieve(): (event: JobEvent) => boolean {
   const reached = new Map<string, number>();
   return ({ type, job, job_id: id, attempt }) => {
+    if (type === 'job.outstanding') return false;
     if (type !== 'job.progress') {
       if (job === null || isFinal(job.status)) reached.delete(id);
       return true;

@@ -22,7 +22,7 @@ export function judgeEvents(
   const whole = [...faults, ...(last < lastSeq ? [`the stream ends with ${last} of ${lastSeq}`] : [])];
   const told = new Map<string, string>();
   for (const { kind, type, job_id: id } of events)
-    if (kind === 'job' && id && type !== 'job.late_result') told.set(id, type);
+    if (kind === 'job' && id && type !== 'job.late_result' && type !== 'job.outstanding') told.set(id, type);
   const wrong = [...statuses].filter(
     ([id, status]) => finals.has(status) && told.get(id) !== `job.${status}`,
   );
@@ -54,7 +54,7 @@ export function judgeAudit(
     .filter(row => isTransition.test(row.event_type))
     .map(row => transition(row.event_type, row.target_id, row.details.attempt ?? null));
   const told = events
-    .filter(({ kind, type }) => kind !== 'reset' && type !== 'job.progress')
+    .filter(({ kind, type }) => kind !== 'reset' && type !== 'job.progress' && type !== 'job.outstanding')
     .map(({ type, job_id: job, worker_id: worker, attempt }) =>
       transition(type, job ?? worker ?? '', attempt),
     );

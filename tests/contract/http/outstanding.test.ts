@@ -39,7 +39,7 @@ describe('a completed job', () => {
     expect((await outstanding({ files: 2, bytes: 7, reason: 'x'.repeat(600) })).status).toBe(200);
     expect(await detail()).toMatchObject({ files: 2, bytes: 7, reason: 'x'.repeat(500) });
     await server.watch.until('the job with outstanding files', event =>
-      event.kind === 'job' && event.job_id === job.jobId && event.type === 'job.progress' ? event : null,
+      event.kind === 'job' && event.job_id === job.jobId && event.type === 'job.outstanding' ? event : null,
     );
     expect((await bring()).status).toBe(200);
     expect((await outstanding({ files: 0, bytes: 0 })).status).toBe(200);

@@ -1,5 +1,6 @@
 /** Offers that are not acknowledged: SEMANTICS.md, section 4. T = 120 s: repeated at 15 and 30 s, given up at 45 s. */
 import { describe, expect, test } from 'vitest';
+import { AttemptId, JobId } from '../../../protocol/ids.ts';
 import { openFleet } from '../../support/fleet-bench.ts';
 import { refusalOf } from '../../support/fleet-outcome.ts';
 import type { Fleet } from '../../support/fleet.ts';
@@ -152,13 +153,26 @@ test('an offer is given up once, even when something else is decided in the same
 });
 
 /** The worker stays in contact and never acknowledges anything, for this long. */
-async function ignore(fleet: Fleet, rig: FleetWorker, ms: number): Promise<void> {
+async function ignore(fleet: Fleet, rig: FleetWorker, ms: number, ending?: JobId): Promise<void> {
   for (let left = ms; left > 0; left -= 15_000) {
     await fleet.clock.advance(Math.min(left, 15_000) - 1_000);
-    await rig.beat();
+    await (ending === undefined
+      ? rig.beat()
+      : rig.beat(ending, { attempt_id: AttemptId.parse('a_earlier') }));
     await fleet.clock.advance(1_000);
   }
 }
+
+test('a worker that still names an earlier job is in quarantine after twelve offers only', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const earlier = JobId.parse('j_earlier');
+  await fleet.submit();
+  for (let round = 1; round < 12; round += 1) await ignore(fleet, rig, 45_000, earlier);
+  expect(rig.view().quarantine).toBeNull();
+  await ignore(fleet, rig, 60_000, earlier);
+  expect(rig.view().quarantine?.reason).toMatch(/^12 offers of jobs in a row were not acknowledged/);
+});
 
 describe.each([1, 2] as const)('a connected worker of protocol %i that acknowledges nothing', protocol => {
   const openSilent = async () => {
