@@ -74,7 +74,11 @@ export interface Storage {
 
 /** The orchestrator reads a large file once more before it answers. */
 const silenceMs = 120_000;
-/** The answer to a call without a file takes no work: a longer silence means that the connection is dead. */
+/**
+ * The answer to a call without a file takes no work: a longer silence means that the connection is dead.
+ *
+ * @internal
+ */
 export const quickSilenceMs = 20_000;
 
 /** A signal that also fires when nothing has moved for this long. */

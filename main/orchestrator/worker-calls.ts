@@ -55,13 +55,9 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     if (worker === null) return gone;
     if (worker.agent === null)
       return refuse('not_registered', 'The worker must register before it sends heartbeats');
-    core.presence.noteLoad(id, {
-      gpuUtilization: beat.gpu_utilization ?? null,
-      vramUsedGb: beat.vram_used_gb ?? null,
-    });
+    noteBeat(core, id, beat);
     const live = core.store.liveJobOf(id);
     const jobId = beat.current_job_id ?? null;
-    core.presence.noteNaming(id, jobId !== null);
     const interval = core.times.heartbeatMs / 1000;
     const named = live !== null && speaksOf(live, beat);
     const missing = !named && live !== null && live.status !== 'dispatched' && noticeAbsence(core, worker);
@@ -105,6 +101,12 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     disconnect: (id: Worker['id']) => disconnect(core, id),
     openStream: (id: Worker['id'], stream: WorkerStream) => openStream(core, id, stream),
   };
+}
+
+function noteBeat({ presence }: Core, id: Worker['id'], beat: Heartbeat): void {
+  const { gpu_utilization: gpuUtilization = null, vram_used_gb: vramUsedGb = null } = beat;
+  presence.noteLoad(id, { gpuUtilization, vramUsedGb });
+  presence.noteNaming(id, (beat.current_job_id ?? null) !== null);
 }
 
 /** The answer ends it; so does the stream that replaces it. */
