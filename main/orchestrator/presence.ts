@@ -14,10 +14,11 @@ export interface OpenOffer {
   readonly giveUpAt: MonoMs;
 }
 
-/** How busy a worker's GPUs are, as its last heartbeat said: percent, and GiB. */
+/** What a worker's last heartbeat said: how busy its GPUs are, in percent and GiB, and whether it named a job. */
 export interface Load {
   readonly gpuUtilization: number | null;
   readonly vramUsedGb: number | null;
+  readonly namesJob: boolean;
 }
 
 /** Another machine that tried to join with this worker's token. */
@@ -27,7 +28,7 @@ export interface Rival {
   readonly address: string | null;
 }
 
-const unknownLoad: Load = { gpuUtilization: null, vramUsedGb: null };
+const unknownLoad: Load = { gpuUtilization: null, vramUsedGb: null, namesJob: false };
 const noDoubts: ReadonlySet<string> = new Set();
 
 interface Entry {
@@ -46,8 +47,6 @@ interface Entry {
   lostStreamAt: MonoMs | null;
   /** Offers in a row that were given up although the worker was in contact. */
   missed: number;
-  /** Whether its last registration or heartbeat named a job. */
-  namesJob: boolean;
 }
 
 /** Who is in contact: kept in memory only, because a beat must cost nothing and a restart makes it stale anyway. */
@@ -94,9 +93,6 @@ export interface PresenceBook {
   /** How many offers in a row the worker has left unacknowledged. */
   missedOf(worker: WorkerId): number;
   noteMissed(worker: WorkerId, missed: number): void;
-  /** Whether the last registration or heartbeat of the worker named a job. */
-  namesJob(worker: WorkerId): boolean;
-  noteNaming(worker: WorkerId, namesJob: boolean): void;
   /** A beat without the job: since when there is none that names it. */
   noteAbsence(worker: WorkerId, now: MonoMs): MonoMs;
   noteRival(worker: WorkerId, rival: Rival): void;
@@ -121,7 +117,6 @@ const freshEntry = (now: MonoMs): Entry => ({
   doubted: noDoubts,
   lostStreamAt: null,
   missed: 0,
-  namesJob: false,
 });
 
 /** `onChange` hears of a worker whose stream has come or gone, or that is to settle. */
@@ -204,17 +199,7 @@ function offerCalls(
   entries: ReadonlyMap<WorkerId, Entry>,
   entry: (worker: WorkerId, now: MonoMs) => Entry,
   send: PresenceBook['send'],
-): Pick<
-  PresenceBook,
-  | 'offerOf'
-  | 'openOffer'
-  | 'sendOffer'
-  | 'offerSettled'
-  | 'missedOf'
-  | 'noteMissed'
-  | 'namesJob'
-  | 'noteNaming'
-> {
+): Pick<PresenceBook, 'offerOf' | 'openOffer' | 'sendOffer' | 'offerSettled' | 'missedOf' | 'noteMissed'> {
   return {
     offerOf: worker => entries.get(worker)?.offer ?? null,
     openOffer(worker, offer, now, giveUpAt) {
@@ -243,11 +228,6 @@ function offerCalls(
     noteMissed(worker, missed) {
       const known = entries.get(worker);
       if (known !== undefined) known.missed = missed;
-    },
-    namesJob: worker => entries.get(worker)?.namesJob ?? false,
-    noteNaming(worker, namesJob) {
-      const known = entries.get(worker);
-      if (known !== undefined) known.namesJob = namesJob;
     },
   };
 }

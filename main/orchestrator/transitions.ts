@@ -207,7 +207,7 @@ export function countMissedOffer(core: Core, tx: Tx, worker: Worker): void {
   const isTooMany = isQuarantinedForSilence(
     missed,
     worker.quarantine !== null,
-    core.presence.namesJob(worker.id),
+    core.presence.loadOf(worker.id).namesJob,
   );
   tx.afterCommit(() => core.presence.noteMissed(worker.id, isTooMany ? 0 : missed));
   if (!isTooMany) return;

@@ -39,7 +39,6 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
       const place = placeOf(known, said);
       if (place === 'outdated') return accept(registerReply(core, known, null, { kind: 'nothing' }));
       const worker = place === 'repeated' ? known : introduce(core, tx, known, said, address);
-      core.presence.noteNaming(id, said.currentJobId !== null);
       // What it does not name may have been given to it since.
       if (place === 'next') reconcileSilence(core, tx, worker, said);
       const verdict = verdictOn(core, tx, worker, said);
@@ -105,8 +104,8 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
 
 function noteBeat({ presence }: Core, id: Worker['id'], beat: Heartbeat): void {
   const { gpu_utilization: gpuUtilization = null, vram_used_gb: vramUsedGb = null } = beat;
-  presence.noteLoad(id, { gpuUtilization, vramUsedGb });
-  presence.noteNaming(id, (beat.current_job_id ?? null) !== null);
+  const namesJob = (beat.current_job_id ?? null) !== null;
+  presence.noteLoad(id, { gpuUtilization, vramUsedGb, namesJob });
 }
 
 /** The answer ends it; so does the stream that replaces it. */

@@ -187,7 +187,7 @@ describe('an offer', () => {
 
 test('the load of the GPUs is that of the last word, and unknown of who was never heard', () => {
   const unknown = { gpuUtilization: null, vramUsedGb: null };
-  const busy = { gpuUtilization: 87, vramUsedGb: 22.5 };
+  const busy = { gpuUtilization: 87, vramUsedGb: 22.5, namesJob: false };
   book.noteLoad(w1, busy);
   expect(book.loadOf(w1)).toEqual(unknown);
   book.heard(w1, 1);
