@@ -186,7 +186,7 @@ describe('an offer', () => {
 });
 
 test('the load of the GPUs is that of the last word, and unknown of who was never heard', () => {
-  const unknown = { gpuUtilization: null, vramUsedGb: null };
+  const unknown = { gpuUtilization: null, vramUsedGb: null, namesJob: false };
   const busy = { gpuUtilization: 87, vramUsedGb: 22.5, namesJob: false };
   book.noteLoad(w1, busy);
   expect(book.loadOf(w1)).toEqual(unknown);
