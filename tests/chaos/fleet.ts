@@ -89,6 +89,7 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
   const machine = orderedFailpoint({ folder }, new URL('../support/failpoint-machine.ts', import.meta.url));
   let expected: string | null = null;
   let orders = 0;
+  let lastOrder: Promise<unknown> = Promise.resolve();
 
   const start = async (): Promise<void> => {
     const program = server.launch({ failpoint: machine.failpoint });
@@ -147,9 +148,13 @@ export async function openFleet(plant: ChaosPlant | null): Promise<Fleet> {
       server.kill(by);
       await server.ended();
     },
-    async order(what) {
+    order(what) {
       orders += 1;
-      await machine.give(`${what} #${orders}`, server);
+      const text = `${what} #${orders}`;
+      // One at a time: a stopped server sees the newest order only, and whoever gave the other one would wait for ever.
+      const given = lastOrder.then(() => machine.give(text, server));
+      lastOrder = given.catch(() => {});
+      return given;
     },
     async close() {
       over.abort();
