@@ -303,9 +303,9 @@ describe('before the schema is changed', () => {
   test.skipIf(known === 1)('the store of a data folder has it made', async () => {
     const file = await databaseWith(1);
     const db = new Database(file);
-    db.pragma(`user_version = ${known - 1}`);
+    db.pragma('user_version = 1');
     db.close();
-    // The step has been made already, so that it fails now.
+    // The second step has been made already, so it fails now.
     expect(() => openData(file)).toThrow();
     const [backup = ''] = readdirSync(join(dirname(file), 'backups'));
     expect(backup).toMatch(`before-schema-${known}-000001-`);
