@@ -45,7 +45,7 @@ test('a token is made, opens what it may, is listed, and is revoked by its name'
 });
 
 test.each([
-  [['create', 'x'], 2, '--allow'],
+  [['create', 'x', '--allow', ''], 2, '--allow'],
   [['create', 'x', '--allow', 'root'], 2, 'root'],
   [['create', 'a\nb', '--allow', 'queue.view'], 2, 'NAME'],
   [['create', 'x', '--allow', 'queue.view', '--expires', 'soon'], 2, 'soon'],
