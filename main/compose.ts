@@ -3,17 +3,25 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Audit, createSeal, openAudit } from './audit/index.ts';
 import type { ServerConfig } from './config.ts';
+import { createAdminToken } from './host/admin-token.ts';
 import { openHeadFile } from './host/audit-head.ts';
-import { announce, databaseFileIn, type DataFolder, makeFolder, openDataFolder } from './host/data-folder.ts';
+import {
+  announceOrWarn,
+  databaseFileIn,
+  type DataFolder,
+  makeFolder,
+  openDataFolder,
+} from './host/data-folder.ts';
 import { type BootReading, keepTime, systemBoot } from './host/kept-time.ts';
 import { certificateNames, createOwnNames, namesGiven } from './host/own-names.ts';
 import { tellExposed } from './host/exposure.ts';
 import { findPanel } from './host/panel-folder.ts';
-import { isLoopback, type MachineAddress, ownAddresses } from './host/addresses.ts';
+import { type MachineAddress, ownAddresses } from './host/addresses.ts';
 import { type AgentProgram, startLocalWorker } from './host/local-worker.ts';
 import { workerNameOf } from './host/local-worker-plan.ts';
 import { createLocalWorkerSwitch } from './host/local-worker-switch.ts';
 import { createNetwork, type Network } from './host/network.ts';
+import { reachFromAfar } from './host/network-view.ts';
 import { createWitness } from './host/witnesses.ts';
 import { createWorkerPrograms, findWorkerPrograms } from './host/worker-programs.ts';
 import { createRestoration, type Restoration } from './host/restoration.ts';
@@ -29,7 +37,7 @@ import type { FailureLimit } from './http/failure-limit.ts';
 import { createHttpServer, type HttpParts, type HttpServer } from './http/server.ts';
 import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
 import type { RequestLog } from './http/requests.ts';
-import type { Clock, Ids, Log, TrustedTime } from './orchestrator/ports.ts';
+import type { Clock, Ids, TrustedTime } from './orchestrator/ports.ts';
 import { createArtifactFiles } from './store/artifact-files.ts';
 import { startArtifactSweep } from './store/artifact-sweep.ts';
 import { createConfigFiles } from './store/config-files.ts';
@@ -48,7 +56,8 @@ export interface Composed {
   /** What signs a browser in on the panel, once; null without a panel. */
   readonly signInPath: (() => string) | null;
   readonly adminTokenFile: string;
-  readonly adminToken: string;
+  /** The one that is valid now. */
+  readonly adminToken: () => string;
   /** Not null when the database was damaged and a backup has taken its place: people must be told. */
   readonly restored: (NonNullable<DataStore['restored']> & { readonly lostRows: Audit['lost'] }) | null;
   /** Where other machines reach it, if they are to. */
@@ -123,16 +132,6 @@ export async function compose(config: ServerConfig, parts: Surroundings): Promis
   } catch (cause) {
     release();
     throw cause;
-  }
-}
-
-/** A disk that is full now may have room later: the orchestrator runs, and is found by its address. */
-function announceOrWarn(dataDir: string, url: string, log: Log): () => void {
-  try {
-    return announce(dataDir, url);
-  } catch (cause) {
-    log.warn('server.not_announced', { cause, note: 'the command line needs --url to find it' });
-    return () => undefined;
   }
 }
 
@@ -241,6 +240,8 @@ interface Ground {
   readonly config: ServerConfig;
   readonly parts: Timed;
   readonly folder: DataFolder;
+  /** SHA-256 of the admin token that is valid now. */
+  readonly adminHash: () => Buffer;
   readonly file: SettingsFile;
   readonly network: Network;
   readonly certificates: Certificates;
@@ -276,7 +277,7 @@ function openLogs(
 }
 
 async function openWorks(ground: Ground): Promise<Works> {
-  const { config, parts, folder, file, panelDir, programs, isOurHost, restore } = ground;
+  const { config, parts, folder, adminHash, file, panelDir, programs, isOurHost, restore } = ground;
   const { audit, ...data } = await openStore(
     folder,
     auditDaysInForce(config, file.settings),
@@ -297,7 +298,7 @@ async function openWorks(ground: Ground): Promise<Works> {
     runsLocally,
     holdingBack: file.settings.gpu_troubles,
     uploadTokenOf: uploadTokens.of,
-    adminHash: hashOf(folder.adminToken).toString('hex'),
+    adminHash: () => adminHash().toString('hex'),
     onFilesDropped: () => sweep.soon(),
     logFiles: logs.files,
   });
@@ -325,7 +326,7 @@ async function openWorks(ground: Ground): Promise<Works> {
         pace: parts.uploadPace,
       },
       logFiles: logs.files,
-      adminToken: folder.adminToken,
+      adminHash,
       prove: createProver(folder.auditKey),
       log: parts.log,
       logRequests: parts.logRequests ?? false,
@@ -414,11 +415,18 @@ function createExchange({
   );
 }
 
+function endAdminSessions({ orchestrator }: Works, http: HttpServer): void {
+  orchestrator.endReplacedAdminSessions();
+  http.recheck();
+}
+
 async function composeParts(config: ServerConfig, parts: Timed): Promise<Composed> {
   const { clock, log, addresses = ownAddresses } = parts;
   const folder = openDataFolder(config.dataDir);
   makeFolder(config.configsDir);
   const file = openSettingsFile(folder.settingsFile);
+  const onReplaced = (): void => endAdminSessions(works, http);
+  const adminToken = createAdminToken({ folder, hashOf, clock, log, onReplaced });
   const otherNames = () => namesGiven(config.allowHosts, file.settings.public_url, certificates.shown);
   const { network, certificates } = createReach({
     config,
@@ -432,6 +440,7 @@ async function composeParts(config: ServerConfig, parts: Timed): Promise<Compose
     config,
     parts,
     folder,
+    adminHash: adminToken.hash,
     file,
     network,
     certificates,
@@ -454,6 +463,7 @@ async function composeParts(config: ServerConfig, parts: Timed): Promise<Compose
   });
   const close = async (): Promise<void> => {
     await restoration.idle();
+    adminToken.stop();
     network.stop();
     certificates.stop();
     // First, so that it can still say goodbye.
@@ -465,6 +475,7 @@ async function composeParts(config: ServerConfig, parts: Timed): Promise<Compose
     await works.data.store.close();
   };
   try {
+    adminToken.follow();
     works.orchestrator.start();
     if (network.isSecure) await certificates.open();
     await network.open();
@@ -475,15 +486,9 @@ async function composeParts(config: ServerConfig, parts: Timed): Promise<Compose
       url,
       signInPath: ground.panelDir === null ? null : http.signInPath,
       adminTokenFile: folder.adminTokenFile,
-      adminToken: folder.adminToken,
+      adminToken: adminToken.now,
       restored: works.data.restored && { ...works.data.restored, lostRows: works.audit.lost },
-      get reachableAt() {
-        return network.listening().filter(each => !isLoopback(new URL(each).hostname));
-      },
-      get pin() {
-        const { shown } = certificates;
-        return network.isSecure && shown?.source === 'own' ? shown.pin : null;
-      },
+      ...reachFromAfar(network, certificates.shown),
       awoken: () => works.orchestrator.awoken(),
       async close() {
         withdraw();

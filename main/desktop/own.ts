@@ -7,6 +7,7 @@ import { findRunning } from './running.ts';
 /** The orchestrator of this computer. */
 export interface Own {
   readonly url: string;
+  /** As of now: it changes when the file `admin-token` is replaced. */
   readonly token: string;
   /** Not ended with the app: somebody else has started it. */
   readonly isGuest: boolean;
@@ -36,7 +37,9 @@ export async function openOwn(parts: OwnParts): Promise<Own> {
   const composed = await compose(config, { clock: systemClock, ids: systemIds, log, agent, onFatal });
   return {
     url: composed.url,
-    token: composed.adminToken,
+    get token() {
+      return composed.adminToken();
+    },
     isGuest: false,
     restored: restoredText(composed.restored),
     awoken: () => composed.awoken(),

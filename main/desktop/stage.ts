@@ -54,8 +54,22 @@ export function createStage({ settings, fleets, openOwn }: StageParts): Stage {
     return null;
   };
   const showOwn = async (): Promise<null> => {
-    const { url, token } = await openOwn();
-    scene = { key: null, shown: { origin: url, bearer: token }, line: { url, token } };
+    const own = await openOwn();
+    scene = {
+      key: null,
+      shown: {
+        origin: own.url,
+        get bearer() {
+          return own.token;
+        },
+      },
+      line: {
+        url: own.url,
+        get token() {
+          return own.token;
+        },
+      },
+    };
     return null;
   };
   return {

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { Log } from '../orchestrator/ports.ts';
 import { writeWhole } from './whole-file.ts';
 
 export interface DataFolder {
@@ -57,7 +58,7 @@ export function openDataFolder(dataDir: string): DataFolder {
     auditHeadFile: join(dataDir, 'audit-head'),
     databaseFile: databaseFileIn(dataDir),
     adminTokenFile,
-    adminToken: readToken(adminTokenFile),
+    adminToken: readAdminToken(adminTokenFile),
   };
 }
 
@@ -75,14 +76,30 @@ export function announce(dataDir: string, url: string): () => void {
   return () => rmSync(file, { force: true });
 }
 
+/** A full disk may have room later: the server starts without the file, and the command line needs the URL. */
+export function announceOrWarn(dataDir: string, url: string, log: Log): () => void {
+  try {
+    return announce(dataDir, url);
+  } catch (cause) {
+    log.warn('server.not_announced', { cause, note: 'the command line needs --url to find it' });
+    return () => undefined;
+  }
+}
+
 /** One that exists is left alone. */
 function createOnce(file: string, text: string): void {
   if (!existsSync(file)) writeWhole(file, text);
 }
 
-function readToken(file: string): string {
-  const token = readSecret(file);
+/** The longest token that the server accepts has 512 characters; the rest is room for spaces around it. */
+const maxTokenFileBytes = 1_024;
+
+/** Throws with a reason when the file is missing, is readable by others, or holds nothing that can be sent as a token. */
+export function readAdminToken(file: string): string {
+  const token = statSync(file).size > maxTokenFileBytes ? null : readSecret(file);
   if (token === '') throw new Error(`${file} is empty: delete it, and the next start writes a new token`);
+  if (token === null || !/^[\x21-\x7e]{1,512}$/.test(token))
+    throw new Error(`${file} is not a token: use up to 512 letters, digits and signs without spaces`);
   return token;
 }
 
@@ -98,9 +115,7 @@ function readKey(file: string): Uint8Array {
 /** Of a file that is its owner's alone; throws when others could read it, or write to it. */
 export function readSecret(file: string): string {
   if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) {
-    throw new Error(
-      `${file} can be read by others: make it yours alone with "chmod 600 ${file}", then start again`,
-    );
+    throw new Error(`${file} can be read by others: make it yours alone with "chmod 600 ${file}"`);
   }
   return readFileSync(file, 'utf8').trim();
 }

@@ -81,3 +81,9 @@ function reachableFor({ shared, addresses }: View, called: string): string {
   if (!shared || !isCalledHere) return called;
   return addresses.find(({ listening, note }) => listening && note === null)?.url ?? called;
 }
+
+/** The addresses that other machines can use, and the pin of the certificate that they get; null unless the server made it. */
+export const reachFromAfar = (network: Network, identity: Identity | null) => ({
+  reachableAt: network.listening().filter(each => !isLoopback(new URL(each).hostname)),
+  pin: network.isSecure && identity?.source === 'own' ? identity.pin : null,
+});

@@ -36,7 +36,8 @@ export interface AuthParts {
   /** Of the session whose token has this hash; null for none, or one that is over. */
   readonly principalBySessionHash: (hash: string) => Principal | null;
   readonly admin: Principal;
-  readonly adminToken: string;
+  /** SHA-256 of the admin token that is valid now. */
+  readonly adminHash: () => Buffer;
   readonly workerByTokenHash: (hash: string) => WorkerId | null;
   /** Whether there is such a join token, used or not. */
   readonly knowsJoinToken: (hash: string) => boolean;
@@ -64,12 +65,11 @@ const longestToken = 512;
  * what is compared is of one length and tells nothing, and the worker's is looked up by it.
  */
 export function createAuth(parts: AuthParts): Auth {
-  const { workerByTokenHash, principalByTokenHash, principalBySessionHash } = parts;
-  const adminHash = hashOf(parts.adminToken);
+  const { workerByTokenHash, principalByTokenHash, principalBySessionHash, adminHash } = parts;
   const principalOf = (token: string): Principal | null => {
     if (!wellFormed(token)) return null;
     const hash = hashOf(token);
-    return timingSafeEqual(hash, adminHash) ? parts.admin : principalByTokenHash(hash.toString('hex'));
+    return timingSafeEqual(hash, adminHash()) ? parts.admin : principalByTokenHash(hash.toString('hex'));
   };
 
   const { asWorker, asJoiner } = createMachineAuth(parts);

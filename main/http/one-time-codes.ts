@@ -16,13 +16,24 @@ export const codeLastsMs = 600_000;
 /** More are not waited for: the oldest is forgotten. */
 const mostCodes = 100;
 
-/** Codes live in memory: a restart ends them. */
-export function createOneTimeCodes(now: () => number): OneTimeCodes {
-  const codes = new Map<string, { readonly holder: CodeHolder; readonly until: number }>();
+interface KnownCode {
+  readonly holder: CodeHolder;
+  readonly until: number;
+  readonly adminHash: string;
+}
+
+/**
+ * Codes live in memory: a restart ends them. A code of the admin token ends when that token is replaced, which
+ * `adminHash` shows.
+ */
+export function createOneTimeCodes(now: () => number, adminHash: () => string): OneTimeCodes {
+  const codes = new Map<string, KnownCode>();
+  const isValid = ({ holder, until, adminHash: madeUnder }: KnownCode): boolean =>
+    now() < until && (holder.tokenId !== null || madeUnder === adminHash());
   return {
     make(holder) {
       const code = randomBytes(24).toString('base64url');
-      codes.set(code, { holder, until: now() + codeLastsMs });
+      codes.set(code, { holder, until: now() + codeLastsMs, adminHash: adminHash() });
       const [oldest] = codes.keys();
       if (codes.size > mostCodes && oldest !== undefined) codes.delete(oldest);
       return code;
@@ -30,7 +41,7 @@ export function createOneTimeCodes(now: () => number): OneTimeCodes {
     redeem(code) {
       const known = codes.get(code);
       codes.delete(code);
-      return known !== undefined && now() < known.until ? known.holder : null;
+      return known !== undefined && isValid(known) ? known.holder : null;
     },
   };
 }

@@ -46,7 +46,8 @@ export interface HttpParts {
   readonly configs: ConfigFolder;
   readonly artifacts: ArtifactParts;
   readonly logFiles: LogFiles;
-  readonly adminToken: string;
+  /** SHA-256 of the admin token that is valid now. */
+  readonly adminHash: () => Buffer;
   readonly prove: Prove;
   readonly log: RequestLog;
   /** Leaves a line for each request. */
@@ -84,6 +85,8 @@ export interface HttpServer {
    * still gets an answer. Calls in progress may finish for a moment.
    */
   hold(asker: IncomingMessage): Promise<void>;
+  /** Ends streams whose readers are no longer allowed to read them. */
+  recheck(): void;
   /** Goes on, with these. */
   serve(parts: HttpParts): void;
   /** Begins to take calls there, too. Fails as `listen` does: EADDRINUSE, EACCES, ... */
@@ -110,6 +113,7 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   return {
     signInPath: () => app.signInPath(),
     hold: front.hold,
+    recheck: streams.recheck,
     serve(next) {
       orchestrator = next.orchestrator;
       app = createApp(next, lasting);
@@ -148,7 +152,7 @@ interface App {
 }
 
 function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: Lasting): App {
-  const { orchestrator, audit, settings, configs, adminToken, log, version, panelDir, mono } = parts;
+  const { orchestrator, audit, settings, configs, adminHash, log, version, panelDir, mono } = parts;
   const app = createBare(parts);
   // As Express has it: no address is trusted by an empty list.
   app.set('trust proxy', parts.trustedProxies);
@@ -157,7 +161,7 @@ function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: 
     orchestrator;
   const auth = createAuth({
     admin: adminPrincipal,
-    adminToken,
+    adminHash,
     workerByTokenHash,
     knowsJoinToken,
     uploaderOf: parts.artifacts.uploaderOf,
@@ -175,7 +179,7 @@ function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: 
     onRefused: failures,
     onAnswered: metrics.noteCall,
   });
-  const codes = createOneTimeCodes(mono);
+  const codes = createOneTimeCodes(mono, () => adminHash().toString('hex'));
   const { idleMs } = parts.socketLimits ?? socketLimits;
   const { uploaderOf } = parts.artifacts;
   mountWorkerRoutes(router, { orchestrator, streams, uploaderOf, idleMs });

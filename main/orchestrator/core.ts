@@ -25,8 +25,8 @@ export interface Core extends Standing {
   readonly runsLocally: () => boolean;
   /** Of an attempt; null where none are made, and its trainer can bring nothing. */
   readonly uploadTokenOf: UploadTokenOf | null;
-  /** SHA-256 of the admin token; null where nobody can sign in with one. */
-  readonly adminHash: string | null;
+  /** SHA-256 of the admin token that is valid now; null where nobody can sign in with one. */
+  readonly adminHash: () => string | null;
   readonly uploadWindows: UploadWindows;
   /** Files of artifacts may be removed by now. */
   readonly onFilesDropped: () => void;

@@ -59,8 +59,8 @@ export interface OrchestratorParts {
   readonly holdingBack?: HoldingBack;
   /** Without it no trainer can bring anything. */
   readonly uploadTokenOf?: UploadTokenOf;
-  /** SHA-256 of the admin token, in lower-case hex. Without it no session can be opened with that token. */
-  readonly adminHash?: string;
+  /** SHA-256 of the admin token that is valid now, in lower-case hex. Without it no session can be opened with that token. */
+  readonly adminHash?: () => string;
   readonly storage?: StorageLimits;
   /** Files that nothing means any more can be removed. */
   readonly onFilesDropped?: () => void;
@@ -95,7 +95,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     runsLocally: home.runsLocally,
     holdingBack: caution.holdingBack,
     uploadTokenOf: parts.uploadTokenOf ?? null,
-    adminHash: parts.adminHash ?? null,
+    adminHash: parts.adminHash ?? (() => null),
     uploadWindows: createUploadWindows(),
     onFilesDropped: parts.onFilesDropped ?? (() => {}),
     dropLogs: createLogDropping(parts.logFiles ?? null, log),

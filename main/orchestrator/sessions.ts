@@ -74,6 +74,12 @@ export function createSessionCalls(core: Core) {
         return ended.length;
       }),
 
+    /**
+     * The admin token was replaced. Its sessions are invalid already; this removes and records them. It reads nothing
+     * before the write, because the store may be closed for a restore. The next start removes them then.
+     */
+    endReplacedAdminSessions: (): void => core.enqueue(tx => removeUnbound(core, tx)),
+
     async closeSession(session: Session, by: Actor): Promise<void> {
       await core.store.write(tx => {
         if (!tx.sessions().some(({ id }) => id === session.id)) return;
@@ -97,7 +103,7 @@ async function openSession(
   const since = core.clock.wall();
   return core.store.write(tx => {
     const held = tokenId === null ? null : tx.apiToken(tokenId);
-    const adminHash = tokenId === null ? core.adminHash : null;
+    const adminHash = tokenId === null ? core.adminHash() : null;
     if (held === null && adminHash === null) return null;
     const until = Math.min(since + sessionMs, held?.expiresAt ?? Number.POSITIVE_INFINITY);
     const address = by.type === 'system' ? null : by.address;
@@ -147,19 +153,23 @@ export function createSecurityNotes(core: Core) {
 
 /** A session of an API token is removed with its row (`removeApiToken`). */
 const isValid = ({ adminHash }: Core, session: Session, now: number): boolean =>
-  now < session.until && (session.adminHash === null || session.adminHash === adminHash);
+  now < session.until && (session.adminHash === null || session.adminHash === adminHash());
 
 /** Ends the sessions of an admin token that has been replaced since, also those that a restored backup brings back. */
 export function endUnboundSessions(core: Core): void {
-  const isUnbound = ({ adminHash }: Session): boolean => adminHash !== null && adminHash !== core.adminHash;
-  if (!core.store.sessions().some(isUnbound)) return;
-  core.enqueue(tx => {
-    for (const session of tx.sessions().filter(isUnbound)) {
-      tx.removeSession(session.id);
-      noteSession(core, tx, 'session.expired', session, system, { reason: 'token_changed' });
-    }
-  });
+  if (core.store.sessions().some(session => isUnbound(core, session)))
+    core.enqueue(tx => removeUnbound(core, tx));
 }
+
+function removeUnbound(core: Core, tx: Tx): void {
+  for (const session of tx.sessions().filter(each => isUnbound(core, each))) {
+    tx.removeSession(session.id);
+    noteSession(core, tx, 'session.expired', session, system, { reason: 'token_changed' });
+  }
+}
+
+const isUnbound = (core: Core, { adminHash }: Session): boolean =>
+  adminHash !== null && adminHash !== core.adminHash();
 
 export function noteSession(
   core: Core,

@@ -120,7 +120,8 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       onFatal: () => log.push('the disk has failed'),
     },
   );
-  const { url, adminToken } = composed;
+  const { url } = composed;
+  const adminToken = composed.adminToken();
   const admin = adminClient(url, adminToken);
   const watch = await watchEvents(url, adminToken);
   return {

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { type Authenticate, createAuth } from '../../../main/http/auth.ts';
+import { type Authenticate, createAuth, hashOf } from '../../../main/http/auth.ts';
 import { socketLimits } from '../../../main/http/door.ts';
 import type { Handler, Router, StreamHandler } from '../../../main/http/route.ts';
 import { mountWorkerRoutes } from '../../../main/http/worker-routes.ts';
@@ -42,7 +42,7 @@ interface DoorParts {
 export function createFrontDoor({ orchestrator, process, ears }: DoorParts): FrontDoor {
   const routes: Mounted[] = [];
   const { authenticate } = createAuth({
-    adminToken: 'nobody has this one',
+    adminHash: () => hashOf('nobody has this one'),
     workerByTokenHash: orchestrator.workerByTokenHash,
     knowsJoinToken: orchestrator.knowsJoinToken,
     uploaderOf: () => null,

@@ -8,9 +8,16 @@ const bob = { tokenId: TokenId.parse('t_bob') };
 
 function openCodes() {
   let now = 0;
-  const codes = createOneTimeCodes(() => now);
+  let adminHash = 'first';
+  const codes = createOneTimeCodes(
+    () => now,
+    () => adminHash,
+  );
   return {
     codes,
+    replaceAdminToken: (): void => {
+      adminHash = 'second';
+    },
     wait: (ms: number): void => {
       now += ms;
     },
@@ -40,4 +47,12 @@ test('of very many codes the oldest is forgotten', () => {
   const made = Array.from({ length: 101 }, () => codes.make(ada));
   expect(codes.redeem(made[0] ?? '')).toBeNull();
   expect(codes.redeem(made[1] ?? '')).toEqual(ada);
+});
+
+test('returns null for a code of the admin token after its replacement, and keeps codes of API tokens', () => {
+  const { codes, replaceAdminToken } = openCodes();
+  const [admins, hers] = [codes.make({ tokenId: null }), codes.make(ada)];
+  replaceAdminToken();
+  expect([codes.redeem(admins), codes.redeem(hers)]).toEqual([null, ada]);
+  expect(codes.redeem(codes.make({ tokenId: null }))).toEqual({ tokenId: null });
 });

@@ -1,0 +1,128 @@
+/** A new admin token in the data folder of a running server. */
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { adminClient, startTestServer, type TestServer } from '../../support/server.ts';
+import { watchEvents } from '../../support/watch.ts';
+
+const newToken = 'ta_the-new-token-of-this-test';
+
+async function openServer(): Promise<TestServer> {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const tokenFile = ({ dataDir }: TestServer): string => join(dataDir, 'admin-token');
+
+function replaceToken(server: TestServer, text: string, mode = 0o600): void {
+  const draft = `${tokenFile(server)}.draft`;
+  writeFileSync(draft, text);
+  chmodSync(draft, mode);
+  renameSync(draft, tokenFile(server));
+}
+
+async function statusFor(server: TestServer, token: string): Promise<number> {
+  const headers = { authorization: `Bearer ${token}` };
+  return (await fetch(`${server.url}/api/queue`, { headers })).status;
+}
+
+async function post(server: TestServer, path: string, body: object, token?: string): Promise<Response> {
+  return fetch(server.url + path, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      origin: server.url,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify(body),
+  });
+}
+
+async function signIn(server: TestServer, token: string): Promise<string> {
+  const answer = await post(server, '/api/session', { token });
+  return (answer.headers.get('set-cookie') ?? '').split(';', 1)[0] ?? '';
+}
+
+const isAccepted = (server: TestServer, token: string) =>
+  expect.poll(() => statusFor(server, token), { timeout: 10_000 }).toBe(200);
+
+const isLogged = (server: TestServer, text: string) =>
+  expect.poll(() => server.log.join(''), { timeout: 10_000 }).toContain(text);
+
+test('refuses the old token and its cookies as soon as it accepts the new one', async () => {
+  const server = await openServer();
+  const cookie = await signIn(server, server.adminToken);
+  replaceToken(server, `${newToken}\n`);
+  await isAccepted(server, newToken);
+  expect(await statusFor(server, server.adminToken)).toBe(401);
+  expect((await fetch(`${server.url}/api/queue`, { headers: { cookie } })).status).toBe(401);
+  const client = adminClient(server.url, newToken);
+  const query = { event_type: 'session.expired' };
+  await expect
+    .poll(() => client.call(auditApi.list, { query }), { timeout: 10_000 })
+    .toMatchObject({ value: { entries: [{ details: { reason: 'token_changed' } }] } });
+  const again = await signIn(server, newToken);
+  expect((await fetch(`${server.url}/api/queue`, { headers: { cookie: again } })).status).toBe(200);
+  expect(server.log.join('')).not.toContain(newToken);
+});
+
+test('ends the streams of the old token and of its cookies, and keeps those of API tokens', async () => {
+  const server = await openServer();
+  const body = { name: 'reader', permissions: ['queue.view' as const] };
+  const made = await server.admin.call(tokensApi.create, { body });
+  if (!made.ok) throw new Error('the API token was not created');
+  const kept = await watchEvents(server.url, made.value.token);
+  onTestFinished(() => kept.close());
+  const cookie = await signIn(server, server.adminToken);
+  const streams = await Promise.all(
+    [{ cookie }, { authorization: `Bearer ${server.adminToken}` }].map(headers =>
+      fetch(`${server.url}/api/events`, { headers, signal: AbortSignal.timeout(10_000) }),
+    ),
+  );
+  expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+  replaceToken(server, newToken);
+  // Before the first ping would have found it out.
+  await Promise.all(streams.map(stream => stream.text()));
+  const client = adminClient(server.url, newToken);
+  await client.call(tokensApi.create, { body: { ...body, name: 'other' } });
+  const posted = await post(server, '/api/queue/pause', {}, newToken);
+  expect(posted.status).toBe(200);
+  await kept.until('the pause', event => (event.kind === 'queue' ? event : null));
+});
+
+test('refuses sign-in links that the old token made', async () => {
+  const server = await openServer();
+  const { code } = (await (await post(server, '/api/session/link', {}, server.adminToken)).json()) as {
+    code: string;
+  };
+  replaceToken(server, newToken);
+  await isAccepted(server, newToken);
+  const answer = await post(server, '/api/session', { code });
+  expect([answer.status, await answer.json()]).toMatchObject([401, { code: 'code_invalid' }]);
+});
+
+test.each([
+  ['is empty', (server: TestServer) => replaceToken(server, '\n'), 'is empty'],
+  ['is removed', (server: TestServer) => rmSync(tokenFile(server)), 'ENOENT'],
+  ['is not a token', (server: TestServer) => replaceToken(server, 'two words'), 'is not a token'],
+  ['is too long', (server: TestServer) => replaceToken(server, 'x'.repeat(5_000)), 'is not a token'],
+])('keeps the token and warns once when the file %s', async (_what, ruin, warning) => {
+  const server = await openServer();
+  ruin(server);
+  await isLogged(server, warning);
+  expect(await statusFor(server, server.adminToken)).toBe(200);
+  replaceToken(server, newToken);
+  await isAccepted(server, newToken);
+  expect(server.log.filter(line => line.includes('admin_token.not_read'))).toHaveLength(1);
+});
+
+test.skipIf(process.platform === 'win32')('keeps the token when others can read the new one', async () => {
+  const server = await openServer();
+  replaceToken(server, newToken, 0o644);
+  await isLogged(server, 'can be read by others');
+  expect(await statusFor(server, newToken)).toBe(401);
+  expect(await statusFor(server, server.adminToken)).toBe(200);
+});
