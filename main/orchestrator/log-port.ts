@@ -50,6 +50,15 @@ export interface LogSearch {
   readonly isOver: () => boolean;
 }
 
+/** Since when the job of a log is unknown, in ms since 1970 of the trusted time. Kept over restarts. */
+export interface OrphanMarks {
+  /** Null when the job has no mark, or one that cannot be read. */
+  at(job: JobId): Promise<WallMs | null>;
+  /** The job must have a log. */
+  set(job: JobId, at: WallMs): Promise<void>;
+  clear(job: JobId): Promise<void>;
+}
+
 /** What attempts have printed, each in files of its own. An attempt is its job's, by its number. */
 export interface LogFiles {
   /** Those of which there is a log, oldest first. */
@@ -73,8 +82,9 @@ export interface LogFiles {
   ): Promise<{ readonly matches: readonly StoredLine[]; readonly total: number } | null>;
   /** Calls it whenever there is more, or the log has gone; the answer ends that. */
   watch(job: JobId, attempt: number, ear: () => void): () => void;
-  /** Of jobs that may be gone. */
-  jobs(): Promise<readonly { readonly id: JobId; readonly touchedAt: WallMs }[]>;
+  /** All jobs that have a log; some may be unknown to the store. */
+  jobs(): Promise<readonly JobId[]>;
+  readonly orphans: OrphanMarks;
   /** All of a job; it need not have any. */
   remove(job: JobId): Promise<void>;
 }

@@ -48,7 +48,7 @@ export type {
 
 export type { Artifact, ArtifactFiles, FileEnd, StoredBytes, Upload } from './artifact-port.ts';
 export type { JobFilter, JobPlace, StatusCount } from './job-list-port.ts';
-export type { LogFacts, LogFiles, LogPiece, LogSearch, StoredLine } from './log-port.ts';
+export type { LogFacts, LogFiles, LogPiece, LogSearch, OrphanMarks, StoredLine } from './log-port.ts';
 export type { Bucket, MetricRun, SeriesTail } from './metric-port.ts';
 export type { JobInLine } from './placement/candidates.ts';
 export type { ClockMark, ClockReading, TrustedTime } from './trusted-time.ts';

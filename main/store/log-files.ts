@@ -1,4 +1,4 @@
-import { mkdir, readdir, stat, statfs } from 'node:fs/promises';
+import { mkdir, readdir, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { JobId } from '../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
@@ -7,6 +7,7 @@ import { firstLineOf, linesFrom, type Snapshot } from './log-reading.ts';
 import { searchLines } from './log-search.ts';
 import { isMissing } from './log-segments.ts';
 import { createLogShelf } from './log-shelf.ts';
+import { createOrphanMarks } from './orphan-marks.ts';
 import type { LogBounds, OpenLog } from './log-writing.ts';
 
 /** Of a line; what is longer is cut where it is shown. */
@@ -88,6 +89,7 @@ export function createLogFiles(parts: LogFilesParts): OpenLogFiles {
     search: async (job, attempt, search) => searchLines(await snapshotOf(job, attempt), search, mostOfLine),
     watch: shelf.watch,
     jobs: () => jobsIn(folder),
+    orphans: createOrphanMarks(folder),
     remove: job => shelf.remove(job),
     close: shelf.close,
   };
@@ -144,25 +146,9 @@ async function attemptsIn(folder: string): Promise<readonly number[]> {
     .toSorted((a, b) => a - b);
 }
 
-/** When each was last written to. */
-async function jobsIn(folder: string) {
-  const found: { readonly id: JobId; readonly touchedAt: number }[] = [];
-  for (const name of await namesIn(folder)) {
+async function jobsIn(folder: string): Promise<readonly JobId[]> {
+  return (await namesIn(folder)).flatMap(name => {
     const id = JobId.safeParse(name);
-    if (id.success) found.push({ id: id.data, touchedAt: await touchedAt(join(folder, name)) });
-  }
-  return found;
-}
-
-async function touchedAt(path: string): Promise<number> {
-  try {
-    const about = await stat(path);
-    if (!about.isDirectory()) return about.mtimeMs;
-    const times = [about.mtimeMs];
-    for (const name of await namesIn(path)) times.push(await touchedAt(join(path, name)));
-    return Math.max(...times);
-  } catch (cause) {
-    if (isMissing(cause)) return 0;
-    throw cause;
-  }
+    return id.success ? [id.data] : [];
+  });
 }

@@ -1,5 +1,5 @@
 /** Which logs are removed, and when. */
-import { existsSync, utimesSync } from 'node:fs';
+import { existsSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Store } from '../../../main/orchestrator/ports.ts';
@@ -20,28 +20,34 @@ interface Bench {
   readonly clock: VirtualClock;
   readonly said: readonly string[];
   has(id: string): boolean;
+  isMarked(id: string): boolean;
+  mark(id: string, text: string): void;
   sweepAfter(ms: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Jobs that ended so many days ago; null for one that runs, and none at all for others. */
+/**
+ * `jobs` have ended this many days ago, or still run with null. `orphans` have a log and no job: found without one this many
+ * hours ago, or not yet with null.
+ */
 async function openBench(
   jobs: Readonly<Record<string, number | null>>,
-  strangers: Readonly<Record<string, number>>,
+  orphans: Readonly<Record<string, number | null>>,
   days: number | null,
 ): Promise<Bench> {
   const clock = createVirtualClock();
   const folder = openFolder();
+  const markOf = (id: string): string => join(folder, id, 'orphaned-at');
   const said: string[] = [];
   const log = logOf(said);
   const files = createLogFiles({ folder, perAttempt: 2 ** 20, reserve: 0, clock, log });
   const piece = { after: 0, from: 0, to: 2, text: 'a\n', isLast: true };
-  for (const id of [...Object.keys(jobs), ...Object.keys(strangers)])
+  for (const id of [...Object.keys(jobs), ...Object.keys(orphans)])
     expect((await files.append(JobId.parse(id), 1, piece)).ok).toBe(true);
-  for (const [id, hours] of Object.entries(strangers)) {
-    const seconds = clock.wall() / 1_000 - hours * 3_600;
-    for (const name of ['', '1', '1/000000.text', '1/000000.index'])
-      utimesSync(join(folder, id, name), seconds, seconds);
+  for (const [id, hours] of Object.entries(orphans)) {
+    if (hours !== null) writeFileSync(markOf(id), `${clock.wall() - hours * 3_600_000}\n`);
+    // File times say nothing about how long a job is unknown.
+    for (const name of ['', '1', '1/000000.text', '1/000000.index']) utimesSync(join(folder, id, name), 1, 1);
   }
   const begun = clock.wall();
   const store = {
@@ -61,6 +67,8 @@ async function openBench(
     clock,
     said,
     has: id => existsSync(join(folder, id)),
+    isMarked: id => existsSync(markOf(id)),
+    mark: (id, text) => writeFileSync(markOf(id), text),
     sweepAfter: ms => clock.advance(ms),
     stop: sweep.stop,
   };
@@ -94,6 +102,42 @@ test('without an age none is removed for it', async () => {
   await expect.poll(() => bench.has('j_gone')).toBe(false);
   await bench.stop();
   expect(bench.has('j_old')).toBe(true);
+});
+
+test('an orphaned log stays for a day after it was found, however old its files look', async () => {
+  const bench = await openBench({}, { j_gone: null }, 30);
+  await expect.poll(() => bench.isMarked('j_gone')).toBe(true);
+  for (let hour = 0; hour < 23; hour += 1) await bench.sweepAfter(3_600_000);
+  expect(bench.has('j_gone')).toBe(true);
+  await expect
+    .poll(
+      async () => {
+        await bench.sweepAfter(3_600_000);
+        return bench.has('j_gone');
+      },
+      { interval: 1, timeout: 9_000 },
+    )
+    .toBe(false);
+});
+
+test('a log whose job came back with a newer database loses its mark', async () => {
+  const bench = await openBench({ j_back: 2 }, {}, 30);
+  bench.mark('j_back', '1\n');
+  await expect
+    .poll(async () => {
+      await bench.sweepAfter(3_600_000);
+      return bench.isMarked('j_back');
+    })
+    .toBe(false);
+  expect(bench.has('j_back')).toBe(true);
+});
+
+test('a mark that cannot be read begins the day anew', async () => {
+  const bench = await openBench({}, { j_gone: null }, 30);
+  bench.mark('j_gone', 'soon');
+  await bench.sweepAfter(3_600_000);
+  await bench.stop();
+  expect(bench.has('j_gone')).toBe(true);
 });
 
 test.each([
