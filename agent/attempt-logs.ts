@@ -56,6 +56,8 @@ export interface AttemptLogsParts {
 const mostSettled = 5;
 /** An orchestrator that was away for longer has forgotten the job, or is not coming back. */
 const patienceMs = 24 * 60 * 60 * 1000;
+/** Each start of the agent tries for at least this long, because a wrong clock can make any log look old. */
+const leastPatienceMs = 60 * 60 * 1000;
 
 interface Followed {
   readonly shipper: LogShipper;
@@ -103,8 +105,10 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
     removeIfOver(attemptId, run);
   };
 
-  const makeRoom = (): void => {
-    for (const attemptId of settledIn(state).slice(mostSettled)) {
+  /** The clock may say that the one which has just ended is the oldest. */
+  const makeRoom = (newest: AttemptId | null): void => {
+    const others = settledIn(state).filter(id => id !== newest);
+    for (const attemptId of others.slice(newest === null ? mostSettled : mostSettled - 1)) {
       followed.get(attemptId)?.shipper.stop();
       followed.delete(attemptId);
       state.dropReport(attemptId);
@@ -135,10 +139,10 @@ export function createAttemptLogs(parts: AttemptLogsParts): AttemptLogs {
         return state.dropReport(attemptId);
       }
       drain(attemptId);
-      makeRoom();
+      makeRoom(attemptId);
     },
     resume() {
-      makeRoom();
+      makeRoom(null);
       for (const attemptId of settledIn(state)) drain(attemptId);
     },
     isTaken: createLogCheck(runsDir),
@@ -180,7 +184,7 @@ function shipperOf(
     ownLine: latin1(firstLine(task.logFile)),
     known: () => [...known, latin1(parts.token())],
     ship: (chunk, signal) => parts.ship(task.jobId, chunk, signal),
-    leftMs: patienceMs - Math.max(0, now - (settledAt(run) ?? now)),
+    leftMs: Math.max(leastPatienceMs, patienceMs - Math.max(0, now - (settledAt(run) ?? now))),
   });
 }
 

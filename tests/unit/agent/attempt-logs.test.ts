@@ -189,8 +189,26 @@ describe('the log of an attempt', () => {
     const earlier = new Date(Date.now() - day - 1_000);
     utimesSync(settled, earlier, earlier);
     start().resume();
-    await comes(() => left().length === 0);
+    await comes(() => left().length === 0, 60_000);
     expect(book.of('a2').text).toBe('');
+  });
+
+  it('that looks ten years old after a clock jump is still tried for an hour', async () => {
+    const { start, state, leave, book, left, comes, fail, clock } = createBench();
+    leave('a1');
+    fail(unreachable());
+    const before = start();
+    before.settle(attemptId('a1'));
+    await before.leave(1);
+    const settled = join(state.runOf(attemptId('a1')).path, 'settled.json');
+    const earlier = new Date(Date.now() - 3_650 * day);
+    utimesSync(settled, earlier, earlier);
+    start().resume();
+    await clock.advance(50 * 60_000);
+    expect(left()).toEqual(['a1']);
+    fail(null);
+    await comes(() => left().length === 0, 1_000);
+    expect(book.of()).toMatchObject({ text: 'of a1\n', isComplete: true });
   });
 
   it('whose folder can not be settled goes with it: what was reported must not be reported again', () => {
@@ -217,6 +235,22 @@ it('of many that wait only the newest are kept', async () => {
   expect(left()).toEqual(['a5', 'a6', 'a7', 'a8', 'a9']);
   await clock.advance(60_000);
   expect(left()).toEqual(['a5', 'a6', 'a7', 'a8', 'a9']);
+});
+
+it('the log that was settled last stays when the clock was set back before it', () => {
+  const { start, state, leave, left, fail } = createBench();
+  fail(unreachable());
+  const logs = start();
+  const later = new Date(Date.now() + day);
+  for (const attempt of ['a1', 'a2', 'a3', 'a4', 'a5']) {
+    leave(attempt);
+    logs.settle(attemptId(attempt));
+    utimesSync(join(state.runOf(attemptId(attempt)).path, 'settled.json'), later, later);
+  }
+  leave('a6');
+  logs.settle(attemptId('a6'));
+  expect(left()).toHaveLength(5);
+  expect(left()).toContain('a6');
 });
 
 it('an older orchestrator is said to be one, once', async () => {
