@@ -13,23 +13,23 @@ import {
   openDataFolder,
 } from './host/data-folder.ts';
 import { type BootReading, keepTime, systemBoot } from './host/kept-time.ts';
-import { certificateNames, createOwnNames, namesGiven } from './host/own-names.ts';
-import { tellExposed } from './host/exposure.ts';
+import { createOwnNames, namesGiven } from './host/own-names.ts';
 import { findPanel } from './host/panel-folder.ts';
 import { type MachineAddress, ownAddresses } from './host/addresses.ts';
 import { type AgentProgram, startLocalWorker } from './host/local-worker.ts';
 import { workerNameOf } from './host/local-worker-plan.ts';
 import { createLocalWorkerSwitch } from './host/local-worker-switch.ts';
-import { createNetwork, type Network } from './host/network.ts';
+import type { Network } from './host/network.ts';
 import { reachFromAfar } from './host/network-view.ts';
+import { createReach } from './host/reach.ts';
 import { createWitness } from './host/witnesses.ts';
 import { createWorkerPrograms, findWorkerPrograms } from './host/worker-programs.ts';
 import { createRestoration, type Restoration } from './host/restoration.ts';
 import { createSettings } from './host/settings.ts';
-import { auditDaysInForce, inForce, localWorkerInForce } from './host/settings-fixed.ts';
+import { auditDaysInForce, localWorkerInForce } from './host/settings-fixed.ts';
 import { createUploadTokens } from './host/upload-tokens.ts';
 import { openSettingsFile, type SettingsFile } from './host/settings-file.ts';
-import { type Certificates, createCertificates } from './host/tls/index.ts';
+import type { Certificates } from './host/tls/index.ts';
 import { hashOf } from './http/auth.ts';
 import type { SocketLimits } from './http/door.ts';
 import type { BackupDesk } from './http/backup-routes.ts';
@@ -199,40 +199,6 @@ async function openStore(
     retentionDays,
   });
   return { ...opened, audit };
-}
-
-interface ReachParts extends Pick<SetParts, 'config' | 'parts' | 'file'> {
-  /** By which it is called beside those that the machine has by itself. */
-  readonly otherNames: () => readonly string[];
-  /** Made later than this, and asked for when sockets are opened. */
-  readonly http: () => HttpServer;
-  /** The one that works by then. */
-  readonly orchestrator: Pick<Orchestrator, 'noteSettings'>;
-}
-
-/** Where it is to be reached, and what it shows there. */
-function createReach({ config, parts, file, orchestrator, otherNames, http }: ReachParts) {
-  const { clock, log, addresses = ownAddresses } = parts;
-  const network = createNetwork({
-    listen: (host, port, isSecure) => http().listen(host, port, isSecure),
-    addresses,
-    clock,
-    log,
-    port: config.port,
-    fixedHost: config.fixedBy.host === undefined ? null : config.host,
-    reach: { host: file.settings.host, isSecure: inForce(config, file.settings).tls },
-    onExposed: tellExposed(orchestrator, log),
-  });
-  const certificates = createCertificates({
-    files: config.certificateFiles,
-    folder: join(config.dataDir, 'tls'),
-    names: () => certificateNames(addresses(), [...otherNames(), network.host]),
-    clock,
-    log,
-    orchestrator,
-    present: ({ key, certificate }) => http().present({ key, certificate }),
-  });
-  return { network, certificates };
 }
 
 /** What outlives the database: a restore leaves it as it is. */
@@ -429,11 +395,14 @@ async function composeParts(config: ServerConfig, parts: Timed): Promise<Compose
   const adminToken = createAdminToken({ folder, hashOf, clock, log, onReplaced });
   const otherNames = () => namesGiven(config.allowHosts, file.settings.public_url, certificates.shown);
   const { network, certificates } = createReach({
-    config,
-    parts,
-    file,
+    given: config,
+    settings: file.settings,
+    addresses,
     otherNames,
-    http: () => http,
+    listen: (host, port, isSecure) => http.listen(host, port, isSecure),
+    present: ({ key, certificate }) => http.present({ key, certificate }),
+    clock,
+    log,
     orchestrator: { noteSettings: (facts, by) => works.orchestrator.noteSettings(facts, by) },
   });
   const ground: Ground = {

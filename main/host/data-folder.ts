@@ -67,7 +67,7 @@ export function openDataFolder(dataDir: string): DataFolder {
  * takes that back. What a crash left behind is replaced. The folder must be locked for this process. Throws when the disk
  * does not take it.
  */
-export function announce(dataDir: string, url: string): () => void {
+function announce(dataDir: string, url: string): () => void {
   const file = join(dataDir, 'url');
   const unfinished = `${file}.new`;
   for (const left of [file, unfinished]) rmSync(left, { force: true });

@@ -1,0 +1,51 @@
+import { join } from 'node:path';
+import type { Orchestrator } from '../orchestrator/index.ts';
+import type { Clock, Log } from '../orchestrator/ports.ts';
+import type { MachineAddress } from './addresses.ts';
+import { tellExposed } from './exposure.ts';
+import { createNetwork, type NetworkParts } from './network.ts';
+import { certificateNames } from './own-names.ts';
+import { type Given, inForce } from './settings-fixed.ts';
+import { createCertificates, type TlsParts } from './tls/index.ts';
+
+export interface ReachParts {
+  readonly given: Given & {
+    readonly port: number;
+    readonly dataDir: string;
+    readonly certificateFiles: TlsParts['files'];
+  };
+  readonly settings: Parameters<typeof inForce>[1];
+  readonly addresses: () => readonly MachineAddress[];
+  /** Names of the machine beside those that it finds by itself. */
+  readonly otherNames: () => readonly string[];
+  readonly listen: NetworkParts['listen'];
+  readonly present: TlsParts['present'];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly orchestrator: Pick<Orchestrator, 'noteSettings'>;
+}
+
+/** Where the server listens, and the certificate that it shows there. */
+export function createReach(parts: ReachParts) {
+  const { given, settings, addresses, otherNames, listen, present, clock, log, orchestrator } = parts;
+  const network = createNetwork({
+    listen,
+    addresses,
+    clock,
+    log,
+    port: given.port,
+    fixedHost: given.fixedBy.host === undefined ? null : given.host,
+    reach: { host: settings.host, isSecure: inForce(given, settings).tls },
+    onExposed: tellExposed(orchestrator, log),
+  });
+  const certificates = createCertificates({
+    files: given.certificateFiles,
+    folder: join(given.dataDir, 'tls'),
+    names: () => certificateNames(addresses(), [...otherNames(), network.host]),
+    clock,
+    log,
+    orchestrator,
+    present,
+  });
+  return { network, certificates };
+}
