@@ -249,6 +249,15 @@ export const WitnessMark = z.object({
 });
 export type WitnessMark = z.output<typeof WitnessMark>;
 
+/** Null for a line of a witness's file that is no mark. */
+export function readWitnessMark(line: string): WitnessMark | null {
+  try {
+    return WitnessMark.safeParse(JSON.parse(line)).data ?? null;
+  } catch {
+    return null;
+  }
+}
+
 /** What was done, by whom: people and scripts, with `Authorization: Bearer`. */
 export const auditApi = {
   list: call({

@@ -10,6 +10,7 @@ import type {
 } from '../orchestrator/ports.ts';
 import type { MarkSeal } from './chain.ts';
 import type { Head, HeadKeeper } from './head.ts';
+import { compareMarks } from './witness.ts';
 
 type Verdict = ReplyOf<typeof auditApi.verify>;
 type Entry = ReplyOf<typeof auditApi.list>['entries'][number];
@@ -131,18 +132,9 @@ function compare(
   trail: AuditTrail,
   marks: readonly Pick<AuditRow, 'seq' | 'hash'>[],
 ): ReplyOf<typeof auditApi.compare> {
-  const anchor = trail.anchor();
-  const isRemoved = ({ seq }: { readonly seq: number }): boolean => anchor !== null && seq < anchor.seq;
-  const hashAt = (seq: number) => (anchor?.seq === seq ? anchor.hash : trail.row(seq)?.hash);
-  const kept = marks.filter(mark => !isRemoved(mark));
-  const at = kept.findIndex(({ seq, hash }) => hashAt(seq) !== hash);
-  const bad = kept[at];
+  const { bad, ...counts } = compareMarks(trail, marks);
   const code = 'head_rolled_back';
-  return {
-    checked: bad === undefined ? kept.length : at,
-    removed: marks.length - kept.length,
-    first_bad: bad === undefined ? null : { seq: bad.seq, problem: problems[code], code },
-  };
+  return { ...counts, first_bad: bad && { seq: bad.seq, problem: problems[code], code } };
 }
 
 /** In words that go on from "at row N". Of rows that admit a loss, what to do once it has been looked into. */
@@ -158,7 +150,8 @@ const problems: Readonly<Record<AuditFault, string>> = {
     'the file audit-head was gone when the server started, so rows before this one may have been removed. Once you know ' +
     'why, verify from the next row on',
   head_rolled_back:
-    'a witness was told of another row, or of one that is gone: an older database was put in the place of this one',
+    'a witness knows another row, or one that is gone: an older database was put in the place of this one. Once you know ' +
+    'why, verify from the next row on',
   rows_lost:
     'a backup replaced a damaged database, and the rows that its details name were lost. Once you know why, verify from the ' +
     'next row on',
@@ -167,6 +160,7 @@ const problems: Readonly<Record<AuditFault, string>> = {
 /** A row that the orchestrator has written at a start, about rows that were gone by then. */
 function admittedLoss(row: AuditRow): { readonly seq: number; readonly code: AuditFault } | null {
   if (row.type === 'audit.head_lost') return { seq: row.seq, code: 'head_lost' };
+  if (row.type === 'audit.rolled_back') return { seq: row.seq, code: 'head_rolled_back' };
   const isLossy = row.type === 'audit.restored' && (detailsOf(row.details)['lost'] ?? null) !== null;
   return isLossy ? { seq: row.seq, code: 'rows_lost' } : null;
 }

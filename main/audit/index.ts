@@ -3,7 +3,7 @@ import { type AuditBook, createAuditBook } from './book.ts';
 import { createMarkSeal } from './chain.ts';
 import { type Head, type HeadFile, keepHead, readHead } from './head.ts';
 import { startRetention } from './retention.ts';
-import { startWitness, type Witness } from './witness.ts';
+import { findRollback, type RolledBack, startWitness, type Witness } from './witness.ts';
 import { accountOf, isAccountedFor, type LostRows, lostRows, shownHead } from './restored.ts';
 
 export { createSeal } from './chain.ts';
@@ -46,6 +46,8 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
   const lost = parts.isRestored ? lostRows(store.audit, found) : null;
   if (lost !== null) log.error('audit.rows_lost', { ...lost });
   if (wasLost && !parts.isRestored) log.error('audit.head_lost', { newest: store.audit.lastSeq() });
+  const witnesses = parts.witnesses ?? [];
+  const rolledBack = parts.isRestored ? null : findRollback(store.audit, witnesses, log);
   const isTold = parts.isRestored || wasLost ? await tellOf(parts, found, lost) : false;
   const keeper = keepHead({
     trail: store.audit,
@@ -56,11 +58,10 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
     isWithheld: wasLost && !isTold,
   });
   if (isTold || isAccountedFor(store.audit, seal, keeper)) keeper.accept();
+  if (rolledBack !== null) await tellRollback(parts, rolledBack);
   if (!keeper.fits()) log.error('audit.broken', { note: 'trainyard audit verify says where' });
   const retention = startRetention({ ...parts, seal: markSeal, days: retentionDays });
-  const witnesses = (parts.witnesses ?? []).map(witness =>
-    startWitness({ trail: store.audit, witness, clock, log }),
-  );
+  const watches = witnesses.map(witness => startWitness({ trail: store.audit, witness, clock, log }));
   return {
     book: createAuditBook({ trail: store.audit, seal, markSeal, keeper }),
     keepFor: retention.keepFor,
@@ -68,21 +69,32 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
     lost,
     async stop() {
       await retention.stop();
-      await Promise.all(witnesses.map(witness => witness.stop()));
+      await Promise.all(watches.map(watch => watch.stop()));
       keeper.stop();
     },
   };
 }
 
 /** A backup has fewer rows than the head stands for; and who takes the head away takes with it what shows a cut tail. */
-async function tellOf(
-  { store, isRestored, clock, log }: AuditParts,
-  head: Head,
-  lost: LostRows | null,
-): Promise<boolean> {
-  const type = isRestored ? 'audit.restored' : 'audit.head_lost';
+function tellOf(parts: AuditParts, head: Head, lost: LostRows | null): Promise<boolean> {
+  const { store, isRestored } = parts;
   const about = { newest: store.audit.lastSeq(), head: shownHead(head) };
   const details = lost === null ? about : { ...about, lost };
+  return append(parts, isRestored ? 'audit.restored' : 'audit.head_lost', details);
+}
+
+/** What the witness is told from now on fits this trail, so the row is what keeps the finding. */
+async function tellRollback(parts: AuditParts, found: RolledBack): Promise<void> {
+  const details = { newest: parts.store.audit.lastSeq(), ...found };
+  parts.log.error('audit.rolled_back', details);
+  await append(parts, 'audit.rolled_back', details);
+}
+
+async function append(
+  { store, clock, log }: AuditParts,
+  type: 'audit.restored' | 'audit.head_lost' | 'audit.rolled_back',
+  details: Readonly<Record<string, unknown>>,
+): Promise<boolean> {
   const target = { type: 'audit', id: 'audit' } as const;
   try {
     await store.write(tx =>

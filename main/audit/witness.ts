@@ -12,6 +12,46 @@ export interface Witness {
   readonly name: string;
   /** Rejects when it could not be told. */
   tell(mark: WitnessMark, signal: AbortSignal): Promise<void>;
+  /** The newest mark that it was told; null when there is none. Left out by one that cannot be asked. */
+  readonly newest?: () => Pick<WitnessMark, 'seq' | 'hash'> | null;
+}
+
+/** The first mark that a witness was told and the trail does not have: an older database is in the place of this one. */
+export function findRollback(
+  trail: AuditTrail,
+  witnesses: readonly Witness[],
+  log: Pick<Log, 'warn'>,
+): RolledBack | null {
+  for (const witness of witnesses) {
+    const mark = newestOf(witness, log);
+    if (mark !== null && compareMarks(trail, [mark]).bad !== null)
+      return { witness: witness.name, seq: mark.seq, hash: mark.hash };
+  }
+  return null;
+}
+
+export interface RolledBack extends Pick<WitnessMark, 'seq' | 'hash'> {
+  readonly witness: string;
+}
+
+/** A witness that cannot be read keeps nobody from starting. */
+function newestOf(witness: Witness, log: Pick<Log, 'warn'>) {
+  try {
+    return witness.newest?.() ?? null;
+  } catch (cause) {
+    log.warn('audit.witness_not_read', { witness: witness.name, cause });
+    return null;
+  }
+}
+
+/** Marks of rows that retention has removed since are skipped. */
+export function compareMarks(trail: AuditTrail, marks: readonly Pick<WitnessMark, 'seq' | 'hash'>[]) {
+  const anchor = trail.anchor();
+  const kept = marks.filter(({ seq }) => anchor === null || seq >= anchor.seq);
+  const hashAt = (seq: number) => (anchor?.seq === seq ? anchor.hash : trail.row(seq)?.hash);
+  const at = kept.findIndex(({ seq, hash }) => hashAt(seq) !== hash);
+  const bad = kept[at] ?? null;
+  return { checked: bad === null ? kept.length : at, removed: marks.length - kept.length, bad };
 }
 
 export interface WitnessParts {

@@ -1,4 +1,5 @@
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
+import { readWitnessMark, type WitnessMark } from '../../protocol/admin-api.ts';
 
 /** Receives the newest row of the audit trail, outside of the data folder. */
 interface Witness {
@@ -6,6 +7,8 @@ interface Witness {
   readonly name: string;
   /** Rejects when the witness did not take the mark. */
   tell(mark: object, signal: AbortSignal): Promise<void>;
+  /** Only for a file: the newest mark in it, null when there is none. Throws when the file cannot be read. */
+  readonly newest?: () => WitnessMark | null;
 }
 
 /** A file that is only ever appended to, or a URL that takes a POST for each mark. */
@@ -24,7 +27,25 @@ function appendedFile(file: string): Witness {
         closeSync(handle);
       }
     },
+    // To open a named pipe for reading would wait for a writer.
+    newest: () => (statSync(file, { throwIfNoEntry: false })?.isFile() ? newestIn(file) : null),
   };
+}
+
+/** Room for hundreds of marks: the last lines may be cut off or belong to another program. */
+const tailBytes = 65_536;
+
+function newestIn(file: string): WitnessMark | null {
+  const handle = openSync(file, 'r');
+  try {
+    const { size } = fstatSync(handle);
+    const tail = Buffer.alloc(Math.min(size, tailBytes));
+    const read = readSync(handle, tail, 0, tail.length, size - tail.length);
+    const lines = tail.toString('utf8', 0, read).split('\n');
+    return lines.map(readWitnessMark).findLast(mark => mark !== null) ?? null;
+  } finally {
+    closeSync(handle);
+  }
 }
 
 /** The path may hold a secret, and is in no log. */

@@ -422,10 +422,11 @@ const ownTypes = [
   'token.created',
   'token.revoked',
   'backup.made',
-  // Of the trail itself: old rows removed, a backup in its place, its head gone.
+  // Of the trail itself: old rows removed, a backup in its place, its head gone, an older database in its place.
   'audit.trimmed',
   'audit.restored',
   'audit.head_lost',
+  'audit.rolled_back',
   // More rows of one kind from one source than are written down: how many.
   'audit.repeated',
 ] as const;

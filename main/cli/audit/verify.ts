@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { auditApi, WitnessMark } from '../../../protocol/admin-api.ts';
+import { auditApi, readWitnessMark, type WitnessMark } from '../../../protocol/admin-api.ts';
 import { exitCodes, fail } from '../failure.ts';
 import { numberOf, textOf, wholeNumber } from '../flags.ts';
 import { readInput } from '../input.ts';
@@ -74,15 +74,7 @@ function readMarks(file: string): readonly WitnessMark[] {
   // The last one may have been cut off by the end of the machine.
   const written = lines.slice(0, -1);
   return written.map((line, index) => {
-    const mark = markIn(line);
+    const mark = readWitnessMark(line);
     return mark ?? fail(exitCodes.failed, `${file}: line ${index + 1} is none that a witness was told`);
   });
-}
-
-function markIn(line: string): WitnessMark | null {
-  try {
-    return WitnessMark.safeParse(JSON.parse(line)).data ?? null;
-  } catch {
-    return null;
-  }
 }

@@ -2,6 +2,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { HeadFile } from '../../../main/audit/head.ts';
 import { createSeal, openAudit } from '../../../main/audit/index.ts';
+import type { Witness } from '../../../main/audit/witness.ts';
 import type { Store } from '../../../main/orchestrator/ports.ts';
 import { openSqliteStore } from '../../../main/store/sqlite-store.ts';
 import { wholeTrail } from '../../support/seal.ts';
@@ -18,6 +19,7 @@ interface Bench {
     isRestored?: boolean;
     store?: Parameters<typeof openAudit>[0]['store'];
     days?: number;
+    witnesses?: readonly Witness[];
   }): ReturnType<typeof openAudit>;
 }
 
@@ -53,10 +55,12 @@ function openBench(): Bench {
       isRestored = false,
       days = null,
       store: through = store,
+      witnesses = [],
     }: {
       isRestored?: boolean;
       days?: number | null;
       store?: Parameters<typeof openAudit>[0]['store'];
+      witnesses?: readonly Witness[];
     } = {}) {
       const audit = await openAudit({
         store: through,
@@ -64,6 +68,7 @@ function openBench(): Bench {
         seal,
         headFile: file,
         isRestored,
+        witnesses,
         retentionDays: days,
         clock,
         time: trustedTimeOf(clock),
@@ -284,4 +289,75 @@ test('what it holds is counted and given out in portions', async () => {
     Array.from({ length: 1_101 }, (_, index) => index + 1),
   );
   expect([...book.export({ ...all, type: 'job.*' })]).toEqual([]);
+});
+
+/** A witness that remembers marks as a file does. */
+function createRemembering(marks: { readonly seq: number; readonly hash: string }[]): Witness {
+  return {
+    name: '/var/log/witness',
+    tell: async mark => void marks.push(mark),
+    newest: () => marks.at(-1) ?? null,
+  };
+}
+
+test('a trail that lacks the newest row of its witness says once that it was rolled back', async () => {
+  const bench = openBench();
+  const witnesses = [createRemembering([{ seq: 9, hash: 'f'.repeat(64) }])];
+  await bench.act(2);
+  bench.file.text = null;
+  await (await bench.open()).stop();
+  bench.logged.length = 0;
+  const audit = await bench.open({ witnesses });
+  expect(bench.logged).toEqual(['audit.rolled_back']);
+  expect(newest(bench)).toMatchObject({ seq: 4, type: 'audit.rolled_back' });
+  expect(JSON.parse(newest(bench)?.details ?? '')).toEqual({
+    newest: 3,
+    witness: '/var/log/witness',
+    seq: 9,
+    hash: 'f'.repeat(64),
+  });
+  expect(await audit.book.verify({ from: 4, to: null })).toMatchObject({
+    valid: false,
+    first_bad: { seq: 4, code: 'head_rolled_back' },
+  });
+  expect(await audit.book.verify({ from: 5, to: null })).toMatchObject({ valid: true });
+  await audit.stop();
+  await bench.open({ witnesses });
+  expect(newest(bench)).toMatchObject({ seq: 4 });
+});
+
+test('a trail that has the newest row of its witness goes on without a word', async () => {
+  const bench = openBench();
+  const marks: { seq: number; hash: string }[] = [];
+  await bench.act(3);
+  bench.file.text = null;
+  await (await bench.open({ witnesses: [createRemembering(marks)] })).stop();
+  bench.logged.length = 0;
+  expect(marks.length).toBeGreaterThan(0);
+  await bench.act(1);
+  await bench.open({ witnesses: [createRemembering(marks)] });
+  expect(bench.logged).toEqual([]);
+});
+
+test('a restored backup is accounted for by its own row and not taken for a rollback', async () => {
+  const bench = openBench();
+  await bench.act(1);
+  await bench.open({
+    isRestored: true,
+    witnesses: [createRemembering([{ seq: 9, hash: 'f'.repeat(64) }])],
+  });
+  expect(newest(bench)).toMatchObject({ type: 'audit.restored' });
+});
+
+test('a witness that cannot be read does not keep the server from starting', async () => {
+  const bench = openBench();
+  const witness: Witness = {
+    name: '/var/log/witness',
+    tell: async () => {},
+    newest: () => {
+      throw new Error('EACCES');
+    },
+  };
+  await bench.open({ witnesses: [witness] });
+  expect(bench.logged).toContain('audit.witness_not_read');
 });

@@ -1,6 +1,7 @@
 /** Where a witness keeps what it is told, and what is no witness. */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -20,6 +21,25 @@ test('a file gets a line for each mark, and is for its owner alone', async () =>
   const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
   expect(lines.map(line => JSON.parse(line) as unknown)).toEqual([mark(1), mark(2)]);
   if (process.platform !== 'win32') expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test.each([
+  ['an unfinished line', `${JSON.stringify(mark(8))}\n{"seq":9,"ha`, mark(8)],
+  ['a line of another program', `${JSON.stringify(mark(8))}\nrotated by logrotate\n`, mark(8)],
+  ['megabytes before it', `${'x'.repeat(200)}\n`.repeat(9_000) + JSON.stringify(mark(8)), mark(8)],
+  ['nothing that is a mark', 'hello\n', null],
+])('the newest mark of a file is found with %s', (_what, text, expected) => {
+  const file = join(openFolder(), 'witness');
+  writeFileSync(file, text);
+  expect(createWitness(file).newest?.()).toEqual(expected);
+});
+
+test('a file that is not there yet has no newest mark, and neither has a named pipe', () => {
+  const file = join(openFolder(), 'witness');
+  expect(createWitness(file).newest?.()).toBeNull();
+  if (process.platform === 'win32') return;
+  execFileSync('mkfifo', [file]);
+  expect(createWitness(file).newest?.()).toBeNull();
 });
 
 async function listen(status: number) {
