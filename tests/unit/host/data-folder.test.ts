@@ -2,10 +2,16 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { announce, makeFolder, openDataFolder } from '../../../main/host/data-folder.ts';
+import { announceOrWarn, makeFolder, openDataFolder } from '../../../main/host/data-folder.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
+const createLog = (warnings: string[]) => ({
+  info: () => {},
+  warn: (event: string) => void warnings.push(event),
+  error: () => {},
+});
 
 describe('the secrets', () => {
   test('are made once, long enough, and for their owner’s eyes only under any umask', () => {
@@ -63,13 +69,20 @@ test('where the orchestrator listens is for its owner alone, replaces what a cra
   onTestFinished(() => void process.umask(umask));
   const file = join(folder, 'url');
   for (const name of [file, `${file}.new`]) writeFileSync(name, 'http://127.0.0.1:1', { mode: 0o666 });
-  const withdraw = announce(folder, 'http://127.0.0.1:8001');
+  const withdraw = announceOrWarn(folder, 'http://127.0.0.1:8001', createLog([]));
   expect(readFileSync(file, 'utf8')).toBe('http://127.0.0.1:8001\n');
   expect(modeOf(file)).toBe('600');
   expect(readdirSync(folder)).toEqual(['url']);
   withdraw();
   withdraw();
   expect(existsSync(file)).toBe(false);
+});
+
+test('a URL that cannot be written is a warning that names what to do instead', () => {
+  const warnings: string[] = [];
+  const missing = join(openFolder(), 'missing');
+  announceOrWarn(missing, 'http://127.0.0.1:8001', createLog(warnings))();
+  expect(warnings).toEqual(['server.not_announced']);
 });
 
 describe('a folder', () => {
