@@ -309,6 +309,16 @@ async function openWorks(ground: Ground): Promise<Works> {
   };
 }
 
+async function closeWorks(works: Works, http: HttpServer): Promise<void> {
+  // The worker of this machine is first, so that it can still say goodbye.
+  await works.localWorker.close();
+  works.orchestrator.stop();
+  await http.close();
+  await closeFiles(works);
+  await works.audit.stop();
+  await works.data.store.close();
+}
+
 /** What is beside the database. */
 async function closeFiles({ sweep, logs }: Works): Promise<void> {
   await sweep.stop();
@@ -435,13 +445,7 @@ async function composeParts(config: ServerConfig, parts: Timed): Promise<Compose
     adminToken.stop();
     network.stop();
     certificates.stop();
-    // First, so that it can still say goodbye.
-    await works.localWorker.close();
-    works.orchestrator.stop();
-    await http.close();
-    await closeFiles(works);
-    await works.audit.stop();
-    await works.data.store.close();
+    await closeWorks(works, http);
   };
   try {
     adminToken.follow();
