@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { artifactsApi } from '../../protocol/artifacts-api.ts';
 import type { JobId } from '../../protocol/ids.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
+import { type Failpoint, failpoint, failpointLine, orderSignal } from '../support/failpoint.ts';
 import { startChaosProxy } from '../support/chaos-proxy.ts';
 import { startWorker, temporaryFolder } from '../support/processes.ts';
 import { valueOf } from '../support/server.ts';
@@ -13,8 +14,12 @@ import { adminOf, canMount, mountDisk, needsMount, openServer } from './storage-
 
 const config = {};
 
-async function openFleet(dataDir: string, args: readonly string[]) {
-  const server = await openServer(dataDir, args);
+/** Environment of a program that starts with the preload. */
+const withFailpoint = ({ preload, env }: Failpoint) => ({ ...env, NODE_OPTIONS: `--import ${preload}` });
+
+async function openFleet(dataDir: string, args: readonly string[], failpointOf: Failpoint | null = null) {
+  const env = failpointOf === null ? {} : withFailpoint(failpointOf);
+  let server = await openServer(dataDir, args, { env });
   const admin = adminOf(server);
   const watch = await watchEvents(server.url, admin.token);
   onTestFinished(() => watch.close());
@@ -24,8 +29,9 @@ async function openFleet(dataDir: string, args: readonly string[]) {
   // It uploads nothing itself, and ends when it is told to.
   const trainer = `sh -c "until [ -e ${go} ]; do sleep 0.1; done; echo whole > '{output_dir}/model.safetensors'"`;
   const { id: worker, token } = await admin.createWorker({ name: 'rig-1' });
-  startWorker({
+  const agent = startWorker({
     url: proxy.url,
+    env,
     token,
     args: ['--name', 'rig-1', '--persistent', '--trainer', trainer],
     stateHome: temporaryFolder(),
@@ -37,7 +43,30 @@ async function openFleet(dataDir: string, args: readonly string[]) {
     valueOf(await admin.client.call(artifactsApi.list, { params: { id }, query: {} })).artifacts.map(
       ({ key }) => key,
     );
-  return { admin, watch, proxy, outstanding, keys, endTrainer: () => writeFileSync(go, '') };
+  /** Kills the server and starts it again with the same port. */
+  const restart = async (later: Failpoint, more: readonly string[]) => {
+    server.kill('SIGKILL');
+    await server.exited;
+    const port = new URL(server.url).port;
+    server = await openServer(dataDir, ['--port', port, ...args, ...more], { env: withFailpoint(later) });
+  };
+  const shift = async (ms: number) => {
+    writeFileSync(failpointOf?.env['TRAINYARD_TEST_FAILPOINT'] ?? '', String(ms));
+    for (const program of [server, agent]) {
+      program.kill(orderSignal);
+      await program.said(new RegExp(`^${failpointLine(String(ms))}$`));
+    }
+  };
+  return {
+    admin,
+    watch,
+    proxy,
+    outstanding,
+    keys,
+    restart,
+    shift,
+    endTrainer: () => writeFileSync(go, ''),
+  };
 }
 
 const sent = { timeout: 60_000, interval: 200 } as const;
@@ -87,6 +116,46 @@ test('a partition at the end that outlives the takeover: the late end counts, an
   );
   reconnect();
   await watch.jobEnd(id);
+  await expect.poll(() => outstanding(id), sent).toBeNull();
+  expect(await keys(id)).toContain('model.safetensors');
+}, 120_000);
+
+const elevenMinutes = 11 * 60_000;
+
+test('a server that is away for 11 minutes right after the end gets every file when it is back', async () => {
+  const { admin, watch, proxy, outstanding, keys, endTrainer, restart } = await openFleet(temporaryFolder(), [
+    '--disk-reserve',
+    '0',
+  ]);
+  const id = await admin.submit({ config });
+  await watch.job(id, 'running');
+  const reconnect = proxy.rule({ call: '/api/cloud/storage', fate: 'reset' });
+  endTrainer();
+  await watch.jobEnd(id);
+  const later = failpoint(new URL('../support/failpoint-later.ts', import.meta.url), String(elevenMinutes));
+  // The clock is right: the server was really away for that long.
+  await restart(later, ['--trust-clock']);
+  expect(await keys(id)).toEqual([]);
+  reconnect();
+  await expect.poll(() => outstanding(id), sent).toBeNull();
+  expect(await keys(id)).toContain('model.safetensors');
+}, 120_000);
+
+test('a clock that jumps 11 minutes on server and rig right after the end costs no file', async () => {
+  const order = join(temporaryFolder(), 'order');
+  const clock = failpoint(new URL('../support/failpoint-clock.ts', import.meta.url), order);
+  const { admin, watch, proxy, outstanding, keys, endTrainer, shift } = await openFleet(
+    temporaryFolder(),
+    ['--disk-reserve', '0'],
+    clock,
+  );
+  const id = await admin.submit({ config });
+  await watch.job(id, 'running');
+  const reconnect = proxy.rule({ call: '/api/cloud/storage', fate: 'reset' });
+  endTrainer();
+  await watch.jobEnd(id);
+  await shift(elevenMinutes);
+  reconnect();
   await expect.poll(() => outstanding(id), sent).toBeNull();
   expect(await keys(id)).toContain('model.safetensors');
 }, 120_000);

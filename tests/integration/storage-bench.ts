@@ -7,6 +7,7 @@ import type { Client } from '../../protocol/client.ts';
 import { scribble } from '../contract/store/bench.ts';
 import {
   type Program,
+  type ProgramOptions,
   root,
   type ServerProgram,
   startProgram,
@@ -20,8 +21,9 @@ import { adminClient, conveniences, valueOf } from '../support/server.ts';
 export async function openServer(
   dataDir = temporaryFolder(),
   args: readonly string[] = [],
+  options: ProgramOptions = {},
 ): Promise<ServerProgram> {
-  const server = await startServer(args, dataDir);
+  const server = await startServer(args, dataDir, options);
   onTestFinished(() => server.kill('SIGKILL'));
   return server;
 }

@@ -85,8 +85,9 @@ export interface ServerProgram extends Program {
 export async function startServer(
   args: readonly string[] = [],
   dataDir = temporaryFolder(),
+  options: ProgramOptions = {},
 ): Promise<ServerProgram> {
-  const program = trainyard(['server', '--port', '0', '--data-dir', dataDir, '--json', ...args]);
+  const program = trainyard(['server', '--port', '0', '--data-dir', dataDir, '--json', ...args], options);
   const [line] = await program.said(/^\{"ready":true.*/);
   const { url } = JSON.parse(line) as { readonly url: string };
   return { ...program, url, dataDir };
