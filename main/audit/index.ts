@@ -14,7 +14,7 @@ export interface AuditParts {
   readonly seal: AuditSeal;
   readonly headFile: HeadFile;
   /** Outside the data folder; none unless the owner names some. */
-  readonly witnesses?: readonly Witness[];
+  readonly witnesses: readonly Witness[];
   /** Whether a backup has just taken the place of the database. */
   readonly isRestored: boolean;
   /** Null keeps everything. */
@@ -38,7 +38,7 @@ export interface Audit {
 
 /** What vouches for the trail, and keeps it from growing for ever. What it finds at its start is written into the trail. */
 export async function openAudit(parts: AuditParts): Promise<Audit> {
-  const { store, seal, key, clock, log, retentionDays } = parts;
+  const { store, seal, key, clock, log, retentionDays, witnesses } = parts;
   const markSeal = createMarkSeal(key);
   const found = readHead(parts.headFile);
   // Whoever empties the trail as a whole leaves the numbers of the events.
@@ -46,7 +46,6 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
   const lost = parts.isRestored ? lostRows(store.audit, found) : null;
   if (lost !== null) log.error('audit.rows_lost', { ...lost });
   if (wasLost && !parts.isRestored) log.error('audit.head_lost', { newest: store.audit.lastSeq() });
-  const witnesses = parts.witnesses ?? [];
   const rolledBack = parts.isRestored ? null : findRollback(store.audit, witnesses, log);
   const isTold = parts.isRestored || wasLost ? await tellOf(parts, found, lost) : false;
   const keeper = keepHead({

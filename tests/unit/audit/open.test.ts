@@ -358,6 +358,7 @@ test('a witness that cannot be read does not keep the server from starting', asy
       throw new Error('EACCES');
     },
   };
-  await bench.open({ witnesses: [witness] });
-  expect(bench.logged).toContain('audit.witness_not_read');
+  const { newest: _cannotBeAsked, ...webhook } = witness;
+  await bench.open({ witnesses: [webhook, witness] });
+  expect(bench.logged).toEqual(['audit.witness_not_read']);
 });

@@ -26,7 +26,7 @@ test.each([
   ['an unfinished line', `${JSON.stringify(mark(8))}\n{"seq":9,"ha`, mark(8)],
   ['a line of another program', `${JSON.stringify(mark(8))}\nrotated by logrotate\n`, mark(8)],
   ['megabytes before it', `${'x'.repeat(200)}\n`.repeat(9_000) + JSON.stringify(mark(8)), mark(8)],
-  ['nothing that is a mark', 'hello\n', null],
+  ['nothing that is a mark', 'hello\n{"seq":0}\n', null],
 ])('the newest mark of a file is found with %s', (_what, text, expected) => {
   const file = join(openFolder(), 'witness');
   writeFileSync(file, text);
