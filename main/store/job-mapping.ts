@@ -50,6 +50,10 @@ export interface JobRow {
   readonly approval: Approval | null;
   readonly retry_of: Job['id'] | null;
   readonly requests: string;
+  /** From the submission of an ended job to the start of its last attempt, null when that never started. */
+  readonly waited_ms: number | null;
+  /** How long that attempt ran. */
+  readonly ran_ms: number | null;
 }
 
 /** What is written of a row, by column: an object as its JSON. */
@@ -107,6 +111,8 @@ export const attemptColumns = [
   ...endingColumns,
 ] as const satisfies readonly (keyof AttemptRow)[];
 
+export const newAttemptColumns = [...attemptColumns, 'gpus'] as const;
+
 export const endingRow = ({ startedAt, end }: Attempt): Written<(typeof endingColumns)[number]> => ({
   started_at: startedAt,
   ended_at: end?.at ?? null,
@@ -118,7 +124,16 @@ export const endingRow = ({ startedAt, end }: Attempt): Written<(typeof endingCo
   charged: end?.charged ? 1 : 0,
 });
 
-export const attemptRow = (attempt: Attempt): Written<(typeof attemptColumns)[number]> => ({
+/** With the GPUs that its job takes, which stay the same from its submission on. */
+export const newAttemptRow = (
+  attempt: Attempt,
+  { spec: { devices, requirements } }: Job,
+): Written<(typeof newAttemptColumns)[number]> => ({
+  ...attemptRow(attempt),
+  gpus: devices?.length ?? requirements.gpuCount,
+});
+
+const attemptRow = (attempt: Attempt): Written<(typeof attemptColumns)[number]> => ({
   ...endingRow(attempt),
   id: attempt.id,
   job_id: attempt.jobId,
@@ -236,6 +251,8 @@ export const changingColumns = [
   'top',
   'level',
   'approval',
+  'waited_ms',
+  'ran_ms',
 ] as const satisfies readonly (keyof JobRow)[];
 
 export const jobColumns = [
@@ -272,7 +289,19 @@ export const changingRow = (job: Job): Written<(typeof changingColumns)[number]>
   top: job.rank.top,
   level: job.rank.level,
   approval: job.approval,
+  ...timesOf(job),
 });
+
+/** Kept with the end, so that averages over many jobs need no other table. */
+function timesOf(job: Job): Written<'waited_ms' | 'ran_ms'> {
+  const startedAt = job.attempt?.startedAt ?? null;
+  if (!('endedAt' in job) || startedAt === null) return { waited_ms: null, ran_ms: null };
+  const ranUntil = job.attempt?.end?.at ?? null;
+  return {
+    waited_ms: Math.max(0, startedAt - job.queuedAt),
+    ran_ms: ranUntil === null ? null : Math.max(0, ranUntil - startedAt),
+  };
+}
 
 export const jobRow = (job: Job): Written<(typeof jobColumns)[number]> => ({
   ...changingRow(job),

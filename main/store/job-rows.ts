@@ -4,7 +4,6 @@ import type { Job, JobFilter, JobPayload, LiveJob, PendingJob, Tx } from '../orc
 import {
   type AttemptRow,
   attemptColumns,
-  attemptRow,
   changingColumns,
   changingRow,
   createJobReader,
@@ -13,6 +12,8 @@ import {
   jobColumns,
   type JoinedRow,
   jobRow,
+  newAttemptColumns,
+  newAttemptRow,
   toAttempt,
   type Written,
 } from './job-mapping.ts';
@@ -166,7 +167,7 @@ function jobWrites(db: Database) {
   const insert = createInsert(db, 'jobs', jobColumns);
   const insertPayload = db.prepare('INSERT INTO payloads (job_id, config, dataloader) VALUES (?, ?, ?)');
   const replace = createUpdates(db, 'jobs', changingColumns, 'id = ? AND status = ? AND attempt_n = ?');
-  const insertAttempt = createInsert(db, 'attempts', attemptColumns);
+  const insertAttempt = createInsert(db, 'attempts', newAttemptColumns);
   const updateAttempt = createUpdates(db, 'attempts', endingColumns, 'id = ?');
   const late = db.prepare('UPDATE attempts SET late = ? WHERE id = ?');
   const progress = db.prepare('UPDATE jobs SET progress = ? WHERE id = ?');
@@ -188,13 +189,13 @@ function jobWrites(db: Database) {
     insertJob(job, { config, dataloader }) {
       insert(jobRow(job));
       insertPayload.run(job.id, config, dataloader);
-      if (job.attempt !== null) insertAttempt(attemptRow(job.attempt));
+      if (job.attempt !== null) insertAttempt(newAttemptRow(job.attempt, job));
     },
     replaceJob(was, next) {
       const { id, attempt } = next;
       if (!replace(changingRow(was), changingRow(next), id, was.status, was.attempt?.n ?? 0)) return false;
       if (attempt === null || attempt === was.attempt) return true;
-      if (attempt.id !== was.attempt?.id) insertAttempt(attemptRow(attempt));
+      if (attempt.id !== was.attempt?.id) insertAttempt(newAttemptRow(attempt, next));
       else updateAttempt(endingRow(was.attempt), endingRow(attempt), attempt.id);
       return true;
     },

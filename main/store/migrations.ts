@@ -384,6 +384,20 @@ const migrations: readonly string[] = [
   ALTER TABLE jobs ADD COLUMN team TEXT;
   `,
   ...uploadMigrations,
+  `
+  -- Figures of the last day are summed from indexes alone: to fetch the rows of 50,000 ended jobs takes 200 ms.
+  ALTER TABLE jobs ADD COLUMN waited_ms INTEGER;
+  ALTER TABLE jobs ADD COLUMN ran_ms INTEGER;
+  ALTER TABLE attempts ADD COLUMN gpus INTEGER NOT NULL DEFAULT 1;
+  UPDATE attempts SET gpus = (SELECT coalesce(json_array_length(devices), requirements ->> '$.gpuCount')
+    FROM jobs WHERE id = job_id);
+  UPDATE jobs SET (waited_ms, ran_ms) = (SELECT max(0, a.started_at - queued_at), max(0, a.ended_at - a.started_at)
+    FROM attempts a WHERE a.job_id = jobs.id AND a.n = attempt_n) WHERE ended_at IS NOT NULL;
+  DROP INDEX jobs_ended;
+  CREATE INDEX jobs_ended ON jobs (ended_at, ord, status, waited_ms, ran_ms) WHERE ended_at IS NOT NULL;
+  CREATE INDEX attempts_ended ON attempts (ended_at, started_at, gpus)
+    WHERE ended_at IS NOT NULL AND started_at IS NOT NULL;
+  `,
 ];
 
 /** The newest that this version can work with. */

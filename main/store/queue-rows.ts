@@ -85,13 +85,11 @@ function queueReads(db: Database) {
      ORDER BY user, status`,
   );
   const times = db.prepare<[number], JobTimes>(`
-    SELECT count(*) FILTER (WHERE j.status = 'completed') AS completed,
-           count(*) FILTER (WHERE j.status = 'failed') AS failed,
-           count(*) FILTER (WHERE j.status = 'cancelled') AS cancelled,
-           avg(max(0, a.started_at - j.queued_at)) AS averageWaitMs,
-           avg(max(0, a.ended_at - a.started_at)) AS averageRunMs
-    FROM jobs j LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n
-    WHERE j.ended_at >= ?`);
+    SELECT count(*) FILTER (WHERE status = 'completed') AS completed,
+           count(*) FILTER (WHERE status = 'failed') AS failed,
+           count(*) FILTER (WHERE status = 'cancelled') AS cancelled,
+           avg(waited_ms) AS averageWaitMs, avg(ran_ms) AS averageRunMs
+    FROM jobs INDEXED BY jobs_ended WHERE ended_at >= ?`);
   return {
     position: (job: PendingJob) => (ahead.get({ level: job.rank.level, order: job.order }) ?? 0) + 1,
     highestTop: () => top.get() ?? 0,
@@ -158,16 +156,13 @@ function lineReads(db: Database) {
 }
 
 function gpuReads(db: Database) {
-  const gpus = "coalesce(json_array_length(j.devices), j.requirements ->> '$.gpuCount')";
+  const spent = (until: string): string =>
+    `coalesce(sum(max(0, min(${until}, @now) - max(started_at, @since)) * gpus), 0)`;
   const used = db
-    .prepare<[Record<string, unknown>], number | null>(
-      `SELECT sum(max(0, min(coalesce(a.ended_at, @now), @now) - max(a.started_at, @since)) * ${gpus})
-       FROM jobs j JOIN attempts a ON a.job_id = j.id
-       WHERE a.started_at IS NOT NULL AND (a.ended_at IS NULL OR a.ended_at > @since)
-         AND j.id IN (SELECT id FROM jobs WHERE ended_at > @since
-                      UNION ALL SELECT id FROM ${line} AND attempt_n > 0
-                      UNION ALL SELECT id FROM ${unapproved} AND attempt_n > 0
-                      UNION ALL SELECT job_id FROM ${running})`,
+    .prepare<[Record<string, unknown>], number>(
+      `SELECT (SELECT ${spent('ended_at')} FROM attempts INDEXED BY attempts_ended
+               WHERE ended_at > @since AND started_at IS NOT NULL)
+            + (SELECT ${spent('@now')} FROM ${running} AND started_at IS NOT NULL)`,
     )
     .pluck();
   return { gpuMs: (since: number, now: number) => used.get({ since, now }) ?? 0 };

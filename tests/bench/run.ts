@@ -16,6 +16,7 @@ import { measurePeers } from './peers.ts';
 import { measurePlacement } from './placement.ts';
 import { benchFolder } from './program.ts';
 import { measureReaders } from './readers.ts';
+import { measureReads } from './reads.ts';
 import { measureRestart } from './restart.ts';
 import { measureSoak } from './soak.ts';
 import { measureStart } from './start.ts';
@@ -39,6 +40,7 @@ const benches: Readonly<Record<string, (rounds: number) => Promise<readonly Line
   storm: measureStorm,
   start: measureStart,
   readers: measureReaders,
+  reads: measureReads,
   idle: measureIdle,
   worker: measureWorker,
   placement: measurePlacement,

@@ -12,6 +12,8 @@ export interface Scale {
   readonly pending: number;
   readonly running: number;
   readonly ended: number;
+  /** Between two submits, in ms; a minute unless told. */
+  readonly everyMs?: number;
 }
 
 /** A job that runs, and what its worker reports it with. */
@@ -59,7 +61,7 @@ export async function fillLargeFleet(dataDir: string, scale: Scale): Promise<Lar
   ];
   const running: RunningJob[] = [];
   await inPortions(store, kinds.length, (tx, n) => {
-    const submitted = jobOf(n, now - (kinds.length - n) * minute);
+    const submitted = jobOf(n, now - (kinds.length - n) * (scale.everyMs ?? minute));
     tx.insertJob(submitted, { config: { model: 'sdxl', seed: n }, dataloader: null });
     const workerNo = kinds[n] === 'running' ? running.length : n % scale.workers;
     const becomes = kinds[n] === 'running' ? runningJob(submitted, workerNo) : endedJob(submitted, workerNo);

@@ -104,6 +104,33 @@ describe.each([
     expect(store.jobCounts()).toEqual({ pending: 6, blocked: 1, live: 0 });
   });
 
+  test('keeps how long its ended jobs waited and ran, and the GPUs that they took', () => {
+    const store = open(
+      writeFile(schemas, put => {
+        const rig = { name: 'rig', type: 'persistent', labels: '{}', created_at: at(0), served: 0 };
+        put('workers', { id: 'w_1', token_hash: 'h', ...rig });
+        putJob(put, 1, 10, {
+          status: 'completed',
+          ended_at: at(40),
+          attempt_n: 1,
+          requirements: '{"target":"auto","gpuCount":2,"labels":{}}',
+        });
+        const attempt = { id: 'a_1', job_id: 'j_1', n: 1, worker_id: 'w_1', offered_at: at(2) };
+        put('attempts', { ...attempt, started_at: at(11), ended_at: at(40), outcome: 'completed' });
+        putJob(put, 2, 10, { status: 'cancelled', ended_at: at(41) });
+      }),
+    );
+    expect(store.jobTimes(at(0))).toEqual({
+      completed: 1,
+      failed: 0,
+      cancelled: 1,
+      averageWaitMs: 10_000,
+      averageRunMs: 29_000,
+    });
+    expect(store.gpuMs(at(0), at(100))).toBe(2 * 29_000);
+    expect(store.gpuMs(at(30), at(100))).toBe(2 * 10_000);
+  });
+
   test('has workers that are none of this machine', () => {
     const store = open(
       writeFile(schemas, put => {
