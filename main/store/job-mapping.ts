@@ -50,6 +50,8 @@ export interface JobRow {
   readonly approval: Approval | null;
   readonly retry_of: Job['id'] | null;
   readonly requests: string;
+  /** Of the newest attempt. */
+  readonly worker_id: Attempt['workerId'] | null;
   /** From the submission of an ended job to the start of its last attempt, null when that never started. */
   readonly waited_ms: number | null;
   /** How long that attempt ran. */
@@ -251,6 +253,7 @@ export const changingColumns = [
   'top',
   'level',
   'approval',
+  'worker_id',
   'waited_ms',
   'ran_ms',
 ] as const satisfies readonly (keyof JobRow)[];
@@ -289,6 +292,7 @@ export const changingRow = (job: Job): Written<(typeof changingColumns)[number]>
   top: job.rank.top,
   level: job.rank.level,
   approval: job.approval,
+  worker_id: job.attempt?.workerId ?? null,
   ...timesOf(job),
 });
 

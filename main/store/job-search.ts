@@ -13,7 +13,6 @@ interface Conditions {
   readonly values: Value[];
 }
 
-const workerOf = `(SELECT a.worker_id FROM attempts a WHERE a.job_id = j.id AND a.n = j.attempt_n)`;
 const percent =
   "coalesce(j.progress ->> '$.percent', 100.0 * (j.progress ->> '$.step') / (j.progress ->> '$.total_steps'))";
 const states = jobStates.map((state, at) => `WHEN '${state}' THEN ${at}`).join(' ');
@@ -27,7 +26,7 @@ const sortValues: Readonly<Record<JobSort, string>> = {
   name: 'lower(j.config_name)',
   state: `(CASE ${state} ${states} END)`,
   priority: 'j.priority',
-  worker: `(SELECT lower(w.name) FROM workers w WHERE w.id = ${workerOf})`,
+  worker: '(SELECT lower(w.name) FROM workers w WHERE w.id = j.worker_id)',
   progress: `iif(j.status = 'completed', 100.0, iif(j.status = 'pending', NULL, ${percent}))`,
   eta: `iif(j.status = 'running', coalesce(j.progress ->> '$.eta_s', ((j.progress ->> '$.total_steps')
     - (j.progress ->> '$.step')) / nullif(j.progress ->> '$.steps_per_second', 0)), NULL)`,
@@ -110,9 +109,7 @@ function conditionsOf({ includeFinal, user, workerId, search }: Filter): Conditi
   };
   if (!includeFinal) add(unended);
   if (user !== null) add('j.user = ?', user);
-  // The first condition finds the jobs, the second one drops those that another worker has had since.
-  if (workerId !== null)
-    add(`j.id IN (SELECT job_id FROM attempts WHERE worker_id = ?) AND ${workerOf} = ?`, workerId, workerId);
+  if (workerId !== null) add('j.worker_id = ?', workerId);
   if (search.users.length > 0)
     addAny(
       found,
@@ -123,13 +120,18 @@ function conditionsOf({ includeFinal, user, workerId, search }: Filter): Conditi
       found,
       search.workers.map(name => ofWorkers(globOf(name), 'lower(id)')),
     );
-  for (const word of search.words) {
+  for (const word of longest(search.words)) {
     const pattern = `%${escaped(word)}%`;
-    const own = ['j.id', 'j.config_name', 'j.user', 'j.error'].map(column => like(column, pattern));
-    addAny(found, [...own, ofWorkers(pattern, null)]);
+    addAny(found, [...ofJob(pattern), ofWorkers(pattern, null)]);
   }
   return found;
 }
+
+/** Each word costs time in every row, and a job that has a word has all parts of it. */
+const longest = (words: readonly string[]): readonly string[] =>
+  words.filter((word, at) =>
+    words.every((other, place) => place === at || !other.includes(word) || (other === word && place > at)),
+  );
 
 interface Condition {
   readonly text: string;
@@ -141,9 +143,18 @@ function addAny(found: Conditions, conditions: readonly Condition[]): void {
   found.values.push(...conditions.flatMap(({ values }) => values));
 }
 
+const isAscii = (text: string): boolean => /^[ -~]*$/.test(text);
+const ownColumns = ['j.id', 'j.config_name', 'j.user', "coalesce(j.error, '')"];
+
+/** A call of `in_one_case` takes longer than to join what it reads. */
+const ofJob = (pattern: string): readonly Condition[] =>
+  isAscii(pattern)
+    ? ownColumns.map(column => like(column, pattern))
+    : [like(ownColumns.join(' || char(10) || '), pattern)];
+
 /** SQLite compares ASCII by itself; for other letters, which are rare, each value is put in lower case first. */
 const like = (column: string, pattern: string): Condition =>
-  /^[ -~]*$/.test(pattern)
+  isAscii(pattern)
     ? { text: `${column} LIKE ? ESCAPE '\\'`, values: [pattern] }
     : { text: `in_one_case(${column}) LIKE ? ESCAPE '\\'`, values: [pattern] };
 
@@ -153,8 +164,8 @@ function ofWorkers(pattern: string, id: string | null): Condition {
   const workers = `SELECT id FROM workers WHERE ${names.map(({ text }) => text).join(' OR ')}`;
   const values = names.flatMap(name => name.values);
   return {
-    text: `(j.id IN (SELECT job_id FROM attempts WHERE worker_id IN (${workers})) AND ${workerOf} IN (${workers}))`,
-    values: [...values, ...values],
+    text: `j.worker_id IN (${workers})`,
+    values,
   };
 }
 

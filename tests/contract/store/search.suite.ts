@@ -49,6 +49,17 @@ export function describeSearch(open: OpenStore): void {
       expect(found(store, 'nord')).toEqual([2]);
     });
 
+    test('finds a word that is part of another word of the search, in any order', async () => {
+      const store = open();
+      await put(store, named(1, 'flux portrait'));
+      await put(store, named(2, 'flux'));
+      await put(store, named(3, 'port'));
+      expect(['port portrait', 'portrait port', 'portrait portrait'].map(text => found(store, text))).toEqual(
+        [[1], [1], [1]],
+      );
+      expect(found(store, 'port')).toEqual([1, 3]);
+    });
+
     test('leaves out a job that another worker has had since', async () => {
       const store = open();
       await putWorker(store, 'w_1', 'north');
@@ -65,6 +76,19 @@ export function describeSearch(open: OpenStore): void {
       expect(found(store, 'worker:w_2')).toEqual([1]);
       expect(orders(store.jobs(filter({ workerId: workerId('w_1') })))).toEqual([]);
       expect(orders(store.jobs(filter({ workerId: workerId('w_2') })))).toEqual([1]);
+    });
+
+    test('ignores the case of letters beyond ASCII in every part of a job', async () => {
+      const store = open();
+      await putWorker(store, 'w_1', 'Größe');
+      await put(store, named(1, 'Übung', { user: 'Ömer' }));
+      const failed = named(2, '画像');
+      const running = asLive(failed, 'running');
+      await put(store, failed, running, asEnded(running, 'failed', { error: 'ÄRGER' }));
+      expect(found(store, 'übung ömer')).toEqual([1]);
+      expect(found(store, 'ärger 画像')).toEqual([2]);
+      expect(found(store, 'größe')).toEqual([2]);
+      expect(found(store, 'übung ärger')).toEqual([]);
     });
 
     test('takes * for any characters in users, and no other sign for a pattern', async () => {
