@@ -242,6 +242,21 @@ export const queueApi = {
       gpu_hours_24h: z.number(),
       /** Jobs that no worker could take, even if it were idle: the first of each kind, and how many of it wait. */
       unsatisfiable: z.array(z.object({ job_id: JobId, count: z.number() })),
+      /** Pending jobs that only offline workers could take, by those workers. Older servers send none. */
+      waiting_for_offline: z
+        .array(
+          z.object({
+            /** The oldest of these workers. */
+            worker_id: WorkerId,
+            worker_name: z.string(),
+            /** How many offline workers could take these jobs: 1 when the jobs wait only for this one. */
+            worker_count: z.number(),
+            /** The first of the jobs. */
+            job_id: JobId,
+            count: z.number(),
+          }),
+        )
+        .default([]),
       /** The orchestrator's own machine; null while it is no worker. Older servers send neither of these two, tokens for own jobs get null. */
       local: LocalStats.nullable().default(null),
       /** Workers by status, without the orchestrator's own machine. */

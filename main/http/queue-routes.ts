@@ -212,7 +212,8 @@ const unplaced = { job_id: null, allocated_worker_id: null, allocated_gpus: null
 
 function statsReply(orchestrator: Orchestrator, only: string | null): ReplyOf<typeof queueApi.stats> {
   const queue = ownLimits(orchestrator.queue(), only);
-  const { byStatus, byUser, ended, waitS, runS, gpuHours, unsatisfiable } = orchestrator.queueStats(only);
+  const figures = orchestrator.queueStats(only);
+  const { byStatus, byUser, ended, waitS, runS, gpuHours, unsatisfiable, waitingForOffline } = figures;
   return {
     ...queue,
     queue_depth: queue.total_pending,
@@ -224,6 +225,13 @@ function statsReply(orchestrator: Orchestrator, only: string | null): ReplyOf<ty
     ended_24h: ended,
     gpu_hours_24h: gpuHours,
     unsatisfiable: unsatisfiable.map(({ first, count }) => ({ job_id: first, count })),
+    waiting_for_offline: waitingForOffline.map(({ worker, workerCount, firstJob, count }) => ({
+      worker_id: worker.id,
+      worker_name: worker.name,
+      worker_count: workerCount,
+      job_id: firstJob,
+      count,
+    })),
     ...(only === null ? orchestrator.localAndWorkers() : { local: null, workers: null }),
   };
 }

@@ -24,6 +24,7 @@ import {
   isUnsatisfiable,
   judge,
   type Judged,
+  offlineTakers,
   reasonsOf,
   tellHindrance,
   whyNobody,
@@ -40,6 +41,8 @@ export interface Explainer {
   explain(job: Job): Explanation;
   /** Whether no worker that ever came could take a job that needs this. */
   isUnsatisfiable(needs: Requirements): boolean;
+  /** The workers that could take a job that needs this, when all of them are offline; else none. */
+  offlineTakers(needs: Requirements): readonly Pick<Candidate, 'id' | 'name'>[];
 }
 
 /** Which workers could take a job, judged once for all jobs of the same shape. */
@@ -131,6 +134,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
   return {
     why: job => summaryOf(job, reasonsFor(job)),
     isUnsatisfiable: needs => isUnsatisfiable(verdictOf(needs).judged),
+    offlineTakers: needs => offlineTakers(verdictOf(needs).judged),
     explain(job) {
       if (job.status !== 'pending') return { ...notWaiting, job_id: job.id, status: job.status };
       const verdict = judgedFor(job);

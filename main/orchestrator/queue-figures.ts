@@ -1,4 +1,4 @@
-import type { JobId } from '../../protocol/ids.ts';
+import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { isFinal, isWaiting, type ShownStatus } from '../../protocol/job.ts';
 import { parseSearch } from '../../protocol/job-search.ts';
 import { accept, refuse } from '../../protocol/problem.ts';
@@ -46,7 +46,7 @@ export function createQueueFigures(core: Core) {
         waitS: inSeconds(averageWaitMs),
         runS: inSeconds(averageRunMs),
         gpuHours: Math.round((core.store.gpuMs(now - dayMs, now) / hourMs) * 100) / 100,
-        unsatisfiable: unsatisfiable(core, only),
+        ...stuckKinds(core, only),
       };
     },
 
@@ -75,10 +75,43 @@ export function createQueueFigures(core: Core) {
   };
 }
 
-/** Kinds of jobs that wait for nothing: no worker that ever came could take them. */
-function unsatisfiable(core: Core, only: string | null): readonly WaitingKind[] {
-  const { isUnsatisfiable } = createExplainer(core, core.store);
-  return core.store.waitingKinds(mostKinds, only).filter(({ requirements }) => isUnsatisfiable(requirements));
+/** Pending jobs that only these offline workers could take. */
+interface WaitingForOffline {
+  /** The oldest of the workers. */
+  readonly worker: { readonly id: WorkerId; readonly name: string };
+  readonly workerCount: number;
+  readonly firstJob: JobId;
+  readonly count: number;
+}
+
+interface StuckKinds {
+  /** No worker that ever registered could take them. */
+  readonly unsatisfiable: readonly WaitingKind[];
+  readonly waitingForOffline: readonly WaitingForOffline[];
+}
+
+/** Kinds of pending jobs that no connected worker could take, even if it were idle. */
+function stuckKinds(core: Core, only: string | null): StuckKinds {
+  const { isUnsatisfiable, offlineTakers } = createExplainer(core, core.store);
+  const kinds = core.store.waitingKinds(mostKinds, only);
+  const waitingForOffline = new Map<string, WaitingForOffline>();
+  for (const { requirements, first, count } of kinds) {
+    const takers = offlineTakers(requirements);
+    const [worker] = takers;
+    if (worker === undefined) continue;
+    const key = takers.map(({ id }) => id).join(' ');
+    const known = waitingForOffline.get(key) ?? {
+      worker,
+      workerCount: takers.length,
+      firstJob: first,
+      count: 0,
+    };
+    waitingForOffline.set(key, { ...known, count: known.count + count });
+  }
+  return {
+    unsatisfiable: kinds.filter(({ requirements }) => isUnsatisfiable(requirements)),
+    waitingForOffline: [...waitingForOffline.values()],
+  };
 }
 
 const inSeconds = (ms: number | null): number | null => (ms === null ? null : Math.round(ms / 100) / 10);

@@ -39,6 +39,15 @@ export function judge(needs: Requirements, candidates: readonly Candidate[]): re
 export const isUnsatisfiable = (judged: readonly Judged[]): boolean =>
   !judged.some(({ candidate, mismatches }) => candidate.isKnown && mismatches.length === 0);
 
+/** The workers that meet the requirements, when all of them are offline; else none. Workers that never registered do not count. */
+export function offlineTakers(judged: readonly Judged[]): readonly Candidate[] {
+  const takers = judged.flatMap(({ candidate, mismatches }) =>
+    candidate.isKnown && mismatches.length === 0 ? [candidate] : [],
+  );
+  const isOffline = ({ obstacles }: Candidate): boolean => obstacles.some(({ code }) => code === 'offline');
+  return takers.every(isOffline) ? takers : [];
+}
+
 /** Every worker that is known and in the right place has too few GPUs. Workers that never registered do not count. */
 function areGpusMissing(judged: readonly Judged[]): boolean {
   const inPlace = judged.filter(

@@ -7,6 +7,7 @@ import type { Fact } from '../table.ts';
 import { queueFacts } from './text.ts';
 
 type Stats = ValueOf<typeof queueApi.stats>;
+type StuckJobs = Stats['waiting_for_offline'][number];
 
 export const stats: RemoteSpec = {
   name: 'stats',
@@ -39,9 +40,15 @@ export const statsFacts = (figures: Stats): readonly Fact[] => [
       ),
     ),
   ],
+  ['Offline only', lines(figures.waiting_for_offline.map(offlineText))],
   ['Waited', figures.avg_wait_seconds === null ? null : `${duration(figures.avg_wait_seconds)} on average`],
   ['Ran', figures.avg_run_seconds === null ? null : `${duration(figures.avg_run_seconds)} on average`],
 ];
+
+const offlineText = ({ worker_name: name, worker_count: workers, count }: StuckJobs): string => {
+  const others = workers === 1 ? '' : ` or ${workers - 1} more`;
+  return `${name}${others}: ${count} pending`;
+};
 
 const localText = (local: Stats['local']): string | null =>
   local === null

@@ -19,8 +19,7 @@ export const overview = {
   'overview.completed': '{count, plural, one {# completed} other {# completed}}',
   'overview.failed': '{count, plural, =0 {none failed} one {# failed} other {# failed}}',
   'overview.dayNote': '{count, plural, =0 {none failed} one {# failed} other {# failed}}, GPU hours: {hours}',
-  'overview.needsYou': 'Needs you',
-  'overview.needsSomebody': 'Needs attention',
+  'overview.needsAttention': 'Needs attention',
   'overview.silentJob': '{worker} is silent, and may still be training {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {No worker can run {job}} one {No worker can run {job} and # job like it} other {No worker can run {job} and # jobs like it}}',
@@ -29,10 +28,14 @@ export const overview = {
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Another machine has tried to join as {worker}',
   'overview.offline': '{worker} lost its connection and is offline',
+  'overview.waitsForOffline':
+    '{worker} is offline; {count, plural, one {# job waits} other {# jobs wait}} only for it',
+  'overview.waitsForOfflineMany':
+    '{worker} and {others, plural, one {# more worker} other {# more workers}} are offline; {count, plural, one {# job waits} other {# jobs wait}} only for them',
   'overview.failedJobs': '{count, plural, one {# job} other {# jobs}} failed in the last 24 hours',
   'overview.running': 'Running',
   'overview.nothingRuns': 'No running jobs',
-  'overview.more': '{count, plural, one {and # more} other {and # more}}',
+  'overview.viewAll': 'View all {count, number}',
   'overview.recent': 'Recent activity',
   'overview.nothingYet': 'Nothing has happened yet.',
   'overview.nothingSince': 'Nothing has happened since this page was opened.',

@@ -22,8 +22,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.failed': '{count, plural, =0 {ninguno fallido} one {# fallido} other {# fallidos}}',
   'overview.dayNote':
     '{count, plural, =0 {ninguno fallido} one {# fallido} other {# fallidos}}, horas de GPU: {hours}',
-  'overview.needsYou': 'Requiere atención',
-  'overview.needsSomebody': 'Requiere la atención de alguien',
+  'overview.needsAttention': 'Requiere atención',
   'overview.silentJob': '{worker} no responde, y quizá siga entrenando {job}',
   'overview.unsatisfiable':
     '{more, plural, =0 {Ningún worker puede ejecutar {job}} one {Ningún worker puede ejecutar {job} ni # trabajo similar} other {Ningún worker puede ejecutar {job} ni # trabajos similares}}',
@@ -32,11 +31,15 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Otra máquina ha intentado unirse como {worker}',
   'overview.offline': '{worker} perdió la conexión y no está disponible',
+  'overview.waitsForOffline':
+    '{worker} está sin conexión; {count, plural, one {# trabajo espera} other {# trabajos esperan}} solo a este worker',
+  'overview.waitsForOfflineMany':
+    '{worker} y {others, plural, one {# worker más} other {# workers más}} están sin conexión; {count, plural, one {# trabajo espera} other {# trabajos esperan}} solo a estos workers',
   'overview.failedJobs':
     '{count, plural, one {# trabajo falló} other {# trabajos fallaron}} en las últimas 24 horas',
   'overview.running': 'En ejecución',
   'overview.nothingRuns': 'No hay trabajos en ejecución',
-  'overview.more': '{count, plural, one {y # más} other {y # más}}',
+  'overview.viewAll': 'Ver los {count, number}',
   'overview.recent': 'Actividad reciente',
   'overview.nothingYet': 'Todavía no ha pasado nada.',
   'overview.nothingSince': 'No ha ocurrido nada desde que se abrió esta página.',

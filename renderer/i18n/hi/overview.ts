@@ -21,8 +21,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.completed': '{count, plural, one {# पूरा हुआ} other {# पूरे हुए}}',
   'overview.failed': '{count, plural, =0 {कोई विफल नहीं} one {# विफल} other {# विफल}}',
   'overview.dayNote': '{count, plural, =0 {कोई विफल नहीं} one {# विफल} other {# विफल}}, GPU घंटे: {hours}',
-  'overview.needsYou': 'आपका ध्यान चाहिए',
-  'overview.needsSomebody': 'किसी का ध्यान चाहिए',
+  'overview.needsAttention': 'ध्यान देने योग्य',
   'overview.silentJob': '{worker} चुप है, और शायद अब भी {job} को ट्रेन कर रहा है',
   'overview.unsatisfiable':
     '{more, plural, =0 {कोई भी वर्कर {job} को नहीं ले सकता} one {कोई भी वर्कर {job} और उस जैसे # अन्य जॉब को नहीं ले सकता} other {कोई भी वर्कर {job} और उस जैसे # अन्य जॉब को नहीं ले सकता}}',
@@ -31,10 +30,14 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'किसी और मशीन ने {worker} के नाम से जुड़ने की कोशिश की है',
   'overview.offline': '{worker} का कनेक्शन टूट गया और वह ऑफ़लाइन है',
+  'overview.waitsForOffline':
+    '{worker} ऑफ़लाइन है; {count, plural, one {# जॉब केवल इसी का इंतज़ार कर रहा है} other {# जॉब केवल इसी का इंतज़ार कर रहे हैं}}',
+  'overview.waitsForOfflineMany':
+    '{worker} और {others, number} अन्य वर्कर ऑफ़लाइन हैं; {count, plural, one {# जॉब केवल इन्हीं का इंतज़ार कर रहा है} other {# जॉब केवल इन्हीं का इंतज़ार कर रहे हैं}}',
   'overview.failedJobs': 'पिछले 24 घंटों में {count, plural, one {# जॉब विफल हुआ} other {# जॉब विफल हुए}}',
   'overview.running': 'चल रहे हैं',
   'overview.nothingRuns': 'कोई जॉब नहीं चल रहा',
-  'overview.more': '{count, plural, one {और # अन्य} other {और # अन्य}}',
+  'overview.viewAll': 'सभी {count, number} देखें',
   'overview.recent': 'हाल की गतिविधि',
   'overview.nothingYet': 'अभी तक कुछ नहीं हुआ है।',
   'overview.nothingSince': 'यह पेज खुलने के बाद से कुछ नहीं हुआ है।',

@@ -21,8 +21,7 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.completed': '{count, plural, other {完了 # 件}}',
   'overview.failed': '{count, plural, =0 {失敗なし} other {失敗 # 件}}',
   'overview.dayNote': '{count, plural, =0 {失敗なし} other {失敗 # 件}}、GPU 時間: {hours}',
-  'overview.needsYou': '要対応',
-  'overview.needsSomebody': '対応が必要',
+  'overview.needsAttention': '要対応',
   'overview.silentJob': '{worker} から応答がありません。{job} の学習が続いている可能性があります',
   'overview.unsatisfiable':
     '{more, plural, =0 {{job} を実行できるワーカーがありません} other {{job} と、同種のほか # 件を実行できるワーカーがありません}}',
@@ -31,10 +30,14 @@ export const overview: Readonly<Record<keyof typeof source, string>> = {
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': '別のマシンが {worker} として参加しようとしました',
   'overview.offline': '{worker} の接続が切れ、オフラインになりました',
+  'overview.waitsForOffline':
+    '{worker} はオフラインです。{count, plural, other {# 件のジョブ}}がこのワーカーだけを待っています',
+  'overview.waitsForOfflineMany':
+    '{worker} とほか {others, number} 台のワーカーはオフラインです。{count, plural, other {# 件のジョブ}}がこれらのワーカーだけを待っています',
   'overview.failedJobs': '過去 24 時間に {count, plural, other {# 件のジョブ}}が失敗しました',
   'overview.running': '実行中',
   'overview.nothingRuns': '実行中のジョブはありません',
-  'overview.more': '{count, plural, other {ほか # 件}}',
+  'overview.viewAll': '{count, number} 件すべて表示',
   'overview.recent': '最近のアクティビティ',
   'overview.nothingYet': 'まだ何も起きていません。',
   'overview.nothingSince': 'このページを開いてからは何も起きていません。',

@@ -1,8 +1,5 @@
-import { workersApi } from '../../../protocol/admin-api.ts';
-import type { Call } from '../../../protocol/call.ts';
 import type { JobId } from '../../../protocol/ids.ts';
 import { isWaiting, type JobView } from '../../../protocol/job.ts';
-import { queueApi } from '../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { shownState } from '../workers/facts.ts';
 import type { Stats } from './use-stats.ts';
@@ -13,6 +10,13 @@ export type Need =
   | { readonly kind: 'quarantined' | 'duplicate' | 'gpuTrouble'; readonly worker: WorkerView }
   /** No worker that there is could take it; `more` of its kind wait, too. */
   | { readonly kind: 'unsatisfiable'; readonly job: JobView; readonly more: number }
+  /** Jobs that only offline workers could take: this one, and as many `others`. */
+  | {
+      readonly kind: 'waitsForOffline';
+      readonly worker: WorkerView;
+      readonly others: number;
+      readonly count: number;
+    }
   | { readonly kind: 'approval'; readonly job: JobView }
   /** A worker whose connection broke without a goodbye, within the last 24 hours. */
   | { readonly kind: 'offline'; readonly worker: WorkerView }
@@ -93,15 +97,20 @@ function jobFigures(jobs: Iterable<JobView>, now: number) {
   return { ...figures, oldestAt };
 }
 
+type NeedStats = Pick<Stats, 'unsatisfiable' | 'waiting_for_offline' | 'ended_24h'>;
+
 export function needsOf(
   workers: Iterable<WorkerView>,
   jobs: ReadonlyMap<JobId, JobView>,
-  stats: Pick<Stats, 'unsatisfiable' | 'ended_24h'> | null,
+  stats: NeedStats | null,
   now: number,
 ): readonly Need[] {
   const known = [...jobs.values()];
   const all = [...workers];
   const failed = stats?.ended_24h.failed ?? 0;
+  const awaited = offlineNeeds(all, jobs, stats?.waiting_for_offline ?? []);
+  const isAwaited = (worker: WorkerView): boolean =>
+    awaited.some(need => need.worker.id === worker.id && need.others === 0);
   return [
     ...known.filter(({ hold }) => hold?.kind === 'silent').map(job => ({ kind: 'silent' as const, job })),
     ...all
@@ -114,7 +123,10 @@ export function needsOf(
     ...all
       .filter(worker => worker.duplicate !== null)
       .map(worker => ({ kind: 'duplicate' as const, worker })),
-    ...all.filter(worker => isLost(worker, now)).map(worker => ({ kind: 'offline' as const, worker })),
+    ...awaited,
+    ...all
+      .filter(worker => isLost(worker, now) && !isAwaited(worker))
+      .map(worker => ({ kind: 'offline' as const, worker })),
     ...(stats?.unsatisfiable ?? []).flatMap(({ job_id: id, count }) => {
       const job = jobs.get(id);
       // It may have been cancelled since that was said.
@@ -129,18 +141,20 @@ export function needsOf(
   ];
 }
 
+/** Leaves out workers and jobs that have changed since the server counted them. */
+function offlineNeeds(
+  workers: readonly WorkerView[],
+  jobs: ReadonlyMap<JobId, JobView>,
+  told: NeedStats['waiting_for_offline'],
+): readonly Extract<Need, { kind: 'waitsForOffline' }>[] {
+  return told.flatMap(({ worker_id: id, worker_count: workerCount, job_id: jobId, count }) => {
+    const worker = workers.find(each => each.id === id);
+    const job = jobs.get(jobId);
+    if (worker?.status !== 'offline' || job === undefined || !isWaiting(job.status)) return [];
+    return [{ kind: 'waitsForOffline' as const, worker, others: workerCount - 1, count }];
+  });
+}
+
 /** A worker that said goodbye was stopped by somebody. */
 const isLost = ({ status, status_reason: reason, last_heartbeat: at }: WorkerView, now: number): boolean =>
   status === 'offline' && reason === 'silent' && at !== null && now - Date.parse(at) < dayMs;
-
-/** What helps. */
-export const remedies = {
-  silent: queueApi.release,
-  quarantined: workersApi.unquarantine,
-  gpuTrouble: workersApi.drain,
-  duplicate: workersApi.rotateToken,
-  unsatisfiable: queueApi.cancel,
-  approval: queueApi.approve,
-  offline: workersApi.remove,
-  failed: queueApi.retry,
-} as const satisfies Readonly<Record<Need['kind'], Call>>;

@@ -1,28 +1,35 @@
+import { useState } from 'react';
 import { Link } from 'wouter';
-import { useMay } from '../../app/context.ts';
 import { type Translator, useT } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
 import { troubleText } from '../workers/texts.ts';
-import { type Need, remedies } from './figures.ts';
+import type { Need } from './figures.ts';
 
-/** The most pressing; the pages have them all. */
-const mostShown = 12;
+/** The most pressing ones; a button shows the rest. */
+const shownAtFirst = 12;
 
-/** Nothing when nobody is needed. Who can help with none of it is told all the same, and is not called. */
+/** Renders nothing when there is nothing to do. */
 export function Needs({ needs }: { readonly needs: readonly Need[] }) {
   const t = useT();
-  const may = useMay();
-  const isForYou = needs.some(({ kind }) => may(remedies[kind]));
+  const [showsAll, setShowsAll] = useState(false);
   if (needs.length === 0) return null;
+  const shown = showsAll ? needs : needs.slice(0, shownAtFirst);
   return (
     <section className="card needs" aria-labelledby="overview-needs">
-      <h2 id="overview-needs">{t(isForYou ? 'overview.needsYou' : 'overview.needsSomebody')}</h2>
+      <h2 id="overview-needs">{t('overview.needsAttention')}</h2>
       <ul className="plain-list">
-        {needs.slice(0, mostShown).map(need => (
+        {shown.map(need => (
           <li key={keyOf(need)}>
             <Link href={hrefOf(need)}>{textOf(need, t)}</Link>
           </li>
         ))}
-        {needs.length > mostShown && <li>{t('overview.more', { count: needs.length - mostShown })}</li>}
+        {needs.length > shown.length && (
+          <li>
+            <Button kind="quiet" onClick={() => setShowsAll(true)}>
+              {t('overview.viewAll', { count: needs.length })}
+            </Button>
+          </li>
+        )}
       </ul>
     </section>
   );
@@ -44,6 +51,11 @@ function textOf(need: Need, t: Translator): string {
         worker: need.worker.name,
         what: need.worker.gpu_troubles.map(trouble => troubleText(t, trouble)).join(', '),
       });
+    case 'waitsForOffline': {
+      const { worker, others, count } = need;
+      const key = others === 0 ? 'overview.waitsForOffline' : 'overview.waitsForOfflineMany';
+      return t(key, { worker: worker.name, others, count });
+    }
     case 'failed':
       return t('overview.failedJobs', { count: need.count });
     case 'quarantined':
@@ -56,7 +68,11 @@ function textOf(need: Need, t: Translator): string {
 /** Each leads to where it can be settled. */
 function hrefOf(need: Need): string {
   if (need.kind === 'failed') return '/jobs?q=state:failed';
+  if (need.kind === 'waitsForOffline' && need.others > 0) return '/workers?q=state:offline';
   return 'job' in need ? `/jobs/${need.job.id}` : `/workers/${need.worker.id}`;
 }
 
-const keyOf = (need: Need): string => `${need.kind} ${hrefOf(need)}`;
+function keyOf(need: Need): string {
+  const group = need.kind === 'waitsForOffline' ? `${need.worker.id} ${need.others}` : '';
+  return `${need.kind} ${hrefOf(need)} ${group}`;
+}

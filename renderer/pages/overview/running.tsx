@@ -43,7 +43,7 @@ function List({ jobs }: { readonly jobs: readonly JobView[] }) {
       ))}
       {jobs.length > mostShown && (
         <li>
-          <Link href="/jobs?q=state:running">{t('overview.more', { count: jobs.length - mostShown })}</Link>
+          <Link href="/jobs?q=state:running">{t('overview.viewAll', { count: jobs.length })}</Link>
         </li>
       )}
     </ul>

@@ -256,24 +256,6 @@ test('the line names those that wait, the next one first', async () => {
   expect(seq).toBe(valueOf(await to.admin.call(queueApi.list, { query: { limit: 1 } })).as_of_seq);
 });
 
-test('figures say which jobs no worker could ever take, and what GPUs were given', async () => {
-  const to = await startTestServer();
-  onTestFinished(() => to.close());
-  const stats = async () => valueOf(await to.admin.call(queueApi.stats));
-  expect(await stats()).toMatchObject({ gpu_hours_24h: 0, unsatisfiable: [] });
-  const { id, token } = await to.createWorker({ name: 'rig' });
-  const headers = { 'x-worker-token': token, 'content-type': 'application/json' };
-  const body = JSON.stringify({ protocol: 2, persistent: true, gpu_count: 2 });
-  await fetch(`${to.url}/api/workers/register`, { method: 'POST', headers, body });
-  await to.watch.worker(id, 'connecting');
-  const big = await to.submit({ config: {}, gpu_count: 8 });
-  await to.submit({ config: {}, gpu_count: 8 });
-  await to.submit({ config: {}, gpu_count: 2 });
-  // Whatever else holds it back.
-  valueOf(await to.admin.call(queueApi.pause, { body: {} }));
-  expect((await stats()).unsatisfiable).toEqual([{ job_id: big, count: 2 }]);
-});
-
 test("takes SimpleTuner's documented limits, and shows them with the figures of this machine", async () => {
   const documented = {
     max_concurrent: 10,

@@ -3,7 +3,7 @@ import { queueEventText, queueFacts, pausedLine } from '../../../main/cli/queue/
 import { statsFacts } from '../../../main/cli/queue/stats.ts';
 import { factLines } from '../../../main/cli/table.ts';
 import type { QueueEventType } from '../../../protocol/events.ts';
-import { JobId } from '../../../protocol/ids.ts';
+import { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { QueueView } from '../../../protocol/queue.ts';
 
 const at = '2026-01-02T03:04:05.678Z';
@@ -86,6 +86,7 @@ test('figures of a queue without jobs say nothing of averages; of others they do
     running: 0,
     by_status: {},
     by_user: {},
+    waiting_for_offline: [],
     avg_wait_seconds: null,
     avg_run_seconds: null,
     ended_24h: { completed: 0, failed: 0, cancelled: 0 },
@@ -107,6 +108,22 @@ test('figures of a queue without jobs say nothing of averages; of others they do
       { job_id: JobId.parse('j_1'), count: 1 },
       { job_id: JobId.parse('j_2'), count: 3 },
     ],
+    waiting_for_offline: [
+      {
+        worker_id: WorkerId.parse('w_1'),
+        worker_name: 'rig-a',
+        worker_count: 1,
+        job_id: JobId.parse('j_3'),
+        count: 1,
+      },
+      {
+        worker_id: WorkerId.parse('w_2'),
+        worker_name: 'rig-b',
+        worker_count: 3,
+        job_id: JobId.parse('j_4'),
+        count: 5,
+      },
+    ],
     local: {
       running_jobs: 1,
       pending_jobs: 2,
@@ -127,6 +144,8 @@ test('figures of a queue without jobs say nothing of averages; of others they do
     'GPU hours      12.25 in 24 h',
     'Fits nowhere   j_1',
     '               j_2 and 2 like it',
+    'Offline only   rig-a: 1 pending',
+    '               rig-b or 2 more: 5 pending',
     'Waited         0 s on average',
     'Ran            1 h 2 min on average',
   ]);

@@ -12,6 +12,7 @@ const jobsOf = (...jobs: readonly JobView[]): ReadonlyMap<JobId, JobView> =>
 
 const statsWith = (unsatisfiable: { job_id: JobId; count: number }[], failed = 0) => ({
   unsatisfiable,
+  waiting_for_offline: [],
   ended_24h: { completed: 0, failed, cancelled: 0 },
 });
 
@@ -103,4 +104,39 @@ test('of jobs that no worker could take, those alone are named that still wait',
   expect(needsOf([], jobs, statsWith(told), now)).toMatchObject([
     { kind: 'unsatisfiable', job: { id: 'j_1' }, more: 1 },
   ]);
+});
+
+test('a worker that jobs wait for alone is named once, whether it was lost or stopped', () => {
+  const workers = [
+    workerView({
+      id: workerId('w_lost'),
+      status: 'offline',
+      status_reason: 'silent',
+      last_heartbeat: '2026-03-02T11:00:00.000Z',
+    }),
+    workerView({ id: workerId('w_left'), status: 'offline', status_reason: 'goodbye' }),
+    workerView({ id: workerId('w_back') }),
+  ];
+  const jobs = jobsOf(job('j_1'), job('j_2', { status: 'cancelled' }));
+  const told = (worker: string, id: string, more = 0) => ({
+    worker_id: workerId(worker),
+    worker_name: worker,
+    worker_count: 1 + more,
+    job_id: jobId(id),
+    count: 2,
+  });
+  const needs = (...all: readonly ReturnType<typeof told>[]) =>
+    needsOf(workers, jobs, { ...statsWith([]), waiting_for_offline: [...all] }, now);
+  expect(needs(told('w_lost', 'j_1'), told('w_left', 'j_1'))).toMatchObject([
+    { kind: 'waitsForOffline', worker: { id: 'w_lost' }, others: 0, count: 2 },
+    { kind: 'waitsForOffline', worker: { id: 'w_left' }, others: 0, count: 2 },
+  ]);
+  // It is one of several: that its own connection was lost is said as well.
+  expect(needs(told('w_lost', 'j_1', 1))).toMatchObject([
+    { kind: 'waitsForOffline', others: 1 },
+    { kind: 'offline', worker: { id: 'w_lost' } },
+  ]);
+  // The worker is back, the job was cancelled, or the worker was deleted.
+  const stale = needs(told('w_back', 'j_1'), told('w_lost', 'j_2'), told('w_gone', 'j_1'));
+  expect(stale.map(({ kind }) => kind)).toEqual(['offline']);
 });
