@@ -1,0 +1,68 @@
+/** Downloads of a log whose readers do not read, from a server in a process of its own. */
+import { connect, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { tokensApi } from '../../protocol/tokens-api.ts';
+import { createShipper } from '../support/log-bench.ts';
+import { descriptorsOf, memoryOf } from '../support/own-processes.ts';
+import { valueOf } from '../support/server.ts';
+import { openRig, startJob } from '../support/upload-bench.ts';
+import { adminOf, openServer } from './storage-bench.ts';
+
+const MiB = 1_048_576;
+/** More than the buffers of two sockets take, so that every download waits for its reader. */
+const logBytes = 32 * MiB;
+const readers = 300;
+const admitted = 32;
+/** 32 downloads took up to 250 MiB, most of it garbage that is not collected yet; without a limit, 300 took 1,000 MiB. */
+const mostGrowth = 384 * MiB;
+
+/** Resolves with the status line when it has come; nothing after it is read. */
+async function openDeafReader(url: string, path: string, token: string): Promise<[Socket, string]> {
+  const { hostname, port, host } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  socket.on('error', () => {});
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+  const head = await new Promise<string>(resolve =>
+    socket.once('data', (part: Buffer) => {
+      socket.pause();
+      resolve(part.toString('latin1'));
+    }),
+  );
+  return [socket, head];
+}
+
+test('three hundred readers that never read a log cost memory and descriptors for 32 of them', async () => {
+  const server = await openServer();
+  const admin = adminOf(server);
+  const rig = await openRig({ url: server.url, createWorker: admin.createWorker });
+  const job = await startJob(admin, rig);
+  const line = `${'x'.repeat(127)}\n`;
+  await createShipper(server.url, rig, job).print(line.repeat(logBytes / line.length), true);
+  const tokens = await Promise.all(
+    Array.from({ length: 5 }, async (_, n) => {
+      const body = { name: `reader-${n}`, permissions: ['queue.view' as const] };
+      return valueOf(await admin.client.call(tokensApi.create, { body })).token;
+    }),
+  );
+  const before = { memory: memoryOf(server.pid), descriptors: descriptorsOf(server.pid).length };
+  const opened = await Promise.all(
+    Array.from({ length: readers }, (_, n) =>
+      openDeafReader(server.url, `/api/queue/${job.jobId}/logs/text`, tokens[n % tokens.length] ?? ''),
+    ),
+  );
+  const heads = opened.map(([, head]) => head);
+  expect(heads.filter(head => head.startsWith('HTTP/1.1 200'))).toHaveLength(admitted);
+  const refused = heads.filter(head => head.startsWith('HTTP/1.1 429'));
+  expect(refused).toHaveLength(readers - admitted);
+  for (const head of refused) expect(head).toMatch(/retry-after: \d+/i);
+  // Others are answered meanwhile, and what waits for the readers has its bound.
+  expect((await admin.jobs()).size).toBe(1);
+  expect(memoryOf(server.pid) - before.memory).toBeLessThan(mostGrowth);
+  // A socket for each reader, and an open file for each download.
+  expect(descriptorsOf(server.pid).length - before.descriptors).toBeLessThanOrEqual(readers + 2 * admitted);
+  for (const [socket] of opened) socket.destroy();
+  await expect
+    .poll(() => descriptorsOf(server.pid).length, { timeout: 10_000 })
+    .toBeLessThanOrEqual(before.descriptors + 4);
+}, 120_000);
