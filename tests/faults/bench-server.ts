@@ -140,6 +140,9 @@ export async function stablePort(): Promise<number> {
   }
 }
 
+/** The server closes a connection that rests after six seconds. */
+const restMs = 10_000;
+
 /**
  * Descriptors of those who left are closed by and by. What was open then: the next look may fall into a moment in which a
  * folder is open to be synced.
@@ -150,6 +153,6 @@ export async function whenCalm(server: BenchServer): Promise<Resources> {
     seen = server.resources();
     return seen.descriptors.length <= server.baseline.descriptors.length;
   };
-  await eventually('the end of all connections', isCalm, 5_000).catch(() => {});
+  await eventually('the end of all connections', isCalm, restMs).catch(() => {});
   return seen;
 }
