@@ -62,11 +62,14 @@ function rowOf(core: Core, read: Read, worker: Worker): NonNullable<FleetAllocat
   };
 }
 
+const nothing = { jobId: null, total: 0, allocated: [], available: [] } as const;
+
 export function createGpuAllocations(core: Core) {
-  const localStats = (read: Read): LocalStats | null => {
+  /** All figures are 0 where no worker runs on this machine. */
+  const localStats = (read: Read): LocalStats => {
     const worker = read.workers().find(({ local }) => local);
-    if (worker === undefined) return null;
-    const { jobId, total, allocated, available } = allocationOf(core, read, worker);
+    const { jobId, total, allocated, available } =
+      worker === undefined ? nothing : allocationOf(core, read, worker);
     const { maxLocalGpus, maxLocalJobs } = settingsOf(read);
     return {
       running_jobs: jobId === null ? 0 : 1,
@@ -97,7 +100,7 @@ export function createGpuAllocations(core: Core) {
 
   return {
     /** For SimpleTuner's clients: this machine and the other workers. */
-    localAndWorkers(): { readonly local: LocalStats | null; readonly workers: WorkerCounts } {
+    localAndWorkers(): { readonly local: LocalStats; readonly workers: WorkerCounts } {
       const read = atOnce(core.store);
       return { local: localStats(read), workers: workerCounts(read) };
     },

@@ -72,7 +72,7 @@ describe('the status', () => {
       queue_depth: 1,
       running: 0,
       by_status: { pending: 1 },
-      local: null,
+      local: { running_jobs: 0, total_gpus: 0 },
       workers: { total_workers: 0 },
     });
   });

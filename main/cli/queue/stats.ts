@@ -50,8 +50,9 @@ const offlineText = ({ worker_name: name, worker_count: workers, count }: StuckJ
   return `${name}${others}: ${count} pending`;
 };
 
+/** Null where no worker runs on this machine and no job waits for one. */
 const localText = (local: Stats['local']): string | null =>
-  local === null
+  local === null || local.total_gpus + local.running_jobs + local.pending_jobs === 0
     ? null
     : `${local.running_jobs} running, ${local.pending_jobs} pending, ${local.allocated_gpus.length} of ${local.total_gpus} GPUs in use`;
 

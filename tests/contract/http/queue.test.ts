@@ -271,7 +271,15 @@ test("takes SimpleTuner's documented limits, and shows them with the figures of 
   expect(valueOf(await own.admin.call(queueApi.concurrency))).toMatchObject(documented);
   expect(valueOf(await own.admin.call(queueApi.stats))).toMatchObject({
     ...documented,
-    local: null,
+    local: {
+      running_jobs: 0,
+      pending_jobs: 0,
+      allocated_gpus: [],
+      available_gpus: [],
+      total_gpus: 0,
+      max_concurrent_gpus: 6,
+      max_concurrent_jobs: 2,
+    },
     workers: { total_workers: 0, idle_workers: 0 },
   });
   expect((await send('/api/queue/concurrency', { body: { local_gpu_max: 6 }, to: own })).code).toBe(

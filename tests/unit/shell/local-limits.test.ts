@@ -116,9 +116,17 @@ describe('the job limit of the local machine', () => {
 });
 
 describe('figures of the local machine and of the workers', () => {
-  it('are absent without a local worker', async () => {
+  it('are 0 without a local worker', async () => {
     const fleet = await openFleet();
-    expect(fleet.orchestrator.localAndWorkers().local).toBeNull();
+    expect(fleet.orchestrator.localAndWorkers().local).toEqual({
+      running_jobs: 0,
+      pending_jobs: 0,
+      allocated_gpus: [],
+      available_gpus: [],
+      total_gpus: 0,
+      max_concurrent_gpus: null,
+      max_concurrent_jobs: 1,
+    });
   });
 
   it('show its GPUs, its jobs and its limits', async () => {
