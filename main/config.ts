@@ -4,6 +4,7 @@ import { isAbsolute, join, relative, resolve } from 'node:path';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { restrictedKeys } from '../protocol/config-policy.ts';
+import { plainIssues } from '../protocol/plain-issue.ts';
 import { accept, type Outcome, refuse } from '../protocol/problem.ts';
 
 /** Where the orchestrator listens and keeps its things. Built once, from flags, environment and file. */
@@ -184,7 +185,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       flags[name] ?? (variable === undefined ? undefined : env[variable]) ?? file.value.settings[name],
     ] as const;
   });
-  const parsed = Settings.safeParse(Object.fromEntries(given));
+  const parsed = Settings.safeParse(Object.fromEntries(given), plainIssues);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const name = Settings.keyof().safeParse(issue?.path[0]).data;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ArtifactPath } from './artifact.ts';
+import { plainIssues } from './plain-issue.ts';
 
 /** What a running trainer may be asked for. */
 export const requestKinds = ['save', 'sample'] as const;
@@ -40,7 +41,7 @@ export type RequestsRead =
 
 /** What a config says under `$requests`; one without the key lets its trainer be asked for nothing. */
 export function requestsOf(config: Readonly<Record<string, unknown>>): RequestsRead {
-  const parsed = Requests.safeParse(config[requestsKey] ?? {});
+  const parsed = Requests.safeParse(config[requestsKey] ?? {}, plainIssues);
   if (parsed.success) return { ok: true, value: parsed.data };
   const [reason] = parsed.error.issues.map(
     ({ path, message }) => `${[requestsKey, ...path].join('.')} in the config can not be read: ${message}`,

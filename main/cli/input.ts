@@ -1,7 +1,11 @@
+import { plainIssues } from '../../protocol/plain-issue.ts';
 import { exitCodes, fail } from './failure.ts';
 
 interface Schema<T> {
-  safeParse(value: unknown):
+  safeParse(
+    value: unknown,
+    messages: typeof plainIssues,
+  ):
     | { readonly success: true; readonly data: T }
     | {
         readonly success: false;
@@ -18,7 +22,7 @@ export function readInput<T>(
   /** What people call a field. */
   names: Readonly<Record<string, string>>,
 ): T {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, plainIssues);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = String(issue?.path[0] ?? '');

@@ -1,5 +1,6 @@
 import { ipcMain, type IpcMainEvent, type IpcMainInvokeEvent, type WebContents } from 'electron';
 import { Battery, type DesktopAnswer, DesktopRequest } from '../../protocol/desktop-api.ts';
+import { plainIssues } from '../../protocol/plain-issue.ts';
 import { isAt } from './rules.ts';
 
 export interface IpcParts {
@@ -20,7 +21,7 @@ export function answerPanel({ contents, origin, answer, onBattery }: IpcParts): 
   };
   ipcMain.handle('desktop', (event, said: unknown): DesktopAnswer | Promise<DesktopAnswer> => {
     if (!isOurs(event)) throw new Error('this page may not ask that');
-    const request = DesktopRequest.safeParse(said);
+    const request = DesktopRequest.safeParse(said, plainIssues);
     if (request.success) return answer(request.data);
     const [issue] = request.error.issues;
     return { ok: false, detail: [...(issue?.path ?? []).slice(1), issue?.message].join(': ') };

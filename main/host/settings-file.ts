@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { holdingBackAtFirst, Settings } from '../../protocol/settings-api.ts';
+import { plainIssues } from '../../protocol/plain-issue.ts';
 import { readSecret } from './data-folder.ts';
 import { type Draft, draftOf } from './whole-file.ts';
 
@@ -43,7 +44,7 @@ export function openSettingsFile(file: string): SettingsFile {
 /** What it sets may be a command: nobody else may have had a hand in it. */
 function read(file: string): Settings {
   const text = readSecret(file);
-  const parsed = Settings.safeParse(parseJson(text));
+  const parsed = Settings.safeParse(parseJson(text), plainIssues);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `;

@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import type { ReplyOf } from '../../protocol/call.ts';
 import { isWaiting, type JobView } from '../../protocol/job.ts';
 import { parseSearch } from '../../protocol/job-search.ts';
+import { plainIssues } from '../../protocol/plain-issue.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { IdempotencyKey, queueApi, type SubmitRequest } from '../../protocol/queue-api.ts';
 import { type DryRun, type Orchestrator, type Submitted, nameOf } from '../orchestrator/index.ts';
@@ -240,7 +241,7 @@ function statsReply(orchestrator: Orchestrator, only: string | null): ReplyOf<ty
 function idempotencyKey(inBody: string | undefined, request: Request): Outcome<string | null> {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return accept(inBody ?? null);
-  const key = IdempotencyKey.safeParse(header);
+  const key = IdempotencyKey.safeParse(header, plainIssues);
   if (!key.success)
     return refuse('invalid_request', `Idempotency-Key: ${key.error.issues[0]?.message ?? ''}`);
   if (inBody === undefined || inBody === key.data) return accept(key.data);

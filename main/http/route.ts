@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import express, { type Express, type Request, type Response } from 'express';
 import type { z } from 'zod';
 import type { BodyOf, Call, ParamsOf, QueryOf, ReplyOf } from '../../protocol/call.ts';
+import { plainIssues } from '../../protocol/plain-issue.ts';
 import { type Outcome, refuse } from '../../protocol/problem.ts';
 import { sendJson, sendProblem } from './answer.ts';
 import { type Authenticate, bearerOf, type Caller } from './auth.ts';
@@ -223,9 +224,9 @@ interface FieldError {
 }
 
 function parseInput(row: Call, request: Request, caller: Caller): Parsed {
-  const params = row.params.safeParse(request.params);
-  const query = row.query.safeParse(request.query);
-  const body = row.body.safeParse(request.body ?? {});
+  const params = row.params.safeParse(request.params, plainIssues);
+  const query = row.query.safeParse(request.query, plainIssues);
+  const body = row.body.safeParse(request.body ?? {}, plainIssues);
   const unknown = unknownKeys(row, request.query);
   if (params.success && query.success && body.success && unknown.length === 0) {
     const input = { params: params.data, query: query.data, body: body.data, caller, request };
