@@ -128,7 +128,7 @@ export function createAgent(parts: AgentParts): Agent {
     },
   });
 
-  const beating: Beating = { ...parts, api, state, slot, troubles };
+  const beating: Beating = { ...parts, api, state, slot, troubles, over: over.signal };
 
   const leave = (): void => {
     state.leaving = true;

@@ -6,6 +6,7 @@ import { runHeartbeat } from './heartbeat.ts';
 import type { Held } from './held-attempt.ts';
 import type { JobSlot } from './job-slot.ts';
 import type { Telemetry } from './telemetry.ts';
+import type { TokenHolder } from './token-holder.ts';
 import type { TroubleTeller } from './trouble-teller.ts';
 
 export interface Beating {
@@ -16,6 +17,10 @@ export interface Beating {
   readonly state: AgentState;
   readonly slot: JobSlot;
   readonly troubles: TroubleTeller;
+  readonly token: Pick<TokenHolder, 'reload' | 'file'>;
+  /** Fires when the worker registers no more, and only uploads what is left. */
+  readonly over: AbortSignal;
+  readonly say: (message: string) => void;
 }
 
 /** Says that the worker lives and what it holds, and does as it is answered. */
@@ -37,7 +42,8 @@ export async function sayNewTroubles(beating: Beating): Promise<void> {
 const troublesText = (troubles: Telemetry['gpu_troubles']): string | null =>
   troubles === undefined ? null : JSON.stringify(troubles);
 
-async function beat({ api, telemetry, state, slot, troubles }: Beating): Promise<boolean> {
+async function beat(beating: Beating): Promise<boolean> {
+  const { api, telemetry, state, slot, troubles } = beating;
   if (state.workerId === null) return false;
   const figures = telemetry();
   const held = slot.held();
@@ -52,6 +58,7 @@ async function beat({ api, telemetry, state, slot, troubles }: Beating): Promise
   });
   if (!result.ok) {
     troubles.missedBeat(result.failure, state.timeoutMs);
+    if (result.failure.kind !== 'unreachable' && result.failure.status === 401) takeNewToken(beating);
     return false;
   }
   troubles.beaten();
@@ -59,6 +66,11 @@ async function beat({ api, telemetry, state, slot, troubles }: Beating): Promise
   state.heartbeatMs = result.value.heartbeat_interval_s * 1000;
   obey(slot, result.value, held);
   return true;
+}
+
+/** A registration reads the token file again. After the last one this does, because uploads need a valid token, too. */
+function takeNewToken({ token, over, say }: Beating): void {
+  if (over.aborted && token.reload()) say(`Took the new token from ${token.file}`);
 }
 
 /** `said` is what the worker held when it asked: by now the same job may be here again, as a newer attempt. */

@@ -1,8 +1,11 @@
 /** A call that arrives after the goodbye would count as the worker's return: nothing may follow it. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AgentParts } from '../../../agent/agent.ts';
-import { beat, holdTime, passUntil, startBusy } from './agent-bench.ts';
-import type { Answer, Call } from './scripted-orchestrator.ts';
+import { beat, holdTime, passUntil, startBusy, tokenOf } from './agent-bench.ts';
+import { tempFolder } from './builders.ts';
+import { type Answer, beatReply, type Call, refused } from './scripted-orchestrator.ts';
 
 holdTime();
 
@@ -47,7 +50,7 @@ it('but not for ever', async () => {
 
 describe('what is still to be brought', () => {
   /** An agent whose job has just ended. */
-  const startBringing = async (persistent: boolean) => {
+  const startBringing = async (persistent: boolean, more: Parameters<typeof startBusy>[0] = {}) => {
     const left: { readonly withinMs: number; readonly hurry: AbortSignal }[] = [];
     const all = Promise.withResolvers<void>();
     const waiting = Promise.withResolvers<void>();
@@ -62,7 +65,7 @@ describe('what is still to be brought', () => {
         return all.promise;
       },
     };
-    const bench = await startBusy({ persistent, outputs });
+    const bench = await startBusy({ ...more, persistent, outputs });
     bench.run.end(0);
     await bench.orchestrator.reported('completed');
     if (persistent) bench.agent.leave();
@@ -78,6 +81,22 @@ describe('what is still to be brought', () => {
     all.resolve();
     expect(await passUntil(exit)).toBe(0);
     expect(orchestrator.calls.at(-1)?.name).toBe('disconnect');
+  });
+
+  it('is uploaded with the new token when the token is rotated meanwhile', async () => {
+    const path = join(tempFolder(), 'token');
+    writeFileSync(path, 'wt_1\n', { mode: 0o600 });
+    const token = tokenOf({ kind: 'file', path });
+    const { orchestrator, all, exit, says } = await startBringing(false, { token });
+    orchestrator.answers.heartbeat = ({ token: used }) => (used === 'wt_2' ? beatReply() : refused(401));
+    await beat(orchestrator);
+    expect(token.current()).toBe('wt_1');
+    writeFileSync(path, 'wt_2\n');
+    await passUntil(says(`Took the new token from ${path}`));
+    expect((await beat(orchestrator)).token).toBe('wt_2');
+    all.resolve();
+    expect(await passUntil(exit)).toBe(0);
+    expect(orchestrator.calls.at(-1)).toMatchObject({ name: 'disconnect', token: 'wt_2' });
   });
 
   it('is left by one that is told to leave once more, and soon by one that will be back', async () => {
