@@ -126,6 +126,8 @@ export const logsApi = {
     query: z.object({
       attempt: AttemptNo.optional(),
       line: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+      /** Pings come as events that a page can see (`{"kind": "ping", "every_ms": 20000}`), and not as comments. */
+      pings: z.stringbool().default(false),
     }),
     /** Its `id:` is the line after those that it has, for `Last-Event-ID`. */
     reply: LogEvent,

@@ -56,21 +56,33 @@ export function mountLogRoutes(router: Router, parts: LogParts): void {
     const lines = await pageOf(files, found.value, line ?? null, limit);
     return accept({ ...stateOf(parts, found.value), lines, open_line: facts.openLine });
   });
-  router.write(logsApi.follow, async ({ params, query: { attempt, line }, caller, request }, response) => {
-    const holder = principalBehind(caller).user;
-    if (!streams.hasRoom(holder))
-      return refuse('too_many_streams', `The token ${holder} has as many streams open as it may: close some`);
-    const resumed = resumedAt(request.headers['last-event-id']);
-    if (resumed === 'unreadable')
-      return refuse('invalid_request', 'Last-Event-ID: send back the id of an event of this stream, or none');
-    const found = await findLog(parts, params.id, attempt);
-    if (!found.ok) return found;
-    const isAllowed = (): boolean => authenticate(request, logsApi.follow).ok;
-    const stream = streams.open(response, { pingMs: orchestrator.times.pingMs, holder, isAllowed });
-    const from = resumed ?? line ?? found.value.facts.totalLines;
-    void followLog({ ...parts, place: found.value, from, stream, response, lineOf });
-    return accept(undefined);
-  });
+  router.write(
+    logsApi.follow,
+    async ({ params, query: { attempt, line, pings }, caller, request }, response) => {
+      const holder = principalBehind(caller).user;
+      if (!streams.hasRoom(holder))
+        return refuse(
+          'too_many_streams',
+          `The token ${holder} has as many streams open as it may: close some`,
+        );
+      const resumed = resumedAt(request.headers['last-event-id']);
+      if (resumed === 'unreadable')
+        return refuse(
+          'invalid_request',
+          'Last-Event-ID: send back the id of an event of this stream, or none',
+        );
+      const found = await findLog(parts, params.id, attempt);
+      if (!found.ok) return found;
+      const isAllowed = (): boolean => authenticate(request, logsApi.follow).ok;
+      const { pingMs } = orchestrator.times;
+      const ping = { kind: 'ping' as const, every_ms: pingMs };
+      const stream = streams.open(response, { pingMs, holder, isAllowed, ...(pings && { ping }) });
+      if (pings) stream.send(ping);
+      const from = resumed ?? line ?? found.value.facts.totalLines;
+      void followLog({ ...parts, place: found.value, from, stream, response, lineOf });
+      return accept(undefined);
+    },
+  );
   const downloads = createDownloads(parts.downloadLimits ?? usualDownloads);
   router.write(logsApi.text, async ({ params, query: { attempt }, caller }, response) => {
     const found = await findLog(parts, params.id, attempt);

@@ -1,7 +1,9 @@
 /** Pings that a page can see: an `EventSource` hides comments. */
 import { expect, onTestFinished, test } from 'vitest';
 import { StreamPing, UiEvent } from '../../../protocol/events.ts';
+import { createShipper } from '../../support/log-bench.ts';
 import { startTestServer } from '../../support/server.ts';
+import { openRig, startJob } from '../../support/upload-bench.ts';
 
 async function firstFrames(query: string, pattern: RegExp): Promise<string> {
   const server = await startTestServer();
@@ -12,6 +14,10 @@ async function firstFrames(query: string, pattern: RegExp): Promise<string> {
   const response = await fetch(`${server.url}/api/events${query}`, { headers, signal: over.signal });
   expect(response.status).toBe(200);
   await server.submit({ config: {} });
+  return readUntil(response, pattern);
+}
+
+async function readUntil(response: Response, pattern: RegExp): Promise<string> {
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   let text = '';
   while (!pattern.test(text)) {
@@ -35,6 +41,25 @@ test('a stream with pings=true begins with a ping that tells the interval, and h
 test('other streams carry no pings as events', async () => {
   const text = await firstFrames('', /job\.submitted/);
   expect(text).not.toContain('"kind":"ping"');
+});
+
+test('the stream of a log with pings=true begins with a ping, too', async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const rig = await openRig(server);
+  const { jobId } = await startJob(server, rig).then(async job => {
+    await createShipper(server.url, rig, job).print('hello\n');
+    return job;
+  });
+  const over = new AbortController();
+  onTestFinished(() => over.abort());
+  const response = await fetch(`${server.url}/api/queue/${jobId}/logs/stream?line=0&pings=true`, {
+    headers: { authorization: `Bearer ${server.adminToken}` },
+    signal: over.signal,
+  });
+  const text = await readUntil(response, /hello/);
+  expect(StreamPing.parse(data(text)[0]).every_ms).toBeGreaterThan(0);
+  expect(data(text)[1]).toMatchObject({ type: 'lines', lines: [{ text: 'hello' }] });
 });
 
 test('a strange value of pings is refused', async () => {
