@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { JobId, WorkerId } from './ids.ts';
 import { ShownStatus } from './job.ts';
+import { JobWait } from './job-wait.ts';
 
 /**
  * What holds a job itself back, whoever is idle (SEMANTICS.md, section 6). Of several the summary tells the first of this
@@ -31,7 +32,12 @@ const CheckCode = z.enum([
   'avoid_previous',
 ]);
 
-const WaitReason = z.object({ code: WaitCode, detail: z.string() });
+const WaitReason = z.object({
+  code: WaitCode,
+  /** Those of `JobWait`. */
+  params: JobWait.shape.params.default({}),
+  detail: z.string(),
+});
 export type WaitReason = Readonly<z.output<typeof WaitReason>>;
 
 /** A check that a worker fails: what is wanted of it, and what is there, where that can be said. */

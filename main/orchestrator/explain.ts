@@ -147,7 +147,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
         summary: summaryOf(job, reasons).reason,
         unsatisfiable: isUnsatisfiable(verdict),
         position: job.approval === 'wanted' ? null : read.position(job),
-        reasons: reasons.map(({ code, detail }) => ({ code, detail })),
+        reasons: reasons.map(({ code, wait: { params }, detail }) => ({ code, params, detail })),
         workers: verdict.map(judged => ({
           worker_id: judged.candidate.id,
           name: judged.candidate.name,
@@ -170,7 +170,7 @@ interface Verdict {
 }
 
 /** For people, and for programs. */
-interface ToldReason extends WaitReason {
+interface ToldReason extends Omit<WaitReason, 'params'> {
   readonly wait: JobWait;
 }
 
@@ -202,7 +202,7 @@ const noLocalWorker: ToldReason = {
     'Waits until the machine of the orchestrator runs jobs, too: turn that on in Settings, or with --local-worker',
 };
 
-const orderOf = ({ code }: WaitReason): number => WaitCode.options.indexOf(code);
+const orderOf = ({ code }: ToldReason): number => WaitCode.options.indexOf(code);
 
 function createHindrances(core: Core, read: Read): (job: PendingJob) => readonly Hindrance[] {
   const settings = lazily(() => settingsOf(read));

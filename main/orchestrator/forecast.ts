@@ -13,7 +13,7 @@ interface Known {
   readonly job: PendingJob;
   /** How each worker is judged for it; in the same order for every job. */
   readonly verdict: readonly Judged[];
-  readonly reasons: readonly WaitReason[];
+  readonly reasons: readonly Pick<WaitReason, 'code' | 'detail'>[];
   /** The same for each of those that go first; null when they are too many. */
   readonly ahead: readonly (readonly Judged[])[] | null;
 }

@@ -102,7 +102,10 @@ const avoided: WorkerReason = {
 };
 
 /** What holds the job itself back; `isoAt` puts a moment into words. */
-export function tellHindrance(hindrance: Hindrance, isoAt: (at: number) => string): WaitReason {
+export function tellHindrance(
+  hindrance: Hindrance,
+  isoAt: (at: number) => string,
+): Pick<WaitReason, 'code' | 'detail'> {
   const { code } = hindrance;
   switch (code) {
     case 'approval':

@@ -6,6 +6,8 @@ import { usePanel } from '../../app/context.ts';
 import { WorkerLink } from '../../app/links.tsx';
 import { useT } from '../../i18n/index.ts';
 import { Time } from '../../ui/time.tsx';
+import { checkText } from './check-text.ts';
+import { waitText } from './wait-text.ts';
 
 /** Of a large fleet those come first that have least against them. */
 const mostWorkers = 50;
@@ -16,7 +18,7 @@ interface ExplainedProps {
   readonly isHeadline?: boolean;
 }
 
-/** Why a job waits, worker by worker: in the server's own words, which are those of the command line, too. */
+/** Why a job waits, worker by worker. */
 export function WaitingExplained({ explanation, isHeadline = false }: ExplainedProps) {
   const t = useT();
   const { reasons, workers, unsatisfiable, predicted_start: start } = explanation;
@@ -31,8 +33,8 @@ export function WaitingExplained({ explanation, isHeadline = false }: ExplainedP
       )}
       {reasons.length > 1 && (
         <ul>
-          {reasons.map(({ code, detail }) => (
-            <li key={code}>{detail}</li>
+          {reasons.map(({ code, params, detail }) => (
+            <li key={code}>{waitText({ code, params, workers: [] }, t) ?? detail}</li>
           ))}
         </ul>
       )}
@@ -43,7 +45,7 @@ export function WaitingExplained({ explanation, isHeadline = false }: ExplainedP
             {shown.map(({ worker_id: id, name, fits, reasons: against }) => (
               <li key={id}>
                 <WorkerLink id={id}>{name}</WorkerLink>{' '}
-                {fits ? t('jobs.explain.fits') : against.map(({ detail }) => detail).join('; ')}
+                {fits ? t('jobs.explain.fits') : against.map(reason => checkText(reason, t)).join('; ')}
               </li>
             ))}
           </ul>
