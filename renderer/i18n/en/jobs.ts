@@ -39,6 +39,7 @@ export const jobs = {
   'jobs.priority.between': '{name} ({number})',
   'jobs.why.approval': 'Waits until somebody approves of it.',
   'jobs.why.paused': 'The queue is paused by {by}.',
+  'jobs.why.pausedNote': 'The queue is paused by {by}: {note}',
   'jobs.wait.busy': 'Waiting for a matching worker: {list}',
   'jobs.wait.unmet': 'No registered worker meets these requirements',
   'jobs.wait.no_workers': 'No workers yet',

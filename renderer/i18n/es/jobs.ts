@@ -41,6 +41,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.priority.between': '{name} ({number})',
   'jobs.why.approval': 'Espera hasta que alguien lo apruebe.',
   'jobs.why.paused': 'La cola está en pausa por {by}.',
+  'jobs.why.pausedNote': 'La cola está en pausa por {by}: {note}',
   'jobs.wait.busy': 'Esperando un worker adecuado: {list}',
   'jobs.wait.unmet': 'Ningún worker registrado cumple estos requisitos',
   'jobs.wait.no_workers': 'Aún no hay workers',

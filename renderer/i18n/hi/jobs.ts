@@ -40,6 +40,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.priority.between': '{name} ({number})',
   'jobs.why.approval': 'किसी की स्वीकृति की प्रतीक्षा में।',
   'jobs.why.paused': 'कतार {by} ने रोकी है।',
+  'jobs.why.pausedNote': 'कतार {by} ने रोकी है: {note}',
   'jobs.wait.busy': 'उपयुक्त वर्कर की प्रतीक्षा: {list}',
   'jobs.wait.unmet': 'कोई पंजीकृत वर्कर ये ज़रूरतें पूरी नहीं करता',
   'jobs.wait.no_workers': 'अभी कोई वर्कर नहीं है',

@@ -40,6 +40,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.priority.between': '{name} ({number})',
   'jobs.why.approval': '承認されるまで待ちます。',
   'jobs.why.paused': 'キューは {by} により一時停止中です。',
+  'jobs.why.pausedNote': 'キューは {by} により一時停止中です：{note}',
   'jobs.wait.busy': '適合するワーカーを待っています: {list}',
   'jobs.wait.unmet': 'この要件を満たす登録済みのワーカーはありません',
   'jobs.wait.no_workers': 'ワーカーがまだありません',

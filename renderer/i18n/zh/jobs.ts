@@ -39,6 +39,7 @@ export const jobs: Readonly<Record<keyof typeof source, string>> = {
   'jobs.priority.between': '{name}（{number}）',
   'jobs.why.approval': '等待有人批准。',
   'jobs.why.paused': '队列已由 {by} 暂停。',
+  'jobs.why.pausedNote': '队列已由 {by} 暂停：{note}',
   'jobs.wait.busy': '正在等待合适的工作节点：{list}',
   'jobs.wait.unmet': '没有已注册的工作节点满足这些要求',
   'jobs.wait.no_workers': '还没有工作节点',

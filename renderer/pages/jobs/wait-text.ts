@@ -22,7 +22,9 @@ export function waitText({ code, params, workers }: JobWait, t: Translator): str
     case 'approval':
       return t('jobs.why.approval');
     case 'paused':
-      return t('jobs.why.paused', { by: params['by'] ?? '' });
+      return params['note'] === undefined
+        ? t('jobs.why.paused', { by: params['by'] ?? '' })
+        : t('jobs.why.pausedNote', { by: params['by'] ?? '', note: params['note'] });
     case 'backoff':
       return t('jobs.wait.backoff', { time: clock(String(params['until']), t) });
     case 'limit':
