@@ -44,7 +44,9 @@ function describe(issue: Issue): string | undefined {
       return formats[issue.format] ?? `does not have the form ${issue.pattern ?? issue.format}`;
     case 'invalid_union':
       return anyOf(issue.errors.flatMap(each => each.slice(0, 1).map(({ message }) => message)));
-    default:
+    case 'invalid_key':
+    case 'invalid_element':
+    case 'custom':
       return undefined;
   }
 }
