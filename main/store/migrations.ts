@@ -1,5 +1,4 @@
 import type { Database } from 'better-sqlite3';
-import { figureMigrations } from './figure-migrations.ts';
 import { uploadMigrations } from './upload-migrations.ts';
 
 /** One step each, never changed once released: a new one is added at the end (CONTRIBUTING.md). */
@@ -402,7 +401,6 @@ const migrations: readonly string[] = [
   CREATE INDEX attempts_ended ON attempts (ended_at, started_at, gpus)
     WHERE ended_at IS NOT NULL AND started_at IS NOT NULL;
   `,
-  ...figureMigrations,
 ];
 
 /** The newest that this version can work with. */

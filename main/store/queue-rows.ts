@@ -2,13 +2,13 @@ import type { Database } from 'better-sqlite3';
 import type {
   JobCount,
   JobInLine,
+  JobTimes,
   KeyedSubmission,
   PendingJob,
   QueueSettings,
   Tx,
   WaitingKind,
 } from '../orchestrator/ports.ts';
-import { createEndedFigures } from './ended-figures.ts';
 import { createRequirementsReader } from './job-mapping.ts';
 
 type QueueStatements = Pick<
@@ -47,7 +47,7 @@ const running = 'attempts INDEXED BY one_live_attempt_per_job WHERE ended_at IS 
 export const createQueueRows = (db: Database): QueueStatements => ({
   ...queueReads(db),
   ...lineReads(db),
-  ...createEndedFigures(db),
+  ...gpuReads(db),
   ...keptSettings(db),
 });
 
@@ -76,13 +76,20 @@ function queueReads(db: Database) {
     )
     .pluck();
   const users = db.prepare<[], JobCount>(
-    `SELECT user, status, jobs AS count FROM ended_totals
+    `SELECT user, status, count(*) AS count FROM jobs INDEXED BY jobs_ended_of_user
+     WHERE ended_at IS NOT NULL GROUP BY user, status
      UNION ALL SELECT user, 'pending', count(*) FROM ${line} GROUP BY user
      UNION ALL SELECT user, 'blocked', count(*) FROM ${unapproved} GROUP BY user
      UNION ALL SELECT user, status, count(*) FROM jobs WHERE id IN (SELECT job_id FROM ${running})
      GROUP BY user, status
      ORDER BY user, status`,
   );
+  const times = db.prepare<[number], JobTimes>(`
+    SELECT count(*) FILTER (WHERE status = 'completed') AS completed,
+           count(*) FILTER (WHERE status = 'failed') AS failed,
+           count(*) FILTER (WHERE status = 'cancelled') AS cancelled,
+           avg(waited_ms) AS averageWaitMs, avg(ran_ms) AS averageRunMs
+    FROM jobs INDEXED BY jobs_ended WHERE ended_at >= ?`);
   return {
     position: (job: PendingJob) => (ahead.get({ level: job.rank.level, order: job.order }) ?? 0) + 1,
     highestTop: () => top.get() ?? 0,
@@ -90,6 +97,7 @@ function queueReads(db: Database) {
     jobCounts: () => counts.get() ?? { pending: 0, blocked: 0, live: 0 },
     countJobs: () => users.all(),
     oldestPending: () => oldest.get() ?? null,
+    jobTimes: (since: number) => times.get(since) ?? noTimes,
   };
 }
 
@@ -146,6 +154,21 @@ function lineReads(db: Database) {
       })),
   };
 }
+
+function gpuReads(db: Database) {
+  const spent = (until: string): string =>
+    `coalesce(sum(max(0, min(${until}, @now) - max(started_at, @since)) * gpus), 0)`;
+  const used = db
+    .prepare<[Record<string, unknown>], number>(
+      `SELECT (SELECT ${spent('ended_at')} FROM attempts INDEXED BY attempts_ended
+               WHERE ended_at > @since AND started_at IS NOT NULL)
+            + (SELECT ${spent('@now')} FROM ${running} AND started_at IS NOT NULL)`,
+    )
+    .pluck();
+  return { gpuMs: (since: number, now: number) => used.get({ since, now }) ?? 0 };
+}
+
+const noTimes: JobTimes = { completed: 0, failed: 0, cancelled: 0, averageWaitMs: null, averageRunMs: null };
 
 function keptSettings(db: Database) {
   const setting = db.prepare<[], string>("SELECT value FROM settings WHERE name = 'queue'").pluck();
