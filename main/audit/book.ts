@@ -29,7 +29,7 @@ export interface AuditBook {
   export(sieve: AuditSieve): Iterable<readonly Entry[]>;
   /** Walks the chain, a page at a turn of the event loop, and names the first row that is not as written. */
   verify(range: AuditRange): Promise<Verdict>;
-  /** Looks for the rows that a witness was told of. */
+  /** Looks for the rows that a witness has. */
   compare(marks: readonly Pick<AuditRow, 'seq' | 'hash'>[]): ReplyOf<typeof auditApi.compare>;
 }
 
@@ -137,27 +137,27 @@ function compare(
   return { ...counts, first_bad: bad && { seq: bad.seq, problem: problems[code], code } };
 }
 
-/** In words that go on from "at row N". Of rows that admit a loss, what to do once it has been looked into. */
+/** Completes "at row N: ...". For rows that report a loss it also says what to do after you have found the cause. */
 const problems: Readonly<Record<AuditFault, string>> = {
   anchor_changed: 'the anchor of the rows before it was changed',
-  row_inserted: 'the row was put in',
+  row_inserted: 'the row was inserted',
   row_missing: 'the row is missing',
   row_changed: 'the row was changed',
   newest_missing: 'the newest rows are missing',
-  head_unreadable: 'the head, which is kept beside the database, can not be read',
-  head_mismatch: 'it is not the row that the head stands for, which is kept beside the database',
+  head_unreadable: 'the file audit-head beside the database cannot be read',
+  head_mismatch: 'the row does not match the file audit-head beside the database',
   head_lost:
     'the file audit-head was gone when the server started, so rows before this one may have been removed. Once you know ' +
     'why, verify from the next row on',
   head_rolled_back:
-    'a witness knows another row, or one that is gone: an older database was put in the place of this one. Once you know ' +
+    'a witness has another row with this number, or one that is missing here: an older database replaced this one. Once you know ' +
     'why, verify from the next row on',
   rows_lost:
     'a backup replaced a damaged database, and the rows that its details name were lost. Once you know why, verify from the ' +
     'next row on',
 };
 
-/** A row that the orchestrator has written at a start, about rows that were gone by then. */
+/** The orchestrator writes such a row at its start, about rows that were missing by then. */
 function admittedLoss(row: AuditRow): { readonly seq: number; readonly code: AuditFault } | null {
   if (row.type === 'audit.head_lost') return { seq: row.seq, code: 'head_lost' };
   if (row.type === 'audit.rolled_back') return { seq: row.seq, code: 'head_rolled_back' };

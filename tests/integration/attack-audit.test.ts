@@ -238,7 +238,7 @@ test('the whole file swapped, for an older copy of itself or that of another orc
   // That it was moved is nothing; what is in it counts.
   expect(await swapFor(newer)).toBeNull();
   expect((await swapFor(older))?.problem).toMatch(
-    /newest rows are missing|not the row that the head stands for/,
+    /newest rows are missing|does not match the file audit-head/,
   );
   expect(await swapFor(join(other.server.dataDir, 'trainyard.db'))).toMatchObject({
     seq: 1,

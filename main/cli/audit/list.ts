@@ -26,8 +26,8 @@ const columns: readonly Column<Entry>[] = [
 /** Which portion of the entries. */
 const withPage = (command: Command): Command =>
   withSieve(command)
-    .option('--limit <count>', 'at most so many, up to 500 (default: 50)', wholeNumber)
-    .option('--offset <count>', 'leave out so many of the newest', wholeNumber);
+    .option('--limit <count>', 'show at most this many, up to 500 (default: 50)', wholeNumber)
+    .option('--offset <count>', 'skip this many of the newest', wholeNumber);
 
 const pageOf = ({ flags }: Remote) => ({
   ...sieveOf(flags),
@@ -37,7 +37,7 @@ const pageOf = ({ flags }: Remote) => ({
 const pageFlags = { ...sieveFlags, limit: '--limit', offset: '--offset' };
 
 const print = (remote: Remote, answer: ValueOf<typeof auditApi.list>): void =>
-  printRows(remote, { answer, rows: answer.entries, columns, none: 'There is no such entry' });
+  printRows(remote, { answer, rows: answer.entries, columns, none: 'No entries match' });
 
 export const list: RemoteSpec = {
   name: 'list',

@@ -12,9 +12,9 @@ export const verify: RemoteSpec = {
   description: 'Check that no row was changed, removed or put in between; exit code 1 if one was',
   shape: command =>
     command
-      .option('--from <seq>', 'begin with this row', wholeNumber)
+      .option('--from <seq>', 'start with this row', wholeNumber)
       .option('--to <seq>', 'end with this row', wholeNumber)
-      .option('--witness <file>', 'compare with what the witness in this file was told, too')
+      .option('--witness <file>', 'also compare with the marks in this witness file')
       .option('--start-id <seq>', 'as --from', wholeNumber)
       .option('--end-id <seq>', 'as --to', wholeNumber),
   async act(remote) {
@@ -43,10 +43,10 @@ export const verify: RemoteSpec = {
   },
 };
 
-/** As many as one call takes. */
+/** The maximum of one call. */
 const portion = 1_000;
 
-/** Every mark is compared: whoever puts an older database in place goes on from there, and the witness is told of that, too. */
+/** Compares every mark: after a rollback the newest ones match again. */
 async function compareWith(remote: Remote, file: string | null): Promise<void> {
   if (file === null) return;
   const marks = readMarks(file);
@@ -56,7 +56,7 @@ async function compareWith(remote: Remote, file: string | null): Promise<void> {
     if (bad !== null)
       fail(
         exitCodes.failed,
-        `The audit trail is not the one that the witness knows (${bad.code}): row ${bad.seq}: ${bad.problem}`,
+        `The audit trail does not match the witness (${bad.code}): row ${bad.seq}: ${bad.problem}`,
       );
   }
 }
@@ -68,13 +68,13 @@ function readMarks(file: string): readonly WitnessMark[] {
   } catch (cause) {
     return fail(
       exitCodes.failed,
-      `${file} can not be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
     );
   }
-  // The last one may have been cut off by the end of the machine.
+  // A crash may have cut off the last line.
   const written = lines.slice(0, -1);
   return written.map((line, index) => {
     const mark = readWitnessMark(line);
-    return mark ?? fail(exitCodes.failed, `${file}: line ${index + 1} is none that a witness was told`);
+    return mark ?? fail(exitCodes.failed, `${file}: line ${index + 1} is not a witness mark`);
   });
 }

@@ -17,7 +17,7 @@ export const create: RemoteSpec = {
         wordsAmong('permission', permissions),
       )
       .option('--team <name>', 'the team that their jobs count for (default: none)')
-      .option('--expires <time>', 'it opens nothing after this, such as 90d (default: never)', timeSpan),
+      .option('--expires <time>', 'it expires after this time, such as 90d (default: never)', timeSpan),
   async act(remote, [name]) {
     const { flags } = remote;
     const body = readInput(

@@ -33,7 +33,7 @@ const verify = (rows: readonly AuditRow[], lastSeq?: number, seal = testSeal) =>
 const codes: Readonly<Record<string, AuditFault>> = {
   'the row was changed': 'row_changed',
   'the row is missing': 'row_missing',
-  'the row was put in': 'row_inserted',
+  'the row was inserted': 'row_inserted',
   'the newest rows are missing': 'newest_missing',
 };
 const bad = (checked: number, seq: number, problem: string) => ({
@@ -123,7 +123,7 @@ describe('what was done to it shows', () => {
   test.each([0, -1, -1e15])('a row put in before the first, with the number %d', async seq => {
     const rows = makeRows(3);
     expect(await verify([makeRow({ seq, hash: testSeal(null, makeRow({ seq })) }), ...rows])).toEqual(
-      bad(0, seq, 'the row was put in'),
+      bad(0, seq, 'the row was inserted'),
     );
   });
 

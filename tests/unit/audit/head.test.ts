@@ -179,7 +179,7 @@ describe('the head', () => {
     expect(await verify()).toMatchObject({
       valid: false,
       head: null,
-      first_bad: { problem: expect.stringContaining('can not be read') },
+      first_bad: { problem: expect.stringContaining('cannot be read') },
     });
   });
 

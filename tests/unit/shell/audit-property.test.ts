@@ -30,10 +30,12 @@ const writtenIn = ({ fleet }: World): readonly Told[] =>
   fleet
     .audit()
     .filter(({ type }) => type !== 'job.report_refused')
-    .map((row): Told => [row.type, row.target_id, fleet.clock.iso(row.at + offsetOf(row))]);
+    .map((row): Told => [row.type, row.target_id, fleet.clock.iso(wallTimeOf(row))]);
 
 /** Where the clock was set back, no row is dated before an older one, and says how far its clock was off. */
 const offsetOf = (row: AuditRow): number => Number(detailsOf(row)['clock_offset_ms'] ?? 0);
+
+const wallTimeOf = (row: AuditRow): number => row.at + offsetOf(row);
 
 interface Replayed {
   readonly status: string;
@@ -70,7 +72,7 @@ function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
   for (const row of rows) {
     if (row.type === 'queue.cleaned') {
       const { days, deleted } = detailsOf(row);
-      const old = [...endedAt].filter(([, at]) => at < row.at - Number(days) * dayMs);
+      const old = [...endedAt].filter(([, at]) => at < wallTimeOf(row) - Number(days) * dayMs);
       // While the wall clock is ahead, the earlier clock decides: a job that ended in this very moment is not old by it.
       expect(deleted).toBeLessThanOrEqual(old.length);
       const oldestFirst = old.toSorted(([, one], [, other]) => one - other);
@@ -86,7 +88,7 @@ function replayJobs(rows: readonly AuditRow[]): ReadonlyMap<string, Replayed> {
       forget(row.target_id);
       continue;
     }
-    if (isFinal(status)) endedAt.set(row.target_id, row.at);
+    if (isFinal(status)) endedAt.set(row.target_id, wallTimeOf(row));
     if (word === 'submitted') expect(before).toBeUndefined();
     else expect([from, to]).toEqual([before?.status, status]);
     jobs.set(row.target_id, { status, attempt: Number(attempt), workerId: worker_id });
