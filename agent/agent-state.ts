@@ -11,6 +11,8 @@ export interface AgentState {
   silenceMs: number;
   /** What was last acknowledged of the GPUs, as it was sent; null for nothing. */
   saidTroubles: string | null;
+  /** The datasets that the last heartbeat named, as they were sent; null before that. */
+  saidDatasets: string | null;
   /** No further job is taken; the agent goes when its slot is free. */
   leaving: boolean;
 }
@@ -23,5 +25,6 @@ export const initialState = (): AgentState => ({
   graceMs: 30_000,
   silenceMs: 60_000,
   saidTroubles: null,
+  saidDatasets: null,
   leaving: false,
 });

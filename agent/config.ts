@@ -2,15 +2,10 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { homedir, hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import { splitCommand } from './argv.ts';
 import { restrictedKeys } from '../protocol/config-policy.ts';
 import { fail, type Loaded } from './loaded.ts';
+import { parseTrainers, type TrainerChoice } from './trainers/index.ts';
 import { parseTrust, type Trust } from './trust.ts';
-
-/** What runs a job: SimpleTuner, or a command of the rig's own. */
-export type TrainerChoice =
-  | { readonly kind: 'simpletuner' }
-  | { readonly kind: 'command'; readonly argv: readonly string[] };
 
 /** Built once, from flags, environment and file. */
 export interface AgentConfig {
@@ -27,12 +22,14 @@ export interface AgentConfig {
   readonly gpus: readonly number[] | null;
   readonly stateDir: string;
   readonly workDir: string;
-  readonly trainer: TrainerChoice;
+  readonly trainers: readonly TrainerChoice[];
   readonly selftest: boolean;
   /** Config keys that jobs may use here although they reach beyond the job. */
   readonly allowedConfigKeys: readonly string[];
   /** What of that which trainers make is brought to the orchestrator. */
   readonly bring: (typeof bringChoices)[number];
+  /** How much of the disk fetched data may take, in bytes; null for half of what is free. */
+  readonly dataCache: number | null;
   readonly trust: Trust;
 }
 
@@ -53,6 +50,7 @@ const variables: Readonly<Record<string, string>> = {
   name: 'SIMPLETUNER_WORKER_NAME',
   persistent: 'SIMPLETUNER_WORKER_PERSISTENT',
   bring: 'SIMPLETUNER_WORKER_BRING',
+  'data-cache': 'TRAINYARD_DATA_CACHE',
 };
 
 /** Each value on its own: flag, then environment, then file, then default. */
@@ -99,10 +97,16 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
   if (!labels.ok) return labels;
   const gpus = located(parseGpus(setting('gpus')), 'gpus');
   if (!gpus.ok) return gpus;
-  const trainer = located(parseTrainer(text('trainer')), 'trainer');
-  if (!trainer.ok) return trainer;
+  const python = text('python');
+  const trainers = located(
+    parseTrainers(setting('trainer'), python === null ? null : resolve(python)),
+    'trainer',
+  );
+  if (!trainers.ok) return trainers;
   const bring = located(parseBring(text('bring')), 'bring');
   if (!bring.ok) return bring;
+  const dataCache = located(parseSize(text('data-cache')), 'data-cache');
+  if (!dataCache.ok) return dataCache;
   const allowed = parseAllowedKeys(setting('allow-config-scripts'));
   if (!allowed.ok) return allowed;
   const name = text('name') ?? hostname();
@@ -120,10 +124,11 @@ export function loadAgentConfig(flags: Flags, env: Env): Loaded<AgentConfig> {
       gpus: gpus.value,
       stateDir,
       workDir: resolve(text('work-dir') ?? join(stateDir, 'jobs')),
-      trainer: trainer.value,
+      trainers: trainers.value,
       selftest: setting('selftest') !== false,
       allowedConfigKeys: allowed.value,
       bring: bring.value,
+      dataCache: dataCache.value,
       trust: trust.value,
     }),
   };
@@ -218,19 +223,21 @@ function parseGpus(given: unknown): Loaded<readonly number[] | null> {
   return fail(`--gpus takes the numbers of GPUs, such as "0,1": not ${JSON.stringify(given)}`);
 }
 
-function parseTrainer(text: string | null): Loaded<TrainerChoice> {
-  if (text === null || text === 'simpletuner') return { ok: true, value: { kind: 'simpletuner' } };
-  const split = splitCommand(text);
-  if (!split.ok) return fail(`--trainer: ${split.message}`);
-  const [program = '', ...args] = split.argv;
-  const found = /[/\\]/.test(program) ? resolve(program) : program;
-  return { ok: true, value: { kind: 'command', argv: [found, ...args] } };
-}
-
 function parseBring(text: string | null): Loaded<AgentConfig['bring']> {
   const found = bringChoices.find(choice => choice === (text ?? 'all'));
   if (found !== undefined) return { ok: true, value: found };
   return fail(`--bring takes ${bringChoices.join(', ')}: not ${JSON.stringify(text)}`);
+}
+
+const unitBytes: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9, TB: 1e12 };
+
+/** Decimal, as disks are sold. */
+function parseSize(text: string | null): Loaded<number | null> {
+  if (text === null) return { ok: true, value: null };
+  const [, count, unit = ''] = /^(\d{1,6}(?:\.\d{1,3})?) ?(MB|GB|TB)$/i.exec(text) ?? [];
+  const bytes = Number(count) * (unitBytes[unit.toUpperCase()] ?? Number.NaN);
+  if (Number.isFinite(bytes)) return { ok: true, value: Math.round(bytes) };
+  return fail(`--data-cache takes a size such as 200GB or 1.5TB: not ${JSON.stringify(text)}`);
 }
 
 /** From repeated flags, each with one key or several between commas, or a list in the file. */

@@ -3,6 +3,8 @@ import { cleanLine } from '../protocol/line.ts';
 import { loadAgentConfig } from './config.ts';
 import { systemClock } from './clock.ts';
 import { createRunCommand, probeGpus, selectGpus } from './gpu-probe.ts';
+import { trainerProbe } from './trainer.ts';
+import { probeTrainers } from './trainers/index.ts';
 import { openNetwork } from './network.ts';
 import { openProcessTable } from './process-table.ts';
 import { reasonOf } from './start-failure.ts';
@@ -36,7 +38,10 @@ export function doctorCommand({ env, version, out, say, exit }: DoctorInvocation
       const { platform, arch } = process;
       // A worker at work has no use for it, nor for the calls that people make.
       const { examineWorker } = await import('./doctor.ts');
-      const gpus = await probeGpus({ run, platform, arch, environment: env });
+      const [gpus, trainers] = await Promise.all([
+        probeGpus({ run, platform, arch, environment: env }),
+        probeTrainers(config.value.trainers, trainerProbe(env)),
+      ]);
       const chosen = selectGpus(gpus, config.value.gpus ?? gpus.gpus.map(({ index }) => index));
       const { watch } = await openTelemetry({
         run,
@@ -52,7 +57,7 @@ export function doctorCommand({ env, version, out, say, exit }: DoctorInvocation
           gpus,
           troubles: watch.troubles(),
           version,
-          env,
+          trainers,
         });
         const lines = findings.map(
           ({ what, result, detail }) => `${what.padEnd(14)}${marks[result].padEnd(8)}${cleanLine(detail)}`,

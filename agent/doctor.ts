@@ -4,11 +4,13 @@ import type { Fetch } from '../protocol/client.ts';
 import { createClient } from '../protocol/client.ts';
 import { systemApi } from '../protocol/admin-api.ts';
 import { type AgentConfig, readToken, tokenMissing } from './config.ts';
+import { sizeInWords } from './checkpoint-fetch.ts';
+import { cacheLimit, contentsOf } from './datasets/rig-data.ts';
 import type { KnownTrouble } from './gpu-conditions.ts';
 import type { GpuReport } from './gpu-probe.ts';
 import { openOwnTokens } from './own-tokens.ts';
 import { reasonOf } from './start-failure.ts';
-import { missingTrainer } from './trainer.ts';
+import { describeTrainer, type ProbedTrainer } from './trainers/index.ts';
 import { troubleOf } from './troubles.ts';
 
 /** What was looked at, and what came of it; when it failed, also what to do. */
@@ -25,7 +27,7 @@ export interface DoctorParts {
   /** What is wrong with those of them that this worker uses. */
   readonly troubles: readonly KnownTrouble[];
   readonly version: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly trainers: readonly ProbedTrainer[];
   /** Of the file system of a folder, in bytes. */
   readonly free?: (folder: string) => number;
 }
@@ -46,8 +48,9 @@ export async function examineWorker(parts: DoctorParts): Promise<readonly Findin
     checkFolder('State folder', config.stateDir, 'choose another one with --state-dir'),
     checkFolder('Work folder', config.workDir, 'choose another one with --work-dir'),
     checkRoom(parts),
+    await checkCache(parts),
     checkGpus(parts),
-    checkTrainer(parts),
+    ...checkTrainers(parts),
   ];
 }
 
@@ -104,6 +107,23 @@ function checkRoom({ config, free = freeBytes }: DoctorParts): Finding {
     : failed(what, `Only ${room} in ${config.workDir}: make room, or choose another folder with --work-dir`);
 }
 
+async function checkCache({ config, free = freeBytes }: DoctorParts): Promise<Finding> {
+  const what = 'Training data';
+  const { workDir, dataCache } = config;
+  // A folder that cannot be read is a finding of its own.
+  const held = await contentsOf(workDir)
+    .bytesHeld()
+    .catch(() => 0);
+  const available = free(nearest(workDir)) + held;
+  const [most, used] = [sizeInWords(cacheLimit(dataCache, available)), sizeInWords(held)];
+  if (dataCache === null || dataCache <= available)
+    return ok(what, `The cache may take ${most}, and has ${used}`);
+  return failed(
+    what,
+    `The cache may take ${sizeInWords(dataCache)}, and the disk of ${workDir} has room for ${most} of it: lower --data-cache, or choose another folder with --work-dir`,
+  );
+}
+
 function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
   return bavail * bsize;
@@ -119,7 +139,7 @@ function checkGpus({ gpus: { count, name, problem }, troubles }: DoctorParts): F
   return { what, result: 'skipped', detail: 'None was found: jobs that ask for one go to other workers' };
 }
 
-function checkTrainer({ config, env }: DoctorParts): Finding {
-  const missing = missingTrainer({ trainer: config.trainer, env });
-  return missing === null ? ok('Trainer', 'There is one') : failed('Trainer', missing);
-}
+const checkTrainers = ({ trainers }: DoctorParts): readonly Finding[] =>
+  trainers.map(trainer =>
+    trainer.problem === null ? ok('Trainer', describeTrainer(trainer)) : failed('Trainer', trainer.problem),
+  );

@@ -64,6 +64,8 @@ export interface Task {
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly logFile: string;
+  /** Where the trainer writes what it makes; tasks of older agents lack it. */
+  readonly outputDir?: string;
   readonly onLostContact: OnLostContact;
   readonly contact: Contact;
 }
@@ -119,7 +121,7 @@ export function readTask(run: RunFolder): Task | null {
   const attemptId = AttemptId.safeParse(fields?.['attemptId']);
   const contact = contactOf(fieldsOf(fields?.['contact']));
   if (fields === null || !jobId.success || !attemptId.success || contact === null) return null;
-  const { configName, argv, cwd, logFile, onLostContact } = fields;
+  const { configName, argv, cwd, logFile, outputDir, onLostContact } = fields;
   if (typeof configName !== 'string' || typeof cwd !== 'string' || typeof logFile !== 'string') return null;
   if (!Array.isArray(argv) || !argv.every(word => typeof word === 'string')) return null;
   return {
@@ -129,6 +131,7 @@ export function readTask(run: RunFolder): Task | null {
     argv,
     cwd,
     logFile,
+    ...(typeof outputDir === 'string' && { outputDir }),
     onLostContact: onLostContact === 'stop' ? 'stop' : 'continue',
     contact,
   };

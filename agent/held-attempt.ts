@@ -34,6 +34,13 @@ export interface AttemptParts {
   readonly curve: (origin: CurveOrigin) => Curve;
   /** Fetches what an attempt goes on from, before it is started. Where it is not there, every attempt begins anew. */
   readonly fetchCheckpoint?: (offer: JobOffer, job: PreparedJob, signal: AbortSignal) => Promise<Fetched>;
+  /** Fetches its datasets, and says meanwhile how far it is. Where it is not there, no job with data can run. */
+  readonly fetchData?: (
+    offer: JobOffer,
+    job: PreparedJob,
+    signal: AbortSignal,
+    onStage: (stage: string) => void,
+  ) => Promise<Fetched>;
   /** Where what it makes goes; nowhere unless told. */
   readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue'>;
 }
@@ -118,11 +125,14 @@ export async function startOffer(
   try {
     const prepared = parts.prepare(offer);
     if (!prepared.ok) return { status: 'failed', cause: prepared.cause, error: prepared.message };
-    const missing = await fetchFor(offer, prepared.job, held, parts);
+    const missing =
+      (await fetchDataFor(offer, prepared.job, held, parts)) ??
+      (await fetchFor(offer, prepared.job, held, parts));
     if (missing !== null) return missing;
     const origin = { ...originOf(offer), contact: { ...parts.limits(), sentAt: held.sentAt } };
-    curve = curveOf(held, origin, false, parts);
-    parts.outputs?.follow(offer, prepared.job.outputDir);
+    curve = curveOf(held, { ...origin, outputDir: prepared.job.outputDir }, false, parts, held);
+    await curve.ready;
+    await parts.outputs?.follow(offer, prepared.job);
     const run = await parts.start(prepared.job, origin, earsOf(held, true, curve, parts, secretsOf(offer)));
     parts.logs?.follow(held.attemptId, secretsOf(offer));
     parts.logs?.keepFor(held.attemptId, curve.done);
@@ -147,7 +157,29 @@ async function fetchFor(
   parts: AttemptParts,
 ): Promise<StatusReportBody | null> {
   if (offer.resume === null || parts.fetchCheckpoint === undefined) return null;
-  const fetched = await parts.fetchCheckpoint(offer, job, held.halted.signal);
+  return endOfFetch(await parts.fetchCheckpoint(offer, job, held.halted.signal), held, parts);
+}
+
+async function fetchDataFor(
+  offer: JobOffer,
+  job: PreparedJob,
+  held: HeldAttempt,
+  parts: AttemptParts,
+): Promise<StatusReportBody | null> {
+  if (offer.data.length === 0) return null;
+  const onStage = (stage: string): void => {
+    held.progress = { ...held.progress, stage };
+    parts.mention(held, { status: 'starting', progress: held.progress });
+  };
+  if (parts.fetchData === undefined)
+    return { status: 'failed', cause: 'rejected', error: 'This worker cannot fetch data' };
+  const fetched = await parts.fetchData(offer, job, held.halted.signal, onStage);
+  const { stage: _, ...progress } = held.progress ?? {};
+  held.progress = progress;
+  return endOfFetch(fetched, held, parts);
+}
+
+function endOfFetch(fetched: Fetched, held: HeldAttempt, parts: AttemptParts): StatusReportBody | null {
   // What this says of an attempt that was let go is said to nobody.
   if (held.halted.signal.aborted || fetched.kind === 'aborted')
     return neverStarted(held.order ?? 'leave_now');
@@ -164,7 +196,7 @@ export async function attendFound(
 ): Promise<StatusReportBody> {
   const isLive = kind === 'running';
   if (order !== null) giveOrder(held, order, parts);
-  const curve = curveOf(held, origin, true, parts);
+  const curve = curveOf(held, origin, true, parts, isLive ? held : undefined);
   const run = follow(earsOf(held, isLive, curve, parts));
   parts.logs?.follow(held.attemptId, []);
   parts.logs?.keepFor(held.attemptId, curve.done);
@@ -190,10 +222,31 @@ type CurveSources = Pick<AttemptParts, 'curve' | 'logs'>;
 /** Its time begins with the claim, which is on the disk with the task. */
 const curveOf = (
   { jobId, attemptId }: Held,
-  { contact }: Pick<RunOrigin, 'contact'>,
+  { contact, outputDir = null }: CurvePlace,
   isAdopted: boolean,
-  { curve }: Pick<AttemptParts, 'curve'>,
-): Curve => curve({ jobId, attemptId, startedAt: contact.sentAt, isAdopted });
+  { curve, mention }: Pick<AttemptParts, 'curve'> & Partial<Pick<AttemptParts, 'mention'>>,
+  held?: HeldAttempt,
+): Curve =>
+  curve({
+    jobId,
+    attemptId,
+    startedAt: contact.sentAt,
+    isAdopted,
+    outputDir,
+    ...(held && { onProgress: progress => noteFiled(held, progress, mention) }),
+  });
+
+interface CurvePlace extends Pick<RunOrigin, 'contact'> {
+  readonly outputDir?: string | null;
+}
+
+/** A trainer that draws a bar knows better how far it is: files are behind it. */
+function noteFiled(held: HeldAttempt, filed: Progress, mention: AttemptParts['mention'] | undefined): void {
+  const { step = 0 } = filed;
+  if (held.ended || step <= (held.progress?.step ?? -1)) return;
+  held.progress = { ...held.progress, ...filed };
+  mention?.(held, { status: 'running', progress: held.progress });
+}
 
 async function attend(held: HeldAttempt, run: Run, parts: AttemptParts): Promise<StatusReportBody> {
   held.run = run;

@@ -1,12 +1,14 @@
 import type { RegistrationBody } from '../protocol/worker-api.ts';
 import type { AgentConfig } from './config.ts';
+import { nameOfChoice, type ProbedTrainer } from './trainers/index.ts';
 import type { GpuReport } from './gpu-report.ts';
 
 /** Who a worker says it is, and what its machine has. */
 export function introductionOf(
-  config: Pick<AgentConfig, 'name' | 'persistent' | 'labels' | 'allowedConfigKeys'>,
+  config: Pick<AgentConfig, 'name' | 'persistent' | 'labels' | 'allowedConfigKeys' | 'bring'>,
   version: string,
   report: GpuReport,
+  trainers: readonly ProbedTrainer[],
 ): RegistrationBody {
   const gpus = report.gpus.map(({ index, name, vramGb }) => ({ index, name, vram_gb: vramGb ?? 0 }));
   return {
@@ -15,6 +17,8 @@ export function introductionOf(
     labels: config.labels,
     agent_version: version,
     allowed_config_keys: [...config.allowedConfigKeys],
+    trainers: trainers.filter(({ problem }) => problem === null).flatMap(offersOf),
+    outputs: { upload: config.bring, command_has_output_dir: commandHasOutputDir(trainers) },
     gpu_count: report.count,
     gpu_name: report.name ?? null,
     gpu_vram_gb: report.vramGb ?? null,
@@ -28,4 +32,18 @@ export function introductionOf(
       gpus,
     },
   };
+}
+
+const offersOf = ({
+  choice,
+  version,
+}: ProbedTrainer): readonly { readonly name: string; readonly version: string | null }[] => [
+  { name: nameOfChoice(choice), version },
+  ...(choice.kind === 'command' && choice.takesAll ? [{ name: 'any', version: null }] : []),
+];
+
+/** Null where the rig has no command of its owner's. */
+function commandHasOutputDir(trainers: readonly ProbedTrainer[]): boolean | null {
+  const command = trainers.map(({ choice }) => choice).find(choice => choice.kind === 'command');
+  return command === undefined ? null : command.argv.some(word => word.includes('{output_dir}'));
 }

@@ -49,8 +49,8 @@ export async function startRun(
   parts: RunnerParts,
 ): Promise<Run> {
   const run = parts.runOf(origin.attemptId);
-  const { argv, cwd, logFile } = job;
-  writeTask(run, { ...origin, argv, cwd, logFile });
+  const { argv, cwd, logFile, outputDir } = job;
+  writeTask(run, { ...origin, argv, cwd, logFile, outputDir });
   writeContact(run, origin.contact);
   const guarded = await launchGuard(run, job, parts);
   return attendRun({ run, guarded, logFile, isAdopted: false }, ears, parts);

@@ -24,6 +24,7 @@ export interface FinalReport {
  *     token          what it has joined with (own-tokens.ts)
  *     runs/ATTEMPT/  the files of a run (guard-files.ts)
  *     outputs/       of which attempts something is still to be brought (attempt-outputs.ts)
+ *     images/        images of event files of those attempts (event-images/)
  */
 export interface StateFolder {
   /** One for each machine and name of a worker, kept over restarts. */
@@ -31,6 +32,7 @@ export interface StateFolder {
   /** Where the runs are, one folder an attempt. */
   readonly runsDir: string;
   readonly outputsDir: string;
+  readonly imagesDir: string;
   readonly registrations: Registrations;
   runOf(attemptId: AttemptId): RunFolder;
   keepReport(report: FinalReport): void;
@@ -46,6 +48,7 @@ export function openStateFolder(dir: string): StateFolder {
     instanceId: instanceOf(join(dir, 'instance')),
     runsDir,
     outputsDir: join(dir, 'outputs'),
+    imagesDir: join(dir, 'images'),
     registrations: openRegistrations(join(dir, 'registered')),
     runOf,
     keepReport: report => writeReport(runOf(report.attemptId), JSON.stringify(report)),

@@ -1,12 +1,23 @@
 import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, join } from 'node:path';
 import type { AttemptId } from '../protocol/ids.ts';
-import { restrictedKeyFor, restrictedUses } from '../protocol/config-policy.ts';
+import { restrictedUses } from '../protocol/config-policy.ts';
 import { requestsKey } from '../protocol/requests.ts';
 import type { WorkerCommand } from '../protocol/worker-api.ts';
+import { type DataPlace, dataFolderOf, placesOf, withPlaces } from './datasets/places.ts';
+import { trainerFor, trainerNamed, withPaths } from '../trainers/index.ts';
 import { fillPlaceholders } from './argv.ts';
-import type { TrainerChoice } from './config.ts';
+import { createRunCommand } from './gpu-command.ts';
 import type { Command } from './process-group.ts';
+import {
+  type JobPlaces,
+  launches,
+  nameOfChoice,
+  type ProbeParts,
+  pythonOf,
+  spellingOf,
+  type TrainerChoice,
+} from './trainers/index.ts';
 import { writeWhole } from './whole-file.ts';
 
 export type JobOffer = Extract<WorkerCommand, { type: 'job_submit' }>;
@@ -18,7 +29,7 @@ export interface Rig {
   readonly workDir: string;
   /** Where the agent was started: paths in a command or a config mean what they meant there. */
   readonly cwd: string;
-  readonly trainer: TrainerChoice;
+  readonly trainers: readonly TrainerChoice[];
   /** Whether the built-in trainers may run here. */
   readonly selftest: boolean;
   /** Restricted config keys that the rig's owner allows. */
@@ -39,6 +50,10 @@ export interface PreparedJob extends Command {
   /** The job's own. */
   readonly folder: string;
   readonly outputDir: string;
+  /** The trainer writes each sample as a file: images in its event files are copies. */
+  readonly samplesAreFiles: boolean;
+  /** Where its data is to be before it starts. */
+  readonly places: readonly DataPlace[];
   /** Everything that the trainer prints is kept here. */
   readonly logFile: string;
 }
@@ -57,32 +72,121 @@ export type Prepared =
  */
 export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () => false): Prepared {
   const builtIn = builtInOf(offer.config);
-  const refusal = builtIn === null ? restrictedRefusal(offer, rig) : refusalOf(builtIn, rig);
+  const choice = choiceFor(offer, rig);
+  if (builtIn === null && choice === null)
+    return { ok: false, cause: 'rejected', message: lacking(offer, rig) };
+  const refusal = builtIn === null ? configRefusal(offer, rig, choice) : refusalOf(builtIn, rig);
   if (refusal !== null) return { ok: false, cause: 'rejected', message: refusal };
   const folder = join(rig.workDir, offer.job_id);
   const outputDir = join(folder, 'output');
   mkdirSync(outputDir, { recursive: true, mode: 0o700 });
-  const configPath = join(folder, 'config.json');
-  const dataloaderPath = writeDataloader(folder, offer.dataloader);
   const resumeFrom = resumePath(offer, outputDir);
-  const config =
-    builtIn !== null || rig.trainer.kind === 'command'
-      ? offer.config
-      : withOutput(withDataloader(ownKeys(offer.config), dataloaderPath), outputDir, resumeFrom, rig);
-  writeWhole(configPath, JSON.stringify(config, null, 2));
+  const places = placesOf(offer.data, folder);
+  const placed = { ...offer, ...withPlaces(offer, places) };
+  const { argv, cwd, configPath } =
+    builtIn !== null || choice === null || choice.kind === 'command'
+      ? asItIs(placed, rig, { builtIn, choice, folder, outputDir, resumeFrom })
+      : launched(placed, rig, { choice, folder, outputDir, resumeFrom });
   writeRequests(folder, offer.config);
-  const values = { config_path: configPath, output_dir: outputDir, resume_from: resumeFrom };
   return {
     ok: true,
     job: {
-      argv: builtIn === null ? trainerArgv(rig, values) : builtInArgv(builtIn, rig, values),
+      argv,
       folder,
-      cwd: rig.cwd,
-      env: trainerEnv(offer, rig, configPath, resumeFrom),
+      places,
+      cwd: cwd ?? rig.cwd,
+      env: {
+        ...trainerEnv(offer, rig, configPath, resumeFrom),
+        ...(places.length > 0 && { TRAINYARD_DATA_DIR: dataFolderOf(folder) }),
+      },
       outputDir,
+      samplesAreFiles: builtIn === null && samplesAreFiles(choice),
       logFile: logFileOf(offer, folder, isLogTaken),
     },
   };
+}
+
+const samplesAreFiles = (choice: TrainerChoice | null): boolean =>
+  choice !== null && trainerNamed(nameOfChoice(choice))?.samplesAreFiles === true;
+
+interface Start {
+  readonly argv: readonly string[];
+  readonly cwd: string | null;
+  readonly configPath: string;
+}
+
+/** For a program that this worker knows nothing of: the config as it was submitted. */
+function asItIs(
+  { config, dataloader }: JobOffer,
+  rig: Rig,
+  parts: JobPlaces & { readonly builtIn: BuiltIn | null; readonly choice: TrainerChoice | null },
+): Start {
+  const { builtIn, choice, folder, outputDir, resumeFrom } = parts;
+  const configPath = join(folder, 'config.json');
+  writeDataloader(folder, dataloader);
+  writeWhole(configPath, JSON.stringify(config, null, 2));
+  const values = {
+    config_path: configPath,
+    output_dir: outputDir,
+    resume_from: resumeFrom,
+    data_dir: dataFolderOf(folder),
+  };
+  const argv = choice?.kind === 'command' ? fillPlaceholders(choice.argv, values) : [];
+  return { argv: builtIn === null ? argv : builtInArgv(builtIn, rig, values), cwd: null, configPath };
+}
+
+/** For a known trainer: a config that names the job's own folders, and the files that it refers to. */
+function launched(
+  offer: JobOffer,
+  rig: Rig,
+  parts: JobPlaces & { readonly choice: Exclude<TrainerChoice, { readonly kind: 'command' }> },
+): Start {
+  const { choice, ...places } = parts;
+  const { configFile, argv, cwd } = launches[choice.name]({
+    ...places,
+    config: withFiles(offer, places.folder),
+    allowedKeys: rig.allowedConfigKeys,
+    checkout: choice.kind === 'checkout' ? choice.folder : '',
+    python: pythonOf(choice) ?? pythonOnPath(rig.env),
+  });
+  writeWhole(configFile.path, configFile.text);
+  return { argv, cwd, configPath: configFile.path };
+}
+
+/** The trainer of this rig that a config is for; null when it has none. */
+function choiceFor({ config }: JobOffer, { trainers }: Pick<Rig, 'trainers'>): TrainerChoice | null {
+  const { name } = trainerFor(config);
+  const own = trainers.find(choice => nameOfChoice(choice) === name);
+  const any = trainers.find(choice => choice.kind === 'command' && choice.takesAll);
+  // SimpleTuner is what rigs had before configs were told apart.
+  const usual = name === 'command' ? trainers.find(({ kind }) => kind === 'package') : undefined;
+  return own ?? any ?? usual ?? null;
+}
+
+function lacking({ config }: JobOffer, { name, trainers }: Rig): string {
+  const wanted = trainerFor(config);
+  const there = trainers.map(choice => trainerNamed(nameOfChoice(choice))?.title).join(', ');
+  return `The config is for ${wanted.title}, and worker ${name} has ${there || 'no trainer'}. The owner of the rig can add it with --trainer ${wanted.name}=...`;
+}
+
+/** Writes the files that a config refers to, and points it at them. */
+function withFiles({ config, dataloader, files }: JobOffer, folder: string): JobOffer['config'] {
+  const dataloaderPath = writeDataloader(folder, dataloader);
+  const attached = join(folder, 'files');
+  rmSync(attached, { recursive: true, force: true });
+  const references = trainerFor(config).references(config);
+  const changes = references.flatMap(({ path, at }, index) => {
+    const text = Object.hasOwn(files, path) ? files[path] : undefined;
+    if (text === undefined) return [];
+    mkdirSync(attached, { recursive: true, mode: 0o700 });
+    const file = join(attached, `${index}-${basename(path.replaceAll('\\', '/'))}`);
+    writeWhole(file, text);
+    return [{ in: 'config' as const, at, path: file }];
+  });
+  const moved = withPaths({ config, dataloader, files }, changes).config;
+  return dataloaderPath === null
+    ? moved
+    : { ...moved, [spellingOf(moved, 'data_backend_config')]: dataloaderPath };
 }
 
 /**
@@ -118,10 +222,21 @@ function refusalOf(builtIn: BuiltIn, rig: Rig): string | null {
   );
 }
 
+/** The server checks configs, too. The worker does not rely on that: a path in a config could lead out of the job's folder. */
+function configRefusal(offer: JobOffer, rig: Rig, choice: TrainerChoice | null): string | null {
+  const problem = choice?.kind === 'command' ? null : trainerFor(offer.config).problem(offer.config);
+  return problem === null ? restrictedRefusal(offer, rig, choice) : `The config cannot be used: ${problem}`;
+}
+
 /** Names the keys, the rig, and the flag with which its owner allows them. */
-function restrictedRefusal({ config, dataloader }: JobOffer, rig: Rig): string | null {
+function restrictedRefusal(
+  { config, dataloader }: JobOffer,
+  rig: Rig,
+  choice: TrainerChoice | null,
+): string | null {
+  const replaced = choice === null || choice.kind === 'command' ? [] : trainerFor(config).replacedKeys;
   const refused = restrictedUses(config, dataloader).filter(
-    ({ key }) => !rig.allowedConfigKeys.includes(key),
+    ({ key }) => !rig.allowedConfigKeys.includes(key) && !replaced.includes(key),
   );
   if (refused.length === 0) return null;
   const told = refused.map(({ key, effect }) => `"${key}" (${effect})`).join(', ');
@@ -157,46 +272,8 @@ function writeRequests(folder: string, { [requestsKey]: requests }: JobOffer['co
   else writeWhole(path, JSON.stringify({ [requestsKey]: requests }));
 }
 
-/** SimpleTuner takes every key for an option of its own; those with a dollar are for others. */
-const ownKeys = (config: JobOffer['config']): JobOffer['config'] =>
-  Object.fromEntries(Object.entries(config).filter(([key]) => !key.startsWith('$')));
-
-/** SimpleTuner finds its dataloader through its config, in the spelling that the config uses. */
-function withDataloader(config: JobOffer['config'], path: string | null): JobOffer['config'] {
-  if (path === null) return config;
-  return { ...config, [spellingOf(config, 'data_backend_config')]: path };
-}
-
-/**
- * SimpleTuner writes into the job's own folder, whatever relative folder the config names, so that uploads and resumption find
- * its outputs. Only an owner who allows `output_dir` lets a config name a folder elsewhere, which then stays as it is. Of a
- * checkpoint's path SimpleTuner takes the name alone, and looks for it in the output folder.
- */
-function withOutput(
-  config: JobOffer['config'],
-  outputDir: string,
-  resumeFrom: string,
-  rig: Rig,
-): JobOffer['config'] {
-  const isElsewhere = restrictedUses(config, null).some(({ key }) => key === 'output_dir');
-  if (isElsewhere && rig.allowedConfigKeys.includes('output_dir')) return config;
-  const rest = Object.fromEntries(
-    Object.entries(config).filter(([key]) => restrictedKeyFor(key, true) !== 'output_dir'),
-  );
-  const key = spellingOf(config, 'resume_from_checkpoint');
-  const resumes = resumeFrom !== '' && (config[key] ?? 'latest') === 'latest';
-  return { ...rest, output_dir: outputDir, ...(resumes && { [key]: resumeFrom }) };
-}
-
-/** As the config has it: with dashes in front, or without. */
-const spellingOf = (config: JobOffer['config'], key: string): string =>
-  Object.hasOwn(config, `--${key}`) ? `--${key}` : key;
-
-function trainerArgv(rig: Rig, values: Readonly<Record<string, string>>): readonly string[] {
-  if (rig.trainer.kind === 'command') return fillPlaceholders(rig.trainer.argv, values);
-  const python = findExecutable('python', rig.env) ?? findExecutable('python3', rig.env) ?? 'python';
-  return [python, '-m', 'simpletuner.train'];
-}
+const pythonOnPath = (env: Rig['env']): string =>
+  findExecutable('python', env) ?? findExecutable('python3', env) ?? 'python';
 
 /** The agent's environment without its secrets, and what the published agent sets (CONTRACT.md, section 3, item 3). */
 function trainerEnv(offer: JobOffer, rig: Rig, configPath: string, resumeFrom: string): PreparedJob['env'] {
@@ -220,17 +297,21 @@ function trainerEnv(offer: JobOffer, rig: Rig, configPath: string, resumeFrom: s
   };
 }
 
-/**
- * Where a program lies: as a path, or on PATH; null when it is not there.
- * @internal
- */
-export function findExecutable(name: string, env: Rig['env']): string | null {
+/** Where a program lies: as a path, or on PATH; null when it is not there. */
+function findExecutable(name: string, env: Rig['env']): string | null {
   if (/[/\\]/.test(name)) return isExecutable(name) ? name : null;
   const endings = process.platform === 'win32' ? (env['PATHEXT'] ?? '.EXE').split(';') : [''];
   const folders = (env['PATH'] ?? '').split(delimiter).filter(folder => folder !== '');
   const candidates = folders.flatMap(folder => endings.map(ending => join(folder, name + ending)));
   return candidates.find(isExecutable) ?? null;
 }
+
+/** How the trainers of a rig are looked at. To import torch from a slow disk can take a minute. */
+export const trainerProbe = (env: Rig['env']): ProbeParts => ({
+  // The imports of SimpleTuner that take long are not needed to see that it is there.
+  run: createRunCommand({ environment: { ...env, SIMPLETUNER_SKIP_TORCH: '1' }, timeoutMs: 60_000 }),
+  find: program => findExecutable(program, env),
+});
 
 function isExecutable(path: string): boolean {
   try {
@@ -239,14 +320,4 @@ function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** What to say when there is nothing to start jobs with; null when there is. */
-export function missingTrainer(rig: Pick<Rig, 'trainer' | 'env'>): string | null {
-  const names = rig.trainer.kind === 'command' ? rig.trainer.argv.slice(0, 1) : ['python', 'python3'];
-  if (names.some(name => findExecutable(name, rig.env) !== null)) return null;
-  return (
-    `No trainer found: ${names.join(' or ')} is not on this machine. Install SimpleTuner into the Python that is on PATH, ` +
-    "or name another trainer with --trainer '<command>'"
-  );
 }

@@ -51,6 +51,7 @@ export const ArtifactPath = z
 const image = /\.(?:png|jpe?g|webp|gif|avif|bmp|tiff?|mp4|webm|mov)$/i;
 const checkpoint =
   /(?:^|\/)(?:[^/]*[-_.])?(?:checkpoint|ckpt)(?:$|[-_./\d])|[-_](?:step|epoch)[-_=]?\d+(?:$|[-_./])/i;
+const optimizer = /(?:^|\/)optimizer\.(?:pt|bin)$/i;
 const model = /\.(?:safetensors|ckpt|pth?|bin|gguf|onnx)$/i;
 
 /** What it is, as far as its name says. */
@@ -58,7 +59,7 @@ export function kindOf(key: string): ArtifactKind {
   if (image.test(key)) return 'sample_image';
   // The ending of a file that is no checkpoint but a model in that format.
   if (checkpointOf(key) !== null || checkpoint.test(key.replace(/\.ckpt$/i, ''))) return 'checkpoint';
-  return model.test(key) ? 'final_model' : 'other';
+  return model.test(key) && !optimizer.test(key) ? 'final_model' : 'other';
 }
 
 /**
@@ -82,13 +83,29 @@ export const CheckpointManifest = z.object({
 });
 export type CheckpointManifest = z.output<typeof CheckpointManifest>;
 
-/** `checkpoint-000500.bin`, `mine-step00000500.safetensors`, `epoch=3-step=500.ckpt`. */
-const stepOfFile = /(?:^|[-_.])(?:checkpoint|ckpt|step)s?[-_=]?(\d{1,12})(?=$|[-_.])/i;
-const epochOfFile = /(?:^|[-_.])epochs?[-_=]?\d{1,12}(?=$|[-_.])/i;
-/** `checkpoint-500`, `mine-step00000500-state`. Of samples there are folders by their steps, too. */
-const stepOfFolder = /(?:^|[-_.])(?:checkpoint|ckpt)s?[-_=]?(\d{1,12})(?=$|[-_.])|[-_]step(\d{1,12})-state$/i;
-/** `mine-000010-state`: it counts epochs. */
+/**
+ * Files by their steps: `checkpoint-000500.bin`, `epoch=3-step=500.ckpt` (Lightning), `mine-step00000500.safetensors` (sd-scripts),
+ * `mine_000000250.safetensors` (ai-toolkit), `...-save-500-2-0.safetensors` (OneTrainer: steps, epochs, steps of the epoch).
+ */
+const stepOfFile =
+  /(?:^|[-_.])(?:checkpoint|ckpt|step)s?[-_=]?(\d{1,12})(?=$|[-_.])|_(\d{9})\.(?:safetensors|pt)$|-save-(\d{1,12})-\d+-\d+(?=$|\.)/i;
+/** Files by their epochs: `mine-epoch-3.pt`, `mine-000001.safetensors` (sd-scripts). */
+const epochOfFile = /(?:^|[-_.])epochs?[-_=]?\d{1,12}(?=$|[-_.])|-\d{6}\.(?:safetensors|ckpt|pt)$/i;
+/**
+ * Folders by their steps: `checkpoint-500`, `mine-step00000500-state` (sd-scripts), `mine_000000250` (ai-toolkit),
+ * `...-backup-500-2-0` (OneTrainer). Samples lie in folders by their steps, too.
+ */
+const stepOfFolder =
+  /(?:^|[-_.])(?:checkpoint|ckpt)s?[-_=]?(\d{1,12})(?=$|[-_.])|[-_]step(\d{1,12})-state$|_(\d{9})$|-backup-(\d{1,12})-\d+-\d+$/i;
+/** `mine-000010-state` (sd-scripts): it counts epochs. */
 const epochOfFolder = /[-_]\d{1,12}-state$/i;
+
+/** What a trainer keeps beside its checkpoints and needs to continue from one, by the key of that: ai-toolkit has one optimizer state. */
+export function companionsOf(key: string): readonly string[] {
+  if (!/_\d{9}\.(?:safetensors|pt)$/.test(key)) return [];
+  const folder = key.slice(0, key.lastIndexOf('/') + 1);
+  return [`${folder}optimizer.pt`, `${folder}learnable_snr.json`];
+}
 
 export interface CheckpointName {
   /** The key of its one file, or of the folder that its files are in. */
@@ -104,19 +121,22 @@ export function checkpointOf(key: string): CheckpointName | null {
   const segments = key.split('/');
   const file = key.slice(key.lastIndexOf('/') + 1);
   for (const [at, folder] of segments.slice(0, -1).entries()) {
-    const [match, step, ofState] = stepOfFolder.exec(folder) ?? [];
+    const [match, ...steps] = stepOfFolder.exec(folder) ?? [];
     if (match === undefined && !epochOfFolder.test(folder)) continue;
     const name = segments.slice(0, at + 1).join('/');
-    return { name, step: numberOf(step ?? ofState), isFile: false };
+    return { name, step: numberOf(steps), isFile: false };
   }
   if (image.test(file)) return null;
-  const [match, step] = stepOfFile.exec(file) ?? [];
+  const [match, ...steps] = stepOfFile.exec(file) ?? [];
   if (match === undefined && !epochOfFile.test(file)) return null;
-  return { name: key, step: numberOf(step), isFile: true };
+  return { name: key, step: numberOf(steps), isFile: true };
 }
 
-const numberOf = (digits: string | undefined): number | null =>
-  digits === undefined ? null : Number(digits);
+/** Of the groups of a pattern, at most one has matched. */
+function numberOf(groups: readonly (string | undefined)[]): number | null {
+  const digits = groups.find(group => group !== undefined);
+  return digits === undefined ? null : Number(digits);
+}
 
 /** Files that one checkpoint of a job is made of. */
 export const CheckpointView = z

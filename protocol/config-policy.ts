@@ -22,7 +22,7 @@ const postsOut = { rule: 'value', effect: 'sends data from the rig to addresses 
 const deletesImages = { rule: 'switch', effect: "deletes files of the rig's datasets" } as const;
 const writesOutside = { rule: 'path', effect: "writes outside the job's folder" } as const;
 
-/** The name under which an owner allows `{env:NAME}` in values. */
+/** The name under which an owner allows `{env:NAME}` (SimpleTuner) and `${NAME}` (ai-toolkit) in values. */
 const environmentKey = 'env';
 
 const policies: ReadonlyMap<string, Policy> = new Map<string, Policy>([
@@ -39,6 +39,7 @@ const policies: ReadonlyMap<string, Policy> = new Map<string, Policy>([
   ['publishing_config', postsOut],
   ['output_dir', writesOutside],
   ['logging_dir', writesOutside],
+  ['debug_dir', writesOutside],
   ['offload_param_path', writesOutside],
   ['group_offload_to_disk_path', writesOutside],
   ['memory_filesystem_path', writesOutside],
@@ -95,7 +96,7 @@ function search(root: unknown, isConfig: boolean, found: Map<string, string>): v
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { part, isTopLevel } = next;
     if (typeof part === 'string') {
-      if (part.includes('{env:')) found.set(environmentKey, "reads the trainer's environment");
+      if (/\{env:|\$\{\w+\}/.test(part)) found.set(environmentKey, "reads the trainer's environment");
       const parsed = jsonIn(part);
       if (parsed !== null) open.push({ part: parsed, isTopLevel: false });
     } else if (Array.isArray(part)) {

@@ -3,14 +3,14 @@ import { call } from './call.ts';
 import { TrainerConfig } from './job.ts';
 
 /** Which names there can be, the folder's own rules say. */
-const byName = z.object({ name: z.string().min(1).max(200) });
+const byName = z.object({ name: z.string().min(1).max(700) });
 
 /** A config of the folder, by what a person chooses from. */
 export const ConfigView = z
   .object({
     /** As `config_name` of a submit has it. */
     name: z.string(),
-    /** In the folder: `NAME.json`, or `NAME/config.json`. */
+    /** Below the folder, such as `NAME.json`, `NAME/config.json` or `NAME.yaml`. */
     file: z.string(),
     changed_at: z.iso.datetime(),
     /** In bytes. */
@@ -27,6 +27,13 @@ export const ConfigView = z
     devices: z.array(z.number()).nullable(),
     /** The file beside it that it names as its dataloader. */
     dataloader: z.string().nullable(),
+    /** The trainer that it is for: `simpletuner`, `ai-toolkit`, `kohya`, `onetrainer`, `diffusers`, or `command` for any other. */
+    trainer: z.string().nullable().default(null),
+    format: z.enum(['json', 'yaml', 'toml']).default('json'),
+    /** Further files that it names, which travel with a job. */
+    files: z.array(z.string()).default([]),
+    /** Paths of training data that it names, or its dataloader. */
+    data: z.array(z.string()).default([]),
   })
   .meta({ id: 'ConfigView' });
 export type ConfigView = z.output<typeof ConfigView>;
@@ -48,7 +55,7 @@ export const configsApi = {
       q: z.string().max(200).optional(),
       limit: z.coerce.number().int().min(1).max(500).default(100),
       /** `next_cursor` of the page before. */
-      cursor: z.string().max(200).optional(),
+      cursor: z.string().max(700).optional(),
     }),
     reply: z.object({
       /** Where they are, on the machine of the orchestrator. */

@@ -28,6 +28,8 @@ const CheckCode = z.enum([
   'accelerator',
   'guard',
   'config_key',
+  'data',
+  'trainer',
   'label',
   'avoid_previous',
 ]);
@@ -72,6 +74,8 @@ export const Explanation = z
         local: z.boolean(),
         /** Whether it would take the job now. */
         fits: z.boolean(),
+        /** How many of the job's datasets its rig has; null for a job without data. Others are fetched first. */
+        datasets: z.object({ here: z.number(), wanted: z.number() }).nullable().default(null),
         /** Every check that it fails. */
         reasons: z.array(WorkerReason),
       }),

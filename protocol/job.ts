@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { JobData } from './dataset.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { JobWait } from './job-wait.ts';
 import { LabelPatterns } from './labels.ts';
@@ -74,6 +75,15 @@ export type TrainerConfig = Readonly<z.output<typeof TrainerConfig>>;
 /** SimpleTuner's are lists. */
 export const Dataloader = z.union([z.array(z.unknown()), TrainerConfig]);
 
+/** Texts of files that a config names, by the paths that it has for them. */
+export const ConfigFiles = z
+  .record(z.string().min(1).max(1_000), z.string().max(1_000_000))
+  .refine(files => Object.keys(files).length <= 32, 'at most 32 files travel with a config')
+  .refine(
+    files => Object.values(files).reduce((sum, text) => sum + text.length, 0) <= 1_000_000,
+    'the files of a config have at most 1,000,000 characters in all',
+  );
+
 /** What a job needs of the worker that takes it. */
 export interface Requirements {
   readonly target: Target;
@@ -87,6 +97,10 @@ export interface Requirements {
   readonly accelerator: string | null;
   /** A worker that stops its trainer when contact is lost: SimpleTuner's own does not. */
   readonly guarded: boolean;
+  /** The trainer that the config is for; left out for a test of the fleet, which every worker can run. */
+  readonly trainer?: string;
+  /** Versions of the datasets that the worker has to fetch; left out for a job without data. */
+  readonly data?: readonly string[];
   /** Restricted config keys that the job uses (config-policy), sorted. */
   readonly configKeys: readonly string[];
   readonly labels: LabelPatterns;
@@ -214,9 +228,32 @@ const Outstanding = z.object({
 });
 export type Outstanding = z.output<typeof Outstanding>;
 
+/** Something that a job's owner should know, although the job runs. Newer servers may send other codes. */
+export const JobWarning = z
+  .object({
+    /** `outputs_old_worker`, `outputs_off`, `outputs_checkpoints_only`, `outputs_no_folder` or `outputs_own_folder`. */
+    code: z.string(),
+    worker_name: z.string(),
+    /** A sentence about what happens, and one about what to do. */
+    message: z.string(),
+  })
+  .meta({ id: 'JobWarning' });
+export type JobWarning = z.output<typeof JobWarning>;
+
+/** A version of a dataset that a job uses. */
+export const JobDataView = JobData.extend({
+  /** Null when the version is not stored, or when the job's user may not use it any more. */
+  dataset: z.object({ id: z.number(), name: z.string() }).nullable(),
+}).meta({ id: 'JobDataView' });
+export type JobDataView = z.output<typeof JobDataView>;
+
 export const JobDetail = JobView.extend({
   attempts: z.array(AttemptView),
+  /** About its current or last worker; older servers leave it out. */
+  warnings: z.array(JobWarning).default([]),
   /** Null when every file was uploaded or given up; older servers leave it out. */
   outstanding: Outstanding.nullable().default(null),
+  /** The training data that the worker fetches; older servers leave it out. */
+  data: z.array(JobDataView).default([]),
 }).meta({ id: 'JobDetail' });
 export type JobDetail = z.output<typeof JobDetail>;

@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import { AuditEntry } from './admin-api.ts';
 import { call } from './call.ts';
+import { DataWish } from './dataset.ts';
 import { Explanation } from './explain.ts';
 import { JobId, WorkerId } from './ids.ts';
 import {
+  ConfigFiles,
   Dataloader,
   FailureCause,
   finalStatuses,
   JobDetail,
   JobStatus,
   JobView,
+  JobWarning,
   OnLostContact,
   PriorityWord,
   priorities,
@@ -48,10 +51,14 @@ export const IdempotencyKey = z
  */
 export const SubmitRequest = z
   .strictObject({
-    config_name: Line.min(1).max(200).optional(),
+    config_name: Line.min(1).max(700).optional(),
     config: TrainerConfig.optional(),
     /** Of a config in line: what `data_backend_config` means. One of the folder has its own beside it. */
     dataloader: Dataloader.nullish(),
+    /** Of a config in line: texts of the other files that it names, by the paths that it has for them. */
+    files: ConfigFiles.optional(),
+    /** Versions of datasets that the job needs: the worker fetches them, and puts their places where the config has these paths. */
+    data: z.array(DataWish).max(64).optional(),
     target: Target.default('auto'),
     worker_labels: LabelPatterns.default({}),
     gpu_count: z.number().int().min(0).max(1024).optional(),
@@ -88,6 +95,10 @@ export const SubmitRequest = z
   .refine(body => body.config !== undefined || !body.dataloader, {
     path: ['dataloader'],
     message: 'a config that is given by its name alone has its dataloader beside it',
+  })
+  .refine(body => body.config !== undefined || body.files === undefined, {
+    path: ['files'],
+    message: 'a config that is given by its name alone has its files beside it',
   });
 export type SubmitRequest = z.output<typeof SubmitRequest>;
 
@@ -119,6 +130,8 @@ const Accepted = z.object({
   allocated_gpus: z.array(z.number()).nullable(),
   queue_position: z.number().nullable(),
   reason: z.string().nullable(),
+  /** About the worker that takes it; older servers leave it out. */
+  warnings: z.array(JobWarning).optional(),
 });
 
 /** `no_wait` was asked for, and no worker takes it at once: there is no job. */
@@ -146,6 +159,20 @@ const TriedOut = z.object({
   queue_position: z.number().nullable(),
   reason: z.string().nullable(),
   explanation: Explanation,
+  /** About the worker that would take it, or about every worker that could; older servers leave it out. */
+  warnings: z.array(JobWarning).optional(),
+  /** What the config asks of a rig; older servers leave it out. */
+  needs: z
+    .object({
+      /** Null for a test of the fleet, which every worker can run. */
+      trainer: z.string().nullable(),
+      gpu_count: z.number(),
+      /** Files that travel with the job, by the paths that the config has for them. */
+      files: z.array(z.string()),
+      /** Paths of training data, which have to be on the rig. */
+      data: z.array(z.string()),
+    })
+    .optional(),
 });
 
 const Done = JobView.extend({ success: z.literal(true) });

@@ -4,9 +4,18 @@ import { call } from './call.ts';
 import { AttemptId, JobId, WorkerId } from './ids.ts';
 import { OnLostContact, TrainerConfig } from './job.ts';
 import { Labels } from './labels.ts';
+import { JobData, Sha256 } from './dataset.ts';
 import { CleanLine } from './line.ts';
 import { AnyProgress } from './progress.ts';
-import { CapabilityFields, type Capabilities, capabilitiesFrom, GpuTrouble, WorkerType } from './worker.ts';
+import {
+  CapabilityFields,
+  type Capabilities,
+  capabilitiesFrom,
+  GpuTrouble,
+  type OutputFacts,
+  UploadChoice,
+  WorkerType,
+} from './worker.ts';
 
 /** What this agent and orchestrator speak. SimpleTuner's published agent sends none and counts as 1. */
 export const protocolVersion = 2;
@@ -29,6 +38,12 @@ export interface Registration {
   readonly agentVersion: string | null;
   /** Restricted config keys that its owner allows; null from agents that check no config. */
   readonly allowedConfigKeys: readonly string[] | null;
+  /** Trainers that the rig has; null from agents that do not say. */
+  readonly trainers: readonly { readonly name: string; readonly version: string | null }[] | null;
+  /** Null from agents that do not report it. */
+  readonly outputs: OutputFacts | null;
+  /** Versions of datasets that the rig has, most recently used first; null from agents that cannot fetch data. */
+  readonly datasets: readonly string[] | null;
   /** Null from agents that do not look after their GPUs. */
   readonly gpuTroubles: readonly GpuTrouble[] | null;
 }
@@ -51,6 +66,30 @@ const GpuTroubles = z
 /** Left out when it can't be read: the agent then counts as one that checks no config. */
 const ConfigKeys = z.array(z.string().max(64).pipe(CleanLine)).max(64).nullish().catch(null);
 
+/** `any`: a program that takes every config. Left out when it can't be read: the agent then counts as one that does not say. */
+const Trainers = z
+  .array(
+    z.object({
+      name: z.string().min(1).max(40).pipe(CleanLine),
+      version: z.string().max(100).pipe(CleanLine).nullable().default(null),
+    }),
+  )
+  .max(16)
+  .nullish()
+  .catch(null);
+
+/** Which outputs the agent uploads. Ignored when it can't be read: the server then knows nothing of them. */
+const Outputs = z
+  .object({
+    upload: UploadChoice,
+    /** Whether the owner's trainer command has `{output_dir}`; null where the rig has no such command. */
+    command_has_output_dir: z.boolean().nullable().default(null),
+  })
+  .nullish()
+  .catch(null);
+/** Left out when it can't be read: the agent then counts as one that cannot fetch data. */
+const Datasets = z.array(Sha256).max(100).nullish().catch(null);
+
 const RegisterRequest = z
   .object({
     ...CapabilityFields,
@@ -66,6 +105,9 @@ const RegisterRequest = z
     registration_no: z.number().int().min(1).max(1e9).nullish(),
     agent_version: Short,
     allowed_config_keys: ConfigKeys,
+    trainers: Trainers,
+    outputs: Outputs,
+    datasets: Datasets,
     gpu_troubles: GpuTroubles,
   })
   .transform(
@@ -82,6 +124,11 @@ const RegisterRequest = z
       registrationNo: body.registration_no ?? null,
       agentVersion: body.agent_version ?? null,
       allowedConfigKeys: body.allowed_config_keys ?? null,
+      trainers: body.trainers ?? null,
+      outputs: body.outputs
+        ? { upload: body.outputs.upload, commandHasOutputDir: body.outputs.command_has_output_dir }
+        : null,
+      datasets: body.datasets ?? null,
       gpuTroubles: body.gpu_troubles ?? null,
     }),
   );
@@ -163,6 +210,8 @@ const Heartbeat = z.object({
   vram_used_gb: Figure,
   /** All that there are at the moment; left out by agents that do not look. */
   gpu_troubles: GpuTroubles,
+  /** All that the rig has now; left out while that has not changed. */
+  datasets: Datasets,
 });
 export type Heartbeat = z.output<typeof Heartbeat>;
 /** As an agent sends it. */
@@ -190,6 +239,10 @@ export const WorkerCommand = z.discriminatedUnion('type', [
     config_name: z.string(),
     config: TrainerConfig,
     dataloader: z.unknown().nullable(),
+    /** Texts of the other files that the config names, by the paths that it has for them. */
+    files: z.record(z.string(), z.string()).default({}),
+    /** Training data to fetch before the start. */
+    data: z.array(JobData).max(64).default([]),
     /** A path that the agent appends to the orchestrator's address: it can name no other host, and climb nowhere. */
     upload_endpoint: z.string().regex(/^\/(?!\/)(?!.*\.\.)[\w./-]*$/),
     upload_token: z.string().optional(),

@@ -35,11 +35,23 @@ export const workerOptions: readonly WorkerOption[] = [
   },
   {
     flags: '--trainer <trainer>',
-    description: 'simpletuner, or a command with {config_path}, {output_dir} and {resume_from}; no shell',
+    description:
+      'a trainer of this rig: simpletuner=PYTHON, or ai-toolkit, kohya, onetrainer or diffusers=FOLDER, or a command with {config_path}, {output_dir} and {resume_from}; may be repeated',
+    isRepeatable: true,
+  },
+  {
+    flags: '--python <path>',
+    description:
+      'the Python of trainers, or a virtual environment (default: the one beside the trainer, or on PATH)',
   },
   {
     flags: '--bring <what>',
     description: 'which outputs in {output_dir} to upload: all (default), checkpoints, or none',
+  },
+  {
+    flags: '--data-cache <size>',
+    description:
+      'how much disk the data of jobs may take, such as 200GB (default: half of what is free; or TRAINYARD_DATA_CACHE)',
   },
   {
     flags: '--leave-with-parent',

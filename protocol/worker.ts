@@ -42,6 +42,16 @@ export interface Capabilities {
   readonly gpus: readonly Gpu[];
 }
 
+/** Which outputs of trainers a worker uploads. */
+export const UploadChoice = z.enum(['all', 'checkpoints', 'none']);
+
+/** What a worker reports about the outputs of its trainers. */
+export interface OutputFacts {
+  readonly upload: z.infer<typeof UploadChoice>;
+  /** Whether the owner's trainer command has `{output_dir}`; null where the rig has no such command. */
+  readonly commandHasOutputDir: boolean | null;
+}
+
 const Text = z.string().max(200).pipe(CleanLine).nullish();
 const Count = z.number().int().min(0).max(1024).nullish();
 const Vram = z.number().min(0).max(1e6).nullish();
@@ -128,6 +138,11 @@ export const WorkerView = z
     /** Whether the agent stays after a job, as it said; null before it ever registered. */
     persistent: z.boolean().nullable(),
     agent_version: z.string().nullable(),
+    /** Trainers that the rig has; `any` is a program that takes every config. Null when its agent does not say. */
+    trainers: z
+      .array(z.object({ name: z.string(), version: z.string().nullable() }))
+      .nullable()
+      .default(null),
     protocol: z.number(),
     drain: z
       .object({

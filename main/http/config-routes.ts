@@ -2,6 +2,7 @@ import type { Request } from 'express';
 import { type ConfigView, configsApi } from '../../protocol/configs-api.ts';
 import type { TrainerConfig } from '../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { dataOf, formatOf, trainerFor } from '../../trainers/index.ts';
 import { gpusWanted, type Orchestrator } from '../orchestrator/index.ts';
 import type { ConfigFolder, ExpectedConfig, FoundConfig } from '../orchestrator/ports.ts';
 import { actorOf } from './admin-routes.ts';
@@ -53,6 +54,7 @@ function viewOf(found: FoundConfig): ConfigView {
   const config = found.config.ok ? found.config.value : {};
   const gpus = found.config.ok ? gpusWanted({ any_gpu: false }, config) : null;
   const isUsable = gpus?.ok === true;
+  const bundle = found.bundle.ok ? found.bundle.value : null;
   return {
     name: found.name,
     file: found.file,
@@ -65,14 +67,22 @@ function viewOf(found: FoundConfig): ConfigView {
     gpu_count: isUsable ? gpus.value.count : null,
     devices: isUsable ? gpus.value.devices && [...gpus.value.devices] : null,
     dataloader: wordIn(config, 'data_backend_config')?.split(/[/\\]/).at(-1) ?? null,
+    trainer: found.trainer,
+    format: formatOf(found.file) ?? 'json',
+    files: bundle === null ? [] : Object.keys(bundle.files),
+    data: bundle === null ? [] : dataOf(bundle, trainerFor(bundle.config)).map(({ path }) => path),
   };
 }
 
 /** All that would be refused of a submit by its name. */
-function problemsOf({ config, dataloader }: FoundConfig): string[] {
-  const parts = config.ok ? [dataloader, gpusWanted({ any_gpu: false }, config.value)] : [config];
-  return parts.flatMap(part => (part.ok ? [] : [part.refusal.detail]));
+function problemsOf({ name, config, bundle }: FoundConfig): string[] {
+  const parts = config.ok ? [bundle, gpusWanted({ any_gpu: false }, config.value)] : [config];
+  const refused = parts.flatMap(part => (part.ok ? [] : [part.refusal.detail]));
+  const problem = config.ok ? problemOf(config.value) : null;
+  return problem === null ? refused : [...refused, `The config ${name} cannot be used: ${problem}`];
 }
+
+const problemOf = (config: TrainerConfig): string | null => trainerFor(config).problem(config);
 
 /** In either spelling, and short enough for a list. */
 function wordIn(config: TrainerConfig, name: string): string | null {

@@ -37,9 +37,9 @@ export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): vo
   router.answer(queueApi.config, ({ params, request }) => {
     const found = orchestrator.jobConfig(params.id);
     if (!found.ok) return found;
-    const { configName, config, dataloader } = found.value;
+    const { configName, config, dataloader, files } = found.value;
     keepPrivate(request);
-    return accept({ job_id: params.id, config_name: configName, config, dataloader });
+    return accept({ job_id: params.id, config_name: configName, config, dataloader, files: { ...files } });
   });
   router.answer(queueApi.explain, ({ params }) => orchestrator.explainJob(params.id));
   router.answer(queueApi.remove, async ({ params, caller, request }) => {
@@ -193,6 +193,13 @@ const triedOutReply = (tried: DryRun): ReplyOf<typeof queueApi.submit> => ({
   queue_position: tried.position,
   reason: tried.reason,
   explanation: tried.explanation,
+  warnings: [...tried.warnings],
+  needs: {
+    trainer: tried.needs.trainer,
+    gpu_count: tried.needs.gpuCount,
+    files: [...tried.needs.files],
+    data: [...tried.needs.data],
+  },
 });
 
 const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.retry> =>
@@ -207,6 +214,7 @@ const submittedReply = (submitted: Submitted): ReplyOf<typeof queueApi.retry> =>
         allocated_gpus: submitted.gpus && [...submitted.gpus],
         queue_position: submitted.position,
         reason: submitted.reason,
+        warnings: [...submitted.warnings],
       };
 
 const unplaced = { job_id: null, allocated_worker_id: null, allocated_gpus: null, queue_position: null };

@@ -83,8 +83,9 @@ export function lossAt(buckets: readonly Bucket[], step: number): number | null 
 export function judge(
   checkpoints: readonly Checkpoint[],
   lossOf: (of: Checkpoint) => number | null,
+  mayContinue: (from: Checkpoint) => boolean = () => true,
 ): readonly JudgedCheckpoint[] {
-  const newest = checkpoints.find(({ isComplete }) => isComplete);
+  const newest = checkpoints.find(each => each.isComplete && mayContinue(each));
   const losses = new Map(checkpoints.map(each => [each, each.isComplete ? lossOf(each) : null]));
   let best: Checkpoint | null = null;
   let lowest = Number.POSITIVE_INFINITY;
@@ -102,7 +103,7 @@ export function judge(
 }
 
 /**
- * Those that go (`keep`: how many steps stay beside the best; 0 for all). What never became whole goes once an attempt after it has
+ * Those that go (`keep`: how many steps stay beside the best, and beside the one that the next attempt continues from; 0 for all). What never became whole goes once an attempt after it has
  * brought one that did.
  */
 export function expired(checkpoints: readonly JudgedCheckpoint[], keep: number): readonly Checkpoint[] {
@@ -112,7 +113,7 @@ export function expired(checkpoints: readonly JudgedCheckpoint[], keep: number):
   const [newest] = whole;
   return checkpoints.filter(each =>
     each.isComplete
-      ? !kept.has(momentOf(each)) && !each.isBest
+      ? !kept.has(momentOf(each)) && !each.isBest && !each.isNewest
       : newest !== undefined && each.attempt < newest.attempt,
   );
 }

@@ -10,22 +10,36 @@ import {
   lossKeys,
 } from './checkpoint-rules.ts';
 import type { Core } from './core.ts';
+import { trainerNamed } from '../../trainers/index.ts';
+import type { Job, JobSpec } from './model.ts';
 import type { Read } from './ports.ts';
 
-/** The newest that is whole; null when there is none. */
-export const newestCheckpoint = (read: Read, id: JobId): Checkpoint | null =>
-  checkpointsIn(read.checkpointFiles(id)).find(({ isComplete }) => isComplete) ?? null;
+/** The newest that is whole and that the job's trainer can continue from; null when there is none. */
+export function newestCheckpoint(read: Read, { id, spec }: Pick<Job, 'id' | 'spec'>): Checkpoint | null {
+  const mayContinue = continuationIn(spec);
+  return checkpointsIn(read.checkpointFiles(id)).find(each => each.isComplete && mayContinue(each)) ?? null;
+}
+
+/** A job from before trainers were told apart continues from anything. */
+function continuationIn({ requirements: { trainer = '' } }: JobSpec): (checkpoint: Checkpoint) => boolean {
+  const known = trainerNamed(trainer);
+  return checkpoint => known === null || known.continuesFrom(checkpoint);
+}
 
 /** The newest first. */
 export function judgedCheckpoints(read: Read, id: JobId): readonly JudgedCheckpoint[] {
   const checkpoints = checkpointsIn(read.checkpointFiles(id));
+  const job = read.job(id);
+  const mayContinue = job === null ? () => true : continuationIn(job.spec);
   const measured = read.metricKeys(id);
   // One for all of them: two losses of different kinds say nothing of each other.
   const key = lossKeys.find(each => measured.includes(each));
-  if (checkpoints.length === 0 || key === undefined) return judge(checkpoints, () => null);
+  if (checkpoints.length === 0 || key === undefined) return judge(checkpoints, () => null, mayContinue);
   const curves = new Map(read.attempts(id).map(attempt => [attempt.n, read.series(attempt.id, key)]));
-  return judge(checkpoints, ({ attempt, step }) =>
-    step === null ? null : lossAt(curves.get(attempt) ?? [], step),
+  return judge(
+    checkpoints,
+    ({ attempt, step }) => (step === null ? null : lossAt(curves.get(attempt) ?? [], step)),
+    mayContinue,
   );
 }
 

@@ -1,7 +1,9 @@
 import type { JobId } from '../../protocol/ids.ts';
 import type { TrainerConfig } from '../../protocol/job.ts';
 import { restrictedUses } from '../../protocol/config-policy.ts';
+import type { JobData } from '../../protocol/dataset.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { type Bundle, isBuiltIn, trainerFor } from '../../trainers/index.ts';
 import type { SubmitRequest } from '../../protocol/queue-api.ts';
 import { requestKinds, requestsOf } from '../../protocol/requests.ts';
 import type { JobPayload, JobSpec } from './model.ts';
@@ -20,13 +22,20 @@ export interface Draft {
 /** What the request asks for, with its config: at once when it brings that along. */
 export function prepare(configs: Configs, request: SubmitRequest): Outcome<Draft> | Promise<Outcome<Draft>> {
   if (request.config !== undefined)
-    return draftOf(request, { config: request.config, dataloader: request.dataloader ?? null });
+    return draftOf(request, {
+      config: request.config,
+      dataloader: request.dataloader ?? null,
+      files: request.files ?? {},
+    });
   return configs
     .load(request.config_name ?? '')
     .then(payload => (payload.ok ? draftOf(request, payload.value) : payload));
 }
 
-function draftOf(request: SubmitRequest, { config, dataloader }: JobPayload): Outcome<Draft> {
+function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle): Outcome<Draft> {
+  const trainer = trainerFor(config);
+  const problem = trainer.problem(config);
+  if (problem !== null) return refuse('config_invalid', `The config cannot be used: ${problem}`);
   const wanted = gpusWanted(request, config);
   if (!wanted.ok) return wanted;
   const requests = requestsOf(config);
@@ -41,6 +50,7 @@ function draftOf(request: SubmitRequest, { config, dataloader }: JobPayload): Ou
       accelerator: request.accelerator ?? null,
       guarded: request.on_lost_contact === 'stop',
       configKeys: restrictedUses(config, dataloader).map(({ key }) => key),
+      ...(!isBuiltIn(config) && { trainer: trainer.name }),
       labels: request.worker_labels,
     },
     devices: wanted.value.devices,
@@ -52,7 +62,7 @@ function draftOf(request: SubmitRequest, { config, dataloader }: JobPayload): Ou
   };
   return accept({
     spec,
-    payload: { config: request.any_gpu ? withoutDevices(config) : config, dataloader },
+    payload: { config: request.any_gpu ? withoutDevices(config) : config, dataloader, files },
     priority: request.priority,
     requiresApproval: request.requires_approval,
     noWait: request.no_wait,
@@ -77,14 +87,16 @@ interface GpusWanted {
 }
 
 /**
- * The submit's own word, else `num_processes` in the config, else none: a job that asks for nothing runs anywhere. One
- * whose config names its GPUs needs a worker that has those, unless any will do.
+ * The submit's own word, else `num_processes` in the config, else what its trainer needs: a config for an unknown program runs
+ * anywhere. One whose config names its GPUs needs a worker that has those, unless any will do.
  */
 export function gpusWanted(
   request: Pick<SubmitRequest, 'gpu_count' | 'any_gpu'>,
   config: TrainerConfig,
 ): Outcome<GpusWanted> {
-  const count = request.gpu_count ?? wholeNumber(read(config, 'num_processes') ?? 0);
+  const count =
+    request.gpu_count ??
+    wholeNumber(read(config, 'num_processes') ?? (isBuiltIn(config) ? 0 : trainerFor(config).defaultGpus));
   if (count === null) {
     return refuse(
       'config_invalid',
@@ -115,3 +127,13 @@ const withoutDevices = (config: TrainerConfig): TrainerConfig =>
   Object.fromEntries(
     Object.entries(config).filter(([key]) => key !== devicesKey && key !== `--${devicesKey}`),
   );
+
+/** The same, with datasets that a worker has to fetch before it starts. */
+export const withData = ({ spec, payload, ...draft }: Draft, data: readonly JobData[]): Draft => ({
+  ...draft,
+  spec: {
+    ...spec,
+    requirements: { ...spec.requirements, data: [...new Set(data.map(({ version }) => version))] },
+  },
+  payload: { ...payload, data },
+});

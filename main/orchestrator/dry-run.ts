@@ -1,8 +1,12 @@
 import type { Explanation } from '../../protocol/explain.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
+import type { JobWarning } from '../../protocol/job.ts';
 import type { Core } from './core.ts';
 import { createExplainer } from './explain.ts';
-import type { PendingJob } from './model.ts';
+import { dataOf, trainerFor } from '../../trainers/index.ts';
+import type { JobPayload, PendingJob } from './model.ts';
+import { sharedOutputWarnings, warningsAbout } from './output-warnings.ts';
+import { settingsOf } from './standing.ts';
 import { gpusFor } from './views.ts';
 
 /** What would become of a job if it were submitted now. */
@@ -15,19 +19,45 @@ export interface DryRun {
   readonly position: number | null;
   readonly reason: string | null;
   readonly explanation: Explanation;
+  /** About the worker that would take it, or about every worker that could. */
+  readonly warnings: readonly JobWarning[];
+  readonly needs: ConfigNeeds;
+}
+
+/** What a config asks of a rig. */
+export interface ConfigNeeds {
+  /** Null for a test of the fleet, which every worker can run. */
+  readonly trainer: string | null;
+  readonly gpuCount: number;
+  /** Files that travel with the job, by the paths that the config has for them. */
+  readonly files: readonly string[];
+  /** Paths of training data. */
+  readonly data: readonly string[];
+}
+
+export function needsOf({ spec: { requirements } }: PendingJob, payload: JobPayload): ConfigNeeds {
+  const trainer = trainerFor(payload.config);
+  return {
+    trainer: requirements.trainer ?? null,
+    gpuCount: requirements.gpuCount,
+    files: Object.keys(payload.files),
+    data: dataOf(payload, trainer).map(({ path }) => path),
+  };
 }
 
 /** Nothing is stored, told or given out for it; `job` is to be the last in line. */
-export function tryOut(core: Core, job: PendingJob, noWait: boolean): DryRun {
+export function tryOut(core: Core, job: PendingJob, noWait: boolean): Omit<DryRun, 'needs'> {
   const explanation = { ...createExplainer(core, core.store).explain(job), job_id: null };
   const { position, summary: reason } = explanation;
   const canBeStored = core.store.takesChanges();
   const workerId = canBeStored ? core.line.takerFor(core, core.store, job) : null;
   if (workerId !== null) {
     const gpus = gpusFor(job.spec);
-    return { status: 'running', workerId, gpus, position: null, reason: null, explanation };
+    const warnings = warningsAbout(core.store, workerId, job);
+    return { status: 'running', workerId, gpus, position: null, reason: null, explanation, warnings };
   }
-  const none = { workerId, gpus: null, position: null, reason, explanation };
+  const warnings = sharedOutputWarnings(core.store.workers(), job.spec, settingsOf(core.store));
+  const none = { workerId, gpus: null, position: null, reason, explanation, warnings };
   if (noWait || !canBeStored) return { ...none, status: 'rejected' };
   return job.approval === 'wanted' ? { ...none, status: 'blocked' } : { ...none, status: 'queued', position };
 }

@@ -153,6 +153,7 @@ export function createExplainer(core: Core, read: Read): Explainer {
           name: judged.candidate.name,
           local: judged.candidate.local,
           fits: judged.fits,
+          datasets: datasetsAt(judged.candidate, job.spec.requirements),
           reasons: reasonsOf(judged, job.attempt?.workerId ?? null),
         })),
         ...forecast(core, read, { job, verdict, reasons, ahead }),
@@ -225,7 +226,23 @@ function createHindrances(core: Core, read: Read): (job: PendingJob) => readonly
 function candidateOf(core: Core, read: Read, worker: Worker): Candidate {
   const { id, name, local, agent } = worker;
   const { obstacles } = candidacyOf(core, read, worker);
-  return { id, name, local, isKnown: agent !== null, offering: offeringIn(read, worker), obstacles };
+  return {
+    id,
+    name,
+    local,
+    isKnown: agent !== null,
+    offering: offeringIn(read, worker),
+    datasets: agent?.datasets ?? [],
+    obstacles,
+  };
+}
+
+function datasetsAt(
+  { datasets }: Candidate,
+  { data }: Requirements,
+): Explanation['workers'][number]['datasets'] {
+  if (data === undefined) return null;
+  return { here: data.filter(version => datasets.includes(version)).length, wanted: data.length };
 }
 
 function lazily<T>(make: () => T): () => T {

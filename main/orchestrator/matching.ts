@@ -1,5 +1,6 @@
 import type { Requirements } from '../../protocol/job.ts';
 import type { Labels } from '../../protocol/labels.ts';
+import { trainerNamed } from '../../trainers/index.ts';
 import { run } from './automaton.ts';
 import { compilePattern } from './label-pattern.ts';
 
@@ -16,6 +17,12 @@ export interface Offering {
   readonly guarded: boolean;
   /** Restricted config keys that jobs may use there. */
   readonly configKeys: readonly string[];
+  /** Whether its agent replaces the output folders that configs for its trainers name. */
+  readonly replacesOutputs: boolean;
+  /** Trainers that the rig has, `any` for a program that takes every config; null where nothing is known. */
+  readonly trainers: readonly string[] | null;
+  /** Whether its agent fetches datasets from the orchestrator. */
+  readonly fetchesData: boolean;
   readonly labels: Labels;
 }
 
@@ -29,6 +36,8 @@ export interface Mismatch {
     | 'accelerator'
     | 'guard'
     | 'config_key'
+    | 'trainer'
+    | 'data'
     | 'label';
   readonly wanted: string;
   readonly there: string;
@@ -49,6 +58,8 @@ export const shapeOf = (needs: Requirements): string =>
     needs.accelerator,
     needs.guarded,
     needs.configKeys,
+    needs.trainer ?? null,
+    needs.data !== undefined,
     sorted(needs.labels),
   ]);
 
@@ -62,6 +73,9 @@ export const classOf = (offering: Offering): string =>
     offering.accelerator,
     offering.guarded,
     offering.configKeys,
+    offering.trainers,
+    offering.replacesOutputs,
+    offering.fetchesData,
     sorted(offering.labels),
   ]);
 
@@ -84,6 +98,8 @@ export function compileMatcher(needs: Requirements): Matcher {
   return offering => [
     ...place(needs.target, offering.local),
     ...figures(needs, offering),
+    ...trainer(needs, offering),
+    ...data(needs, offering),
     ...configKeys(needs, offering),
     ...labels.flatMap(({ key, pattern, automaton }) => {
       const value = Object.hasOwn(offering.labels, key) ? offering.labels[key] : undefined;
@@ -102,8 +118,28 @@ function place(target: Requirements['target'], isLocal: boolean): readonly Misma
   return [{ code: 'target', wanted: placeNames[target], there: placeNames[there] }];
 }
 
+function trainer({ trainer: wanted }: Requirements, { trainers }: Offering): readonly Mismatch[] {
+  if (wanted === undefined || trainers === null || trainers.includes(wanted) || trainers.includes('any'))
+    return [];
+  return [{ code: 'trainer', wanted, there: trainers.length === 0 ? 'none' : trainers.join(', ') }];
+}
+
+function data({ data: versions }: Requirements, offering: Offering): readonly Mismatch[] {
+  if (versions === undefined || offering.fetchesData) return [];
+  return [{ code: 'data', wanted: 'a worker that fetches data', there: 'none' }];
+}
+
+/** A program that takes every config gets it as it is. */
+const replacedBy = ({ trainer: wanted }: Requirements, offering: Offering): readonly string[] =>
+  wanted !== undefined && offering.replacesOutputs && offering.trainers?.includes(wanted) === true
+    ? (trainerNamed(wanted)?.replacedKeys ?? [])
+    : [];
+
 function configKeys(needs: Requirements, offering: Offering): readonly Mismatch[] {
-  const refused = needs.configKeys.filter(key => !offering.configKeys.includes(key));
+  const replaced = replacedBy(needs, offering);
+  const refused = needs.configKeys.filter(
+    key => !offering.configKeys.includes(key) && !replaced.includes(key),
+  );
   if (refused.length === 0) return [];
   return [{ code: 'config_key', wanted: refused.join(', '), there: 'not allowed' }];
 }

@@ -7,20 +7,28 @@ import type {
   LiveStatus,
   OnLostContact,
   Requirements,
-  TrainerConfig,
 } from '../../protocol/job.ts';
+import type { Bundle } from '../../trainers/index.ts';
 import { JobEventType, type jobUpdates, QueueEventType, WorkerEventType } from '../../protocol/events.ts';
+import type { JobData } from '../../protocol/dataset.ts';
 import type { Labels } from '../../protocol/labels.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { RequestKind } from '../../protocol/requests.ts';
 import type { Offering } from './matching.ts';
-import type { Capabilities, GpuTrouble, WorkerType } from '../../protocol/worker.ts';
+import type { Capabilities, GpuTrouble, OutputFacts, WorkerType } from '../../protocol/worker.ts';
 
 /** Milliseconds since 1970 by this machine's clock: for people to read, never for deadlines. */
 export type WallMs = number;
 
 /** Milliseconds on a clock that only runs forward; meaningless outside this process. */
 export type MonoMs = number;
+
+/** A trainer of a rig; `any` is a program that takes every config. */
+export interface TrainerOffer {
+  readonly name: string;
+  /** As the trainer names it; null where it does not. */
+  readonly version: string | null;
+}
 
 /** What an agent said about itself when it last registered. */
 export interface AgentFacts {
@@ -42,6 +50,12 @@ export interface AgentFacts {
   readonly gpuTroubles: readonly GpuTrouble[];
   /** Restricted config keys that the rig's owner allows; null when the agent checks no config. */
   readonly allowedConfigKeys: readonly string[] | null;
+  /** Trainers that the rig has; null when the agent does not say. */
+  readonly trainers: readonly TrainerOffer[] | null;
+  /** Null when the agent does not report it. */
+  readonly outputs: OutputFacts | null;
+  /** Versions of datasets that the rig had; null when its agent cannot fetch data. */
+  readonly datasets: readonly string[] | null;
   readonly registeredAt: WallMs;
 }
 
@@ -55,6 +69,13 @@ const allowedConfigKeysOf = (worker: Worker): readonly string[] =>
   worker.agent?.allowedConfigKeys ??
   (labelsOf(worker)[allowLabel] ?? '').split(',').map(key => key.trim().replaceAll('-', '_'));
 
+/** The published agent starts SimpleTuner with any config that it is given. */
+const publishedTrainers: readonly string[] = ['simpletuner', 'command'];
+
+/** Null before the first registration, and of an agent that does not say. */
+const trainersOf = ({ agent }: Worker): readonly string[] | null =>
+  agent?.trainers?.map(({ name }) => name) ?? (agent?.protocol === 1 ? publishedTrainers : null);
+
 /** What jobs are matched with. Of a worker that never came nothing is known. */
 export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings, 'maxLocalGpus'>): Offering {
   const { gpuCount = 0, gpuVramGb = null, accelerator = null } = worker.agent?.capabilities ?? {};
@@ -66,6 +87,10 @@ export function offeringOf(worker: Worker, { maxLocalGpus }: Pick<QueueSettings,
     accelerator: accelerator?.toLowerCase() ?? null,
     guarded: worker.agent?.protocol === 2,
     configKeys: allowedConfigKeysOf(worker),
+    trainers: trainersOf(worker),
+    // Agents that name their trainers write the configs of these anew.
+    replacesOutputs: (worker.agent?.trainers ?? null) !== null,
+    fetchesData: (worker.agent?.datasets ?? null) !== null,
     labels: labelsOf(worker),
   };
 }
@@ -126,10 +151,10 @@ export interface Worker {
   readonly quarantine: Quarantine | null;
 }
 
-/** What the trainer is given: kept as it was when the job was submitted, whatever becomes of the file. */
-export interface JobPayload {
-  readonly config: TrainerConfig;
-  readonly dataloader: unknown;
+/** What the trainer is given: kept as it was when the job was submitted, whatever becomes of the files. */
+export interface JobPayload extends Bundle {
+  /** Datasets that the worker fetches before the start; left out for none. */
+  readonly data?: readonly JobData[];
 }
 
 export interface JobSpec {
@@ -373,6 +398,7 @@ export interface AuditFact {
     | { readonly type: 'user'; readonly id: string }
     | { readonly type: 'settings'; readonly id: 'settings' }
     | { readonly type: 'config'; readonly id: string }
+    | { readonly type: 'dataset'; readonly id: string }
     | { readonly type: 'token'; readonly id: TokenId }
     | { readonly type: 'session'; readonly id: SessionId }
     /** Method and path. */
@@ -406,6 +432,10 @@ const ownTypes = [
   // The worker's uploads of a completed job: all of them done, or given up by a person.
   'artifact.uploads_done',
   'artifact.uploads_given_up',
+  'dataset.pushed',
+  'dataset.pinned',
+  'dataset.unpinned',
+  'dataset.removed',
   'config.created',
   'config.replaced',
   'config.deleted',

@@ -1,14 +1,16 @@
 import type { SubmitRequest } from '../../protocol/queue-api.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
-import type { FinalStatus } from '../../protocol/job.ts';
+import type { FinalStatus, JobWarning } from '../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { type Core, tellJob } from './core.ts';
+import { dataFor } from './job-data.ts';
 import { dispatch } from './dispatch.ts';
-import { type DryRun, tryOut } from './dry-run.ts';
+import { type DryRun, needsOf, tryOut } from './dry-run.ts';
 import { type Actor, isLive, type Job, nameOf, type PendingJob } from './model.ts';
 import type { Configs, Read, Tx } from './ports.ts';
 import { needsApproval } from './approval-policy.ts';
-import { type Draft, prepare } from './drafts.ts';
+import { warningsAbout } from './output-warnings.ts';
+import { type Draft, prepare, withData } from './drafts.ts';
 import { freshRank } from './rank.ts';
 import { settingsOf } from './standing.ts';
 import { adminPrincipal } from './tokens.ts';
@@ -22,6 +24,8 @@ export interface Accepted {
   readonly gpus: readonly number[] | null;
   readonly position: number | null;
   readonly reason: string | null;
+  /** About the worker that takes it. */
+  readonly warnings: readonly JobWarning[];
   /** Its idempotency key named it before, so nothing was submitted. */
   readonly isRepeat: boolean;
 }
@@ -75,10 +79,13 @@ export function createSubmissions(core: Core, configs: Configs) {
   ): Promise<Outcome<Submitted>> => {
     let isRepeat = false;
     const entered = await core.store.write((tx): Outcome<JobId> | Draft => {
-      const earlier = earlierOne(tx, by, idempotency);
+      const earlier = earlierOne(core, tx, by, idempotency);
       isRepeat = earlier !== null;
       if (earlier !== null) return earlier;
       if (draft.spec.requirements.target === 'local' && !core.runsLocally()) return noLocalRuns;
+      // It may have been removed since the draft was made.
+      const data = draft.retryOf === null ? dataFor(tx, draft.payload.data ?? [], by) : accept(null);
+      if (!data.ok) return data;
       if (draft.noWait && !isTakenAtOnce(tx, draft, by)) return draft;
       const { id: jobId } = insert(tx, draft, by);
       if (idempotency !== null) {
@@ -89,19 +96,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       }
       return accept(jobId);
     });
-    return 'ok' in entered ? asItIs(entered, isRepeat) : accept(rejected(core, entered, nameOf(by)));
-  };
-
-  const earlierOne = (read: Read, by: Actor, idempotency: IdempotencyKey | null): Outcome<JobId> | null => {
-    const known = idempotency && read.submissionOf(nameOf(by), idempotency.key);
-    return known && core.time.earliest() - known.at < keyLastsMs ? sameAgain(known, idempotency) : null;
-  };
-
-  const asItIs = (entered: Outcome<JobId>, isRepeat: boolean): Outcome<Submitted> => {
-    if (!entered.ok) return entered;
-    const job = core.store.job(entered.value);
-    if (job !== null) return accept(submitted(core, job, isRepeat));
-    return refuse('job_not_found', `Job ${entered.value}, which this key stands for, was deleted`);
+    return 'ok' in entered ? asItIs(core, entered, isRepeat) : accept(rejected(core, entered, nameOf(by)));
   };
 
   return {
@@ -112,20 +107,26 @@ export function createSubmissions(core: Core, configs: Configs) {
       idempotency: IdempotencyKey | null = null,
     ): Promise<Outcome<Submitted>> {
       // Before its config is looked for, which may be another one by now, or none.
-      const earlier = earlierOne(core.store, by, idempotency);
-      if (earlier !== null) return asItIs(earlier, true);
+      const earlier = earlierOne(core, core.store, by, idempotency);
+      if (earlier !== null) return asItIs(core, earlier, true);
       const prepared = prepare(configs, request);
-      const draft = prepared instanceof Promise ? await prepared : prepared;
+      const draft = draftWithData(
+        core.store,
+        request,
+        prepared instanceof Promise ? await prepared : prepared,
+        by,
+      );
       return draft.ok ? enter(draft.value, by, idempotency) : draft;
     },
 
     /** What would become of it, without a job: what is refused of a submit is refused here. */
     async dryRun(request: SubmitRequest, by: Actor): Promise<Outcome<DryRun>> {
-      const draft = await prepare(configs, request);
+      const draft = draftWithData(core.store, request, await prepare(configs, request), by);
       if (!draft.ok) return draft;
       if (request.target === 'local' && !core.runsLocally()) return noLocalRuns;
       const job = newJob(core, core.store, lastOrder, draft.value, nameOf(by));
-      return accept(tryOut(core, job, draft.value.noWait));
+      const needs = needsOf(job, draft.value.payload);
+      return accept({ ...tryOut(core, job, draft.value.noWait), needs });
     },
 
     /** A new job like one that has ended, with the config that that one had. */
@@ -144,6 +145,37 @@ export function createSubmissions(core: Core, configs: Configs) {
   };
 }
 
+/** The job as it is by now. */
+function asItIs(core: Core, entered: Outcome<JobId>, isRepeat: boolean): Outcome<Submitted> {
+  if (!entered.ok) return entered;
+  const job = core.store.job(entered.value);
+  if (job !== null) return accept(submitted(core, job, isRepeat));
+  return refuse('job_not_found', `Job ${entered.value}, which this key stands for, was deleted`);
+}
+
+/** What the key stands for already; null for nothing. */
+function earlierOne(
+  { time }: Pick<Core, 'time'>,
+  read: Read,
+  by: Actor,
+  idempotency: IdempotencyKey | null,
+): Outcome<JobId> | null {
+  const known = idempotency && read.submissionOf(nameOf(by), idempotency.key);
+  return known && time.earliest() - known.at < keyLastsMs ? sameAgain(known, idempotency) : null;
+}
+
+/** With the datasets that the request names. */
+function draftWithData(
+  read: Read,
+  { data = [] }: SubmitRequest,
+  draft: Outcome<Draft>,
+  by: Actor,
+): Outcome<Draft> {
+  if (!draft.ok || data.length === 0) return draft;
+  const found = dataFor(read, data, by);
+  return found.ok ? accept(withData(draft.value, found.value)) : found;
+}
+
 function sameAgain(
   known: { readonly jobId: JobId; readonly fingerprint: string },
   now: IdempotencyKey,
@@ -159,7 +191,10 @@ function submitted(core: Core, job: Job, isRepeat: boolean): Accepted {
   // Why it waits is worked out when the writer is done with it: nobody else has to wait for that.
   const { position, reason } = createJobViewer(core, core.store)(job);
   const workerId = isLive(job) ? job.attempt.workerId : null;
-  return { jobId: job.id, status: statusOf(job), workerId, gpus: gpusOf(job), position, reason, isRepeat };
+  const status = statusOf(job);
+  const gpus = gpusOf(job);
+  const warnings = warningsAbout(core.store, workerId, job);
+  return { jobId: job.id, status, workerId, gpus, position, reason, warnings, isRepeat };
 }
 
 function statusOf(job: Job): Accepted['status'] {

@@ -94,6 +94,7 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
     host: agent?.host ?? null,
     persistent: agent?.persistent ?? null,
     agent_version: agent?.agentVersion ?? null,
+    trainers: agent?.trainers?.map(trainer => ({ ...trainer })) ?? null,
     protocol: agent?.protocol ?? 1,
     drain: worker.drain && {
       reason: worker.drain.reason,

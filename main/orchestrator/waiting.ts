@@ -2,6 +2,7 @@ import type { WaitReason, WorkerReason } from '../../protocol/explain.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { Requirements } from '../../protocol/job.ts';
 import type { GpuTrouble, GpuTroubleKind } from '../../protocol/worker.ts';
+import { trainerNamed } from '../../trainers/index.ts';
 import type { Hindrance } from './hindrances.ts';
 import { compileMatcher, type Mismatch, type Offering } from './matching.ts';
 import type { Obstacle } from './worker-status.ts';
@@ -14,6 +15,8 @@ export interface Candidate {
   /** Of one that never came only that is known which the admin has said. */
   readonly isKnown: boolean;
   readonly offering: Offering;
+  /** Versions of datasets that its rig has. */
+  readonly datasets: readonly string[];
   readonly obstacles: readonly Obstacle[];
 }
 
@@ -262,6 +265,19 @@ const words: Readonly<Record<Mismatch['code'], Words>> = {
     isListed: false,
     isSaidByAdmin: false,
   },
+  trainer: {
+    heading: wanted => `without ${titleOf(wanted)}`,
+    detail: (wanted, there) =>
+      `Trainer: the config is for ${titleOf(wanted)}, and this rig has ${there === 'none' ? 'no trainer' : there}`,
+    isListed: false,
+    isSaidByAdmin: false,
+  },
+  data: {
+    heading: () => 'that cannot fetch data',
+    detail: () => 'Data: the job has datasets to fetch, and this worker cannot fetch them. Update the worker',
+    isListed: false,
+    isSaidByAdmin: false,
+  },
   config_key: {
     heading: wanted => `that do not allow ${wanted}`,
     detail: wanted =>
@@ -276,6 +292,9 @@ const words: Readonly<Record<Mismatch['code'], Words>> = {
     isSaidByAdmin: true,
   },
 };
+
+/** As its authors write the name of a trainer. */
+const titleOf = (name: string): string => trainerNamed(name)?.title ?? name;
 
 function missing(mismatches: readonly Mismatch[]): readonly string[] {
   const groups = Map.groupBy(mismatches, ({ code, wanted, there }) => words[code].heading(wanted, there));

@@ -1,11 +1,13 @@
 import type { Stats } from 'node:fs';
 import { lstat, open, readdir, rename, rm, unlink } from 'node:fs/promises';
-import { dirname, join, sep } from 'node:path';
+import { dirname, join } from 'node:path';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { formatOf } from '../../trainers/index.ts';
 import type { ConfigChange, ConfigFolder, ExpectedConfig, RecordChange } from '../orchestrator/ports.ts';
-import { checkName, checkNewName, filesOf, foldName, missing } from './config-names.ts';
-import { holdsList, readInside, resolved, tagOf } from './config-reading.ts';
+import { checkName, checkNewName, filesOf, foldName, missing, nameOfFile } from './config-names.ts';
+import { holdsList, readInside, tagOf } from './config-reading.ts';
 import { configText } from './config-text.ts';
+import { resolved } from './resolved.ts';
 import { syncNames } from './sync.ts';
 
 /** The file that a name means, and what is in it. */
@@ -41,11 +43,13 @@ export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 
   return {
     put: ({ name, config, expected }, record) =>
       inTurn(async () => {
+        const portable = formatOf(name) === null ? null : checkNewName(name);
+        if (portable?.ok === false) return portable;
         const text = configText(config);
         if (!text.ok) return text;
         const place = await placeOf(name);
         if (!place.ok) return place;
-        const refused = whyNot(place.value, expected) ?? whyNotNew(place.value);
+        const refused = whyNot(place.value, expected) ?? whyNotNew(place.value) ?? whyNotJson(place.value);
         return refused ?? write(place.value, Buffer.from(text.value), record);
       }),
     remove: ({ name, expected }, record) =>
@@ -59,7 +63,7 @@ export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 
         const change = {
           what: 'deleted',
           name,
-          file: slashed(file),
+          file: file,
           tag: now.tag,
           bytes: now.bytes,
         } as const;
@@ -83,44 +87,65 @@ function whyNotNew({ name, now, rival }: Place): Refused | null {
   return checked.ok ? null : checked;
 }
 
+/** What is written is JSON. */
+function whyNotJson({ file }: Place): Refused | null {
+  const format = formatOf(file);
+  return format === 'json'
+    ? null
+    : inTheWay(
+        `${file} is ${String(format).toUpperCase()}, which only an editor on the server's machine can change`,
+      );
+}
+
 async function findPlace(root: string, name: string): Promise<Outcome<Place>> {
-  const [flat, own] = filesOf(name);
-  const lies = { flat: await factsOf(join(root, flat)), folder: await factsOf(join(root, name)) };
-  const inner = lies.folder?.isDirectory() === true ? await factsOf(join(root, own)) : null;
-  if (lies.flat?.isSymbolicLink() === true) return isLink(flat);
-  if (lies.folder?.isSymbolicLink() === true) return isLink(name);
-  if (lies.flat?.isFile() !== true && inner?.isSymbolicLink() === true) return isLink(own);
-  const file = lies.flat?.isFile() === true ? flat : inner?.isFile() === true ? own : null;
-  const entries = await readdir(root).catch((): string[] => []);
-  const other = entries.map(nameOf).find(found => found !== name && foldName(found) === foldName(name));
-  // Where a file system takes the two for one, the file that was found is the other's.
-  const isOwn = file !== null && entries.includes(file.split(sep, 1)[0] ?? '');
-  if (other !== undefined && !isOwn) return accept({ root, name, file: flat, now: null, rival: other });
-  if (file === null) {
-    return lies.flat === null
-      ? accept({ root, name, file: flat, now: null, rival: null })
-      : inTheWay(`${flat} is there, and is no file`);
+  const flat = `${name}.json`;
+  for (const file of filesOf(name)) {
+    const link = await linkOn(root, file);
+    if (link !== null) return isLink(link);
+    if ((await factsOf(join(root, file)))?.isFile() === true) return placeAt(root, name, file);
   }
+  const entries = await readdir(root).catch((): string[] => []);
+  const other = entries.map(nameOfFile).find(found => found !== name && foldName(found) === foldName(name));
+  if (other !== undefined) return accept({ root, name, file: flat, now: null, rival: other });
+  return (await factsOf(join(root, flat))) === null
+    ? accept({ root, name, file: flat, now: null, rival: null })
+    : inTheWay(`${flat} is there, and is no file`);
+}
+
+async function placeAt(root: string, name: string, file: string): Promise<Outcome<Place>> {
+  const [top = ''] = file.split('/', 1);
+  const entries = await readdir(root).catch((): string[] => []);
+  // A file system that ignores case finds the file of another name.
+  const rival = entries.includes(top)
+    ? null
+    : (entries.map(nameOfFile).find(found => foldName(found) === foldName(name)) ?? null);
+  if (rival !== null) return accept({ root, name, file: `${name}.json`, now: null, rival });
   const found = await readInside(root, join(root, file));
-  if (found === null) return inTheWay(`${slashed(file)} can not be read by the orchestrator`);
-  if (holdsList(found.content))
-    return inTheWay(`${slashed(file)} is there, and holds a list, as dataloaders do: it is no config`);
+  if (found === null) return inTheWay(`${file} can not be read by the orchestrator`);
+  if (holdsList(found.content, file))
+    return inTheWay(`${file} is there, and holds a list, as dataloaders do: it is no config`);
   return accept({ root, name, file, now: { ...found, tag: tagOf(found.content) }, rival: null });
+}
+
+/** The first part of a path that is a link; null when none is. */
+async function linkOn(root: string, file: string): Promise<string | null> {
+  const parts = file.split('/');
+  for (let count = 1; count <= parts.length; count += 1) {
+    const path = parts.slice(0, count).join('/');
+    if ((await factsOf(join(root, path)))?.isSymbolicLink() === true) return path;
+  }
+  return null;
 }
 
 /** What lies there itself, and not what a link there leads to. */
 const factsOf = (path: string): Promise<Stats | null> => lstat(path).catch(() => null);
-
-const nameOf = (entry: string): string => entry.replace(/\.json$/, '');
-
-const slashed = (file: string): string => file.split(sep).join('/');
 
 const inTheWay = (detail: string): Refused => refuse('config_in_the_way', `${detail}: choose another name`);
 
 const isLink = (file: string): Refused =>
   refuse(
     'config_in_the_way',
-    `${slashed(file)} is a link: change what it leads to, or remove it, on the machine of the orchestrator`,
+    `${file} is a link: change what it leads to, or remove it, on the machine of the orchestrator`,
   );
 
 /** Null when all is as it has to be. */
@@ -149,7 +174,7 @@ async function write(
   const change: ConfigChange = {
     what: now === null ? 'created' : 'replaced',
     name,
-    file: slashed(file),
+    file: file,
     tag: tagOf(content),
     bytes: content.length,
   };

@@ -1,40 +1,81 @@
-import { join } from 'node:path';
+import { basename, dirname, extname } from 'node:path/posix';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { formatOf } from '../../trainers/index.ts';
 
-/** One plain file name of any script: no separators, no dot at either end, nothing that a file system interprets. */
-const plainName = /^[\p{L}\p{N}_]([\p{L}\p{M}\p{N}_. -]{0,126}[\p{L}\p{M}\p{N}_-])?$/u;
+/** Of one name in a path, in bytes: file systems take no more. */
+const maxSegmentBytes = 255;
+/** Configs lie in folders, and these in others; deeper ones are not looked for. */
+export const maxDepth = 8;
+
+/** Control characters, and those that turn the direction of writing round or are not seen. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const deviceName = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
+/** Windows opens a device or a stream by such names, and leaves dots and blanks at the end out. */
+const meansOther = (segment: string): boolean =>
+  process.platform === 'win32' && (deviceName.test(segment) || /[<>:"|?*]|[. ]$/.test(segment));
 
-export const isPlainFile = (name: string): boolean => plainName.test(name);
+/** One part of a path that is neither hidden nor a way up. */
+export const isPlainFile = (segment: string): boolean =>
+  segment !== '' &&
+  !segment.startsWith('.') &&
+  !/[/\\]/.test(segment) &&
+  !unseen.test(segment) &&
+  Buffer.byteLength(segment) <= maxSegmentBytes &&
+  !meansOther(segment);
 
-export const isConfigName = (name: string): boolean => plainName.test(name) && !deviceName.test(name);
+/** The path of a config below the folder, without its ending: `flux/kontext`. */
+export const isConfigName = (name: string): boolean => {
+  const segments = name.split('/');
+  return segments.length <= maxDepth && segments.every(isPlainFile);
+};
 
 export const checkName = (name: string): Outcome<string> =>
   isConfigName(name)
     ? accept(name)
     : refuse(
         'invalid_request',
-        'config_name must be the plain name of a config: letters, digits, . _ - and spaces',
+        'config_name must be the path of a config below the configs folder, such as flux/kontext: no way up, nothing hidden',
       );
 
-/** Where a config of this name may be, in this order. */
-export const filesOf = (name: string): readonly [flat: string, own: string] => [
-  `${name}.json`,
-  join(name, 'config.json'),
+const endings = ['.json', '.jsonc', '.yaml', '.yml', '.toml'] as const;
+
+/** A file that may hold a config. */
+export interface Candidate {
+  readonly name: string;
+  /** Below the folder, with slashes. */
+  readonly file: string;
+}
+
+/** Where a config of this name may be, in the order in which they are looked for. */
+export const filesOf = (name: string): readonly string[] => [
+  ...endings.flatMap(ending => [`${name}${ending}`, `${name}/config${ending}`]),
+  ...(formatOf(name) === null ? [] : [name]),
 ];
 
-const mostBytes = 255;
+/** The name of the config in a file: that of its folder where the file is called `config`. */
+export function nameOfFile(file: string): string {
+  const bare = file.slice(0, file.length - extname(file).length);
+  return basename(bare) === 'config' && dirname(bare) !== '.' ? dirname(bare) : bare;
+}
+
+/** A name of any script that every file system takes, as a new file should have. */
+const portableName = /^[\p{L}\p{N}_]([\p{L}\p{M}\p{N}_. +-]{0,126}[\p{L}\p{M}\p{N}_+-])?$/u;
 
 /** What only a new file is asked for: one that is there has its name. */
 export function checkNewName(name: string): Outcome<string> {
-  if (Buffer.byteLength(`${name}.json`) > mostBytes)
+  if (Buffer.byteLength(`${name}.json`) > maxSegmentBytes)
     return refuse(
       'invalid_request',
-      `The name is too long for a file: ${mostBytes} bytes in all are the most`,
+      `The name is too long for a file: the limit is ${maxSegmentBytes} bytes`,
     );
-  if (/\.json$/i.test(name))
-    return refuse('invalid_request', 'Leave .json out: the file of a config NAME is called NAME.json');
-  return accept(name);
+  if (formatOf(name) !== null)
+    return refuse('invalid_request', 'Leave the ending out: the file of a config NAME is called NAME.json');
+  return portableName.test(name) && !deviceName.test(name)
+    ? accept(name)
+    : refuse(
+        'invalid_request',
+        'A new config needs a name that every system takes: letters, digits, . _ + - and spaces',
+      );
 }
 
 /** Names that some file systems take for one. */
@@ -43,5 +84,5 @@ export const foldName = (name: string): string => name.normalize('NFC').toLowerC
 export const missing = (name: string) =>
   refuse(
     'config_not_found',
-    `There is no config ${name}: neither ${name}.json nor ${name}/config.json in the configs folder`,
+    `There is no config ${name}: the configs folder has neither ${name}.json nor ${name}/config.json, and none in YAML or TOML`,
   );

@@ -1,11 +1,24 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { open, realpath } from 'node:fs/promises';
-import { basename, dirname, join, sep } from 'node:path';
-import { TrainerConfig } from '../../protocol/job.ts';
+import { open } from 'node:fs/promises';
+import { basename, extname, join, sep } from 'node:path';
+import type { TrainerConfig } from '../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import {
+  type Bundle,
+  formatOf,
+  type FoundFile,
+  gather,
+  isCompanion,
+  parseConfigText,
+  parseFailure,
+  type Trainer,
+  trainerFor,
+} from '../../trainers/index.ts';
 import type { FoundConfig } from '../orchestrator/ports.ts';
-import { filesOf, isPlainFile } from './config-names.ts';
+import { type Candidate, filesOf, isPlainFile, nameOfFile } from './config-names.ts';
+import type { ConfigTree } from './config-tree.ts';
+import { resolved } from './resolved.ts';
 
 /** Of a config or dataloader, in characters. */
 export const largest = 1_000_000;
@@ -19,8 +32,6 @@ interface ConfigFile {
   /** Null of one that is too large to be a config, or that this process may not read. */
   readonly content: Buffer | null;
 }
-
-export const resolved = (path: string): Promise<string | null> => realpath(path).catch(() => null);
 
 /** What lies there; null when that is no file inside the folder `root`. Links are followed within it, and not out of it. */
 export async function readInside(root: string, path: string): Promise<ConfigFile | null> {
@@ -52,64 +63,125 @@ export const tagOf = (content: Buffer | null): string | null =>
 
 /** A config with what is in its file. */
 export interface ReadConfig extends FoundConfig {
-  /** A list, such as dataloaders are: nobody meant it to be a config. */
-  readonly isList: boolean;
+  /** Nobody meant it to be a config: a dataloader, or another file that configs name. */
+  readonly isCompanion: boolean;
 }
 
 /** Null when there is none of this name, which has to be a plain one. */
-export async function readConfig(root: string, name: string): Promise<ReadConfig | null> {
+export async function readConfig(tree: ConfigTree, name: string): Promise<ReadConfig | null> {
   for (const file of filesOf(name)) {
-    const path = join(root, file);
-    const found = await readInside(root, path);
-    if (found === null) continue;
-    const what = `The config ${name}`;
-    const json = jsonOf(found.content, what);
-    const config = json.ok ? objectOf(json.value, what) : json;
-    return {
-      name,
-      file: file.split(sep).join('/'),
-      changedAt: found.changedAt,
-      bytes: found.bytes,
-      tag: tagOf(found.content),
-      config,
-      dataloader: config.ok ? await readDataloader(root, path, config.value) : accept(null),
-      isList: json.ok && Array.isArray(json.value),
-    };
+    const found = await readConfigFile(tree, { name, file });
+    if (found !== null) return found;
   }
   return null;
 }
 
-function objectOf(value: unknown, what: string): Outcome<TrainerConfig> {
-  const parsed = TrainerConfig.safeParse(value);
-  return parsed.success ? accept(parsed.data) : refuse('config_invalid', `${what} must be a JSON object`);
+/** Null when no file inside the folder lies there. */
+export async function readConfigFile(
+  tree: ConfigTree,
+  { name, file }: Candidate,
+): Promise<ReadConfig | null> {
+  const found = await readInside(tree.root, join(tree.root, file));
+  if (found === null) return null;
+  const what = `The config ${name}`;
+  const parsed = parsedOf(found.content, file, what);
+  const config = parsed.ok ? objectOf(parsed.value, what) : parsed;
+  const trainer = config.ok ? trainerFor(config.value) : null;
+  return {
+    name,
+    file,
+    changedAt: found.changedAt,
+    bytes: found.bytes,
+    tag: tagOf(found.content),
+    config,
+    trainer: trainer?.name ?? null,
+    bundle: config.ok ? await bundleOf(tree, file, config.value) : config,
+    isCompanion: parsed.ok && isNoConfig(file, parsed.value, trainer),
+  };
 }
 
-/** Where a config names its dataloader, that file must be there; SimpleTuner names it by a path of its own machine. */
-async function readDataloader(root: string, path: string, config: TrainerConfig): Promise<Outcome<unknown>> {
-  const named = config['data_backend_config'] ?? config['--data_backend_config'];
-  if (typeof named !== 'string') return accept(null);
-  const name = basename(named.replaceAll('\\', '/'));
-  if (!isPlainFile(name))
-    return refuse('config_invalid', 'data_backend_config in the config is not the name of a file');
-  const found = await readInside(root, join(dirname(path), name));
-  return found === null
-    ? refuse('config_invalid', `The config names the dataloader ${name}, but it is not beside the config`)
-    : jsonOf(found.content, `The dataloader ${name}`);
+/** Objects of unknown kind count as configs only where people put configs: at the top, or in a folder of their own. */
+function isNoConfig(file: string, value: unknown, trainer: Trainer | null): boolean {
+  if (Array.isArray(value)) return true;
+  if (trainer === null || trainer.name !== 'command') return false;
+  const isDeep = file.includes('/') && basename(nameOfFile(file)) === basename(file, extname(file));
+  return isDeep || (isObject(value) && isCompanion(value));
 }
 
-function jsonOf(content: Buffer | null, what: string): Outcome<unknown> {
-  // Editors of some systems put a mark in front.
-  const text = content?.toString('utf8').replace(/^\ufeff/, '');
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const objectOf = (value: unknown, what: string): Outcome<TrainerConfig> =>
+  isObject(value)
+    ? accept(value)
+    : refuse('config_invalid', `${what} must be an object with keys and values`);
+
+async function bundleOf(tree: ConfigTree, file: string, config: TrainerConfig): Promise<Outcome<Bundle>> {
+  const gathered = await gather(config, trainerFor(config), path => findFor(tree, file, path));
+  return gathered.ok ? accept(gathered.bundle) : refuse('config_invalid', `The config ${gathered.reason}`);
+}
+
+/**
+ * A config names files by paths that hold in the folder where its trainer starts, which may be this one, one above or below it, or one
+ * of another machine. So the end of the path counts: the longest end that lies in the config's own folder, in one above that, or
+ * anywhere below the configs folder if there is only one.
+ */
+async function findFor(tree: ConfigTree, configFile: string, path: string): Promise<FoundFile> {
+  const parts = path
+    .replaceAll('\\', '/')
+    .split('/')
+    .filter(part => part !== '' && part !== '.');
+  const isUp = parts.lastIndexOf('..');
+  const names = parts.slice(isUp + 1);
+  if (names.length === 0 || !names.every(isPlainFile))
+    return { ok: false, reason: 'that is not the path of a file' };
+  for (const folder of foldersAbove(configFile))
+    for (let at = 0; at < names.length; at += 1) {
+      const text = await textAt(tree.root, join(folder, ...names.slice(at)));
+      if (text !== null) return text;
+    }
+  const wanted = names.at(-1) ?? '';
+  const matches = (await tree.files()).filter(file => basename(file) === wanted);
+  if (matches.length > 1)
+    return {
+      ok: false,
+      reason: `no file lies at that path, and ${matches.length} others are called ${wanted}`,
+    };
+  return (
+    (await textAt(tree.root, matches[0] ?? wanted)) ?? {
+      ok: false,
+      reason: `no file ${wanted} lies beside the config or anywhere else in the configs folder`,
+    }
+  );
+}
+
+/** The folder of a file, and all above it up to the root. */
+function foldersAbove(file: string): readonly string[] {
+  const parts = file.split('/').slice(0, -1);
+  return Array.from({ length: parts.length + 1 }, (_, up) => parts.slice(0, parts.length - up).join('/'));
+}
+
+async function textAt(root: string, file: string): Promise<FoundFile | null> {
+  const found = await readInside(root, join(root, file));
+  if (found === null) return null;
+  const text = found.content?.toString('utf8');
+  return text === undefined || text.length > largest
+    ? { ok: false, reason: `it is larger than ${largest} characters` }
+    : { ok: true, text };
+}
+
+function parsedOf(content: Buffer | null, file: string, what: string): Outcome<unknown> {
+  const text = content?.toString('utf8');
   if (text === undefined || text.length > largest)
     return refuse('config_invalid', `${what} is larger than ${largest} characters`);
-  try {
-    return accept(JSON.parse(text));
-  } catch {
-    return refuse('config_invalid', `${what} is not valid JSON`);
-  }
+  const format = formatOf(file) ?? 'json';
+  const parsed = parseConfigText(text, format);
+  return parsed.ok
+    ? accept(parsed.value)
+    : refuse('config_invalid', `${what} is not valid ${format.toUpperCase()}: ${parseFailure(parsed)}`);
 }
 
-export function holdsList(content: Buffer | null): boolean {
-  const json = jsonOf(content, 'It');
-  return json.ok && Array.isArray(json.value);
+export function holdsList(content: Buffer | null, file: string): boolean {
+  const parsed = parsedOf(content, file, 'It');
+  return parsed.ok && Array.isArray(parsed.value);
 }

@@ -46,11 +46,17 @@ export type JobStatements = Pick<
 export interface PayloadTexts {
   readonly config: string;
   readonly dataloader: string;
+  /** Null for none. */
+  readonly files: string | null;
+  /** Null for none. */
+  readonly data: string | null;
 }
 
-export const textsOf = ({ config, dataloader }: JobPayload): PayloadTexts => ({
+export const textsOf = ({ config, dataloader, files, data }: JobPayload): PayloadTexts => ({
   config: JSON.stringify(config),
   dataloader: JSON.stringify(dataloader ?? null),
+  files: Object.keys(files).length === 0 ? null : JSON.stringify(files),
+  data: data === undefined ? null : JSON.stringify(data),
 });
 
 const joined = `SELECT j.*, ${attemptColumns.map(name => `a.${name} AS a_${name}`).join(', ')}`;
@@ -123,7 +129,7 @@ function jobReads(db: Database) {
   );
   const { findJobs, ...searches } = createJobSearch(db, joined);
   const payloadOf = db.prepare<[string], PayloadTexts>(
-    'SELECT config, dataloader FROM payloads WHERE job_id = ?',
+    'SELECT config, dataloader, files, data FROM payloads WHERE job_id = ?',
   );
   const attemptsOf = db.prepare<[string], AttemptRow>('SELECT * FROM attempts WHERE job_id = ? ORDER BY n');
   const starving = db.prepare<[number, number], JoinedRow>(
@@ -157,6 +163,8 @@ function jobReads(db: Database) {
       return {
         config: JSON.parse(row.config) as JobPayload['config'],
         dataloader: JSON.parse(row.dataloader) as unknown,
+        files: row.files === null ? {} : (JSON.parse(row.files) as JobPayload['files']),
+        ...(row.data !== null && { data: JSON.parse(row.data) as NonNullable<JobPayload['data']> }),
       };
     },
     attempts: (job: string) => attemptsOf.all(job).map(toAttempt),
@@ -165,7 +173,9 @@ function jobReads(db: Database) {
 
 function jobWrites(db: Database) {
   const insert = createInsert(db, 'jobs', jobColumns);
-  const insertPayload = db.prepare('INSERT INTO payloads (job_id, config, dataloader) VALUES (?, ?, ?)');
+  const insertPayload = db.prepare(
+    'INSERT INTO payloads (job_id, config, dataloader, files, data) VALUES (?, ?, ?, ?, ?)',
+  );
   const replace = createUpdates(db, 'jobs', changingColumns, 'id = ? AND status = ? AND attempt_n = ?');
   const insertAttempt = createInsert(db, 'attempts', newAttemptColumns);
   const updateAttempt = createUpdates(db, 'attempts', endingColumns, 'id = ?');
@@ -186,9 +196,9 @@ function jobWrites(db: Database) {
     JobStatements,
     'insertJob' | 'replaceJob' | 'setProgress' | 'setLateResult' | 'nextJobOrder' | 'removeJob'
   > = {
-    insertJob(job, { config, dataloader }) {
+    insertJob(job, { config, dataloader, files, data }) {
       insert(jobRow(job));
-      insertPayload.run(job.id, config, dataloader);
+      insertPayload.run(job.id, config, dataloader, files, data);
       if (job.attempt !== null) insertAttempt(newAttemptRow(job.attempt, job));
     },
     replaceJob(was, next) {

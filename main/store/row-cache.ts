@@ -72,7 +72,9 @@ function cacheJobs(rows: JobRows, forget: Forget): CachedJobRows {
         nextOrder = null;
       });
       jobs.put(inserted.id, inserted);
-      if (texts.config.length + texts.dataloader.length <= longestPayload) payloads.put(inserted.id, payload);
+      const { config, dataloader, files } = texts;
+      const length = config.length + dataloader.length + (files?.length ?? 0);
+      if (length <= longestPayload) payloads.put(inserted.id, payload);
       nextOrder = behind;
     },
     replaceJob(was, next) {

@@ -39,12 +39,14 @@ describe('trainyard configs', () => {
     writeFileSync(path, '{"model_family": "sdxl", "data_backend_config": "none.json"}');
     const replaced = await configs(['put', 'my lora', path, '--replace', '-o', 'name,created']);
     expect(replaced).toMatchObject({ code: 0, out: 'my lora\tfalse\n' });
-    expect(replaced.err).toContain('the dataloader none.json, but it is not beside the config');
+    expect(replaced.err).toContain(
+      'names none.json (data_backend_config), but no file none.json lies beside the config',
+    );
     const shown = await configs(['get', 'my lora']);
     expect(JSON.parse(shown.out)).toEqual(JSON.parse(readFileSync(path, 'utf8')));
     expect((await configs(['get', 'my lora', '-o', 'model_family'])).out).toBe('sdxl\n');
     const listed = await configs(['list']);
-    expect(listed.out).toMatch(/^NAME +MODEL +GPUS +CHANGED +FILE +PROBLEM\nmy lora +sdxl +0 +\d{4}-/);
+    expect(listed.out).toMatch(/^NAME +MODEL +GPUS +CHANGED +FILE +PROBLEM\nmy lora +sdxl +1 +\d{4}-/);
     const kept = await configs(['delete', 'my lora'], { answer: 'n' });
     expect([kept.code, kept.questions]).toEqual([
       1,
@@ -69,10 +71,10 @@ describe('trainyard configs', () => {
   test.each([
     ['a file that is not there', ['put', 'x', join(here, 'none.json')], 2, /can not be read/],
     ['a file that is no JSON', ['put', 'x', file('bad.json', '{')], 2, /is not valid JSON/],
-    ['a file that holds a list', ['put', 'x', file('list.json', '[]')], 2, /holds no JSON object/],
+    ['a file that holds a list', ['put', 'x', file('list.json', '[]')], 2, /holds no keys with values/],
     ['no name', ['get', '.'], 2, /name of a config is needed/],
     ['a way up', ['delete', '..', '--yes'], 2, /name of a config is needed/],
-    ['a way out', ['get', '../secret'], 7, /plain name/],
+    ['a way out', ['get', '../secret'], 7, /no way up, nothing hidden/],
     ['an unknown one', ['delete', 'none', '--yes'], 4, /There is no config none/],
   ])('says what is wrong with %s', async (_what, argv, code, says) => {
     const { code: ended, out, err } = await configs(argv);

@@ -167,7 +167,7 @@ describe('with a worker', () => {
       startWorker({
         url: server.url,
         token: created.out.trim(),
-        args: ['--persistent', '--trainer', 'no-such-trainer {config_path}'],
+        args: ['--persistent', '--trainer', 'false {config_path}'],
       }),
     );
     const followed = ended(trainyard(['jobs', 'submit', selftest(4), '--follow', '-o', 'status', ...flags]));
@@ -185,10 +185,10 @@ describe('with a worker', () => {
     writeFileSync(broken, '{}');
     const failed = await runTrainyard(['jobs', 'submit', broken, '--wait', '-o', 'status', ...flags]);
     expect(failed).toMatchObject({ code: 8, out: 'failed\n' });
-    expect(failed.err).toMatch(/^Job j_\w+ failed \(start_failed\): .*No trainer found/m);
+    expect(failed.err).toMatch(/^Job j_\w+ failed \(trainer_exit\): /m);
     const [, id = ''] = /^Job (j_\w+) failed/m.exec(failed.err) ?? [];
     const watched = await runTrainyard(['jobs', 'watch', id, '-o', 'attempts.0.cause', ...flags]);
-    expect(watched).toMatchObject({ code: 8, out: 'start_failed\n' });
+    expect(watched).toMatchObject({ code: 8, out: 'trainer_exit\n' });
     again.kill('SIGTERM');
   });
 });

@@ -322,7 +322,7 @@ describe('why a job waits', () => {
     const before = (await jobs(['list', '--all', '-o', 'id'])).out;
     const waits = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=none', '--gpus', '9']);
     expect(waits).toMatchObject({ code: 0, err: 'Nothing was submitted\n' });
-    expect(waits.out).toMatch(/^It would +wait\nWhy +\S/);
+    expect(waits.out).toMatch(/^It would +wait\nTrainer +command\nNeeds +9 GPUs\nWhy +\S/);
     const blocked = await jobs(['submit', 'digits', '--dry-run', '--requires-approval', '--json']);
     expect(JSON.parse(blocked.out)).toMatchObject({ dry_run: true, status: 'blocked', job_id: null });
     const refused = await jobs(['submit', 'digits', '--dry-run', '--no-wait', '--label', 'gpu=no-such']);
@@ -330,7 +330,9 @@ describe('why a job waits', () => {
     expect(refused.err).toMatch(/^The job would not be queued: No idle workers/);
     const worker = await startWorker('tried', { gpu: 'tried' });
     const runs = await jobs(['submit', 'digits', '--dry-run', '--label', 'gpu=tried', '--gpus', '1']);
-    expect(runs.out).toBe(`It would  run at once\nWorker    ${worker.id}\nGPUs      0\n`);
+    expect(runs.out).toBe(
+      `It would  run at once\nWorker    ${worker.id}\nGPUs      0\nTrainer   command\nNeeds     1 GPU\n`,
+    );
     expect((await jobs(['list', '--all', '-o', 'id'])).out).toBe(before);
   });
 });

@@ -31,12 +31,37 @@ export const controls: readonly Control[] = [
     code: `${reExport({ zod: 'z', './leaf.ts': 'protocolLeaf' })}export const send = (url: string): Promise<Response> => fetch(url);\n`,
   },
 
+  leaf('trainers', 'trainers/leaf.ts', 'trainerLeaf'),
+  {
+    room: 'trainers',
+    file: 'trainers/index.ts',
+    code: reExport({
+      'jsonc-parser': 'parse as parseLoosely',
+      'smol-toml': 'parse as parseToml',
+      yaml: 'parse as parseYaml',
+      '../protocol/leaf.ts': 'protocolLeaf',
+      './leaf.ts': 'trainerLeaf',
+    }),
+  },
+
+  leaf('datasets', 'datasets/leaf.ts', 'datasetLeaf'),
+  {
+    room: 'datasets',
+    file: 'datasets/files.ts',
+    code: reExport({
+      'node:fs/promises': 'open',
+      '../protocol/leaf.ts': 'protocolLeaf',
+      './leaf.ts': 'datasetLeaf',
+    }),
+  },
+
   leaf('main/orchestrator', 'main/orchestrator/model.ts', 'model'),
   {
     room: 'main/orchestrator',
     file: 'main/orchestrator/index.ts',
     code: reExport({
       tinyqueue: 'default as TinyQueue',
+      '../../trainers/index.ts': 'trainerLeaf',
       './model.ts': 'model',
       '../../protocol/leaf.ts': 'protocolLeaf',
     }),
@@ -52,6 +77,7 @@ export const controls: readonly Control[] = [
       'node:fs/promises': 'readFile',
       'node:sqlite': 'DatabaseSync',
       './leaf.ts': 'storeLeaf',
+      '../../datasets/leaf.ts': 'datasetLeaf',
       '../orchestrator/index.ts': 'TinyQueue',
       '../orchestrator/ports.ts': 'ports',
       '../../protocol/leaf.ts': 'protocolLeaf',
@@ -67,6 +93,7 @@ export const controls: readonly Control[] = [
       zod: 'z',
       'node:http': 'createServer',
       './leaf.ts': 'httpLeaf',
+      '../../datasets/leaf.ts': 'datasetLeaf',
       '../orchestrator/index.ts': 'TinyQueue',
       '../orchestrator/ports.ts': 'ports',
       '../../protocol/leaf.ts': 'protocolLeaf',
@@ -114,6 +141,7 @@ export const controls: readonly Control[] = [
       './audit/leaf.ts': 'auditLeaf',
       './config.ts': 'home',
       './host/leaf.ts': 'hostLeaf',
+      '../datasets/leaf.ts': 'datasetLeaf',
       '../protocol/leaf.ts': 'protocolLeaf',
     }),
   },
@@ -139,6 +167,7 @@ export const controls: readonly Control[] = [
       './config.ts': 'home',
       './server.ts': 'hostname',
       '../agent/command.ts': 'agentCommand',
+      '../datasets/leaf.ts': 'datasetLeaf',
       '../protocol/leaf.ts': 'protocolLeaf',
     })}export const words = process.argv.slice(2);\n`,
   },
@@ -208,6 +237,7 @@ export const controls: readonly Control[] = [
       eventsource: 'EventSource',
       'node:child_process': 'spawn',
       './leaf.ts': 'agentLeaf',
+      '../datasets/leaf.ts': 'datasetLeaf',
       '../protocol/leaf.ts': 'protocolLeaf',
     })}export const home = process.env['HOME'];\n`,
   },

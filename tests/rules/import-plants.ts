@@ -8,6 +8,8 @@ const dependencies = 'boundaries(dependencies)';
  */
 const refusedImports: readonly (readonly [room: string, file: string, sources: string])[] = [
   ['protocol', 'protocol/@.ts', '../main/orchestrator/index.ts ../agent/leaf.ts node:crypto micromatch'],
+  ['trainers', 'trainers/@.ts', '../main/orchestrator/index.ts ../agent/leaf.ts node:fs zod'],
+  ['datasets', 'datasets/@.ts', '../main/orchestrator/index.ts ../agent/leaf.ts ../trainers/index.ts zod'],
   [
     'main/orchestrator',
     'main/orchestrator/@.ts',

@@ -30,7 +30,12 @@ export async function runTrainyard(argv: readonly string[], options: CliOptions 
   };
   const code = await runCli(argv, {
     // A folder of this machine's user is none of a test's business.
-    env: { XDG_DATA_HOME: '/nonexistent', XDG_CONFIG_HOME: '/nonexistent', ...env },
+    env: {
+      XDG_DATA_HOME: '/nonexistent',
+      XDG_CONFIG_HOME: '/nonexistent',
+      XDG_CACHE_HOME: '/nonexistent',
+      ...env,
+    },
     terminal: {
       out: write('out'),
       err: write('err'),

@@ -21,6 +21,9 @@ export interface AgentOptions {
   readonly protocol?: 1 | 2;
   /** Of protocol 2; none unless told, as from agents that check no config. */
   readonly allowedConfigKeys?: readonly string[];
+  /** Of protocol 2; none unless told, as from agents that do not report them. */
+  readonly trainers?: RegistrationBody['trainers'];
+  readonly outputs?: RegistrationBody['outputs'];
   /** As the worker was created, unless told. */
   readonly persistent?: boolean;
   readonly gpus?: number;
@@ -201,6 +204,8 @@ function introduction(
     ...body,
     protocol: 2,
     ...(agent.allowedConfigKeys && { allowed_config_keys: [...agent.allowedConfigKeys] }),
+    ...(agent.trainers && { trainers: agent.trainers }),
+    ...(agent.outputs && { outputs: agent.outputs }),
     instance_id: agent.instanceId ?? `instance-of-${parts.id}`,
     start_id: agent.startId ?? `start-of-${parts.id}`,
     registration_no: agent.registrationNo ?? null,

@@ -62,7 +62,7 @@ export async function fillLargeFleet(dataDir: string, scale: Scale): Promise<Lar
   const running: RunningJob[] = [];
   await inPortions(store, kinds.length, (tx, n) => {
     const submitted = jobOf(n, now - (kinds.length - n) * (scale.everyMs ?? minute));
-    tx.insertJob(submitted, { config: { model: 'sdxl', seed: n }, dataloader: null });
+    tx.insertJob(submitted, { config: { model: 'sdxl', seed: n }, dataloader: null, files: {} });
     const workerNo = kinds[n] === 'running' ? running.length : n % scale.workers;
     const becomes = kinds[n] === 'running' ? runningJob(submitted, workerNo) : endedJob(submitted, workerNo);
     if (kinds[n] === 'pending') return;
@@ -132,6 +132,9 @@ function workerOf(n: number, busy: number, now: number): Worker {
       agentVersion: '0.1.0',
       gpuTroubles: [],
       allowedConfigKeys: null,
+      trainers: null,
+      outputs: null,
+      datasets: null,
       registeredAt: now - 600 * minute,
     },
     drain:

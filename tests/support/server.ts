@@ -43,12 +43,14 @@ export interface TestServerOptions {
       ServerConfig,
       | 'host'
       | 'allowHosts'
+      | 'publicUrl'
       | 'trustedProxies'
       | 'isSecure'
       | 'certificateFiles'
       | 'localWorker'
       | 'auditRetentionDays'
       | 'fixedBy'
+      | 'datasetsInAll'
       | 'storage'
       | 'logs'
     >
@@ -93,10 +95,12 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       trustClock: false,
       auditWitnesses: [],
       trustedProxies: [],
+      publicUrl: null,
       auditRetentionDays: null,
       isSecure: false,
       certificateFiles: null,
       storage: { perJob: 2 ** 30, inAll: 2 ** 31, keepCheckpoints: 0, reserve: 0 },
+      datasetsInAll: 0,
       logs: { perAttempt: 2 ** 28, retentionDays: null },
       localAllowConfigScripts: null,
       localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },

@@ -1,6 +1,6 @@
 import { configsApi } from '../../../protocol/configs-api.ts';
 import { isOn } from '../flags.ts';
-import { readConfigFile } from '../jobs/config-argument.ts';
+import { readConfig } from '../jobs/config-argument.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { plain } from '../table.ts';
@@ -8,15 +8,14 @@ import { configName, takesConfig } from './name.ts';
 
 export const put: RemoteSpec = {
   name: 'put',
-  description:
-    'Make a config of a JSON file of this machine; jobs that were submitted before keep what they had',
+  description: 'Make a config of a file of this machine; jobs that were submitted before keep what they had',
   shape: command =>
     takesConfig(command)
-      .argument('<file>', 'the JSON file')
+      .argument('<file>', 'the file, in JSON, YAML or TOML')
       .option('--replace', 'also where there is one of this name'),
   async act(remote, [word, file = '']) {
     const name = configName(word);
-    const body = { ...readConfigFile(file) };
+    const body = readConfig(file);
     const headers: Record<string, string> = isOn(remote.flags, 'replace') ? {} : { 'if-none-match': '*' };
     const answer = await remote.ask(configsApi.put, { params: { name }, body, headers });
     printOne(remote, {

@@ -1,28 +1,96 @@
-import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
-import { TrainerConfig } from '../../../protocol/job.ts';
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path';
+import type { TrainerConfig } from '../../../protocol/job.ts';
+import {
+  type Bundle,
+  formatOf,
+  type FoundFile,
+  gather,
+  parseConfigText,
+  parseFailure,
+  trainerFor,
+} from '../../../trainers/index.ts';
 import { exitCodes, fail, reasonOf } from '../failure.ts';
 
-/** What a job trains: a config of the orchestrator's folder, or one that is sent along. */
+/** What a job trains: a config of the orchestrator's folder, or one that is sent along with the files that it names. */
 export type ConfigArgument =
   | { readonly config_name: string }
-  | { readonly config_name: string; readonly config: TrainerConfig };
+  | {
+      readonly config_name: string;
+      readonly config: TrainerConfig;
+      readonly dataloader?: unknown;
+      readonly files?: Bundle['files'];
+    };
 
-/** A name of a config has neither separators nor that ending. */
-const isPath = (word: string): boolean => /[/\\]|\.json$/i.test(word);
+/** A word that ends like a config, or leads to a file of this machine. Names of configs may have slashes, too. */
+const isPath = (word: string): boolean =>
+  formatOf(word) !== null ||
+  /^\.{0,2}[/\\]/.test(word) ||
+  isAbsolute(word) ||
+  (/[/\\]/.test(word) && statSync(word, { throwIfNoEntry: false })?.isFile() === true);
 
-/** Ends the command when a file is named that holds no config. */
-export function readConfigArgument(word: string): ConfigArgument {
+/** Ends the command when a file is named that holds no config, or when a file that the config names is missing. */
+export async function readConfigArgument(word: string): Promise<ConfigArgument> {
   if (!isPath(word)) return { config_name: word };
-  return { config_name: nameOf(word), config: readConfigFile(word) };
+  const { config, dataloader, files } = await readBundle(word);
+  return {
+    config_name: nameOf(word),
+    config,
+    ...(dataloader !== null && { dataloader }),
+    ...(Object.keys(files).length > 0 && { files }),
+  };
 }
 
-/** Ends the command when the file holds no config. */
-export function readConfigFile(path: string): TrainerConfig {
-  const config = TrainerConfig.safeParse(parsed(textOf(path), path));
-  if (config.success) return config.data;
-  return fail(exitCodes.usage, `${path} holds no JSON object: a config is written as {"key": value, ...}`);
+/** A config with every file that it names. Ends the command when one is missing. */
+async function readBundle(path: string): Promise<Bundle> {
+  const config = readConfig(path);
+  const gathered = await gather(config, trainerFor(config), named => Promise.resolve(findNear(path, named)));
+  return gathered.ok ? gathered.bundle : fail(exitCodes.usage, `${path} ${gathered.reason}`);
 }
+
+/** A config alone. Ends the command when the file holds none. */
+export function readConfig(path: string): TrainerConfig {
+  const format = formatOf(path) ?? 'json';
+  const parsed = parseConfigText(textOf(path), format);
+  if (!parsed.ok)
+    return fail(exitCodes.usage, `${path} is not valid ${format.toUpperCase()}: ${parseFailure(parsed)}`);
+  return isObject(parsed.value)
+    ? parsed.value
+    : fail(exitCodes.usage, `${path} holds no keys with values: a config is written as {"key": value, ...}`);
+}
+
+const isObject = (value: unknown): value is TrainerConfig =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Trainers start in the folder of their project, which is this one, that of the config, or one above it. */
+const maxFoldersAbove = 6;
+
+/** The folders that a path of a config may be relative to. */
+export function foldersAround(configPath: string): readonly string[] {
+  const above: string[] = [];
+  for (
+    let folder = dirname(resolve(configPath));
+    above.length < maxFoldersAbove && dirname(folder) !== folder;
+    folder = dirname(folder)
+  )
+    above.push(folder);
+  return [process.cwd(), ...above];
+}
+
+function findNear(configPath: string, named: string): FoundFile {
+  const own = dirname(resolve(configPath));
+  const places = isAbsolute(named) ? [named] : foldersAround(configPath).map(folder => join(folder, named));
+  const found = [...places, join(own, basename(named.replaceAll('\\', '/')))].find(isFile);
+  if (found === undefined)
+    return { ok: false, reason: 'no such file is here, beside the config, or in a folder above it' };
+  try {
+    return { ok: true, text: readFileSync(found, 'utf8') };
+  } catch (cause) {
+    return { ok: false, reason: `it cannot be read: ${reasonOf(cause)}` };
+  }
+}
+
+const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile();
 
 function textOf(path: string): string {
   try {
@@ -35,18 +103,9 @@ function textOf(path: string): string {
   }
 }
 
-function parsed(text: string, path: string): unknown {
-  try {
-    // Editors of other systems put a mark in front.
-    return JSON.parse(text.replace(/^\ufeff/, ''));
-  } catch (cause) {
-    return fail(exitCodes.usage, `${path} is not valid JSON: ${reasonOf(cause)}`);
-  }
-}
-
-/** How lists call the job: as the config's folder is called when its file is `config.json`. */
+/** How lists call the job: as the config's folder is called when its file is called `config`. */
 function nameOf(path: string): string {
   const [file = '', folder = ''] = path.split(/[/\\]/).toReversed();
-  const name = basename(file).replace(/\.json$/i, '');
+  const name = basename(file, formatOf(file) === null ? '' : extname(file));
   return name === 'config' && !['', '.', '..'].includes(folder) ? folder : name || 'inline';
 }

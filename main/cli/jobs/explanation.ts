@@ -20,10 +20,17 @@ export function explanationFacts(explanation: Explanation): readonly Fact[] {
   ];
 }
 
-function workerText({ name, local, fits, reasons }: Judged): string {
+function workerText({ name, local, fits, reasons, datasets }: Judged): string {
   const where = local ? ' (the orchestrator’s own machine)' : '';
   const details = reasons.map(({ detail }) => detail);
-  return `${name}${where}: ${[...(fits ? ['It fits'] : []), ...details].join('; ')}`;
+  return `${name}${where}: ${[...(fits ? ['It fits'] : []), ...details, ...dataText(datasets)].join('; ')}`;
+}
+
+function dataText(datasets: Judged['datasets']): readonly string[] {
+  if (datasets === null) return [];
+  const { here, wanted } = datasets;
+  if (here === wanted) return ['Has the data'];
+  return [here === 0 ? 'Has to fetch the data' : `Has ${here} of ${wanted} datasets`];
 }
 
 function startText({ summary, predicted_start: start, no_prediction: none }: Explanation): string | null {

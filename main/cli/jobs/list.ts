@@ -49,8 +49,8 @@ function addOptions(command: Command): Command {
     .addOption(new Option('--mine', 'only your own').conflicts('user'))
     .option('--worker <worker>', 'only those of this worker')
     .option('--search <text>', 'only jobs with these words in their id, config, user, worker or error')
-    .option('-l, --limit <count>', 'at most so many, up to 500 (default: 50)', wholeNumber)
-    .option('--offset <count>', 'leave out so many of the newest', wholeNumber)
+    .option('-l, --limit <count>', 'show at most this many, up to 500 (default: 50)', wholeNumber)
+    .option('--offset <count>', 'skip this many of the newest', wholeNumber)
     .addOption(new Option('--all', 'all of them, however many').conflicts(['limit', 'offset']));
 }
 

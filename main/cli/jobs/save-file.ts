@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ArtifactPath, type ArtifactView } from '../../../protocol/artifact.ts';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
-import { piecesOf, urlOf } from '../../../protocol/client.ts';
+import { type Fetch, piecesOf, urlOf } from '../../../protocol/client.ts';
 import { exitCodes, fail } from '../failure.ts';
 import { type Download, openDownload } from '../print-download.ts';
 import type { Remote } from '../remote.ts';
@@ -23,7 +23,7 @@ interface Saved {
   readonly outcome: 'downloaded' | 'already there';
 }
 
-type Way = Pick<Remote, 'connection' | 'fetch'>;
+type Way = Pick<Remote, 'connection'> & { readonly fetch: Fetch };
 
 /** Without a byte for this long the way is taken for broken. */
 const silenceMs = 60_000;

@@ -7,6 +7,7 @@ import { printOne } from '../output.ts';
 import type { Remote } from '../remote.ts';
 import type { Fact } from '../table.ts';
 import { explanationFacts } from './explanation.ts';
+import { warningsText } from './text.ts';
 import { concludeJob, createJobDisplay, followJob } from './follow.ts';
 
 type Submitted = ValueOf<typeof queueApi.retry>;
@@ -53,6 +54,7 @@ export function submittedFacts(answer: Accepted): readonly Fact[] {
     ['Job', id],
     ...placeFacts(answer),
     ['Blocked', answer.status === 'blocked' ? blockedText(answer) : null],
+    ['Warning', warningsText(answer.warnings)],
     ['Waits', place && [place, reason].filter(part => part !== null).join(': ')],
   ];
 }
@@ -68,11 +70,26 @@ const endings: Readonly<Record<TriedOut['status'], string>> = {
 export const trialFacts = (answer: TriedOut): readonly Fact[] => [
   ['It would', endings[answer.status]],
   ...placeFacts(answer),
+  ...needsFacts(answer),
+  ['Warning', warningsText(answer.warnings)],
   // Of a job that would run at once there is nothing to explain.
   ...(answer.status === 'running' ? [] : explanationFacts(answer.explanation)).filter(
     ([name]) => name !== 'Status',
   ),
 ];
+
+const needsFacts = ({ needs }: TriedOut): readonly Fact[] =>
+  needs === undefined
+    ? []
+    : [
+        ['Trainer', needs.trainer],
+        ['Needs', gpusText(needs.gpu_count)],
+        ['Files', needs.files.join('\n') || null],
+        ['Data', needs.data.join('\n') || null],
+      ];
+
+const gpusText = (count: number): string =>
+  count === 0 ? 'no GPU' : `${count} ${count === 1 ? 'GPU' : 'GPUs'}`;
 
 const placeFacts = ({
   allocated_worker_id: worker,

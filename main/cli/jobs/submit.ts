@@ -2,10 +2,12 @@ import { type Command, Option } from 'commander';
 import { queueApi, SubmitRequest } from '../../../protocol/queue-api.ts';
 import { FailureCause, OnLostContact, priorities, Target } from '../../../protocol/job.ts';
 import { CommandEnd, exitCodes, fail } from '../failure.ts';
-import { addLabel, decimal, timeSpan, wholeNumber, wordsAmong } from '../flags.ts';
+import { addLabel, collect, decimal, isOn, timeSpan, wholeNumber, wordsAmong } from '../flags.ts';
 import { readInput } from '../input.ts';
+import type { Remote } from '../remote.ts';
 import type { RemoteSpec } from '../remote-command.ts';
-import { readConfigArgument } from './config-argument.ts';
+import { bringData } from './bring-data.ts';
+import { type ConfigArgument, readConfigArgument } from './config-argument.ts';
 import { priorityOf } from './priority.ts';
 import { concludeSubmission, concludeTrial, mayWait } from './submission.ts';
 
@@ -42,10 +44,13 @@ export const submit: RemoteSpec = {
   async act(remote, [word = '']) {
     const { flags } = remote;
     const wishes = Object.entries(fields).map(([option, field]) => [field, flags[option]] as const);
+    const argument = await readConfigArgument(word);
+    const data = await dataOf(remote, argument, word);
     const body = readInput(
       SubmitRequest,
       {
-        ...readConfigArgument(word),
+        ...argument,
+        ...(data.length > 0 && { data }),
         ...Object.fromEntries(wishes.filter(([, value]) => value !== undefined)),
       },
       namesOfFields,
@@ -55,6 +60,20 @@ export const submit: RemoteSpec = {
     return concludeSubmission(remote, answer);
   },
 };
+
+/** The data of a config of this machine. A config of the orchestrator names data of the rigs. */
+async function dataOf(remote: Remote, argument: ConfigArgument, configPath: string) {
+  const { flags } = remote;
+  const named = Array.isArray(flags['data']) ? flags['data'].map(String) : [];
+  if (!('config' in argument))
+    return named.length === 0
+      ? []
+      : fail(exitCodes.usage, '--data goes with a config file of this machine, such as ./NAME.json');
+  if (flags['data'] === false) return [];
+  const { config, dataloader = null, files = {} } = argument;
+  const isDryRun = isOn(flags, 'dry-run');
+  return bringData(remote, { config, dataloader, files }, { configPath, named, isDryRun });
+}
 
 /** A name may have been meant for a file here. */
 function hintAtPaths(cause: unknown): never {
@@ -68,7 +87,10 @@ function hintAtPaths(cause: unknown): never {
 function addOptions(command: Command): Command {
   return mayWait(
     command
-      .argument('<config>', 'the name of a config of the orchestrator, or the path of a JSON file')
+      .argument(
+        '<config>',
+        'the name of a config of the orchestrator, or the path of a JSON, YAML or TOML file',
+      )
       .addOption(
         new Option('-t, --target <target>', 'where it may run (default: auto)').choices(Target.options),
       )
@@ -97,8 +119,10 @@ function addOptions(command: Command): Command {
           OnLostContact.options,
         ),
       )
+      .option('--data <path>', 'push this folder or file too; the config has the same path', collect)
+      .option('--no-data', 'push no data: the rigs have it under the same paths')
       .option('--any-gpu', 'on any GPUs, whatever accelerate_visible_devices in the config says')
-      .option('--requires-approval', 'hold it back until somebody who may has approved of it')
+      .option('--requires-approval', 'hold it until a user with the permission approves it')
       .addOption(new Option('--for-approval', 'the same as --requires-approval').hideHelp())
       .addOption(noWait())
       .option(
@@ -106,7 +130,7 @@ function addOptions(command: Command): Command {
         'for 24 hours the same key means the same job, however often it is sent',
       )
       .addOption(
-        new Option('-n, --dry-run', 'submit nothing: say what would become of it, and why').conflicts([
+        new Option('-n, --dry-run', 'submit nothing: print what would happen, and why').conflicts([
           'wait',
           'follow',
         ]),

@@ -1,4 +1,12 @@
-import type { AttemptView, Hold, JobDetail, JobView, Outstanding } from '../../../protocol/job.ts';
+import type {
+  AttemptView,
+  Hold,
+  JobDataView,
+  JobDetail,
+  JobView,
+  JobWarning,
+  Outstanding,
+} from '../../../protocol/job.ts';
 import type { Progress } from '../../../protocol/progress.ts';
 import { duration } from '../progress-bar.ts';
 import { type Column, type Fact, plainLines } from '../table.ts';
@@ -83,9 +91,21 @@ export const jobFacts = (job: JobView): readonly Fact[] => [
 
 export const detailFacts = (job: JobDetail): readonly Fact[] => [
   ...jobFacts(job),
+  ['Data', job.data.map(dataText).join('\n') || null],
+  ['Warning', warningsText(job.warnings)],
   ['Outstanding', job.outstanding && outstandingText(job.outstanding)],
   ['Attempts', job.attempts.map(attemptText).join('\n') || null],
 ];
+
+function dataText({ path, version, files, bytes, dataset }: JobDataView): string {
+  const id = version.slice(0, 12);
+  const name = dataset === null ? id : `${dataset.name}@${id}`;
+  return `${name}  ${files} ${files === 1 ? 'file' : 'files'} (${sizeText(bytes)})  ${path}`;
+}
+
+/** One line each; null when there are none. */
+export const warningsText = (warnings: readonly JobWarning[] = []): string | null =>
+  warnings.length === 0 ? null : warnings.map(({ message }) => message).join('\n');
 
 /** The files that the worker still has to upload. */
 function outstandingText({ files, bytes, reason, since }: Outstanding): string {

@@ -30,6 +30,8 @@ export interface JobInLine extends WaitingJob {
 export interface IdleWorker {
   readonly id: WorkerId;
   readonly offering: Offering;
+  /** Versions of datasets that its rig has. */
+  readonly datasets: readonly string[];
   /** Lower is taken first among equals. */
   readonly order: number;
 }

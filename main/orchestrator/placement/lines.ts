@@ -5,11 +5,13 @@ import { byTurn, type Line, type Shape, type Waiting } from './shape.ts';
 /** So many empty lines are not worth a sweep. */
 const spareLines = 32;
 
-export function joinLine(shape: Shape, { id, user, level, order, avoid }: WaitingJob): Waiting {
+const noData: readonly string[] = [];
+
+export function joinLine(shape: Shape, { id, user, level, order, avoid, requirements }: WaitingJob): Waiting {
   const line = shape.lines.get(user) ?? createLine(shape, user);
   shape.lines.set(user, line);
   if (line.jobs.size === 0) shape.filled++;
-  const job = { id, level, order, avoid, line, isLive: true };
+  const job = { id, level, order, avoid, data: requirements.data ?? noData, line, isLive: true };
   line.jobs.add(job);
   settleHead(line);
   return job;

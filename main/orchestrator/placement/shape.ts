@@ -36,6 +36,8 @@ export interface Waiting extends Rankable {
   readonly level: number;
   readonly order: number;
   readonly avoid: WorkerId | null;
+  /** Versions of datasets that it needs. */
+  readonly data: readonly string[];
   readonly line: Line;
 }
 
@@ -58,6 +60,8 @@ export interface Place extends Rankable {
 
 export interface Idle extends Rankable {
   readonly id: WorkerId;
+  /** Versions of datasets that its rig has. */
+  readonly datasets: readonly string[];
   readonly order: number;
   readonly group: WorkerClass;
 }
@@ -66,8 +70,11 @@ type Turn = Pick<Waiting, 'level' | 'order'>;
 
 export const byTurn = (a: Turn, b: Turn): number => b.level - a.level || a.order - b.order;
 
-const bySpare = ({ group: { offering: a } }: Place, { group: { offering: b } }: Place): number =>
-  Number(a.local) - Number(b.local) || a.gpuCount - b.gpuCount || a.vramGb - b.vramGb;
+/** Negative when a worker of the first class is taken before one of the second. */
+export const bySpare = (
+  { offering: a }: Pick<WorkerClass, 'offering'>,
+  { offering: b }: Pick<WorkerClass, 'offering'>,
+): number => Number(a.local) - Number(b.local) || a.gpuCount - b.gpuCount || a.vramGb - b.vramGb;
 
 export const createShape = (key: string, needs: Requirements, team: string | null): Shape => ({
   key,
@@ -76,7 +83,7 @@ export const createShape = (key: string, needs: Requirements, team: string | nul
   lines: new Map(),
   filled: 0,
   heads: createRanking<Head>((a, b) => byTurn(a.job, b.job)),
-  open: createRanking(bySpare),
+  open: createRanking<Place>((a, b) => bySpare(a.group, b.group)),
 });
 
 export const createClass = (key: string, offering: Offering): WorkerClass => ({

@@ -5,6 +5,7 @@ import { useFleet, useMay } from '../../app/context.ts';
 import { useT } from '../../i18n/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { WaitingExplained } from './explanation.tsx';
+import { Warnings } from './warnings.tsx';
 
 export type Answer = ValueOf<typeof queueApi.submit>;
 
@@ -39,6 +40,7 @@ export function SubmitAnswer({ answer, onAgain, onSubmit, isSending }: AnswerPro
       {isTried && <p className="muted">{t('jobs.answer.tried')}</p>}
       <h2>{isTried && answer.explanation.unsatisfiable ? t('jobs.answer.impossible') : words[status]}</h2>
       {reason !== null && <p>{reason}</p>}
+      {'warnings' in answer && <Warnings warnings={answer.warnings ?? []} />}
       {isTried && <WaitingExplained explanation={answer.explanation} isHeadline />}
       <div className="answer-foot">
         {id !== null && may(queueApi.get) && (

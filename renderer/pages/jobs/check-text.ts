@@ -17,6 +17,8 @@ const keys = {
   accelerator: 'jobs.check.accelerator',
   guard: 'jobs.check.guard',
   config_key: 'jobs.check.configKey',
+  data: 'jobs.check.data',
+  trainer: 'jobs.check.trainer',
   label: 'jobs.check.label',
   avoid_previous: 'jobs.check.avoidPrevious',
 } as const satisfies Readonly<Partial<Record<WorkerReason['code'], MessageKey>>>;

@@ -2,9 +2,9 @@ import { useEffect, useState } from 'react';
 import type { Explanation } from '../../../protocol/explain.ts';
 import type { JobView } from '../../../protocol/job.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
-import { usePanel } from '../../app/context.ts';
+import { useFleet, usePanel } from '../../app/context.ts';
 import { WorkerLink } from '../../app/links.tsx';
-import { useT } from '../../i18n/index.ts';
+import { type Translator, useT } from '../../i18n/index.ts';
 import { Time } from '../../ui/time.tsx';
 import { checkText } from './check-text.ts';
 import { waitText } from './wait-text.ts';
@@ -42,10 +42,13 @@ export function WaitingExplained({ explanation, isHeadline = false }: ExplainedP
         <details>
           <summary>{t('jobs.explain.workers', { count: workers.length })}</summary>
           <ul className="explained-workers">
-            {shown.map(({ worker_id: id, name, fits, reasons: against }) => (
+            {shown.map(({ worker_id: id, name, fits, reasons: against, datasets }) => (
               <li key={id}>
                 <WorkerLink id={id}>{name}</WorkerLink>{' '}
-                {fits ? t('jobs.explain.fits') : against.map(reason => checkText(reason, t)).join('; ')}
+                {[
+                  ...(fits ? [t('jobs.explain.fits')] : against.map(reason => checkText(reason, t))),
+                  ...dataText(datasets, t),
+                ].join('; ')}
               </li>
             ))}
           </ul>
@@ -58,9 +61,17 @@ export function WaitingExplained({ explanation, isHeadline = false }: ExplainedP
   );
 }
 
+function dataText(datasets: Explanation['workers'][number]['datasets'], t: Translator): readonly string[] {
+  if (datasets === null) return [];
+  const { here, wanted } = datasets;
+  if (here === wanted) return [t('jobs.explain.hasData')];
+  return [here === 0 ? t('jobs.explain.fetchesData') : t('jobs.explain.hasSomeData', { here, wanted })];
+}
+
 /** Asked anew whenever the job has changed. */
 export function ExplainJob({ job }: { readonly job: JobView }) {
   const { client } = usePanel();
+  const isPaused = useFleet(({ fleet }) => (fleet.queue?.paused ?? null) !== null);
   const [explanation, setExplanation] = useState<Explanation | null>(null);
   useEffect(() => {
     const asking = new AbortController();
@@ -70,5 +81,6 @@ export function ExplainJob({ job }: { readonly job: JobView }) {
     });
     return () => asking.abort();
   }, [client, job]);
-  return explanation === null ? null : <WaitingExplained explanation={explanation} />;
+  if (explanation === null) return null;
+  return <WaitingExplained explanation={explanation} isHeadline={!isPaused && job.wait?.code === 'unmet'} />;
 }

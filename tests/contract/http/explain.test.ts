@@ -46,6 +46,7 @@ test('a job is explained, with each worker and every check', async () => {
         name: 'rig-1',
         local: false,
         fits: false,
+        datasets: null,
         reasons: [
           expect.objectContaining({ code: 'never_registered' }),
           {

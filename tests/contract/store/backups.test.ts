@@ -158,7 +158,7 @@ describe('while it is made', () => {
   test('changes go on, come to its end, and are in it', async () => {
     const { store, db } = openBench();
     await putWorkers(store, 'w_1');
-    const big = { config: { text: 'x'.repeat(100_000) }, dataloader: null };
+    const big = { config: { text: 'x'.repeat(100_000) }, dataloader: null, files: {} };
     for (let order = 1; order <= 200; order++) await store.write(tx => tx.insertJob(makeJob(order), big));
     const folder = openBackupFolder(db.name, createVirtualClock());
     let over = false;

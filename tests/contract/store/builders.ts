@@ -82,7 +82,7 @@ export const makeEnd = (changes: Partial<AttemptEnd> = {}): AttemptEnd => ({
   ...changes,
 });
 
-export const emptyPayload: JobPayload = { config: {}, dataloader: null };
+export const emptyPayload: JobPayload = { config: {}, dataloader: null, files: {} };
 
 export function makeJob(order: number, changes: Partial<PendingJob> = {}): PendingJob {
   return {

@@ -25,7 +25,7 @@ const fatalCodes = [
   'SQLITE_NOTADB',
 ];
 
-const big = { config: { text: 'x'.repeat(200_000) }, dataloader: null };
+const big = { config: { text: 'x'.repeat(200_000) }, dataloader: null, files: {} };
 const allowPages = (db: Database.Database, more: number): void =>
   void db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true })) + more}`);
 
@@ -299,7 +299,7 @@ describe('a disk that nobody knows any more what it holds', () => {
 describe('the log of the database', () => {
   const write = (store: Store, order: number, bytes: number): Promise<void> =>
     store.write(tx =>
-      tx.insertJob(makeJob(order), { config: { text: 'x'.repeat(bytes) }, dataloader: null }),
+      tx.insertJob(makeJob(order), { config: { text: 'x'.repeat(bytes) }, dataloader: null, files: {} }),
     );
 
   test('is copied into the database before it is long, and written again from its beginning', async () => {

@@ -32,7 +32,7 @@ function look(file: string): string | null {
   return damage;
 }
 
-const payload = (bytes: number) => ({ config: { text: 'x'.repeat(bytes) }, dataloader: null });
+const payload = (bytes: number) => ({ config: { text: 'x'.repeat(bytes) }, dataloader: null, files: {} });
 
 /** Ten commits, and how the files lie there when the process is killed then; or when it has closed them. */
 async function makeDatabase(file: string, end: 'closed' | 'killed'): Promise<void> {

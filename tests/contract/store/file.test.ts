@@ -152,7 +152,7 @@ test('a disk without room refuses what does not fit; the rest can be read, and l
   const { store, db, clock } = openBench();
   await putWorkers(store, 'w_1');
   db.pragma(`max_page_count = ${Number(db.pragma('page_count', { simple: true }))}`);
-  const big = { config: { text: 'x'.repeat(200_000) }, dataloader: null };
+  const big = { config: { text: 'x'.repeat(200_000) }, dataloader: null, files: {} };
   let effects = 0;
   const results = await Promise.allSettled([
     store.write(tx => tx.nextJobOrder()),

@@ -250,8 +250,8 @@ function describeShapes(open: OpenStore): void {
     ])('carries a payload of %s', async (_what, config, dataloader) => {
       const store = open();
       const job = makeJob(1);
-      await store.write(tx => tx.insertJob(job, { config, dataloader }));
-      expect(store.payload(job.id)).toEqual({ config, dataloader });
+      await store.write(tx => tx.insertJob(job, { config, dataloader, files: {} }));
+      expect(store.payload(job.id)).toEqual({ config, dataloader, files: {} });
     });
 
     test('takes figures, and nothing else of it changes', async () => {

@@ -156,6 +156,9 @@ describe('workers', () => {
           address: null,
           gpuTroubles: [],
           allowedConfigKeys: null,
+          trainers: null,
+          outputs: null,
+          datasets: null,
         },
         drain: { ...drain, deadlineMs: null },
         lastContactAt: at(4),
@@ -208,7 +211,7 @@ describe('jobs', () => {
     expect(job).toMatchObject({ status, order: 1, spec, queuedAt: at(1), progress: { step: 7 } });
     expect(job?.attempt === null).toBe(status === 'pending');
     expect(job?.attempt?.end === null).toBe(status !== 'pending' && !isFinal);
-    expect(store.payload(jobId('j_1'))).toEqual({ config: { lr: 1 }, dataloader: [{ id: 'x' }] });
+    expect(store.payload(jobId('j_1'))).toEqual({ config: { lr: 1 }, dataloader: [{ id: 'x' }], files: {} });
     const shown = store.jobs({ ...everyJob, statuses: [status], limit: 9, offset: 0 });
     expect(shown).toEqual([job]);
   });

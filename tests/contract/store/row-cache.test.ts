@@ -17,6 +17,7 @@ const hashes = ['hash 0', 'hash 1', 'hash 2'];
 const payloadOf = (order: number): JobPayload => ({
   config: { order },
   dataloader: order === 1 ? null : [{ id: 'pictures' }],
+  files: order === 3 ? { 'lycoris.json': '{}' } : {},
 });
 
 /** Of a job, as it may go on from where it is; nothing where it may not. */
@@ -189,7 +190,7 @@ test('a token that is kept for a while is let go of, whatever was known of the w
 test('of a job that came last, and of one that is long, what it is to run is answered as it stands there', async () => {
   const store = openSqliteStore(':memory:', quietParts());
   onTestFinished(() => store.close());
-  const long = { config: { prompt: 'x'.repeat(20_000) }, dataloader: null };
+  const long = { config: { prompt: 'x'.repeat(20_000) }, dataloader: null, files: {} };
   await store.write(tx => {
     tx.insertJob(makeJob(1), payloadOf(1));
     tx.insertJob(makeJob(2), long);

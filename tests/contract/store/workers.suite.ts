@@ -38,6 +38,9 @@ const agent: AgentFacts = {
   agentVersion: '0.1.0',
   gpuTroubles: [{ gpu: 1, kind: 'errors', detail: '3 errors since the last reset' }],
   allowedConfigKeys: null,
+  trainers: null,
+  outputs: null,
+  datasets: null,
   registeredAt: at(3),
 };
 
@@ -54,6 +57,9 @@ const unknownAgent: AgentFacts = {
   agentVersion: null,
   gpuTroubles: [],
   allowedConfigKeys: null,
+  trainers: null,
+  outputs: null,
+  datasets: null,
   registeredAt: at(3),
 };
 

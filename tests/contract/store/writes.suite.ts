@@ -111,7 +111,7 @@ export function describeWrites(open: OpenStore): void {
       const given = asLive(job, 'dispatched');
       const enter = (isTakenBack: boolean) =>
         store.write(tx => {
-          tx.insertJob(job, { config: { steps: 3 }, dataloader: null });
+          tx.insertJob(job, { config: { steps: 3 }, dataloader: null, files: {} });
           expect(tx.replaceJob(job, given)).toBe(true);
           expect(tx.replaceJob(job, asLive(job, 'dispatched', { workerId: workerId('w_2') }))).toBe(false);
           if (isTakenBack) throw new Error('no');

@@ -92,7 +92,15 @@ function launchAgent(parts: LaunchParts): RunningAgent {
 /** The command and its files are of no account here: the folder's name finds the offer again. */
 function trainingOf({ guard, process, natureOf }: LaunchParts) {
   const offers = new Map<string, JobOffer>();
-  const prepared: Omit<PreparedJob, 'folder'> = { outputDir: '', logFile: '', argv: [], cwd: '', env: {} };
+  const prepared: Omit<PreparedJob, 'folder'> = {
+    outputDir: '',
+    logFile: '',
+    argv: [],
+    samplesAreFiles: false,
+    places: [],
+    cwd: '',
+    env: {},
+  };
   return {
     prepare(offer: JobOffer) {
       if (natureOf(offer) === 'rejected')

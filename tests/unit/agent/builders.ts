@@ -33,6 +33,8 @@ export const offerOf = (id: string, attempt: string, parts: Partial<JobOffer> = 
   config_name: 'sample',
   config: {},
   dataloader: null,
+  files: {},
+  data: [],
   upload_endpoint: '/api/cloud/storage',
   provider: null,
   hf_token: null,
@@ -46,7 +48,7 @@ export const rigOf = (workDir: string, parts: Partial<Rig> = {}): Rig => ({
   orchestratorUrl: 'http://orchestrator.test:8001',
   workDir,
   cwd: process.cwd(),
-  trainer: { kind: 'command', argv: [process.execPath, '{config_path}'] },
+  trainers: [{ kind: 'command', argv: [process.execPath, '{config_path}'], takesAll: true }],
   selftest: true,
   allowedConfigKeys: [],
   sample: null,
@@ -63,6 +65,8 @@ export const scriptJob = (folder: string, script: string, ...args: readonly stri
   cwd: folder,
   env: { PATH: process.env['PATH'] },
   outputDir: folder,
+  samplesAreFiles: false,
+  places: [],
   logFile: join(folder, 'trainer.log'),
 });
 

@@ -167,17 +167,27 @@ describe('--bring', () => {
 
 describe('--trainer', () => {
   it.each([
-    ['simpletuner', { kind: 'simpletuner' }],
-    ['', { kind: 'simpletuner' }],
+    ['simpletuner', { kind: 'package', name: 'simpletuner', python: null }],
+    ['simpletuner=/opt/venv', { kind: 'package', name: 'simpletuner', python: '/opt/venv' }],
+    [
+      'ai-toolkit=/opt/ai-toolkit',
+      { kind: 'checkout', name: 'ai-toolkit', folder: '/opt/ai-toolkit', python: null },
+    ],
+    ['kohya=sd-scripts', { kind: 'checkout', name: 'kohya', folder: resolve('sd-scripts'), python: null }],
+    ['command=train {config_path}', { kind: 'command', argv: ['train', '{config_path}'], takesAll: false }],
     [
       'python train.py --config \'{config_path}\' -o "{output_dir}"',
-      { kind: 'command', argv: ['python', 'train.py', '--config', '{config_path}', '-o', '{output_dir}'] },
+      {
+        kind: 'command',
+        argv: ['python', 'train.py', '--config', '{config_path}', '-o', '{output_dir}'],
+        takesAll: true,
+      },
     ],
-    ['/opt/train', { kind: 'command', argv: ['/opt/train'] }],
+    ['/opt/train', { kind: 'command', argv: ['/opt/train'], takesAll: true }],
     // A path means what it means where the agent was started.
-    ['./train.sh x', { kind: 'command', argv: [resolve('train.sh'), 'x'] }],
+    ['./train.sh x', { kind: 'command', argv: [resolve('train.sh'), 'x'], takesAll: true }],
   ])('%j is %j', (given, expected) => {
-    expect(loaded(withFlag('trainer', given)).trainer).toEqual(expected);
+    expect(loaded(withFlag('trainer', given)).trainers).toEqual([expected]);
   });
 
   it.each([
@@ -189,6 +199,29 @@ describe('--trainer', () => {
     'train "$HOME"',
   ])('%j is refused, since there is no shell', given => {
     expect(refusal(withFlag('trainer', given))).toMatch(/^--trainer: .* no shell is used/);
+  });
+});
+
+describe('several trainers', () => {
+  it('are given by repeating --trainer, or as a list in the file, with one Python for all', () => {
+    const config = loaded({
+      ...minimalFlags,
+      trainer: ['simpletuner', 'kohya=/opt/kohya'],
+      python: '/opt/venv',
+    });
+    expect(config.trainers).toEqual([
+      { kind: 'package', name: 'simpletuner', python: '/opt/venv' },
+      { kind: 'checkout', name: 'kohya', folder: '/opt/kohya', python: '/opt/venv' },
+    ]);
+  });
+
+  it.each([
+    [['kohya=/a', 'kohya=/b'], '--trainer kohya is given twice'],
+    [['train a', 'train b'], '--trainer command is given twice'],
+    [['onetrainer'], '--trainer onetrainer needs its folder: --trainer onetrainer=/path/to/onetrainer'],
+    [['command='], '--trainer: The command is empty.'],
+  ])('are refused as %j', (trainer, message) => {
+    expect(refusal({ ...minimalFlags, trainer })).toBe(message);
   });
 });
 

@@ -1,3 +1,4 @@
+import type { ProbedTrainer } from '../../../agent/trainers/index.ts';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -35,7 +36,7 @@ function open(
       gpus,
       troubles: [],
       version: '1.0.0',
-      env,
+      trainers: [trainer],
       free: () => 1e12,
       ...more,
     };
@@ -45,14 +46,21 @@ function open(
   return { home, file, look };
 }
 
+const trainer: ProbedTrainer = {
+  choice: { kind: 'package', name: 'simpletuner', python: null },
+  version: '4.1.0',
+  problem: null,
+};
+
 const well = {
   Orchestrator: ['ok', 'http://yard:8001 answers, version 1.0.0, as this worker'],
   Token: ['ok', expect.stringContaining('for its owner alone')],
   'State folder': ['ok', expect.stringContaining('which is made at the first start')],
   'Work folder': ['ok', expect.stringContaining('which is made at the first start')],
   Disk: ['ok', '931.3 GB are free for jobs'],
+  'Training data': ['ok', expect.stringMatching(/^The cache may take .* and has 0 bytes$/)],
   GPUs: ['skipped', expect.stringContaining('go to other workers')],
-  Trainer: ['ok', 'There is one'],
+  Trainer: ['ok', 'SimpleTuner 4.1.0'],
 };
 
 test('all is well', async () => {
@@ -84,9 +92,23 @@ test.each<readonly [what: string, more: Partial<DoctorParts>, said: RegExp]>([
     },
     /^GPU 0: 2 memory errors: reset it$/,
   ],
-  ['Trainer', { env: { PATH: '/nowhere' } }, /^No trainer found: python or python3/],
+  ['Trainer', { trainers: [{ ...trainer, problem: 'No trainer found' }] }, /^No trainer found$/],
 ])('%s is found to be wrong by itself, with what to do', async (what, more, said) => {
   expect(await open(more).look()).toEqual({ ...well, [what]: ['failed', expect.stringMatching(said)] });
+});
+
+test('the training data is said to fit the cache, or the cache not to fit the disk', async () => {
+  const { 'Training data': half } = await open().look();
+  expect(half).toEqual(['ok', 'The cache may take 500.0 GB, and has 0 bytes']);
+  const { 'Training data': fits } = await open({}, { 'data-cache': '200GB' }).look();
+  expect(fits).toEqual(['ok', 'The cache may take 200.0 GB, and has 0 bytes']);
+  const { 'Training data': large } = await open({}, { 'data-cache': '2TB' }).look();
+  expect(large).toEqual([
+    'failed',
+    expect.stringMatching(
+      /^The cache may take 2\.0 TB, and the disk of .* has room for 1\.0 TB of it: lower --data-cache, or/,
+    ),
+  ]);
 });
 
 test('a token that others can read, that is not there, or of which there is none', async () => {

@@ -55,7 +55,7 @@ describe('what is still to be brought', () => {
     const all = Promise.withResolvers<void>();
     const waiting = Promise.withResolvers<void>();
     const outputs: AgentParts['outputs'] = {
-      follow: () => {},
+      follow: () => Promise.resolve(),
       finish: () => false,
       rescue: async () => {},
       leave(withinMs, hurry) {

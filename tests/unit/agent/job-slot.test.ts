@@ -58,7 +58,7 @@ describe('from offer to report', () => {
           return fetched.promise;
         },
         outputs: {
-          follow: ({ attempt_id: attempt }, outputDir) =>
+          follow: async ({ attempt_id: attempt }, { outputDir }) =>
             void outputs.push(`follow ${attempt} in ${outputDir}`),
           finish(attempt, isCompleted) {
             outputs.push(`finish ${attempt} ${isCompleted}`);

@@ -65,7 +65,12 @@ export function createSlotBench(overrides: Partial<SlotParts> = {}): SlotBench {
     limits: () => ({ timeoutMs: 120_000, graceMs: 30_000 }),
     say: message => void said.push(message),
     onLine: () => {},
-    curve: () => ({ note: () => {}, finish: () => {}, done: Promise.resolve(true) }),
+    curve: () => ({
+      ready: Promise.resolve(),
+      note: () => {},
+      finish: () => {},
+      done: Promise.resolve(true),
+    }),
     onFree: worked => {
       did.push(`free ${worked}`);
       return true;

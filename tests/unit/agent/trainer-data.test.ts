@@ -66,8 +66,12 @@ async function runLooker(offer: Partial<JobOffer>): Promise<{
   readonly folder: string;
 }> {
   const folder = tempFolder();
-  const trainer = { kind: 'command', argv: [process.execPath, '-e', looker, '{config_path}'] } as const;
-  const made = prepareJob(offerOf('j1', 'a1', offer), rigOf(folder, { trainer }));
+  const trainer = {
+    kind: 'command',
+    argv: [process.execPath, '-e', looker, '{config_path}'],
+    takesAll: true,
+  } as const;
+  const made = prepareJob(offerOf('j1', 'a1', offer), rigOf(folder, { trainers: [trainer] }));
   if (!made.ok) throw new Error(made.message);
   const { exit } = await runToEnd(made.job);
   expect(exit).toMatchObject({ code: 0 });

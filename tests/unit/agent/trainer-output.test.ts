@@ -82,8 +82,9 @@ describe('the output of', () => {
       [20, 0.2, { loss: 1.8, grad_norm: null, steps_per_second: 2.42 }],
       [100, 1, { steps_per_second: 2.42, eval_loss: 1.62, eval_runtime: 2.0412 }],
       [110, 1.1, { loss: 1.214, grad_norm: 2.5, learning_rate: 3.1e-5 }],
+      [300, 3, { train_loss: 1.41, train_runtime: 126.1 }],
     ]);
-    expect(lastOf('hugging-face')).toMatchObject({ step: 110, total_steps: 300 });
+    expect(lastOf('hugging-face')).toMatchObject({ step: 300, total_steps: 300, loss: 1.214 });
   });
 
   test('a loop under tqdm', () => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { findSample } from '../../../agent/sample.ts';
-import { findExecutable, missingTrainer, prepareJob, type PreparedJob } from '../../../agent/trainer.ts';
+import { prepareJob, type PreparedJob, trainerProbe } from '../../../agent/trainer.ts';
 import { offerOf, rigOf, tempFolder, writeFile } from './builders.ts';
 
 const modeOf = (path: string): number => statSync(path).mode & 0o777;
@@ -20,7 +20,7 @@ const binWith = (...names: readonly string[]): string => {
   for (const name of names) writeFile(folder, name, '#!/bin/sh\n', 0o755);
   return folder;
 };
-const simpletuner = { kind: 'simpletuner' } as const;
+const simpletuner = { kind: 'package', name: 'simpletuner', python: null } as const;
 
 describe('the folder of a job', () => {
   it('holds config and dataloader, for its owner alone', () => {
@@ -92,13 +92,13 @@ describe('the dataloader', () => {
     ['in place of another', { a: 1, data_backend_config: 'theirs.json' }, 'data_backend_config'],
     ['as a flag', { a: 1, '--data_backend_config': 'theirs.json' }, '--data_backend_config'],
   ])('is named to SimpleTuner %s', (_what, given, key) => {
-    const { path, config } = written(given, { trainer: simpletuner }, dataloader);
+    const { path, config } = written(given, { trainers: [simpletuner] }, dataloader);
     expect(config).toEqual({ a: 1, output_dir: join(path, '../output'), [key]: path });
   });
 
   it.each([null, undefined])('that is %j leaves the config alone', data => {
     const given = { data_backend_config: 'own.json' };
-    const { path, config } = written(given, { trainer: simpletuner }, data);
+    const { path, config } = written(given, { trainers: [simpletuner] }, data);
     expect(config).toEqual({ ...given, output_dir: join(path, '../output') });
   });
 
@@ -113,7 +113,7 @@ describe('what a config lets its trainer be asked for', () => {
     prepared(offerOf('j1', 'a1', { config: given }), rigOf(workDir, rig)).folder;
 
   it('lies beside it, since SimpleTuner takes every key for an option', () => {
-    const folder = write(tempFolder(), config, { trainer: simpletuner });
+    const folder = write(tempFolder(), config, { trainers: [simpletuner] });
     expect(readJson(join(folder, 'config.json'))).toEqual({ a: 1, output_dir: join(folder, 'output') });
     expect(readJson(join(folder, 'requests.json'))).toEqual({ $requests: config.$requests });
   });
@@ -140,7 +140,9 @@ describe('a checkpoint to go on from', () => {
   };
 
   it('is told to a command, and to every trainer in its environment', () => {
-    const rig = { trainer: { kind: 'command', argv: ['train', '--resume={resume_from}'] } } as const;
+    const rig = {
+      trainers: [{ kind: 'command', argv: ['train', '--resume={resume_from}'], takesAll: true }],
+    } as const;
     const { argv, env, path, config } = made({ resume, config: { a: 1 } }, rig);
     expect([argv[1], env['TRAINYARD_RESUME_FROM'], config]).toEqual([`--resume=${path}`, path, { a: 1 }]);
     expect(made({}, rig).env['TRAINYARD_RESUME_FROM']).toBe('');
@@ -151,13 +153,13 @@ describe('a checkpoint to go on from', () => {
     ['that wants the latest', { a: 1, resume_from_checkpoint: 'latest' }, 'resume_from_checkpoint'],
     ['... as a flag', { a: 1, '--resume_from_checkpoint': 'latest' }, '--resume_from_checkpoint'],
   ])('is named to SimpleTuner in a config %s', (_what, given, key) => {
-    const { config, path, outputDir } = made({ resume, config: given }, { trainer: simpletuner });
+    const { config, path, outputDir } = made({ resume, config: given }, { trainers: [simpletuner] });
     expect(config).toEqual({ a: 1, output_dir: outputDir, [key]: path });
   });
 
   it('is nothing to SimpleTuner where the config has a folder of its own: it would be looked for there', () => {
     const config = { '--output_dir': '/mine', resume_from_checkpoint: 'latest' };
-    const rig = { trainer: simpletuner, allowedConfigKeys: ['output_dir'] };
+    const rig = { trainers: [simpletuner], allowedConfigKeys: ['output_dir'] };
     expect(made({ resume, config }, rig).config).toEqual(config);
   });
 
@@ -165,7 +167,7 @@ describe('a checkpoint to go on from', () => {
     [{ resume, config: { '--resume_from_checkpoint': '/mine/checkpoint-1' } }],
     [{ resume: null, config: { resume_from_checkpoint: 'latest' } }],
   ])('is not named to SimpleTuner where its config has another, or there is none: %j', offer => {
-    const { config, outputDir } = made(offer, { trainer: simpletuner });
+    const { config, outputDir } = made(offer, { trainers: [simpletuner] });
     expect(config).toEqual({ ...offer.config, output_dir: outputDir });
   });
 });
@@ -179,7 +181,7 @@ describe('the folder that a config names for outputs', () => {
   it.each(['output_dir', '--output_dir', '--output-dir', 'output_d'])(
     "gives way to the job's own when it is relative: %s",
     key => {
-      const { config, outputDir } = configFor({ [key]: 'output/models', a: 1 }, { trainer: simpletuner });
+      const { config, outputDir } = configFor({ [key]: 'output/models', a: 1 }, { trainers: [simpletuner] });
       expect(config).toEqual({ a: 1, output_dir: outputDir });
     },
   );
@@ -194,7 +196,7 @@ describe('the folder that a config names for outputs', () => {
       const workDir = join(tempFolder(), 'jobs');
       const refused = prepareJob(
         offerOf('j1', 'a1', { config: { output_dir: path } }),
-        rigOf(workDir, { trainer: simpletuner }),
+        rigOf(workDir, { trainers: [simpletuner] }),
       );
       expect(refused).toMatchObject({
         ok: false,
@@ -208,7 +210,7 @@ describe('the folder that a config names for outputs', () => {
   );
 
   it('is used as it is when the owner allows that, and one inside the job is not', () => {
-    const rig = { trainer: simpletuner, allowedConfigKeys: ['output_dir'] };
+    const rig = { trainers: [simpletuner], allowedConfigKeys: ['output_dir'] };
     expect(configFor({ output_dir: '/data/out' }, rig).config).toEqual({ output_dir: '/data/out' });
     const { config, outputDir } = configFor({ output_dir: 'out' }, rig);
     expect(config).toEqual({ output_dir: outputDir });
@@ -255,7 +257,10 @@ describe('the command', () => {
       folder,
       outputDir,
       logFile,
-    } = prepared(offerOf('j1', 'a1'), rigOf(workDir, { trainer: { kind: 'command', argv } }));
+    } = prepared(
+      offerOf('j1', 'a1'),
+      rigOf(workDir, { trainers: [{ kind: 'command', argv, takesAll: true }] }),
+    );
     expect(outputDir).toBe(join(folder, 'output'));
     expect(logFile).toBe(join(folder, 'trainer.log'));
     expect(made).toEqual(['train', `--config=${join(folder, 'config.json')}`, outputDir, '', '{other}']);
@@ -266,14 +271,14 @@ describe('the command', () => {
     ['python3 where there is no python', ['python3'], 'python3'],
   ])('of SimpleTuner is %s', (_what, names, expected) => {
     const bin = binWith(...names);
-    const rig = rigOf(tempFolder(), { trainer: simpletuner, env: { PATH: bin } });
+    const rig = rigOf(tempFolder(), { trainers: [simpletuner], env: { PATH: bin } });
     expect(prepared(offerOf('j1', 'a1'), rig).argv).toEqual([join(bin, expected), '-m', 'simpletuner.train']);
   });
 
   it('does not depend on what the orchestrator sent', () => {
     const argv = ['train', '{config_path}'];
     const config = { trainer: 'command', command: 'rm', argv: ['rm'], '--trainer': 'rm' };
-    const rig = rigOf(tempFolder(), { trainer: { kind: 'command', argv } });
+    const rig = rigOf(tempFolder(), { trainers: [{ kind: 'command', argv, takesAll: true }] });
     const made = prepared(offerOf('j1', 'a1', { config, provider: '{config_path}' }), rig);
     expect(made.argv).toEqual(['train', join(made.folder, 'config.json')]);
   });
@@ -282,10 +287,13 @@ describe('the command', () => {
 describe('a self-test', () => {
   const offer = offerOf('j1', 'a1', { config: { trainer: 'selftest', seconds: 1 }, dataloader: {} });
 
-  it.each([simpletuner, { kind: 'command', argv: ['train'] } as const])(
+  it.each([simpletuner, { kind: 'command', argv: ['train'], takesAll: true } as const])(
     'runs this program, not %j',
     trainer => {
-      const rig = rigOf(tempFolder(), { trainer, ownCommand: ['/opt/node', '/opt/worker.js', 'worker'] });
+      const rig = rigOf(tempFolder(), {
+        trainers: [trainer],
+        ownCommand: ['/opt/node', '/opt/worker.js', 'worker'],
+      });
       const { argv, folder } = prepared(offer, rig);
       const path = join(folder, 'config.json');
       expect(argv).toEqual(['/opt/node', '/opt/worker.js', 'worker', 'selftest', '--config', path]);
@@ -315,10 +323,13 @@ describe('the sample training', () => {
     '{resume_from}',
   ];
 
-  it.each([simpletuner, { kind: 'command', argv: ['train'] } as const])(
+  it.each([simpletuner, { kind: 'command', argv: ['train'], takesAll: true } as const])(
     'runs what this program has found, not %j',
     trainer => {
-      const { argv, folder, outputDir } = prepared(offer, rigOf(tempFolder(), { trainer, sample }));
+      const { argv, folder, outputDir } = prepared(
+        offer,
+        rigOf(tempFolder(), { trainers: [trainer], sample }),
+      );
       const path = join(folder, 'config.json');
       expect(argv).toEqual(['/opt/node', '/opt/train.ts', '--config', path, `--output=${outputDir}`, '']);
       expect(readJson(path)).toEqual(offer.config);
@@ -354,29 +365,16 @@ describe('finding a program', () => {
     writeFile(first, 'tool', 'no program', 0o644);
     mkdirSync(join(first, 'other'));
     const PATH = `:${first}:/nowhere:${second}:${binWith('tool', 'other')}`;
-    expect(findExecutable('tool', { PATH })).toBe(join(second, 'tool'));
-    expect(findExecutable('other', { PATH })).not.toBe(join(first, 'other'));
-    expect(findExecutable('none', { PATH })).toBeNull();
-    expect(findExecutable('tool', {})).toBeNull();
+    expect(trainerProbe({ PATH }).find('tool')).toBe(join(second, 'tool'));
+    expect(trainerProbe({ PATH }).find('other')).not.toBe(join(first, 'other'));
+    expect(trainerProbe({ PATH }).find('none')).toBeNull();
+    expect(trainerProbe({}).find('tool')).toBeNull();
   });
 
   it('takes a path as it is', () => {
     const bin = binWith('tool');
-    expect(findExecutable(join(bin, 'tool'), {})).toBe(join(bin, 'tool'));
-    expect(findExecutable(join(bin, 'none'), {})).toBeNull();
-    expect(findExecutable(bin, {})).toBeNull();
-  });
-
-  it('says what is missing and what to do', () => {
-    const env = { PATH: binWith('python3') };
-    const command = (program: string) => ({ kind: 'command', argv: [program, 'x'] }) as const;
-    expect(missingTrainer({ trainer: simpletuner, env })).toBeNull();
-    expect(missingTrainer({ trainer: command('python3'), env })).toBeNull();
-    expect(missingTrainer({ trainer: simpletuner, env: {} })).toMatch(
-      /^No trainer found: python or python3 is not on this machine\. Install SimpleTuner.*--trainer/,
-    );
-    expect(missingTrainer({ trainer: command('/opt/train'), env })).toMatch(
-      /^No trainer found: \/opt\/train is not/,
-    );
+    expect(trainerProbe({}).find(join(bin, 'tool'))).toBe(join(bin, 'tool'));
+    expect(trainerProbe({}).find(join(bin, 'none'))).toBeNull();
+    expect(trainerProbe({}).find(bin)).toBeNull();
   });
 });

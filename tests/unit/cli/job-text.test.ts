@@ -4,7 +4,7 @@ import { submittedFacts, trialFacts } from '../../../main/cli/jobs/submission.ts
 import { detailFacts, jobColumns, jobFacts } from '../../../main/cli/jobs/text.ts';
 import { factLines, tableLines } from '../../../main/cli/table.ts';
 import { Explanation } from '../../../protocol/explain.ts';
-import { AttemptView } from '../../../protocol/job.ts';
+import { AttemptView, type JobDetail } from '../../../protocol/job.ts';
 import { jobView } from '../../support/job-view.ts';
 
 const facts = (given: Parameters<typeof jobView>[0]): Readonly<Record<string, string | null>> =>
@@ -67,7 +67,9 @@ describe('an attempt', () => {
       resumed,
       late_result: null,
     });
-    const all = Object.fromEntries(detailFacts({ ...jobView({}), attempts: [attempt], outstanding: null }));
+    const all = Object.fromEntries(
+      detailFacts({ ...jobView({}), attempts: [attempt], warnings: [], outstanding: null, data: [] }),
+    );
     return all['Attempts'] ?? '';
   };
 
@@ -80,6 +82,28 @@ describe('an attempt', () => {
     [{ checkpoint: null, step: null, steps_lost: null }, /; began anew$/],
   ])('with %j says what it has kept of those before it', (resumed, words) => {
     expect(attemptText(resumed)).toMatch(words);
+  });
+});
+
+describe('the data of a job', () => {
+  const photos = { path: '/home/me/photos', version: 'ab'.repeat(32), files: 2_000, bytes: 2_100_000_000 };
+  const dataFact = (data: JobDetail['data']): string | null | undefined => {
+    const job = { ...jobView({}), attempts: [], warnings: [], outstanding: null, data };
+    return Object.fromEntries(detailFacts(job))['Data'];
+  };
+
+  test('is listed with its dataset, its version and its size', () => {
+    const data = [
+      { ...photos, is_file: false, dataset: { id: 1, name: 'photos' } },
+      { ...photos, path: 'base.ckpt', files: 1, is_file: true, dataset: null },
+    ];
+    expect(dataFact(data)).toBe(
+      'photos@abababababab  2000 files (2.1 GB)  /home/me/photos\nabababababab  1 file (2.1 GB)  base.ckpt',
+    );
+  });
+
+  test('is left out when it has none', () => {
+    expect(dataFact([])).toBeNull();
   });
 });
 

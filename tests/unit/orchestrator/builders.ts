@@ -51,6 +51,9 @@ export function makeOffering(changes: Partial<Offering> = {}): Offering {
     accelerator: null,
     guarded: false,
     configKeys: [],
+    trainers: null,
+    replacesOutputs: false,
+    fetchesData: false,
     labels: {},
     ...changes,
   };
@@ -177,6 +180,9 @@ export function makeAgent(changes: Partial<AgentFacts> = {}): AgentFacts {
     agentVersion: null,
     gpuTroubles: [],
     allowedConfigKeys: null,
+    trainers: null,
+    outputs: null,
+    datasets: null,
     registeredAt: 0,
     ...changes,
   };

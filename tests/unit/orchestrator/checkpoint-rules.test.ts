@@ -159,6 +159,20 @@ describe('judged', () => {
     ]);
   });
 
+  test('the newest is one that the trainer can continue from, and it is kept', () => {
+    const both = checkpointsIn([
+      file('backup/x-backup-100-0-100/model.bin'),
+      file('backup/x-backup-100-0-100/checkpoint-manifest.json'),
+      ...[200, 300, 400].map(step => file(`save/x-save-${step}-0-${step}.safetensors`)),
+    ]);
+    const judged = judge(both, none, ({ isFile }) => !isFile);
+    expect(judged.find(({ isNewest }) => isNewest)?.name).toBe('backup/x-backup-100-0-100');
+    expect(namesOf(expired(judged, 1))).toEqual([
+      'save/x-save-300-0-300.safetensors',
+      'save/x-save-200-0-200.safetensors',
+    ]);
+  });
+
   test('of two that are as good the newer one is the best, and without a loss none is', () => {
     const two = checkpointsIn([file('checkpoint-1.bin'), file('checkpoint-2.bin'), file('e-epoch-1.bin')]);
     expect(judge(two, () => 1).map(({ isBest }) => isBest)).toEqual([true, false, false]);

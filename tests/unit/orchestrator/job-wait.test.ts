@@ -40,6 +40,7 @@ describe('a job that no worker takes', () => {
       name: 'rig',
       local: false,
       isKnown: true,
+      datasets: [],
       offering: {} as Judged['candidate']['offering'],
       obstacles,
     },

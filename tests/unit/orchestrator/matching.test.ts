@@ -56,6 +56,15 @@ describe('a worker', () => {
     expect(misses({})).toEqual([]);
   });
 
+  test('on the machine of the orchestrator has a limit of GPUs', () => {
+    const offering = { gpuCount: 4, gpuLimit: 1 };
+    expect(misses({ gpuCount: 1 }, offering)).toEqual([]);
+    expect(misses({ gpuCount: 2 }, offering)).toEqual([{ code: 'gpu_limit', wanted: '2', there: '1' }]);
+    expect(misses({ gpuCount: 1, gpusUsed: 2 }, offering)).toEqual([
+      { code: 'gpu_limit', wanted: '2', there: '1' },
+    ]);
+  });
+
   test('has to match all labels, and every reason against it is told', () => {
     const needs = { gpuCount: 2, labels: { gpu: 'a100*', team: 'nlp', rack: '4' } };
     expect(misses(needs, { gpuCount: 1, labels: { gpu: 'h100', team: 'nlp' } })).toEqual([
@@ -149,6 +158,38 @@ describe('the GPUs themselves', () => {
     expect(misses({ guarded: true }, { guarded: false })).toEqual([
       { code: 'guard', wanted: 'a worker that stops without contact', there: 'none' },
     ]);
+  });
+
+  test.each([
+    ['any trainer', undefined, ['kohya'], []],
+    ['its trainer', 'kohya', ['simpletuner', 'kohya'], []],
+    ['its trainer, where nothing is known of the rig', 'kohya', null, []],
+    ['its trainer, where a program takes every config', 'kohya', ['command', 'any'], []],
+    ['its trainer, which the rig lacks', 'kohya', ['simpletuner', 'command'], ['simpletuner, command']],
+    ['its trainer, where there is none', 'kohya', [], ['none']],
+  ])('have %s', (_what, trainer, trainers, there) => {
+    const missed = there.map(each => ({ code: 'trainer', wanted: 'kohya', there: each }));
+    expect(misses(trainer === undefined ? {} : { trainer }, { trainers })).toEqual(missed);
+  });
+
+  test('fetch data, if the job has any', () => {
+    expect(misses({}, { fetchesData: false })).toEqual([]);
+    expect(misses({ data: ['cats'] }, { fetchesData: true })).toEqual([]);
+    expect(misses({ data: ['cats'] }, { fetchesData: false })).toEqual([
+      { code: 'data', wanted: 'a worker that fetches data', there: 'none' },
+    ]);
+  });
+
+  test('need no permission for an output folder that the worker replaces', () => {
+    const needs = { trainer: 'simpletuner', configKeys: ['env', 'output_dir'] };
+    const refused = (wanted: string) => [{ code: 'config_key', wanted, there: 'not allowed' }];
+    const own = { trainers: ['simpletuner', 'any'], replacesOutputs: true };
+    expect(misses(needs, own)).toEqual(refused('env'));
+    expect(misses({ ...needs, trainer: 'kohya' }, own)).toEqual(refused('env, output_dir'));
+    expect(misses(needs, { ...own, replacesOutputs: false })).toEqual(refused('env, output_dir'));
+    expect(misses({ configKeys: ['output_dir'] }, own)).toEqual(refused('output_dir'));
+    const unknown = { trainers: ['of a newer version'], replacesOutputs: true };
+    expect(misses({ ...needs, trainer: 'of a newer version' }, unknown)).toEqual(refused('env, output_dir'));
   });
 
   test('make shapes and classes of their own', () => {

@@ -45,8 +45,18 @@ test('nothing is known of a worker that was never heard', () => {
   expect(book.closed(w1, makeStream(), 0)).toBe(false);
   book.settle(w1, 99);
   book.unmeet(w1);
+  book.noteMissed(w1, 2);
+  expect(book.missedOf(w1)).toBe(0);
   book.offerSettled(w1, jobId('j1'));
   expect(book.all()).toEqual([]);
+});
+
+test('the offers that a worker missed in a row are remembered until it is forgotten', () => {
+  book.heard(w1, 10);
+  book.noteMissed(w1, 2);
+  expect(book.missedOf(w1)).toBe(2);
+  book.forget(w1);
+  expect(book.missedOf(w1)).toBe(0);
 });
 
 test('contact is the last time it was heard, with or without a stream', () => {

@@ -1,7 +1,11 @@
 /** Which ends of attempts speak against their worker, and when it gets no more jobs: SEMANTICS.md, section 1; F26. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { planQuarantine, type Trial } from '../../../main/orchestrator/quarantine.ts';
+import {
+  isQuarantinedForSilence,
+  planQuarantine,
+  type Trial,
+} from '../../../main/orchestrator/quarantine.ts';
 import { FailureCause } from '../../../protocol/job.ts';
 import { jobId } from './builders.ts';
 
@@ -125,4 +129,13 @@ test('strikes are never more than three, never twice the same, and quarantine ne
       }
     }),
   );
+});
+
+test.each([
+  ['after three offers in a row', 2, 3, false, false],
+  ['after the first offer while it is on trial', 0, 1, true, false],
+  ['after more offers while it still names a job', 11, 12, true, true],
+])('a worker that answers no offer is put in quarantine %s', (_when, before, after, onTrial, namesJob) => {
+  expect(isQuarantinedForSilence(before, onTrial, namesJob)).toBe(false);
+  expect(isQuarantinedForSilence(after, onTrial, namesJob)).toBe(true);
 });

@@ -6,6 +6,7 @@ import {
   type Candidate,
   isUnsatisfiable,
   judge,
+  offlineTakers,
   reasonsOf,
   tellHindrance,
   whyNobody,
@@ -45,6 +46,7 @@ const makeCandidate = (
   local: false,
   isKnown: state !== 'never' && state !== 'awaited',
   offering: makeOffering({ gpuCount, labels }),
+  datasets: [],
   obstacles: obstacles[state],
 });
 
@@ -223,6 +225,18 @@ describe('a worker', () => {
     expect(told[7]?.detail).toBe('Label: the job needs rack=7, it has none');
   });
 
+  test.each([
+    ['kohya', [], "Trainer: the config is for kohya's sd-scripts, and this rig has no trainer"],
+    ['kohya', ['simpletuner'], "Trainer: the config is for kohya's sd-scripts, and this rig has simpletuner"],
+    ['newer', ['simpletuner'], 'Trainer: the config is for newer, and this rig has simpletuner'],
+  ])('lacks the trainer %s among %j', (trainer, trainers, detail) => {
+    const judged = judgeOne(makeNeeds({ trainer }), {
+      ...makeCandidate('idle'),
+      offering: makeOffering({ trainers }),
+    });
+    expect(reasonsOf(judged, null).map(reason => reason.detail)).toEqual([detail]);
+  });
+
   test.each<readonly [state: keyof typeof obstacles, there: string | null, detail: RegExp]>([
     ['never', null, /not registered/],
     ['offline', 'silent', /out of contact/],
@@ -287,6 +301,20 @@ describe('a job can not be satisfied', () => {
   ])('%s', (_what, candidates, expected) => {
     expect(isUnsatisfiable(judge(four, candidates))).toBe(expected);
   });
+});
+
+test('the workers that could take a job are named only while all of them are offline', () => {
+  const [away, idle, small, unknown] = [
+    makeCandidate('offline', 4),
+    makeCandidate('idle', 4),
+    makeCandidate('idle', 1),
+    makeCandidate('never', 4),
+  ];
+  const takers = (candidates: readonly Candidate[]) =>
+    offlineTakers(judge(makeNeeds({ gpuCount: 4 }), candidates));
+  expect(takers([away, small, unknown])).toEqual([away]);
+  expect(takers([away, idle])).toEqual([]);
+  expect(takers([small])).toEqual([]);
 });
 
 test.each<readonly [hindrance: Hindrance, detail: string]>([

@@ -203,6 +203,10 @@ describe('a config in a list', () => {
     gpu_count: 2,
     devices: null,
     dataloader: null,
+    trainer: 'simpletuner',
+    format: 'json',
+    files: [],
+    data: [],
   };
   const now = '3 hr. ago';
 

@@ -88,12 +88,29 @@ describe('the checkpoint that it is of', () => {
     ['mine-000010-state/optimizer.bin', 'mine-000010-state', null, false],
     ['epoch=3-step=500.ckpt', 'epoch=3-step=500.ckpt', 500, true],
     ['mine-epoch-3.pt', 'mine-epoch-3.pt', null, true],
+    ['dog/dog_000000250.safetensors', 'dog/dog_000000250.safetensors', 250, true],
+    ['dog/dog_000000250/transformer/model.safetensors', 'dog/dog_000000250', 250, false],
+    [
+      'save/2026-11-23_17-00-00-save-500-2-0.safetensors',
+      'save/2026-11-23_17-00-00-save-500-2-0.safetensors',
+      500,
+      true,
+    ],
+    [
+      'backup/2026-11-23_17-00-00-backup-500-2-0/lora/lora.safetensors',
+      'backup/2026-11-23_17-00-00-backup-500-2-0',
+      500,
+      false,
+    ],
+    ['mine-000001.safetensors', 'mine-000001.safetensors', null, true],
   ])('%s: %s, step %s', (key, name, step, isFile) => {
     expect(checkpointOf(key)).toEqual({ name, step, isFile });
   });
 
   test.each([
-    ['mine-000010.safetensors'],
+    ['dog/dog.safetensors'],
+    ['dog/optimizer.pt'],
+    ['lora-2026112.safetensors'],
     ['checkpoint_last/x'],
     ['samples/step-500/0.png'],
     ['samples/step_500/notes.txt'],
@@ -128,6 +145,8 @@ describe('what it is', () => {
     ['model.ckpt', 'final_model'],
     ['unet/diffusion_pytorch_model.bin', 'final_model'],
     ['model.pt', 'final_model'],
+    ['dog/optimizer.pt', 'other'],
+    ['dog/dog.safetensors', 'final_model'],
     ['result.json', 'other'],
     ['stepping-stones.txt', 'other'],
     ['checkpoints-of-others.txt', 'other'],

@@ -27,6 +27,9 @@ const nothing = {
   registrationNo: null,
   agentVersion: null,
   allowedConfigKeys: null,
+  trainers: null,
+  outputs: null,
+  datasets: null,
   gpuTroubles: null,
 };
 
@@ -71,6 +74,18 @@ describe('both spellings come out as one shape', () => {
       host: 'rig-1',
       persistent: true,
     });
+  });
+
+  test.each([
+    [
+      { upload: 'all', command_has_output_dir: true },
+      { upload: 'all', commandHasOutputDir: true },
+    ],
+    [{ upload: 'checkpoints' }, { upload: 'checkpoints', commandHasOutputDir: null }],
+    [{ upload: 'sometimes' }, null],
+    [null, null],
+  ])('what becomes of outputs, when it can be read: %j', (outputs, understood) => {
+    expect(parse({ outputs })).toEqual({ ...nothing, outputs: understood });
   });
 
   test('where both are sent, the flat one wins, figure by figure', () => {
@@ -159,6 +174,22 @@ test.each([
 test('no more troubles are taken than there are for a rig full of GPUs', () => {
   const many = Array.from({ length: 40 }, (_, n) => ({ gpu: n, kind: 'missing', detail: '' }));
   expect(parse({ gpu_troubles: many }).gpuTroubles).toHaveLength(32);
+});
+
+test.each([
+  [
+    [{ name: 'simpletuner', version: '4.1.0' }, { name: 'any' }],
+    [
+      { name: 'simpletuner', version: '4.1.0' },
+      { name: 'any', version: null },
+    ],
+  ],
+  [[], []],
+  ['simpletuner', null],
+  [[{ name: '' }], null],
+  [Array.from({ length: 17 }, () => ({ name: 'x' })), null],
+])('trainers %j are read as %j, and never keep a worker from registering', (trainers, expected) => {
+  expect(workerApi.register.body.parse({ trainers })).toMatchObject({ trainers: expected });
 });
 
 test('what a later agent sends beside that is no reason to refuse it', () => {

@@ -96,7 +96,7 @@ describe('a submit', () => {
 
   test.each<readonly [field: string, body: unknown]>([
     ['config_name', { config_name: '' }],
-    ['config_name', { config_name: 'x'.repeat(201) }],
+    ['config_name', { config_name: 'x'.repeat(701) }],
     ['config_name', { config_name: 42 }],
     ['config_name', { config_name: null }],
     ['config', { config: [] }],

@@ -75,11 +75,11 @@ describe('the config of a job', () => {
   test('is the copy that it was submitted with, for each of its attempts and for a retry', async () => {
     let lr = 1;
     const fleet = await openFleet({
-      configs: { load: () => Promise.resolve(accept({ config: { lr }, dataloader: [lr] })) },
+      configs: { load: () => Promise.resolve(accept({ config: { lr }, dataloader: [lr], files: {} })) },
     });
     const { jobId } = await fleet.submit({ config_name: 'lora', config: undefined });
     lr = 2;
-    const own = { configName: 'lora', config: { lr: 1 }, dataloader: [1] };
+    const own = { configName: 'lora', config: { lr: 1 }, dataloader: [1], files: {} };
     expect(fleet.orchestrator.jobConfig(jobId)).toEqual({ ok: true, value: own });
     await fleet.cancel(jobId);
     const again = await fleet.orchestrator.retry(jobId, ada);

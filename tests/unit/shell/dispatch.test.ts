@@ -14,6 +14,7 @@ test('a job goes to an idle worker with its submit, which names the worker', asy
     position: null,
     reason: null,
     isRepeat: false,
+    warnings: [],
   });
   expect(rig.commands).toEqual([
     {
@@ -23,6 +24,8 @@ test('a job goes to an idle worker with its submit, which names the worker', asy
       config_name: 'inline',
       config: { lr: 1 },
       dataloader: null,
+      data: [],
+      files: {},
       upload_endpoint: '/api/cloud/storage',
       provider: null,
       hf_token: null,
@@ -46,6 +49,7 @@ test('a job that has to wait is told its place and why', async () => {
     position: 1,
     reason: 'No idle workers: 0 of 1 worker can take this job: 1 busy',
     isRepeat: false,
+    warnings: [],
   });
   expect(await fleet.submit()).toMatchObject({ position: 2 });
   expect(await fleet.submit({ priority: 20 })).toMatchObject({ position: 1 });

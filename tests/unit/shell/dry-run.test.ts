@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { SubmitRequest } from '../../../protocol/queue-api.ts';
 import { valueOf } from '../../support/fleet-outcome.ts';
 import { openFleet } from '../../support/fleet-bench.ts';
+import type { AgentOptions } from '../../support/fleet-worker.ts';
 import { ada, type Fleet } from '../../support/fleet.ts';
 
 type Wish = Partial<z.input<typeof SubmitRequest>>;
@@ -46,6 +47,35 @@ describe('a job that is tried out', () => {
     });
     expect(small.commands).toEqual([]);
     expect(await fleet.submit({ gpu_count: 2 })).toMatchObject({ status: 'running', workerId: small.id });
+  });
+
+  const command: AgentOptions = {
+    trainers: [{ name: 'command', version: null }],
+    outputs: { upload: 'all', command_has_output_dir: false },
+  };
+  const warned = [
+    { code: 'outputs_no_folder', message: expect.stringMatching(/^The trainer command of worker rig-1/) },
+  ];
+
+  test('warns where outputs stay on the rig, and so do its answer, its page and its history', async () => {
+    const fleet = await openFleet();
+    await fleet.addIdleWorker({ name: 'rig-1', agent: command });
+    expect(await tryOut(fleet)).toMatchObject({ status: 'running', warnings: warned });
+    const { jobId, warnings } = await fleet.submit();
+    expect(warnings).toMatchObject(warned);
+    expect(fleet.job(jobId).warnings).toEqual(warnings);
+    const told = fleet.audit().find(({ type }) => type === 'job.dispatched');
+    expect(JSON.parse(told?.details ?? '')).toMatchObject({ warning: warnings[0]?.message });
+    // The rig is busy now, and still the only one that could take another job.
+    expect(await tryOut(fleet)).toMatchObject({ status: 'queued', warnings: warned });
+  });
+
+  test('has no warning where the outputs are uploaded', async () => {
+    const fleet = await openFleet();
+    await fleet.addIdleWorker({ agent: { outputs: { upload: 'all', command_has_output_dir: true } } });
+    expect(await tryOut(fleet)).toMatchObject({ status: 'running', warnings: [] });
+    const { jobId } = await fleet.submit();
+    expect(fleet.job(jobId).warnings).toEqual([]);
   });
 
   test('would wait behind those of its priority, and before lower ones', async () => {

@@ -127,6 +127,20 @@ test('our own agent’s stream stays open when its offer is given up', async () 
   expect(rig.stream.ended).toBe(false);
 });
 
+test('a worker in contact whose stream is dead without a sign is not in quarantine, and takes the job on its next stream', async () => {
+  const fleet = await openFleet();
+  const rig = await fleet.addIdleWorker();
+  const { jobId } = await fleet.submit();
+  await ignore(fleet, rig, 90_000);
+  expect(rig.stream.ended).toBe(true);
+  await ignore(fleet, rig, 300_000);
+  expect(rig.view().quarantine).toBeNull();
+  expect(fleet.job(jobId)).toMatchObject({ status: 'pending', attempt: 2 });
+  await rig.connect();
+  await rig.run(jobId);
+  expect(fleet.job(jobId)).toMatchObject({ status: 'running', attempt: 3, worker_id: rig.id });
+});
+
 test('cancelling a job that waits does not stop the repeats of another one’s offer', async () => {
   const fleet = await openFleet();
   const rig = await fleet.addIdleWorker();
@@ -168,7 +182,10 @@ test('a worker that still names an earlier job is in quarantine after twelve off
   const rig = await fleet.addIdleWorker();
   const earlier = JobId.parse('j_earlier');
   await fleet.submit();
-  for (let round = 1; round < 12; round += 1) await ignore(fleet, rig, 45_000, earlier);
+  for (let round = 1; round < 12; round += 1) {
+    await ignore(fleet, rig, 45_000, earlier);
+    if (rig.stream.ended) await rig.connect();
+  }
   expect(rig.view().quarantine).toBeNull();
   await ignore(fleet, rig, 60_000, earlier);
   expect(rig.view().quarantine?.reason).toMatch(/^12 offers of jobs in a row were not acknowledged/);
@@ -179,10 +196,10 @@ describe.each([1, 2] as const)('a connected worker of protocol %i that acknowled
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker({ agent: { protocol } });
     const { jobId } = await fleet.submit();
-    // The published agent registers again when its stream ends, and says nothing of the job.
+    // Agents connect again when their stream ends. The published one says nothing of the job.
     const round = async () => {
       await ignore(fleet, rig, 46_000);
-      if (protocol === 1) await rig.connect();
+      if (rig.stream.ended) await rig.connect();
     };
     return { fleet, rig, jobId, round };
   };

@@ -230,7 +230,7 @@ describe('a key', () => {
   });
 
   test('still stands for its job when the config that it was submitted with is gone', async () => {
-    let payload: JobPayload | null = { config: { lr: 1 }, dataloader: null };
+    let payload: JobPayload | null = { config: { lr: 1 }, dataloader: null, files: {} };
     const fleet = await openFleet({
       configs: {
         load: name =>
@@ -290,13 +290,19 @@ describe('a job that has ended', () => {
   test('is tried again with the config that it had, whatever has become of the file', async () => {
     let lr = 1;
     const fleet = await openFleet({
-      configs: { load: () => Promise.resolve(accept({ config: { lr }, dataloader: { path: `v${lr}` } })) },
+      configs: {
+        load: () => Promise.resolve(accept({ config: { lr }, dataloader: { path: `v${lr}` }, files: {} })),
+      },
     });
     const { jobId } = await fleet.submit({ config_name: 'portrait' });
     await fleet.cancel(jobId);
     lr = 2;
     const again = accepted(valueOf(await fleet.orchestrator.retry(jobId, ada)));
-    expect(fleet.store.payload(again.jobId)).toEqual({ config: { lr: 1 }, dataloader: { path: 'v1' } });
+    expect(fleet.store.payload(again.jobId)).toEqual({
+      config: { lr: 1 },
+      dataloader: { path: 'v1' },
+      files: {},
+    });
     expect(fleet.job(again.jobId).config_name).toBe('portrait');
     expect(fleet.store.payload((await fleet.submit({ config_name: 'portrait' })).jobId)?.config).toEqual({
       lr: 2,

@@ -86,6 +86,7 @@ describe('the list', () => {
       ['b', 'b.json'],
       ['broken', 'broken.json'],
       ['c', 'c.json'],
+      ['c/config.json', 'c/config.json'],
       ['größe', 'größe.json'],
       ['text', 'text.json'],
     ]);
@@ -109,7 +110,7 @@ describe('the list', () => {
     symlinkSync(join(folder, 'nowhere'), join(folder, 'broken-link.json'));
     symlinkSync(join(folder, 'lora.json'), join(folder, 'same.json'));
     makePipe(join(folder, 'pipe.json'));
-    expect(await names(list())).toEqual(['lora', 'same']);
+    expect(await names(list())).toEqual(['UPPER.JSON', 'a(1)', 'con', 'lora', 'same']);
   });
 
   test('says when each was changed, how large it is, and what is wrong with it', async () => {
@@ -122,11 +123,11 @@ describe('the list', () => {
     utimesSync(join(folder, 'good.json'), 1, Date.parse('2026-01-02T03:04:05Z') / 1000);
     const [good, large, lonely] = (await list()).entries;
     expect(good).toMatchObject({ bytes: 35, changedAt: Date.parse('2026-01-02T03:04:05Z') });
-    expect([good?.config.ok, good?.dataloader]).toEqual([true, { ok: true, value: [] }]);
+    expect(good).toMatchObject({ config: { ok: true }, bundle: { ok: true, value: { dataloader: [] } } });
     expect(large).toMatchObject({ config: { refusal: { code: 'config_invalid' } }, tag: null });
     expect(lonely).toMatchObject({
       config: { ok: true },
-      dataloader: { refusal: { code: 'config_invalid' } },
+      bundle: { refusal: { code: 'config_invalid' } },
     });
   });
 

@@ -8,31 +8,8 @@ import {
   type Placement,
   type PlacementIndex,
 } from '../../../../main/orchestrator/placement/placement-index.ts';
-import { makeNeeds, makeOffering } from '../builders.ts';
-
-const aJob = (order: number, changes: Partial<WaitingJob> = {}): WaitingJob => ({
-  id: JobId.parse(`j_${order}`),
-  requirements: makeNeeds({ gpuCount: 1 }),
-  user: 'ada',
-  team: null,
-  level: 10,
-  order,
-  avoid: null,
-  ...changes,
-});
-
-const aWorker = (order: number, changes: Partial<IdleWorker['offering']> = {}): IdleWorker => ({
-  id: WorkerId.parse(`w_${order}`),
-  offering: makeOffering({ gpuCount: 1, ...changes }),
-  order,
-});
-
-function filled(jobs: readonly WaitingJob[], workers: readonly IdleWorker[]): PlacementIndex {
-  const index = createPlacementIndex();
-  for (const job of jobs) index.addJob(job);
-  for (const worker of workers) index.addWorker(worker);
-  return index;
-}
+import { makeNeeds } from '../builders.ts';
+import { aJob, aWorker, filled } from './builders.ts';
 
 /** Takes every placement there is, as dispatch does. */
 function drained(index: PlacementIndex): readonly Placement[] {
@@ -243,7 +220,7 @@ test('what nobody waits for any more, or only might have, does not pile up', () 
     index.wouldPlace(wantsRig(2_000 + n));
   }
   let looks = 0;
-  const { id, order, offering: known } = aWorker(1);
+  const { id, order, datasets, offering: known } = aWorker(1);
   const offering = {
     ...known,
     get gpuCount() {
@@ -251,13 +228,14 @@ test('what nobody waits for any more, or only might have, does not pile up', () 
       return known.gpuCount;
     },
   };
-  index.addWorker({ id, order, offering });
+  index.addWorker({ id, order, datasets, offering });
   expect(looks).toBeLessThan(200);
 });
 
 const gpuCount = fc.integer({ min: 0, max: 3 });
 const number = fc.integer({ min: 0, max: 12 });
 const users = ['ada', 'eve', 'ivy'];
+const versions = fc.uniqueArray(fc.constantFrom('cats', 'dogs', 'birds'));
 const needs = fc.record({
   target: fc.constantFrom('auto', 'auto', 'worker', 'local'),
   gpuCount,
@@ -281,17 +259,18 @@ const job = fc
     needs,
     user: fc.constantFrom(...users),
     avoid: fc.option(number),
+    data: fc.option(versions, { nil: undefined }),
   })
-  .map(({ order, avoid, needs: changes, ...rest }) =>
+  .map(({ order, avoid, data, needs: changes, ...rest }) =>
     aJob(order, {
       ...rest,
       avoid: avoid === null ? null : WorkerId.parse(`w_${avoid}`),
-      requirements: makeNeeds(changes),
+      requirements: makeNeeds({ ...changes, ...(data && { data }) }),
     }),
   );
 const worker = fc
-  .record({ order: number, offering })
-  .map(({ order, offering: changes }) => aWorker(order, changes));
+  .record({ order: number, offering, datasets: versions })
+  .map(({ order, offering: changes, datasets }) => aWorker(order, changes, datasets));
 
 /** The rules as they read, by a look at everybody. */
 interface Model {
@@ -300,7 +279,11 @@ interface Model {
   readonly held: Set<string>;
 }
 
-const takersOf = ({ workers }: Model, { requirements, avoid }: WaitingJob): readonly IdleWorker[] => {
+const haveOf = ({ requirements: { data = [] } }: WaitingJob, { datasets }: IdleWorker): number =>
+  data.filter(version => datasets.includes(version)).length;
+
+const takersOf = ({ workers }: Model, due: WaitingJob): readonly IdleWorker[] => {
+  const { requirements, avoid } = due;
   const matcher = compileMatcher(requirements);
   return [...workers.values()]
     .filter(each => matcher(each.offering).length === 0)
@@ -308,7 +291,8 @@ const takersOf = ({ workers }: Model, { requirements, avoid }: WaitingJob): read
       (a, b) =>
         Number(a.id === avoid) - Number(b.id === avoid) ||
         Number(a.offering.local) - Number(b.offering.local) ||
-        a.offering.gpuCount - b.offering.gpuCount,
+        a.offering.gpuCount - b.offering.gpuCount ||
+        haveOf(due, b) - haveOf(due, a),
     );
 };
 
@@ -317,10 +301,13 @@ const lineOf = ({ jobs, held }: Model): readonly WaitingJob[] =>
     .filter(({ user }) => !held.has(user))
     .toSorted((a, b) => b.level - a.level || a.order - b.order);
 
-/** Which of several equals is taken is not told: what counts about a worker is what it has to spare. */
-const spareOf = (model: Model, id: WorkerId | undefined, avoid: WorkerId | null): unknown => {
+/**
+ * Which of several equals is taken is not told: what counts about a worker is what it has to spare, and how much of the data
+ * it has.
+ */
+const spareOf = (model: Model, id: WorkerId | undefined, due: WaitingJob): unknown => {
   const found = id && model.workers.get(id);
-  return found && [found.offering.local, found.offering.gpuCount, found.id === avoid];
+  return found && [found.offering.local, found.offering.gpuCount, found.id === due.avoid, haveOf(due, found)];
 };
 
 function expectNext(model: Model, index: PlacementIndex): Placement | null {
@@ -330,7 +317,7 @@ function expectNext(model: Model, index: PlacementIndex): Placement | null {
   if (found === null || due === undefined) return null;
   const [best] = takersOf(model, due);
   expect(takersOf(model, due).map(({ id }) => id)).toContain(found.workerId);
-  expect(spareOf(model, found.workerId, due.avoid)).toEqual(spareOf(model, best?.id, due.avoid));
+  expect(spareOf(model, found.workerId, due)).toEqual(spareOf(model, best?.id, due));
   return found;
 }
 

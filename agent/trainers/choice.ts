@@ -1,0 +1,79 @@
+import { statSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import { trainerNames, type TrainerName } from '../../trainers/index.ts';
+import { splitCommand } from '../argv.ts';
+import { fail, type Loaded } from '../loaded.ts';
+
+/** A trainer that the rig's owner offers, and where it is. */
+export type TrainerChoice =
+  /** An installed package, by the Python that has it; null for the one on PATH. */
+  | { readonly kind: 'package'; readonly name: 'simpletuner'; readonly python: string | null }
+  /** A checkout of its source code. Its Python is that of the virtual environment beside it unless one is named. */
+  | {
+      readonly kind: 'checkout';
+      readonly name: Exclude<TrainerName, 'simpletuner' | 'command'>;
+      readonly folder: string;
+      readonly python: string | null;
+    }
+  /** A program of the owner's, without a shell. `takesAll`: also for configs of trainers that have no choice of their own. */
+  | { readonly kind: 'command'; readonly argv: readonly string[]; readonly takesAll: boolean };
+
+export const nameOfChoice = (choice: TrainerChoice): TrainerName =>
+  choice.kind === 'command' ? 'command' : choice.name;
+
+/** From repeated `--trainer`, or a text or a list in the config file. `python` is that of `--python`. */
+export function parseTrainers(given: unknown, python: string | null): Loaded<readonly TrainerChoice[]> {
+  const texts = (Array.isArray(given) ? given : [given ?? 'simpletuner']).map(String);
+  const choices: TrainerChoice[] = [];
+  for (const text of texts) {
+    const choice = parseTrainer(text.trim(), python);
+    if (!choice.ok) return choice;
+    if (choices.some(other => nameOfChoice(other) === nameOfChoice(choice.value)))
+      return fail(`--trainer ${nameOfChoice(choice.value)} is given twice`);
+    choices.push(choice.value);
+  }
+  return { ok: true, value: choices };
+}
+
+function parseTrainer(text: string, python: string | null): Loaded<TrainerChoice> {
+  const [, named = '', where = ''] = /^([a-z-]+)(?:=(.*))?$/s.exec(text) ?? [];
+  const name = trainerNames.find(known => known === named);
+  if (name === undefined) return commandOf(text, true);
+  if (name === 'command') return commandOf(where, false);
+  if (name === 'simpletuner')
+    return { ok: true, value: { kind: 'package', name, python: where === '' ? python : resolve(where) } };
+  return where === ''
+    ? fail(`--trainer ${name} needs its folder: --trainer ${name}=/path/to/${name}`)
+    : { ok: true, value: { kind: 'checkout', name, folder: resolve(where), python } };
+}
+
+function commandOf(text: string, takesAll: boolean): Loaded<TrainerChoice> {
+  const split = splitCommand(text);
+  if (!split.ok) return fail(`--trainer: ${split.message}`);
+  const [program = '', ...args] = split.argv;
+  const found = /[/\\]/.test(program) ? resolve(program) : program;
+  return { ok: true, value: { kind: 'command', argv: [found, ...args], takesAll } };
+}
+
+const inEnvironment =
+  process.platform === 'win32' ? ['Scripts/python.exe', 'python.exe'] : ['bin/python', 'bin/python3'];
+
+/** The Python of a virtual or conda environment, where a folder is named; else the path as it is. */
+function pythonAt(path: string): string {
+  if (!isFolder(path)) return path;
+  return inEnvironment.map(inner => join(path, inner)).find(isFile) ?? path;
+}
+
+/** The Python of a checkout: the one that is named, else that of the environment beside the code, else the one on PATH. */
+export function pythonOf(choice: Exclude<TrainerChoice, { kind: 'command' }>): string | null {
+  if (choice.python !== null) return pythonAt(choice.python);
+  if (choice.kind === 'package') return null;
+  const found = ['venv', '.venv', 'env', 'conda_env']
+    .map(name => pythonAt(join(choice.folder, name)))
+    .find(isFile);
+  return found ?? null;
+}
+
+const statOf = (path: string) => statSync(path, { throwIfNoEntry: false });
+const isFolder = (path: string): boolean => isAbsolute(path) && statOf(path)?.isDirectory() === true;
+const isFile = (path: string): boolean => statOf(path)?.isFile() === true;

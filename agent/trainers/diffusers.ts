@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { argumentsOf, configTextIn } from '../../trainers/index.ts';
+import { type Launch, type LaunchInput, spellingOf, withoutKey } from './launch.ts';
+
+/** Scripts take arguments; the config is written beside them for people. Most continue from the newest `checkpoint-N`. */
+export function diffusersLaunch(input: LaunchInput): Launch {
+  const { config, folder, outputDir, resumeFrom, checkout, python } = input;
+  const { script, num_processes: processes } = config;
+  const path = join(folder, 'config.json');
+  // In any spelling: of two words for one option, a script takes the last one.
+  const withLogs = withoutKey(config, 'output_dir');
+  const own = withoutKey(withLogs, 'logging_dir');
+  const namesLogs = Object.keys(own).length < Object.keys(withLogs).length;
+  const settings = {
+    ...own,
+    output_dir: outputDir,
+    // Scripts take it as a path below the output folder.
+    ...(namesLogs && { logging_dir: 'logs' }),
+    ...(resumeFrom !== '' && { [spellingOf(own, 'resume_from_checkpoint')]: 'latest' }),
+  };
+  return {
+    configFile: { path, text: configTextIn(settings, 'json') },
+    argv: [
+      python,
+      '-m',
+      'accelerate.commands.launch',
+      ...(typeof processes === 'number' && processes > 1
+        ? ['--multi_gpu', `--num_processes=${processes}`]
+        : []),
+      join(checkout, String(script)),
+      ...argumentsOf(settings),
+    ],
+    cwd: folder,
+  };
+}

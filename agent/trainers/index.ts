@@ -1,0 +1,20 @@
+import type { TrainerName } from '../../trainers/index.ts';
+import { aiToolkitLaunch } from './ai-toolkit.ts';
+import { diffusersLaunch } from './diffusers.ts';
+import { kohyaLaunch } from './kohya.ts';
+import type { Launch, LaunchInput } from './launch.ts';
+import { onetrainerLaunch } from './onetrainer.ts';
+import { simpletunerLaunch } from './simpletuner.ts';
+
+export { nameOfChoice, parseTrainers, pythonOf, type TrainerChoice } from './choice.ts';
+export { type JobPlaces, spellingOf } from './launch.ts';
+export { describeTrainer, type ProbeParts, probeTrainers, type ProbedTrainer } from './probe.ts';
+
+/** How each trainer is started. Programs of the owner's get the config as it is. */
+export const launches: Readonly<Record<Exclude<TrainerName, 'command'>, (input: LaunchInput) => Launch>> = {
+  simpletuner: simpletunerLaunch,
+  'ai-toolkit': aiToolkitLaunch,
+  kohya: kohyaLaunch,
+  onetrainer: onetrainerLaunch,
+  diffusers: diffusersLaunch,
+};

@@ -1,0 +1,41 @@
+import type { TrainerConfig } from '../../protocol/job.ts';
+import { restrictedKeyFor, restrictedUses } from '../../protocol/config-policy.ts';
+
+/** Where a job's files are on the rig. */
+export interface JobPlaces {
+  /** The job's own folder. */
+  readonly folder: string;
+  /** What the trainer writes there is uploaded. */
+  readonly outputDir: string;
+  /** The checkpoint to continue from, once it has been fetched; empty for a new start. */
+  readonly resumeFrom: string;
+}
+
+export interface LaunchInput extends JobPlaces {
+  readonly config: TrainerConfig;
+  /** Restricted keys that the owner allows: these say where outputs go. */
+  readonly allowedKeys: readonly string[];
+  /** The checkout of the trainer; empty for an installed package. */
+  readonly checkout: string;
+  readonly python: string;
+}
+
+/** The files and the command line that start a trainer. */
+export interface Launch {
+  readonly configFile: { readonly path: string; readonly text: string };
+  readonly argv: readonly string[];
+  /** Where it starts; null for the folder in which the agent was started. */
+  readonly cwd: string | null;
+}
+
+/** Whether a config names a folder under this key that leads out of the job's own. */
+export const leadsOut = (config: TrainerConfig, key: string): boolean =>
+  restrictedUses(config, null).some(use => use.key === key);
+
+/** The config without a restricted key, in any spelling. */
+export const withoutKey = (config: TrainerConfig, key: string): TrainerConfig =>
+  Object.fromEntries(Object.entries(config).filter(([written]) => restrictedKeyFor(written, true) !== key));
+
+/** As the config has it: with dashes in front, or without. */
+export const spellingOf = (config: TrainerConfig, key: string): string =>
+  Object.hasOwn(config, `--${key}`) ? `--${key}` : key;

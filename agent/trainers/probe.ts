@@ -1,0 +1,110 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { trainerNamed, type TrainerName } from '../../trainers/index.ts';
+import type { CommandResult, RunCommand } from '../gpu-command.ts';
+import { nameOfChoice, pythonOf, type TrainerChoice } from './choice.ts';
+
+/** A trainer of the rig, and whether it can be started. */
+export interface ProbedTrainer {
+  readonly choice: TrainerChoice;
+  /** As the trainer names it; null where it does not. */
+  readonly version: string | null;
+  /** What is missing and what to do; null when it can be started. */
+  readonly problem: string | null;
+}
+
+export interface ProbeParts {
+  readonly run: RunCommand;
+  /** Where a program lies, as a path or on PATH; null when it is not there. */
+  readonly find: (program: string) => string | null;
+}
+
+/** What each trainer imports first; the version is that of the first of them. */
+const modules: Readonly<Record<Exclude<TrainerName, 'command'>, readonly string[]>> = {
+  simpletuner: ['simpletuner', 'torch'],
+  'ai-toolkit': ['torch'],
+  kohya: ['accelerate', 'torch'],
+  onetrainer: ['torch'],
+  diffusers: ['accelerate', 'torch'],
+};
+/** What a checkout has, so that another folder is not taken for it. */
+const entries: Readonly<Partial<Record<TrainerName, string>>> = {
+  'ai-toolkit': 'run.py',
+  kohya: 'train_network.py',
+  onetrainer: 'scripts/train.py',
+};
+
+/** Imports the modules for real: a package may be there, and be broken. */
+const importing =
+  'import importlib, importlib.metadata, sys\n' +
+  'for name in sys.argv[1:]: importlib.import_module(name)\n' +
+  'print("version", importlib.metadata.version(sys.argv[1]))';
+
+/** Looks at all of them at once. A trainer that takes too long to import counts as one that works. */
+export const probeTrainers = (
+  choices: readonly TrainerChoice[],
+  parts: ProbeParts,
+): Promise<readonly ProbedTrainer[]> => Promise.all(choices.map(choice => probe(choice, parts)));
+
+async function probe(choice: TrainerChoice, { run, find }: ProbeParts): Promise<ProbedTrainer> {
+  const broken = (problem: string): ProbedTrainer => ({ choice, version: null, problem });
+  if (choice.kind === 'command') {
+    const [program = ''] = choice.argv;
+    return find(program) === null
+      ? broken(`No trainer found: ${program} is not on this machine`)
+      : { choice, version: null, problem: null };
+  }
+  const title = trainerNamed(choice.name)?.title ?? choice.name;
+  const entry = entries[choice.name];
+  if (choice.kind === 'checkout' && !existsSync(join(choice.folder, entry ?? '')))
+    return broken(
+      `${title} is not in ${choice.folder}${entry === undefined ? '' : `, where ${entry} should be`}: give its folder with --trainer ${choice.name}=FOLDER`,
+    );
+  const named = pythonOf(choice);
+  const python = (named === null ? ['python', 'python3'] : [named]).map(find).find(path => path !== null);
+  if (python === undefined)
+    return broken(
+      `No trainer found: ${named ?? 'python or python3'} is not on this machine. ${remedyFor(choice, title)}`,
+    );
+  const result = await run(python, ['-c', importing, ...modules[choice.name]]);
+  const problem = problemIn(result, python);
+  if (problem !== null) return broken(`${title} cannot be started: ${problem}. ${remedyFor(choice, title)}`);
+  return { choice, version: versionOf(choice, result), problem: null };
+}
+
+function problemIn(result: CommandResult, python: string): string | null {
+  if (result.kind === 'timed_out') return null;
+  if (result.kind !== 'exited') return `${python} could not be run`;
+  if (result.code === 0) return null;
+  const said = result.stderr.trimEnd().split('\n').at(-1)?.trim().slice(0, 200);
+  return `${python} says "${said ?? ''}"`;
+}
+
+const remedyFor = (choice: TrainerChoice, title: string): string =>
+  choice.kind === 'package'
+    ? `Install ${title} there, or name the Python that has it with --trainer simpletuner=/path/to/venv; another trainer is named with --trainer, too`
+    : `Install its requirements there, or name its Python with --python /path/to/venv`;
+
+function versionOf(choice: TrainerChoice, result: CommandResult): string | null {
+  if (choice.kind === 'package' && result.kind === 'exited')
+    return /^version (\S{1,60})$/m.exec(result.stdout)?.[1] ?? null;
+  return choice.kind === 'checkout' && choice.name === 'ai-toolkit' ? aiToolkitVersion(choice.folder) : null;
+}
+
+/** ai-toolkit has its version in a line of a file of its own. */
+function aiToolkitVersion(folder: string): string | null {
+  try {
+    return (
+      /^VERSION\s*=\s*["']([^"']{1,60})["']/m.exec(readFileSync(join(folder, 'version.py'), 'utf8'))?.[1] ??
+      null
+    );
+  } catch {
+    return null;
+  }
+}
+
+/** In one line, for the start of the worker and for doctor. */
+export const describeTrainer = ({ choice, version }: ProbedTrainer): string => {
+  const name = trainerNamed(nameOfChoice(choice))?.title ?? nameOfChoice(choice);
+  return version === null ? name : `${name} ${version}`;
+};

@@ -1,0 +1,72 @@
+import { existsSync, statSync } from 'node:fs';
+import { basename, isAbsolute, join } from 'node:path';
+import type { SubmitRequest } from '../../../protocol/queue-api.ts';
+import { type Bundle, dataOf, trainerFor } from '../../../trainers/index.ts';
+import { indexData, pushData } from '../data/push.ts';
+import { exitCodes, fail } from '../failure.ts';
+import type { Remote } from '../remote.ts';
+import { foldersAround } from './config-argument.ts';
+import { sizeText } from './text.ts';
+
+export interface DataWish {
+  /** The file that the bundle was read from. */
+  readonly configPath: string;
+  /** Paths that the config has and whose meaning is not known. */
+  readonly named: readonly string[];
+  /** Nothing is pushed; what would be is said. */
+  readonly isDryRun: boolean;
+}
+
+/**
+ * Pushes the training data that a config names, as far as it is on this machine. What is not is expected on the rig. Ends the command
+ * when data cannot be pushed.
+ */
+export async function bringData(
+  remote: Remote,
+  bundle: Bundle,
+  { configPath, named, isDryRun }: DataWish,
+): Promise<NonNullable<SubmitRequest['data']>> {
+  const { err } = remote.terminal;
+  const data: NonNullable<SubmitRequest['data']> = [];
+  for (const path of named)
+    if (placeOf(path, configPath) === null)
+      return fail(exitCodes.usage, `--data ${path}: there is no such folder or file here`);
+  for (const path of new Set([...dataPaths(bundle), ...named])) {
+    const place = placeOf(path, configPath);
+    if (place === null) {
+      err(`Data: ${path} is not on this machine, and is expected on the rig\n`);
+      continue;
+    }
+    const folder = await indexData(remote, place);
+    const whole = `${folder.files.length} files, ${sizeText(folder.bytes)}`;
+    if (isDryRun) {
+      err(`Data: ${path} would be pushed (${whole})\n`);
+      continue;
+    }
+    const name = basename(place).slice(0, 120);
+    const { dataset, sent } = await pushData(remote, folder, { name, isPinned: false });
+    const news =
+      sent.files === 0 ? 'all of it was stored' : `${sent.files} new, ${sizeText(sent.bytes)} sent`;
+    err(`Data: ${path} (${whole}; ${news})\n`);
+    data.push({ path, version: dataset.version, is_file: statSync(place).isFile() });
+  }
+  return data;
+}
+
+/** Data, and models that are files: other models have names of a hub. */
+function dataPaths(bundle: Bundle): readonly string[] {
+  const trainer = trainerFor(bundle.config);
+  const models = trainer
+    .references(bundle.config)
+    .filter(({ kind, path }) => kind === 'model' && isPath(path));
+  return [...dataOf(bundle, trainer), ...models].map(({ path }) => path);
+}
+
+const isPath = (path: string): boolean =>
+  isAbsolute(path) || /^\.{1,2}[/\\]/.test(path) || /\.(?:safetensors|ckpt|pt|bin|gguf)$/.test(path);
+
+/** Where a path of the config leads on this machine; null when it leads nowhere. */
+function placeOf(path: string, configPath: string): string | null {
+  const places = isAbsolute(path) ? [path] : foldersAround(configPath).map(folder => join(folder, path));
+  return places.find(place => existsSync(place)) ?? null;
+}

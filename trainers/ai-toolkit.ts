@@ -1,0 +1,74 @@
+import type { TrainerConfig } from '../protocol/job.ts';
+import {
+  isObject,
+  listOf,
+  pathsAt,
+  type Place,
+  type Reference,
+  staysBelow,
+  type Trainer,
+} from './trainer.ts';
+
+const dataKeys = [
+  'folder_path',
+  'dataset_path',
+  'control_path',
+  'control_path_1',
+  'control_path_2',
+  'control_path_3',
+  'inpaint_path',
+  'mask_path',
+  'unconditional_path',
+  'clip_image_path',
+];
+const modelKeys = [
+  'name_or_path',
+  'lora_path',
+  'assistant_lora_path',
+  'unet_path',
+  'vae_path',
+  'te_name_or_path',
+];
+
+/** The settings of its processes, each with its place. */
+function processesOf(
+  config: TrainerConfig,
+): readonly { readonly at: Place; readonly process: Readonly<Record<string, unknown>> }[] {
+  const inner = config['config'];
+  if (!isObject(inner)) return [];
+  return listOf(inner['process']).flatMap((process, index) =>
+    isObject(process) ? [{ at: ['config', 'process', index], process }] : [],
+  );
+}
+
+/** The folder below its output folder in which a run keeps all that it writes. */
+function runNameOf({ config }: TrainerConfig): string | null {
+  const name = isObject(config) ? config['name'] : undefined;
+  return typeof name === 'string' && name !== '' ? name : null;
+}
+
+export const aiToolkit: Trainer = {
+  name: 'ai-toolkit',
+  title: 'ai-toolkit',
+  recognises: ({ job, config }) => typeof job === 'string' && isObject(config),
+  // Each process names one device.
+  defaultGpus: 1,
+  replacedKeys: ['output_dir', 'logging_dir'],
+  references: config => processesOf(config).flatMap(({ at, process }) => referencesOf(process, at)),
+  referencesIn: () => [],
+  // It reads the step from the weights' own metadata, and the optimizer's state from a file beside them.
+  continuesFrom: ({ name }) => /_\d{9}(?:\.safetensors|\.pt)?$/.test(name),
+  problem(config) {
+    const name = runNameOf(config);
+    if (name === null) return 'config.name is missing';
+    if (!staysBelow(name)) return 'config.name must be the name of a folder, such as my_lora';
+    return processesOf(config).length === 0 ? 'config.process has no entry' : null;
+  },
+};
+
+function referencesOf(process: Readonly<Record<string, unknown>>, at: Place): readonly Reference[] {
+  const datasets = listOf(process['datasets']).flatMap((dataset, index) =>
+    pathsAt(dataset, dataKeys, 'data', [...at, 'datasets', index]),
+  );
+  return [...datasets, ...pathsAt(process['model'], modelKeys, 'model', [...at, 'model'])];
+}

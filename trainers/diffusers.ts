@@ -1,0 +1,53 @@
+import { pathsAt, type Trainer } from './trainer.ts';
+
+const dataKeys = [
+  'train_data_dir',
+  'instance_data_dir',
+  'class_data_dir',
+  'train_file',
+  'validation_file',
+  'dataset_path',
+];
+const modelKeys = [
+  'pretrained_model_name_or_path',
+  'pretrained_vae_model_name_or_path',
+  'controlnet_model_name_or_path',
+  'model_name_or_path',
+];
+
+/** A script below the folder that the rig's owner has named: no way up, and no way to other programs. */
+const scriptPath = /^(?!.*(?:^|\/)\.\.(?:\/|$))[\w][\w./+-]*\.py$/;
+
+/**
+ * Scripts of diffusers, and others that `accelerate launch` can start. Such scripts take arguments and no config file, so a config is
+ * the path of the script and its arguments by their names.
+ */
+export const diffusers: Trainer = {
+  name: 'diffusers',
+  title: 'diffusers and other accelerate scripts',
+  recognises: config => typeof config['script'] === 'string' && config['script'].endsWith('.py'),
+  defaultGpus: 1,
+  replacedKeys: ['output_dir', 'logging_dir'],
+  references: config => [...pathsAt(config, dataKeys, 'data'), ...pathsAt(config, modelKeys, 'model')],
+  referencesIn: () => [],
+  continuesFrom: ({ isFile }) => !isFile,
+  problem: ({ script }) =>
+    typeof script === 'string' && scriptPath.test(script)
+      ? null
+      : 'script must be a path below the folder of scripts on the rig, such as dreambooth/train_dreambooth_lora_flux.py',
+};
+
+/** Keys that are no arguments of the script. */
+const otherKeys: ReadonlySet<string> = new Set(['script', 'num_processes', 'accelerate_visible_devices']);
+
+/** The arguments for a script: `true` is a flag alone, `false` and null are left out, and a list is several words. */
+export function argumentsOf(config: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.entries(config).flatMap(([key, value]) => {
+    if (otherKeys.has(key) || key.startsWith('$') || value === null || value === false) return [];
+    const name = `--${key.replace(/^-+/, '')}`;
+    if (value === true) return [name];
+    return Array.isArray(value) ? [name, ...value.map(wordOf)] : [`${name}=${wordOf(value)}`];
+  });
+}
+
+const wordOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,0 +1,122 @@
+import type { TrainerConfig } from '../protocol/job.ts';
+import { configTextIn, formatOf, parseConfigText, parseFailure } from './config-text.ts';
+import { isObject, type Place, type Reference, type Trainer, withValueAt } from './trainer.ts';
+
+/** A text file that a config names, or why it cannot be had: completes "The config names X, but ...". */
+export type FoundFile =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly reason: string };
+
+/** Finds a file by the path that a config has for it. */
+export type FindFile = (path: string) => Promise<FoundFile>;
+
+/** A config with everything that travels with it. */
+export interface Bundle {
+  readonly config: TrainerConfig;
+  /** SimpleTuner's list of datasets; null for other trainers, and where the config names none. */
+  readonly dataloader: unknown;
+  /** Texts of further files, by the paths that the config has for them. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+export type Gathered =
+  | { readonly ok: true; readonly bundle: Bundle }
+  /** Completes "The config X ...". */
+  | { readonly ok: false; readonly reason: string };
+
+/** Of all further files together, in characters. */
+const maxChars = 1_000_000;
+const maxFiles = 32;
+
+/** Reads every file that a config names, or says which one is missing. */
+export async function gather(config: TrainerConfig, trainer: Trainer, find: FindFile): Promise<Gathered> {
+  let bundle: Bundle = { config, dataloader: null, files: {} };
+  let chars = 0;
+  const wanted = trainer.references(config).filter(({ kind }) => kind === 'file');
+  if (wanted.length > maxFiles) return { ok: false, reason: `names more than ${maxFiles} files` };
+  for (const reference of wanted) {
+    const found = await find(reference.path);
+    if (!found.ok) {
+      if (reference.isOptional || trainer.ships?.(reference.path)) continue;
+      return { ok: false, reason: `names ${describe(reference)}, but ${found.reason}` };
+    }
+    chars += found.text.length;
+    if (chars > maxChars)
+      return { ok: false, reason: `names files with more than ${maxChars} characters in all` };
+    const added = add(bundle, trainer, reference, found.text);
+    if (!added.ok) return added;
+    bundle = added.bundle;
+  }
+  return { ok: true, bundle };
+}
+
+function add(bundle: Bundle, trainer: Trainer, reference: Reference, text: string): Gathered {
+  const { path, at } = reference;
+  const role = trainer.roleOf?.(at) ?? 'file';
+  if (role === 'file') return { ok: true, bundle: { ...bundle, files: { ...bundle.files, [path]: text } } };
+  const parsed = parseConfigText(text, formatOf(path) ?? 'json');
+  if (!parsed.ok)
+    return { ok: false, reason: `names ${describe(reference)}, which is not valid: ${parseFailure(parsed)}` };
+  if (typeof parsed.value !== 'object' || parsed.value === null)
+    return { ok: false, reason: `names ${describe(reference)}, which holds neither a list nor an object` };
+  if (role === 'dataloader') return { ok: true, bundle: { ...bundle, dataloader: parsed.value } };
+  return { ok: true, bundle: { ...bundle, config: { ...bundle.config, [role.key]: parsed.value } } };
+}
+
+const describe = ({ at, path }: Reference): string => `${path} (${at.join('.')})`;
+
+/** Training data that a bundle names, with the document in which it does. */
+export interface DataReference {
+  readonly path: string;
+  /** The config itself, its dataloader, or the path of another file of it. */
+  readonly in: 'config' | 'dataloader' | { readonly file: string };
+  readonly at: Place;
+}
+
+/** Everything in a bundle that is a path of training data. */
+export function dataOf(bundle: Bundle, trainer: Trainer): readonly DataReference[] {
+  const references = trainer.references(bundle.config);
+  return [
+    ...references.filter(isData).map(({ path, at }): DataReference => ({ path, at, in: 'config' })),
+    ...references
+      .filter(({ kind }) => kind === 'file')
+      .flatMap(reference => dataBehind(bundle, trainer, reference)),
+  ];
+}
+
+const isData = ({ kind }: Reference): boolean => kind === 'data';
+
+function dataBehind(bundle: Bundle, trainer: Trainer, { at, path }: Reference): readonly DataReference[] {
+  const isDataloader = trainer.roleOf?.(at) === 'dataloader';
+  const document = isDataloader ? bundle.dataloader : documentIn(bundle, path);
+  const place: DataReference['in'] = isDataloader ? 'dataloader' : { file: path };
+  return trainer
+    .referencesIn(document, at)
+    .filter(isData)
+    .map(found => ({ path: found.path, at: found.at, in: place }));
+}
+
+function documentIn({ files }: Bundle, path: string): unknown {
+  const text = Object.hasOwn(files, path) ? files[path] : undefined;
+  const parsed = text === undefined ? null : parseConfigText(text, formatOf(path) ?? 'json');
+  return parsed?.ok ? parsed.value : null;
+}
+
+/** A copy of a bundle in which each of these paths is another one. */
+export function withPaths(
+  bundle: Bundle,
+  changes: readonly (Pick<DataReference, 'in' | 'at'> & { readonly path: string })[],
+): Bundle {
+  return changes.reduce((changed, { in: place, at, path }): Bundle => {
+    if (place === 'dataloader') return { ...changed, dataloader: withValueAt(changed.dataloader, at, path) };
+    if (place === 'config') {
+      const config = withValueAt(changed.config, at, path);
+      return isObject(config) ? { ...changed, config } : changed;
+    }
+    const document = withValueAt(documentIn(changed, place.file), at, path);
+    if (!isObject(document)) return changed;
+    // Its reader goes by the ending of the name.
+    const text = configTextIn(document, formatOf(place.file) === 'toml' ? 'toml' : 'json');
+    return { ...changed, files: { ...changed.files, [place.file]: text } };
+  }, bundle);
+}

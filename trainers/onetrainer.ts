@@ -1,0 +1,41 @@
+import { listOf, pathsAt, type Reference, type Trainer } from './trainer.ts';
+
+const fileKeys = ['concept_file_name', 'sample_definition_file_name'];
+const modelKeys = ['base_model_name', 'lora_model_name'];
+
+/** Training concepts, from the file that a config names or from the config itself. */
+const conceptsIn = (concepts: unknown, key: string | null): readonly Reference[] =>
+  listOf(concepts).flatMap((concept, index) => {
+    const at = key === null ? [index] : [key, index];
+    return pathsAt(concept, ['path'], 'data', at);
+  });
+
+export const onetrainer: Trainer = {
+  name: 'onetrainer',
+  title: 'OneTrainer',
+  // SimpleTuner has a model_type as well, but no training_method.
+  recognises: config =>
+    typeof config['training_method'] === 'string' && typeof config['model_type'] === 'string',
+  defaultGpus: 1,
+  replacedKeys: ['output_dir', 'logging_dir'],
+  samplesAreFiles: true,
+  references(config) {
+    const named = pathsAt(config, fileKeys, 'file').filter(
+      ({ at: [key] }) => !Array.isArray(config[key === fileKeys[0] ? 'concepts' : 'samples']),
+    );
+    return [
+      ...named.map(file => (file.at[0] === fileKeys[1] ? { ...file, isOptional: true as const } : file)),
+      ...conceptsIn(config['concepts'], 'concepts'),
+      ...pathsAt(config, modelKeys, 'model'),
+    ];
+  },
+  referencesIn: (document, [key]) => (key === fileKeys[0] ? conceptsIn(document, null) : []),
+  // A config can hold both lists itself, and then needs no files.
+  roleOf: ([key]) => ({ key: key === fileKeys[0] ? 'concepts' : 'samples' }),
+  // A save has the weights alone; a backup has everything.
+  continuesFrom: ({ name, isFile }) => !isFile && /-backup-\d+-\d+-\d+$/.test(name),
+  problem: config =>
+    config['concepts'] === undefined && config['concept_file_name'] === undefined
+      ? 'it names no concepts: this is a preset and not a whole config'
+      : null,
+};

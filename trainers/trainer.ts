@@ -1,0 +1,97 @@
+import type { CheckpointName } from '../protocol/artifact.ts';
+import type { TrainerConfig } from '../protocol/job.ts';
+
+/** `command` stands for any program that a rig's owner has configured. */
+export const trainerNames = [
+  'simpletuner',
+  'ai-toolkit',
+  'kohya',
+  'onetrainer',
+  'diffusers',
+  'command',
+] as const;
+export type TrainerName = (typeof trainerNames)[number];
+
+/** Keys and indexes that lead to a value, from the top of a config. */
+export type Place = readonly (string | number)[];
+
+/**
+ * A path that a config names. `file`: a small text file that travels with the job. `data`: a file or folder of training data.
+ * `model`: weights, as a path or as the name of a repository on a hub.
+ */
+export interface Reference {
+  readonly kind: 'file' | 'data' | 'model';
+  readonly at: Place;
+  /** As the config has it. */
+  readonly path: string;
+  /** The trainer starts without it. */
+  readonly isOptional?: true;
+}
+
+/** `key`: the content becomes the value of this key of the config. */
+export type FileRole = 'file' | 'dataloader' | { readonly key: string };
+
+/** How one trainer's configs look, and what they need. Pure knowledge: nothing here reads a file. */
+export interface Trainer {
+  readonly name: TrainerName;
+  /** As its authors write it. */
+  readonly title: string;
+  /** Whether a parsed config is meant for this trainer. */
+  recognises(config: TrainerConfig): boolean;
+  /** How many GPUs a config needs that names no number itself. */
+  readonly defaultGpus: number;
+  /** Restricted keys (config-policy) that a worker always replaces with folders of the job, so that nobody has to allow them. */
+  readonly replacedKeys: readonly string[];
+  /** The trainer writes each sample as a file, so the copies in its event files are not needed. */
+  readonly samplesAreFiles?: true;
+  /** Everything outside of the config that its run needs. */
+  references(config: TrainerConfig): readonly Reference[];
+  /** The same for one of the files that the config refers to; `at` leads to the place in the config that names the file. */
+  referencesIn(document: unknown, at: Place): readonly Reference[];
+  /** What a file is to the trainer that this place in a config names; a file of its own unless it is told here. */
+  readonly roleOf?: (at: Place) => FileRole;
+  /** Whether the trainer brings this file along itself. */
+  readonly ships?: (path: string) => boolean;
+  /** Whether an object in a file of its own is not a config but something that configs name. */
+  readonly isCompanion?: (value: Readonly<Record<string, unknown>>) => boolean;
+  /** Whether a run can continue from a checkpoint of this name; some files hold weights alone. */
+  continuesFrom(checkpoint: Pick<CheckpointName, 'name' | 'isFile'>): boolean;
+  /** What is wrong with a config that this trainer would refuse; null when nothing is known to be. */
+  problem(config: TrainerConfig): string | null;
+}
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whether a path stays in the folder that it is relative to, on every platform. */
+export const staysBelow = (path: string): boolean =>
+  !/^[/\\~]|^[a-z]:/i.test(path) && !path.split(/[/\\]/).includes('..');
+
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** The references of these keys that hold a text, or a list of texts. */
+export function pathsAt(
+  value: unknown,
+  keys: readonly string[],
+  kind: Reference['kind'],
+  before: Place = [],
+): readonly Reference[] {
+  if (!isObject(value)) return [];
+  return keys.flatMap(key => {
+    const named = value[key];
+    if (!Array.isArray(named)) return textAt(named, kind, [...before, key]);
+    return named.flatMap((each, index) => textAt(each, kind, [...before, key, index]));
+  });
+}
+
+const textAt = (value: unknown, kind: Reference['kind'], at: Place): readonly Reference[] =>
+  typeof value === 'string' && value.trim() !== '' ? [{ kind, at, path: value }] : [];
+
+/** A copy of a value with another one at a place. Nothing changes where the place is not there. */
+export function withValueAt(value: unknown, [key, ...rest]: Place, next: unknown): unknown {
+  if (key === undefined) return next;
+  if (Array.isArray(value))
+    return value.map((each: unknown, index) => (index === key ? withValueAt(each, rest, next) : each));
+  if (!isObject(value) || !Object.hasOwn(value, key)) return value;
+  return { ...value, [key]: withValueAt(value[key], rest, next) };
+}
