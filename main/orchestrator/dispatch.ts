@@ -45,5 +45,5 @@ function offer(core: Core, tx: Tx, job: PendingJob, workerId: WorkerId): void {
 /** SimpleTuner's own agent takes none: its trainer looks for itself what it finds on its rig. */
 function resumption(tx: Tx, job: PendingJob, workerId: WorkerId): Resumption | null {
   if (job.attempt === null || tx.worker(workerId)?.agent?.protocol !== 2) return null;
-  return resumptionOf(newestCheckpoint(tx, job.id), job.progress?.step ?? null);
+  return resumptionOf(newestCheckpoint(tx, job), job.progress?.step ?? null);
 }

@@ -161,8 +161,9 @@ function actOnOffer(
     repeatOffer(core, tx, job);
     return;
   }
-  countMissedOffer(core, tx, worker);
+  const missed = countMissedOffer(core, tx, worker);
   applyEvent(core, tx, job, { type: 'withdraw' }, system);
-  // The published agent can't be told: a clean end makes it register again and say what it runs.
-  if (worker.agent?.protocol === 1) tx.afterCommit(() => core.presence.hangUp(worker.id));
+  // The published agent can't be told: a clean end makes it register again and say what it runs. Any other worker that misses two offers
+  // may have a stream that is dead without a sign. At once: the next offer in this transaction must not go out on it.
+  if (worker.agent?.protocol === 1 || missed > 1) core.presence.hangUp(worker.id);
 }

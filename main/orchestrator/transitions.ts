@@ -15,6 +15,7 @@ import {
   type Worker,
 } from './model.ts';
 import { generationOf } from './outstanding.ts';
+import { warningsAbout } from './output-warnings.ts';
 import type { Tx } from './ports.ts';
 import { isQuarantinedForSilence, planQuarantine } from './quarantine.ts';
 import { startWaiting } from './rank.ts';
@@ -33,7 +34,8 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
   if (!tx.replaceJob(job, next)) {
     throw new Error(`job ${job.id} changed under its own transaction`);
   }
-  tellJob(core, tx, step.event, next, actor, { from: job.status, to: next.status, on: event.type });
+  const change = { from: job.status, to: next.status, on: event.type };
+  tellJob(core, tx, step.event, next, actor, { ...change, ...offerWarning(tx, next) });
   noteDeadlines(core, tx, next);
   releaseWithAttempt(core, tx, next);
   if (isLive(job) && !isLive(next)) freeWorker(core, tx, job, next);
@@ -44,6 +46,13 @@ export function applyEvent(core: Core, tx: Tx, job: Job, event: JobEvent, actor:
     forgetMissed(core, tx, next.attempt.workerId);
   }
   return { ...step, job: next };
+}
+
+/** For the job's history: what its owner should know of the worker that it is offered to. */
+function offerWarning(tx: Tx, job: Job): { readonly warning?: string } {
+  if (job.status !== 'dispatched') return {};
+  const [warning] = warningsAbout(tx, job.attempt.workerId, job);
+  return warning === undefined ? {} : { warning: warning.message };
 }
 
 /** When the attempt of a job began, as far as is known; null when it has not. */
@@ -112,6 +121,8 @@ function sendOffer(core: Core, tx: Tx, job: Job): void {
     config_name: job.spec.configName,
     config: payload.config,
     dataloader: payload.dataloader,
+    files: { ...payload.files },
+    data: [...(payload.data ?? [])],
     upload_endpoint: '/api/cloud/storage',
     ...(core.uploadTokenOf && {
       upload_token: core.uploadTokenOf(job.id, attempt.id, generationOf(tx, attempt.workerId)),
@@ -196,13 +207,13 @@ function putInQuarantine(core: Core, tx: Tx, worker: Worker, text: string): void
 const forgetMissed = (core: Core, tx: Tx, id: Worker['id']): void =>
   tx.afterCommit(() => core.presence.noteMissed(id, 0));
 
-/** Counts an offer that the worker left unacknowledged until it was given up. Too many put the worker in quarantine. */
-export function countMissedOffer(core: Core, tx: Tx, worker: Worker): void {
+/** Counts an offer that the worker left unacknowledged until it was given up. Too many put the worker in quarantine. Answers with how many in a row. */
+export function countMissedOffer(core: Core, tx: Tx, worker: Worker): number {
   const offer = core.presence.offerOf(worker.id);
   const presence = core.presence.of(worker.id);
   // A worker that has not been heard since then is cut off, and counts as offline soon.
   if (offer === null || offer.sent === 0 || presence === null || presence.contactAt <= offer.firstSentAt)
-    return;
+    return 0;
   const missed = core.presence.missedOf(worker.id) + 1;
   const isTooMany = isQuarantinedForSilence(
     missed,
@@ -210,9 +221,10 @@ export function countMissedOffer(core: Core, tx: Tx, worker: Worker): void {
     core.presence.loadOf(worker.id).namesJob,
   );
   tx.afterCommit(() => core.presence.noteMissed(worker.id, isTooMany ? 0 : missed));
-  if (!isTooMany) return;
+  if (!isTooMany) return missed;
   const offers = missed === 1 ? 'an offer of a job was' : `${missed} offers of jobs in a row were`;
   putInQuarantine(core, tx, worker, `${offers} not acknowledged, although the worker was in contact`);
+  return missed;
 }
 
 /** The published agent needs a moment after its report was answered (CONTRACT.md, section 3, items 4 and 7). */

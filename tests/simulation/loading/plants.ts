@@ -133,8 +133,8 @@ export const plants: readonly Plant[] = [
     changes: [
       orchestrator(
         'transitions',
-        '  tellJob(core, tx, step.event, next, actor, { from: job.status, to: next.status, on: event.type });',
-        '  core.enqueue(own => tellJob(core, own, step.event, next, actor, { from: job.status, to: next.status, on: event.type }));',
+        '  tellJob(core, tx, step.event, next, actor, { ...change, ...offerWarning(tx, next) });',
+        '  core.enqueue(own => tellJob(core, own, step.event, next, actor, change));',
       ),
     ],
   },
@@ -225,7 +225,9 @@ export const plants: readonly Plant[] = [
   },
   {
     name: 'a worker that acknowledges nothing is never quarantined',
-    changes: [orchestrator('transitions', '  if (!isTooMany) return;', '  if (missed > 0) return;')],
+    changes: [
+      orchestrator('transitions', '  if (!isTooMany) return missed;', '  if (missed > 0) return missed;'),
+    ],
   },
   {
     name: 'a paused queue goes on',
