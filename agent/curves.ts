@@ -1,8 +1,11 @@
 import type { AttemptId, JobId } from '../protocol/ids.ts';
 import type { MetricPoint } from '../protocol/metrics-api.ts';
+import type { Progress } from '../protocol/progress.ts';
 import { type ApiClient, isRetryable } from './api-client.ts';
 import { createBackoff, pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
+import { createFileLook, type FileLook } from './file-look.ts';
+import type { MetricsFiles } from './metrics-files/index.ts';
 import { createPointBook, type Figures, maxBatchPoints, type PointBook } from './point-book.ts';
 
 export interface CurveParts {
@@ -13,6 +16,12 @@ export interface CurveParts {
   readonly random: () => number;
   /** Figures of the GPUs, as of now; may take its time, and may never come. */
   readonly gpuFigures: () => Promise<MetricPoint['values']>;
+  /** Reads what a trainer writes below its output folder; nothing is read there unless given. */
+  readonly files?: {
+    readonly open: (outputDir: string) => MetricsFiles;
+    /** ms since 1970. */
+    readonly wall: () => number;
+  };
   /** Fires when the agent ends: what is still here then is lost, unless it is in the log of a run that goes on. */
   readonly ended: AbortSignal;
 }
@@ -24,10 +33,16 @@ export interface CurveOrigin {
   readonly startedAt: number;
   /** An earlier process of the agent has sent some of it. */
   readonly isAdopted: boolean;
+  /** Where its trainer writes; null when that is not known. */
+  readonly outputDir: string | null;
+  /** What files say of how far the training is. */
+  readonly onProgress?: (progress: Progress) => void;
 }
 
 /** The curve of one attempt. */
 export interface Curve {
+  /** Resolves when it is known which files are not this attempt's: the trainer may start then. */
+  readonly ready: Promise<void>;
   note(figures: Figures, isOld: boolean): void;
   /** The run has ended: what is left is sent at once. */
   finish(): void;
@@ -55,11 +70,13 @@ export function createCurves(parts: CurveParts): Curves {
       const now = (): number => Math.max(0, Math.round(parts.uptime() - origin.startedAt));
       const book = createPointBook({ isAdopted: origin.isAdopted, adoptedMs: now() });
       const over = new AbortController();
-      const sending = ship(origin, book, over.signal, parts);
+      const { ready, look } = openLook(origin, book, now, parts);
+      const sending = ship(origin, { book, look }, over.signal, parts);
       under.add(sending);
       void sending.then(() => under.delete(sending));
       void watchGpus(book, now, over.signal, parts);
       return {
+        ready,
         note: (figures, isOld) => book.note(figures, now(), isOld),
         finish: () => over.abort(),
         done: sending,
@@ -73,10 +90,24 @@ export function createCurves(parts: CurveParts): Curves {
   };
 }
 
+/** What the trainer has written before it starts is left out; after a restart of the agent the orchestrator says what it has. */
+function openLook(
+  { outputDir, isAdopted, onProgress }: CurveOrigin,
+  book: PointBook,
+  now: () => number,
+  { files: source, clock }: CurveParts,
+): { readonly ready: Promise<void>; readonly look: FileLook } {
+  if (source === undefined || outputDir === null)
+    return { ready: Promise.resolve(), look: () => Promise.resolve(false) };
+  const files = source.open(outputDir);
+  const ready = isAdopted ? Promise.resolve() : files.skipEarlier().catch(() => {});
+  return { ready, look: createFileLook({ files, book, now, clock, wall: source.wall, onProgress }) };
+}
+
 /** Until the run is over and all of it is there, or nobody wants it, or the agent ends. */
 async function ship(
   origin: CurveOrigin,
-  book: PointBook,
+  { book, look }: { readonly book: PointBook; readonly look: FileLook },
   over: AbortSignal,
   parts: CurveParts,
 ): Promise<boolean> {
@@ -90,9 +121,10 @@ async function ship(
     if (ended.aborted) return false;
     // An end that comes while points are on their way may bring one more.
     const isLast = over.aborted;
+    const isBehind = await look();
     book.settle();
     const sent = await sendAll(origin, book, parts);
-    if (sent === 'refused' || (sent === 'sent' && isLast && book.isEmpty())) return true;
+    if (sent === 'refused' || (sent === 'sent' && isLast && !isBehind && book.isEmpty())) return true;
     if (sent === 'sent') backoff.reset();
     waitMs = sent === 'later' ? 500 + backoff.nextMs() : over.aborted ? 0 : sendEveryMs;
   }

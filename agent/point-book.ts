@@ -1,5 +1,6 @@
 import { metricKeyOf, type MetricPoint, type MetricsReply } from '../protocol/metrics-api.ts';
 import type { Progress } from '../protocol/progress.ts';
+import { createFiledList, mergeByTime, type Recorded } from './filed-list.ts';
 import { type BarePoint, createPointList, type PointList } from './point-list.ts';
 
 /** What a trainer has printed, as it is sent. */
@@ -15,6 +16,8 @@ type Values = BarePoint['values'];
 export interface PointBook {
   /** `isOld`: printed before this process of the agent looked; nobody knows when. */
   note(figures: Figures, atMs: number, isOld: boolean): void;
+  /** Figures that the trainer has written into files: they count more than printed ones of the same key. */
+  record(figures: Recorded): void;
   /** Values that are not the trainer's, at the last step of which all has been said: the orchestrator must not take a later one for known. */
   add(values: Values, atMs: number): void;
   /** Nothing is going to be added to the step that is under way: it is to be sent, too. */
@@ -36,7 +39,7 @@ const mostFresh = 128;
 /** Of one call: a few hundred KB at most, and some KB mostly. */
 export const maxBatchPoints = 150;
 /** Of the keys of a job the figures of its GPUs need some, too (gpu-figures). */
-const mostOfTrainer = 28;
+export const maxKeysOfPoint = 28;
 
 export function createPointBook({
   isAdopted,
@@ -48,12 +51,15 @@ export function createPointBook({
   const waiting = createPointList(mostWaiting);
   const fresh = createPointList(mostFresh);
   const old = createPointList(mostWaiting);
+  const filed = createFiledList(mostWaiting);
   const steps = gatherSteps();
   /** The number of the first that waits. */
   let first = isAdopted ? null : 0;
 
   const gather = (): void => {
-    for (const point of fresh.items()) waiting.add(point);
+    // Where the orchestrator stands is not known yet, and with it what of the files it has.
+    const recorded = first === null ? [] : filed.take();
+    for (const point of mergeByTime(fresh.items(), recorded)) waiting.add(point);
     fresh.drop(fresh.items().length);
   };
 
@@ -61,7 +67,12 @@ export function createPointBook({
     note({ progress, gaps }, atMs, isOld) {
       const { step, epoch } = progress;
       const point = { elapsed_ms: atMs, step, epoch, values: valuesOf(progress, gaps) };
-      steps.note(point, isOld ? old : fresh);
+      const rest = filed.printed(point);
+      steps.note(rest ?? { ...point, epoch: undefined, values: {} }, isOld ? old : fresh);
+    },
+    record({ live, late }) {
+      steps.settle();
+      filed.record({ live, late }, [fresh, old, waiting]);
     },
     add(values, atMs) {
       if (Object.keys(values).length > 0) fresh.add({ elapsed_ms: atMs, step: steps.closed(), values });
@@ -69,12 +80,13 @@ export function createPointBook({
     settle: steps.settle,
     isEmpty() {
       gather();
-      return waiting.items().length === 0 && old.items().length === 0;
+      return filed.isEmpty() && [waiting, old].every(list => list.items().length === 0);
     },
     isNumbered: () => first !== null,
     number({ next, last_step: lastStep, last_elapsed_ms: lastMs }) {
       gather();
       first = next;
+      filed.skipTo(lastStep ?? -1);
       const missed = old
         .items()
         .filter(({ step }) => step !== undefined && (lastStep === null || step > lastStep));
@@ -92,6 +104,7 @@ export function createPointBook({
       gather();
       const points = waiting.items().slice(0, maxBatchPoints);
       waiting.hold(points.length);
+      for (const point of points) filed.sent(point);
       return points.map((point, at) => ({ ...point, n: (first ?? 0) + at }));
     },
     taken(next) {
@@ -153,7 +166,7 @@ function valuesOf(progress: Progress, gaps: readonly string[]): Values {
   const values = new Map<string, number | null>();
   for (const [name, value] of given) {
     const key = metricKeyOf(name);
-    if (key === null || value === undefined || values.size >= mostOfTrainer || values.has(key)) continue;
+    if (key === null || value === undefined || values.size >= maxKeysOfPoint || values.has(key)) continue;
     values.set(key, value);
   }
   return Object.fromEntries(values);

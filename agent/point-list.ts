@@ -10,6 +10,8 @@ export interface PointList {
   drop(count: number): void;
   /** The first `count` of them stay as they are, whatever is thinned out: they are on their way. */
   hold(count: number): void;
+  /** Puts another point in the place of each that is not held; null takes it away. */
+  change(to: (point: BarePoint) => BarePoint | null): void;
   items(): readonly BarePoint[];
 }
 
@@ -57,6 +59,9 @@ export function createPointList(most: number): PointList {
     },
     hold(count) {
       held = Math.min(count, items.length);
+    },
+    change(to) {
+      items = [...items.slice(0, held), ...items.slice(held).flatMap(point => to(point) ?? [])];
     },
     items: () => items,
   };

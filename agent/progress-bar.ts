@@ -32,6 +32,21 @@ export interface NestedBar {
   readonly total: number;
 }
 
+/** One that begins anew with each epoch, and does not say how many epochs there are. */
+export interface EpochBar {
+  readonly epoch: number;
+  readonly done: number;
+  readonly total: number;
+  /** Only Lightning counts its versions of a run: it begins at epoch 0. */
+  readonly isLightning: boolean;
+}
+
+export interface ParsedBar {
+  readonly progress: Progress;
+  readonly nested?: NestedBar | undefined;
+  readonly ofEpoch?: EpochBar | undefined;
+}
+
 /** What bars count that are no steps. */
 const OTHER_UNITS = new Set(['B', 'iB', 'bytes', 'example', 'examples', 'file', 'files']);
 /** A word of the description that says that the bar is not about training steps. */
@@ -177,9 +192,7 @@ function nestedBarOf({ description, done, total }: Bar): NestedBar | undefined {
  * The progress that a line's bar shows; undefined when the line has none. `nested` where it may be one of two: what the steps of
  * the run are then follows from both.
  */
-export function parseBar(
-  text: string,
-): { readonly progress: Progress; readonly nested?: NestedBar | undefined } | undefined {
+export function parseBar(text: string): ParsedBar | undefined {
   if (text.length > MAX_BAR_LENGTH) return undefined;
   const percentAt = text.indexOf('%|');
   const bar = percentAt < 0 ? openBarOf(text) : closedBarOf(text, percentAt);
@@ -198,7 +211,29 @@ export function parseBar(
   const stepsPerSecond = countOf(bar.perSecond);
   // What is left of an epoch is not what is left of the run, and no answer to how long it takes.
   const left = steps.stage === undefined && steps.percent === percent ? { etaS } : {};
-  return { progress: { ...fields, ...steps, epoch, stepsPerSecond, ...left }, nested };
+  return {
+    progress: { ...fields, ...steps, epoch, stepsPerSecond, ...left },
+    nested,
+    ofEpoch: epochBarOf(bar, fields),
+  };
+}
+
+/** `Epoch 3` alone, as Lightning has it. */
+function epochBarOf({ description, done, total }: Bar, { metrics }: Progress): EpochBar | undefined {
+  const [, epoch] = /^\s*Epoch (\d{1,9}):?\s*$/.exec(description) ?? [];
+  if (epoch === undefined || total === undefined || done > total) return undefined;
+  return { epoch: Number(epoch), done, total, isLightning: Object.hasOwn(metrics, 'v_num') };
+}
+
+/** Steps of the whole run, of a bar for one epoch: epochs count from 0. How many there are may not be known. */
+export function stepsOfEpochs(
+  { epoch, done, total }: EpochBar,
+  maxEpochs: number | null,
+): Pick<Progress, 'step' | 'totalSteps' | 'percent' | 'stage'> {
+  const step = epoch * total + done;
+  const totalSteps = maxEpochs === null ? undefined : stepsOf(maxEpochs * total);
+  if (totalSteps === undefined || totalSteps < step || totalSteps === 0) return { step: stepsOf(step) };
+  return { step: stepsOf(step), totalSteps, percent: percentOf(step, totalSteps), stage: undefined };
 }
 
 /** Steps of the whole run, of a bar for one epoch below one that counts epochs. */

@@ -29,7 +29,7 @@ const MAX_NAME_LENGTH = 64;
 const MAX_COUNT = 1e12;
 
 /** The first that has a figure is the loss, SimpleTuner's and kohya's names included; the others stay metrics. */
-const LOSS_NAMES = ['loss', 'step_loss', 'train_loss', 'avr_loss', 'avg_loss'];
+export const lossNames: readonly string[] = ['loss', 'step_loss', 'train_loss', 'avr_loss', 'avg_loss'];
 const NAMES = {
   step: ['step', 'global_step', 'globalStep'],
   totalSteps: ['total_steps', 'totalSteps', 'max_steps', 'maxSteps'],
@@ -71,8 +71,8 @@ function gapsOf(fields: Fields, lossName: string | undefined): readonly string[]
   const isFigure = (name: string): boolean =>
     name !== '' && name.length <= MAX_NAME_LENGTH && !RESERVED.has(name);
   const gaps = [
-    ...(lossName === undefined && names.some(name => LOSS_NAMES.includes(name)) ? ['loss'] : []),
-    ...names.filter(name => isFigure(name) && !LOSS_NAMES.includes(name)),
+    ...(lossName === undefined && names.some(name => lossNames.includes(name)) ? ['loss'] : []),
+    ...names.filter(name => isFigure(name) && !lossNames.includes(name)),
   ].slice(0, MAX_METRICS);
   return gaps.length === 0 ? undefined : gaps;
 }
@@ -126,7 +126,7 @@ function metricsOf(fields: Fields, lossName: string | undefined): Readonly<Recor
 export function readFields(fields: Fields): Progress {
   const first = <T>(names: readonly string[], read: (value: unknown) => T | undefined): T | undefined =>
     names.map(name => read(fields.get(name))).find(value => value !== undefined);
-  const lossName = LOSS_NAMES.find(name => numberOf(fields.get(name)) !== undefined);
+  const lossName = lossNames.find(name => numberOf(fields.get(name)) !== undefined);
   const step = first(NAMES.step, stepsOf);
   const totalSteps = first(NAMES.totalSteps, value => (numberOf(value) === 0 ? undefined : stepsOf(value)));
   return {

@@ -1,15 +1,24 @@
 /** Finds the progress in one line of output: a JSON line of type `progress`, a bar, or a line of the trainer's log. */
 
+import type { PrintedEpoch } from './dict-steps.ts';
 import { parseBar } from './progress-bar.ts';
-import type { NestedBar } from './progress-bar.ts';
+import type { ParsedBar } from './progress-bar.ts';
 import { isEmpty, readFields } from './progress-figures.ts';
 import type { Progress } from './progress-figures.ts';
 import { parseCounts, parseDict } from './progress-log.ts';
+import { parseRichBar } from './rich-line.ts';
 
 export type LineContent =
   | { readonly kind: 'text' }
-  | { readonly kind: 'json' | 'log' | 'counts'; readonly progress: Progress }
-  | { readonly kind: 'bar'; readonly progress: Progress; readonly nested?: NestedBar | undefined };
+  | { readonly kind: 'json' | 'counts'; readonly progress: Progress }
+  /** A dict, and the bar in front of it. */
+  | {
+      readonly kind: 'log';
+      readonly progress: Progress;
+      readonly bar?: Progress | undefined;
+      readonly epoch?: PrintedEpoch | undefined;
+    }
+  | ({ readonly kind: 'bar'; readonly isRich?: true } & ParsedBar);
 
 const ESCAPE = '\u001b';
 const BELL = '\u0007';
@@ -77,9 +86,12 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** JSON as Python writes it; undefined for what is none. */
+export const parsePythonJson = (text: string): unknown => parseJson(text) ?? parseJson(withoutNaN(text));
+
 function parseJsonLine(text: string): Progress | undefined {
   if (!text.startsWith('{') || !text.endsWith('}') || !text.includes('"progress"')) return undefined;
-  const value = parseJson(text) ?? parseJson(withoutNaN(text));
+  const value = parsePythonJson(text);
   if (typeof value !== 'object' || value === null) return undefined;
   const fields = new Map<string, unknown>(Object.entries(value));
   return fields.get('type') === 'progress' ? readFields(fields) : undefined;
@@ -92,8 +104,16 @@ export function readLine(line: string): LineContent {
   if (json !== undefined) return isEmpty(json) ? { kind: 'text' } : { kind: 'json', progress: json };
   const dict = parseDict(text);
   const bar = parseBar(dict === undefined ? text : text.slice(0, dict.at).trimEnd());
-  if (dict !== undefined) return { kind: 'log', progress: { ...bar?.progress, ...stated(dict.progress) } };
+  if (dict !== undefined)
+    return {
+      kind: 'log',
+      progress: { ...bar?.progress, ...stated(dict.progress) },
+      bar: bar?.progress,
+      epoch: dict.epoch,
+    };
   if (bar !== undefined) return { kind: 'bar', ...bar };
+  const rich = parseRichBar(text);
+  if (rich !== undefined) return { kind: 'bar', progress: rich, isRich: true };
   const counts = parseCounts(text);
   return counts === undefined ? { kind: 'text' } : { kind: 'counts', progress: counts };
 }

@@ -1,5 +1,6 @@
 /** Progress that stands in a trainer's log in lines of its own. */
 
+import type { PrintedEpoch } from './dict-steps.ts';
 import { percentOf, readFields, stepsOf } from './progress-figures.ts';
 import type { Progress } from './progress-figures.ts';
 
@@ -7,10 +8,10 @@ import type { Progress } from './progress-figures.ts';
 const maxLength = 4_096;
 /** `{'loss': 0.51, ...}`: one of these has to be in it, since any program may print a dict. */
 const tellers = ['loss', 'eval_loss', 'grad_norm', 'learning_rate'];
-/** The figures of the whole run, printed after its end: no point of any curve. */
+/** The figures of the whole run have this among them: `train_loss` is not the loss of a step there. */
 const summary = 'train_runtime';
 /** One entry; in later versions the figures are quoted, too. */
-const entry = /^'([^']{1,64})': '?([^']{1,40})'?$/;
+const entry = /^'([^']{1,64})': ('?)([^']{1,40})'?$/;
 /** `step 1500/5000`, `Step [100/600]`. */
 const stepCount = /\bsteps?[:\s]{1,3}\[?(\d{1,12}) ?\/ ?(\d{1,12})\b/i;
 /** `epoch 3/10`, `Epoch [3/10]`. */
@@ -23,20 +24,44 @@ const countFigure =
  * What Hugging Face's Trainer prints at each logging step: the `repr` of a dict of figures, alone in its line or behind its bar.
  * Answers also where it begins.
  */
-export function parseDict(text: string): { readonly at: number; readonly progress: Progress } | undefined {
+export function parseDict(text: string): PrintedDict | undefined {
   const at = text.lastIndexOf("{'");
   if (at < 0 || !text.endsWith('}') || text.length > maxLength) return undefined;
-  const fields = new Map(
-    text
-      .slice(at + 1, -1)
-      .split(', ')
-      .flatMap(piece => {
-        const [, name, value] = entry.exec(piece) ?? [];
-        return name === undefined || value === undefined ? [] : [[name, value] as const];
-      }),
-  );
-  if (fields.has(summary) || !tellers.some(name => fields.has(name))) return undefined;
-  return { at, progress: readFields(fields) };
+  const entries = text
+    .slice(at + 1, -1)
+    .split(', ')
+    .flatMap(piece => {
+      const [, name, quote, value] = entry.exec(piece) ?? [];
+      return name === undefined || value === undefined ? [] : [{ name, value, isQuoted: quote !== '' }];
+    });
+  const fields = new Map(entries.map(({ name, value }) => [name, value] as const));
+  const isSummary = fields.has(summary);
+  if (!isSummary && !tellers.some(name => fields.has(name))) return undefined;
+  const printed = entries.find(({ name }) => name === 'epoch');
+  const epoch = printed && epochOf(printed.value, printed.isQuoted);
+  return { at, progress: isSummary ? summaryOf(fields) : readFields(fields), ...(epoch && { epoch }) };
+}
+
+interface PrintedDict {
+  readonly at: number;
+  readonly progress: Progress;
+  readonly epoch?: PrintedEpoch;
+}
+
+/** Four digits that count where the figures are quoted; else, in older versions, at least two behind the point. */
+function epochOf(text: string, isQuoted: boolean): PrintedEpoch | undefined {
+  const value = Number(text);
+  if (!(value > 0 && value < 1e9)) return undefined;
+  const [, decimals = ''] = /\.(\d{1,20})$/.exec(text) ?? [];
+  const digits = isQuoted ? 3 - Math.floor(Math.log10(value)) : Math.max(2, decimals.length);
+  return { value, margin: 0.5 * 10 ** -digits };
+}
+
+function summaryOf(fields: ReadonlyMap<string, string>): Progress {
+  const { train_loss: loss, ...rest } = Object.fromEntries(fields);
+  const { metrics, ...progress } = readFields(new Map(Object.entries(rest)));
+  const figure = Number(loss);
+  return { ...progress, metrics: Number.isFinite(figure) ? { ...metrics, train_loss: figure } : metrics };
 }
 
 /**

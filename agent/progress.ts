@@ -54,12 +54,16 @@ function itemsOf(
   const truncated = isCut || kept.length < text.length;
   const line: OutputItem = { kind: 'line', text: kept, truncated, redraw: ending === 'redraw' };
   const content = truncated ? undefined : readLine(text);
-  if (content === undefined || content.kind === 'text') return [line];
-  const progress: OutputItem = { kind: 'progress', progress: placed(content) };
+  if (content === undefined) return [line];
+  if (content.kind === 'text') return [...toItems(placed.text(text, ending === 'redraw')), line];
+  const items = toItems(placed.progress(content, text));
   const stays =
     content.kind === 'log' || content.kind === 'counts' || (content.kind === 'bar' && ending === 'newline');
-  return stays ? [progress, line] : [progress];
+  return stays ? [...items, line] : items;
 }
+
+const toItems = (all: readonly Progress[]): readonly OutputItem[] =>
+  all.map(progress => ({ kind: 'progress', progress }));
 
 /** Cuts output into lines at \n, \r\n and bare \r (a terminal's redraw), and reads the progress in them. */
 export function createProgressReader(): ProgressReader {
@@ -105,7 +109,11 @@ export function createProgressReader(): ProgressReader {
   return {
     push: chunk =>
       read(typeof chunk === 'string' ? decoder.decode() + chunk : decoder.decode(chunk, { stream: true })),
-    end: () => [...read(decoder.decode()), ...finish(afterReturn ? 'redraw' : 'end')],
+    end: () => [
+      ...read(decoder.decode()),
+      ...finish(afterReturn ? 'redraw' : 'end'),
+      ...toItems(placed.end()),
+    ],
   };
 }
 

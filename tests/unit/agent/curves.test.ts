@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ApiClient } from '../../../agent/api-client.ts';
 import { createCurves, type Curve, type CurveOrigin, type CurveParts } from '../../../agent/curves.ts';
+import type { FileFigures, MetricsFiles } from '../../../agent/metrics-files/index.ts';
 import type { MetricPoint } from '../../../protocol/metrics-api.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { attemptId, jobId, problemOf, unreachable } from './builders.ts';
@@ -13,7 +14,10 @@ const taken = (points: readonly MetricPoint[], base = 0): Answer => ({
 });
 const no = (failure: ReturnType<typeof problemOf>): Answer => ({ ok: false, failure });
 
-function createBench(gpuFigures: CurveParts['gpuFigures'] = async () => ({})) {
+function createBench(
+  gpuFigures: CurveParts['gpuFigures'] = async () => ({}),
+  files: MetricsFiles | null = null,
+) {
   const clock = createVirtualClock();
   const began = clock.mono();
   const ended = new AbortController();
@@ -25,6 +29,7 @@ function createBench(gpuFigures: CurveParts['gpuFigures'] = async () => ({})) {
     random: () => 0,
     ended: ended.signal,
     gpuFigures,
+    ...(files && { files: { open: () => files, wall: clock.wall } }),
     api: {
       bring: async (_job, _attempt, points) => {
         calls.push({ at: clock.mono() - began, points });
@@ -38,6 +43,7 @@ function createBench(gpuFigures: CurveParts['gpuFigures'] = async () => ({})) {
       attemptId: attemptId('a1'),
       startedAt: began,
       isAdopted: false,
+      outputDir: null,
       ...parts,
     });
   const step = (curve: Curve, n: number, isOld = false): void =>
@@ -334,5 +340,74 @@ describe('while a send is on its way', () => {
     slowly(bench, 300);
     await bench.clock.advance(32_000);
     expect(bench.calls.slice(tries).map(({ points }) => points.length)).toEqual([150, 150, 100]);
+  });
+});
+
+describe('the files of a trainer', () => {
+  const point = (step: number): FileFigures['live'][number] => ({
+    step,
+    epoch: undefined,
+    values: { loss: step },
+    wallMs: null,
+  });
+  /** Answers each look with the next of these, and then with nothing. */
+  const filesOf = (
+    ...looks: readonly (FileFigures | Promise<never>)[]
+  ): MetricsFiles & { skipped: number } => {
+    const left = [...looks];
+    return {
+      skipped: 0,
+      async skipEarlier() {
+        this.skipped += 1;
+      },
+      look: async () => (await left.shift()) ?? { live: [], late: [], isBehind: false },
+    };
+  };
+  const found = (isBehind: boolean, ...steps: readonly number[]): FileFigures => ({
+    live: steps.map(point),
+    late: [],
+    isBehind,
+  });
+
+  test('are looked at before each send, and what they say is told as progress', async () => {
+    const { clock, steps, open } = createBench(undefined, filesOf(found(false, 1, 2), found(false, 3)));
+    const progress: object[] = [];
+    open({ outputDir: '/out', onProgress: each => progress.push(each) });
+    await clock.advance(10_000);
+    expect(steps()).toEqual([1, 2, 3]);
+    expect(progress).toEqual([
+      { step: 2, loss: 2 },
+      { step: 3, loss: 3 },
+    ]);
+  });
+
+  test('are read to their end before a run that has ended is through', async () => {
+    const looks = Array.from({ length: 20 }, (_, at) => found(at < 19, at + 1));
+    const { clock, steps, open } = createBench(undefined, filesOf(...looks));
+    const curve = open({ outputDir: '/out' });
+    curve.finish();
+    await clock.advance(1_000);
+    expect(await curve.done).toBe(true);
+    expect(steps()).toEqual(looks.map((_, at) => at + 1));
+  });
+
+  test('on a disk that hangs hold up neither what is printed nor the end', async () => {
+    const { clock, step, steps, open } = createBench(undefined, filesOf(new Promise<never>(() => {})));
+    const curve = open({ outputDir: '/out' });
+    step(curve, 1);
+    await clock.advance(15_000);
+    expect(steps()).toEqual([1]);
+    curve.finish();
+    await clock.advance(30_000);
+    expect(await curve.done).toBe(true);
+  });
+
+  test('that were there before a run are noted before it starts, and not after a restart of the agent', async () => {
+    const files = filesOf();
+    const { open } = createBench(undefined, files);
+    await open({ outputDir: '/out', isAdopted: true }).ready;
+    expect(files.skipped).toBe(0);
+    await open({ outputDir: '/out' }).ready;
+    expect(files.skipped).toBe(1);
   });
 });

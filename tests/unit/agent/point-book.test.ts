@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createPointBook, type PointBook } from '../../../agent/point-book.ts';
+import type { BarePoint } from '../../../agent/point-list.ts';
 import type { MetricPoint } from '../../../protocol/metrics-api.ts';
 import type { Progress } from '../../../protocol/progress.ts';
 
@@ -216,4 +217,85 @@ test('the points of any output are numbered, rise, and are as many as their step
       },
     ),
   );
+});
+
+describe('figures of files', () => {
+  const filed = (step: number, values: BarePoint['values'], atMs = 0): BarePoint => ({
+    elapsed_ms: atMs,
+    step,
+    values,
+  });
+  const losses = (points: readonly MetricPoint[]) =>
+    points.flatMap(({ step, values }) => (values['loss'] === undefined ? [] : [[step, values['loss']]]));
+
+  test('take the place of what is printed under the same key, and leave the other keys', () => {
+    const book = bookOf();
+    note(book, { step: 1, loss: 0.5, steps_per_second: 3 });
+    book.record({ live: [filed(1, { loss: 0.512 })], late: [] });
+    note(book, { step: 2, loss: 0.4, steps_per_second: 4 });
+    const points = takeAll(book);
+    expect(losses(points)).toEqual([[1, 0.512]]);
+    expect(points.flatMap(({ values }) => values['steps_per_second'] ?? [])).toEqual([3, 4]);
+  });
+
+  test('are not sent for a step whose printed value has gone out', () => {
+    const book = bookOf();
+    note(book, { step: 1, loss: 0.5 });
+    note(book, { step: 2, loss: 0.4 });
+    expect(takeAll(book)).toHaveLength(2);
+    book.record({ live: [filed(1, { loss: 0.512 }), filed(3, { loss: 0.3 })], late: [] });
+    expect(losses(takeAll(book))).toEqual([[3, 0.3]]);
+  });
+
+  test('count, of two that repeat a step, as the later one says', () => {
+    const book = bookOf();
+    book.record({
+      live: [filed(1, { loss: 1 }), filed(2, { loss: 2 }), filed(1, { loss: 3, acc: 1 })],
+      late: [],
+    });
+    expect(losses(takeAll(book))).toEqual([
+      [1, 3],
+      [2, 2],
+    ]);
+  });
+
+  test('that come late make printed values exact, and add the steps that nobody printed', () => {
+    const book = bookOf();
+    note(book, { step: 10, loss: 0.5 }, 10);
+    note(book, { step: 20, loss: 0.4 }, 20);
+    book.record({
+      live: [],
+      late: [filed(10, { loss: 0.51 }), filed(20, { loss: 0.41 }), filed(30, { loss: 0.31 }, 30)],
+    });
+    note(book, { step: 30, loss: 0.3 }, 30);
+    note(book, { step: 40, loss: 0.2 }, 40);
+    expect(losses(takeAll(book))).toEqual([
+      [10, 0.51],
+      [20, 0.41],
+      [30, 0.31],
+      [40, 0.2],
+    ]);
+  });
+
+  test('go on after a restart of the agent where the orchestrator stands', () => {
+    const book = bookOf(true, 10_000);
+    const all = [1, 2, 3, 4].map(step => filed(step, { loss: step }));
+    book.record({ live: all.slice(0, 3), late: [] });
+    expect(book.isEmpty()).toBe(false);
+    book.number({ success: true, next: 7, last_step: 2, last_elapsed_ms: 0 });
+    book.record({ live: all.slice(1), late: [] });
+    const points = takeAll(book);
+    expect(points.map(({ n, step }) => [n, step])).toEqual([
+      [7, 3],
+      [8, 4],
+    ]);
+  });
+
+  test('wait in a bounded number', () => {
+    const book = bookOf();
+    book.record({ live: Array.from({ length: 10_000 }, (_, step) => filed(step, { loss: step })), late: [] });
+    const points = takeAll(book);
+    expect(points.length).toBeLessThanOrEqual(4_096);
+    expect(points.at(-1)?.values['loss']).toBe(9_999);
+  });
 });

@@ -251,6 +251,7 @@ describe('bars', () => {
     [
       'Epoch 0: 100%|████| 994/994 [03:44<00:00,  4.42batch/s, avg_loss=0.34, loss=0.06, v_num=0]',
       {
+        step: 994,
         stage: 'Epoch 0',
         percent: 100,
         epoch: 0,

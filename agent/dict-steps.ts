@@ -1,0 +1,163 @@
+import type { Progress } from './progress-figures.ts';
+
+/**
+ * Finds the step of each dict that Hugging Face's Trainer prints. The bar above it lags: tqdm draws it ten times a second at most.
+ * For a dict tqdm clears the bar, prints, and draws the bar anew: that one shows the dict's own step. The dict comes on another
+ * pipe than the bar, so either may be read first. Where no such bar is found, the epoch of the dict implies the step.
+ */
+export interface DictSteps {
+  /** A line of blanks that is drawn over. */
+  clear(): void;
+  /** Returns the dicts whose steps are known by it. */
+  bar(step: number, totalSteps: number): readonly Progress[];
+  dict(progress: Progress, epoch: PrintedEpoch | undefined): readonly Progress[];
+  /** The output ends: what is still held gets its step as well as it can be told. */
+  end(): readonly Progress[];
+}
+
+/** An epoch as printed, and how far the real one may be from it. */
+export interface PrintedEpoch {
+  readonly value: number;
+  readonly margin: number;
+}
+
+interface HeldDict {
+  readonly progress: Progress;
+  readonly epoch: PrintedEpoch | undefined;
+  /** The bar that was drawn before it. */
+  readonly from: number;
+}
+
+/** More dicts than this without a bar between them mean that none is drawn. */
+const maxHeld = 8;
+
+export function createDictSteps(): DictSteps {
+  const scale = createEpochScale();
+  let held: readonly HeldDict[] = [];
+  let last: { readonly step: number; readonly totalSteps: number } | null = null;
+  let isCleared = false;
+  /** The step of a bar that was drawn anew, and whose dict is still to come. */
+  let redrawn: number | null = null;
+  /** Of steps that were logged: all are multiples of it. */
+  let interval = 0;
+
+  const settle = (dict: HeldDict, step: number): Progress => {
+    if (dict.progress.loss !== undefined && step > 1) interval = gcd(interval, step);
+    if (dict.epoch !== undefined) scale.learn(step, dict.epoch);
+    return { ...dict.progress, step };
+  };
+
+  const guess = (dict: HeldDict, to: number): Progress => {
+    const isLoss = dict.progress.loss !== undefined;
+    const implied = scale.steps(dict.epoch);
+    const within: Range = [Math.max(dict.from, implied[0]), Math.min(to, implied[1])];
+    const range = isEmpty(within) && Number.isFinite(implied[1]) ? implied : within;
+    return settle(
+      dict,
+      only(range) ?? (isLoss ? multipleIn(range, interval) : null) ?? nearest(range, dict.from),
+    );
+  };
+
+  /** The newest belongs to the bar. */
+  const release = (step: number | null): readonly Progress[] => {
+    const before = held.slice(0, step === null ? undefined : -1).map(dict => guess(dict, step ?? Infinity));
+    const newest = step === null ? undefined : held.at(-1);
+    held = [];
+    return newest === undefined ? before : [...before, own(newest, step ?? 0)];
+  };
+
+  /** The step of a bar that was drawn for this dict; the epoch says whether it was. */
+  const own = (dict: HeldDict, step: number): Progress =>
+    scale.allows(step, dict.epoch) ? settle(dict, step) : guess(dict, Infinity);
+
+  return {
+    clear() {
+      isCleared = true;
+      redrawn = null;
+    },
+    bar(step, totalSteps) {
+      if (last !== null && (last.totalSteps !== totalSteps || step < last.step)) {
+        scale.reset();
+        interval = 0;
+      }
+      last = { step, totalSteps };
+      const isOwn = isCleared;
+      isCleared = false;
+      if (held.length === 0) {
+        if (isOwn) redrawn = step;
+        return [];
+      }
+      if (isOwn) return release(step);
+      const dicts = held;
+      held = [];
+      return dicts.map(dict => guess(dict, step));
+    },
+    dict(progress, epoch) {
+      // Without a bar nobody counts steps.
+      if (last === null) return [progress];
+      const dict = { progress, epoch, from: last.step };
+      if (redrawn !== null) {
+        const step = redrawn;
+        redrawn = null;
+        return [own(dict, step)];
+      }
+      held = [...held, dict];
+      return held.length > maxHeld ? release(null) : [];
+    },
+    end: () => release(null),
+  };
+}
+
+type Range = readonly [number, number];
+
+const isEmpty = ([from, to]: Range): boolean => Math.ceil(from) > Math.floor(to);
+
+/** The only whole number in it. */
+const only = ([from, to]: Range): number | null =>
+  Math.ceil(from) === Math.floor(to) ? Math.ceil(from) : null;
+
+function multipleIn([from, to]: Range, of: number): number | null {
+  if (of < 2 || !Number.isFinite(to)) return null;
+  const multiple = Math.round((from + to) / 2 / of) * of;
+  return multiple >= from && multiple <= to ? multiple : null;
+}
+
+/** The step of the bar, where the range has it. */
+function nearest([from, to]: Range, bar: number): number {
+  if (bar >= from && bar <= to) return bar;
+  return Number.isFinite(to) ? Math.round((from + to) / 2) : bar;
+}
+
+const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
+
+/** How many steps an epoch has: the more dicts have their steps, the narrower. */
+function createEpochScale() {
+  let from = 0;
+  let to = Infinity;
+  const rangeOf = ({ value, margin }: PrintedEpoch): Range => [Math.max(0, value - margin), value + margin];
+  const steps = (epoch: PrintedEpoch | undefined): Range => {
+    if (epoch === undefined || epoch.value <= 0) return [0, Infinity];
+    const [low, high] = rangeOf(epoch);
+    // What is whole in truth may be a little beside it in floating point.
+    return [low * from * (1 - 1e-9), high * to * (1 + 1e-9)];
+  };
+  const reset = (): void => {
+    from = 0;
+    to = Infinity;
+  };
+  return {
+    steps,
+    reset,
+    allows(step: number, epoch: PrintedEpoch | undefined): boolean {
+      const [low, high] = steps(epoch);
+      return step >= low && step <= high;
+    },
+    learn(step: number, epoch: PrintedEpoch): void {
+      const [low, high] = rangeOf(epoch);
+      if (low <= 0 || step <= 0) return;
+      const range: Range = [Math.max(from, step / high), Math.min(to, step / low)];
+      if (range[0] > range[1]) reset();
+      else [from, to] = range;
+    },
+  };
+}

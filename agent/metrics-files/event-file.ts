@@ -1,0 +1,58 @@
+import { decodeScalars } from './event.ts';
+import type { MetricsFile } from './find-files.ts';
+import { findLossName, gatherPoints, toMetricName, type FilePoint } from './names.ts';
+import { createNewerFilter } from './newer.ts';
+import { createRecordFile } from './record-file.ts';
+
+/** Larger records are histograms, texts or images. */
+const maxRecordBytes = 2 * 1024 * 1024;
+const partBytes = 512 * 1024;
+
+export interface Piece {
+  readonly points: readonly FilePoint[];
+  /** More of it is there already. */
+  readonly isBehind: boolean;
+}
+
+/** The scalars of an event file that grows. */
+export interface EventFile {
+  read(file: MetricsFile): Promise<Piece>;
+}
+
+interface EventFileOptions {
+  /** Everything before this offset belongs to an earlier attempt. */
+  readonly offset: number;
+  /** Where the file belongs to a run below another run: turns the tag into a name of its own. */
+  readonly rename: (tag: string) => string;
+  /** Called once, with the offset: nothing after a corrupt record is read. */
+  readonly onCorrupt: (offset: number, why: string) => void;
+}
+
+export function createEventFile({ offset, rename, onCorrupt }: EventFileOptions): EventFile {
+  const file = createRecordFile({ offset, maxRecordBytes, partBytes, onCorrupt });
+  const newer = createNewerFilter();
+  let lossName: string | null = null;
+
+  const parse = (records: readonly Uint8Array[], onlyNewer: boolean): readonly FilePoint[] => {
+    const scalars = records.flatMap(data => {
+      const event = decodeScalars(data);
+      if (event === null) return [];
+      return event.values.map(([tag, value]) => ({ step: event.step, wallTime: event.wallTime, tag, value }));
+    });
+    lossName = findLossName(
+      scalars.map(({ tag }) => tag),
+      lossName,
+    );
+    const gathered = gatherPoints();
+    for (const { step, wallTime, tag, value } of scalars)
+      gathered.add(step, wallTime * 1_000, rename(toMetricName(tag, lossName)), value);
+    return newer(gathered.points(), onlyNewer);
+  };
+
+  return {
+    async read(found) {
+      const { records, isBehind, isRewritten } = await file.read(found);
+      return { points: parse(records, isRewritten), isBehind };
+    },
+  };
+}

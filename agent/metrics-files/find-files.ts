@@ -1,0 +1,67 @@
+import { lstat, opendir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export type FileKind = 'events' | 'csv' | 'state';
+
+export interface MetricsFile {
+  readonly kind: FileKind;
+  readonly path: string;
+  /** The folder, relative to the root: a run of TensorBoard is all that one folder has. */
+  readonly folder: string;
+  readonly bytes: number;
+  readonly changedAt: number;
+}
+
+const maxEntries = 5_000;
+const maxDepth = 8;
+/** The newest of each kind: a folder with more is an archive of many runs. */
+const maxFiles = { events: 64, csv: 16, state: 4 } as const;
+
+function kindOf(name: string): FileKind | null {
+  if (/^events\.out\.tfevents\.[^/]{1,200}$/.test(name)) return 'events';
+  if (name === 'metrics.csv') return 'csv';
+  return name === 'trainer_state.json' ? 'state' : null;
+}
+
+/** Finds the metrics files below a folder, oldest first; links are not followed, so that nothing outside is read. */
+export async function findMetricsFiles(root: string): Promise<readonly MetricsFile[]> {
+  const found: MetricsFile[] = [];
+  const ahead: Folder[] = [{ folder: '', depth: 1 }];
+  let left = maxEntries;
+
+  const take = async (path: string, folder: string, kind: FileKind): Promise<void> => {
+    const stats = await lstat(path).catch(() => null);
+    if (stats?.isFile()) found.push({ kind, path, folder, bytes: stats.size, changedAt: stats.mtimeMs });
+  };
+
+  const read = async ({ folder, depth }: Folder): Promise<void> => {
+    for await (const entry of await opendir(join(root, folder))) {
+      if (left === 0) return;
+      left -= 1;
+      const kind = entry.isFile() ? kindOf(entry.name) : null;
+      if (kind !== null) await take(join(root, folder, entry.name), folder, kind);
+      else if (entry.isDirectory() && depth < maxDepth)
+        ahead.push({ folder: join(folder, entry.name), depth: depth + 1 });
+    }
+  };
+
+  for (let next = ahead.shift(); next !== undefined && left > 0; next = ahead.shift())
+    // The trainer may have removed it: old checkpoints go.
+    await read(next).catch(() => {});
+  const inOrder = found.toSorted((a, b) => startOf(a) - startOf(b) || (a.path < b.path ? -1 : 1));
+  return [...newest(inOrder, 'events'), ...newest(inOrder, 'csv'), ...newest(inOrder, 'state')];
+}
+
+interface Folder {
+  readonly folder: string;
+  readonly depth: number;
+}
+
+const newest = (files: readonly MetricsFile[], kind: FileKind): readonly MetricsFile[] =>
+  files.filter(file => file.kind === kind).slice(-maxFiles[kind]);
+
+/** Event files have the second in which they were begun in their name. */
+function startOf({ path, changedAt }: MetricsFile): number {
+  const [, seconds] = /\.tfevents\.(\d{9,11})\.[^/\\]*$/.exec(path) ?? [];
+  return seconds === undefined ? changedAt : Number(seconds) * 1_000;
+}

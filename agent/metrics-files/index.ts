@@ -1,0 +1,152 @@
+/**
+ * Reads the figures that a trainer writes below its output folder: TensorBoard's event files, Lightning's `metrics.csv`,
+ * and the `trainer_state.json` of Hugging Face's Trainer.
+ */
+
+import { basename, relative, sep } from 'node:path';
+import { createCsvFile, type CsvFile } from './csv-file.ts';
+import { createEventFile, type EventFile, type Piece } from './event-file.ts';
+import { findMetricsFiles, type MetricsFile } from './find-files.ts';
+import type { FilePoint } from './names.ts';
+import { createStateFiles } from './state-files.ts';
+
+export type { FilePoint } from './names.ts';
+
+/** What one look has found. */
+export interface FileFigures {
+  /** Of files that grow with each figure: printed lines say nothing better. */
+  readonly live: readonly FilePoint[];
+  /** Of files that come long after their figures: what is printed meanwhile counts. */
+  readonly late: readonly FilePoint[];
+  /** There is more to read at once. */
+  readonly isBehind: boolean;
+}
+
+export interface MetricsFiles {
+  /** Before the trainer starts: what is there now belongs to earlier attempts. */
+  skipEarlier(): Promise<void>;
+  /** Reads on, a bounded number of bytes. */
+  look(): Promise<FileFigures>;
+}
+
+export interface MetricsFilesOptions {
+  readonly root: string;
+  readonly say: (message: string) => void;
+}
+
+/** Of all event files in one look; each takes half a MiB at a time. */
+const maxReads = 4;
+/** Of figures; a job has 64 curves at most. */
+const maxNames = 256;
+
+export function createMetricsFiles({ root, say }: MetricsFilesOptions): MetricsFiles {
+  const events = new Map<string, EventFile>();
+  const tables = new Map<string, CsvFile>();
+  const states = createStateFiles();
+  /** Which kind of file a figure was first seen in: Lightning can log the same to two kinds. */
+  const owners = new Map<string, MetricsFile['kind']>();
+
+  const tableOf = ({ path }: MetricsFile): CsvFile => {
+    const table = tables.get(path) ?? createCsvFile();
+    tables.set(path, table);
+    return table;
+  };
+
+  const eventFileOf = ({ path, folder }: MetricsFile, all: readonly MetricsFile[], offset = 0): EventFile => {
+    const known = events.get(path);
+    if (known !== undefined) return known;
+    const opened = createEventFile({
+      offset,
+      rename: renameFor(folder, all),
+      onCorrupt: (at, why) =>
+        say(`${relative(root, path)} is corrupt at byte ${at}, and is not read any further: ${why}`),
+    });
+    events.set(path, opened);
+    return opened;
+  };
+
+  /** In their order, so that the later of two files that repeat a step is read later. */
+  const readEvents = async (files: readonly MetricsFile[]): Promise<Piece> => {
+    const points: FilePoint[] = [];
+    let reads = 0;
+    for (const file of files) {
+      const piece = await eventFileOf(file, files).read(file);
+      points.push(...piece.points);
+      if (piece.isBehind || reads === maxReads) return { points, isBehind: true };
+      if (piece.points.length > 0) reads += 1;
+    }
+    return { points, isBehind: false };
+  };
+
+  const readTables = async (files: readonly MetricsFile[]): Promise<Piece> => {
+    const points: FilePoint[] = [];
+    let isBehind = false;
+    for (const file of files) {
+      const piece = await tableOf(file).read(file);
+      points.push(...piece.points);
+      isBehind ||= piece.isBehind;
+    }
+    return { points, isBehind };
+  };
+
+  return {
+    async skipEarlier() {
+      const { runs, csvs, checkpoints } = byKind(await findMetricsFiles(root));
+      for (const file of runs) eventFileOf(file, runs, file.bytes);
+      for (const file of csvs) await tableOf(file).skip(file);
+      for (const file of checkpoints) await states.skip(file);
+    },
+    async look() {
+      const { runs, csvs, checkpoints } = byKind(await findMetricsFiles(root));
+      const logged = await readEvents(runs);
+      const tabled = await readTables(csvs);
+      const late: FilePoint[] = [];
+      for (const file of checkpoints) late.push(...(await states.read(file)));
+      return {
+        live: [...ownPoints(logged.points, 'events', owners), ...ownPoints(tabled.points, 'csv', owners)],
+        late,
+        isBehind: logged.isBehind || tabled.isBehind,
+      };
+    },
+  };
+}
+
+const byKind = (files: readonly MetricsFile[]) => ({
+  runs: files.filter(({ kind }) => kind === 'events'),
+  csvs: files.filter(({ kind }) => kind === 'csv'),
+  checkpoints: files.filter(({ kind }) => kind === 'state'),
+});
+
+/** Leaves out the figures that another kind of file has shown first. */
+function ownPoints(
+  points: readonly FilePoint[],
+  kind: MetricsFile['kind'],
+  owners: Map<string, MetricsFile['kind']>,
+): readonly FilePoint[] {
+  const isOwn = (name: string): boolean => {
+    if (!owners.has(name) && owners.size < maxNames) owners.set(name, kind);
+    return owners.get(name) === kind;
+  };
+  return points.flatMap(({ values, epoch, ...point }) => {
+    const own = Object.entries(values).filter(([name]) => isOwn(name));
+    const ownEpoch = epoch !== undefined && isOwn('epoch') ? epoch : undefined;
+    if (own.length === 0 && ownEpoch === undefined) return [];
+    return [{ ...point, epoch: ownEpoch, values: Object.fromEntries(own) }];
+  });
+}
+
+/**
+ * A run in a folder of its own below another run is what `add_scalars` makes: `loss_train` below has `loss` of its own.
+ * Its tags get names of their own, so that two figures are not one curve.
+ */
+function renameFor(folder: string, all: readonly MetricsFile[]): (tag: string) => string {
+  const isBelow = all.some(
+    other => other.folder !== folder && (other.folder === '' || folder.startsWith(other.folder + sep)),
+  );
+  if (!isBelow) return tag => tag;
+  const name = basename(folder);
+  return tag => {
+    const main = `${tag.replaceAll('/', '_')}_`;
+    return name.startsWith(main) ? `${tag}/${name.slice(main.length)}` : `${name}/${tag}`;
+  };
+}

@@ -1,0 +1,99 @@
+/** Replays recordings of trainers through what the agent reads them with. */
+
+import { cpSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createFileLook } from '../../agent/file-look.ts';
+import { createMetricsFiles } from '../../agent/metrics-files/index.ts';
+import { createPointBook, type PointBook } from '../../agent/point-book.ts';
+import { createProgressReader, type Progress } from '../../agent/progress.ts';
+import { wireProgress } from '../../agent/progress-wire.ts';
+import type { MetricPoint } from '../../protocol/metrics-api.ts';
+import { createVirtualClock } from './virtual-clock.ts';
+
+const folder = join(import.meta.dirname, '../unit/agent/recordings');
+
+export interface Chunk {
+  readonly t: number;
+  readonly fd: 1 | 2;
+  readonly bytes: Buffer;
+}
+
+export const outputOf = (name: string): string => join(folder, `${name}.out`);
+
+export const chunksOf = (name: string): readonly Chunk[] =>
+  readFileSync(join(folder, `${name}.jsonl`), 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => {
+      const { t, fd, b64 } = JSON.parse(line) as { t: number; fd: 1 | 2; b64: string };
+      return { t, fd, bytes: Buffer.from(b64, 'base64') };
+    });
+
+/** Every point that has gone out, in its order. */
+function takeAll(book: PointBook): readonly MetricPoint[] {
+  const points: MetricPoint[] = [];
+  book.settle();
+  while (!book.isEmpty()) {
+    const batch = book.batch();
+    points.push(...batch);
+    book.taken((batch.at(-1)?.n ?? 0) + 1);
+  }
+  return points;
+}
+
+export interface Replay {
+  readonly points: readonly MetricPoint[];
+  readonly progress: Progress;
+}
+
+/** Reads a printed text, and the files below `root`, as they are at each look. */
+export function createReplay(root: string | null, say: (message: string) => void = () => {}) {
+  const clock = createVirtualClock();
+  const book = createPointBook({ isAdopted: false, adoptedMs: 0 });
+  const reader = createProgressReader();
+  let progress: Progress = { metrics: {} };
+  const sent: MetricPoint[] = [];
+  const files = root === null ? null : createMetricsFiles({ root, say });
+  const look =
+    files && createFileLook({ files, book, now: () => 0, clock, wall: () => 0, onProgress: undefined });
+  const note = (items: ReturnType<typeof reader.push>): void => {
+    for (const item of items) {
+      if (item.kind !== 'progress') continue;
+      const stated = Object.entries(item.progress).filter(([, value]) => value !== undefined);
+      progress = { ...progress, ...Object.fromEntries(stated) };
+      book.note({ progress: wireProgress(item.progress), gaps: item.progress.gaps ?? [] }, 0, false);
+    }
+  };
+  return {
+    print: (bytes: Uint8Array | string) => note(reader.push(bytes)),
+    skipEarlier: async () => files?.skipEarlier(),
+    /** Looks at the files, and sends what there is. */
+    async send() {
+      while (await look?.());
+      sent.push(...takeAll(book));
+    },
+    async end(): Promise<Replay> {
+      note(reader.end());
+      await this.send();
+      return { points: sent, progress };
+    },
+  };
+}
+
+/** A whole recording. Of the files everything is there at once, as for a look after the end. */
+export async function replay(name: string, root: string | null): Promise<Replay> {
+  const run = createReplay(root);
+  for (const { bytes } of chunksOf(name)) run.print(bytes);
+  if (root !== null) cpSync(outputOf(name), root, { recursive: true });
+  return run.end();
+}
+
+/** The value of a key at each step that has one; the last that went out counts. */
+export const curveOf = (points: readonly MetricPoint[], key: string): ReadonlyMap<number, number | null> =>
+  new Map(
+    points.flatMap(({ step, epoch, values }) => {
+      const all: Readonly<Record<string, number | null>> =
+        epoch === undefined ? values : { ...values, epoch };
+      return step === undefined || all[key] === undefined ? [] : [[step, all[key]] as const];
+    }),
+  );
