@@ -1,11 +1,10 @@
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { AttemptId } from '../protocol/ids.ts';
+import type { AttemptId } from '../protocol/ids.ts';
+import { type AttemptNote, type AttemptNotesFolders, openAttemptNotes } from './attempt-notes.ts';
 import { pause } from './backoff.ts';
 import { type Bringer, type BringerParts, createBringer } from './bringer.ts';
-import { openStorage, type StorageParts, type StoragePlace } from './storage.ts';
-import type { JobOffer } from './trainer.ts';
-import { readFields, writeWhole } from './whole-file.ts';
+import { openEventImages } from './event-images/index.ts';
+import { openStorage, type StorageParts } from './storage.ts';
+import type { JobOffer, PreparedJob } from './trainer.ts';
 
 /** What of the outputs of trainers is brought to the orchestrator. */
 export type Which = 'all' | 'checkpoints' | 'none';
@@ -15,8 +14,8 @@ export type Which = 'all' | 'checkpoints' | 'none';
  * also beside the next job. What is to be brought is on disk, so that the agent's next process goes on with it.
  */
 export interface AttemptOutputs {
-  /** Its trainer is about to be started. */
-  follow(offer: JobOffer, outputDir: string): void;
+  /** Resolves when the trainer may start: what it writes from then on belongs to this attempt. */
+  follow(offer: JobOffer, job: Pick<PreparedJob, 'outputDir' | 'samplesAreFiles'>): Promise<void>;
   /**
    * Its trainer has ended; of another end than a completed one nothing more is taken. Returns whether files may still have to be uploaded:
    * that is noted on disk until they are, or until the orchestrator closes the uploads.
@@ -32,9 +31,8 @@ export interface AttemptOutputs {
 
 export interface AttemptOutputsParts
   extends StorageParts,
+    AttemptNotesFolders,
     Pick<BringerParts, 'random' | 'say' | 'signal' | 'sizes'> {
-  /** One file an attempt; for its owner's eyes only, since the upload token of the attempt is in it. */
-  readonly folder: string;
   readonly which: Which;
   /** ms since 1970. */
   readonly wall: () => number;
@@ -43,28 +41,27 @@ export interface AttemptOutputsParts
 /** A rig notes this many attempts with files to upload; beyond it, the oldest is dropped. */
 const maxNotes = 200;
 
-/** What is kept on disk of an attempt. */
-interface Kept extends StoragePlace {
-  readonly outputDir: string;
-}
-
 export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs {
-  const { clock, folder, which, wall, say } = parts;
+  const { clock, which, wall, say } = parts;
+  const notes = openAttemptNotes(parts);
   const under = new Map<AttemptId, Bringer>();
   const finished = new Set<Bringer>();
-  const fileOf = (attemptId: AttemptId): string => join(folder, `${attemptId}.json`);
-  const forget = (attemptId: AttemptId): void => rmSync(fileOf(attemptId), { force: true });
 
-  const begin = (attemptId: AttemptId, { outputDir, ...place }: Kept, begunAt: number | null): void => {
-    if (which === 'none' || under.has(attemptId)) return;
+  /** `begunAt` is null for an attempt that an earlier process has begun. */
+  const begin = (attemptId: AttemptId, note: AttemptNote, begunAt: number | null, takesImages: boolean) => {
+    const { outputDir, ...place } = note;
+    if (which === 'none' || under.has(attemptId)) return Promise.resolve();
     const storage = openStorage(place, parts);
-    const bringer = createBringer({ ...parts, which, storage, root: outputDir, begunAt });
+    const source = { outputDir, folder: notes.imagesOf(attemptId), isNew: begunAt !== null };
+    const images = which === 'all' && takesImages ? openEventImages(source) : null;
+    const bringer = createBringer({ ...parts, which, storage, root: outputDir, images, begunAt });
     under.set(attemptId, bringer);
     void bringer.done.then(isThrough => {
       under.delete(attemptId);
       finished.delete(bringer);
-      if (isThrough) forget(attemptId);
+      if (isThrough) notes.forget(attemptId);
     });
+    return images?.ready ?? Promise.resolve();
   };
 
   const finish = (attemptId: AttemptId, isCompleted: boolean): boolean => {
@@ -76,29 +73,27 @@ export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs
     } else bringer.stop();
     return isCompleted;
   };
-  /** Attempts are noted in the order in which they began, in this process and before it. */
+  /** Attempts of this process and of earlier ones. */
   const dropOldest = (): void => {
-    const noted = attemptsIn(folder).toSorted((a, b) => changedAt(fileOf(a)) - changedAt(fileOf(b)));
-    for (const attemptId of noted.slice(0, Math.max(0, noted.length - maxNotes))) {
+    for (const attemptId of notes.list().slice(0, -maxNotes)) {
       say(`The files of attempt ${attemptId} are not uploaded any more: ${maxNotes} later ones wait as well`);
       under.get(attemptId)?.stop();
-      forget(attemptId);
+      notes.forget(attemptId);
     }
   };
 
   return {
-    follow(offer, outputDir) {
+    async follow(offer, { outputDir, samplesAreFiles }) {
       const { attempt_id: attemptId, upload_endpoint: endpoint, upload_token: token } = offer;
       if (which === 'none' || token === undefined || token === '') return;
-      const kept: Kept = { endpoint, token, outputDir };
+      const kept: AttemptNote = { endpoint, token, outputDir };
       try {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-        writeWhole(fileOf(attemptId), JSON.stringify(kept));
+        notes.write(attemptId, kept);
         dropOldest();
       } catch {
         // A disk that is full: it is brought all the same, for as long as this process lives.
       }
-      begin(attemptId, kept, wall());
+      await begin(attemptId, kept, wall(), !samplesAreFiles);
     },
     finish,
     async rescue(attemptId, withinMs) {
@@ -111,13 +106,14 @@ export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs
       bringer.stop();
     },
     resume(live) {
-      for (const attemptId of attemptsIn(folder)) {
-        const kept = readKept(fileOf(attemptId));
+      notes.dropStrayImages();
+      for (const attemptId of notes.list()) {
+        const kept = notes.read(attemptId);
         if (kept === null || which === 'none') {
-          forget(attemptId);
+          notes.forget(attemptId);
           continue;
         }
-        begin(attemptId, kept, null);
+        void begin(attemptId, kept, null, true);
         // Whether its end was a completed one, the orchestrator knows.
         if (attemptId !== live) finish(attemptId, true);
       }
@@ -128,23 +124,4 @@ export function createAttemptOutputs(parts: AttemptOutputsParts): AttemptOutputs
       await pause(clock, withinMs, AbortSignal.any([through.signal, hurry]));
     },
   };
-}
-
-function readKept(file: string): Kept | null {
-  const { endpoint, token, outputDir } = readFields(file) ?? {};
-  const isWhole = typeof endpoint === 'string' && typeof token === 'string' && typeof outputDir === 'string';
-  return isWhole ? { endpoint, token, outputDir } : null;
-}
-
-const changedAt = (file: string): number => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-
-function attemptsIn(folder: string): readonly AttemptId[] {
-  try {
-    return readdirSync(folder).flatMap(name => {
-      const id = AttemptId.safeParse(name.replace(/\.json$/, ''));
-      return name.endsWith('.json') && id.success ? [id.data] : [];
-    });
-  } catch {
-    return [];
-  }
 }

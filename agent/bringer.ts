@@ -1,9 +1,10 @@
 import { createBackoff, pause } from './backoff.ts';
 import { sizeInWords } from './checkpoint-fetch.ts';
 import { createOutputBook, type OutputBook, type OutputBookParts } from './output-book.ts';
-import { type BringEnd, createSender, type Sender, type SenderParts } from './output-sender.ts';
+import { type BringEnd, createSender, type Sender } from './output-sender.ts';
 import type { Output } from './outputs.ts';
 import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
+import type { UploadParts } from './upload.ts';
 
 /** Uploads what a trainer makes to the orchestrator. */
 export interface Bringer {
@@ -17,7 +18,7 @@ export interface Bringer {
   stop(): void;
 }
 
-export interface BringerParts extends SenderParts, Pick<OutputBookParts, 'begunAt'> {
+export interface BringerParts extends UploadParts, Pick<OutputBookParts, 'root' | 'images' | 'begunAt'> {
   readonly which: 'all' | 'checkpoints';
   readonly say: (message: string) => void;
 }
@@ -28,12 +29,12 @@ const relookMs = 5_000;
 /** An attempt that was given up may get its say back. */
 const overPauseMs = 60_000;
 const listBackoff = { firstMs: 1_000, mostMs: 30_000 } as const;
-/** After a completed end: the server has no room, or has not accepted the end yet. */
+/** After a completed end: the server has no room, a proxy refuses files, or the server has not accepted the end yet. */
 const finalBackoff = { firstMs: 2_000, mostMs: 300_000 } as const;
 
 /** Brings one output after the other, on no other call's way: the most wanted of those that nobody writes any more. */
 export function createBringer(parts: BringerParts): Bringer {
-  const { clock, root, begunAt, say, random } = parts;
+  const { clock, root, images, begunAt, say, random } = parts;
   let { which } = parts;
   let ending: 'completed' | 'preempted' | null = null;
   const over = new AbortController();
@@ -43,7 +44,7 @@ export function createBringer(parts: BringerParts): Bringer {
   const sayOnce = createSayOnce(say);
   const onFlaw = (flaw: string): void =>
     sayOnce(`Of what is in ${root} not all is brought to the orchestrator: ${flaw}`);
-  const book = createOutputBook({ root, clock, begunAt, onFlaw });
+  const book = createOutputBook({ root, images, clock, begunAt, onFlaw });
   const backoff = createBackoff({ ...finalBackoff, random });
   const conclude = createConclusion({ ...parts, signal }, book);
   let sender: Sender | null = null;
@@ -83,15 +84,15 @@ export function createBringer(parts: BringerParts): Bringer {
       book.retry();
     }
     const beganAt = clock.mono();
-    await book.look();
+    const isBehind = await book.look(which);
     const now = clock.mono();
     const due = book.due(isOver, which);
-    if (due.length === 0) return rest(now - beganAt, isOver);
+    if (due.length === 0) return isBehind ? 0 : rest(now - beganAt, isOver);
     if (sender === null) {
       const there = await askWhatIsThere({ ...parts, signal }, sayOnce);
       if (typeof there === 'string') return there === 'closed' ? null : waitForServer();
       book.know(there.keys());
-      sender = createSender(there, { ...parts, signal });
+      sender = createSender(there, { ...parts, pathOf: book.pathOf, signal });
       return 0;
     }
     let waitMs = 0;

@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import type { Clock } from './clock.ts';
+import type { EventImages } from './event-images/index.ts';
 import type { BringEnd } from './output-sender.ts';
 import { walkOutputs } from './output-walk.ts';
 import {
@@ -14,6 +16,8 @@ import {
 export interface OutputBookParts {
   /** The folder of outputs. */
   readonly root: string;
+  /** Images that the worker writes itself; where both folders have a key, that of outputs counts. */
+  readonly images: Pick<EventImages, 'root' | 'look'> | null;
   readonly clock: Clock;
   /** When the attempt began, in ms since 1970; null when an earlier process of the agent saw that. */
   readonly begunAt: number | null;
@@ -23,7 +27,10 @@ export interface OutputBookParts {
 
 /** What lies in a folder of outputs, and what was done about it. */
 export interface OutputBook {
-  look(): Promise<void>;
+  /** Returns whether there is more to look at immediately. */
+  look(which: 'all' | 'checkpoints'): Promise<boolean>;
+  /** Where the file of a key lies. */
+  pathOf(key: string): string;
   /** Of what the last look has found, the most wanted first. */
   due(isOver: boolean, which: 'all' | 'checkpoints'): readonly Output[];
   note(output: Output, end: BringEnd): void;
@@ -44,26 +51,35 @@ function wordsOfOutdated(outputs: readonly Output[]): string {
   return `${names} (older than the newest checkpoint of the job on the server)`;
 }
 
-export function createOutputBook({ root, clock, begunAt, onFlaw }: OutputBookParts): OutputBook {
+export function createOutputBook(parts: OutputBookParts): OutputBook {
+  const { root, images, clock, begunAt, onFlaw } = parts;
   const dealt = new Map<string, Dealt>();
   let since: ReturnType<typeof noteLook> = new Map();
   let first: readonly Output[] | null = null;
   let outputs: readonly Output[] = [];
   let isKnown = false;
+  /** The keys of the worker's own images. */
+  let imageKeys: ReadonlySet<string> = new Set();
 
   const deal = ({ name, mark }: Output, as: Dealt['as']): void =>
     void dealt.set(name, { mark, at: clock.mono(), as });
   const pass = (passed: readonly Output[]): void => passed.forEach(output => deal(output, 'brought'));
 
   return {
-    async look() {
+    async look(which) {
+      const isBehind = which === 'all' && images !== null && (await images.look(onFlaw));
       const { files, flaws } = await walkOutputs(root);
+      const own = images === null ? [] : [...(await walkOutputs(images.root)).files];
+      const added = own.filter(([key]) => !files.has(key));
+      imageKeys = new Set(added.map(([key]) => key));
       flaws.forEach(onFlaw);
-      outputs = outputsOf(files);
+      outputs = outputsOf(new Map([...files, ...added]));
       since = noteLook(since, outputs, clock.mono());
       if (first === null && begunAt !== null) pass(leftovers(outputs, begunAt));
       first ??= outputs;
+      return isBehind;
     },
+    pathOf: key => join(images !== null && imageKeys.has(key) ? images.root : root, key),
     due: (isOver, which) => planBringing({ outputs, since, dealt, now: clock.mono(), isOver, which }),
     note(output, { kind }) {
       if (kind === 'brought' || kind === 'there') return deal(output, 'brought');

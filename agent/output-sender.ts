@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
 import { type CheckpointManifest, manifestName } from '../protocol/artifact.ts';
-import { type Content, digestOf } from './file-digest.ts';
+import { type Content, createRunningDigest, type RunningDigest } from './file-digest.ts';
 import type { Found, Output } from './outputs.ts';
 import { reasonOf } from './start-failure.ts';
 import { isGone, uploadBytes, type UploadEnd, uploadFile, type UploadParts } from './upload.ts';
 
 export interface SenderParts extends UploadParts {
-  /** The folder of outputs. */
-  readonly root: string;
+  /** Where the file of a key lies. */
+  readonly pathOf: (key: string) => string;
 }
 
 /** `there`: all of it was. */
@@ -18,40 +17,72 @@ export interface Sender {
   bring(output: Output): Promise<BringEnd>;
 }
 
+/** Files of one checkpoint: more fill no line better, and take memory. */
+const atOnce = 4;
+
+/** In the order of the files; those after one that was not uploaded may be left out. */
+async function someAtOnce<T>(
+  files: readonly T[],
+  bring: (file: T) => Promise<UploadEnd | Content>,
+): Promise<readonly (UploadEnd | Content | undefined)[]> {
+  const ends: (UploadEnd | Content)[] = [];
+  let next = 0;
+  let isStopped = false;
+  const work = async (): Promise<void> => {
+    while (!isStopped && next < files.length) {
+      const index = next;
+      next += 1;
+      const file = files[index];
+      if (file === undefined) return;
+      const end = await bring(file);
+      ends[index] = end;
+      if ('kind' in end) isStopped = true;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return ends;
+}
+
 /** Sends what is not there yet; `there` has the digests of what is. */
 export function createSender(there: Map<string, string>, parts: SenderParts): Sender {
-  const { root, signal } = parts;
-  const digests = new Map<string, Content & Found>();
+  const { pathOf, signal } = parts;
+  const digests = new Map<string, Found & { readonly digest: RunningDigest }>();
   let sent = 0;
 
-  const contentOf = async (key: string, found: Found): Promise<Content> => {
+  const digestFor = (key: string, { bytes, changedAt }: Found): RunningDigest => {
     const known = digests.get(key);
-    if (known?.bytes === found.bytes && known.changedAt === found.changedAt) return known;
-    const content = { ...found, sha256: await digestOf(join(root, key), signal) };
-    digests.set(key, content);
-    return content;
+    if (known?.bytes === bytes && known.changedAt === changedAt) return known.digest;
+    const digest = createRunningDigest(pathOf(key));
+    digests.set(key, { bytes, changedAt, digest });
+    return digest;
   };
 
-  /** The trainer may have uploaded it since the files were listed. */
-  const isThere = async (key: string, { sha256 }: Content): Promise<boolean> => {
+  /** What the server has under this key; the trainer may have uploaded it since the files were listed. */
+  const storedDigest = async (key: string): Promise<string | null> => {
     const answer = await parts.storage.progress(key, signal);
-    return answer.ok && answer.value?.sha256 === sha256;
+    return answer.ok ? (answer.value?.sha256 ?? null) : null;
   };
 
   const bringFile = async (key: string, found: Found): Promise<UploadEnd | Content> => {
     try {
-      const content = await contentOf(key, found);
-      if (there.get(key) === content.sha256) return content;
-      if (await isThere(key, content)) {
-        there.set(key, content.sha256);
-        return content;
+      const digest = digestFor(key, found);
+      // Only a file that may be there is read before it is sent.
+      const content = async (): Promise<Content> => ({
+        bytes: found.bytes,
+        sha256: await digest.whole(signal),
+      });
+      const listed = there.get(key);
+      if (listed !== undefined && listed === (await content()).sha256) return await content();
+      const stored = await storedDigest(key);
+      if (stored === null || stored !== (await content()).sha256) {
+        const end = await uploadFile({ ...found, key, path: pathOf(key), sha256: digest }, parts);
+        if (end.kind === 'changed') digests.delete(key);
+        if (end.kind !== 'brought') return end;
+        sent += 1;
       }
-      const end = await uploadFile({ ...found, ...content, key, path: join(root, key) }, parts);
-      if (end.kind === 'changed') digests.delete(key);
-      if (end.kind !== 'brought') return end;
-      there.set(key, content.sha256);
-      sent += 1;
-      return content;
+      const whole = await content();
+      there.set(key, whole.sha256);
+      return whole;
     } catch (cause) {
       if (signal.aborted) return { kind: 'aborted' };
       return isGone(cause) ? { kind: 'changed' } : { kind: 'refused', why: reasonOf(cause) };
@@ -72,9 +103,10 @@ export function createSender(there: Map<string, string>, parts: SenderParts): Se
   return {
     async bring({ name, files, isFolder }) {
       const before = sent;
+      const ends = await someAtOnce(files, ([key, found]) => bringFile(key, found));
       const listed: CheckpointManifest['files'] = [];
-      for (const [key, found] of files) {
-        const end = await bringFile(key, found);
+      for (const [index, [key]] of files.entries()) {
+        const end = ends[index] ?? { kind: 'aborted' };
         if ('kind' in end) return end;
         listed.push({ path: key.slice(name.length + 1), bytes: end.bytes, sha256: end.sha256 });
       }

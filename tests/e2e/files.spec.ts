@@ -319,7 +319,7 @@ test('who may only look is told why there are no pictures, and nothing is refuse
   await expect(page.getByRole('navigation')).toBeVisible();
   refused.length = 0;
   await open(page);
-  await expect(page.getByText('To see and download files takes a permission')).toBeVisible();
+  await expect(page.getByText('You need the permission')).toBeVisible();
   await expect(page.getByRole('rowheader').first()).toBeVisible();
   await expect(page.getByRole('link', { name: /^Download/ })).toHaveCount(0);
   await expect(page.getByRole('button', { name: /^Delete/ })).toHaveCount(0);

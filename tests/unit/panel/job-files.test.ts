@@ -162,6 +162,16 @@ test('of those that came at once the later step is first', () => {
   expect(groups.map(({ at }) => at?.count)).toEqual([30, 20, 10]);
 });
 
+test('samples of a later step come first although they were uploaded before those of an earlier step', () => {
+  const uploads = [
+    file('step_600.png', 1),
+    file('step_500.png', 2),
+    file('loose.png', 3),
+    { ...file('step_100.png', 4), attempt: 2 },
+  ];
+  expect(groupsOf(uploads.map(sampleOf)).map(({ at }) => at?.count)).toEqual([100, undefined, 600, 500]);
+});
+
 test('a sample is compared with those of the same name at other steps', () => {
   const samples = [
     's/step_20_cat.png',

@@ -73,7 +73,7 @@ export function sampleOf(file: ArtifactView): Sample {
   };
 }
 
-/** The newest first; within a group by their names, so that the same prompt is at the same place of each. */
+/** Newest first. Samples of a group are sorted by name, so that a prompt has the same place in each group. */
 export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
   const groups = new Map<string, Sample[]>();
   for (const sample of samples) {
@@ -82,16 +82,41 @@ export function groupsOf(samples: readonly Sample[]): readonly SampleGroup[] {
     if (others === undefined) groups.set(id, [sample]);
     else others.push(sample);
   }
-  return [...groups]
-    .map(([id, own]) => ({
+  const dated = [...groups].map(([id, own]) => ({
+    group: {
       id,
       at: own[0]?.at ?? null,
       folder: folderOf(own[0]),
       samples: own.toSorted((a, b) => natural.compare(a.file.key, b.file.key)),
-      newest: own.reduce((most, { file }) => (file.created_at > most ? file.created_at : most), ''),
-    }))
-    .toSorted((a, b) => compareText(b.newest, a.newest) || (b.at?.count ?? 0) - (a.at?.count ?? 0))
-    .map(({ newest: _newest, ...group }) => group);
+    },
+    attempt: own.reduce((most, { file }) => Math.max(most, file.attempt), 0),
+    newest: own.reduce((most, { file }) => (file.created_at > most ? file.created_at : most), ''),
+  }));
+  return inOrderOfSteps(dated)
+    .toSorted((a, b) => compareText(b.newest, a.newest) || byStep(b, a))
+    .map(({ group }) => group);
+}
+
+interface DatedGroup {
+  readonly group: SampleGroup;
+  readonly attempt: number;
+  readonly newest: string;
+}
+
+const byStep = (a: DatedGroup, b: DatedGroup): number =>
+  a.attempt - b.attempt || (a.group.at?.count ?? 0) - (b.group.at?.count ?? 0);
+
+/** Workers upload the newest of several samples first. So a step counts as at least as new as each step before it. */
+function inOrderOfSteps(groups: readonly DatedGroup[]): readonly DatedGroup[] {
+  const latest = new Map<string, string>();
+  return groups.toSorted(byStep).map(dated => {
+    const unit = dated.group.at?.unit;
+    if (unit === undefined) return dated;
+    const before = latest.get(unit) ?? '';
+    const newest = dated.newest > before ? dated.newest : before;
+    latest.set(unit, newest);
+    return { ...dated, newest };
+  });
 }
 
 const natural = new Intl.Collator('en', { numeric: true });

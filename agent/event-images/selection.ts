@@ -1,0 +1,113 @@
+import type { ImageEnding, LoggedImage } from './decode.ts';
+import { type ImageName, nameImage, parseImagePath, pathOf } from './names.ts';
+
+export interface Candidate extends LoggedImage {
+  readonly folder: string;
+  readonly step: number;
+}
+
+export interface ChosenImage {
+  /** Below the folder of images. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+export interface Choice {
+  readonly images: readonly ChosenImage[];
+  /** Why images were left out, where their owner can do something about it. */
+  readonly flaws: readonly string[];
+}
+
+/** Decides which images of event files become files, within the bounds of one attempt. */
+export interface Selection {
+  isFull(): boolean;
+  /** Takes the images in the order of their file, and counts those that it returns. */
+  choose(candidates: readonly Candidate[]): Choice;
+}
+
+const mib = 1024 * 1024;
+export const limits = {
+  imageBytes: 16 * mib,
+  /** Of one attempt. */
+  images: 2_000,
+  bytes: 2 * 1024 * mib,
+  /** Newest images of one tag in one read. */
+  perRead: 64,
+  /** A tag has all steps up to this count; from then on, a step must be `growth` times the previous one. */
+  steps: 200,
+  growth: 1.02,
+} as const;
+
+const tooLarge = `event files hold images of more than ${limits.imageBytes / mib} MiB`;
+/** Said when the attempt has all images that it can have. */
+export const noMore = `an attempt has at most ${limits.images} images and ${limits.bytes / mib} MiB from event files, and this one has them`;
+
+interface Series {
+  readonly lastStep: number;
+  readonly steps: number;
+}
+
+/** `existing` are the images that an earlier process of the worker wrote for this attempt. */
+export function createSelection(existing: Iterable<readonly [path: string, bytes: number]>): Selection {
+  const series = new Map<string, Series>();
+  const stems = new Set<string>();
+  let bytes = 0;
+
+  const note = ({ stem, series: name, step }: ImageName, size: number): void => {
+    const known = series.get(name);
+    const isNewStep = step !== known?.lastStep;
+    stems.add(stem);
+    series.set(name, { lastStep: step, steps: (known?.steps ?? 0) + (isNewStep ? 1 : 0) });
+    bytes += size;
+  };
+  const isDue = ({ stem, series: name, step }: ImageName): boolean => {
+    if (stems.has(stem)) return false;
+    const known = series.get(name);
+    if (known === undefined || step === known.lastStep) return true;
+    return step > known.lastStep && (known.steps < limits.steps || step >= known.lastStep * limits.growth);
+  };
+  const isFull = (): boolean => stems.size >= limits.images || bytes >= limits.bytes;
+
+  const found = [...existing].flatMap(([path, size]) => {
+    const name = parseImagePath(path);
+    return name === null ? [] : [{ name, size }];
+  });
+  for (const { name, size } of found.toSorted((a, b) => a.name.step - b.name.step)) note(name, size);
+
+  return {
+    isFull,
+    choose(candidates) {
+      const flaws = new Set<string>();
+      const images: ChosenImage[] = [];
+      for (const { name, ending, bytes: content } of newestOf(candidates)) {
+        if (!isDue(name) || isFull()) continue;
+        if (content.length > limits.imageBytes) flaws.add(tooLarge);
+        else {
+          note(name, content.length);
+          images.push({ path: pathOf(name, ending), bytes: content });
+        }
+      }
+      return { images, flaws: [...flaws] };
+    },
+  };
+}
+
+interface Named {
+  readonly name: ImageName;
+  readonly ending: ImageEnding;
+  readonly bytes: Uint8Array;
+}
+
+/** A logger that writes an image at each step costs no more than this for one read. */
+function newestOf(candidates: readonly Candidate[]): readonly Named[] {
+  const counts = new Map<string, number>();
+  return candidates
+    .map(candidate => ({ name: nameImage(candidate), ending: candidate.ending, bytes: candidate.bytes }))
+    .toReversed()
+    .filter(({ name: { series } }) => {
+      const count = (counts.get(series) ?? 0) + 1;
+      counts.set(series, count);
+      return count <= limits.perRead;
+    })
+    .toReversed();
+}

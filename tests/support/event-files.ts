@@ -1,0 +1,83 @@
+/** Writes TensorBoard event files. The field numbers are those of TensorFlow's event.proto, summary.proto and tensor.proto. */
+
+import { PbfWriter } from 'pbf';
+import { maskedCrc32c } from '../../agent/metrics-files/crc32c.ts';
+
+/** A name as TensorBoard's writers make it. */
+export const eventsName = 'events.out.tfevents.1795405017.rig.1.0';
+
+/** One record of a TFRecord file. */
+export function frame(data: Uint8Array): Buffer {
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(data.length));
+  const sums = [length, data].map(bytes => {
+    const sum = Buffer.alloc(4);
+    sum.writeUInt32LE(maskedCrc32c(bytes));
+    return sum;
+  });
+  return Buffer.concat([length, sums[0]!, data, sums[1]!]);
+}
+
+interface Value {
+  readonly tag: string;
+  readonly write: (value: PbfWriter) => void;
+}
+
+export function eventOf(step: number, values: readonly Value[]): Buffer {
+  const pbf = new PbfWriter();
+  pbf.writeDoubleField(1, 1_000 + step);
+  pbf.writeVarintField(2, step);
+  const writeValue = ({ tag, write }: Value, value: PbfWriter): void => {
+    value.writeStringField(1, tag);
+    write(value);
+  };
+  pbf.writeMessage(
+    5,
+    (_, summary) => values.forEach(value => summary.writeMessage(1, writeValue, value)),
+    null,
+  );
+  return frame(pbf.finish());
+}
+
+/** An event with one value, which `write` fills. */
+export const eventWith = (step: number, tag: string, write: (value: PbfWriter) => void): Buffer =>
+  eventOf(step, [{ tag, write }]);
+
+export const scalar = (step: number, tag: string, figure: number): Buffer =>
+  eventWith(step, tag, value => value.writeFloatField(2, figure));
+
+/** A `Summary.Image`, as PyTorch's `add_image` writes it. */
+export const imageValue = (tag: string, encoded: Uint8Array): Value => ({
+  tag,
+  write: value =>
+    value.writeMessage(
+      4,
+      (_, image) => {
+        image.writeVarintField(1, 2);
+        image.writeVarintField(2, 3);
+        image.writeVarintField(3, 3);
+        image.writeBytesField(4, encoded);
+      },
+      null,
+    ),
+});
+
+/** An event with one image for each of these. */
+export const imageEvent = (step: number, tag: string, ...encoded: readonly Uint8Array[]): Buffer =>
+  eventOf(
+    step,
+    encoded.map(bytes => imageValue(tag, bytes)),
+  );
+
+/** A tensor of strings; TensorFlow's `tf.summary.image` writes width, height, then images. */
+export const stringsEvent = (step: number, tag: string, ...strings: readonly Uint8Array[]): Buffer =>
+  eventWith(step, tag, value =>
+    value.writeMessage(
+      8,
+      (_, tensor) => {
+        tensor.writeVarintField(1, 7);
+        for (const bytes of strings) tensor.writeBytesField(8, bytes);
+      },
+      null,
+    ),
+  );
