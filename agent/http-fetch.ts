@@ -1,5 +1,7 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
-import { type Answer, type AnswerBody, type Fetch, piecesOf } from '../protocol/client.ts';
+import { type Answer, type AnswerBody, piecesOf, type Send, type Stretch } from '../protocol/client.ts';
+
+export type { Send, Stretch } from '../protocol/client.ts';
 
 /** `request` of node:http or node:https, with its agent. */
 type Request = (
@@ -7,18 +9,6 @@ type Request = (
   options: RequestOptions,
   onAnswer: (response: IncomingMessage) => void,
 ) => ClientRequest;
-
-/** A body that is read while it is sent. */
-export interface Stretch {
-  readonly bytes: number;
-  pieces(): AsyncIterable<Uint8Array>;
-}
-
-/** A `Fetch` that can also send what would not fit into memory. */
-export type Send = (
-  url: URL,
-  init: Omit<Parameters<Fetch>[1], 'body'> & { readonly body?: string | Stretch },
-) => Promise<Answer>;
 
 /**
  * What is needed of `fetch`, over Node's own HTTP: Node's `fetch`, and its web streams, take 18 MB more of memory for as long as the process

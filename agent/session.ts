@@ -10,7 +10,7 @@ import type { Ask } from './ask.ts';
 import type { AgentState } from './agent-state.ts';
 import type { ApiClient } from './api-client.ts';
 import { createBackoff, pause } from './backoff.ts';
-import { obey } from './beat.ts';
+import { namedDatasets, obey } from './beat.ts';
 import type { Clock } from './clock.ts';
 import type { FollowStream } from './command-stream.ts';
 import type { JobSlot } from './job-slot.ts';
@@ -29,6 +29,7 @@ export interface SessionParts {
   readonly registrations: Registrations;
   readonly introduction: RegistrationBody;
   readonly telemetry: () => Telemetry;
+  readonly datasets?: () => readonly string[];
   readonly random: () => number;
   readonly say: (message: string) => void;
   readonly state: AgentState;
@@ -72,13 +73,14 @@ export async function runSessions(parts: SessionParts): Promise<SessionsEnd> {
   return 'left';
 }
 
-function introduce({ introduction, slot, telemetry }: SessionParts): RegistrationBody {
+function introduce({ introduction, slot, telemetry, datasets }: SessionParts): RegistrationBody {
   const held = slot.held();
   const { gpu_troubles: troubles } = telemetry();
   return {
     ...introduction,
     protocol: protocolVersion,
     ...(troubles && { gpu_troubles: troubles }),
+    ...(datasets && { datasets: namedDatasets(datasets()) }),
     current_job_id: held?.jobId ?? null,
     current_attempt_id: held?.attemptId ?? null,
   };

@@ -4,7 +4,7 @@ export const rotatedCode = 'upload_token_rotated';
 
 /**
  * What a failed call about a file means. `later`: the same call may succeed. `over`: the attempt may not upload now. `closed`: it never
- * may again. `no_room`: smaller files may fit. `elsewhere`: the upload stands at another byte. `refused`: the server rejects this file.
+ * may again. `no_room`: smaller files may fit now, and this one later. `elsewhere`: the upload stands at another byte. `refused`: the server rejects this file.
  */
 export type StorageVerdict = 'later' | 'over' | 'closed' | 'no_room' | 'elsewhere' | 'refused';
 

@@ -1,6 +1,6 @@
 import { type Answer, piecesOf, urlOf } from '../protocol/client.ts';
 import { Problem } from '../protocol/problem.ts';
-import { commonBucket, storageApi } from '../protocol/storage-api.ts';
+import { commonBucket, dataBucket, storageApi } from '../protocol/storage-api.ts';
 import type { RenewCall } from './api-client.ts';
 import type { Clock } from './clock.ts';
 import type { Send, Stretch } from './http-fetch.ts';
@@ -42,7 +42,8 @@ export interface Download {
 }
 
 export interface Upload {
-  readonly sha256: string;
+  /** Of the whole file; null when it is not known yet, because further parts follow. */
+  readonly sha256: string | null;
   readonly body: Stretch;
   /** Where in the file the body is; null when it is all of it. */
   readonly part: { readonly first: number; readonly total: number } | null;
@@ -70,6 +71,8 @@ export interface Storage {
     rest: { readonly from: number; readonly sha256: string } | null,
     signal: AbortSignal,
   ): Promise<Answered<Download>>;
+  /** A file of a dataset, from this byte on: contents never change. */
+  content(sha256: string, from: number, signal: AbortSignal): Promise<Answered<Download>>;
 }
 
 /** The orchestrator reads a large file once more before it answers. */
@@ -122,6 +125,19 @@ export function openStorage(place: StoragePlace, { url, send, clock, renew }: St
   const base = `${url}${place.endpoint}`;
   const renewing = createRenewing(place.token, renew);
   const toFile = (key: string): URL => urlOf(base, `/${commonBucket}/*key`, { key: key.split('/') });
+  const download = (
+    name: string,
+    from: { readonly url: URL; readonly rest: { readonly from: number; readonly sha256: string } | null },
+    signal: AbortSignal,
+  ): Promise<Answered<Download>> =>
+    renewing(signal, headers => {
+      const { rest } = from;
+      const range = rest !== null &&
+        rest.from > 0 && { range: `bytes=${rest.from}-`, 'if-range': `"${rest.sha256}"` };
+      const watch = watchSilence(clock, signal);
+      const asked = send(from.url, { headers: { ...headers, ...range }, signal: watch.signal });
+      return openDownload(name, asked, watch);
+    });
   const quickly = createWatched(clock, quickSilenceMs, renewing);
   const patiently = createWatched(clock, silenceMs, renewing);
   return {
@@ -172,14 +188,13 @@ export function openStorage(place: StoragePlace, { url, send, clock, renew }: St
         await answer.text();
         return { ok: true, value: null };
       }),
-    get: (key, rest, signal) =>
-      renewing(signal, headers => {
-        const range = rest !== null &&
-          rest.from > 0 && { range: `bytes=${rest.from}-`, 'if-range': `"${rest.sha256}"` };
-        const watch = watchSilence(clock, signal);
-        const asked = send(toFile(key), { headers: { ...headers, ...range }, signal: watch.signal });
-        return openDownload(key, asked, watch);
-      }),
+    get: (key, rest, signal) => download(key, { url: toFile(key), rest }, signal),
+    content: (sha256, from, signal) =>
+      download(
+        'The data',
+        { url: urlOf(base, `/${dataBucket}/:name`, { name: sha256 }), rest: { from, sha256 } },
+        signal,
+      ),
   };
 }
 
@@ -217,7 +232,7 @@ function progressIn({ headers }: Answer): Progress {
 
 const headersOf = ({ sha256, body, part }: Upload): Readonly<Record<string, string>> => ({
   'content-type': 'application/octet-stream',
-  'x-checksum-sha256': sha256,
+  ...(sha256 !== null && { 'x-checksum-sha256': sha256 }),
   ...(part !== null && {
     'content-range': `bytes ${part.first}-${part.first + body.bytes - 1}/${part.total}`,
   }),

@@ -1,18 +1,23 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
+import type { CallFailure } from '../protocol/client.ts';
 import { createBackoff, pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
+import type { RunningDigest } from './file-digest.ts';
 import type { Stretch } from './http-fetch.ts';
 import type { Found } from './outputs.ts';
 import { reasonOf } from './start-failure.ts';
 import type { Storage } from './storage.ts';
-import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
+import { storageVerdict } from './storage-verdict.ts';
+import type { Answered } from './upload-token.ts';
+import { wordsOfUploadFailure } from './upload-words.ts';
 
 /** What is to be sent. */
 interface Whole {
   readonly key: string;
   readonly bytes: number;
-  readonly sha256: string;
+  /** Where it is not known beforehand, the server gets it with the last part. */
+  readonly sha256: string | RunningDigest;
 }
 
 /** A file as it was found. */
@@ -30,8 +35,8 @@ interface Reading {
 }
 
 /**
- * `changed`: the file is another by now, or gone; `over`: the attempt may not upload now; `closed`: it never may again; `no_room` and `refused`: not this one;
- * `aborted`: nobody wants it any more.
+ * `changed`: the file has changed or is gone. `over`: the attempt may not upload now. `closed`: it never may again. `no_room`: the
+ * server or a proxy does not take this file now, but may later. `refused`: the server never takes it. `aborted`: the signal fired.
  */
 export type UploadEnd =
   | { readonly kind: 'brought' | 'changed' | 'over' | 'closed' | 'aborted' }
@@ -46,11 +51,17 @@ export interface UploadParts {
   readonly sizes?: { readonly wholeUpTo: number; readonly part: number };
 }
 
-const usualSizes = { wholeUpTo: 64 * 1_048_576, part: 32 * 1_048_576 } as const;
-const portion = 262_144;
+/** Below what proxies on the internet take as one request. */
+const usualSizes = { wholeUpTo: 64 * 1_048_576, part: 64 * 1_048_576 } as const;
+const portion = 1_048_576;
 const backoffRule = { firstMs: 1_000, mostMs: 30_000 } as const;
+/** After this many answers of a proxy in a row, other files get their turn, and a completed job shows why this one is missing. */
+const maxProxyAnswers = 6;
 
-/** Brings a file, and repeats what no answer has come to for as long as somebody wants it. What has come of a large one is gone on from. */
+/**
+ * Uploads a file. Retries a call that fails for a reason of the moment until the signal fires, and resumes a large file behind
+ * what the server has.
+ */
 export async function uploadFile(source: Source, parts: UploadParts): Promise<UploadEnd> {
   let handle: FileHandle;
   try {
@@ -83,24 +94,29 @@ export function uploadBytes(key: string, content: Uint8Array, parts: UploadParts
 
 async function send(whole: Whole, reading: Reading, parts: UploadParts): Promise<UploadEnd> {
   const { storage, clock, random, signal } = parts;
-  const { key, bytes, sha256 } = whole;
+  const { key, bytes, sha256: digest } = whole;
   const { wholeUpTo, part } = parts.sizes ?? usualSizes;
   const isLarge = bytes > wholeUpTo;
   const backoff = createBackoff({ ...backoffRule, random });
   const wait = (): Promise<boolean> => pause(clock, 200 + backoff.nextMs(), signal);
+  const endOf = createEndFinder(Math.min(bytes, isLarge ? part : bytes));
   /** Null when that is to be asked. */
   let first = isLarge ? null : 0;
   while (!signal.aborted) {
     if (first === null) {
       const there = await askWhere(whole, parts);
-      if (typeof there === 'number') first = there;
-      else if (there === 'later') await wait();
-      else return there;
+      const end = there.ok ? null : endOf(there.failure);
+      if (end !== null) return end;
+      if (!there.ok) await wait();
+      else if (there.value === 'brought') return { kind: 'brought' };
+      else first = there.value;
       continue;
     }
     const last: number = isLarge ? Math.min(first + part, bytes) : bytes;
     const body = reading.stretch(first, last);
     const place = isLarge ? { first, total: bytes } : null;
+    const sha256 = typeof digest === 'string' ? digest : last < bytes ? null : await digest.whole(signal);
+    if (!(await reading.isSame())) return { kind: 'changed' };
     const answer = await storage.put(key, { sha256, body, part: place }, signal);
     if (signal.aborted) break;
     if (!(await reading.isSame())) return { kind: 'changed' };
@@ -109,6 +125,7 @@ async function send(whole: Whole, reading: Reading, parts: UploadParts): Promise
     if (answer.ok && last === bytes) return { kind: 'brought' };
     if (answer.ok) {
       first = last;
+      endOf.reset();
       backoff.reset();
       continue;
     }
@@ -120,42 +137,61 @@ async function send(whole: Whole, reading: Reading, parts: UploadParts): Promise
   return { kind: 'aborted' };
 }
 
-/** Null when the same may be taken another time. */
-function endOf(failure: Parameters<typeof storageVerdict>[0]): UploadEnd | null {
-  const verdict = storageVerdict(failure);
-  switch (verdict) {
-    case 'later':
-    case 'elsewhere':
-      return null;
-    case 'over':
-    case 'closed':
-      return { kind: verdict };
-    case 'no_room':
-    case 'refused': {
-      const isOther = failure.kind === 'problem' && failure.problem.code === 'checksum_mismatch';
-      return isOther ? { kind: 'changed' } : { kind: verdict, why: wordsOfFailure(failure) };
+/** Decides what a failed call means for an upload with bodies of this size. Null: try again. */
+function createEndFinder(bodyBytes: number) {
+  let proxyAnswers = 0;
+  const find = (failure: CallFailure): UploadEnd | null => {
+    proxyAnswers = failure.kind === 'unexpected' ? proxyAnswers + 1 : 0;
+    const verdict = storageVerdict(failure);
+    switch (verdict) {
+      case 'later':
+      case 'elsewhere':
+        return proxyAnswers < maxProxyAnswers
+          ? null
+          : { kind: 'no_room', why: wordsOfUploadFailure(failure, bodyBytes) };
+      case 'over':
+      case 'closed':
+        return { kind: verdict };
+      case 'no_room':
+      case 'refused': {
+        const isOther = failure.kind === 'problem' && failure.problem.code === 'checksum_mismatch';
+        return isOther
+          ? { kind: 'changed' }
+          : { kind: verdict, why: wordsOfUploadFailure(failure, bodyBytes) };
+      }
     }
-  }
+  };
+  return Object.assign(find, {
+    reset(): void {
+      proxyAnswers = 0;
+    },
+  });
 }
 
-/** Where a file in parts goes on. */
+/** Where the upload of a large file goes on. */
 async function askWhere(
   { key, bytes, sha256 }: Whole,
   { storage, signal }: UploadParts,
-): Promise<number | 'later' | UploadEnd> {
+): Promise<Answered<number | 'brought'>> {
   const answer = await storage.progress(key, signal);
-  if (!answer.ok) return endOf(answer.failure) ?? 'later';
-  if (answer.value === null) return 0;
+  if (!answer.ok) return answer;
+  if (answer.value === null) return { ok: true, value: 0 };
   const { offset, total, sha256: whole } = answer.value;
-  if (whole !== null) return whole === sha256 ? { kind: 'brought' } : 0;
-  return total === bytes && offset < total ? offset : 0;
+  if (whole !== null) {
+    const own = typeof sha256 === 'string' ? sha256 : await sha256.whole(signal);
+    return { ok: true, value: whole === own ? 'brought' : 0 };
+  }
+  return { ok: true, value: total === bytes && offset < total ? offset : 0 };
 }
 
-function readingOf({ path, bytes, changedAt }: Source, handle: FileHandle): Reading {
+function readingOf({ path, bytes, changedAt, sha256 }: Source, handle: FileHandle): Reading {
   let trouble: string | null = null;
-  const read = async (buffer: Buffer, at: number): Promise<number> => {
+  const read = async (at: number, last: number): Promise<Buffer> => {
     try {
-      return (await handle.read(buffer, 0, buffer.length, at)).bytesRead;
+      // Each in a buffer of its own: what is sent may still be held when the next one is read.
+      const buffer = Buffer.allocUnsafeSlow(Math.min(portion, last - at));
+      const { bytesRead } = await handle.read(buffer, 0, buffer.length, at);
+      return buffer.subarray(0, bytesRead);
     } catch (cause) {
       trouble = reasonOf(cause);
       throw cause;
@@ -165,13 +201,17 @@ function readingOf({ path, bytes, changedAt }: Source, handle: FileHandle): Read
     stretch: (first, last) => ({
       bytes: last - first,
       async *pieces() {
+        let next = read(first, last);
         for (let at = first; at < last; ) {
-          // Each in a buffer of its own: what is sent may still be held when the next one is read.
-          const buffer = Buffer.allocUnsafeSlow(Math.min(portion, last - at));
-          const bytesRead = await read(buffer, at);
-          if (bytesRead === 0) throw new Error('the file has become shorter');
-          at += bytesRead;
-          yield buffer.subarray(0, bytesRead);
+          const piece = await next;
+          if (piece.length === 0) throw new Error('the file has become shorter');
+          const behind = at + piece.length;
+          // The disk reads on while this piece is sent.
+          if (behind < last) next = read(behind, last);
+          next.catch(() => undefined);
+          if (typeof sha256 !== 'string') sha256.add(at, piece);
+          at = behind;
+          yield piece;
         }
       },
     }),

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
+import { isLoopback } from '../../protocol/reachable.ts';
 
 /** One of this machine's own. */
 export interface MachineAddress {
@@ -17,9 +18,7 @@ export function ownAddresses(): readonly MachineAddress[] {
   );
 }
 
-/** Of the loopback interface: no other machine reaches it. A name that only begins like such an address is somebody else's. */
-export const isLoopback = (host: string): boolean =>
-  host === 'localhost' || /^\[?::1]?$/.test(host) || /^(?:::ffff:)?127(?:\.\d{1,3}){3}$/i.test(host);
+export { isLoopback };
 
 export const isWildcard = (host: string): boolean => host === '0.0.0.0' || host === '::';
 

@@ -1,3 +1,4 @@
+import { reachableFor } from '../../protocol/reachable.ts';
 import { pinFor, type Settings, type SettingsView } from '../../protocol/settings-api.ts';
 import { byReach, isLoopback, type MachineAddress, reachOf, urlOf } from './addresses.ts';
 import type { Network } from './network.ts';
@@ -73,13 +74,6 @@ export function joinAddress(parts: NetworkViewParts, set: Settings, called: stri
   const view = networkView(parts);
   const url = set.public_url ?? reachableFor(view, called);
   return { url, pin: pinFor(view, url) };
-}
-
-/** Somebody on this machine, who has called by its loopback address, may well want a worker on another one. */
-function reachableFor({ shared, addresses }: View, called: string): string {
-  const isCalledHere = URL.canParse(called) && isLoopback(new URL(called).hostname);
-  if (!shared || !isCalledHere) return called;
-  return addresses.find(({ listening, note }) => listening && note === null)?.url ?? called;
 }
 
 /** The addresses that other machines can use, and the pin of the certificate that they get; null unless the server made it. */

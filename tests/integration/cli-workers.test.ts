@@ -4,6 +4,7 @@ import { Agent, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { settingsApi } from '../../protocol/settings-api.ts';
 import type { WorkerView } from '../../protocol/worker.ts';
 import { type CliOptions, type CliRun, runTrainyard } from '../support/cli.ts';
 import { createLightWorker } from '../support/light-worker.ts';
@@ -40,7 +41,8 @@ test('from nothing to nothing: list, create, get, drain, undrain, delete', async
     '--label',
     'rack=4',
   ]);
-  expect(created).toMatchObject({ code: 0, err: 'Both are shown this once: keep what you need now\n' });
+  expect(created.code).toBe(0);
+  expect(created.err).toMatch(/\nBoth are shown this once: keep what you need now\n$/);
   expect(created.out).toMatch(
     /^Worker +rig one \(w_\w+\)\nStart it with +SIMPLETUNER_WORKER_TOKEN=tj_\S+ trainyard worker .*\nWhich works +once, until 2\S+Z\nToken for SimpleTuner's own worker +wt_\S+\n$/,
   );
@@ -106,6 +108,27 @@ describe('how a worker joins', () => {
       ).status;
     expect([await call('/api/workers/register'), await call('/api/workers/disconnect')]).toEqual([200, 200]);
     await workers(['delete', 'rig-again']);
+  });
+
+  test.each([
+    [['create', 'rig-far', '--type', 'persistent']],
+    [['join', 'rig-known']],
+    [['rotate', 'rig-known', '--yes']],
+  ])('comes with a warning if its address is that of this machine only: %j', async args => {
+    const { id } = await server.createWorker({ name: 'rig-known' });
+    const warning = `Warning: ${server.url} works on this machine only, so no other machine can join with this command`;
+    const near = await workers(args);
+    expect(near.code).toBe(0);
+    expect(near.err).toContain(warning);
+    expect(near.err).toMatch(/ Then run "trainyard workers join w_\w+"\n/);
+    expect(near.out).not.toContain('Warning');
+    await server.admin.call(settingsApi.change, { body: { public_url: 'https://yard.example.org' } });
+    const far = await workers(['join', id]);
+    expect(far.out).toContain('--orchestrator-url https://yard.example.org');
+    expect(far.err).toBe('It is shown this once: keep it now\n');
+    await server.admin.call(settingsApi.change, { body: { public_url: null } });
+    await workers(['delete', id]);
+    if (args[0] === 'create') await workers(['delete', 'rig-far']);
   });
 
   test('is told by who rotates a token, too', async () => {

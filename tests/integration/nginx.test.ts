@@ -1,93 +1,14 @@
-/** A reverse proxy in front, as docs/network.md has it: a real nginx, our server and our worker. */
-import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+/** A real nginx with the block of docs/network.md in front of our server and our worker. */
+import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { auditApi } from '../../protocol/admin-api.ts';
 import { settingsApi } from '../../protocol/settings-api.ts';
-import { eventually } from '../support/notices.ts';
-import { root, startServer, startWorker, temporaryFolder } from '../support/processes.ts';
+import { startServer, startWorker } from '../support/processes.ts';
+import { certificate, nginx, proxyName as name, startNginx } from '../support/reverse-proxies.ts';
 import { adminClient, conveniences, valueOf } from '../support/server.ts';
 import { watchEvents } from '../support/watch.ts';
-
-const program = ['nginx', '/usr/sbin/nginx'].find(candidate => {
-  try {
-    execFileSync(candidate, ['-v'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-});
-const certificate = join(root, 'tests/support/tls/test-cert.pem');
-const key = join(root, 'tests/support/tls/test-key.pem');
-const name = 'yard.example.org';
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() =>
-        address === null || typeof address === 'string'
-          ? reject(new Error('no port'))
-          : resolve(address.port),
-      );
-    });
-  });
-
-/** What people are told to write, with the places of this test in it. */
-function documented(port: number, orchestrator: string): string {
-  const page = readFileSync(join(root, 'docs/network.md'), 'utf8');
-  const block = /```nginx\n([^`]*)```/.exec(page)?.[1] ?? '';
-  const put = (text: string, pattern: RegExp, by: string): string => {
-    if (!pattern.test(text)) throw new Error(`the page says nothing of ${pattern.source}`);
-    return text.replace(pattern, by);
-  };
-  const places: readonly (readonly [RegExp, string])[] = [
-    [/listen 443 ssl;/, `listen 127.0.0.1:${port} ssl;`],
-    [/ssl_certificate \S+;/, `ssl_certificate ${certificate};`],
-    [/ssl_certificate_key \S+;/, `ssl_certificate_key ${key};`],
-    [/proxy_pass http:\/\/127\.0\.0\.1:8001;/, `proxy_pass ${orchestrator};`],
-  ];
-  return places.reduce((text, [pattern, by]) => put(text, pattern, by), block);
-}
-
-/** Answers with where it listens. It ends with the test. */
-async function startProxy(orchestrator: string, adapt = (text: string): string => text): Promise<string> {
-  const folder = temporaryFolder();
-  const port = await freePort();
-  const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(kind => {
-    mkdirSync(join(folder, kind));
-    return `${kind}_temp_path ${join(folder, kind)};`;
-  });
-  const config = `${process.getuid?.() === 0 ? 'user root;' : ''}
-daemon off; master_process on; worker_processes 1; pid ${folder}/pid; error_log stderr warn;
-events { worker_connections 256; }
-http { access_log off; ${temps.join(' ')}
-${adapt(documented(port, orchestrator))}
-}`;
-  const file = join(folder, 'nginx.conf');
-  writeFileSync(file, config);
-  const child = spawn(program ?? 'nginx', ['-p', folder, '-c', file, '-e', 'stderr'], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (part: string) => (said += part));
-  const exited = new Promise<void>(resolve => child.once('close', () => resolve()));
-  onTestFinished(async () => {
-    child.kill('SIGTERM');
-    await exited;
-  });
-  // Written when it listens.
-  await eventually('the proxy', () => {
-    if (child.exitCode !== null) throw new Error(`nginx has ended: ${said}`);
-    return existsSync(join(folder, 'pid'));
-  });
-  return `https://127.0.0.1:${port}`;
-}
 
 interface Sent {
   readonly method?: string;
@@ -148,7 +69,7 @@ function readUntil(url: string, token: string, word: string) {
   return { isOpen, found };
 }
 
-describe.skipIf(program === undefined)(`nginx${program === undefined ? ' (it is not here)' : ''}`, () => {
+describe.skipIf(nginx === null)(`nginx${nginx === null ? ' (it is not here)' : ''}`, () => {
   async function openBehind(flags: readonly string[] = [], adapt?: (text: string) => string) {
     const server = await startServer(['--allow-host', name, ...flags]);
     onTestFinished(async () => {
@@ -159,7 +80,7 @@ describe.skipIf(program === undefined)(`nginx${program === undefined ? ' (it is 
     const admin = adminClient(server.url, token);
     const watch = await watchEvents(server.url, token);
     onTestFinished(() => watch.close());
-    return { server, token, admin, watch, proxy: await startProxy(server.url, adapt) };
+    return { server, token, admin, watch, proxy: (await startNginx(server.url, adapt)).url };
   }
 
   test('a worker joins through it, and events come at once', async () => {
@@ -206,7 +127,7 @@ describe.skipIf(program === undefined)(`nginx${program === undefined ? ' (it is 
     const { proxy, token } = await openBehind([], text =>
       text
         .replace(/^.*X-Forwarded-(?:For|Proto).*$/gm, '')
-        .replace('proxy_buffering', `proxy_set_header ${header}; proxy_buffering`),
+        .replace('proxy_buffering off', `proxy_set_header ${header}; proxy_buffering off`),
     );
     // As a proxy that hides its own name, and so without any other trace.
     const headers = { host: new URL(proxy).host, authorization: `Bearer ${token}` };

@@ -1,6 +1,7 @@
 import { workersApi } from '../../../protocol/admin-api.ts';
 import type { ValueOf } from '../../../protocol/client.ts';
 import { CommandEnd } from '../failure.ts';
+import { warnOfLoopback } from '../loopback.ts';
 import { printOne } from '../output.ts';
 import type { Remote } from '../remote.ts';
 import type { Fact } from '../table.ts';
@@ -28,6 +29,7 @@ export async function showIssued(remote: Remote, issued: ValueOf<typeof workersA
     ],
   });
   const { terminal } = remote;
+  warnOfLoopback(remote, join?.connection_command ?? lasting, `trainyard workers join ${id}`);
   if (trouble === null) return terminal.err('Both are shown this once: keep what you need now\n');
   terminal.err(`There is no join command, "workers join" makes one: ${trouble}\n`);
   terminal.err('The token is shown this once: keep it now\n');

@@ -1,6 +1,7 @@
 import { workersApi } from '../../../protocol/admin-api.ts';
 import { numberOf, timeSpan } from '../flags.ts';
 import { readInput } from '../input.ts';
+import { warnOfLoopback } from '../loopback.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { findWorker, takesWorker } from './find.ts';
@@ -33,6 +34,7 @@ export const join: RemoteSpec = {
         ['Which works', onceUntil(answer)],
       ],
     });
+    warnOfLoopback(remote, answer.connection_command, `trainyard workers join ${id}`);
     remote.terminal.err('It is shown this once: keep it now\n');
   },
 };

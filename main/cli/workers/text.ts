@@ -24,6 +24,7 @@ export const workerFacts = (worker: WorkerView): readonly Fact[] => [
   ['Seen', seen(worker)],
   ['Host', worker.host],
   ['Agent', worker.agent_version],
+  ['Trainers', trainersText(worker.trainers)],
   ['Drained', worker.drain && `${worker.drain.since} by ${worker.drain.by}${because(worker.drain.reason)}`],
   ['Stops its job', worker.drain?.deadline ?? null],
   ['Quarantined', worker.quarantine && `${worker.quarantine.since}${because(worker.quarantine.reason)}`],
@@ -69,3 +70,13 @@ const labelLines = ({ labels, admin_labels: given }: WorkerView): readonly strin
   Object.entries(labels).map(
     ([key, value]) => `${key}=${value}${Object.hasOwn(given, key) ? '' : ' (its own)'}`,
   );
+
+/** Null where the agent does not say. */
+const trainersText = (trainers: WorkerView['trainers']): string | null =>
+  trainers === null
+    ? null
+    : trainers
+        .map(({ name, version }) =>
+          name === 'any' ? 'any config' : version === null ? name : `${name} ${version}`,
+        )
+        .join(', ') || 'none';

@@ -39,6 +39,13 @@ export const refusalOf = (status: number, code = 'x'): CallFailure => ({
   problem: { type: 'about:blank', title: 'No', status, detail: `refused with ${status}`, code },
 });
 
+/** An answer of a proxy in front of the server. */
+export const proxyAnswerOf = (status: number): CallFailure => ({
+  kind: 'unexpected',
+  status,
+  detail: `it was answered ${status} with something unexpected: <html>`,
+});
+
 /** The files of a job at an orchestrator, in memory, as agent/storage.ts has them. */
 export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf {
   const there = new Map(Object.entries(files).map(([key, text]) => [key, Buffer.from(text)]));
@@ -99,6 +106,7 @@ export function createShelf(files: Readonly<Record<string, string>> = {}): Shelf
       there.set(key, bytes);
       return { ok: true, value: null };
     },
+    content: (sha256, from, signal) => storage.get(`data/${sha256}`, { from, sha256 }, signal),
     async get(key, rest) {
       const bytes = there.get(key);
       const isSame = bytes !== undefined && rest?.sha256 === sha256Of(bytes);

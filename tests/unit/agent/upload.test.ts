@@ -1,9 +1,17 @@
 import { appendFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { createRunningDigest } from '../../../agent/file-digest.ts';
 import { uploadBytes, uploadFile } from '../../../agent/upload.ts';
 import { tempFolder, unreachable } from './builders.ts';
-import { createHastyClock, createShelf, refusalOf, sha256Of, type Shelf } from './storage-bench.ts';
+import {
+  createHastyClock,
+  createShelf,
+  proxyAnswerOf,
+  refusalOf,
+  sha256Of,
+  type Shelf,
+} from './storage-bench.ts';
 
 const sizes = { wholeUpTo: 10, part: 4 };
 const partsOf = ({ storage }: Shelf, over = new AbortController()) => ({
@@ -35,6 +43,34 @@ describe('a file', () => {
     shelf.fail('PUT', 'cut', unreachable(), refusalOf(503), refusalOf(429), refusalOf(409));
     expect(await uploadFile(sourceOf('0123'), partsOf(shelf))).toEqual({ kind: 'brought' });
     expect(shelf.calls).toHaveLength(6);
+  });
+
+  it('that is large is read for its digest while it is sent, which comes with the last part', async () => {
+    const shelf = createShelf();
+    const digests: (string | null)[] = [];
+    const storage: Shelf['storage'] = {
+      ...shelf.storage,
+      put: (key, upload, signal) => {
+        digests.push(upload.sha256);
+        return shelf.storage.put(key, upload, signal);
+      },
+    };
+    const source = sourceOf('abcdefghijklmnop');
+    const sha256 = createRunningDigest(source.path);
+    expect(await uploadFile({ ...source, sha256 }, { ...partsOf(shelf), storage })).toEqual({
+      kind: 'brought',
+    });
+    expect(digests).toEqual([null, null, null, source.sha256]);
+    expect(await sha256.whole(new AbortController().signal)).toBe(source.sha256);
+  });
+
+  it('that is large has the right digest although parts of it were sent twice', async () => {
+    const shelf = createShelf();
+    shelf.fail('PUT key 4', 'cut', 'cut');
+    const source = sourceOf('abcdefghijklmnop');
+    const sha256 = createRunningDigest(source.path);
+    expect(await uploadFile({ ...source, sha256 }, partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(shelf.files.get('key')?.toString()).toBe('abcdefghijklmnop');
   });
 
   it('that is large comes in parts, and goes on behind what has come', async () => {
@@ -84,6 +120,58 @@ describe('a file', () => {
       shelf.failAll('PUT', failure);
       expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual(end);
     }
+  });
+
+  it.each([
+    [413, 'refused', 'raise its body size limit'],
+    [502, 'could not deliver', 'check that the server runs, and that the proxy reaches it'],
+    [503, 'could not deliver', 'check that the server runs, and that the proxy reaches it'],
+    [504, 'ran out of time for', 'raise its timeouts'],
+    [403, 'refused', 'look at its configuration and its log'],
+  ])(
+    'that a proxy never lets through (%i) is put off with the reason in plain words',
+    async (status, what, remedy) => {
+      const shelf = createShelf();
+      shelf.failAll('PUT', proxyAnswerOf(status));
+      expect(await uploadFile(sourceOf('small'), partsOf(shelf))).toEqual({
+        kind: 'no_room',
+        why: `A proxy between this worker and the server ${what} an upload of 5 bytes (${status}): ${remedy} (docs/network.md)`,
+      });
+      // A limit on sizes does not go away by itself; the other answers often do.
+      expect(shelf.calls).toHaveLength(status === 413 ? 1 : 6);
+    },
+  );
+
+  it('that a proxy refuses in parts names the size of a part', async () => {
+    const shelf = createShelf();
+    shelf.failAll('PUT', proxyAnswerOf(413));
+    expect(await uploadFile(sourceOf('much larger than that'), partsOf(shelf))).toMatchObject({
+      why: expect.stringContaining('an upload of 4 bytes (413)') as unknown,
+    });
+  });
+
+  it.each(['PUT', 'HEAD'])('that a proxy holds up for a moment (%s) comes all the same', async call => {
+    const shelf = createShelf();
+    const busy = [502, 503, 504, 429, 502].map(proxyAnswerOf);
+    shelf.fail(call, ...busy);
+    const text = 'much larger than that';
+    expect(await uploadFile(sourceOf(text), partsOf(shelf))).toEqual({ kind: 'brought' });
+    expect(shelf.files.get('key')?.toString()).toBe(text);
+  });
+
+  it('in parts counts the answers of a proxy anew after each part', async () => {
+    const shelf = createShelf();
+    for (const at of [0, 4, 8]) shelf.fail(`PUT key ${at}`, ...[502, 502, 502].map(proxyAnswerOf));
+    expect(await uploadFile(sourceOf('abcdefghijkl'), partsOf(shelf))).toEqual({ kind: 'brought' });
+  });
+
+  it('whose place a proxy never tells is put off', async () => {
+    const shelf = createShelf();
+    shelf.failAll('HEAD', proxyAnswerOf(502));
+    expect(await uploadFile(sourceOf('much larger than that'), partsOf(shelf))).toMatchObject({
+      kind: 'no_room',
+    });
+    expect(shelf.calls).toHaveLength(6);
   });
 
   it('that changes, or goes, while it is sent is another one', async () => {

@@ -1,11 +1,19 @@
 /** Which address stands in a join command, and whether with a pin; all around is make-believe. */
 import { expect, test } from 'vitest';
+import type { MachineAddress } from '../../../main/host/addresses.ts';
 import { joinAddress } from '../../../main/host/network-view.ts';
 
 const pin = 'sha256:AAAA';
 
-function addressFor(called: string, source: 'own' | 'files' = 'own', isSecure = true) {
-  const url = `${isSecure ? 'https' : 'http'}://192.0.2.7:8001`;
+const lan: MachineAddress = { address: '192.0.2.7', family: 'IPv4', interface: 'eth0' };
+
+function addressFor(
+  called: string,
+  source: 'own' | 'files' = 'own',
+  isSecure = true,
+  addresses: readonly MachineAddress[] = [lan],
+) {
+  const urls = addresses.map(({ address }) => `${isSecure ? 'https' : 'http'}://${address}:8001`);
   return joinAddress(
     {
       network: {
@@ -14,7 +22,7 @@ function addressFor(called: string, source: 'own' | 'files' = 'own', isSecure = 
         hasHome: true,
         port: 8001,
         url: 'http://127.0.0.1:8001',
-        listening: () => ['http://127.0.0.1:8001', url],
+        listening: () => ['http://127.0.0.1:8001', ...urls],
         open: () => Promise.resolve(),
         move: () => Promise.reject(new Error('nobody moves it')),
         stop: () => undefined,
@@ -23,10 +31,11 @@ function addressFor(called: string, source: 'own' | 'files' = 'own', isSecure = 
         host: '127.0.0.1',
         isSecure: false,
         localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
+        publicUrl: null,
         auditRetentionDays: null,
         fixedBy: {},
       },
-      addresses: () => [{ address: '192.0.2.7', family: 'IPv4', interface: 'eth0' }],
+      addresses: () => addresses,
       identity: () => ({
         source,
         key: '',
@@ -70,4 +79,22 @@ test('without TLS there is no pin', () => {
     url: 'http://192.0.2.7:8001',
     pin: null,
   });
+});
+
+const on = (name: string, address: string): MachineAddress => ({ address, family: 'IPv4', interface: name });
+const docker = on('docker0', '172.17.0.1');
+const loopback = on('lo', '127.0.0.1');
+
+test.each<[string, readonly MachineAddress[], string]>([
+  ['a LAN before a VPN', [docker, on('tailscale0', '100.64.0.7'), loopback, lan], 'http://192.0.2.7:8001'],
+  [
+    'Tailscale before containers',
+    [docker, on('tailscale0', '100.64.0.7'), loopback],
+    'http://100.64.0.7:8001',
+  ],
+  ['WireGuard alone', [loopback, on('wg0', '10.8.0.1')], 'http://10.8.0.1:8001'],
+  ['containers alone', [loopback, docker], 'http://172.17.0.1:8001'],
+  ['no other machine at all', [loopback], 'http://127.0.0.1:8001'],
+])('a shared server that reaches %s is called by its best address', (_what, addresses, url) => {
+  expect(addressFor('http://127.0.0.1:8001', 'own', false, addresses)).toEqual({ url, pin: null });
 });
