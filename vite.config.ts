@@ -3,6 +3,7 @@ import http from 'node:http';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
+import { transformWithOxc } from 'vite';
 import { defineConfig } from 'vitest/config';
 
 interface Environment {
@@ -71,6 +72,53 @@ const inOneByteEach = {
     for (const chunk of Object.values(bundle))
       if (chunk.type === 'chunk' && chunk.code !== undefined)
         chunk.code = chunk.code.replace(/[^\0-\u007f]/g, escaped);
+  },
+};
+
+const staticImport = /^import (?:(\*? ?[\w$ ]+?))?(?:, )?(?:\{ ([^}]*) \})? from "(node:[\w/]+)";$/gm;
+
+/** Reads a built-in module when its line is reached. Node resolves static imports before the first line runs. */
+function readAtRunTime(line: string, whole = '', names = '', id = ''): string {
+  const module = `process.getBuiltinModule('${id}')`;
+  const name = whole.replace(/^\* as /, '').trim();
+  const parts = [
+    name === '' ? [] : [`const ${name} = ${module};`],
+    names === '' ? [] : [`const { ${names.replaceAll(' as ', ': ')} } = ${module};`],
+  ].flat();
+  return parts.length === 0 ? line : parts.join(' ');
+}
+
+/** The function of protocol/node-version.ts as an expression. No source of the product is imported here. */
+async function oldNodeMessage(): Promise<string> {
+  const file = join(import.meta.dirname, 'protocol/node-version.ts');
+  const { code } = await transformWithOxc(readFileSync(file, 'utf8'), file);
+  return code.slice(code.indexOf('function oldNodeMessage'), code.lastIndexOf('}') + 1);
+}
+
+const refuseOldNode = async (): Promise<string> => `{
+  const message = (${await oldNodeMessage()})(process.versions.node, process.execPath);
+  if (message !== null) {
+    process.stderr.write(message);
+    process.exit(2);
+  }
+}
+`;
+
+/** A Node that is too old cannot even load the worker's one file, unless that file imports nothing. */
+const withNodeCheck = {
+  name: 'with-node-check',
+  apply: 'build' as const,
+  enforce: 'post' as const,
+  applyToEnvironment: ({ name }: { readonly name: string }) => name === 'agent',
+  async generateBundle(_options: unknown, bundle: Readonly<Record<string, { type: string; code?: string }>>) {
+    for (const chunk of Object.values(bundle)) {
+      if (chunk.type !== 'chunk' || chunk.code === undefined) continue;
+      const [, shebang = '', rest = ''] = /^(#!.*\n)?([\s\S]*)$/.exec(chunk.code) ?? [];
+      const code = rest.replaceAll(staticImport, readAtRunTime);
+      if (/^import\b(?! *\()/m.test(code))
+        throw new Error('the worker still imports a module before it checks Node');
+      chunk.code = shebang + (await refuseOldNode()) + code;
+    }
   },
 };
 
@@ -177,7 +225,7 @@ const pureCore = [
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), withinPolicy, withoutSlowNames, inOneByteEach, pageAtTop, desktopIcons],
+  plugins: [react(), withinPolicy, withoutSlowNames, inOneByteEach, withNodeCheck, pageAtTop, desktopIcons],
   builder: {
     buildApp: async ({ build, environments }) => {
       for (const name of ['client', 'main', 'desktop', 'preload', 'agent', 'sample']) {

@@ -1,20 +1,10 @@
 #!/usr/bin/env node
-import { runCli } from './cli/program.ts';
-import { onceClosed, processTerminal } from './cli/terminal.ts';
+import { oldNodeMessage } from '../protocol/node-version.ts';
 
-const readersLeft = new Set<() => void>();
-onceClosed(process.stdout, () => {
-  for (const act of readersLeft) act();
-});
-onceClosed(process.stderr, () => undefined);
-
-// A terminal that was closed takes no words any more; that is no reason to end.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-
-process.exitCode = await runCli(process.argv.slice(2), {
-  env: process.env,
-  terminal: processTerminal(process.env),
-  ownCommand: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
-  onSignal: (signal, act) => void process.on(signal, act),
-  onClosedPipe: act => void readersLeft.add(act),
-});
+// The rest is only loaded by a Node that can run it: an older one crashes on the way.
+const message = oldNodeMessage(process.versions.node, process.execPath);
+if (message === null) await import('./cli/main.ts');
+else {
+  process.stderr.write(message);
+  process.exitCode = 2;
+}

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { restrictedKeys } from '../protocol/config-policy.ts';
 import { plainIssues } from '../protocol/plain-issue.ts';
 import { accept, type Outcome, refuse } from '../protocol/problem.ts';
+import { PublicUrl } from '../protocol/settings-api.ts';
 
 /** Where the orchestrator listens and keeps its things. Built once, from flags, environment and file. */
 export interface ServerConfig {
@@ -14,6 +15,8 @@ export interface ServerConfig {
   readonly port: number;
   /** Names that it goes by beside its own, in lower case. */
   readonly allowHosts: readonly string[];
+  /** The address in join commands and sign-in links; null: as set in the panel. */
+  readonly publicUrl: string | null;
   /** Proxies whose X-Forwarded-For names the client: addresses and networks, or how many each call passes. */
   readonly trustedProxies: number | readonly string[];
   readonly dataDir: string;
@@ -35,6 +38,8 @@ export interface ServerConfig {
     readonly keepCheckpoints: number;
     readonly reserve: number;
   };
+  /** What the contents of datasets may take up, in bytes; 0 for no limit. */
+  readonly datasetsInAll: number;
   /** What the log of an attempt may take up, in bytes, and how long after the end of a job its logs are kept; null: as long as it is. */
   readonly logs: { readonly perAttempt: number; readonly retentionDays: number | null };
   /** Whether other machines are spoken to by TLS. */
@@ -61,6 +66,7 @@ export interface ServerConfig {
 const panelSettings = [
   'host',
   'ssl',
+  'public-url',
   'local-worker',
   'local-worker-gpus',
   'local-worker-trainer',
@@ -131,6 +137,7 @@ const Settings = z.object({
       }),
     )
     .default([]),
+  'public-url': PublicUrl.optional(),
   ssl: z.boolean({ error: 'expected true or false' }).optional(),
   'ssl-cert': z.string().min(1).optional(),
   'ssl-key': z.string().min(1).optional(),
@@ -141,6 +148,7 @@ const Settings = z.object({
   'audit-retention-days': number.pipe(z.number().min(0).max(36_500)).default(0),
   'artifacts-per-job': number.pipe(z.number().min(0).max(1e6)).default(50),
   'artifacts-in-all': number.pipe(z.number().min(0).max(1e6)).default(500),
+  'datasets-in-all': number.pipe(z.number().min(0).max(1e6)).default(0),
   'keep-checkpoints': number.pipe(z.number().int().min(0).max(10_000)).default(3),
   'disk-reserve': number.pipe(z.number().min(0).max(1e6)).default(2),
   'log-per-attempt': number.pipe(z.number().min(1).max(1e6)).default(256),
@@ -160,10 +168,11 @@ const Settings = z.object({
   'local-worker-allow-config-scripts': ConfigKeyList.optional(),
 });
 
-/** Names of settings, and the environment variables that the guide gives to some of them. */
+/** Environment variables of settings. SimpleTuner's guide names the first two. */
 const variables: Readonly<Partial<Record<keyof typeof Settings.shape, string>>> = {
   'heartbeat-timeout': 'SIMPLETUNER_HEARTBEAT_TIMEOUT',
   'audit-retention-days': 'SIMPLETUNER_AUDIT_RETENTION_DAYS',
+  'public-url': 'TRAINYARD_PUBLIC_URL',
 };
 
 /** On the command line they would be given in vain without `--local-worker`; in a file they may wait for it, or for the panel. */
@@ -213,6 +222,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       host: settings.host,
       port: settings.port,
       allowHosts: settings['allow-host'].map(name => name.toLowerCase()),
+      publicUrl: settings['public-url'] ?? null,
       trustedProxies: settings['trust-proxy'],
       dataDir,
       configsDir: settings['configs-dir'] ?? join(dataDir, 'configs'),
@@ -227,6 +237,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
         keepCheckpoints: settings['keep-checkpoints'],
         reserve: settings['disk-reserve'] * GiB,
       },
+      datasetsInAll: settings['datasets-in-all'] * GiB,
       logs: {
         perAttempt: settings['log-per-attempt'] * MiB,
         retentionDays: settings['log-retention-days'] || null,

@@ -174,6 +174,7 @@ export const AuditEntry = z
       'user',
       'settings',
       'config',
+      'dataset',
       'token',
       'session',
       'call',

@@ -12,8 +12,8 @@ function shortest(ipv6: string): string {
   return new URL(`http://[${ipv6}]`).hostname.slice(1, -1);
 }
 
-/** Without a slash at its end, as agents put it before the path of a call. */
-const PublicUrl = z
+/** The schema removes a slash at the end, because agents append the path of a call. */
+export const PublicUrl = z
   .string()
   .trim()
   .max(500)
@@ -131,8 +131,10 @@ const SettingsView = z
       /** What whoever shares it should know. */
       notice: z.string().nullable(),
     }),
-    /** Stands in join commands, if it is set, in the place of the address that was called. */
+    /** The address in join commands and sign-in links; null: the address that the caller used. */
     public_url: z.string().nullable(),
+    /** An older server has no flag for it. */
+    public_url_fixed_by: FixedBy.default(null),
     configs_dir: z.string(),
     data_dir: z.string(),
     local_worker: z.object({

@@ -13,12 +13,14 @@ const noteName = 'NODE_SEA_BLOB';
 
 /**
  * For a program that mostly waits: a young generation of 1 MB, no threads to compile with, and one compiler less in memory. The other
- * one waits until something is really hot: at a start some function always just becomes so, and to compile it brings in 6 MB.
+ * one waits until something is really hot: at a start some function always just becomes so, and to compile it brings in 6 MB. The worker
+ * collects garbage itself once it has started.
  */
 const frugal = [
   '--max-semi-space-size=1',
   '--v8-pool-size=0',
   '--no-maglev',
+  '--expose-gc',
   '--invocation-count-for-turbofan=30000',
   '--invocation-count-for-osr=30000',
 ];

@@ -32,6 +32,11 @@ export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
     async () => (await import('./configs/index.ts')).configCommands,
   ),
   group(
+    'data',
+    'Store training data for jobs, and see what is stored',
+    async () => (await import('./data/index.ts')).dataCommands,
+  ),
+  group(
     'queue',
     'See and steer the queue as a whole',
     async () => (await import('./queue/index.ts')).queueCommands,
@@ -56,6 +61,21 @@ export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
     'List browsers that are signed in, and sign them out',
     async () => (await import('./sessions/index.ts')).sessionCommands,
   ),
+  group(
+    'settings',
+    'Show and change the settings of the server',
+    async () => (await import('./settings/index.ts')).settingsCommands,
+  ),
+  [
+    'link',
+    async () => {
+      const [{ remoteCommand }, { link }] = await Promise.all([
+        import('./remote-command.ts'),
+        import('./link.ts'),
+      ]);
+      return invocation => remoteCommand(invocation, link);
+    },
+  ],
   ['doctor', async () => (await import('./doctor/index.ts')).doctorCommand],
   ['version', async () => (await import('./version.ts')).versionCommand],
   ['completion', async () => (await import('./completion/index.ts')).completionCommand],

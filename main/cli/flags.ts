@@ -74,3 +74,9 @@ export function timeSpan(text: string): number {
     throw new InvalidArgumentError('Give seconds, or a time such as 90s, 30m, 12h or 2d.');
   return Number(figure) * seconds;
 }
+
+/** Gathers an option that may be repeated. */
+export const collect = (value: string, earlier: readonly string[] = []): readonly string[] => [
+  ...earlier,
+  value,
+];

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander';
 import type { Flags } from '../config.ts';
 import { CommandEnd, exitCodes } from './failure.ts';
-import { flagsOf, wordList } from './flags.ts';
+import { collect, flagsOf, wordList } from './flags.ts';
 import type { CliTerminal, Invocation } from './invocation.ts';
 import { openRemote, type Remote } from './remote.ts';
 import { plainLines } from './table.ts';
@@ -10,6 +10,8 @@ import { plainLines } from './table.ts';
 export interface RemoteSpec {
   readonly name: string;
   readonly description: string;
+  /** Runs when the group is called without a command. */
+  readonly isDefault?: boolean;
   /** Adds its arguments and options. */
   readonly shape?: (command: Command) => Command;
   /** Gets its arguments as they were given. */
@@ -24,7 +26,10 @@ export function commandGroup(
   specs: readonly RemoteSpec[],
 ): Command {
   const group = new Command(name).description(description);
-  for (const spec of specs) group.addCommand(remoteCommand(invocation, spec));
+  for (const spec of specs) {
+    const { isDefault = false } = spec;
+    group.addCommand(remoteCommand(invocation, spec), { isDefault });
+  }
   return group;
 }
 
@@ -61,8 +66,6 @@ export const withConnection = (command: Command): Command =>
     .option('--ca-file <file>', "trust this certificate authority, besides the system's own")
     .option('--data-dir <folder>', 'where an orchestrator of this machine keeps its things')
     .option('--config <file>', 'settings by the names of these options, as JSON');
-
-const collect = (pin: string, earlier: readonly string[] = []): readonly string[] => [...earlier, pin];
 
 async function run(invocation: Invocation, command: Command, act: RemoteSpec['act']): Promise<number> {
   const { terminal } = invocation;

@@ -1,10 +1,8 @@
 import { Command, Option } from 'commander';
 import { findSample } from '../../agent/sample.ts';
 import { type Flags, loadServerConfig } from '../config.ts';
-import { flagsOf, isOn } from './flags.ts';
+import { collect, flagsOf, isOn } from './flags.ts';
 import type { Invocation } from './invocation.ts';
-
-const collect = (name: string, names: readonly string[] = []): readonly string[] => [...names, name];
 
 /** The program that started this one has it load while it builds the panel. False when that ended without. */
 function isTold(): Promise<boolean> {
@@ -37,6 +35,10 @@ const withNetworkOptions = (command: Command): Command =>
       '--allow-host <name>',
       'a name that it goes by beside those of the machine; repeat it for more',
       collect,
+    )
+    .option(
+      '--public-url <url>',
+      'its address in join commands and sign-in links, such as that of a proxy (or TRAINYARD_PUBLIC_URL)',
     )
     .option(
       '--trust-proxy <proxies>',
@@ -76,6 +78,10 @@ const withDataOptions = (command: Command): Command =>
     )
     .option('--artifacts-per-job <GiB>', 'how much the files of one job may take up (default: 50)')
     .option('--artifacts-in-all <GiB>', 'how much those of all jobs may take up (default: 500)')
+    .option(
+      '--datasets-in-all <GiB>',
+      'how much the data of all datasets may take up; 0 for no limit (default: 0)',
+    )
     .option(
       '--keep-checkpoints <count>',
       'how many of the newest checkpoints of a job are kept, beside the one with the lowest loss; 0 keeps all (default: 3)',

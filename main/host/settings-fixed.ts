@@ -7,6 +7,8 @@ export interface Given {
   readonly host: string;
   /** Whether other machines are spoken to by TLS. */
   readonly isSecure: boolean;
+  /** Null: none is given. */
+  readonly publicUrl: string | null;
   readonly localWorker: LocalWorkerSettings & { readonly enabled: boolean };
   /** Null keeps everything. */
   readonly auditRetentionDays: number | null;
@@ -16,6 +18,7 @@ export interface Given {
 type Fixable =
   | 'host'
   | 'ssl'
+  | 'public-url'
   | 'local-worker'
   | 'local-worker-gpus'
   | 'local-worker-trainer'
@@ -51,6 +54,12 @@ const rows: readonly Row[] = [
     of: ({ tls }) => tls,
     copy: (to, { tls }) => ({ ...to, tls }),
   },
+  {
+    flag: 'public-url',
+    what: 'The public address',
+    of: ({ public_url: url }) => url,
+    copy: (to, { public_url: url }) => ({ ...to, public_url: url }),
+  },
   workerRow('local-worker', 'enabled', 'Whether this machine runs jobs'),
   workerRow('local-worker-gpus', 'gpus', 'Which GPUs the worker of this machine uses'),
   workerRow('local-worker-trainer', 'trainer', 'The trainer of the worker of this machine'),
@@ -77,10 +86,10 @@ export const inForce = (given: Given, set: Settings): Settings =>
 export const toKeep = (given: Given, set: Settings, next: Settings): Settings =>
   taking(fixedRows(given), next, set);
 
-const asSettings = ({ host, isSecure, localWorker, auditRetentionDays }: Given): Settings => ({
+const asSettings = ({ host, isSecure, publicUrl, localWorker, auditRetentionDays }: Given): Settings => ({
   host,
   tls: isSecure,
-  public_url: null,
+  public_url: publicUrl,
   local_worker: {
     enabled: localWorker.enabled,
     gpus: localWorker.gpus,
@@ -106,6 +115,10 @@ export function localWorkerInForce(given: Given, set: Settings): LocalWorkerSett
   const { local_worker: worker } = inForce(given, set);
   return worker.enabled ? workerSettingsOf(worker) : null;
 }
+
+/** The address in join commands and sign-in links; null: none is set. */
+export const publicUrlInForce = (given: Given, set: Settings): string | null =>
+  inForce(given, set).public_url;
 
 /** Null keeps everything. */
 export const auditDaysInForce = (given: Given, set: Settings): number | null =>

@@ -17,6 +17,7 @@ import {
   auditDaysInForce,
   fixedRefusal,
   inForce,
+  publicUrlInForce,
   type Refused,
   toKeep,
   workerSettingsOf,
@@ -54,7 +55,8 @@ export function createSettings(parts: SettingsParts) {
   const view = (isHere: boolean): SettingsView => ({
     version: about.version,
     network: networkView(parts),
-    public_url: file.settings.public_url,
+    public_url: publicUrlInForce(given, file.settings),
+    public_url_fixed_by: given.fixedBy['public-url'] ?? null,
     configs_dir: about.configs_dir,
     data_dir: about.data_dir,
     local_worker: {
@@ -111,7 +113,7 @@ export function createSettings(parts: SettingsParts) {
 
   return {
     view,
-    joinAddress: (called: string): JoinAddress => joinAddress(parts, file.settings, called),
+    joinAddress: (called: string): JoinAddress => joinAddress(parts, inForce(given, file.settings), called),
     /** One after the other. */
     change(wanted: SettingsChange, by: Asker): Promise<Outcome<SettingsView>> {
       const turn = last.then(() => change(wanted, by));

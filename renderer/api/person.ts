@@ -33,3 +33,7 @@ export const mayOf =
     const reach = reachOf(permissions, row);
     return reach === 'all' || (reach === 'own' && (job === undefined || job.user === user));
   };
+
+/** For display: a full permission includes its `.own`. */
+export const shownPermissions = (held: readonly Permission[]): readonly Permission[] =>
+  held.filter(name => !held.some(other => name === `${other}.own`));

@@ -1,7 +1,7 @@
 import { type ReactNode, useMemo } from 'react';
 import { type Authority, type Call, type Permission, permissions } from '../../protocol/call.ts';
 import type { JobView } from '../../protocol/job.ts';
-import type { May } from '../api/person.ts';
+import { type May, shownPermissions } from '../api/person.ts';
 import { type MessageKey, useT } from '../i18n/index.ts';
 import { Button } from '../ui/button.tsx';
 import { PanelProvider, useMay, usePanel } from './context.ts';
@@ -118,5 +118,7 @@ export function Missing({ call, children }: MissingProps) {
 export function Permissions() {
   const t = useT();
   const { person } = usePanel();
-  return person.permissions.map(name => t(`tokens.may.${name}`)).join(' · ');
+  return shownPermissions(person.permissions)
+    .map(name => t(`tokens.may.${name}`))
+    .join(' · ');
 }

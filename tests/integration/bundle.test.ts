@@ -8,6 +8,14 @@ import { makeIdentity } from '../support/tls/identity.ts';
 import { startListener } from '../support/tls/listener.ts';
 import { endTrainings } from '../support/trainings.ts';
 
+/** Makes this Node report the version of an old one: real ones crash while they load a program that is too new for them. */
+const asNode20 = [
+  '--import',
+  `data:text/javascript,${encodeURIComponent("Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })")}`,
+];
+const refusal =
+  /^Trainyard needs Node 22\.19 or newer, but this is Node 20\.20\.2 \(.*\): install a newer one/;
+
 /** The worker as it goes to a rig: one file in an empty folder, with nothing of this checkout around it. */
 describe('the bundled worker', () => {
   const folder = temporaryFolder();
@@ -25,6 +33,18 @@ describe('the bundled worker', () => {
 
   test('says its version', async () => {
     expect((await start(['--version']).said(/^\d+\.\d+\.\d+/))[0]).toMatch(/^\d/);
+  });
+
+  test('refuses an old Node in one sentence', async () => {
+    const worker = startProgram([process.execPath, ...asNode20, file, '--version'], { cwd: folder });
+    expect((await worker.exited).code).toBe(2);
+    expect(worker.lines).toEqual([expect.stringMatching(refusal)]);
+  });
+
+  test('imports nothing that an old Node could miss before it checks the version', () => {
+    const text = readFileSync(file, 'utf8');
+    expect(text.indexOf('Trainyard needs Node')).toBeLessThan(1_000);
+    expect(text).not.toMatch(/^(?:import|export) .*from /m);
   });
 
   test('joins over TLS by a pin', async () => {
@@ -102,6 +122,13 @@ describe('the built command line', () => {
     server.kill('SIGTERM');
     expect((await server.exited).code).toBe(0);
     expect(existsSync(join(dataDir, 'trainyard.db-stopped'))).toBe(true);
+  });
+
+  test('refuses an old Node in one sentence, and loads nothing else', async () => {
+    const server = start(['server', '--port', '0'], asNode20);
+    expect((await server.exited).code).toBe(2);
+    expect(server.lines).toEqual([expect.stringMatching(refusal)]);
+    expect(readFileSync(join(built, 'cli.js'), 'utf8')).not.toMatch(/^import /m);
   });
 
   test('asks Node for nothing that is slow to make', async () => {

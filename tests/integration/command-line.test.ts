@@ -11,7 +11,8 @@ import {
   temporaryFolder,
   trainyard,
 } from '../support/processes.ts';
-import { startTestServer } from '../support/server.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { startTestServer, valueOf } from '../support/server.ts';
 
 describe('trainyard server', () => {
   test('says in one line that it is ready, and stops in order', async () => {
@@ -153,7 +154,7 @@ describe('trainyard worker says what is wrong and what to do', () => {
     expect(careless.lines.join('\n')).toContain('certificates are not checked');
   });
 
-  test('there is nothing to train with: No trainer found, at the start and for the job', async () => {
+  test('there is nothing to train with: No trainer found, and a job waits for another worker with that reason', async () => {
     const server = await startTestServer();
     onTestFinished(() => server.close());
     const { id, token } = await server.createWorker({ name: 'rig-1' });
@@ -161,10 +162,9 @@ describe('trainyard worker says what is wrong and what to do', () => {
     await program.said(/No trainer found: no-such-trainer/);
     await server.watch.worker(id, 'idle');
     const job = await server.submit({ config: {} });
-    expect(await server.watch.jobEnd(job)).toMatchObject({
-      status: 'failed',
-      cause: 'start_failed',
-      error_message: expect.stringContaining('No trainer found') as string,
+    expect(valueOf(await server.admin.call(queueApi.get, { params: { id: job } }))).toMatchObject({
+      status: 'pending',
+      reason: expect.stringContaining('without') as string,
     });
   });
 

@@ -160,7 +160,7 @@ test.skipIf(process.platform === 'win32')(
     const second = serverUnder('umask 000', dataDir);
     await second.said(/"event":"backup.made"/);
     const modes = modesBelow(folder);
-    const folders = ['new', 'new/data', 'new/data/backups', 'new/data/configs'];
+    const folders = ['new', 'new/data', 'new/data/backups', 'new/data/configs', 'new/data/contents'];
     for (const [name, mode] of Object.entries(modes)) {
       expect(`${name} ${mode}`).toBe(`${name} ${folders.includes(name) ? '700' : '600'}`);
     }

@@ -50,9 +50,18 @@ export function Network({ settings, change }: NetworkProps) {
         <p className="muted">{t('settings.fixed', { by: fixedBy })}</p>
       )}
       <Tls network={settings.network} change={change} />
-      <Allowed call={settingsApi.change}>
-        <PublicUrl key={settings.public_url} url={settings.public_url ?? ''} change={change} />
-      </Allowed>
+      {settings.public_url_fixed_by === null ? (
+        <Allowed call={settingsApi.change}>
+          <PublicUrl key={settings.public_url} url={settings.public_url ?? ''} change={change} />
+        </Allowed>
+      ) : (
+        <>
+          <p>
+            {t('settings.publicUrl')}: <code>{settings.public_url}</code>
+          </p>
+          <p className="muted">{t('settings.fixed', { by: settings.public_url_fixed_by })}</p>
+        </>
+      )}
     </section>
   );
 }

@@ -2,8 +2,10 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { workersApi } from '../../../protocol/admin-api.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
-import { startTestServer } from '../../support/server.ts';
+import { sendRaw } from '../../support/raw-request.ts';
+import { startTestServer, valueOf } from '../../support/server.ts';
 import { elsewhere, isLive, open, overNetwork, patch, settingsFile, view } from './settings-bench.ts';
 
 describe('what is fixed', () => {
@@ -47,6 +49,51 @@ describe('what is fixed', () => {
           fixed_by: { enabled: '--no-local-worker', gpus: expect.any(String), trainer: null },
         },
       },
+    });
+  });
+});
+
+describe('a public address from a flag', () => {
+  const config = {
+    publicUrl: 'https://yard.example.org',
+    fixedBy: { 'public-url': '--public-url' },
+  } as const;
+
+  test('is in the settings and in join commands, and a call cannot change it', async () => {
+    const server = await open({ config });
+    expect(await view(server)).toMatchObject({
+      public_url: 'https://yard.example.org',
+      public_url_fixed_by: '--public-url',
+    });
+    const { id } = await server.createWorker({ name: 'rig-1' });
+    const joined = valueOf(await server.admin.call(workersApi.createJoinToken, { params: { id }, body: {} }));
+    expect(joined.connection_command).toContain('--orchestrator-url https://yard.example.org ');
+    expect(await patch(server, { public_url: 'https://other.example.org' })).toMatchObject({
+      status: 409,
+      body: { code: 'setting_fixed', detail: expect.stringContaining('--public-url') },
+    });
+  });
+
+  test('is a name that the server answers under', async () => {
+    const server = await open({ config });
+    const statusUnder = async (host: string) =>
+      (await sendRaw(server.url, { path: '/api/session', headers: [['host', host]] })).status;
+    expect(await statusUnder('yard.example.org')).toBe(200);
+    expect(await statusUnder('other.example.org')).toBe(421);
+  });
+
+  test('hides the one that was set, which counts again without the flag', async () => {
+    const dataDir = openFolder();
+    const first = await startTestServer({ dataDir });
+    await patch(first, { public_url: 'https://set.example.org' });
+    await first.close();
+    const second = await startTestServer({ dataDir, config });
+    expect(await view(second)).toMatchObject({ public_url: 'https://yard.example.org' });
+    await patch(second, { audit_retention_days: 30 });
+    await second.close();
+    expect(await view(await open({ dataDir }))).toMatchObject({
+      public_url: 'https://set.example.org',
+      public_url_fixed_by: null,
     });
   });
 });

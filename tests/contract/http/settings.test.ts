@@ -47,6 +47,7 @@ test('at first it is here alone, and says what there is', async () => {
       notice: null,
     },
     public_url: null,
+    public_url_fixed_by: null,
     configs_dir: join(server.dataDir, 'configs'),
     data_dir: server.dataDir,
     local_worker: {

@@ -1,5 +1,5 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CommandEnd } from '../../../main/cli/failure.ts';
 import { addLabel, decimal, timeSpan, wholeNumber, wordList, wordsAmong } from '../../../main/cli/flags.ts';
@@ -109,34 +109,94 @@ describe('a config', () => {
     return path;
   };
 
-  test.each(['digits', 'my config', 'v1.5', 'a.jsonl'])('%s is the name of one of the orchestrator', word => {
-    expect(readConfigArgument(word)).toEqual({ config_name: word });
-  });
+  test.each(['digits', 'my config', 'v1.5', 'a.jsonl', 'flux/kontext', 'flux.peft-lora+TREAD'])(
+    '%s is the name of one of the orchestrator',
+    async word => {
+      expect(await readConfigArgument(word)).toEqual({ config_name: word });
+    },
+  );
 
-  test('is sent along when it is given by its path, and called as its file is', () => {
+  test('is sent along when it is given by its path, and called as its file is', async () => {
     const path = file('lora.json', '\ufeff{"steps": 3}');
-    expect(readConfigArgument(path)).toEqual({ config_name: 'lora', config: { steps: 3 } });
+    expect(await readConfigArgument(path)).toEqual({ config_name: 'lora', config: { steps: 3 } });
   });
 
-  test('that is called config.json is called as its folder is', () => {
+  test('that is called config.json is called as its folder is', async () => {
     const path = file('config.json', '{}');
     const folder = path.split('/').at(-2);
-    expect(readConfigArgument(path)).toMatchObject({ config_name: folder });
+    expect(await readConfigArgument(path)).toMatchObject({ config_name: folder });
+  });
+
+  test('is read as YAML or TOML where its name ends like that', async () => {
+    const yaml = await readConfigArgument(file('a.yaml', 'job: extension\nconfig:\n  name: dog\n'));
+    expect(yaml).toEqual({ config_name: 'a', config: { job: 'extension', config: { name: 'dog' } } });
+    const toml = await readConfigArgument(file('b.toml', 'lr = 1e-4\n'));
+    expect(toml).toEqual({ config_name: 'b', config: { lr: 0.0001 } });
+  });
+
+  /** A project as SimpleTuner has it: paths in a config begin at the folder above its own. */
+  function project(files: Readonly<Record<string, string>>): string {
+    const root = temporaryFolder();
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(join(root, dirname(name)), { recursive: true });
+      writeFileSync(join(root, name), text);
+    }
+    return root;
+  }
+  const simpletuner = JSON.stringify({
+    model_family: 'flux',
+    data_backend_config: 'config/multidatabackend.json',
+    lycoris_config: 'config/lycoris_config.json',
+  });
+
+  test('brings the dataloader and the other files that it names', async () => {
+    const root = project({
+      'config/lora/config.json': simpletuner,
+      'config/multidatabackend.json': '[{"id": "images"}]',
+      'config/lycoris_config.json': '{"algo": "lokr"}',
+    });
+    expect(await readConfigArgument(join(root, 'config/lora/config.json'))).toEqual({
+      config_name: 'lora',
+      config: JSON.parse(simpletuner),
+      dataloader: [{ id: 'images' }],
+      files: { 'config/lycoris_config.json': '{"algo": "lokr"}' },
+    });
+  });
+
+  test.each([
+    [
+      'is missing',
+      { 'config/lora.json': simpletuner },
+      /lora\.json names config\/multidatabackend\.json \(data_backend_config\), but no such file is here/,
+    ],
+    [
+      'is no JSON',
+      { 'config/lora.json': simpletuner, 'config/multidatabackend.json': '[\n  {,}\n]' },
+      /names config\/multidatabackend\.json \(data_backend_config\), which is not valid: line 2, column 4: /,
+    ],
+  ])('of which a file %s ends the command and says which', async (_what, files, message) => {
+    await expectFailure(join(project(files), 'config/lora.json'), message);
   });
 
   test.each([
     ['is not there', '/nowhere/x.json', /can not be read: ENOENT.*name of a config/],
     ['is a folder', '/', /can not be read: EISDIR/],
-    ['is no JSON', file('x.json', '{"a": '), /x\.json is not valid JSON: /],
-    ['is a list', file('y.json', '[1]'), /y\.json holds no JSON object/],
-    ['is a text', file('z.json', '"steps"'), /z\.json holds no JSON object/],
-  ])('that %s ends the command as a mistake in its use', (_what, path, message) => {
-    try {
-      readConfigArgument(path);
-      expect.unreachable();
-    } catch (cause) {
-      expect(cause).toBeInstanceOf(CommandEnd);
-      expect((cause as CommandEnd).failure).toEqual({ code: 2, message: expect.stringMatching(message) });
-    }
+    ['is no JSON', file('x.json', '{"a": '), /x\.json is not valid JSON: line 1, column 7: /],
+    ['has a tab in YAML', file('x.yaml', 'a:\n\tb: 1'), /x\.yaml is not valid YAML: line 2, column 1: a tab/],
+    [
+      'has a key twice in TOML',
+      file('x.toml', 'a = 1\na = 2'),
+      /x\.toml is not valid TOML: line 2, column 1: /,
+    ],
+    ['is a list', file('y.json', '[1]'), /y\.json holds no keys with values/],
+    ['is a text', file('z.json', '"steps"'), /z\.json holds no keys with values/],
+  ])('that %s ends the command as a mistake in its use', async (_what, path, message) => {
+    await expectFailure(path, message);
   });
+
+  async function expectFailure(path: string, message: RegExp): Promise<void> {
+    const end = await readConfigArgument(path).catch((cause: unknown) => cause);
+    expect(end).toBeInstanceOf(CommandEnd);
+    expect((end as CommandEnd).failure).toEqual({ code: 2, message: expect.stringMatching(message) });
+  }
 });

@@ -25,7 +25,7 @@ describe('completion knows', () => {
     ['names of priorities', ['jobs', 'submit', 'x', '--priority', 'u'], ['urgent']],
     ['names of priorities as arguments', ['jobs', 'priority', 'j_1', 'c'], ['critical']],
     ['statuses', ['jobs', 'list', '--status', 'ca'], ['cancelling', 'cancelled']],
-    ['options that begin with no', ['jobs', 'submit', 'x', '--no'], ['--no-wait']],
+    ['options that begin with no', ['jobs', 'submit', 'x', '--no'], ['--no-data', '--no-wait']],
     ['no option after --', ['workers', 'get', '--', '--j'], []],
     ['nothing where anything may stand', ['workers', 'create', ''], []],
     ['nothing of an argument that has gone by', ['completion', 'bash', ''], []],

@@ -117,6 +117,35 @@ describe('a value that is not valid', () => {
   });
 });
 
+describe('the public address', () => {
+  const key = 'public-url';
+  const variable = 'TRAINYARD_PUBLIC_URL';
+  const url = 'https://yard.example.org';
+  test.each<[string, Flags, Record<string, string>, string | null, string | undefined]>([
+    ['is set in the panel without a flag', {}, {}, null, undefined],
+    ['is what the flag says', { [key]: `${url}/` }, { [variable]: 'https://other.example' }, url, `--${key}`],
+    ['is what the variable says', {}, { [variable]: url }, url, variable],
+  ])('%s', (_what, flags, env, expected, by) => {
+    const loaded = loadServerConfig(flags, { XDG_CONFIG_HOME: openFolder(), ...env });
+    expect(loaded.ok && loaded.value.publicUrl).toBe(expected);
+    expect(loaded.ok && loaded.value.fixedBy[key]).toBe(by);
+  });
+
+  test('is what the file says', () => {
+    const { path, loaded } = loadFrom({}, { [key]: url });
+    expect(loaded.ok && loaded.value.publicUrl).toBe(url);
+    expect(loaded.ok && loaded.value.fixedBy[key]).toBe(`"${key}" in ${path}`);
+  });
+
+  test.each(['yard.example.org', 'ftp://yard.example.org', 'https://a:b@yard.example.org', ''])(
+    'is not %j',
+    given => {
+      const loaded = load({ [key]: given });
+      expect(loaded.ok ? 'it was taken' : loaded.refusal.detail).toMatch(/^--public-url: expected an http/);
+    },
+  );
+});
+
 describe('trusted proxies', () => {
   test.each<[unknown, unknown]>([
     [undefined, []],

@@ -39,7 +39,7 @@ describe('the agent understands', () => {
       stateDir: '/data/local-worker',
       workDir: '/data/local-worker/jobs',
       gpus: null,
-      trainer: { kind: 'simpletuner' },
+      trainers: [{ kind: 'package', name: 'simpletuner', python: null }],
     });
   });
 
@@ -47,7 +47,7 @@ describe('the agent understands', () => {
     const said = { gpus: '1, 0', trainer: "node 'my train.ts' {config_path}", workDir: '/big/disk' };
     expect(understood(said)).toMatchObject({
       gpus: [1, 0],
-      trainer: { kind: 'command', argv: ['node', 'my train.ts', '{config_path}'] },
+      trainers: [{ kind: 'command', argv: ['node', 'my train.ts', '{config_path}'], takesAll: true }],
       stateDir: '/data/local-worker',
       workDir: '/big/disk',
     });

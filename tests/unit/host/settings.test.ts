@@ -43,6 +43,7 @@ function open({ note = () => Promise.resolve(), certificate = () => Promise.reso
       host: '127.0.0.1',
       isSecure: false,
       localWorker: { enabled: false, gpus: null, trainer: null, workDir: null },
+      publicUrl: null,
       auditRetentionDays: null,
       fixedBy: {},
     },

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ownPermissions, type Permission, permissions } from '../../../protocol/call.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { settingsApi } from '../../../protocol/settings-api.ts';
-import { isSamePerson, mayOf, personOf } from '../../../renderer/api/person.ts';
+import { isSamePerson, mayOf, personOf, shownPermissions } from '../../../renderer/api/person.ts';
 import { pagesFor } from '../../../renderer/app/pages.ts';
 import { isOffered, jobActs, mayAct } from '../../../renderer/pages/jobs/acts.ts';
 import { everyCall } from '../../support/every-call.ts';
@@ -34,13 +34,25 @@ describe('what somebody may do', () => {
   });
 });
 
+test.each<readonly [readonly Permission[], readonly Permission[]]>([
+  [['queue.view', 'queue.view.own'], ['queue.view']],
+  [
+    ['queue.view.own', 'queue.submit', 'queue.submit.own'],
+    ['queue.view.own', 'queue.submit'],
+  ],
+  [['queue.view.own'], ['queue.view.own']],
+  [[], []],
+])('of %j the page shows %j: a full permission includes its own one', (held, shown) => {
+  expect(shownPermissions(held)).toEqual(shown);
+});
+
 describe('the pages', () => {
   const own = ['/settings', '/help'];
 
   test.each<readonly [readonly Permission[], readonly string[]]>([
-    [permissions, ['/', '/workers', '/jobs', '/queue', '/audit']],
-    [['queue.view'], ['/', '/jobs', '/queue']],
-    [['queue.view.own'], ['/', '/jobs', '/queue']],
+    [permissions, ['/', '/workers', '/jobs', '/queue', '/data', '/audit']],
+    [['queue.view'], ['/', '/jobs', '/queue', '/data']],
+    [['queue.view.own'], ['/', '/jobs', '/queue', '/data']],
     [['queue.submit'], ['/jobs']],
     [['admin.workers'], ['/', '/workers']],
     [['admin.audit'], ['/audit']],

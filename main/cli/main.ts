@@ -1,0 +1,19 @@
+import { runCli } from './program.ts';
+import { onceClosed, processTerminal } from './terminal.ts';
+
+const readersLeft = new Set<() => void>();
+onceClosed(process.stdout, () => {
+  for (const act of readersLeft) act();
+});
+onceClosed(process.stderr, () => undefined);
+
+// A terminal that was closed takes no words any more; that is no reason to end.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  env: process.env,
+  terminal: processTerminal(process.env),
+  ownCommand: [process.execPath, ...process.execArgv, process.argv[1] ?? ''],
+  onSignal: (signal, act) => void process.on(signal, act),
+  onClosedPipe: act => void readersLeft.add(act),
+});

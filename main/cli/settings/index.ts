@@ -1,0 +1,6 @@
+import type { RemoteSpec } from '../remote-command.ts';
+import { get } from './get.ts';
+import { set } from './set.ts';
+
+/** `trainyard settings ...`, in the order of the help. */
+export const settingsCommands: readonly RemoteSpec[] = [get, set];

@@ -1,0 +1,110 @@
+import type { SettingsChange, SettingsView } from '../../../protocol/settings-api.ts';
+
+type Value = boolean | number | string | null;
+
+/** A setting by the name that it has in PATCH /api/settings. */
+export interface SettingKey {
+  readonly name: string;
+  readonly kind: 'yes or no' | 'text' | 'number';
+  /** Whether "none" removes it. */
+  readonly isOptional: boolean;
+  value(view: SettingsView): Value;
+  fixedBy(view: SettingsView): string | null;
+}
+
+type Change = SettingsChange;
+type LocalKey = keyof NonNullable<Change['local_worker']>;
+type TroubleKey = keyof NonNullable<Change['gpu_troubles']>;
+
+const localKey = (name: LocalKey, kind: SettingKey['kind']): SettingKey => ({
+  name: `local_worker.${name}`,
+  kind,
+  isOptional: name !== 'enabled',
+  value: ({ local_worker: worker }) => worker[name],
+  fixedBy: ({ local_worker: worker }) => worker.fixed_by[name],
+});
+
+const troubleKey = (name: TroubleKey): SettingKey => ({
+  name: `gpu_troubles.${name}`,
+  kind: 'yes or no',
+  isOptional: false,
+  value: ({ gpu_troubles: troubles }) => troubles[name],
+  fixedBy: () => null,
+});
+
+export const settingKeys: readonly SettingKey[] = [
+  {
+    name: 'shared',
+    kind: 'yes or no',
+    isOptional: false,
+    value: ({ network }) => network.shared,
+    fixedBy: ({ network }) => network.fixed_by,
+  },
+  {
+    name: 'host',
+    kind: 'text',
+    isOptional: false,
+    value: ({ network }) => network.host,
+    fixedBy: ({ network }) => network.fixed_by,
+  },
+  {
+    name: 'tls',
+    kind: 'yes or no',
+    isOptional: false,
+    value: ({ network }) => network.tls !== null,
+    fixedBy: ({ network }) => network.tls_fixed_by,
+  },
+  {
+    name: 'public_url',
+    kind: 'text',
+    isOptional: true,
+    value: view => view.public_url,
+    fixedBy: view => view.public_url_fixed_by,
+  },
+  localKey('enabled', 'yes or no'),
+  localKey('gpus', 'text'),
+  localKey('trainer', 'text'),
+  localKey('work_dir', 'text'),
+  {
+    name: 'audit_retention_days',
+    kind: 'number',
+    isOptional: true,
+    value: ({ audit }) => audit.retention_days,
+    fixedBy: ({ audit }) => audit.fixed_by,
+  },
+  troubleKey('missing'),
+  troubleKey('errors'),
+  troubleKey('held'),
+];
+
+/** As `settings get` prints a value, and `settings set` takes it. */
+export const valueText = (value: Value): string =>
+  typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value ?? 'none');
+
+const words: ReadonlyMap<string, boolean> = new Map([
+  ['yes', true],
+  ['true', true],
+  ['on', true],
+  ['no', false],
+  ['false', false],
+  ['off', false],
+]);
+
+/** The value that this text stands for; undefined when the setting takes no such value. */
+export function valueFrom({ kind, isOptional }: SettingKey, text: string): Value | undefined {
+  if (isOptional && text === 'none') return null;
+  if (kind === 'yes or no') return words.get(text.toLowerCase());
+  if (kind === 'number') return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+  return text;
+}
+
+/** `{ 'local_worker.gpus': '0' }` as `{ local_worker: { gpus: '0' } }`. */
+export function nested(values: ReadonlyMap<string, Value>): Readonly<Record<string, unknown>> {
+  const change: Record<string, unknown> = {};
+  for (const [name, value] of values) {
+    const [outer = '', inner] = name.split('.', 2);
+    if (inner === undefined) change[outer] = value;
+    else change[outer] = { ...Object(change[outer]), [inner]: value };
+  }
+  return change;
+}

@@ -1,0 +1,115 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { tokensApi } from '../../protocol/tokens-api.ts';
+import { runTrainyard } from '../support/cli.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+
+async function openServer(
+  options: Parameters<typeof startTestServer>[0] = {},
+): Promise<TestServer & { run(...args: readonly string[]): ReturnType<typeof runTrainyard> }> {
+  const server = await startTestServer(options);
+  onTestFinished(() => server.close());
+  return { ...server, run: (...args) => runTrainyard([...args, '--data-dir', server.dataDir]) };
+}
+
+test('settings are shown in a table, one by one, and as JSON', async () => {
+  const { run } = await openServer({
+    config: { publicUrl: 'https://yard.example.org', fixedBy: { 'public-url': '--public-url' } },
+  });
+  const all = await run('settings');
+  expect(all).toMatchObject({ code: 0, err: '' });
+  expect(all.out).toMatch(/^SETTING +VALUE +FIXED BY\nshared +no\nhost +127\.0\.0\.1\ntls +no\n/);
+  expect(all.out).toMatch(/^public_url +https:\/\/yard\.example\.org +--public-url$/m);
+  expect(all.out).toMatch(/^local_worker\.gpus +none$/m);
+  expect((await run('settings', 'get')).out).toBe(all.out);
+  const some = await run('settings', 'get', 'audit_retention_days', 'gpu_troubles.held', '-o', 'name,value');
+  expect(some.out).toBe('audit_retention_days\t\ngpu_troubles.held\ttrue\n');
+  const { out } = await run('settings', 'get', '--json');
+  expect(JSON.parse(out)).toMatchObject({
+    network: { shared: false },
+    public_url: 'https://yard.example.org',
+    public_url_fixed_by: '--public-url',
+  });
+});
+
+test('settings are changed together, and shown as they are then', async () => {
+  const { run } = await openServer();
+  const changed = await run(
+    'settings',
+    'set',
+    'public_url=https://yard.example.org/',
+    'audit_retention_days=90',
+    'local_worker.gpus=0,1',
+    'gpu_troubles.held=no',
+  );
+  expect(changed).toMatchObject({ code: 0, err: '' });
+  expect(changed.out).toMatch(
+    /^SETTING .*\npublic_url +https:\/\/yard\.example\.org\naudit_retention_days +90\nlocal_worker\.gpus +0,1\ngpu_troubles\.held +no\n$/,
+  );
+  const removed = await run('settings', 'set', 'public_url=none', 'local_worker.gpus=none');
+  expect(removed.out).toMatch(/\npublic_url +none\nlocal_worker\.gpus +none\n$/);
+  expect((await run('settings', 'get', 'audit_retention_days', '-o', 'value')).out).toBe('90\n');
+});
+
+test.each([
+  [['set', 'colour=red'], 2, /^There is no setting "colour": give one of shared, host, tls, /],
+  [['get', 'colour'], 2, /^There is no setting "colour"/],
+  [['set', 'public_url'], 2, /^"public_url": give it as NAME=VALUE/],
+  [['set', 'shared=maybe'], 2, /^shared: expected yes or no, not "maybe"/],
+  [['set', 'shared=none'], 2, /^shared: expected yes or no/],
+  [['set', 'audit_retention_days=soon'], 2, /^audit_retention_days: expected number/],
+  [['set', 'public_url=yard'], 2, /^public_url: expected an http or https address/],
+  [['set', 'shared=yes', 'host=127.0.0.1'], 2, /give either shared or host/],
+  [['set', 'host=203.0.113.9'], 5, /203\.0\.113\.9 is no address of this machine/],
+])('settings %j is refused with a reason, and changes nothing', async (args, code, reason) => {
+  const { run } = await openServer();
+  const before = (await run('settings', '--json')).out;
+  const refused = await run('settings', ...args);
+  expect(refused).toMatchObject({ code, out: '' });
+  expect(refused.err).toMatch(reason);
+  expect((await run('settings', '--json')).out).toBe(before);
+});
+
+test('a setting that a flag fixes is not changed', async () => {
+  const { run } = await openServer({
+    config: { publicUrl: 'https://yard.example.org', fixedBy: { 'public-url': '--public-url' } },
+  });
+  const refused = await run('settings', 'set', 'public_url=https://other.example.org');
+  expect(refused).toMatchObject({ code: 5, err: expect.stringContaining('--public-url') });
+});
+
+const codeIn = (link: string): string => /#sign-in=(\S+)$/m.exec(link)?.[1] ?? '';
+
+async function signInWith(server: TestServer, code: string): Promise<number> {
+  const response = await fetch(`${server.url}/api/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: server.url },
+    body: JSON.stringify({ code }),
+  });
+  return response.status;
+}
+
+test('a link signs a browser in once, and warns where only this machine can open it', async () => {
+  const server = await openServer();
+  const made = await server.run('link');
+  expect(made.code).toBe(0);
+  expect(made.out).toMatch(new RegExp(`^Open +${server.url}/#sign-in=\\S+\nWorks +once, for 10 minutes\n$`));
+  expect(made.err).toContain(`Warning: ${server.url} works on this machine only`);
+  const code = codeIn(made.out);
+  expect([await signInWith(server, code), await signInWith(server, code)]).toEqual([200, 401]);
+  expect(server.log.join('')).not.toContain(code);
+});
+
+test('a link has the public address of the server, without a warning', async () => {
+  const server = await openServer();
+  await server.run('settings', 'set', 'public_url=https://yard.example.org/fleet');
+  const made = await server.run('link', '-o', 'url');
+  expect(made).toMatchObject({ code: 0, err: '' });
+  expect(made.out).toMatch(/^https:\/\/yard\.example\.org\/fleet\/#sign-in=\S+\n$/);
+});
+
+test('a token that may not make links gets none', async () => {
+  const { run, admin } = await openServer();
+  const body = { name: 'ada', permissions: ['queue.view' as const], expires_in_s: null };
+  const { token } = valueOf(await admin.call(tokensApi.create, { body }));
+  expect(await run('link', '--token', token)).toMatchObject({ code: 3, out: '' });
+});
