@@ -1,11 +1,13 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { type AgentConfig, configHome, type Flags, loadAgentConfig } from './config.ts';
 import { createRunCommand, type RunCommand } from './gpu-probe.ts';
+import { ownProcesses } from './own-processes.ts';
 import { planService, type ServicePlan } from './service-plan.ts';
 import { serviceId } from './service-files.ts';
+import { findRival, findStartTrouble, serviceFolder, servicePath } from './service-start.ts';
 import { reasonOf } from './start-failure.ts';
 import { writeWhole } from './whole-file.ts';
 import { givenFlags, withWorkerOptions } from './worker-flags.ts';
@@ -18,7 +20,7 @@ export interface ServiceInvocation {
   readonly exit: (code: number) => void;
 }
 
-const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
+const exitCodes = { done: 0, failed: 1, usage: 2, locked: 73 } as const;
 
 /** `install-service` and `uninstall-service`. */
 export const serviceCommands = (invocation: ServiceInvocation): readonly Command[] => [
@@ -40,7 +42,7 @@ function installCommand(invocation: ServiceInvocation): Command {
     .action(async (_options: unknown, command: Command) => {
       const { print, user, ...flags } = givenFlags(command);
       const config = loadAgentConfig(flags, env);
-      const planned = config.ok ? plan(config.value, flags, user === true, invocation) : config;
+      const planned = config.ok ? await plan(config.value, flags, user === true, invocation) : config;
       if (!planned.ok) {
         say(planned.message);
         return exit(exitCodes.usage);
@@ -49,6 +51,12 @@ function installCommand(invocation: ServiceInvocation): Command {
       if (print === true) {
         out(service.text);
         return exit(exitCodes.done);
+      }
+      // A service that runs already is restarted with its new options.
+      const rival = existsSync(service.file) ? null : await findRival(planned.folder, ownProcesses(env));
+      if (rival !== null) {
+        say(`The worker ${planned.name} runs already (pid ${rival}): stop it first, its training goes on`);
+        return exit(exitCodes.locked);
       }
       const trouble = await carryOut(async () => {
         if (token !== null) {
@@ -88,7 +96,7 @@ function uninstallCommand({ env, say, exit }: ServiceInvocation): Command {
       const { name } = config.ok ? config.value : { name: '' };
       const isSystem = isForAll(user === true);
       const service = planService(
-        { worker: name, id: serviceId(name), command: [''], folder: '', isSystem },
+        { worker: name, id: serviceId(name), command: [''], folder: '', path: null, isSystem },
         machine(env),
       );
       if (!config.ok || service === null) {
@@ -123,21 +131,30 @@ type Planned =
       readonly token: string | null;
     };
 
+/** Of services for the whole machine. */
+const systemStateHome = '/var/lib/trainyard-worker';
+
 const unknownPlatform =
   'No manager of services is known here: systemd, launchd and the task scheduler of Windows are';
 
-function plan(
+async function plan(
   config: AgentConfig,
   flags: Flags,
   isUser: boolean,
   { env, ownCommand }: ServiceInvocation,
-): Planned {
+): Promise<Planned> {
   const isSystem = isForAll(isUser);
   const { name, token } = config;
   const id = serviceId(name);
   const tokenFile = token?.kind === 'file' ? resolve(token.path) : tokenFileOf(id, isSystem, env);
   const folder =
-    isSystem && flags['state-dir'] === undefined ? `/var/lib/trainyard-worker/${id}` : config.stateDir;
+    isSystem && flags['state-dir'] === undefined
+      ? serviceFolder(join(systemStateHome, id), config.stateDir, token !== null)
+      : config.stateDir;
+  const path = servicePath(env);
+  const trainerTexts = [flags['trainer'] ?? []].flat().map(String);
+  const trouble = await findStartTrouble({ config, trainerTexts, folder, path, env });
+  if (trouble !== null) return { ok: false, message: trouble };
   const command = [
     ...ownCommand,
     ...wordsOf({
@@ -149,6 +166,7 @@ function plan(
       ...(typeof flags['config'] === 'string' && { config: resolve(flags['config']) }),
       ...(config.trust.caFile !== null && { 'ca-file': resolve(config.trust.caFile) }),
       ...(flags['work-dir'] !== undefined && { 'work-dir': config.workDir }),
+      ...(typeof flags['python'] === 'string' && { python: resolve(flags['python']) }),
       ...(token !== null && { 'worker-token-file': tokenFile }),
     }),
   ];
@@ -157,7 +175,7 @@ function plan(
       ok: false,
       message: 'An option has a line break in it, or another character that no service takes',
     };
-  const service = planService({ worker: name, id, command, folder, isSystem }, machine(env));
+  const service = planService({ worker: name, id, command, folder, path, isSystem }, machine(env));
   if (service === null) return { ok: false, message: unknownPlatform };
   return { ok: true, name, service, folder, tokenFile, token: token?.kind === 'value' ? token.token : null };
 }

@@ -7,6 +7,8 @@ export interface Service {
   /** The program with its options; the first word is an absolute path. */
   readonly command: readonly string[];
   readonly folder: string;
+  /** Null: the service manager's own. */
+  readonly path: string | null;
   /** For the whole machine; else for the user who installs it. */
   readonly isSystem: boolean;
 }
@@ -16,7 +18,7 @@ export const serviceId = (worker: string): string =>
   `trainyard-worker-${worker.replaceAll(/[^\w.-]/g, '_').slice(0, 64)}`;
 
 /** docs/workers.md says why each line is there. */
-export function systemdUnit({ worker, command, folder, isSystem }: Service): string {
+export function systemdUnit({ worker, command, folder, path, isSystem }: Service): string {
   const network = isSystem ? 'Wants=network-online.target\nAfter=network-online.target\n' : '';
   return `[Unit]
 Description=Trainyard worker ${unitText(worker)}
@@ -25,7 +27,7 @@ ${network}StartLimitIntervalSec=0
 [Service]
 ExecStart=${command.map(unitWord).join(' \\\n  ')}
 WorkingDirectory=${unitText(folder)}
-UMask=0077
+${path === null ? '' : `Environment=${unitQuoted(`PATH=${path}`)}\n`}UMask=0077
 KillMode=process
 KillSignal=SIGUSR2
 TimeoutStopSec=30
@@ -44,12 +46,14 @@ const unitText = (text: string): string => text.replaceAll('%', '%%').replaceAll
 
 /** systemd.syntax(7) and systemd.service(5): quotes, backslashes, and the dollar of variables. */
 const unitWord = (word: string): string =>
-  /^[\w./:@=+-]+$/.test(word)
-    ? word
-    : `"${unitText(word).replaceAll('\\', String.raw`\\`).replaceAll('"', String.raw`\"`).replaceAll('$', '$$$$')}"`;
+  /^[\w./:@=+-]+$/.test(word) ? word : unitQuoted(word).replaceAll('$', '$$$$');
+
+/** In `Environment=`, a dollar is no variable. */
+const unitQuoted = (text: string): string =>
+  `"${unitText(text).replaceAll('\\', String.raw`\\`).replaceAll('"', String.raw`\"`)}"`;
 
 /** For launchd. A guard outlives the worker, as `AbandonProcessGroup` lets it. */
-export const launchdPlist = ({ id, command, folder }: Service): string =>
+export const launchdPlist = ({ id, command, folder, path }: Service): string =>
   `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
@@ -59,7 +63,7 @@ export const launchdPlist = ({ id, command, folder }: Service): string =>
   <array>
 ${command.map(word => `    <string>${xml(word)}</string>\n`).join('')}  </array>
   <key>WorkingDirectory</key><string>${xml(folder)}</string>
-  <key>RunAtLoad</key><true/>
+${path === null ? '' : `  <key>EnvironmentVariables</key><dict><key>PATH</key><string>${xml(path)}</string></dict>\n`}  <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
   <key>ThrottleInterval</key><integer>30</integer>
   <key>AbandonProcessGroup</key><true/>

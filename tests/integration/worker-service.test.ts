@@ -1,8 +1,10 @@
 /** A worker as a service of a user, where `systemctl` is one of the test: what it is told, and what it would start. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { type Program, temporaryFolder, trainyard } from '../support/processes.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { workersApi } from '../../protocol/admin-api.ts';
+import { type Program, startProgram, startWorker, temporaryFolder, trainyard } from '../support/processes.ts';
+import { startTestServer, valueOf } from '../support/server.ts';
 
 function open(systemctl = 'exit 0') {
   const home = temporaryFolder();
@@ -11,6 +13,8 @@ function open(systemctl = 'exit 0') {
   writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\necho "$*" >> '${home}/calls'\n${systemctl}\n`, {
     mode: 0o755,
   });
+  // A trainer can start here.
+  writeFileSync(join(bin, 'python'), '#!/bin/sh\n', { mode: 0o755 });
   const env = {
     PATH: `${bin}:${process.env['PATH']}`,
     XDG_CONFIG_HOME: home,
@@ -23,6 +27,7 @@ function open(systemctl = 'exit 0') {
   };
   return {
     home,
+    bin,
     run,
     unit: join(home, 'systemd/user/trainyard-worker-rig-1.service'),
     token: join(home, 'trainyard/trainyard-worker-rig-1.token'),
@@ -81,6 +86,44 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
     ]);
   }, 30_000);
 
+  test('keeps the identity that the worker joined with, and needs no other token', async () => {
+    const server = await startTestServer();
+    onTestFinished(() => server.close());
+    const machine = open();
+    const { id } = await server.createWorker({ name: 'rig-1' });
+    const { join_token: token } = valueOf(
+      await server.admin.call(workersApi.createJoinToken, { params: { id }, body: {} }),
+    );
+    const state = join(machine.home, 'state');
+    const worker = startWorker({
+      url: server.url,
+      token,
+      args: ['--name', 'rig-1', '--persistent'],
+      stateHome: state,
+    });
+    await server.watch.worker(id, 'idle');
+    const install = ['install-service', '--user', '--orchestrator-url', server.url, '--name', 'rig-1'];
+    expect(await machine.run(install)).toEqual([
+      73,
+      expect.stringMatching(/runs already \(pid \d+\): stop it/),
+    ]);
+    expect([machine.calls(), existsSync(machine.unit)]).toEqual([[], false]);
+    worker.kill('SIGKILL');
+    await worker.exited;
+    const venv = join(machine.home, 'venv');
+    expect((await machine.run(install, { VIRTUAL_ENV: venv }))[0]).toBe(0);
+    const text = readFileSync(machine.unit, 'utf8');
+    expect(text).toContain(`\nEnvironment="PATH=${venv}/bin:${machine.bin}:`);
+    expect(text).not.toContain('token');
+    const [, start = ''] = /^ExecStart=((?:.*\\\n)*.*)$/m.exec(text) ?? [];
+    const service = startProgram(start.replaceAll('\\\n', ' ').trim().split(/\s+/), {
+      cwd: machine.home,
+      env: { SIMPLETUNER_WORKER_TOKEN: undefined, XDG_STATE_HOME: temporaryFolder() },
+    });
+    onTestFinished(() => service.kill('SIGKILL'));
+    await service.said(new RegExp(`^Connected to ${server.url} as rig-1 \\(${id}\\)$`));
+  }, 60_000);
+
   test('that does not start is told of, with the words of the manager', async () => {
     const machine = open('echo "Failed to connect to bus" >&2; exit 1');
     const [code, said] = await machine.run(['install-service', ...args], secret);
@@ -92,7 +135,9 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
     ]);
   }, 30_000);
 
-  test.each([
+  test.each<[string, readonly string[], string, Readonly<Record<string, string>>?]>([
+    ['without a token', args, 'has not joined yet', { SIMPLETUNER_WORKER_TOKEN: '' }],
+    ['without a trainer', [...args, '--trainer', '/nowhere/train {config_path}'], 'No trainer found'],
     ['without an address', ['--user', '--name', 'rig-1'], 'Say where the orchestrator is'],
     ['with a line break', [...args, '--label', 'a=b\nExecStart=/bin/evil'], 'has a line break in it'],
     [
@@ -102,9 +147,9 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
     ],
   ])(
     '%s is refused',
-    async (_what, given, words) => {
+    async (_what, given, words, env = secret) => {
       const machine = open();
-      const [code, said] = await machine.run(['install-service', ...given], secret);
+      const [code, said] = await machine.run(['install-service', ...given], env);
       expect([code, said]).toEqual([2, expect.stringContaining(words) as string]);
       expect([machine.calls(), existsSync(machine.unit)]).toEqual([[], false]);
     },

@@ -18,6 +18,7 @@ const service: Service = {
   id: 'trainyard-worker-rig-1',
   command: ['/bin/true', '--name=rig-1', '--pin=sha256:Ab+/=', `--label=a=${awkward}`],
   folder: '/var/lib/trainyard-worker/rig-1',
+  path: '/opt/s t/bin:/usr/bin:/odd$HOME%h"\\',
   isSystem: true,
 };
 
@@ -42,6 +43,17 @@ test('what systemd would read as its own is escaped', () => {
   expect(systemdUnit({ ...service, worker: 'a\n[Service]\nExecStart=/bin/evil %h' })).toContain(
     'Description=Trainyard worker a [Service] ExecStart=/bin/evil %%h\n',
   );
+});
+
+test('the PATH is that of the service, whatever is in it', () => {
+  expect(systemdUnit(service)).toContain(
+    String.raw`Environment="PATH=/opt/s t/bin:/usr/bin:/odd$HOME%%h\"\\"` + '\n',
+  );
+  expect(systemdUnit({ ...service, path: null })).not.toContain('Environment');
+  expect(launchdPlist({ ...service, path: '/a & b/bin:/bin' })).toContain(
+    '<key>EnvironmentVariables</key><dict><key>PATH</key><string>/a &amp; b/bin:/bin</string></dict>',
+  );
+  expect(launchdPlist({ ...service, path: null })).not.toContain('EnvironmentVariables');
 });
 
 const analyze = spawnSync('systemd-analyze', ['--version']);
