@@ -1,6 +1,6 @@
 import { copyFile, link, lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { ArtifactPath, CheckpointManifest, manifestName } from '../protocol/artifact.ts';
+import { ArtifactPath, CheckpointManifest, companionsOf, manifestName } from '../protocol/artifact.ts';
 import { createBackoff, pause } from './backoff.ts';
 import { downloadBackoff, downloadFile, type DownloadParts } from './download.ts';
 import { type Content, holdsFile } from './file-digest.ts';
@@ -44,6 +44,9 @@ export async function fetchCheckpoint(
     const bytes = await bringAll(checkpoint, wanted, outputDir, parts);
     if (parts.signal.aborted) return { kind: 'aborted' };
     if (typeof bytes === 'object') return fail(bytes.flaw);
+    for (const companion of await companionsThere(checkpoint, parts))
+      await bringAll(companion.key, [companion], outputDir, parts);
+    if (parts.signal.aborted) return { kind: 'aborted' };
     const at = step === null ? '' : ` (step ${step})`;
     const how = bytes === 0 ? 'which is here already' : `${sizeInWords(bytes)} fetched`;
     return { kind: 'ready', words: `Goes on from ${checkpoint}${at}, ${how}` };
@@ -70,6 +73,17 @@ async function askFor(checkpoint: string, parts: DownloadParts): Promise<readonl
   if (!manifest.ok)
     return { flaw: `neither it nor ${manifestName} in it is there (${wordsOfFailure(manifest.failure)})` };
   return filesIn(checkpoint, manifest.value);
+}
+
+/** The trainer continues without them, if less well: one that cannot be had is left out. */
+async function companionsThere(checkpoint: string, parts: DownloadParts): Promise<readonly Wanted[]> {
+  const found: Wanted[] = [];
+  for (const key of companionsOf(checkpoint)) {
+    const file = await insist(() => parts.storage.progress(key, parts.signal), parts);
+    if (file.ok && file.value !== null && file.value.sha256 !== null)
+      found.push({ key, bytes: file.value.total, sha256: file.value.sha256 });
+  }
+  return found;
 }
 
 async function readManifest(

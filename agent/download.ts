@@ -1,8 +1,8 @@
 import { lstat, open, rm } from 'node:fs/promises';
 import { createBackoff, pause } from './backoff.ts';
 import type { Clock } from './clock.ts';
-import { type Content, digestOf } from './file-digest.ts';
-import { reasonOf } from './start-failure.ts';
+import { createBatchWriter } from './batch-writer.ts';
+import { type Content, createRunningDigest, type RunningDigest } from './file-digest.ts';
 import type { Storage } from './storage.ts';
 import { storageVerdict, wordsOfFailure } from './storage-verdict.ts';
 
@@ -35,12 +35,15 @@ export async function downloadFile(
 ): Promise<DownloadEnd> {
   const { clock, random, signal } = parts;
   const backoff = createBackoff({ ...downloadBackoff, random });
+  let digest = createRunningDigest(file);
   let bytes = 0;
   let wrong = 0;
   while (!signal.aborted) {
     const from = await begunBytes(file, content);
     const rest =
-      from < content.bytes || from === 0 ? await fetchRest(key, file, from, content, parts) : 'all';
+      from < content.bytes || from === 0
+        ? await fetchRest({ key, file, from, content, digest }, parts)
+        : 'all';
     if (signal.aborted) break;
     if (typeof rest === 'object') return rest;
     const grown = (await begunBytes(file, content)) - from;
@@ -50,8 +53,9 @@ export async function downloadFile(
       await pause(clock, 200 + backoff.nextMs(), signal);
       continue;
     }
-    if (rest === 'all' && (await digestOf(file, signal)) === content.sha256) return { kind: 'done', bytes };
+    if (rest === 'all' && (await digest.whole(signal)) === content.sha256) return { kind: 'done', bytes };
     await rm(file, { force: true });
+    digest = createRunningDigest(file);
     wrong += 1;
     if (wrong >= mostWrong)
       return { kind: 'failed', why: `${key} has come ${mostWrong} times, and was another file each time` };
@@ -68,12 +72,17 @@ async function begunBytes(file: string, { bytes }: Content): Promise<number> {
   return 0;
 }
 
+interface Rest {
+  readonly key: string;
+  readonly file: string;
+  readonly from: number;
+  readonly content: Content;
+  readonly digest: RunningDigest;
+}
+
 /** `other`: what is to be had under this key is not this content any more. */
 async function fetchRest(
-  key: string,
-  file: string,
-  from: number,
-  content: Content,
+  { key, file, from, content, digest }: Rest,
   { storage, signal }: DownloadParts,
 ): Promise<'all' | 'broken' | 'other' | Extract<DownloadEnd, { readonly kind: 'failed' }>> {
   const answer = await storage.get(key, { from, sha256: content.sha256 }, signal);
@@ -89,14 +98,22 @@ async function fetchRest(
   }
   const handle = await open(file, download.from === 0 ? 'w' : 'a', 0o600);
   try {
-    for await (const piece of download.pieces()) {
-      const trouble = await handle.writeFile(piece).then(() => null, reasonOf);
-      if (trouble !== null) return { kind: 'failed', why: trouble };
+    const writer = createBatchWriter(handle);
+    let at = download.from;
+    try {
+      for await (const piece of download.pieces()) {
+        digest.add(at, piece);
+        at += piece.length;
+        await writer.write(piece);
+        if (writer.trouble() !== null) break;
+      }
+    } catch {
+      // The way there; what has come stays.
     }
+    await writer.end();
+    const trouble = writer.trouble();
+    if (trouble !== null) return { kind: 'failed', why: trouble };
     return (await handle.stat()).size === content.bytes ? 'all' : 'broken';
-  } catch {
-    // The way there; what has come stays.
-    return 'broken';
   } finally {
     await handle.close();
   }

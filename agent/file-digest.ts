@@ -1,24 +1,64 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { lstat, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const portion = 1_048_576;
 
 /** The SHA-256 of a file in lower-case hex, read in portions; rejects when it can't be read, or the signal fires. */
-export async function digestOf(path: string, signal: AbortSignal): Promise<string> {
-  const hash = createHash('sha256');
+const digestOf = (path: string, signal: AbortSignal): Promise<string> =>
+  digestFrom(path, { hash: createHash('sha256'), at: 0 }, signal);
+
+async function digestFrom(
+  path: string,
+  begun: { readonly hash: Hash; readonly at: number },
+  signal: AbortSignal,
+): Promise<string> {
+  const { hash } = begun;
+  let { at } = begun;
   const buffer = Buffer.allocUnsafe(portion);
   const handle = await open(path, 'r');
   try {
     for (;;) {
       signal.throwIfAborted();
-      const { bytesRead } = await handle.read(buffer, 0, portion);
+      const { bytesRead } = await handle.read(buffer, 0, portion, at);
       if (bytesRead === 0) return hash.digest('hex');
       hash.update(buffer.subarray(0, bytesRead));
+      at += bytesRead;
     }
   } finally {
     await handle.close();
   }
+}
+
+/** The SHA-256 of a file that is being sent: bytes that are read for that are not read a second time. */
+export interface RunningDigest {
+  /** Takes bytes that were read at this position. */
+  add(at: number, bytes: Uint8Array): void;
+  /** Of the whole file, in lower-case hex. Reads what was not added; rejects as `digestOf` does. */
+  whole(signal: AbortSignal): Promise<string>;
+}
+
+export function createRunningDigest(path: string): RunningDigest {
+  let hash = createHash('sha256');
+  let at = 0;
+  let known: string | null = null;
+  return {
+    add(position, bytes) {
+      if (known !== null || position > at) return;
+      if (position < at) {
+        // These bytes may differ from those that were added.
+        hash = createHash('sha256');
+        at = 0;
+        if (position > 0) return;
+      }
+      hash.update(bytes);
+      at += bytes.length;
+    },
+    async whole(signal) {
+      known ??= await digestFrom(path, { hash: hash.copy(), at }, signal);
+      return known;
+    },
+  };
 }
 
 export interface Content {

@@ -2,14 +2,16 @@ import { posix } from 'node:path';
 import type { Response } from 'express';
 import { artifactsApi } from '../../protocol/artifacts-api.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
-import { commonBucket, storageApi } from '../../protocol/storage-api.ts';
+import { commonBucket, dataBucket, storageApi } from '../../protocol/storage-api.ts';
+import type { ContentFiles } from '../../datasets/content-files.ts';
 import type { Orchestrator, Uploader } from '../orchestrator/index.ts';
-import type { Artifact, ArtifactFiles } from '../orchestrator/ports.ts';
+import type { Artifact, ArtifactFiles, StoredContent } from '../orchestrator/ports.ts';
 import { actorOf } from './admin-routes.ts';
 import { sendProblem } from './answer.ts';
 import { uploaderBehind } from './auth.ts';
 import type { Calls } from './calls.ts';
 import type { Router } from './route.ts';
+import type { TransferHeap } from './transfer-heap.ts';
 import { proceed } from './unread.ts';
 import type { UploadDesk } from './upload-desk.ts';
 import { planUpload } from './upload-plan.ts';
@@ -18,43 +20,26 @@ export interface StorageParts {
   readonly orchestrator: Orchestrator;
   readonly desk: UploadDesk;
   readonly files: ArtifactFiles;
+  readonly contents: ContentFiles;
   readonly calls: Calls;
+  readonly heap: TransferHeap;
 }
 
 /** Of the list that a trainer gets; S3's are as long. */
 const pageOfTrainers = 1_000;
 
 /** What trainers bring and look for, with the upload token of their attempt. */
-export function mountStorageRoutes(router: Router, { orchestrator, desk, files, calls }: StorageParts): void {
-  router.write(storageApi.put, async ({ params: { bucket, key }, caller, request }, response) => {
-    const uploader = uploaderBehind(caller);
-    const place = keyIn(bucket, key, uploader);
-    if (!place.ok) return place;
-    const plan = planUpload(request.headers);
-    if (!plan.ok) return plan;
-    const onAccepted = (): void => {
-      calls.takeOver(request);
-      proceed(request, response);
-    };
-    const delivery = { uploader, key: place.value, plan: plan.value, request, onAccepted };
-    const outcome = await desk.receive(delivery);
-    if (!outcome.ok) {
-      if (outcome.refusal.code === 'upload_offset')
-        sayOffset(response, await desk.progressOf(uploader, place.value));
-      return outcome;
-    }
-    if (outcome.value === null) response.destroy();
-    else if ('offset' in outcome.value) {
-      sayOffset(response, outcome.value);
-      response.status(308).end();
-    } else {
-      const ETag = `"${outcome.value.sha256}"`;
-      response.set('ETag', ETag).json({ ETag, Key: key, Bucket: bucket, artifact: outcome.value });
-    }
-    return accept(undefined);
-  });
+export function mountStorageRoutes(router: Router, parts: StorageParts): void {
+  mountPut(router, parts);
+  const { orchestrator, desk, files, contents, heap } = parts;
   router.write(storageApi.get, async ({ params: { bucket, key }, caller, request }, response) => {
     const uploader = uploaderBehind(caller);
+    const sending = { response, heap };
+    if (bucket === dataBucket) {
+      const content = orchestrator.contentOfJob(uploader.jobId, key);
+      if (content.ok) sendContent(sending, contents, content.value);
+      return content.ok ? accept(undefined) : content;
+    }
     const place = keyIn(bucket, key, uploader);
     if (!place.ok) return place;
     if (request.method === 'HEAD') {
@@ -68,7 +53,7 @@ export function mountStorageRoutes(router: Router, { orchestrator, desk, files, 
     const found = orchestrator.artifact(uploader.jobId, place.value);
     if (!found.ok) return found;
     sayOffset(response, { offset: found.value.bytes, total: found.value.bytes });
-    sendArtifact(response, files, found.value);
+    sendArtifact(sending, files, found.value);
     return accept(undefined);
   });
   router.answer(storageApi.outstanding, async ({ body, caller }) => {
@@ -97,10 +82,41 @@ export function mountStorageRoutes(router: Router, { orchestrator, desk, files, 
   });
 }
 
+function mountPut(router: Router, { desk, calls, heap }: StorageParts): void {
+  router.write(storageApi.put, async ({ params: { bucket, key }, caller, request }, response) => {
+    const uploader = uploaderBehind(caller);
+    const place = keyIn(bucket, key, uploader);
+    if (!place.ok) return place;
+    const plan = planUpload(request.headers);
+    if (!plan.ok) return plan;
+    const onAccepted = (): void => {
+      calls.takeOver(request);
+      heap.hold(response);
+      proceed(request, response);
+    };
+    const delivery = { uploader, key: place.value, plan: plan.value, request, onAccepted };
+    const outcome = await desk.receive(delivery);
+    if (!outcome.ok) {
+      if (outcome.refusal.code === 'upload_offset')
+        sayOffset(response, await desk.progressOf(uploader, place.value));
+      return outcome;
+    }
+    if (outcome.value === null) response.destroy();
+    else if ('offset' in outcome.value) {
+      sayOffset(response, outcome.value);
+      response.status(308).end();
+    } else {
+      const ETag = `"${outcome.value.sha256}"`;
+      response.set('ETag', ETag).json({ ETag, Key: key, Bucket: bucket, artifact: outcome.value });
+    }
+    return accept(undefined);
+  });
+}
+
 /** The same for people and scripts. */
 export function mountArtifactRoutes(
   router: Router,
-  { orchestrator, files }: Pick<StorageParts, 'orchestrator' | 'files'>,
+  { orchestrator, files, heap }: Pick<StorageParts, 'orchestrator' | 'files' | 'heap'>,
 ): void {
   router.answer(artifactsApi.list, ({ params, query: { cursor, limit } }) => {
     const page = orchestrator.listArtifacts(params.id, cursor ?? null, limit);
@@ -119,7 +135,7 @@ export function mountArtifactRoutes(
   });
   router.stream(artifactsApi.download, ({ params: { id, key } }, response) => {
     const found = orchestrator.artifact(id, key);
-    if (found.ok) sendArtifact(response, files, found.value);
+    if (found.ok) sendArtifact({ response, heap }, files, found.value);
     return found.ok ? accept(undefined) : found;
   });
   router.answer(artifactsApi.giveUp, async ({ params: { id }, caller, request }) => {
@@ -163,25 +179,46 @@ function sayOffset(
   });
 }
 
+interface Sending {
+  readonly response: Response;
+  readonly heap: TransferHeap;
+}
+
 /**
  * To be kept as a file, and never to be opened here: what a trainer calls a page is one of somebody else's making. Ranges, and what
  * has not changed, are as RFC 9110 has them.
  */
-function sendArtifact(response: Response, files: ArtifactFiles, artifact: Artifact): void {
+function sendArtifact(sending: Sending, files: ArtifactFiles, artifact: Artifact): void {
+  const { response } = sending;
   const { jobId, file, key, sha256 } = artifact;
   response.attachment(posix.basename(key));
+  response.set('Last-Modified', new Date(artifact.createdAt).toUTCString());
+  sendStored(sending, files.pathOf(jobId, file), sha256, key);
+}
+
+const sendContent = (sending: Sending, contents: ContentFiles, { sha256 }: StoredContent): void =>
+  sendStored(sending, contents.pathOf(sha256), sha256, sha256);
+
+function sendStored({ response, heap }: Sending, path: string, sha256: string, name: string): void {
+  heap.hold(response);
   response.set({
     'Content-Type': 'application/octet-stream',
     'Content-Security-Policy': "default-src 'none'; sandbox",
     'Cache-Control': 'private, no-cache',
-    'Last-Modified': new Date(artifact.createdAt).toUTCString(),
     ETag: `"${sha256}"`,
   });
-  const options = { etag: false, lastModified: false, cacheControl: false, dotfiles: 'allow' } as const;
-  response.sendFile(files.pathOf(jobId, file), options, (cause?: Error) => {
+  const options = {
+    etag: false,
+    lastModified: false,
+    cacheControl: false,
+    dotfiles: 'allow',
+    // Of each read, in bytes; it reaches `createReadStream`, whose 64 KiB take twice the time.
+    highWaterMark: 262_144,
+  } as const;
+  response.sendFile(path, options, (cause?: Error) => {
     if (cause === undefined || response.headersSent) return;
-    for (const name of ['Content-Disposition', 'ETag', 'Last-Modified']) response.removeHeader(name);
-    sendProblem(response, lost(cause, key).refusal);
+    for (const header of ['Content-Disposition', 'ETag', 'Last-Modified']) response.removeHeader(header);
+    sendProblem(response, lost(cause, name).refusal);
   });
 }
 

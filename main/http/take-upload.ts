@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { ArtifactView } from '../../protocol/artifact.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { Orchestrator, Uploader } from '../orchestrator/index.ts';
 import type { Artifact, ArtifactFiles, FileEnd, Log, Upload } from '../orchestrator/ports.ts';
 import { type Pace, pace, receiveBody } from './receive-body.ts';
+import type { RunningHashes } from './running-hashes.ts';
 import { mismatch, type UploadPlan } from './upload-plan.ts';
 import { type Claim, type Growing, lookAheadBytes, type UploadRoom } from './upload-room.ts';
 
@@ -42,6 +44,7 @@ export type Delivered = ArtifactView | { readonly offset: number; readonly total
 export interface Scope extends UploadParts {
   readonly room: UploadRoom;
   readonly claim: Claim;
+  readonly hashes: RunningHashes;
 }
 
 export async function takeWhole(
@@ -64,12 +67,14 @@ export async function takeWhole(
     onAccepted();
     const growing = { uploader, file, first: 0, last: plan.length, reserved };
     const sha256 = await writing(scope, growing, async end => {
-      const arrived = await receiveBody(request, plan, end, scope.pace ?? pace);
+      const hash = createHash('sha256');
+      const arrived = await receiveBody(request, plan, end, { pace: scope.pace ?? pace, file: hash });
       if (arrived.kind === 'broken') return accept(null);
-      const wrong = mismatch(plan.ofBody, arrived.digests) ?? mismatch(plan.ofFile, arrived.digests);
-      if (wrong !== null) return notThose(wrong);
+      const whole = { ...arrived.digests, sha256: hash.digest('hex') };
+      const wrong = mismatch(plan.ofBody, whole) ?? mismatch(plan.ofFile, whole);
+      if (wrong !== null) return checksumRefusal(wrong);
       await end.sync();
-      return accept(arrived.digests.sha256);
+      return accept(whole.sha256);
     });
     if (!sha256.ok || sha256.value === null) return sha256.ok ? accept(null) : sha256;
     const content = { bytes: plan.length, sha256: sha256.value };
@@ -111,29 +116,34 @@ async function writePart(
   { first, total }: NonNullable<UploadPlan['part']>,
   growing: Growing,
 ): Promise<Outcome<Delivered>> {
-  const { files } = scope;
+  const { files, hashes } = scope;
   const { file } = growing;
+  const hash = hashes.take(file, first);
+  const offset = first + plan.length;
   onAccepted();
-  const whole = await writing(scope, growing, async end => {
-    const arrived = await receiveBody(request, plan, end, scope.pace ?? pace);
+  const taken = await writing(scope, growing, async end => {
+    const arrived = await receiveBody(request, plan, end, { pace: scope.pace ?? pace, file: hash });
     if (arrived.kind === 'broken') return accept(null);
     const wrong = mismatch(plan.ofBody, arrived.digests);
     if (wrong !== null) {
       await end.cutTo(first);
-      return notThose(wrong);
+      return checksumRefusal(wrong);
     }
-    await end.sync();
-    return accept(arrived.digests);
+    // A crash of the machine may cost parts: the digest of the whole file then tells.
+    if (offset < total) end.beginSync();
+    else await end.sync();
+    return accept(true);
   });
-  if (!whole.ok || whole.value === null) return whole.ok ? accept(null) : whole;
-  const offset = first + plan.length;
-  if (offset < total) return accept({ offset, total });
-  // Of what came in several parts nobody has the digest yet.
-  const sha256 = first === 0 ? whole.value.sha256 : await files.digestOf(uploader.jobId, file);
+  if (!taken.ok || taken.value === null) return taken.ok ? accept(null) : taken;
+  if (offset < total) {
+    if (hash !== null) hashes.keep(file, offset, hash);
+    return accept({ offset, total });
+  }
+  const sha256 = hash === null ? await files.digestOf(uploader.jobId, file) : hash.digest('hex');
   const wrong = mismatch(plan.ofFile, { sha256 });
   if (wrong !== null) {
     await drop(scope, { file, jobId: uploader.jobId });
-    return notThose(wrong);
+    return checksumRefusal(wrong);
   }
   const outcome = await finish(scope, uploader, { file, key }, { bytes: total, sha256 });
   // With it went the row, and who may begin anew may not go on.
@@ -196,7 +206,7 @@ async function writing<T>(
   }
 }
 
-/** At once, for the sake of the disk; should that fail, its row is found by the sweep. */
+/** Frees the disk immediately. If that fails, the sweep finds the row later. */
 async function drop(
   { orchestrator, files, log }: UploadParts,
   { file, jobId }: Pick<Upload, 'file' | 'jobId'>,
@@ -209,8 +219,8 @@ async function drop(
   }
 }
 
-const notThose = (algorithm: string) =>
+const checksumRefusal = (algorithm: string) =>
   refuse(
     'checksum_mismatch',
-    `The bytes that came are not those of the ${algorithm} that was sent with them: nothing of them is kept. Send them again`,
+    `The received bytes do not match the ${algorithm} sent with them, so none of them are stored. Send them again`,
   );

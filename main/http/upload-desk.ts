@@ -1,5 +1,6 @@
 import { type Outcome, refuse } from '../../protocol/problem.ts';
 import type { Uploader } from '../orchestrator/index.ts';
+import { createRunningHashes } from './running-hashes.ts';
 import { type Delivered, type Delivery, takePart, takeWhole, type UploadParts } from './take-upload.ts';
 import { createUploadRoom, noRoom, OutOfRoom, refuseFor } from './upload-room.ts';
 
@@ -36,10 +37,11 @@ export function createUploadDesk(parts: UploadParts): UploadDesk {
     [...underWay].filter(each => each.attemptId === attemptId).length >= mostAtOnce.ofAttempt;
 
   const room = createUploadRoom(parts);
+  const hashes = createRunningHashes();
   const run = async (delivery: Delivery): Promise<Outcome<Delivered>> => {
     const claim = await room.open(delivery.plan.length);
     if (claim === null) return noRoom;
-    const scope = { ...parts, room, claim };
+    const scope = { ...parts, room, claim, hashes };
     try {
       return await (delivery.plan.part === null
         ? takeWhole(scope, delivery)

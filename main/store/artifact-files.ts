@@ -13,6 +13,7 @@ const portion = 1_048_576;
  * ever one on the disk (docs/adr/0016). Reads and writes go by the threads of libuv, the syncing, too.
  */
 export function createArtifactFiles(folder: string): ArtifactFiles {
+  const early = createEarlySync();
   const folderOf = (job: string): string => join(folder, job);
   const pathOf = (job: string, file: string): string => join(folderOf(job), file);
   return {
@@ -26,7 +27,7 @@ export function createArtifactFiles(folder: string): ArtifactFiles {
         await handle.close();
         throw cause;
       }
-      return fileEnd(handle, at, [folderOf(job), folder]);
+      return fileEnd(handle, { at, folders: [folderOf(job), folder], early });
     },
     async sizeOf(job, file) {
       try {
@@ -68,8 +69,29 @@ async function openIn(folder: string, path: string, triesLeft = 5): Promise<File
   }
 }
 
-function fileEnd(handle: FileHandle, begun: number, folders: readonly string[]): FileEnd {
+/** Syncs files before somebody waits for it: one at a time, because the threads of libuv are few. Resolves when the file may be closed. */
+type EarlySync = (handle: FileHandle) => Promise<void>;
+
+function createEarlySync(): EarlySync {
+  let isBusy = false;
+  return async handle => {
+    if (isBusy) return;
+    isBusy = true;
+    // Whoever waits for the sync of the whole file hears of a failure.
+    await handle.datasync().catch(() => undefined);
+    isBusy = false;
+  };
+}
+
+interface Begun {
+  readonly at: number;
+  readonly folders: readonly string[];
+  readonly early: EarlySync;
+}
+
+function fileEnd(handle: FileHandle, { at: begun, folders, early }: Begun): FileEnd {
   let at = begun;
+  let syncing: Promise<void> | null = null;
   return {
     async write(bytes) {
       for (let done = 0; done < bytes.length; ) {
@@ -86,7 +108,13 @@ function fileEnd(handle: FileHandle, begun: number, folders: readonly string[]):
       await handle.truncate(bytes);
       at = bytes;
     },
-    close: () => handle.close(),
+    beginSync() {
+      syncing ??= early(handle);
+    },
+    async close() {
+      if (syncing === null) await handle.close();
+      else void syncing.then(() => handle.close()).catch(() => undefined);
+    },
   };
 }
 

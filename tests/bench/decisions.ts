@@ -58,9 +58,12 @@ function fleetOf({ pending, workers, shapes, users }: Scale): () => void {
       accelerator: 'cuda',
       guarded: true,
       configKeys: [],
+      trainers: null,
+      replacesOutputs: false,
+      fetchesData: false,
       labels: { group: `rigs-${n % shapes}` },
     };
-    index.addWorker({ id: WorkerId.parse(`w_${n}`), offering, order: n });
+    index.addWorker({ id: WorkerId.parse(`w_${n}`), offering, datasets: [], order: n });
   };
   /** Another job of the kind that is taken follows it, so that as many wait as before. */
   const decide = (): boolean => {

@@ -21,6 +21,7 @@ import { measureRestart } from './restart.ts';
 import { measureSoak } from './soak.ts';
 import { measureStart } from './start.ts';
 import { measureStorm } from './storm.ts';
+import { measureTransfer } from './transfer.ts';
 import { measureWorker } from './worker.ts';
 
 const { values } = parseArgs({
@@ -44,11 +45,12 @@ const benches: Readonly<Record<string, (rounds: number) => Promise<readonly Line
   idle: measureIdle,
   worker: measureWorker,
   placement: measurePlacement,
+  transfer: measureTransfer,
   peers: measurePeers,
   soak: () => measureSoak(Number(values.minutes ?? 20)),
 };
 /** They take too long to be run unasked. */
-const byNameOnly: readonly string[] = ['peers', 'soak'];
+const byNameOnly: readonly string[] = ['peers', 'soak', 'transfer'];
 
 const names = values.only ?? Object.keys(benches).filter(name => !byNameOnly.includes(name));
 const unknown = names.filter(name => !Object.hasOwn(benches, name));

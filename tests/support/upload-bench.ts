@@ -8,6 +8,7 @@ export interface Offered {
   readonly attemptId: string;
   readonly token: string;
   readonly resume: Extract<WorkerCommand, { type: 'job_submit' }>['resume'];
+  readonly data: Extract<WorkerCommand, { type: 'job_submit' }>['data'];
 }
 
 /** A worker without a trainer, until the server closes: it takes what it is offered when it is told to, and reports what it is told to. */
@@ -21,11 +22,13 @@ export interface Rig {
   /** With another start: it has lost what it ran. */
   register(): Promise<void>;
   openStream(): Promise<void>;
+  beat(more?: object): Promise<void>;
 }
 
 type Reachable = Pick<TestServer, 'url' | 'createWorker'>;
 
-export async function openRig(server: Reachable, name = 'rig-1'): Promise<Rig> {
+/** `facts`: what it says of itself beside that. */
+export async function openRig(server: Reachable, name = 'rig-1', facts: object = {}): Promise<Rig> {
   const { id, token } = await server.createWorker({ name });
   const offers: Offered[] = [];
   const waiting: ((offer: Offered) => void)[] = [];
@@ -41,6 +44,7 @@ export async function openRig(server: Reachable, name = 'rig-1'): Promise<Rig> {
       attemptId: command.attempt_id,
       token: command.upload_token ?? '',
       resume: command.resume,
+      data: command.data,
     };
     const next = waiting.shift();
     if (next === undefined) offers.push(offer);
@@ -56,9 +60,20 @@ export async function openRig(server: Reachable, name = 'rig-1'): Promise<Rig> {
     report: ({ jobId, attemptId }, status, more = {}) =>
       post(`/api/workers/job/${jobId}/status`, { status, attempt_id: attemptId, ...more }),
     async register() {
-      const introduction = { name, protocol: 2, instance_id: `i-${name}`, persistent: true, gpu_count: 1 };
+      const introduction = {
+        name,
+        protocol: 2,
+        instance_id: `i-${name}`,
+        persistent: true,
+        gpu_count: 1,
+        ...facts,
+      };
       const answer = await post('/api/workers/register', introduction);
       if (answer.status !== 200) throw new Error(`not registered: ${await answer.text()}`);
+    },
+    async beat(more = {}) {
+      const answer = await post('/api/workers/heartbeat', { worker_id: id, status: 'idle', ...more });
+      if (answer.status !== 200) throw new Error(`no heartbeat: ${await answer.text()}`);
     },
     async openStream() {
       const stream = await fetch(`${server.url}/api/workers/stream?worker_id=${id}`, { headers });

@@ -104,6 +104,21 @@ describe('a checkpoint of one file', () => {
     expect(readdirSync(second.outputDir)).toEqual([]);
   });
 
+  it('brings the state of the optimizer that ai-toolkit keeps beside its weights, and does without it', async () => {
+    const weights = 'dog/dog_000000250.safetensors';
+    const all = createShelf({ [weights]: 'weights', 'dog/optimizer.pt': 'state', 'dog/other.pt': 'x' });
+    const { fetched, outputDir, read } = fetching(all, weights);
+    expect(await fetched).toMatchObject({ kind: 'ready' });
+    expect(readdirSync(join(outputDir, 'dog')).toSorted()).toEqual([
+      'dog_000000250.safetensors',
+      'optimizer.pt',
+    ]);
+    expect([read(weights), read('dog/optimizer.pt')]).toEqual(['weights', 'state']);
+    expect(await fetching(createShelf({ [weights]: 'weights' }), weights).fetched).toMatchObject({
+      kind: 'ready',
+    });
+  });
+
   it('that is not there, or of an attempt that is over, is said to be', async () => {
     expect(await fetching(createShelf(), file).fetched).toEqual(
       failure(/neither it nor checkpoint-manifest.json/),

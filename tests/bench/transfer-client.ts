@@ -1,0 +1,98 @@
+/**
+ * Transfers files in one direction, all at the same time, and prints the seconds as JSON. It reads its `TransferOrder` from stdin,
+ * since a token does not belong in the arguments of a process.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream, readFileSync } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { systemClock } from '../../agent/clock.ts';
+import { downloadFile } from '../../agent/download.ts';
+import { fetchBy } from '../../agent/http-fetch.ts';
+import { openStorage } from '../../agent/storage.ts';
+import { createSender } from '../../agent/output-sender.ts';
+
+export interface TransferOrder {
+  readonly url: string;
+  readonly direction: 'up' | 'down';
+  /** The storage of a running attempt; null: the floor. */
+  readonly storage: { readonly endpoint: string; readonly token: string } | null;
+  readonly files: readonly TransferFile[];
+}
+
+/** `path` is the source of an upload and the target of a download. */
+export interface TransferFile {
+  readonly key: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+const blockBytes = 1_048_576;
+
+/** Sends as a worker does: from the file on the disk to the stored artifact. */
+async function sendAsWorker(order: TransferOrder, { key, path, bytes }: TransferFile): Promise<void> {
+  const sender = createSender(new Map(), { ...workerParts(order), pathOf: () => path });
+  const { mtimeMs } = await stat(path);
+  const files = [[key, { bytes, changedAt: mtimeMs }]] as const;
+  const end = await sender.bring({
+    name: key,
+    kind: 'other',
+    step: null,
+    files,
+    isFolder: false,
+    mark: '',
+  });
+  if (end.kind !== 'brought') throw new Error(`the upload ended with ${JSON.stringify(end)}`);
+}
+
+async function fetchAsWorker(order: TransferOrder, file: TransferFile): Promise<void> {
+  const end = await downloadFile(file.key, file.path, file, workerParts(order));
+  if (end.kind !== 'done') throw new Error(`the download ended with ${JSON.stringify(end)}`);
+}
+
+function workerParts({ url, storage: place }: TransferOrder) {
+  if (place === null) throw new Error('a worker needs the storage of an attempt');
+  const send = fetchBy((to, options, onAnswer) => request(to, options, onAnswer));
+  const renew = () => Promise.resolve(null);
+  const storage = openStorage(place, { url, send, clock: systemClock, renew });
+  return { storage, clock: systemClock, random: Math.random, signal: new AbortController().signal };
+}
+
+async function sendToFloor(
+  { url }: TransferOrder,
+  { key, path, bytes, sha256 }: TransferFile,
+): Promise<void> {
+  const hash = createHash('sha256');
+  const sent = request(`${url}/${key}`, { method: 'PUT', headers: { 'content-length': bytes } });
+  const answered = new Promise<IncomingMessage>((resolve, reject) =>
+    sent.once('response', resolve).once('error', reject),
+  );
+  const source = createReadStream(path, { highWaterMark: blockBytes });
+  source.on('data', piece => hash.update(piece));
+  await pipeline(source, sent);
+  let digest = '';
+  for await (const piece of (await answered).setEncoding('utf8')) digest += piece;
+  if (digest !== sha256 || hash.digest('hex') !== sha256) throw new Error('the floor stored another file');
+}
+
+async function fetchFromFloor({ url }: TransferOrder, { key, path, sha256 }: TransferFile): Promise<void> {
+  const hash = createHash('sha256');
+  const answer = await new Promise<IncomingMessage>((resolve, reject) =>
+    request(`${url}/${key}`, resolve).once('error', reject).end(),
+  );
+  answer.on('data', (piece: Uint8Array) => hash.update(piece));
+  await pipeline(answer, createWriteStream(path, { flush: true, highWaterMark: blockBytes }));
+  if (hash.digest('hex') !== sha256) throw new Error('the floor sent another file');
+}
+
+const order = JSON.parse(readFileSync(0, 'utf8')) as TransferOrder;
+const isUp = order.direction === 'up';
+if (!isUp) for (const { path } of order.files) await rm(path, { force: true });
+const toFloor = isUp ? sendToFloor : fetchFromFloor;
+const toServer = isUp ? sendAsWorker : fetchAsWorker;
+const transfer = order.storage === null ? toFloor : toServer;
+const startedAt = performance.now();
+await Promise.all(order.files.map(file => transfer(order, file)));
+console.log(JSON.stringify({ seconds: (performance.now() - startedAt) / 1_000 }));
