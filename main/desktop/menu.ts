@@ -12,7 +12,7 @@ export interface MenuParts {
   readonly quit: () => void;
 }
 
-const pages = ['overview', 'workers', 'jobs', 'queue', 'audit'] as const;
+const pages = ['overview', 'workers', 'jobs', 'queue', 'data', 'audit'] as const;
 const pathOf = (page: (typeof pages)[number]): string => (page === 'overview' ? '/' : `/${page}`);
 
 /** The menu of the application, with its keys. */

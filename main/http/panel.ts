@@ -34,7 +34,7 @@ export function servePanel(app: Express, folder: string): void {
     }),
   );
   // Every address of a page is answered with the one page, which shows what the address says.
-  app.get(/^\/(?:|(?:workers|jobs|queue|audit|settings|help)(?:\/.*)?)$/, (_request, response) => {
+  app.get(/^\/(?:|(?:workers|jobs|queue|data|audit|settings|help)(?:\/.*)?)$/, (_request, response) => {
     response.setHeader('Content-Security-Policy', policy);
     response.setHeader('Referrer-Policy', 'no-referrer');
     response.setHeader('Cache-Control', 'no-cache');

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { workersApi } from '../../protocol/admin-api.ts';
 import type { Call } from '../../protocol/call.ts';
+import { datasetsApi } from '../../protocol/datasets-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import { useT } from '../i18n/index.ts';
 import { useMay } from './context.ts';
@@ -30,6 +31,11 @@ export function WorkerLink({ isDeleted = false, ...props }: WorkerLinkProps) {
 
 export const JobLink = (props: ThingLinkProps) => (
   <ThingLink {...props} call={queueApi.get} href={`/jobs/${props.id}`} />
+);
+
+/** By the id of any of its versions. */
+export const DatasetLink = (props: ThingLinkProps) => (
+  <ThingLink {...props} call={datasetsApi.list} href={`/data/${props.id}`} />
 );
 
 function ThingLink({

@@ -1,10 +1,11 @@
 import { auditApi, workersApi } from '../../protocol/admin-api.ts';
 import type { Call } from '../../protocol/call.ts';
+import { datasetsApi } from '../../protocol/datasets-api.ts';
 import { queueApi } from '../../protocol/queue-api.ts';
 import type { May } from '../api/person.ts';
 
 /** Of its icon, and of its text, too. */
-export type PageName = 'overview' | 'workers' | 'jobs' | 'queue' | 'audit' | 'settings' | 'help';
+export type PageName = 'overview' | 'workers' | 'jobs' | 'queue' | 'data' | 'audit' | 'settings' | 'help';
 
 interface PageEntry {
   readonly name: PageName;
@@ -28,6 +29,7 @@ export const pages: readonly PageEntry[] = [
     calls: [queueApi.list, queueApi.submit],
   },
   { name: 'queue', path: '/queue', key: 'q', calls: [queueApi.status] },
+  { name: 'data', path: '/data', pattern: '/data/:id?', key: 'd', calls: [datasetsApi.list] },
   { name: 'audit', path: '/audit', key: 'a', calls: [auditApi.list] },
   { name: 'settings', path: '/settings', key: 's', calls: [] },
   { name: 'help', path: '/help', key: 'h', calls: [] },

@@ -27,6 +27,7 @@ const parts = {
   queue: lazy(() =>
     loadPart(async () => ({ default: (await import('../pages/queue/index.tsx')).QueuePage })),
   ),
+  data: lazy(() => loadPart(async () => ({ default: (await import('../pages/data/index.tsx')).DataPage }))),
   audit: lazy(() =>
     loadPart(async () => ({ default: (await import('../pages/audit/index.tsx')).AuditPage })),
   ),

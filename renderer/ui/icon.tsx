@@ -13,11 +13,13 @@ import CircleHelp from 'lucide-react/icons/circle-help';
 import CirclePause from 'lucide-react/icons/circle-pause';
 import CircleX from 'lucide-react/icons/circle-x';
 import Clock from 'lucide-react/icons/clock';
+import Database from 'lucide-react/icons/database';
 import Hourglass from 'lucide-react/icons/hourglass';
 import LayoutDashboard from 'lucide-react/icons/layout-dashboard';
 import ListOrdered from 'lucide-react/icons/list-ordered';
 import LoaderCircle from 'lucide-react/icons/loader-circle';
 import MoreHorizontal from 'lucide-react/icons/more-horizontal';
+import Pin from 'lucide-react/icons/pin';
 import Play from 'lucide-react/icons/play';
 import ScrollText from 'lucide-react/icons/scroll-text';
 import Server from 'lucide-react/icons/server';
@@ -33,6 +35,7 @@ const icons = {
   workers: Server,
   jobs: Activity,
   queue: ListOrdered,
+  data: Database,
   audit: ScrollText,
   settings: Settings,
   help: CircleHelp,
@@ -41,6 +44,7 @@ const icons = {
   more: MoreHorizontal,
   trouble: TriangleAlert,
   person: UserRound,
+  pin: Pin,
   up: ArrowUp,
   top: ArrowUpToLine,
   down: ArrowDown,

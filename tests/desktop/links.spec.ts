@@ -57,6 +57,7 @@ test('the menu leads to every page', async ({ beside, start }) => {
   for (const [label, path] of [
     ['Workers', '/workers'],
     ['Queue', '/queue'],
+    ['Data', '/data'],
     ['Audit', '/audit'],
     ['New job', '/jobs/new'],
     ['Settings…', '/settings'],

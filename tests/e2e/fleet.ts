@@ -4,7 +4,9 @@
  */
 import { expect } from '@playwright/test';
 import { createSimulatedWorker, type SimulatedWorker } from '../../agent/simulated-worker.ts';
+import type { DatasetView } from '../../protocol/datasets-api.ts';
 import type { Progress } from '../../protocol/progress.ts';
+import { pushDataset } from '../support/push-dataset.ts';
 import type { Orchestrator } from './panel.ts';
 
 const nvidia = { accelerator: 'cuda', driver: '570.133.20' } as const;
@@ -78,6 +80,8 @@ export interface ShownFleet {
   readonly workers: ReadonlyMap<string, string>;
   /** Ids by the names of their configs. */
   readonly jobs: ReadonlyMap<string, string>;
+  /** Ids of their newest versions by the names of the datasets. */
+  readonly datasets: ReadonlyMap<string, string>;
   leave(): Promise<void>;
 }
 
@@ -87,7 +91,7 @@ export const silenceS = 24;
 /** On an orchestrator that has a clock of its own: the day passes in seconds. */
 export async function showFleet(orchestrator: Orchestrator): Promise<ShownFleet> {
   const crew = createCrew(orchestrator);
-  const { work, submit, join, ago } = crew;
+  const { work, submit, push, join, ago } = crew;
 
   await ago(4 * 24 * 60);
   for (const name of ['atlas', 'boreas', 'calypso', 'daedalus', 'echo', 'gaia', 'juno'] as const)
@@ -136,8 +140,19 @@ export async function showFleet(orchestrator: Orchestrator): Promise<ShownFleet>
     worker_labels: { team: 'portraits' },
     gpu_count: 2,
   });
+  await ago(30);
+  const fashionShots = await push('fashion-shots', 24);
+  await push('fashion-shots', 31);
+  const interiors = await push('interiors', 60);
+  await ago(28);
+  await push('fashion-shots', 36);
+  const jewellery = await push('jewellery', 12);
+  await orchestrator.call('POST', `/api/datasets/${jewellery.id}/pin`, { pinned: true });
+  await orchestrator.call('POST', `/api/datasets/${fashionShots.id}/pin`, { pinned: true });
   await ago(26);
   await submit('sd35-lora-interiors', {
+    config: { instance_data_dir: '/home/ada/pictures/interiors' },
+    data: [{ path: '/home/ada/pictures/interiors', version: interiors.version }],
     worker_labels: { gpu_type: 'b200*' },
     gpu_count: 8,
     gpu_vram_gb: 180,
@@ -174,6 +189,7 @@ function createCrew(orchestrator: Orchestrator) {
   const { call } = orchestrator;
   const workers = new Map<string, string>();
   const jobs = new Map<string, string>();
+  const datasets = new Map<string, string>();
   const trainings = new Map<string, Training>();
   const agents = new Map<string, { readonly worker: SimulatedWorker; readonly left: Promise<number> }>();
 
@@ -220,11 +236,21 @@ function createCrew(orchestrator: Orchestrator) {
       },
     };
   };
+  /** So many pictures; those of the version before are among them. */
+  const push = async (name: string, count: number): Promise<DatasetView> => {
+    const picture = (number: number): string => `${name} ${number} `.repeat(9_000);
+    const files = Array.from({ length: count }, (_, number) => [`${number}.jpg`, picture(number)] as const);
+    const made = await pushDataset(orchestrator, name, Object.fromEntries(files));
+    datasets.set(name, String(made.id));
+    return made;
+  };
   return {
     workers,
     jobs,
+    datasets,
     join,
     submit,
+    push,
     work,
     ago: (minutes: number): Promise<void> => orchestrator.shiftClock(-minutes * 60_000),
     async leaves(name: MachineName): Promise<void> {

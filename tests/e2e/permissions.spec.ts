@@ -2,10 +2,13 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect, type Page, test } from '@playwright/test';
 import { ownPermissions, type Permission } from '../../protocol/call.ts';
+import type { DatasetView } from '../../protocol/datasets-api.ts';
+import { pushDataset } from '../support/push-dataset.ts';
 import { act, type Orchestrator, rowOf, startOrchestrator } from './panel.ts';
 
 let orchestrator: Orchestrator;
 let waiting: string;
+let photos: DatasetView;
 test.beforeAll(async () => {
   orchestrator = await startOrchestrator();
   await orchestrator.rig('rig-a');
@@ -15,6 +18,7 @@ test.beforeAll(async () => {
     worker_labels: { nobody: 'has-this' },
   });
   await orchestrator.submit({ config_name: 'asks', config: {}, requires_approval: true });
+  photos = await pushDataset(orchestrator, 'photos', { 'a.jpg': 'a photo' });
 });
 test.afterAll(() => orchestrator.close());
 
@@ -63,7 +67,7 @@ async function expectQuiet(page: Page): Promise<void> {
 
 test('who may only look is offered nothing else on any page, and nothing is refused', async ({ page }) => {
   const asked = await signInAs(page, 'watcher', ['queue.view']);
-  expect(await railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Settings', 'Help']);
+  expect(await railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Data', 'Settings', 'Help']);
   await expect(page.getByRole('link', { name: 'Signed in as watcher' })).toBeVisible();
   const tour: readonly (readonly [path: string, there: string, acts: readonly string[]])[] = [
     ['/', 'Workers: not shown without the permission “Manage workers”', []],
@@ -71,6 +75,8 @@ test('who may only look is offered nothing else on any page, and nothing is refu
     [`/jobs/${waiting}`, 'Why it waits', []],
     [`/jobs/${waiting}?tab=raw`, '"config_name": "far"', ['Copy']],
     ['/queue', '1 job waits for approval', []],
+    ['/data', 'photos', []],
+    [`/data/${photos.id}`, 'All datasets', []],
     ['/settings', 'See all jobs', ['Sign out']],
     ['/help', '"queue.view"', ['Copy']],
   ];
@@ -217,6 +223,6 @@ test('who signs in over another session is shown what is theirs, without loading
   expect(answer.status()).toBe(200);
   // With the next look at the workers.
   await expect(page.locator('.missing')).toContainText('Signed in as after', { timeout: 30_000 });
-  await expect.poll(() => railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Settings', 'Help']);
+  await expect.poll(() => railOf(page)).toEqual(['Overview', 'Jobs', 'Queue', 'Data', 'Settings', 'Help']);
   await expect(page.getByText('Live', { exact: true })).toBeVisible();
 });

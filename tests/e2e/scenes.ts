@@ -159,6 +159,7 @@ export const scenes: readonly Scene[] = [
   { name: 'job', path: jobPath('kolors-lora-fashion'), ready: '.timeline li:nth-child(2)' },
   { name: 'job-waiting', path: jobPath('sd35-lora-interiors'), ready: '.explained' },
   { name: 'job-failed', path: jobPath('sdxl-lora-portraits'), ready: '.timeline li' },
+  { name: 'job-files', path: jobPath('flux-lora-product', '?tab=files'), ready: '.empty, .files-head' },
   { name: 'job-events', path: jobPath('kolors-lora-fashion', '?tab=events'), ready: '.events td' },
   { name: 'job-raw', path: jobPath('kolors-lora-fashion', '?tab=raw'), ready: 'pre.raw' },
   {
@@ -182,6 +183,28 @@ export const scenes: readonly Scene[] = [
       await expect(dialogOf(page)).toBeVisible();
     },
   },
+  { name: 'data', path: at('/data'), ready: '[data-row="2"]' },
+  {
+    name: 'data-menu',
+    path: at('/data'),
+    ready: '[data-row="2"]',
+    open: page => openMenu(rowWith(page, 'jewellery')),
+  },
+  {
+    name: 'data-delete',
+    path: at('/data'),
+    ready: '[data-row="2"]',
+    async open(page) {
+      await openMenu(rowWith(page, 'fashion-shots'));
+      await page.locator('.menu-item[data-danger="true"]').click();
+      await expect(dialogOf(page)).toBeVisible();
+    },
+  },
+  {
+    name: 'dataset',
+    path: ({ fleet }) => `/data/${fleet.datasets.get('fashion-shots')}`,
+    ready: '[data-row="2"]',
+  },
   { name: 'audit', path: at('/audit'), ready: '[data-row="9"]' },
   { name: 'settings', path: at('/settings'), ready: 'select' },
   { name: 'help', path: at('/help'), ready: '.keys' },
@@ -195,4 +218,5 @@ export const emptyScenes: readonly Scene[] = [
   { name: 'empty-workers', path: at('/workers'), ready: '.card' },
   { name: 'empty-jobs', path: at('/jobs'), ready: '.empty' },
   { name: 'empty-queue', path: at('/queue'), ready: '.empty' },
+  { name: 'empty-data', path: at('/data'), ready: '.empty' },
 ];

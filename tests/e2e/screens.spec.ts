@@ -196,6 +196,7 @@ const pages = [
   'job',
   'submit',
   'queue',
+  'data',
   'audit',
   'settings',
   'help',

@@ -52,6 +52,7 @@ export const en: Words = {
     workers: 'Workers',
     jobs: 'Jobs',
     queue: 'Queue',
+    data: 'Data',
     audit: 'Audit',
     keys: 'Keys and help',
     reload: 'Reload',

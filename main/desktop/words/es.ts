@@ -53,6 +53,7 @@ export const es: Words = {
     workers: 'Workers',
     jobs: 'Trabajos',
     queue: 'Cola',
+    data: 'Datos',
     audit: 'Auditoría',
     keys: 'Teclas y ayuda',
     reload: 'Volver a cargar',

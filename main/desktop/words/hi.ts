@@ -50,6 +50,7 @@ export const hi: Words = {
     workers: 'वर्कर',
     jobs: 'जॉब',
     queue: 'कतार',
+    data: 'डेटा',
     audit: 'ऑडिट',
     keys: 'कुंजियाँ और सहायता',
     reload: 'फिर लोड करें',

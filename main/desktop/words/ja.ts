@@ -49,6 +49,7 @@ export const ja: Words = {
     workers: 'ワーカー',
     jobs: 'ジョブ',
     queue: 'キュー',
+    data: 'データ',
     audit: '監査',
     keys: 'キーとヘルプ',
     reload: '再読み込み',

@@ -46,6 +46,7 @@ type MenuWord =
   | 'workers'
   | 'jobs'
   | 'queue'
+  | 'data'
   | 'audit'
   | 'keys'
   | 'reload'

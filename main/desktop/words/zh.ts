@@ -48,6 +48,7 @@ export const zh: Words = {
     workers: '工作节点',
     jobs: '任务',
     queue: '队列',
+    data: '数据',
     audit: '审计',
     keys: '快捷键与帮助',
     reload: '重新加载',

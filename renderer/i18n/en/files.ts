@@ -6,18 +6,29 @@ export const files = {
   'jobs.attempt.again': '{count, plural, one {# step done again} other {# steps done again}}',
   'jobs.attempt.lost': '{count, plural, one {# step lost} other {# steps lost}}',
   'files.all': '{count, plural, one {# file} other {# files}}, {size} in all',
+  'jobs.warning': 'Warning',
+  'jobs.warning.oldWorker':
+    "{worker} runs SimpleTuner's own worker, which uploads no files. Outputs stay on that machine. Run Trainyard's worker there to get them.",
+  'jobs.warning.off':
+    '{worker} uploads no files (--bring none). Outputs stay on that machine. Its owner can restart the worker without --bring.',
+  'jobs.warning.checkpointsOnly':
+    '{worker} uploads checkpoints only (--bring checkpoints). Other outputs stay on that machine. Its owner can restart the worker without --bring.',
+  'jobs.warning.noFolder':
+    'The trainer command of {worker} has no {placeholder}. Outputs stay on that machine unless the command uploads them itself. Its owner can add {placeholder} to --trainer.',
+  'jobs.warning.ownFolder':
+    '{worker} lets this config choose its output_dir. Outputs stay there. Remove output_dir from the config to get them here.',
   'files.refresh': 'Refresh',
   'files.more': 'Show more ({shown, number} of {of, number} are here)',
   'files.failed': 'The files could not be read: {why}',
   'files.again': 'Try again',
   'files.none.waits': 'There are no files yet: the job waits for a worker.',
   'files.none.runs':
-    'There are no files yet. Checkpoints, samples and models show here as soon as they have come.',
-  'files.none.ended': 'The job has ended, and there are no files: none were brought, or they were deleted.',
+    'There are no files yet. Checkpoints, samples and models appear here once they are uploaded.',
+  'files.none.ended': 'This job has no files: none were uploaded, or they were deleted.',
   'files.none.how':
-    'A trainer brings a file by sending it to the address in SIMPLETUNER_UPLOAD_ENDPOINT, with the token in SIMPLETUNER_UPLOAD_TOKEN.',
-  'files.none.docs': 'The calls of this orchestrator',
-  'files.mayNot': 'To see and download files takes a permission that you do not have: {what}.',
+    'A trainer uploads a file to SIMPLETUNER_UPLOAD_ENDPOINT with the token in SIMPLETUNER_UPLOAD_TOKEN.',
+  'files.none.docs': 'API of this orchestrator',
+  'files.mayNot': 'You need the permission “{what}” to see and download files.',
   'files.outstanding.uploading': '{worker} is still uploading files of this job.',
   'files.outstanding.left':
     '{count, plural, one {# file ({size}) is} other {# files ({size}) are}} still on {worker}. The worker keeps trying to upload {count, plural, one {it} other {them}}.',

@@ -6,6 +6,7 @@ import { logs } from './logs.ts';
 import { curves } from './curves.ts';
 import { files } from './files.ts';
 import { queue } from './queue.ts';
+import { data } from './data.ts';
 import { audit } from './audit.ts';
 import { settings } from './settings.ts';
 import { tokens } from './tokens.ts';
@@ -23,6 +24,7 @@ export const en = {
   ...curves,
   ...files,
   ...queue,
+  ...data,
   ...audit,
   ...settings,
   ...tokens,

@@ -8,18 +8,29 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'jobs.attempt.again': '{count, plural, one {# paso repetido} other {# pasos repetidos}}',
   'jobs.attempt.lost': '{count, plural, one {# paso perdido} other {# pasos perdidos}}',
   'files.all': '{count, plural, one {# archivo} other {# archivos}}, {size} en total',
+  'jobs.warning': 'Aviso',
+  'jobs.warning.oldWorker':
+    '{worker} usa el worker propio de SimpleTuner, que no sube archivos. Los resultados se quedan en esa máquina. Para recibirlos, ejecute allí el worker de Trainyard.',
+  'jobs.warning.off':
+    '{worker} no sube archivos (--bring none). Los resultados se quedan en esa máquina. Su propietario puede reiniciar el worker sin --bring.',
+  'jobs.warning.checkpointsOnly':
+    '{worker} solo sube checkpoints (--bring checkpoints). Los demás resultados se quedan en esa máquina. Su propietario puede reiniciar el worker sin --bring.',
+  'jobs.warning.noFolder':
+    'El comando de entrenamiento de {worker} no contiene {placeholder}. Los resultados se quedan en esa máquina, salvo que el propio comando los suba. Su propietario puede añadir {placeholder} a --trainer.',
+  'jobs.warning.ownFolder':
+    '{worker} permite que esta configuración elija su output_dir. Los resultados se quedan allí. Quite output_dir de la configuración para recibirlos aquí.',
   'files.refresh': 'Actualizar',
   'files.more': 'Mostrar más (hay {shown, number} de {of, number})',
   'files.failed': 'No se pudieron leer los archivos: {why}',
   'files.again': 'Reintentar',
   'files.none.waits': 'Todavía no hay archivos: el trabajo espera a un worker.',
   'files.none.runs':
-    'Todavía no hay archivos. Los checkpoints, las muestras y los modelos aparecerán aquí en cuanto lleguen.',
-  'files.none.ended': 'El trabajo ha terminado y no hay archivos: no se envió ninguno, o se eliminaron.',
+    'Todavía no hay archivos. Los checkpoints, las muestras y los modelos aparecen aquí en cuanto se suben.',
+  'files.none.ended': 'Este trabajo no tiene archivos: no se subió ninguno, o se eliminaron.',
   'files.none.how':
-    'Un entrenador envía un archivo a la dirección de SIMPLETUNER_UPLOAD_ENDPOINT, con el token de SIMPLETUNER_UPLOAD_TOKEN.',
-  'files.none.docs': 'Las llamadas de este orquestador',
-  'files.mayNot': 'Para ver y descargar archivos hace falta un permiso que no tiene: {what}.',
+    'Un entrenador sube un archivo a SIMPLETUNER_UPLOAD_ENDPOINT con el token de SIMPLETUNER_UPLOAD_TOKEN.',
+  'files.none.docs': 'API de este orquestador',
+  'files.mayNot': 'Necesita el permiso «{what}» para ver y descargar archivos.',
   'files.outstanding.uploading': '{worker} todavía está subiendo archivos de este trabajo.',
   'files.outstanding.left':
     '{count, plural, one {# archivo ({size}) sigue} other {# archivos ({size}) siguen}} en {worker}. El worker sigue intentando {count, plural, one {subirlo} other {subirlos}}.',

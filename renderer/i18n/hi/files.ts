@@ -8,17 +8,28 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'jobs.attempt.again': '{count, plural, one {# स्टेप दोबारा किया} other {# स्टेप दोबारा किए}}',
   'jobs.attempt.lost': '{count, plural, one {# स्टेप खोया} other {# स्टेप खोए}}',
   'files.all': '{count, plural, one {# फ़ाइल} other {# फ़ाइलें}}, कुल {size}',
+  'jobs.warning': 'चेतावनी',
+  'jobs.warning.oldWorker':
+    '{worker} पर SimpleTuner का अपना वर्कर चलता है, जो फ़ाइलें अपलोड नहीं करता। आउटपुट उसी मशीन पर रहते हैं। उन्हें पाने के लिए वहाँ Trainyard का वर्कर चलाएँ।',
+  'jobs.warning.off':
+    '{worker} फ़ाइलें अपलोड नहीं करता (--bring none)। आउटपुट उसी मशीन पर रहते हैं। मशीन का मालिक वर्कर को --bring के बिना फिर से शुरू कर सकता है।',
+  'jobs.warning.checkpointsOnly':
+    '{worker} केवल चेकपॉइंट अपलोड करता है (--bring checkpoints)। बाकी आउटपुट उसी मशीन पर रहते हैं। मशीन का मालिक वर्कर को --bring के बिना फिर से शुरू कर सकता है।',
+  'jobs.warning.noFolder':
+    '{worker} की ट्रेनर कमांड में {placeholder} नहीं है। जब तक कमांड स्वयं अपलोड न करे, आउटपुट उसी मशीन पर रहते हैं। मशीन का मालिक --trainer में {placeholder} जोड़ सकता है।',
+  'jobs.warning.ownFolder':
+    '{worker} इस कॉन्फ़िग को अपना output_dir चुनने देता है। आउटपुट वहीं रहते हैं। उन्हें यहाँ पाने के लिए कॉन्फ़िग से output_dir हटाएँ।',
   'files.refresh': 'ताज़ा करें',
   'files.more': 'और दिखाएँ ({of, number} में से {shown, number} यहाँ हैं)',
   'files.failed': 'फ़ाइलें पढ़ी नहीं जा सकीं: {why}',
   'files.again': 'फिर से कोशिश करें',
   'files.none.waits': 'अभी कोई फ़ाइल नहीं है: जॉब वर्कर की प्रतीक्षा में है।',
   'files.none.runs': 'अभी कोई फ़ाइल नहीं है। चेकपॉइंट, नमूने और मॉडल आते ही यहाँ दिखेंगे।',
-  'files.none.ended': 'जॉब समाप्त हो गया है और कोई फ़ाइल नहीं है: कोई नहीं आई, या हटा दी गईं।',
+  'files.none.ended': 'इस जॉब की कोई फ़ाइल नहीं है: कोई अपलोड नहीं हुई, या हटा दी गईं।',
   'files.none.how':
-    'ट्रेनर फ़ाइल को SIMPLETUNER_UPLOAD_ENDPOINT के पते पर, SIMPLETUNER_UPLOAD_TOKEN के टोकन के साथ भेजता है।',
-  'files.none.docs': 'इस ऑर्केस्ट्रेटर की कॉल',
-  'files.mayNot': 'फ़ाइलें देखने और डाउनलोड करने के लिए एक अनुमति चाहिए जो आपके पास नहीं है: {what}।',
+    'ट्रेनर फ़ाइल को SIMPLETUNER_UPLOAD_ENDPOINT पर SIMPLETUNER_UPLOAD_TOKEN के टोकन के साथ अपलोड करता है।',
+  'files.none.docs': 'इस ऑर्केस्ट्रेटर का API',
+  'files.mayNot': 'फ़ाइलें देखने और डाउनलोड करने के लिए “{what}” की अनुमति चाहिए।',
   'files.outstanding.uploading': '{worker} अभी भी इस जॉब की फ़ाइलें अपलोड कर रहा है।',
   'files.outstanding.left':
     '{count, plural, one {# फ़ाइल ({size})} other {# फ़ाइलें ({size})}} अभी भी {worker} पर {count, plural, one {है} other {हैं}}। वर्कर अपलोड करने की कोशिश जारी रखता है।',

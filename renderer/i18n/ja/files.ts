@@ -8,6 +8,17 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'jobs.attempt.again': '{count, plural, other {# ステップをやり直し}}',
   'jobs.attempt.lost': '{count, plural, other {# ステップを失いました}}',
   'files.all': '{count, plural, other {# 個のファイル}}、合計 {size}',
+  'jobs.warning': '警告',
+  'jobs.warning.oldWorker':
+    '{worker} では SimpleTuner 付属のワーカーが動いており、ファイルをアップロードしません。出力はそのマシンに残ります。取得するには、そこで Trainyard のワーカーを実行してください。',
+  'jobs.warning.off':
+    '{worker} はファイルをアップロードしません（--bring none）。出力はそのマシンに残ります。マシンの所有者は --bring を外してワーカーを再起動できます。',
+  'jobs.warning.checkpointsOnly':
+    '{worker} はチェックポイントだけをアップロードします（--bring checkpoints）。その他の出力はそのマシンに残ります。マシンの所有者は --bring を外してワーカーを再起動できます。',
+  'jobs.warning.noFolder':
+    '{worker} のトレーナーコマンドに {placeholder} がありません。コマンド自身がアップロードしない限り、出力はそのマシンに残ります。マシンの所有者は --trainer に {placeholder} を追加できます。',
+  'jobs.warning.ownFolder':
+    '{worker} では、この設定が output_dir を自由に選べます。出力はそこに残ります。ここで受け取るには、設定から output_dir を削除してください。',
   'files.refresh': '更新',
   'files.more': 'さらに表示（{of, number} 個中 {shown, number} 個を表示中）',
   'files.failed': 'ファイルを読み込めませんでした: {why}',
@@ -15,11 +26,11 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'files.none.waits': 'まだファイルはありません。ジョブはワーカーを待っています。',
   'files.none.runs':
     'まだファイルはありません。チェックポイント、サンプル、モデルは、届くとここに表示されます。',
-  'files.none.ended': 'ジョブは終了し、ファイルはありません。届かなかったか、削除されました。',
+  'files.none.ended': 'このジョブにファイルはありません。アップロードされなかったか、削除されました。',
   'files.none.how':
-    'トレーナーは SIMPLETUNER_UPLOAD_ENDPOINT のアドレスに、SIMPLETUNER_UPLOAD_TOKEN のトークンを付けてファイルを送ります。',
+    'トレーナーは SIMPLETUNER_UPLOAD_TOKEN のトークンを使い、SIMPLETUNER_UPLOAD_ENDPOINT にファイルをアップロードします。',
   'files.none.docs': 'このオーケストレーターの API',
-  'files.mayNot': 'ファイルの表示とダウンロードには、お持ちでない権限が必要です: {what}。',
+  'files.mayNot': 'ファイルの表示とダウンロードには権限「{what}」が必要です。',
   'files.outstanding.uploading': '{worker} はこのジョブのファイルをまだアップロードしています。',
   'files.outstanding.left':
     '{count, plural, other {# 個のファイル}} ({size}) が {worker} に残っています。ワーカーはアップロードを再試行し続けます。',

@@ -8,17 +8,27 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'jobs.attempt.again': '{count, plural, other {重做了 # 步}}',
   'jobs.attempt.lost': '{count, plural, other {丢失了 # 步}}',
   'files.all': '{count, plural, other {# 个文件}}，共 {size}',
+  'jobs.warning': '警告',
+  'jobs.warning.oldWorker':
+    '{worker} 运行的是 SimpleTuner 自带的工作节点，它不会上传文件。输出会留在那台机器上。要取回输出，请在那里运行 Trainyard 的工作节点。',
+  'jobs.warning.off':
+    '{worker} 不上传文件（--bring none）。输出会留在那台机器上。机器的所有者可以去掉 --bring 后重新启动工作节点。',
+  'jobs.warning.checkpointsOnly':
+    '{worker} 只上传检查点（--bring checkpoints）。其他输出会留在那台机器上。机器的所有者可以去掉 --bring 后重新启动工作节点。',
+  'jobs.warning.noFolder':
+    '{worker} 的训练命令中没有 {placeholder}。除非命令自行上传，否则输出会留在那台机器上。机器的所有者可以在 --trainer 中加入 {placeholder}。',
+  'jobs.warning.ownFolder':
+    '{worker} 允许此配置自行指定 output_dir。输出会留在该目录中。要在这里取得输出，请从配置中删除 output_dir。',
   'files.refresh': '刷新',
   'files.more': '显示更多（已有 {shown, number} 个，共 {of, number} 个）',
   'files.failed': '无法读取文件：{why}',
   'files.again': '重试',
   'files.none.waits': '还没有文件：任务正在等待工作节点。',
   'files.none.runs': '还没有文件。检查点、样本和模型送达后，就会显示在这里。',
-  'files.none.ended': '任务已结束，没有文件：没有送来文件，或者已被删除。',
-  'files.none.how':
-    '训练程序把文件发送到 SIMPLETUNER_UPLOAD_ENDPOINT 中的地址，并附上 SIMPLETUNER_UPLOAD_TOKEN 中的令牌。',
-  'files.none.docs': '此编排器的接口',
-  'files.mayNot': '查看和下载文件需要您没有的权限：{what}。',
+  'files.none.ended': '此任务没有文件：没有上传过，或者已被删除。',
+  'files.none.how': '训练程序将文件上传到 SIMPLETUNER_UPLOAD_ENDPOINT，令牌在 SIMPLETUNER_UPLOAD_TOKEN 中。',
+  'files.none.docs': '此调度服务器的 API',
+  'files.mayNot': '查看和下载文件需要权限“{what}”。',
   'files.outstanding.uploading': '{worker} 仍在上传此任务的文件。',
   'files.outstanding.left':
     '{worker} 上还有 {count, plural, other {# 个文件}}（{size}）未上传，它会继续尝试上传。',

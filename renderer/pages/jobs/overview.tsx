@@ -12,7 +12,9 @@ import { Attempts } from './attempts.tsx';
 import { failureText, PriorityCell, ProgressCell } from './cells.tsx';
 import { ExplainJob } from './explanation.tsx';
 import { duration, figure, progressText, runTime, speed } from './figures.ts';
+import { JobData } from './job-data.tsx';
 import { Loss } from './loss.tsx';
+import { Warnings } from './warnings.tsx';
 
 interface JobProps {
   readonly job: JobDetail;
@@ -22,6 +24,7 @@ export const JobOverview = ({ job }: JobProps) => (
   <>
     <Now job={job} />
     <Facts job={job} />
+    <JobData job={job} />
     <Attempts attempts={job.attempts} />
   </>
 );
@@ -44,7 +47,7 @@ function Now({ job }: JobProps) {
           text={progressText(job.progress, t)}
         />
       )}
-      {isWaiting(job.status) && <ExplainJob job={job} />}
+      {isWaiting(job.status) ? <ExplainJob job={job} /> : <Warnings warnings={job.warnings} />}
       {figures.length > 0 && <FactList facts={figures} />}
     </section>
   );

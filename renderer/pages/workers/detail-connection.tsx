@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { useRef } from 'react';
 import type { WorkerView } from '../../../protocol/worker.ts';
-import { useT } from '../../i18n/index.ts';
+import { type Translator, useT } from '../../i18n/index.ts';
 import { LabelChips } from '../../ui/chips.tsx';
 import { Copy } from '../../ui/copy.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -22,6 +22,13 @@ export function ConnectionCard({ worker }: { readonly worker: WorkerView }) {
         </Fact>
         <Fact name={t('workers.detail.host')}>{worker.host ?? unknown}</Fact>
         <Fact name={t('workers.detail.agent')}>{worker.agent_version ?? unknown}</Fact>
+        {worker.trainers !== null && (
+          <Fact name={t('workers.detail.trainers')}>
+            {worker.trainers.length === 0
+              ? t('workers.detail.none')
+              : worker.trainers.map(trainer => trainerText(trainer, t)).join(', ')}
+          </Fact>
+        )}
         <Fact name={t('workers.detail.protocol')}>
           {worker.registered_at === null
             ? unknown
@@ -80,4 +87,9 @@ export function RawCard({ worker }: { readonly worker: WorkerView }) {
       </div>
     </details>
   );
+}
+
+function trainerText({ name, version }: NonNullable<WorkerView['trainers']>[number], t: Translator): string {
+  if (name === 'any') return t('workers.detail.anyTrainer');
+  return version === null ? name : `${name} ${version}`;
 }

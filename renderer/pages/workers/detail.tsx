@@ -1,5 +1,6 @@
 import { Link, useSearch } from 'wouter';
 import { auditApi, workersApi } from '../../../protocol/admin-api.ts';
+import { datasetsApi } from '../../../protocol/datasets-api.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import type { WorkerView } from '../../../protocol/worker.ts';
 import { useFleet } from '../../app/context.ts';
@@ -10,6 +11,7 @@ import { Empty } from '../../ui/empty.tsx';
 import { State } from '../../ui/state.tsx';
 import { useStart } from './acts.ts';
 import { ConnectionCard, RawCard } from './detail-connection.tsx';
+import { DataCard } from './detail-data.tsx';
 import { EventsCard } from './detail-events.tsx';
 import { GpusCard } from './detail-gpus.tsx';
 import { JobsCard } from './detail-jobs.tsx';
@@ -27,7 +29,9 @@ export function WorkerDetail({ id }: { readonly id: string }) {
   const isRead = useFleet(state => state.fleet.seq >= 0);
   return (
     <div className="page workers" aria-busy={!isRead}>
-      <Link href={`/workers${search === '' ? '' : `?${search}`}`}>{t('workers.back')}</Link>
+      <div className="crumb">
+        <Link href={`/workers${search === '' ? '' : `?${search}`}`}>{t('workers.back')}</Link>
+      </div>
       {worker === undefined ? (
         <>
           <h1>{t('workers.title')}</h1>
@@ -47,6 +51,9 @@ export function WorkerDetail({ id }: { readonly id: string }) {
             </div>
             <div>
               <ConnectionCard worker={worker} />
+              <Allowed call={datasetsApi.list}>
+                <DataCard worker={worker} />
+              </Allowed>
               <Allowed call={auditApi.list}>
                 <EventsCard worker={worker} />
               </Allowed>

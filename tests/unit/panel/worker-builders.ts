@@ -39,6 +39,7 @@ export function workerView(change: Partial<WorkerView> = {}): WorkerView {
     host: 'rig-1.lan',
     persistent: true,
     agent_version: '0.1.0',
+    trainers: null,
     protocol: 2,
     drain: null,
     quarantine: null,

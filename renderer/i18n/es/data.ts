@@ -1,0 +1,66 @@
+import type { data as source } from '../en/data.ts';
+
+export const data: Readonly<Record<keyof typeof source, string>> = {
+  'data.table': 'Conjuntos de datos',
+  'data.search': 'Buscar conjuntos de datos',
+  'data.search.hint': 'Nombre, propietario o versión',
+  'data.search.clear': 'Borrar la búsqueda',
+  'data.shown': '{count, plural, one {# conjunto de datos} other {# conjuntos de datos}}',
+  'data.noMatch': 'Ningún conjunto de datos coincide con la búsqueda.',
+  'data.none': 'Todavía no hay datos de entrenamiento guardados.',
+  'data.none.submit':
+    'Envíe un trabajo desde una terminal para guardar los datos que nombra su configuración:',
+  'data.none.push': 'O guarde una carpeta sin enviar un trabajo:',
+  'data.figure.stored': 'Guardado',
+  'data.figure.storedOf': '{size} de {limit}',
+  'data.figure.unused': 'Sin usar',
+  'data.figure.unusedIs':
+    '{count, plural, =0 {nada} one {# versión, hasta {size}} other {# versiones, hasta {size}}}',
+  'data.figure.unused.what':
+    'Ningún trabajo usa estas versiones y ninguna está fijada. Los archivos que varias versiones comparten se guardan una sola vez.',
+  'data.column.name': 'Nombre',
+  'data.column.version': 'Versión',
+  'data.column.files': 'Archivos',
+  'data.column.size': 'Tamaño',
+  'data.column.owner': 'Propietario',
+  'data.column.pushed': 'Enviado',
+  'data.column.jobs': 'Trabajos',
+  'data.column.pinned': 'Fijada',
+  'data.column.menu': 'Acciones',
+  'data.rowName': 'Conjunto de datos {name} de {owner}',
+  'data.versionName': 'Versión {version}',
+  'data.versions': '{count, plural, one {# versión} other {# versiones}}',
+  'data.versionsOf': 'Versiones de {name}',
+  'data.ownedBy': 'propietario: {owner}',
+  'data.newest': 'la más reciente',
+  'data.pinned': 'fijada',
+  'data.pinnedOf': '{pinned, number} de {count, number}',
+  'data.filesAndSize': '{count, plural, one {# archivo} other {# archivos}}, {size}',
+  'data.back': 'Todos los conjuntos de datos',
+  'data.notFound': 'Este conjunto de datos no existe. Puede que se haya eliminado.',
+  'data.more': 'Acciones para {name}',
+  'data.act.pin': 'Fijar',
+  'data.act.unpin': 'Dejar de fijar',
+  'data.act.pinNewest': 'Fijar la versión más reciente',
+  'data.act.unpinNewest': 'Dejar de fijar la versión más reciente',
+  'data.act.delete': 'Eliminar…',
+  'data.act.deleteUnused': 'Eliminar versiones sin usar…',
+  'data.act.deleteOld': 'Eliminar versiones antiguas sin usar…',
+  'data.kept.jobs': '{count, plural, one {La usa # trabajo} other {La usan # trabajos}}',
+  'data.kept.pinned': 'Está fijada',
+  'data.kept.all': 'Todas las versiones están fijadas o las usa un trabajo',
+  'data.delete.dataset': '¿Eliminar el conjunto de datos {name}?',
+  'data.delete.versions':
+    '{count, plural, one {¿Eliminar # versión de {name}?} other {¿Eliminar # versiones de {name}?}}',
+  'data.delete.old':
+    '{count, plural, one {¿Eliminar # versión antigua?} other {¿Eliminar # versiones antiguas?}}',
+  'data.delete.frees':
+    'Esto libera {size} en el orquestador. Hay que volver a enviar los datos antes de que un trabajo nuevo pueda usarlos.',
+  'data.delete.freesNothing': 'Esto no libera espacio, porque otras versiones tienen los mismos archivos.',
+  'data.delete.more': '{count, plural, one {y # más} other {y # más}}',
+  'data.delete.act': 'Eliminar',
+  'data.delete.nothing':
+    'No se ha eliminado nada. Hay trabajos o marcas que conservan estas versiones, o ya no existen.',
+  'data.deleted':
+    '{count, plural, one {# versión eliminada, {size} liberados.} other {# versiones eliminadas, {size} liberados.}}',
+};

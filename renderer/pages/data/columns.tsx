@@ -1,0 +1,191 @@
+import { useMemo } from 'react';
+import { Link } from 'wouter';
+import { type DatasetView, datasetsApi } from '../../../protocol/datasets-api.ts';
+import { useMay } from '../../app/context.ts';
+import { type Translator, useT } from '../../i18n/index.ts';
+import type { Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { Count, Pinned, Size, Version } from './cells.tsx';
+import type { Dataset } from './datasets.ts';
+import { DatasetMenu, VersionMenu } from './menus.tsx';
+import type { AskToDelete } from './use-deletion.tsx';
+
+const pinnedText = ({ pinned, versions: { length: count } }: Dataset, t: Translator): string =>
+  count === 1 ? t('data.pinned') : t('data.pinnedOf', { pinned, count });
+
+/** Of the list: a row is a dataset, and its figures are those of its newest version. */
+export function useDatasetColumns(ask: AskToDelete, onDone: () => void): readonly Column<Dataset>[] {
+  const t = useT();
+  const may = useMay();
+  const mayChange = may(datasetsApi.pin);
+  return useMemo(() => {
+    const plain = datasetColumns(t);
+    if (!mayChange) return plain;
+    return [...plain, menuColumn(t, row => <DatasetMenu dataset={row} onDelete={ask} onDone={onDone} />)];
+  }, [t, mayChange, ask, onDone]);
+}
+
+/** Of one dataset: a row is a version. */
+export function useVersionColumns(
+  { name, versions }: Pick<Dataset, 'name' | 'versions'>,
+  ask: AskToDelete,
+  onDone: () => void,
+): readonly Column<DatasetView>[] {
+  const t = useT();
+  const may = useMay();
+  const mayChange = may(datasetsApi.pin);
+  const isOnly = versions.length === 1;
+  return useMemo(() => {
+    const plain = versionColumns(t);
+    if (!mayChange) return plain;
+    const menu = (version: DatasetView) => (
+      <VersionMenu
+        version={version}
+        onDelete={() =>
+          ask(
+            isOnly
+              ? { kind: 'dataset', name, versions: [version] }
+              : { kind: 'versions', name, versions: [version] },
+          )
+        }
+        onDone={onDone}
+      />
+    );
+    return [...plain, menuColumn(t, menu)];
+  }, [t, mayChange, isOnly, name, ask, onDone]);
+}
+
+const menuColumn = <R,>(t: Translator, cell: Column<R>['cell']): Column<R> => ({
+  id: 'menu',
+  title: t('data.column.menu'),
+  isTitleUnseen: true,
+  width: '44px',
+  align: 'end',
+  cell,
+});
+
+const datasetColumns = (t: Translator): readonly Column<Dataset>[] => [
+  {
+    id: 'name',
+    title: t('data.column.name'),
+    width: 'minmax(150px, 2fr)',
+    cell: ({ name, newest, versions }) => (
+      <span className="data-name">
+        <Link href={`/data/${newest.id}`} title={name} translate="no">
+          {name}
+        </Link>
+        {versions.length > 1 && (
+          <span className="muted">{t('data.versions', { count: versions.length })}</span>
+        )}
+      </span>
+    ),
+    sortBy: ({ name }) => name,
+  },
+  {
+    id: 'version',
+    title: t('data.column.version'),
+    width: '116px',
+    cell: ({ newest }) => <Version version={newest.version} />,
+  },
+  {
+    id: 'files',
+    title: t('data.column.files'),
+    width: '72px',
+    align: 'end',
+    cell: ({ newest }) => <Count value={newest.files} />,
+    sortBy: ({ newest }) => newest.files,
+  },
+  {
+    id: 'size',
+    title: t('data.column.size'),
+    width: '80px',
+    align: 'end',
+    cell: ({ newest }) => <Size bytes={newest.bytes} />,
+    sortBy: ({ newest }) => newest.bytes,
+  },
+  {
+    id: 'owner',
+    title: t('data.column.owner'),
+    width: 'minmax(90px, 1fr)',
+    cell: ({ owner }) => (
+      <span translate="no" title={owner}>
+        {owner}
+      </span>
+    ),
+    sortBy: ({ owner }) => owner,
+  },
+  {
+    id: 'pushed',
+    title: t('data.column.pushed'),
+    width: '110px',
+    cell: ({ newest }) => <Time at={newest.created_at} />,
+    sortBy: ({ newest }) => newest.created_at,
+  },
+  {
+    id: 'jobs',
+    title: t('data.column.jobs'),
+    width: '64px',
+    align: 'end',
+    cell: ({ jobs }) => <Count value={jobs} />,
+    sortBy: ({ jobs }) => jobs,
+  },
+  {
+    id: 'pinned',
+    title: t('data.column.pinned'),
+    width: '104px',
+    cell: dataset => dataset.pinned > 0 && <Pinned text={pinnedText(dataset, t)} />,
+    sortBy: ({ pinned }) => pinned,
+  },
+];
+
+const versionColumns = (t: Translator): readonly Column<DatasetView>[] => [
+  {
+    id: 'version',
+    title: t('data.column.version'),
+    width: 'minmax(190px, 2fr)',
+    cell: ({ version, newest }) => (
+      <span className="data-version">
+        <Version version={version} />
+        {newest && <span className="chip">{t('data.newest')}</span>}
+      </span>
+    ),
+  },
+  {
+    id: 'files',
+    title: t('data.column.files'),
+    width: 'minmax(72px, 1fr)',
+    align: 'end',
+    cell: ({ files }) => <Count value={files} />,
+    sortBy: ({ files }) => files,
+  },
+  {
+    id: 'size',
+    title: t('data.column.size'),
+    width: 'minmax(80px, 1fr)',
+    align: 'end',
+    cell: ({ bytes }) => <Size bytes={bytes} />,
+    sortBy: ({ bytes }) => bytes,
+  },
+  {
+    id: 'pushed',
+    title: t('data.column.pushed'),
+    width: 'minmax(110px, 1fr)',
+    cell: ({ created_at: at }) => <Time at={at} />,
+    sortBy: ({ created_at: at }) => at,
+  },
+  {
+    id: 'jobs',
+    title: t('data.column.jobs'),
+    width: 'minmax(64px, 1fr)',
+    align: 'end',
+    cell: ({ jobs }) => <Count value={jobs} />,
+    sortBy: ({ jobs }) => jobs,
+  },
+  {
+    id: 'pinned',
+    title: t('data.column.pinned'),
+    width: 'minmax(104px, 1fr)',
+    cell: ({ pinned }) => pinned && <Pinned text={t('data.pinned')} />,
+    sortBy: ({ pinned }) => (pinned ? 1 : 0),
+  },
+];

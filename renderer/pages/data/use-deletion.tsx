@@ -1,0 +1,124 @@
+import { type ReactNode, useCallback, useState } from 'react';
+import type { ValueOf } from '../../../protocol/client.ts';
+import { type DatasetView, datasetsApi } from '../../../protocol/datasets-api.ts';
+import { usePanel } from '../../app/context.ts';
+import { type Translator, useT } from '../../i18n/index.ts';
+import { Confirm } from '../../ui/dialog.tsx';
+import { tell, tellFailure } from '../../ui/toast.tsx';
+import { sizeText } from '../jobs/figures.ts';
+import { Version } from './cells.tsx';
+
+/** What the user wants to delete: a whole dataset, some of its versions, or old versions of any dataset. */
+type Wish =
+  | {
+      readonly kind: 'dataset' | 'versions';
+      readonly name: string;
+      readonly versions: readonly DatasetView[];
+    }
+  | { readonly kind: 'old'; readonly versions: readonly DatasetView[] };
+
+export type AskToDelete = (wish: Wish) => void;
+
+interface Question {
+  readonly wish: Wish;
+  /** What the server would delete now. */
+  readonly trial: ValueOf<typeof datasetsApi.prune>;
+}
+
+interface Deletion {
+  readonly ask: AskToDelete;
+  readonly dialog: ReactNode;
+}
+
+/** As many as one call takes. */
+const maxVersions = 1_000;
+
+/** Asks the server first, so that the dialog names exactly what is deleted and how many bytes that frees. */
+export function useDeletion(onDone: () => void): Deletion {
+  const t = useT();
+  const { client } = usePanel();
+  const [question, setQuestion] = useState<Question | null>(null);
+  const prune = useCallback(
+    async (versions: readonly DatasetView[], isDryRun: boolean) => {
+      const ids = versions.slice(0, maxVersions).map(({ id }) => id);
+      const answer = await client.call(datasetsApi.prune, { body: { versions: ids, dry_run: isDryRun } });
+      if (!answer.ok) tellFailure(t, answer.failure);
+      else if (answer.value.removed.length === 0) tell(t('data.delete.nothing'));
+      else return answer.value;
+      onDone();
+      return null;
+    },
+    [client, t, onDone],
+  );
+  const ask = useCallback(
+    async (wish: Wish): Promise<void> => {
+      const trial = await prune(wish.versions, true);
+      if (trial !== null) setQuestion({ wish, trial });
+    },
+    [prune],
+  );
+  const remove = async ({ trial }: Question): Promise<void> => {
+    const done = await prune(trial.removed, false);
+    if (done === null) return;
+    const size = sizeText(done.freed_bytes, t.language);
+    tell(t('data.deleted', { count: done.removed.length, size }));
+    onDone();
+  };
+  const dialog = question !== null && (
+    <DeleteDialog
+      question={question}
+      onConfirm={() => void remove(question)}
+      onClose={() => setQuestion(null)}
+    />
+  );
+  return { ask: useCallback(wish => void ask(wish), [ask]), dialog };
+}
+
+interface DeleteDialogProps {
+  readonly question: Question;
+  readonly onConfirm: () => void;
+  readonly onClose: () => void;
+}
+
+/** More would not fit a phone. */
+const maxListed = 8;
+
+function DeleteDialog({ question, onConfirm, onClose }: DeleteDialogProps) {
+  const t = useT();
+  const { removed, freed_bytes: freed } = question.trial;
+  const hidden = removed.length - maxListed;
+  return (
+    <Confirm
+      title={titleOf(question, t)}
+      consequence={
+        freed === 0
+          ? t('data.delete.freesNothing')
+          : t('data.delete.frees', { size: sizeText(freed, t.language) })
+      }
+      act={t('data.delete.act')}
+      onConfirm={onConfirm}
+      onClose={onClose}
+    >
+      <ul className="data-doomed">
+        {removed.slice(0, maxListed).map(({ id, name, version, files, bytes }) => (
+          <li key={id}>
+            <strong translate="no">{name}</strong> <Version version={version} />{' '}
+            <span className="muted">
+              {t('data.filesAndSize', { count: files, size: sizeText(bytes, t.language) })}
+            </span>
+          </li>
+        ))}
+        {hidden > 0 && <li className="muted">{t('data.delete.more', { count: hidden })}</li>}
+      </ul>
+    </Confirm>
+  );
+}
+
+/** A version may have got a job meanwhile: then it is no longer the whole dataset. */
+function titleOf({ wish, trial: { removed } }: Question, t: Translator): string {
+  const count = removed.length;
+  if (wish.kind === 'old') return t('data.delete.old', { count });
+  const isWhole = wish.kind === 'dataset' && count === wish.versions.length;
+  const { name } = wish;
+  return isWhole ? t('data.delete.dataset', { name }) : t('data.delete.versions', { name, count });
+}

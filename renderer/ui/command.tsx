@@ -1,0 +1,22 @@
+import { useRef } from 'react';
+import { useT } from '../i18n/index.ts';
+import { Copy } from './copy.tsx';
+import { tell } from './toast.tsx';
+
+/** A command for a terminal, with a button that copies it. */
+export function Command({ text }: { readonly text: string }) {
+  const t = useT();
+  const box = useRef<HTMLElement>(null);
+  const select = (): void => {
+    if (box.current !== null) getSelection()?.selectAllChildren(box.current);
+    tell(t('workers.copy.byHand'));
+  };
+  return (
+    <span className="command">
+      <code ref={box} className="mono">
+        {text}
+      </code>
+      <Copy text={text} label={t('action.copyCommand', { command: text })} onRefused={select} />
+    </span>
+  );
+}

@@ -1,0 +1,256 @@
+/** The page of training data: what is stored, who uses it, what is pinned and deleted. */
+import { AxeBuilder } from '@axe-core/playwright';
+import { expect, type Locator, type Page, test } from '@playwright/test';
+import { ownPermissions } from '../../protocol/call.ts';
+import type { DatasetView } from '../../protocol/datasets-api.ts';
+import { pushDataset } from '../support/push-dataset.ts';
+import { cutTexts, tooWide } from './in-page.ts';
+import { act, type Orchestrator, rowOf, signIn, startOrchestrator } from './panel.ts';
+
+let orchestrator: Orchestrator;
+test.beforeEach(async () => {
+  orchestrator = await startOrchestrator();
+});
+test.afterEach(() => orchestrator.close());
+
+const push = (name: string, texts: Readonly<Record<string, string>>): Promise<DatasetView> =>
+  pushDataset(orchestrator, name, texts);
+const submitWith = ({ version }: DatasetView): Promise<string> =>
+  orchestrator.submit({
+    config_name: 'portraits',
+    config: { instance_data_dir: '/home/ada/photos' },
+    data: [{ path: '/home/ada/photos', version }],
+  });
+const kilobytes = (count: number, letter: string): string => letter.repeat(count * 1_000);
+
+async function open(page: Page, path = '/data'): Promise<void> {
+  await signIn(page, orchestrator);
+  await page.goto(orchestrator.url + path);
+}
+
+const figure = (page: Page, name: string): Locator =>
+  page.locator('.data-figures > div').filter({ hasText: name }).locator('dd');
+const question = (page: Page): Locator => page.getByRole('alertdialog');
+const cell = (page: Page, row: string, column: number): Locator =>
+  rowOf(page, row).getByRole('gridcell').nth(column);
+
+async function expectAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' and ')}`)).toEqual(
+    [],
+  );
+}
+
+test('says how data gets here while there is none, and copies the command', async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await open(page, '/');
+  await expect(page.getByRole('navigation')).toBeVisible();
+  await page.keyboard.press('g');
+  await page.keyboard.press('d');
+  await expect(page.getByRole('heading', { level: 1, name: 'Data' })).toBeVisible();
+  await expect(page.getByText('No training data is stored yet.')).toBeVisible();
+  await expect(page.getByText('trainyard jobs submit FILE')).toBeVisible();
+  await page.getByRole('button', { name: 'Copy the command trainyard data push FOLDER' }).click();
+  await expect(page.getByRole('button', { name: 'Copied' })).toBeVisible();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe('trainyard data push FOLDER');
+  await expectAccessible(page);
+});
+
+test('lists datasets with their newest version, finds them, and shows all versions of one', async ({
+  page,
+}) => {
+  const first = await push('photos', { 'a.jpg': kilobytes(2, 'a') });
+  const second = await push('photos', { 'a.jpg': kilobytes(2, 'a'), 'b.jpg': kilobytes(3, 'b') });
+  await push('base model', { 'model.safetensors': kilobytes(40, 'm') });
+  await submitWith(first);
+  await open(page);
+  const photos = rowOf(page, 'photos');
+  await expect(photos).toContainText('2 versions');
+  await expect(photos.locator('code')).toHaveText(second.version.slice(0, 12));
+  await expect(photos.locator('code')).toHaveAttribute('title', second.version);
+  await expect(cell(page, 'photos', 2)).toHaveText('2');
+  await expect(cell(page, 'photos', 3)).toHaveText('5 kB');
+  await expect(cell(page, 'photos', 4)).toHaveText('admin');
+  await expect(cell(page, 'photos', 6)).toHaveText('1');
+  await expect(figure(page, 'Stored')).toContainText(/^45\.\d kB$/);
+  await expect(figure(page, 'Unused')).toHaveText('2 versions, up to 45 kB');
+  await page.keyboard.press('/');
+  await page.keyboard.type(first.version.slice(0, 8));
+  await expect(page.getByRole('status').filter({ hasText: '1 dataset' })).toBeVisible();
+  await expect(rowOf(page, 'base model')).toHaveCount(0);
+  await expect(page).toHaveURL(`${orchestrator.url}/data?q=${first.version.slice(0, 8)}`);
+  await page.keyboard.press('Tab');
+  await page.getByRole('searchbox').fill('no such thing');
+  await page.getByRole('button', { name: 'Clear the search' }).click();
+  await expect(rowOf(page, 'base model')).toBeVisible();
+  await photos.focus();
+  await page.keyboard.press('Enter');
+  await expect(page).toHaveURL(`${orchestrator.url}/data/${second.id}`);
+  await expect(page.getByRole('heading', { level: 1, name: 'photos' })).toBeVisible();
+  const versions = page.getByRole('grid', { name: 'Versions of photos' }).locator('[data-row]');
+  await expect(versions).toHaveCount(2);
+  await expect(versions.first()).toContainText('newest');
+  await expect(versions.first().locator('code')).toHaveText(second.version.slice(0, 12));
+  await expect(versions.last().locator('code')).toHaveText(first.version.slice(0, 12));
+  await expectAccessible(page);
+});
+
+test('says that there is no such dataset, and leads back to all', async ({ page }) => {
+  await push('photos', { 'a.jpg': 'a' });
+  await open(page, '/data/4711');
+  await expect(page.getByText('There is no such dataset.')).toBeVisible();
+  await page.getByRole('link', { name: 'All datasets' }).click();
+  await expect(rowOf(page, 'photos')).toBeVisible();
+});
+
+test('pins a version, so that it is not deleted, and unpins it', async ({ page }) => {
+  const { id } = await push('photos', { 'a.jpg': 'a' });
+  await open(page);
+  await act(page, 'photos', 'Pin newest version');
+  await expect(cell(page, 'photos', 7)).toHaveText('pinned');
+  await expect(figure(page, 'Unused')).toHaveText('nothing');
+  expect(await orchestrator.call('GET', '/api/datasets')).toMatchObject({ datasets: [{ id, pinned: true }] });
+  await rowOf(page, 'photos').getByRole('button').last().click();
+  const item = page.getByRole('menuitem', { name: 'Delete…' });
+  await expect(item).toBeDisabled();
+  await expect(item).toContainText('It is pinned');
+  await page.keyboard.press('Escape');
+  await act(page, 'photos', 'Unpin newest version');
+  await expect(cell(page, 'photos', 7)).toHaveText('');
+  await expect(figure(page, 'Unused')).toHaveText('1 version, up to 1B');
+});
+
+test('deletes one version after a question that names it and the bytes that this frees', async ({ page }) => {
+  const first = await push('photos', { 'a.jpg': kilobytes(20, 'a'), 'shared.jpg': kilobytes(5, 's') });
+  const second = await push('photos', { 'shared.jpg': kilobytes(5, 's') });
+  const other = await push('cats', { 'cat.jpg': 'a cat' });
+  await open(page, `/data/${first.id}`);
+  await act(page, first.version.slice(0, 12), 'Delete…');
+  await expect(question(page)).toContainText('Delete 1 version of photos?');
+  await expect(question(page).locator('li')).toHaveText([/photos [0-9a-f]{12} 2 files, 25 kB/]);
+  // The shared file stays, and the manifest goes.
+  await expect(question(page)).toContainText(/This frees 20\.\d kB on the orchestrator\./);
+  await expect(question(page).getByRole('button', { name: 'Cancel' })).toBeFocused();
+  await expectAccessible(page);
+  await page.keyboard.press('Enter');
+  await expect(question(page)).toHaveCount(0);
+  await expect(rowOf(page, first.version.slice(0, 12))).toBeVisible();
+  await act(page, first.version.slice(0, 12), 'Delete…');
+  await question(page).getByRole('button', { name: 'Delete' }).click();
+  await expect(page.locator('[data-sonner-toast]')).toContainText(/1 version deleted, 20\.\d kB freed\./);
+  await expect(rowOf(page, first.version.slice(0, 12))).toHaveCount(0);
+  // The address has the version that is gone; its dataset is still there.
+  await expect(rowOf(page, second.version.slice(0, 12))).toBeVisible();
+  const left = (await orchestrator.call('GET', '/api/datasets?all=true'))['datasets'] as { id: number }[];
+  expect(left.map(({ id }) => id)).toEqual([other.id, second.id]);
+});
+
+test('deletes a dataset, and all unused old versions at once, but nothing that a job uses', async ({
+  page,
+}) => {
+  const used = await push('photos', { 'a.jpg': 'one' });
+  await push('photos', { 'a.jpg': 'two' });
+  const newest = await push('photos', { 'a.jpg': 'three' });
+  await push('cats', { 'cat.jpg': 'a cat' });
+  await submitWith(used);
+  await open(page);
+  await page.getByRole('button', { name: 'Delete unused old versions…' }).click();
+  await expect(question(page)).toContainText('Delete 1 old version?');
+  await question(page).getByRole('button', { name: 'Delete' }).click();
+  await expect(rowOf(page, 'photos')).toContainText('2 versions');
+  await expect(page.getByRole('button', { name: 'Delete unused old versions…' })).toHaveCount(0);
+  await act(page, 'cats', 'Delete…');
+  await expect(question(page)).toContainText('Delete dataset cats?');
+  await question(page).getByRole('button', { name: 'Delete' }).click();
+  await expect(rowOf(page, 'cats')).toHaveCount(0);
+  await act(page, 'photos', 'Delete unused versions…');
+  await expect(question(page).locator('code')).toHaveText([newest.version.slice(0, 12)]);
+  await question(page).getByRole('button', { name: 'Delete' }).click();
+  await expect(rowOf(page, 'photos').locator('code')).toHaveText(used.version.slice(0, 12));
+  await rowOf(page, 'photos').getByRole('button').last().click();
+  await expect(page.getByRole('menuitem', { name: 'Delete…' })).toContainText('1 job uses it');
+});
+
+test('deletes nothing that has got a job since the list was read', async ({ page }) => {
+  const photos = await push('photos', { 'a.jpg': 'one' });
+  await open(page);
+  await act(page, 'photos', 'Delete…');
+  await expect(question(page)).toBeVisible();
+  await submitWith(photos);
+  await question(page).getByRole('button', { name: 'Delete' }).click();
+  await expect(page.locator('[data-sonner-toast]')).toContainText('Nothing was deleted.');
+  await expect(cell(page, 'photos', 6)).toHaveText('1');
+});
+
+test('follows jobs as they come, and reads again when somebody returns to the page', async ({ page }) => {
+  const photos = await push('photos', { 'a.jpg': 'one' });
+  await open(page);
+  await expect(cell(page, 'photos', 6)).toHaveText('0');
+  await submitWith(photos);
+  await expect(cell(page, 'photos', 6)).toHaveText('1');
+  await push('cats', { 'cat.jpg': 'a cat' });
+  await page.evaluate('dispatchEvent(new Event("focus"))');
+  await expect(rowOf(page, 'cats')).toBeVisible();
+});
+
+test('shows somebody with own permissions their own datasets, and lets them change these', async ({
+  page,
+}) => {
+  await push('photos', { 'a.jpg': 'of the admin' });
+  const made = await orchestrator.call('POST', '/api/tokens', { name: 'eve', permissions: ownPermissions });
+  const token = String(made['token']);
+  await pushDataset({ url: orchestrator.url, token }, 'cats', { 'cat.jpg': 'of eve' });
+  await page.goto(`${orchestrator.url}/data`);
+  await page.getByLabel('Token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(cell(page, 'cats', 4)).toHaveText('eve');
+  await expect(rowOf(page, 'photos')).toHaveCount(0);
+  await act(page, 'cats', 'Pin newest version');
+  await expect(cell(page, 'cats', 7)).toHaveText('pinned');
+});
+
+test('offers no change of what belongs to others to somebody who sees it', async ({ page }) => {
+  await push('photos', { 'a.jpg': 'of the admin' });
+  const permissions = ['queue.view', 'queue.submit.own'];
+  const token = String(
+    (await orchestrator.call('POST', '/api/tokens', { name: 'eve', permissions }))['token'],
+  );
+  await pushDataset({ url: orchestrator.url, token }, 'cats', { 'cat.jpg': 'of eve' });
+  await page.goto(`${orchestrator.url}/data`);
+  await page.getByLabel('Token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await expect(rowOf(page, 'cats').getByRole('button')).toHaveCount(1);
+  await expect(rowOf(page, 'photos')).toBeVisible();
+  await expect(rowOf(page, 'photos').getByRole('button')).toHaveCount(0);
+});
+
+test('the page of a job shows its data, and leads to the dataset', async ({ page }) => {
+  const photos = await push('photos', { 'a.jpg': kilobytes(3, 'a'), 'a.txt': 'a caption' });
+  const job = await submitWith(photos);
+  await open(page, `/jobs/${job}`);
+  const data = page.getByRole('region', { name: 'Training data' });
+  await expect(data).toContainText('2 files, 3.01 kB');
+  await expect(data).toContainText('/home/ada/photos');
+  await expect(data.locator('code')).toHaveText(photos.version.slice(0, 12));
+  await expectAccessible(page);
+  await data.getByRole('link', { name: 'photos' }).click();
+  await expect(page).toHaveURL(`${orchestrator.url}/data/${photos.id}`);
+  await expect(page.getByRole('heading', { level: 1, name: 'photos' })).toBeVisible();
+});
+
+test('fits a phone, with names that are long', async ({ page }) => {
+  const name = `wedding-${'photos-of-the-summer-'.repeat(5)}2026`;
+  const { id } = await push(name, { 'a.jpg': 'one' });
+  await push(name, { 'a.jpg': 'two' });
+  await page.setViewportSize({ width: 390, height: 800 });
+  await open(page);
+  await expect(page.getByRole('link', { name })).toBeVisible();
+  expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+  await act(page, 'wedding', 'Delete…');
+  await expect(question(page)).toBeVisible();
+  expect(await tooWide(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.goto(`${orchestrator.url}/data/${id}`);
+  await expect(page.getByRole('heading', { level: 1, name })).toBeVisible();
+  expect([...(await tooWide(page)), ...(await cutTexts(page))]).toEqual([]);
+});
