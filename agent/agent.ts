@@ -6,7 +6,7 @@ import type { ApiClient } from './api-client.ts';
 import type { AttemptLogs } from './attempt-logs.ts';
 import type { AttemptOutputs } from './attempt-outputs.ts';
 import { pause } from './backoff.ts';
-import { beatUntil, type Beating, sayNewTroubles } from './beat.ts';
+import { beatUntil, type Beating, sayNews } from './beat.ts';
 import type { Clock } from './clock.ts';
 import type { FollowStream } from './command-stream.ts';
 import { noteContacts } from './contact.ts';
@@ -40,7 +40,7 @@ export interface AgentParts {
   readonly found: Found | null;
   /** Runs of earlier processes that are reported and of which something is still to be sent. */
   readonly settled?: readonly FoundRun[];
-  readonly jobs: Pick<SlotParts, 'prepare' | 'fetchCheckpoint' | 'start' | 'onLine'>;
+  readonly jobs: Pick<SlotParts, 'prepare' | 'fetchCheckpoint' | 'fetchData' | 'start' | 'onLine'>;
   /** Where the output of trainers goes; nowhere unless told. */
   readonly logs?: Pick<AttemptLogs, 'follow' | 'finish' | 'keepFor' | 'leave'>;
   /** Nothing is asked of trainers unless given. */
@@ -49,8 +49,12 @@ export interface AgentParts {
   readonly outputs?: Pick<AttemptOutputs, 'follow' | 'finish' | 'rescue' | 'leave'>;
   /** Figures of the GPUs, for the next heartbeat. */
   readonly telemetry: () => Telemetry;
+  /** Versions of datasets that are here, most recently used first; nothing is said of them unless given. */
+  readonly datasets?: () => readonly string[];
   /** The same for the curves of what runs. */
   readonly gpuFigures: CurveParts['gpuFigures'];
+  /** Reads what trainers write below their output folders; nothing is read there unless given. */
+  readonly files?: CurveParts['files'];
   readonly random: () => number;
   readonly say: (message: string) => void;
 }
@@ -113,7 +117,7 @@ export function createAgent(parts: AgentParts): Agent {
     ...(parts.outputs && { outputs: parts.outputs }),
     curve: curves.open,
     async report(job, attempt, body, signal) {
-      if (isLast(body)) await sayNewTroubles(beating);
+      if (isLast(body)) await sayNews(beating);
       return report(job, attempt, body, AbortSignal.any([signal, hurry.signal, ended.signal]));
     },
     mention: createMention({ clock, api, ended: ended.signal, slot: () => slot }),

@@ -14,6 +14,7 @@ export interface Beating {
   readonly api: Pick<ApiClient, 'beat'>;
   readonly random: () => number;
   readonly telemetry: () => Telemetry;
+  readonly datasets?: () => readonly string[];
   readonly state: AgentState;
   readonly slot: JobSlot;
   readonly troubles: TroubleTeller;
@@ -33,10 +34,26 @@ export const beatUntil = (signal: AbortSignal, beating: Beating): Promise<void> 
     signal,
   });
 
-/** Ahead of a word that frees this worker, so that no job comes to a GPU that is known to be bad by now. */
-export async function sayNewTroubles(beating: Beating): Promise<void> {
+/**
+ * Sends a heartbeat before the report that frees this worker, if something has changed: the next job then avoids a bad GPU
+ * and finds its data here.
+ */
+export async function sayNews(beating: Beating): Promise<void> {
   const { gpu_troubles: now } = beating.telemetry();
-  if (now !== undefined && troublesText(now) !== (beating.state.saidTroubles ?? '[]')) await beat(beating);
+  const hasTrouble = now !== undefined && troublesText(now) !== (beating.state.saidTroubles ?? '[]');
+  if (hasTrouble || newDatasets(beating) !== null) await beat(beating);
+}
+
+/** As many as a registration or a heartbeat may name. */
+const mostDatasets = 100;
+
+export const namedDatasets = (datasets: readonly string[]): string[] => datasets.slice(0, mostDatasets);
+
+/** Null when the orchestrator knows them. */
+function newDatasets({ datasets, state }: Beating): string[] | null {
+  if (datasets === undefined) return null;
+  const named = namedDatasets(datasets());
+  return JSON.stringify(named) === state.saidDatasets ? null : named;
 }
 
 const troublesText = (troubles: Telemetry['gpu_troubles']): string | null =>
@@ -48,6 +65,7 @@ async function beat(beating: Beating): Promise<boolean> {
   const figures = telemetry();
   const held = slot.held();
   const progress = slot.progress();
+  const datasets = newDatasets(beating);
   const result = await api.beat({
     ...figures,
     worker_id: state.workerId,
@@ -55,6 +73,7 @@ async function beat(beating: Beating): Promise<boolean> {
     current_job_id: held?.jobId ?? null,
     attempt_id: held?.attemptId ?? null,
     ...(progress && { job_progress: progress }),
+    ...(datasets && { datasets }),
   });
   if (!result.ok) {
     troubles.missedBeat(result.failure, state.timeoutMs);
@@ -63,6 +82,7 @@ async function beat(beating: Beating): Promise<boolean> {
   }
   troubles.beaten();
   state.saidTroubles = troublesText(figures.gpu_troubles);
+  if (datasets !== null) state.saidDatasets = JSON.stringify(datasets);
   state.heartbeatMs = result.value.heartbeat_interval_s * 1000;
   obey(slot, result.value, held);
   return true;

@@ -78,7 +78,14 @@ export function createSimulatedWorker(parts: SimulatedWorkerParts): SimulatedWor
     token: holdWorkerToken({ current: () => token, reload: () => false, file: null }),
     persistent,
     introduction: {
-      ...introductionOf({ name, persistent, labels: {}, allowedConfigKeys: [] }, version, report),
+      ...introductionOf(
+        { name, persistent, labels: {}, allowedConfigKeys: [], bring: 'all' },
+        version,
+        report,
+        [],
+      ),
+      // It makes believe, whatever the config is for.
+      trainers: [{ name: 'any', version: null }],
       instance_id: `simulated-${name}`,
       start_id: randomBytes(12).toString('hex'),
     },
@@ -125,7 +132,16 @@ function trainingOf(trainer: SimulatedTrainer, clock: Clock, logs: SimulatedLogs
   return {
     prepare(offer: JobOffer) {
       prepared = offer;
-      const job: PreparedJob = { folder: '', outputDir: '', logFile: '', argv: [], cwd: '', env: {} };
+      const job: PreparedJob = {
+        folder: '',
+        outputDir: '',
+        logFile: '',
+        argv: [],
+        samplesAreFiles: false,
+        places: [],
+        cwd: '',
+        env: {},
+      };
       return { ok: true, job } as const;
     },
     async start(_job: PreparedJob, origin: RunOrigin, ears: RunEars) {

@@ -5,9 +5,10 @@ import { findRun, findSettled, type Found } from './adopt.ts';
 import { type Agent, createAgent } from './agent.ts';
 import { createApiClient, createJoinCall, createRenewCall, createShipCall } from './api-client.ts';
 import { createAsk } from './ask.ts';
-import { createAttemptLogs } from './attempt-logs.ts';
+import { type AttemptLogs, createAttemptLogs } from './attempt-logs.ts';
 import { createAttemptOutputs } from './attempt-outputs.ts';
 import { fetchCheckpoint } from './checkpoint-fetch.ts';
+import { openRigData } from './datasets/rig-data.ts';
 import { systemClock } from './clock.ts';
 import { createFollowStream } from './command-stream.ts';
 import { type AgentConfig, tokenMissing } from './config.ts';
@@ -30,6 +31,7 @@ import { createJoin } from './join.ts';
 import { createJoining } from './joining.ts';
 import { fail, type Loaded } from './loaded.ts';
 import { machineUptime } from './machine-time.ts';
+import { createMetricsFiles } from './metrics-files/index.ts';
 import { openNetwork } from './network.ts';
 import { ownProcesses } from './own-processes.ts';
 import { openOwnTokens } from './own-tokens.ts';
@@ -42,7 +44,8 @@ import { lockState } from './state-lock.ts';
 import { openStorage, type StorageParts } from './storage.ts';
 import { openTelemetry } from './telemetry.ts';
 import { type GivenToken, openToken, type TokenHolder } from './token-holder.ts';
-import { type JobOffer, missingTrainer, prepareJob, type PreparedJob, type Rig } from './trainer.ts';
+import { type JobOffer, prepareJob, type PreparedJob, type Rig, trainerProbe } from './trainer.ts';
+import { describeTrainer, type ProbedTrainer, probeTrainers } from './trainers/index.ts';
 import { createTroubleTeller } from './trouble-teller.ts';
 
 export interface Host {
@@ -66,6 +69,11 @@ const exitCodes = { unusable: 1, usage: 2, locked: 73 } as const;
  */
 const stayYoung = (): void => setFlagsFromString('--semi-space-growth-factor=1');
 
+/** Frees what the start has left behind: 3 MiB, which an idle worker would keep, since it never fills its heap. Only the executable has `gc`. */
+function clearAfterStart(): void {
+  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}
+
 /** Runs the worker from its settings to its exit code. */
 export async function runWorker(config: AgentConfig, host: Host): Promise<number> {
   const { say } = host;
@@ -83,7 +91,10 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   }
   const run = createRunCommand({ environment: host.env });
   const { platform, arch } = process;
-  const probed = await probeGpus({ run, platform, arch, environment: host.env });
+  const [probed, trainers] = await Promise.all([
+    probeGpus({ run, platform, arch, environment: host.env }),
+    probeTrainers(config.trainers, trainerProbe(host.env)),
+  ]);
   const chosen =
     config.gpus === null ? { ok: true as const, report: probed } : selectGpus(probed, config.gpus);
   if (!chosen.ok) {
@@ -92,11 +103,12 @@ export async function runWorker(config: AgentConfig, host: Host): Promise<number
   }
   const { report } = chosen;
   const rig = rigOf(config, host, report);
-  for (const line of firstWords(config, rig, report)) say(line);
+  for (const line of firstWords(config, report, trainers)) say(line);
   const state = await openState(config, host);
   if (typeof state === 'number') return state;
   try {
-    return await serve({ config, host, signals, state, rig, report, given: given.value, fetch: way.value });
+    const parts = { config, host, signals, state, rig, report, trainers };
+    return await serve({ ...parts, given: given.value, fetch: way.value });
   } finally {
     state.release();
   }
@@ -109,12 +121,13 @@ interface Serving {
   readonly state: StateFolder;
   readonly rig: Rig;
   readonly report: GpuReport;
+  readonly trainers: readonly ProbedTrainer[];
   readonly given: GivenToken;
   readonly fetch: Send;
 }
 
 async function serve(serving: Serving): Promise<number> {
-  const { config, host, state, rig, report, given, fetch } = serving;
+  const { config, host, state, rig, report, trainers, given, fetch } = serving;
   const { say, env } = host;
   const { orchestratorUrl: url } = config;
   const launching: LaunchParts = {
@@ -135,23 +148,20 @@ async function serve(serving: Serving): Promise<number> {
     lasting: missingFromStart(report, choiceOf(config.gpus, env)),
     found: found === null || found.kind === 'reported' ? null : found.origin.jobId,
   });
-  const logs = createAttemptLogs({
-    state,
-    ship: createShipCall({ url, token: token.current, fetch }),
-    token: token.current,
-    clock: systemClock,
-    wall: Date.now,
-    random: Math.random,
-    say,
-    signal: network.signal,
-  });
-  logs.resume();
+  const logs = openLogs(serving, token.current, network.signal);
   const settled = findSettled(state.runsDir, launching);
   const renew = createRenewCall({ url, token: token.current, fetch });
   const storing: StorageParts = { url, send: fetch, clock: systemClock, renew };
-  const brought = { folder: state.outputsDir, which: config.bring, random: Math.random, wall: Date.now };
+  const brought = {
+    folder: state.outputsDir,
+    imagesFolder: state.imagesDir,
+    which: config.bring,
+    random: Math.random,
+    wall: Date.now,
+  };
   const outputs = createAttemptOutputs({ ...storing, ...brought, say, signal: network.signal });
   outputs.resume(found === null || found.kind === 'reported' ? null : found.origin.attemptId);
+  const data = await openRigData(config, { ...storing, over: network.signal });
   const agent = createAgent({
     clock: systemClock,
     uptime: machineUptime,
@@ -160,7 +170,10 @@ async function serve(serving: Serving): Promise<number> {
     url,
     token,
     persistent: config.persistent,
-    introduction: { ...introductionOf(config, host.version, report), ...identityOf(state) },
+    introduction: {
+      ...introductionOf(config, host.version, report, trainers),
+      ...identityOf(state),
+    },
     state: { keepReport: state.keepReport, dropReport: logs.settle },
     registrations: state.registrations,
     found: found === null ? null : followed(found, watch),
@@ -171,6 +184,7 @@ async function serve(serving: Serving): Promise<number> {
       prepare: offer => prepareJob(offer, rig, logs.isTaken),
       fetchCheckpoint: (offer, job, signal) =>
         fetchFor(offer, job, AbortSignal.any([signal, network.signal]), storing),
+      fetchData: data.fetchData,
       start: async (job, origin, ears) => {
         const run = await startRun(job, origin, ears, { ...launching, runOf: state.runOf });
         return watch.follow(origin.jobId, run);
@@ -179,15 +193,37 @@ async function serve(serving: Serving): Promise<number> {
     },
     ask: createAsk({ runOf: state.runOf, processes: launching.processes, say }),
     telemetry: telemetry.latest,
+    datasets: data.versions,
+    files: { open: root => createMetricsFiles({ root, say }), wall: Date.now },
     gpuFigures: () => probeFigures({ run: gpuCommand, report }),
     random: Math.random,
     say,
   });
   listen({ ...serving, agent, token, network });
+  clearAfterStart();
   const code = await agent.run();
   // What is still on its way interests nobody, and would keep the process.
   network.abort();
   return code;
+}
+
+function openLogs(
+  { config, host, state, fetch }: Serving,
+  token: TokenHolder['current'],
+  signal: AbortSignal,
+): AttemptLogs {
+  const logs = createAttemptLogs({
+    state,
+    ship: createShipCall({ url: config.orchestratorUrl, token, fetch }),
+    token,
+    clock: systemClock,
+    wall: Date.now,
+    random: Math.random,
+    say: host.say,
+    signal,
+  });
+  logs.resume();
+  return logs;
 }
 
 /** What it finds running on is this worker's own, too. */
@@ -276,7 +312,7 @@ function rigOf(config: AgentConfig, host: Host, report: GpuReport): Rig {
     orchestratorUrl: config.orchestratorUrl,
     workDir: config.workDir,
     cwd: process.cwd(),
-    trainer: config.trainer,
+    trainers: config.trainers,
     selftest: config.selftest,
     allowedConfigKeys: config.allowedConfigKeys,
     sample: findSample(),
@@ -286,11 +322,16 @@ function rigOf(config: AgentConfig, host: Host, report: GpuReport): Rig {
   };
 }
 
-function firstWords(config: AgentConfig, rig: Rig, report: GpuReport): readonly string[] {
+function firstWords(
+  config: AgentConfig,
+  report: GpuReport,
+  trainers: readonly ProbedTrainer[],
+): readonly string[] {
   const gpus = report.count === 0 ? 'no GPU' : `${report.name} (${report.count} in all)`;
   return [
     `Worker ${config.name}: ${gpus}; ${config.persistent ? 'stays between jobs' : 'leaves after one job'}`,
-    ...[report.problem?.message, missingTrainer(rig)].filter(line => line !== undefined && line !== null),
+    ...(report.problem === undefined ? [] : [report.problem.message]),
+    ...trainers.map(trainer => trainer.problem ?? `Trainer: ${describeTrainer(trainer)}`),
     ...(config.trust.verify ? [] : [unverified]),
   ];
 }

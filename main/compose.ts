@@ -26,7 +26,7 @@ import { createWitness } from './host/witnesses.ts';
 import { createWorkerPrograms, findWorkerPrograms } from './host/worker-programs.ts';
 import { createRestoration, type Restoration } from './host/restoration.ts';
 import { createSettings } from './host/settings.ts';
-import { auditDaysInForce, localWorkerInForce } from './host/settings-fixed.ts';
+import { auditDaysInForce, localWorkerInForce, publicUrlInForce } from './host/settings-fixed.ts';
 import { createUploadTokens } from './host/upload-tokens.ts';
 import { openSettingsFile, type SettingsFile } from './host/settings-file.ts';
 import type { Certificates } from './host/tls/index.ts';
@@ -39,6 +39,9 @@ import { createOrchestrator, type Orchestrator } from './orchestrator/index.ts';
 import type { RequestLog } from './http/requests.ts';
 import type { Clock, Ids, TrustedTime } from './orchestrator/ports.ts';
 import { createArtifactFiles } from './store/artifact-files.ts';
+import { createContentFiles } from '../datasets/content-files.ts';
+import { createLocks } from '../datasets/locks.ts';
+import { type ContentSweep, startContentSweep } from './store/content-sweep.ts';
 import { startArtifactSweep } from './store/artifact-sweep.ts';
 import { createConfigFiles } from './store/config-files.ts';
 import { createLogFiles, type OpenLogFiles } from './store/log-files.ts';
@@ -228,6 +231,7 @@ interface Works {
   readonly localWorker: ReturnType<typeof createSet>['localWorker'];
   readonly sweep: ReturnType<typeof startArtifactSweep>;
   readonly logs: { readonly files: OpenLogFiles; readonly sweep: LogSweep };
+  readonly contentSweep: ContentSweep;
 }
 
 /** What trainers print, in files beside the database. */
@@ -240,6 +244,13 @@ function openLogs(
   const folder = join(dataDir, 'logs');
   const files = createLogFiles({ ...parts, folder, perAttempt, reserve: storage.reserve });
   return { files, sweep: startLogSweep({ ...parts, store, files, days: retentionDays }) };
+}
+
+/** The files of datasets, which many jobs share. */
+function openContents({ dataDir }: ServerConfig) {
+  const folder = join(dataDir, 'contents');
+  makeFolder(folder);
+  return { folder, files: createContentFiles(folder), locks: createLocks() };
 }
 
 async function openWorks(ground: Ground): Promise<Works> {
@@ -256,6 +267,7 @@ async function openWorks(ground: Ground): Promise<Works> {
   const uploadTokens = createUploadTokens(folder.auditKey);
   const files = createArtifactFiles(join(config.dataDir, 'artifacts'));
   const logs = openLogs(config, parts, data.store);
+  const contents = openContents(config);
   const orchestrator = createOrchestrator({
     ...parts,
     ...config,
@@ -265,11 +277,16 @@ async function openWorks(ground: Ground): Promise<Works> {
     holdingBack: file.settings.gpu_troubles,
     uploadTokenOf: uploadTokens.of,
     adminHash: () => adminHash().toString('hex'),
-    onFilesDropped: () => sweep.soon(),
+    onFilesDropped() {
+      sweep.soon();
+      contentSweep.soon();
+    },
     logFiles: logs.files,
   });
   const releaseUploads = orchestrator.releaseClosedUploads;
   const sweep = startArtifactSweep({ ...parts, store: data.store, files, releaseUploads });
+  const collect = orchestrator.collectDatasets;
+  const contentSweep = startContentSweep({ ...parts, ...contents, store: data.store, collect });
   const { localWorker, settings } = createSet({ ...ground, orchestrator, audit });
   return {
     orchestrator,
@@ -278,6 +295,7 @@ async function openWorks(ground: Ground): Promise<Works> {
     localWorker,
     sweep,
     logs,
+    contentSweep,
     startLocalWorker: () => localWorker.turn(worker),
     http: {
       orchestrator,
@@ -291,6 +309,7 @@ async function openWorks(ground: Ground): Promise<Works> {
         uploaderOf: uploadTokens.read,
         pace: parts.uploadPace,
       },
+      contents,
       logFiles: logs.files,
       adminHash,
       prove: createProver(folder.auditKey),
@@ -320,8 +339,9 @@ async function closeWorks(works: Works, http: HttpServer): Promise<void> {
 }
 
 /** What is beside the database. */
-async function closeFiles({ sweep, logs }: Works): Promise<void> {
+async function closeFiles({ sweep, logs, contentSweep }: Works): Promise<void> {
   await sweep.stop();
+  await contentSweep.stop();
   await logs.sweep.stop();
   await logs.files.close();
 }
@@ -403,7 +423,8 @@ async function composeParts(config: ServerConfig, parts: Timed): Promise<Compose
   const file = openSettingsFile(folder.settingsFile);
   const onReplaced = (): void => endAdminSessions(works, http);
   const adminToken = createAdminToken({ folder, hashOf, clock, log, onReplaced });
-  const otherNames = () => namesGiven(config.allowHosts, file.settings.public_url, certificates.shown);
+  const otherNames = () =>
+    namesGiven(config.allowHosts, publicUrlInForce(config, file.settings), certificates.shown);
   const { network, certificates } = createReach({
     given: config,
     settings: file.settings,

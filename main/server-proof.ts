@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { systemApi } from '../protocol/admin-api.ts';
-import { createClient, type Fetch } from '../protocol/client.ts';
+import { createClient, type Fetch, type Send } from '../protocol/client.ts';
 
 /** The socket that a challenge arrived at, as the server sees it. */
 export interface ReachedAt {
@@ -58,7 +58,7 @@ export async function challenge({ url, dataDir, fetch }: Challenged): Promise<vo
 
 /** The same way to the network, for calls that carry a token of the data folder: each is sent only after a proof. */
 export const provenFetch =
-  ({ url, dataDir, fetch }: Challenged): Fetch =>
+  ({ url, dataDir, fetch }: Challenged & { readonly fetch: Send }): Send =>
   async (to, init) => {
     await challenge({ url, dataDir, fetch });
     return fetch(to, init);

@@ -80,6 +80,18 @@ export type Fetch = (
   },
 ) => Promise<Answer>;
 
+/** A body that is read while it is sent. */
+export interface Stretch {
+  readonly bytes: number;
+  pieces(): AsyncIterable<Uint8Array>;
+}
+
+/** A `Fetch` that can also send what would not fit into memory. */
+export type Send = (
+  url: URL,
+  init: Omit<Parameters<Fetch>[1], 'body'> & { readonly body?: string | Stretch },
+) => Promise<Answer>;
+
 export interface ClientOptions {
   /** The orchestrator's address, with or without a slash at its end. */
   readonly baseUrl: string;

@@ -30,6 +30,8 @@ export const problems = {
   session_not_found: { status: 404, title: 'No such session' },
   config_not_found: { status: 404, title: 'No such config' },
   backup_not_found: { status: 404, title: 'No such backup' },
+  dataset_not_found: { status: 404, title: 'No such dataset' },
+  content_not_found: { status: 404, title: 'The content is not stored' },
   artifact_not_found: { status: 404, title: 'No such file' },
   log_not_found: { status: 404, title: 'There is no log' },
   log_not_begun: { status: 404, title: 'There is no log yet' },

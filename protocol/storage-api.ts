@@ -8,6 +8,9 @@ import { call } from './call.ts';
  */
 export const commonBucket = 'outputs';
 
+/** Holds the datasets of the job, and is read-only: manifests by their version, and files by their SHA-256. */
+export const dataBucket = 'data';
+
 const Bucket = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, `expected "${commonBucket}", or the id of the job`);
 
 const place = z.object({ bucket: Bucket, key: ArtifactKey });

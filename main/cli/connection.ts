@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openNetwork, parseTrust } from '../../agent/network.ts';
-import type { Fetch } from '../../protocol/client.ts';
+import type { Send } from '../../protocol/client.ts';
 import { type ConfigFile, defaultDataDir, type Env, type Flags, readConfigFile } from '../config.ts';
 import { provenFetch } from '../server-proof.ts';
 import { exitCodes, type Failure, reasonOf } from './failure.ts';
@@ -52,7 +52,7 @@ export function findUrl(flags: Flags, env: Env): Found<string> {
 }
 
 /** The way to it: whom to take for it there, by the same settings as a worker's. Those of the file are for the address beside them. */
-export function findNetwork(flags: Flags, env: Env): Found<Fetch> {
+export function findNetwork(flags: Flags, env: Env): Found<Send> {
   const sources = sourcesOf(flags, env);
   if (!sources.ok) return sources;
   const url = urlFrom(sources.value);
@@ -71,7 +71,7 @@ export function findNetwork(flags: Flags, env: Env): Found<Fetch> {
 }
 
 /** The way for calls that carry the token: to the server of a data folder, they are sent only after its proof. */
-export const tokenFetch = ({ url, provenBy }: Connection, network: Fetch): Fetch =>
+export const tokenFetch = ({ url, provenBy }: Connection, network: Send): Send =>
   provenBy === null ? network : provenFetch({ url, dataDir: provenBy, fetch: network });
 
 /** The data folder of this machine; `isMeant` when no other address was given than that of the orchestrator on it. */

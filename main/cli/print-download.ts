@@ -1,11 +1,11 @@
 import type { Call } from '../../protocol/call.ts';
-import { type Answer, type AnswerBody, type CallInput, urlOf } from '../../protocol/client.ts';
+import { type Answer, type AnswerBody, type CallInput, type Fetch, urlOf } from '../../protocol/client.ts';
 import { Problem } from '../../protocol/problem.ts';
 import { textsOf } from './body-text.ts';
 import { exitCodes, fail, failureOf } from './failure.ts';
 import type { Remote } from './remote.ts';
 
-type Way = Pick<Remote, 'connection' | 'fetch'>;
+type Way = Pick<Remote, 'connection'> & { readonly fetch: Fetch };
 
 /** Prints an answer that comes in pieces, as it comes; what fails ends the command. */
 export async function printDownload<C extends Call>(

@@ -4,7 +4,7 @@ import {
   type CallInput,
   type CallResult,
   createClient,
-  type Fetch,
+  type Send,
   type ValueOf,
 } from '../../protocol/client.ts';
 import type { Flags } from '../config.ts';
@@ -17,9 +17,10 @@ import type { CliTerminal, Invocation } from './invocation.ts';
 export interface Remote {
   readonly flags: Flags;
   readonly terminal: CliTerminal;
+  readonly env: Invocation['env'];
   readonly connection: () => Connection;
   /** The way to it, for what is no call with one answer. */
-  readonly fetch: Fetch;
+  readonly fetch: Send;
   /** Looks again where the orchestrator of this machine is: one that was started anew may listen elsewhere. */
   locate(): void;
   ask<C extends Call>(row: C, input?: CallInput<C>): Promise<ValueOf<C>>;
@@ -42,7 +43,7 @@ export function openRemote(
   const network = findNetwork(flags, env);
   if (!network.ok) throw new CommandEnd(network.failure);
   let connection = first.value;
-  const fetch: Fetch = (url, init) => tokenFetch(connection, network.value)(url, init);
+  const fetch: Send = (url, init) => tokenFetch(connection, network.value)(url, init);
   const call = <C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>> => {
     const { url, token } = connection;
     const headers = { authorization: `Bearer ${token}` };
@@ -51,6 +52,7 @@ export function openRemote(
   return {
     flags,
     terminal,
+    env,
     connection: () => connection,
     fetch,
     call,

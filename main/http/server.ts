@@ -1,5 +1,8 @@
+import { setFlagsFromString } from 'node:v8';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Express } from 'express';
+import type { ContentFiles } from '../../datasets/content-files.ts';
+import type { Locks } from '../../datasets/locks.ts';
 import { refuse } from '../../protocol/problem.ts';
 import { adminPrincipal, type Orchestrator, type Uploader } from '../orchestrator/index.ts';
 import type { ArtifactFiles, ConfigFolder, LogFiles } from '../orchestrator/ports.ts';
@@ -19,6 +22,8 @@ import { createFront } from './front.ts';
 import { createFailureLimit, type FailureLimit } from './failure-limit.ts';
 import { guardFailures } from './failures.ts';
 import { type SocketLimits, socketLimits, type TlsIdentity } from './door.ts';
+import { createContentDesk } from './content-desk.ts';
+import { mountDatasetRoutes } from './dataset-routes.ts';
 import { mountHealthRoutes } from './health-routes.ts';
 import { createListeners, type Listener } from './listeners.ts';
 import { mountLogRoutes } from './log-routes.ts';
@@ -35,6 +40,7 @@ import { mountArtifactRoutes, mountStorageRoutes } from './storage-routes.ts';
 import { createStreamRegistry, type StreamRegistry } from './stream-registry.ts';
 import { mountSystemRoutes, type Prove } from './system-routes.ts';
 import type { Pace } from './receive-body.ts';
+import { createTransferHeap } from './transfer-heap.ts';
 import { createUploadDesk } from './upload-desk.ts';
 import { mountTokenRoutes } from './token-routes.ts';
 import { mountWorkerRoutes } from './worker-routes.ts';
@@ -45,6 +51,8 @@ export interface HttpParts {
   readonly settings: SettingsDesk;
   readonly configs: ConfigFolder;
   readonly artifacts: ArtifactParts;
+  /** Where the contents of datasets are; the folder exists, and the locks are shared with whoever removes contents. */
+  readonly contents: { readonly files: ContentFiles; readonly folder: string; readonly locks: Locks };
   readonly logFiles: LogFiles;
   /** SHA-256 of the admin token that is valid now. */
   readonly adminHash: () => Buffer;
@@ -229,10 +237,13 @@ function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: 
 
 function mountStorage(
   router: ReturnType<typeof createRouter>,
-  { orchestrator, artifacts: { files, reserveBytes, pace }, log }: HttpParts,
+  { orchestrator, artifacts: { files, reserveBytes, pace }, contents, log }: HttpParts,
   calls: Calls,
 ): void {
+  const heap = createTransferHeap(percent => setFlagsFromString(`--heap-growing-percent=${percent}`));
   const desk = createUploadDesk({ orchestrator, files, reserveBytes, log, ...(pace && { pace }) });
-  mountStorageRoutes(router, { orchestrator, desk, files, calls });
-  mountArtifactRoutes(router, { orchestrator, files });
+  mountStorageRoutes(router, { orchestrator, desk, files, contents: contents.files, calls, heap });
+  mountArtifactRoutes(router, { orchestrator, files, heap });
+  const contentDesk = createContentDesk({ ...contents, orchestrator, reserveBytes, pace, log });
+  mountDatasetRoutes(router, { orchestrator, desk: contentDesk, files: contents.files, calls, heap });
 }

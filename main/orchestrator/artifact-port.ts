@@ -91,6 +91,8 @@ export interface FileEnd {
   write(bytes: Uint8Array): Promise<void>;
   /** The disk has what was written, and the file. */
   sync(): Promise<void>;
+  /** Has the disk begin with that. Nobody waits, and it may fail. */
+  beginSync(): void;
   /** Takes back what goes beyond. */
   cutTo(bytes: number): Promise<void>;
   close(): Promise<void>;

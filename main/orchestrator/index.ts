@@ -1,4 +1,5 @@
 /** The face of the deep module: everything outside goes through here (and gives it what ports.ts asks for). */
+export type { PruneChoice } from './datasets.ts';
 export type { DryRun } from './dry-run.ts';
 export type { FleetFigures } from './fleet-figures.ts';
 export type { HealthFacts } from './health-facts.ts';

@@ -5,11 +5,13 @@ import { stateOf } from '../../protocol/job-search.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { JobCounts } from '../../protocol/queue-api.ts';
 import { type Core, tellJob } from './core.ts';
+import { dataOfJob } from './job-data.ts';
 import { dispatch } from './dispatch.ts';
 import { createExplainer } from './explain.ts';
 import type { JobEvent } from './job-lifecycle.ts';
 import { type Actor, type Job, type JobPayload, nameOf } from './model.ts';
 import type { JobFilter, JobPlace, Tx } from './ports.ts';
+import { warningsAbout } from './output-warnings.ts';
 import { outstandingView } from './outstanding.ts';
 import { applyEvent } from './transitions.ts';
 import { attemptView, createJobViewer, holdOf } from './views.ts';
@@ -82,7 +84,9 @@ export function createJobCalls(core: Core) {
       if (job === null) return unknown(id);
       const attempts = core.store.attempts(id).map(attempt => attemptView(core, core.store, attempt));
       const outstanding = outstandingView(core, core.store, job);
-      return accept({ ...createJobViewer(core, core.store)(job), attempts, outstanding });
+      const warnings = [...warningsAbout(core.store, job.attempt?.workerId ?? null, job)];
+      const data = dataOfJob(core.store, job);
+      return accept({ ...createJobViewer(core, core.store)(job), attempts, outstanding, warnings, data });
     },
 
     /** What it was submitted with, whatever has become of the file since. */

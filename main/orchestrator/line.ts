@@ -189,7 +189,12 @@ function placeWorker(standing: Standing, read: Read, id: WorkerId, index: Placem
   if (worker === null) return null;
   const { status, reason, obstacles, trialAt } = candidacyOf(standing, read, worker);
   if (obstacles.length === 0) {
-    index.addWorker({ id, offering: offeringIn(read, worker), order: worker.createdAt });
+    index.addWorker({
+      id,
+      offering: offeringIn(read, worker),
+      datasets: worker.agent?.datasets ?? [],
+      order: worker.createdAt,
+    });
     return null;
   }
   // Past its trial, it is something else that is against it, and that is told of when it changes.

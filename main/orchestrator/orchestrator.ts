@@ -6,6 +6,7 @@ import { createCheckpointCalls } from './checkpoints.ts';
 import { createArtifactCalls } from './artifacts.ts';
 import { createAskCalls } from './asks.ts';
 import type { Core } from './core.ts';
+import { createDatasetCalls } from './datasets.ts';
 import { dispatch } from './dispatch.ts';
 import { createDeadlines } from './deadlines.ts';
 import { createFeed, type Pace } from './feed.ts';
@@ -62,6 +63,8 @@ export interface OrchestratorParts {
   /** SHA-256 of the admin token that is valid now, in lower-case hex. Without it no session can be opened with that token. */
   readonly adminHash?: () => string;
   readonly storage?: StorageLimits;
+  /** What the contents of datasets may take up, in bytes; 0 for no limit. */
+  readonly datasetsInAll?: number;
   /** Files that nothing means any more can be removed. */
   readonly onFilesDropped?: () => void;
   /** Where logs are kept; without it they are taken and forgotten. */
@@ -138,6 +141,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createJoinCalls(core),
     ...createCheckpointCalls(core),
     ...createArtifactCalls(core, parts.storage ?? { perJob: 0, inAll: 0, keepCheckpoints: 0 }),
+    ...createDatasetCalls(core, parts.datasetsInAll ?? 0),
     ...createLogCalls(core, parts.logFiles ?? null),
     ...createMetricCalls(core),
     report: createReports(core, progress),

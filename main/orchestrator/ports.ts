@@ -4,7 +4,9 @@ import type { JobSort } from '../../protocol/job-search.ts';
 import type { Outcome } from '../../protocol/problem.ts';
 import type { Progress } from '../../protocol/progress.ts';
 import type { WorkerCommand } from '../../protocol/worker-api.ts';
+import type { Bundle, TrainerName } from '../../trainers/index.ts';
 import type { ArtifactReads, ArtifactWrites } from './artifact-port.ts';
+import type { DatasetReads, DatasetWrites } from './dataset-port.ts';
 import type { JobFilter, JobPlace, StatusCount } from './job-list-port.ts';
 import type { MetricReads, MetricWrites } from './metric-port.ts';
 import type { JobInLine } from './placement/candidates.ts';
@@ -47,6 +49,14 @@ export type {
 } from './model.ts';
 
 export type { Artifact, ArtifactFiles, FileEnd, StoredBytes, Upload } from './artifact-port.ts';
+export type {
+  DatasetFilter,
+  DatasetReads,
+  DatasetVersion,
+  DatasetWrites,
+  StoredContent,
+  StoredVersion,
+} from './dataset-port.ts';
 export type { JobFilter, JobPlace, StatusCount } from './job-list-port.ts';
 export type { LogFacts, LogFiles, LogPiece, LogSearch, OrphanMarks, StoredLine } from './log-port.ts';
 export type { Bucket, MetricRun, SeriesTail } from './metric-port.ts';
@@ -129,7 +139,7 @@ export interface UploadGenerations {
 }
 
 /** Looking is synchronous and sees whole transactions only. */
-export interface Read extends MetricReads, ArtifactReads {
+export interface Read extends MetricReads, ArtifactReads, DatasetReads {
   worker(id: WorkerId): Worker | null;
   /** The name that a deleted worker had; null for any other. */
   deletedWorkerName(id: WorkerId): string | null;
@@ -201,7 +211,7 @@ export interface Read extends MetricReads, ArtifactReads {
   eventRange(): { readonly first: number; readonly last: number };
 }
 
-export interface Tx extends Read, MetricWrites, ArtifactWrites {
+export interface Tx extends Read, MetricWrites, ArtifactWrites, DatasetWrites {
   insertWorker(worker: Worker, tokenHash: string): void;
   updateWorker(worker: Worker): void;
   /**
@@ -351,7 +361,7 @@ export interface Store extends Read {
 
 /** Where a job's config comes from when it is submitted by name. */
 export interface Configs {
-  load(name: string): Promise<Outcome<JobPayload>>;
+  load(name: string): Promise<Outcome<Bundle>>;
 }
 
 /** A config as it lies in the folder, whether a job can use it or not. */
@@ -364,8 +374,10 @@ export interface FoundConfig {
   /** Another one for every other content; null where that is too large to be looked at. */
   readonly tag: string | null;
   readonly config: Outcome<TrainerConfig>;
-  /** Null when the config names none. */
-  readonly dataloader: Outcome<unknown>;
+  /** Null where the config cannot be read. */
+  readonly trainer: TrainerName | null;
+  /** The config with all files that it names; refused when one is missing. */
+  readonly bundle: Outcome<Bundle>;
 }
 
 /** What has to be there for a change to be made. `something` and tags: a config, one with that content. */

@@ -64,9 +64,12 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     const calm = worker.gone === null && !missing && (jobId === null || asExpected(live, beat));
     if (named && beat.job_progress) progress.note(live.id, beat.job_progress);
     const news = noticeTroubles(core, worker, beat.gpu_troubles);
-    if (calm && news === null) return accept(heartbeatReply({ kind: 'nothing' }, live, interval));
+    const datasets = changedDatasets(core, worker, beat.datasets);
+    if (calm && news === null && datasets === null)
+      return accept(heartbeatReply({ kind: 'nothing' }, live, interval));
     return core.store.write(tx => {
       if (news !== null) keepTroubles(core, tx, id, news);
+      if (datasets !== null) keepDatasets(tx, id, datasets);
       const present = tx.worker(id);
       if (present === null) return gone;
       if (calm) {
@@ -100,6 +103,22 @@ export function createWorkerCalls(core: Core, progress: ProgressBook) {
     disconnect: (id: Worker['id']) => disconnect(core, id),
     openStream: (id: Worker['id'], stream: WorkerStream) => openStream(core, id, stream),
   };
+}
+
+/** Null when there is nothing to write, or when nothing can be written: contact must go on then. */
+function changedDatasets(
+  core: Core,
+  { agent }: Worker,
+  said: Heartbeat['datasets'],
+): readonly string[] | null {
+  if (!said || agent === null || !core.store.takesChanges()) return null;
+  return said.join() === agent.datasets?.join() ? null : said;
+}
+
+function keepDatasets(tx: Tx, id: Worker['id'], datasets: readonly string[]): void {
+  const worker = tx.worker(id);
+  if (worker !== null && worker.agent !== null)
+    tx.updateWorker({ ...worker, agent: { ...worker.agent, datasets } });
 }
 
 function noteBeat({ presence }: Core, id: Worker['id'], beat: Heartbeat): void {
@@ -157,6 +176,9 @@ function introduce(core: Core, tx: Tx, known: Worker, said: Registration, addres
       address,
       agentVersion: said.agentVersion,
       allowedConfigKeys: said.allowedConfigKeys,
+      trainers: said.trainers,
+      outputs: said.outputs,
+      datasets: said.datasets,
       gpuTroubles: plan.troubles,
       registeredAt: core.clock.wall(),
     },

@@ -1,4 +1,5 @@
 import type { Database } from 'better-sqlite3';
+import { datasetMigrations } from './dataset-migrations.ts';
 import { uploadMigrations } from './upload-migrations.ts';
 
 /** One step each, never changed once released: a new one is added at the end (CONTRIBUTING.md). */
@@ -401,6 +402,11 @@ const migrations: readonly string[] = [
   CREATE INDEX attempts_ended ON attempts (ended_at, started_at, gpus)
     WHERE ended_at IS NOT NULL AND started_at IS NOT NULL;
   `,
+  `
+  -- Texts of further files that a config names, as JSON by their paths.
+  ALTER TABLE payloads ADD COLUMN files TEXT;
+  `,
+  ...datasetMigrations,
 ];
 
 /** The newest that this version can work with. */

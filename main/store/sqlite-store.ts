@@ -6,6 +6,7 @@ import { createArtifactRows } from './artifact-rows.ts';
 import { createAuditAppend, createAuditTrail } from './audit-rows.ts';
 import { movedAway, openFailure } from './disk-fault.ts';
 import { createDiskState, type DiskState } from './disk-state.ts';
+import { createDatasetRows } from './dataset-rows.ts';
 import { createEventRows, passOverEvents } from './event-rows.ts';
 import { createWriter } from './group-commit.ts';
 import { enterLate } from './job-entry.ts';
@@ -65,6 +66,7 @@ export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
     ...createJoinTokenRows(db),
     ...createArtifactRows(db),
     ...createMetricRows(db),
+    ...createDatasetRows(db),
     ...createEventRows(db),
   };
   const wal = createWriteAheadLog(db);

@@ -123,9 +123,19 @@ function toWorker(row: Row): Worker {
             address: null,
             gpuTroubles: [],
             allowedConfigKeys: null,
+            trainers: null,
+            outputs: null,
+            datasets: null,
             ...(JSON.parse(row.agent) as Older<
               AgentFacts,
-              'startId' | 'registrationNo' | 'address' | 'gpuTroubles' | 'allowedConfigKeys'
+              | 'startId'
+              | 'registrationNo'
+              | 'address'
+              | 'gpuTroubles'
+              | 'allowedConfigKeys'
+              | 'trainers'
+              | 'outputs'
+              | 'datasets'
             >),
           },
     drain:

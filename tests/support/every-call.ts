@@ -4,6 +4,7 @@ import { artifactsApi } from '../../protocol/artifacts-api.ts';
 import { backupApi } from '../../protocol/backup-api.ts';
 import type { Call } from '../../protocol/call.ts';
 import { configsApi } from '../../protocol/configs-api.ts';
+import { datasetsApi } from '../../protocol/datasets-api.ts';
 import { healthApi } from '../../protocol/health-api.ts';
 import { logsApi, workerLogsApi } from '../../protocol/logs-api.ts';
 import { metricsApi } from '../../protocol/metrics-api.ts';
@@ -26,6 +27,7 @@ export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   storageApi,
   metricsApi,
   configsApi,
+  datasetsApi,
   sessionApi,
   settingsApi,
   tokensApi,

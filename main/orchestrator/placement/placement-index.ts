@@ -1,10 +1,11 @@
 import type { JobId, WorkerId } from '../../../protocol/ids.ts';
 import type { IdleWorker, WaitingJob } from './candidates.ts';
+import { createDataHolders } from './data-holders.ts';
 import { createHolds } from './holds.ts';
 import { joinLine, leaveLine } from './lines.ts';
 import { createPairs } from './pairs.ts';
 import { createRoster } from './roster.ts';
-import { byTurn, type Idle, type Shape, type Waiting } from './shape.ts';
+import { bySpare, byTurn, type Idle, type Shape, type Waiting } from './shape.ts';
 
 export interface Placement {
   readonly jobId: JobId;
@@ -36,6 +37,7 @@ export interface PlacementIndex {
   /**
    * The first job in line that an idle worker fits, with the worker that has least to spare, so that a big machine
    * stays free for a job that needs it; one on this machine comes after all others, and the one to avoid after those.
+   * Among equals the worker that has most of the job's datasets is taken.
    * Null when there is none.
    */
   next(): Placement | null;
@@ -61,11 +63,34 @@ const fairest = (
     .filter(([, head]) => head.level === first?.level)
     .toSorted(([teamA, a], [teamB, b]) => runningOf(teamA) - runningOf(teamB) || byTurn(a, b))[0]?.[1];
 
+function firstFor({ open }: Shape, avoided: Idle | undefined): Idle | undefined {
+  const place = open.first();
+  // Only the avoided one is there: anybody else's class will do, and without any, it.
+  return (
+    place?.group.idle.first(avoided) ?? open.first(place)?.group.idle.first() ?? place?.group.idle.first()
+  );
+}
+
+/** Of `first` and those that have as much to spare, the worker that has most of the job's datasets. */
+function withMostData(
+  shape: Shape,
+  first: Idle,
+  avoided: Idle | undefined,
+  counts: ReadonlyMap<Idle, number>,
+): Idle {
+  const countOf = (worker: Idle): number => counts.get(worker) ?? 0;
+  return [...counts.keys()]
+    .filter(worker => worker !== avoided && worker.group.fits.has(shape))
+    .filter(({ group }) => bySpare(group, first.group) === 0)
+    .reduce((best, worker) => (countOf(worker) > countOf(best) ? worker : best), first);
+}
+
 export function createPlacementIndex(): PlacementIndex {
   const pairs = createPairs();
   const jobs = createRoster<Waiting>();
   const workers = createRoster<Idle>();
   const holds = createHolds();
+  const holders = createDataHolders();
 
   const dropJob = (job: Waiting | undefined): void => {
     if (job === undefined) return;
@@ -76,6 +101,7 @@ export function createPlacementIndex(): PlacementIndex {
   const dropWorker = (worker: Idle | undefined): void => {
     if (worker === undefined) return;
     worker.group.idle.drop(worker);
+    holders.drop(worker);
     pairs.leaveClass(worker.group);
   };
 
@@ -98,15 +124,11 @@ export function createPlacementIndex(): PlacementIndex {
     return isShared ? fairest(ofTeams, found, runningOf) : found;
   };
 
-  const bestFor = ({ open }: Shape, avoid: WorkerId | null): WorkerId | undefined => {
-    const place = open.first();
+  const bestFor = (shape: Shape, { avoid, data }: Pick<Waiting, 'avoid' | 'data'>): WorkerId | undefined => {
     const avoided = avoid === null ? undefined : workers.get(avoid);
-    // Only the avoided one is there: anybody else's class will do, and without any, it.
-    return (
-      place?.group.idle.first(avoided) ??
-      open.first(place)?.group.idle.first() ??
-      place?.group.idle.first()
-    )?.id;
+    const first = firstFor(shape, avoided);
+    if (first === undefined || first === avoided || data.length === 0) return first?.id;
+    return withMostData(shape, first, avoided, holders.countsOf(data)).id;
   };
 
   return {
@@ -116,10 +138,11 @@ export function createPlacementIndex(): PlacementIndex {
     removeJob(id) {
       dropJob(jobs.take(id));
     },
-    addWorker({ id, offering, order }) {
+    addWorker({ id, offering, datasets, order }) {
       const group = pairs.classFor(offering);
-      const worker = { id, order, group, isLive: true };
+      const worker = { id, datasets, order, group, isLive: true };
       group.idle.add(worker);
+      holders.add(worker);
       dropWorker(workers.set(worker));
     },
     removeWorker(id) {
@@ -132,7 +155,7 @@ export function createPlacementIndex(): PlacementIndex {
     },
     next() {
       const job = firstInLine();
-      const workerId = job && bestFor(job.line.shape, job.avoid);
+      const workerId = job && bestFor(job.line.shape, job);
       return job && workerId !== undefined ? { jobId: job.id, workerId } : null;
     },
     wouldPlace(job) {
@@ -140,7 +163,7 @@ export function createPlacementIndex(): PlacementIndex {
       if (holds.has(job.user) || isTeamHeld(job.team) || (ahead !== undefined && byTurn(ahead, job) < 0))
         return null;
       const shape = pairs.shapeFor(job.requirements, job.team);
-      const workerId = bestFor(shape, job.avoid);
+      const workerId = bestFor(shape, { avoid: job.avoid, data: job.requirements.data ?? [] });
       pairs.leaveShape(shape);
       return workerId ?? null;
     },

@@ -114,7 +114,7 @@ describe('bad input gets a code, a sentence, and changes nothing', () => {
       { path: submit, body: '{"config_name":"../good"}' },
       400,
       'invalid_request',
-      /plain name/,
+      /the path of a config below the configs folder/,
     ],
     [
       'a strange num_processes',

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { eventsApi } from '../../../protocol/admin-api.ts';
 import { type Call, ownPermissions, type Permission } from '../../../protocol/call.ts';
 import { type Client, urlOf } from '../../../protocol/client.ts';
+import { datasetsApi } from '../../../protocol/datasets-api.ts';
 import { JobId } from '../../../protocol/ids.ts';
 import { queueApi } from '../../../protocol/queue-api.ts';
 import { tokensApi } from '../../../protocol/tokens-api.ts';
@@ -124,7 +125,8 @@ describe('a call for one job', () => {
 });
 
 describe('an answer about several jobs', () => {
-  const plain = having('filtered').filter(([, row]) => row !== eventsApi.stream);
+  // A version of a dataset is found by its id: what others see of it is tested with the datasets.
+  const plain = having('filtered').filter(([, row]) => row !== eventsApi.stream && row !== datasetsApi.pin);
 
   test.each(plain)('%s holds nothing of the jobs of others', async (_name, row) => {
     const id = await submit(alice, { gpu_vram_gb: 9_999 });
@@ -143,7 +145,10 @@ describe('an answer about several jobs', () => {
     '%s is the same for everybody',
     async (_name, row) => {
       const { status } = await callFor(
-        { ...row, path: row.path.replace(':name', 'none') as `/${string}` },
+        {
+          ...row,
+          path: row.path.replace(':name', 'none').replace(':digest', '0'.repeat(64)) as `/${string}`,
+        },
         bob,
         '',
       );

@@ -1,0 +1,133 @@
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { manifestText, parseManifest, type DatasetFile } from '../../protocol/dataset.ts';
+import { sizeInWords } from '../checkpoint-fetch.ts';
+import type { ContentFiles } from '../../datasets/content-files.ts';
+
+/** A version of a dataset that this rig has, whole. */
+export interface CachedDataset {
+  /** The SHA-256 of its manifest. */
+  readonly digest: string;
+  readonly bytes: number;
+  /** When a job last used it, in ms since 1970. */
+  readonly usedAt: number;
+}
+
+export type Room =
+  | { readonly ok: true }
+  /** A sentence without its full stop. */
+  | { readonly ok: false; readonly reason: string };
+
+/** The datasets of a rig. The least recently used ones make room for others. */
+export interface DatasetCache {
+  /** Most recently used first. */
+  list(): Promise<readonly CachedDataset[]>;
+  /** The files of a version that is there; null when it is not. */
+  filesOf(digest: string): Promise<readonly DatasetFile[] | null>;
+  /** Makes room for a version that is about to be fetched; what running jobs use stays. */
+  makeRoom(files: readonly DatasetFile[], inUse: ReadonlySet<string>): Promise<Room>;
+  /** All of its contents are there now. */
+  complete(digest: string, files: readonly DatasetFile[]): Promise<void>;
+  /** A job uses it now. */
+  touch(digest: string): Promise<void>;
+}
+
+export interface CacheOptions {
+  readonly folder: string;
+  readonly contents: ContentFiles;
+  /** How many bytes it may hold. */
+  readonly limit: () => Promise<number>;
+  /** ms since 1970. */
+  readonly wall: () => number;
+}
+
+interface Entry extends CachedDataset {
+  readonly files: readonly DatasetFile[];
+}
+
+const digestForm = /^[0-9a-f]{64}$/;
+
+/** A version is there when its manifest is; the date of that file says when it was last used. */
+export function createDatasetCache({ folder, contents, limit, wall }: CacheOptions): DatasetCache {
+  const manifests = join(folder, 'manifests');
+
+  const entries = async (): Promise<readonly Entry[]> => {
+    const found: Entry[] = [];
+    for (const digest of await readdir(manifests).catch((): string[] => [])) {
+      const file = join(manifests, digest);
+      const manifest = digestForm.test(digest)
+        ? parseManifest(await readFile(file, 'utf8').catch(() => ''))
+        : null;
+      if (manifest?.ok)
+        found.push({
+          digest,
+          files: manifest.files,
+          bytes: bytesOf([manifest.files]),
+          usedAt: (await stat(file)).mtimeMs,
+        });
+    }
+    return found.toSorted((a, b) => b.usedAt - a.usedAt);
+  };
+
+  const touch = async (digest: string): Promise<void> => {
+    const now = new Date(wall());
+    await utimes(join(manifests, digest), now, now);
+  };
+
+  return {
+    list: async () => (await entries()).map(({ digest, bytes, usedAt }) => ({ digest, bytes, usedAt })),
+    async filesOf(digest) {
+      const manifest = parseManifest(await readFile(join(manifests, digest), 'utf8').catch(() => ''));
+      return manifest.ok ? manifest.files : null;
+    },
+    async makeRoom(files, inUse) {
+      const needed = bytesOf([files]);
+      const limitBytes = await limit();
+      if (needed > limitBytes)
+        return {
+          ok: false,
+          reason: `The data has ${sizeInWords(needed)}, and the cache of this rig holds ${sizeInWords(limitBytes)}: make room on its disk, or raise --data-cache`,
+        };
+      const all = await entries();
+      const kept = all.filter(({ digest }) => inUse.has(digest));
+      for (const entry of all.filter(({ digest }) => !inUse.has(digest)))
+        if (bytesOf([files, ...[...kept, entry].map(each => each.files)]) <= limitBytes) kept.push(entry);
+      if (bytesOf([files, ...kept.map(each => each.files)]) > limitBytes)
+        return {
+          ok: false,
+          reason: `The data has ${sizeInWords(needed)}, and the data of running jobs leaves too little of the cache of this rig (${sizeInWords(limitBytes)}): raise --data-cache`,
+        };
+      const stays = new Set(
+        [files, ...kept.map(each => each.files)].flatMap(each => each.map(({ sha256 }) => sha256)),
+      );
+      const listed = new Set(kept.map(({ digest }) => digest));
+      for (const name of await readdir(manifests).catch((): string[] => []))
+        if (!listed.has(name)) await rm(join(manifests, name), { recursive: true, force: true });
+      for await (const sha256 of contents.all()) if (!stays.has(sha256)) await contents.remove(sha256);
+      for await (const { sha256 } of contents.parts()) if (!stays.has(sha256)) await contents.remove(sha256);
+      return { ok: true };
+    },
+    async complete(digest, files) {
+      await mkdir(manifests, { recursive: true, mode: 0o700 });
+      const draft = join(folder, `${digest}.draft`);
+      const handle = await open(draft, 'w', 0o600);
+      try {
+        await handle.writeFile(manifestText(files));
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      await rename(draft, join(manifests, digest));
+      await touch(digest);
+    },
+    touch,
+  };
+}
+
+/** Of all of these together; a content that several of them have counts once. */
+function bytesOf(datasets: readonly (readonly DatasetFile[])[]): number {
+  const sizes = new Map(
+    datasets.flatMap(files => files.map(({ sha256, bytes }) => [sha256, bytes] as const)),
+  );
+  return sizes.values().reduce((sum, bytes) => sum + bytes, 0);
+}

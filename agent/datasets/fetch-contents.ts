@@ -1,0 +1,159 @@
+import type { Content, ContentFiles } from '../../datasets/content-files.ts';
+import { createBackoff, pause } from '../backoff.ts';
+import type { Clock } from '../clock.ts';
+
+/** Where the contents of datasets are had from: the orchestrator. */
+export interface ContentSource {
+  /** The bytes of a content behind the first `from`. */
+  open(sha256: string, from: number, signal: AbortSignal): Promise<OpenedContent>;
+}
+
+export type OpenedContent =
+  /** Begins at `from`, or at 0 when the source knows no ranges. Iterating rejects when the connection breaks. */
+  | { readonly kind: 'open'; readonly from: number; readonly pieces: AsyncIterable<Uint8Array> }
+  /** The source cannot be reached, or is busy. */
+  | { readonly kind: 'later' }
+  /** The source will never have it. `why`: a sentence without its full stop. */
+  | { readonly kind: 'refused'; readonly why: string };
+
+export interface FetchProgress {
+  /** Of the dataset, on this rig. */
+  readonly bytesHere: number;
+  readonly bytes: number;
+}
+
+export interface FetchOptions {
+  /** Files of the dataset; several may have the same content. */
+  readonly wanted: readonly Content[];
+  readonly contents: ContentFiles;
+  readonly source: ContentSource;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Fires when the job is cancelled, or the agent stops. */
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: FetchProgress) => void;
+}
+
+/** `fetched`: bytes that came over the network. */
+export type FetchEnd =
+  | { readonly kind: 'done'; readonly fetched: number }
+  | { readonly kind: 'failed'; readonly why: string }
+  | { readonly kind: 'aborted' };
+
+/** Images are small: one after the other, the line would mostly wait. */
+const atOnce = 8;
+const rule = { firstMs: 500, mostMs: 30_000 } as const;
+/** A content that comes wrong is damaged at its source. */
+const maxWrong = 2;
+
+/** Fetches what is not there yet, several at a time, and goes on where an earlier fetch ended. Rejects when the disk fails. */
+export async function fetchContents(options: FetchOptions): Promise<FetchEnd> {
+  const { contents, signal, onProgress } = options;
+  const wanted = [...new Map(options.wanted.map(content => [content.sha256, content])).values()];
+  const bytes = wanted.reduce((sum, content) => sum + content.bytes, 0);
+  const missing: Content[] = [];
+  for (const content of wanted) if (!(await contents.has(content))) missing.push(content);
+  let bytesHere = bytes - missing.reduce((sum, content) => sum + content.bytes, 0);
+  let fetched = 0;
+  const grow = (more: number): void => {
+    bytesHere += more;
+    onProgress({ bytesHere, bytes });
+  };
+  onProgress({ bytesHere, bytes });
+
+  // The first that fails ends the others.
+  const halt = new AbortController();
+  const either = AbortSignal.any([signal, halt.signal]);
+  let failure: string | null = null;
+  const ahead = missing.values();
+  const work = async (): Promise<void> => {
+    for (const content of ahead) {
+      if (either.aborted) return;
+      const why = await fetchOne(content, { ...options, signal: either }, grow, more => (fetched += more));
+      if (why === null) continue;
+      failure ??= why;
+      halt.abort();
+    }
+  };
+  const workers = Array.from({ length: atOnce }, work);
+  try {
+    await Promise.all(workers);
+  } finally {
+    halt.abort();
+    await Promise.allSettled(workers);
+  }
+  if (failure !== null) return { kind: 'failed', why: failure };
+  return signal.aborted ? { kind: 'aborted' } : { kind: 'done', fetched };
+}
+
+/** Null when it is there, or nobody wants it any more; else why it cannot be had. */
+async function fetchOne(
+  content: Content,
+  { contents, source, clock, random, signal }: FetchOptions,
+  grow: (bytes: number) => void,
+  onBytes: (bytes: number) => void,
+): Promise<string | null> {
+  const { sha256, bytes } = content;
+  const backoff = createBackoff({ ...rule, random });
+  let counted = 0;
+  let wrong = 0;
+  const count = (at: number): void => {
+    grow(at - counted);
+    counted = at;
+  };
+  while (!signal.aborted) {
+    const begun = await contents.arrived(sha256);
+    let at = begun > bytes ? 0 : begun;
+    count(at);
+    if (at < bytes || bytes === 0) {
+      const opened = await source.open(sha256, at, signal);
+      if (opened.kind === 'refused') return opened.why;
+      if (opened.kind === 'open') {
+        at = await takePieces(content, opened, contents, taken => {
+          onBytes(taken);
+          backoff.reset();
+          count(counted + taken);
+        });
+      }
+      if (at < bytes || opened.kind === 'later') {
+        await pause(clock, 200 + backoff.nextMs(), signal);
+        continue;
+      }
+    }
+    if (signal.aborted) return null;
+    if (await contents.keep(content, signal)) return null;
+    wrong += 1;
+    if (wrong === maxWrong)
+      return `A file of the dataset (${sha256.slice(0, 12)}) came ${maxWrong} times with another content than it must have`;
+  }
+  return null;
+}
+
+/** Answers with how many bytes there are now. What has come before the connection broke stays. */
+async function takePieces(
+  { sha256, bytes }: Content,
+  { from, pieces }: Extract<OpenedContent, { readonly kind: 'open' }>,
+  contents: ContentFiles,
+  onTaken: (bytes: number) => void,
+): Promise<number> {
+  const part = await contents.openPart(sha256, from);
+  let at = from;
+  try {
+    const reading = pieces[Symbol.asyncIterator]();
+    for (;;) {
+      // Only the way here is forgiven; a disk that fails is not.
+      const next = await reading.next().catch(() => null);
+      if (next === null || next.done) return at;
+      if (at + next.value.length > bytes) {
+        await reading.return?.();
+        await part.write(next.value.subarray(0, bytes - at));
+        return bytes;
+      }
+      await part.write(next.value);
+      at += next.value.length;
+      onTaken(next.value.length);
+    }
+  } finally {
+    await part.close();
+  }
+}

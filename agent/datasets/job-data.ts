@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import type { ContentFiles } from '../../datasets/content-files.ts';
+import { layOut } from '../../datasets/lay-out.ts';
+import { type DatasetFile, parseManifest } from '../../protocol/dataset.ts';
+import { createBackoff, pause } from '../backoff.ts';
+import { type Fetched, sizeInWords } from '../checkpoint-fetch.ts';
+import { downloadBackoff, type DownloadParts } from '../download.ts';
+import { isFullDisk, reasonOf } from '../start-failure.ts';
+import type { Storage } from '../storage.ts';
+import { storageVerdict, wordsOfFailure } from '../storage-verdict.ts';
+import type { DatasetCache } from './cache.ts';
+import { type ContentSource, type FetchProgress, fetchContents } from './fetch-contents.ts';
+import { cacheFolderOf, type DataPlace, dataFolderOf } from './places.ts';
+
+export interface DataParts extends DownloadParts {
+  /** Holds the folders of all jobs. */
+  readonly workDir: string;
+  readonly contents: ContentFiles;
+  readonly cache: DatasetCache;
+  /** ms of this process. */
+  readonly mono: () => number;
+  /** What the job does meanwhile, in words. */
+  readonly onStage: (stage: string) => void;
+}
+
+interface FetchedDataset {
+  readonly place: DataPlace;
+  readonly files: readonly DatasetFile[];
+}
+
+/** Fetches the datasets of a job into the cache of this rig, and makes them appear in their places. */
+export async function fetchData(places: readonly DataPlace[], parts: DataParts): Promise<Fetched> {
+  const { signal } = parts;
+  try {
+    const fetched = await fetchAll(places, parts);
+    if (signal.aborted) return { kind: 'aborted' };
+    return typeof fetched === 'string'
+      ? { kind: 'failed', message: messageOf(fetched) }
+      : { kind: 'ready', words: wordsOf(places, fetched) };
+  } catch (cause) {
+    return signal.aborted ? { kind: 'aborted' } : { kind: 'failed', message: messageOf(reasonOf(cause)) };
+  }
+}
+
+function messageOf(why: string): string {
+  const remedy = isFullDisk(why) ? '. Make room on the disk of --work-dir' : '';
+  return `The data of this job cannot be fetched: ${why}${remedy}`;
+}
+
+const wordsOf = (places: readonly DataPlace[], fetched: number): string =>
+  `Data: ${places.map(({ data }) => data.path).join(', ')}; ${fetched === 0 ? 'all of it is here already' : `${sizeInWords(fetched)} fetched`}`;
+
+/** Answers with how many bytes came over the network, or with why it cannot be done. */
+async function fetchAll(places: readonly DataPlace[], parts: DataParts): Promise<number | string> {
+  const { contents, cache, storage, signal } = parts;
+  parts.onStage('Fetching data');
+  const datasets: FetchedDataset[] = [];
+  for (const place of places) {
+    const files = await manifestOf(place.data.version, parts);
+    if (typeof files === 'string') return files;
+    datasets.push({ place, files });
+  }
+  if (signal.aborted) return 0;
+  await claimDataFolder(places, parts.workDir);
+  const wanted = datasets.flatMap(({ files }) => files);
+  const room = await cache.makeRoom(wanted, new Set(places.map(({ data }) => data.version)));
+  if (!room.ok) return room.reason;
+  const onProgress = tellProgress(parts);
+  const end = await fetchContents({ ...parts, wanted, contents, source: sourceOf(storage), onProgress });
+  if (end.kind === 'failed') return end.why;
+  if (end.kind === 'aborted') return 0;
+  for (const { place, files } of datasets) {
+    await cache.complete(place.data.version, files);
+    const { folder, path, data } = place;
+    // The config has the file's path: its name is that in the config.
+    const laid = data.is_file ? files.map(file => ({ ...file, path: path.slice(folder.length + 1) })) : files;
+    const out = await layOut({ files: laid, contents, folder, platform: process.platform, signal });
+    if (!out.ok) return out.reason;
+  }
+  return end.fetched;
+}
+
+/**
+ * Removes the data of other jobs, which would keep the disk full after it leaves the cache. At most one job runs at a time.
+ * The work folder may hold folders of the user, so only jobs with a mark lose their data.
+ */
+async function claimDataFolder([first]: readonly DataPlace[], workDir: string): Promise<void> {
+  const [job] = first === undefined ? [] : relative(workDir, first.folder).split(sep);
+  if (job === undefined) return;
+  const marks = join(cacheFolderOf(workDir), 'jobs');
+  await mkdir(marks, { recursive: true, mode: 0o700 });
+  for (const other of await readdir(marks)) {
+    if (other === job) continue;
+    await rm(dataFolderOf(join(workDir, other)), { recursive: true, force: true });
+    await rm(join(marks, other), { force: true });
+  }
+  await writeFile(join(marks, job), '', { mode: 0o600 });
+}
+
+const sourceOf = (storage: Storage): ContentSource => ({
+  async open(sha256, from, signal) {
+    const answer = await storage.content(sha256, from, signal);
+    if (answer.ok) return { kind: 'open', from: answer.value.from, pieces: answer.value.pieces() };
+    const isPassing = storageVerdict(answer.failure) === 'later';
+    return isPassing ? { kind: 'later' } : { kind: 'refused', why: wordsOfFailure(answer.failure) };
+  },
+});
+
+/** In characters of UTF-8; the orchestrator takes no longer ones. */
+const longestManifest = 256 * 1_048_576;
+const mostWrong = 2;
+
+/** The files of a version, or why they cannot be known. */
+async function manifestOf(version: string, parts: DataParts): Promise<readonly DatasetFile[] | string> {
+  const { cache, clock, random, signal } = parts;
+  const known = await cache.filesOf(version);
+  if (known !== null) return known;
+  const source = sourceOf(parts.storage);
+  const backoff = createBackoff({ ...downloadBackoff, random });
+  let wrong = 0;
+  while (!signal.aborted) {
+    const opened = await source.open(version, 0, signal);
+    if (opened.kind === 'refused') return opened.why;
+    const text = opened.kind === 'open' ? await textOf(opened.pieces) : null;
+    if (text !== null) {
+      if (createHash('sha256').update(text).digest('hex') === version) {
+        const manifest = parseManifest(text);
+        return manifest.ok ? manifest.files : manifest.reason;
+      }
+      wrong += 1;
+      if (wrong === mostWrong) return 'The list of files came with another content than it must have';
+    }
+    await pause(clock, 200 + backoff.nextMs(), signal);
+  }
+  return [];
+}
+
+/** Null when the connection broke. */
+async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string | null> {
+  const taken: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of pieces) {
+      bytes += piece.length;
+      if (bytes > longestManifest) return '';
+      taken.push(piece);
+    }
+  } catch {
+    return null;
+  }
+  return Buffer.concat(taken).toString();
+}
+
+/** Says how much is there, and how long the rest takes at the pace so far. */
+function tellProgress({ mono, onStage }: DataParts): (progress: FetchProgress) => void {
+  let begun: { readonly at: number; readonly bytes: number } | null = null;
+  return ({ bytesHere, bytes }) => {
+    begun ??= { at: mono(), bytes: bytesHere };
+    const pace = (bytesHere - begun.bytes) / (mono() - begun.at);
+    const left = pace > 0 && bytesHere < bytes ? `, ${timeInWords((bytes - bytesHere) / pace)} left` : '';
+    onStage(`Fetching data: ${sizeInWords(bytesHere)} of ${sizeInWords(bytes)}${left}`);
+  };
+}
+
+function timeInWords(ms: number): string {
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 1) return 'less than a minute';
+  return minutes < 120 ? `${minutes} min` : `${Math.round(minutes / 60)} h`;
+}

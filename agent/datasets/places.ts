@@ -1,0 +1,66 @@
+import { basename, join } from 'node:path';
+import type { JobData } from '../../protocol/dataset.ts';
+import { type Bundle, dataOf, trainerFor, withPaths } from '../../trainers/index.ts';
+
+/** Where a dataset of a job is on this rig, once it has been fetched. */
+export interface DataPlace {
+  readonly data: JobData;
+  readonly folder: string;
+  /** What the config has in the place of the path: the folder, or the file in it. */
+  readonly path: string;
+}
+
+/** The datasets of a job lie below it. */
+export const dataFolderOf = (jobFolder: string): string => join(jobFolder, 'data');
+
+/** The cache of a rig: on the disk of its jobs, so that files can be linked. */
+export const cacheFolderOf = (workDir: string): string => join(workDir, '.data-cache');
+
+/** The name at the end of a path of any system, if it is one. */
+function lastName(path: string): string {
+  const name = basename(path.replaceAll('\\', '/'));
+  return name === '' || name === '.' || name === '..' ? 'data' : name;
+}
+
+export const placesOf = (data: readonly JobData[], jobFolder: string): readonly DataPlace[] =>
+  data.map((each, index) => {
+    const name = lastName(each.path);
+    const folder = join(dataFolderOf(jobFolder), each.is_file ? String(index) : `${index}-${name}`);
+    return { data: each, folder, path: each.is_file ? join(folder, name) : folder };
+  });
+
+/** A copy of what is submitted in which each path of a dataset is the place of the fetched data. */
+export function withPlaces(bundle: Bundle, places: readonly DataPlace[]): Bundle {
+  const placed = new Map(places.map(({ data, path }) => [data.path, path]));
+  if (placed.size === 0) return bundle;
+  const trainer = trainerFor(bundle.config);
+  if (trainer.name === 'command')
+    return {
+      ...bundle,
+      config: valuesReplaced(bundle.config, placed),
+      dataloader: replaced(bundle.dataloader, placed),
+    };
+  const models = trainer
+    .references(bundle.config)
+    .filter(({ kind }) => kind === 'model')
+    .map(({ path, at }) => ({ path, at, in: 'config' as const }));
+  const changes = [...dataOf(bundle, trainer), ...models].flatMap(reference => {
+    const path = placed.get(reference.path);
+    return path === undefined ? [] : [{ ...reference, path }];
+  });
+  return withPaths(bundle, changes);
+}
+
+/** Nobody knows which values of an unknown program's config are paths: each text that is one of these paths is taken for one. */
+function replaced(value: unknown, paths: ReadonlyMap<string, string>): unknown {
+  if (typeof value === 'string') return paths.get(value) ?? value;
+  if (Array.isArray(value)) return value.map(each => replaced(each, paths));
+  if (typeof value !== 'object' || value === null) return value;
+  return valuesReplaced(value, paths);
+}
+
+const valuesReplaced = (
+  value: object,
+  paths: ReadonlyMap<string, string>,
+): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(value).map(([key, each]) => [key, replaced(each, paths)]));

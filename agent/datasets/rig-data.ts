@@ -1,0 +1,65 @@
+import { mkdir, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type ContentFiles, createContentFiles } from '../../datasets/content-files.ts';
+import type { AgentConfig } from '../config.ts';
+import type { AttemptParts } from '../held-attempt.ts';
+import { openStorage, type StorageParts } from '../storage.ts';
+import { createDatasetCache } from './cache.ts';
+import { fetchData } from './job-data.ts';
+import { cacheFolderOf } from './places.ts';
+
+export interface RigData {
+  /** The versions that are here, most recently used first. */
+  readonly versions: () => readonly string[];
+  readonly fetchData: NonNullable<AttemptParts['fetchData']>;
+}
+
+/** The files of all datasets of this rig. */
+export const contentsOf = (workDir: string): ContentFiles =>
+  createContentFiles(join(cacheFolderOf(workDir), 'contents'));
+
+/**
+ * The most bytes that datasets may take on a disk that could hold `availableBytes` of them: as many as the owner allows,
+ * and half of the disk when the owner has set no limit.
+ */
+export const cacheLimit = (dataCache: number | null, availableBytes: number): number =>
+  dataCache === null ? availableBytes / 2 : Math.min(dataCache, availableBytes);
+
+/** The cache of this rig: in the folder of jobs, on whose disk their data appears without a copy. */
+export async function openRigData(
+  { workDir, dataCache }: Pick<AgentConfig, 'workDir' | 'dataCache'>,
+  /** `over`: fires when nothing more is to be fetched. */
+  { over, ...storing }: StorageParts & { readonly over: AbortSignal },
+): Promise<RigData> {
+  const folder = cacheFolderOf(workDir);
+  const free = async (): Promise<number> => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
+  };
+  const contents = contentsOf(workDir);
+  const limit = async (): Promise<number> =>
+    cacheLimit(dataCache, (await free()) + (await contents.bytesHeld()));
+  const cache = createDatasetCache({ folder, contents, limit, wall: Date.now });
+  const look = async (): Promise<readonly string[]> => (await cache.list()).map(({ digest }) => digest);
+  let versions = await look();
+  return {
+    versions: () => versions,
+    async fetchData({ upload_endpoint: endpoint, upload_token: token = '' }, { places }, signal, onStage) {
+      const fetched = await fetchData(places, {
+        workDir,
+        contents,
+        cache,
+        storage: openStorage({ endpoint, token }, storing),
+        clock: storing.clock,
+        random: Math.random,
+        mono: () => performance.now(),
+        signal: AbortSignal.any([signal, over]),
+        onStage,
+      });
+      // Older datasets may have made room, also for a fetch that failed.
+      versions = await look();
+      return fetched;
+    },
+  };
+}

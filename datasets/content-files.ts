@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, chmod, mkdir, open, opendir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** What a file contains. */
+export interface Content {
+  readonly bytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+}
+
+/** The part of a file that has arrived, open for the rest. */
+export interface ContentPart {
+  /** Appends. */
+  write(bytes: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Files by their SHA-256: `<folder>/ab/<the other 62 digits>`, read-only and never written again. One that arrives lies beside them with
+ * the ending `.part`, so that it can go on after a break, in this process or the next. Two writers of the same part must not run at once.
+ */
+export interface ContentFiles {
+  pathOf(sha256: string): string;
+  /** Whether it is there, and has not been written to since it came. */
+  has(content: Content): Promise<boolean>;
+  /** How many bytes of it have arrived; 0 when it is whole. */
+  arrived(sha256: string): Promise<number>;
+  /** Opens it behind its first `at` bytes; what lies behind is dropped. Rejects when there are fewer. */
+  openPart(sha256: string, at: number): Promise<ContentPart>;
+  /**
+   * Takes the part in, once its bytes are on the disk. False when they are not this content: then the part is gone. Reads the part, unless
+   * whoever has written all of it knows its SHA-256.
+   */
+  keep(content: Content, signal: AbortSignal, written?: Content): Promise<boolean>;
+  /** Removes what there is of it. */
+  remove(sha256: string): Promise<void>;
+  /** Every content that is there whole, in no order. */
+  all(): AsyncIterable<string>;
+  /** Every content of which only a part is there, with the bytes of that part. */
+  parts(): AsyncIterable<Content>;
+  /** How many bytes of the disk everything here takes, parts included. */
+  bytesHeld(): Promise<number>;
+  /** Removes the parts to which nothing was added since then, in ms since 1970. */
+  removeParts(before: number): Promise<void>;
+}
+
+const portion = 1_048_576;
+const partEnding = '.part';
+/** The date of every file: a write that the permissions did not prevent, such as one by root, changes it. */
+const stamp = new Date('2000-01-01T00:00:00Z');
+
+export function createContentFiles(folder: string): ContentFiles {
+  const pathOf = (sha256: string): string => join(folder, sha256.slice(0, 2), sha256.slice(2));
+  const partOf = (sha256: string): string => pathOf(sha256) + partEnding;
+  return {
+    pathOf,
+    async has({ sha256, bytes }) {
+      const stats = await statsOf(pathOf(sha256));
+      return stats !== null && stats.size === bytes && stats.mtimeMs === stamp.getTime();
+    },
+    arrived: async sha256 => (await statsOf(partOf(sha256)))?.size ?? 0,
+    async openPart(sha256, at) {
+      const path = partOf(sha256);
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      const handle = await open(path, constants.O_WRONLY | constants.O_CREAT | noFollow, 0o600);
+      try {
+        const { size } = await handle.stat();
+        if (size < at) throw new RangeError(`${size} bytes have arrived, and not ${at}`);
+        await handle.truncate(at);
+        return partAt(handle, at);
+      } catch (cause) {
+        await handle.close();
+        throw cause;
+      }
+    },
+    async keep({ sha256, bytes }, signal, written) {
+      const part = partOf(sha256);
+      const found = await digestAndSync(part, signal, written ?? null);
+      if (found.sha256 !== sha256 || found.bytes !== bytes) {
+        await rm(part, { force: true });
+        return false;
+      }
+      await rename(part, pathOf(sha256));
+      await chmod(pathOf(sha256), 0o400);
+      await utimes(pathOf(sha256), stamp, stamp);
+      await syncNames(dirname(part));
+      return true;
+    },
+    async remove(sha256) {
+      await rm(pathOf(sha256), { force: true });
+      await rm(partOf(sha256), { force: true });
+    },
+    async *all() {
+      for await (const [path, name] of entriesOf(folder))
+        if (!name.endsWith(partEnding)) yield path.slice(-2) + name;
+    },
+    async *parts() {
+      for await (const [path, name] of entriesOf(folder)) {
+        const stats = name.endsWith(partEnding) ? await statsOf(join(path, name)) : null;
+        if (stats !== null)
+          yield { sha256: path.slice(-2) + name.slice(0, -partEnding.length), bytes: stats.size };
+      }
+    },
+    async bytesHeld() {
+      let bytes = 0;
+      for await (const [path, name] of entriesOf(folder))
+        bytes += (await statsOf(join(path, name)))?.size ?? 0;
+      return bytes;
+    },
+    async removeParts(before) {
+      for await (const [path, name] of entriesOf(folder)) {
+        const part = join(path, name);
+        if (!name.endsWith(partEnding)) continue;
+        const stats = await stat(part).catch(() => null);
+        if (stats !== null && stats.mtimeMs < before) await rm(part, { force: true });
+      }
+    },
+  };
+}
+
+/** Windows knows no such flag. */
+const noFollow = constants.O_NOFOLLOW ?? 0;
+
+/** Null when it is not there. */
+async function statsOf(path: string): Promise<Stats | null> {
+  try {
+    return await stat(path);
+  } catch (cause) {
+    if (isMissing(cause)) return null;
+    throw cause;
+  }
+}
+
+const isMissing = (cause: unknown): boolean =>
+  cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+
+function partAt(handle: FileHandle, begun: number): ContentPart {
+  let at = begun;
+  return {
+    async write(bytes) {
+      for (let done = 0; done < bytes.length; ) {
+        const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, at);
+        done += bytesWritten;
+        at += bytesWritten;
+      }
+    },
+    close: () => handle.close(),
+  };
+}
+
+async function digestAndSync(path: string, signal: AbortSignal, known: Content | null): Promise<Content> {
+  const hash = createHash('sha256');
+  const buffer = Buffer.allocUnsafe(portion);
+  const handle = await open(path, constants.O_RDWR | noFollow);
+  try {
+    await handle.sync();
+    if (known !== null) return known;
+    let bytes = 0;
+    for (;;) {
+      signal.throwIfAborted();
+      const { bytesRead } = await handle.read(buffer, 0, portion);
+      if (bytesRead === 0) return { bytes, sha256: hash.digest('hex') };
+      hash.update(buffer.subarray(0, bytesRead));
+      bytes += bytesRead;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Has the disk take the names in a folder. Windows opens no folders, and keeps names in order by itself. */
+async function syncNames(folder: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The files in the folders below, as folder and name. */
+async function* entriesOf(folder: string): AsyncIterable<readonly [folder: string, name: string]> {
+  for (let byte = 0; byte < 256; byte += 1) {
+    const below = join(folder, byte.toString(16).padStart(2, '0'));
+    const entries = await opendir(below).catch((cause: unknown) => {
+      if (isMissing(cause)) return [];
+      throw cause;
+    });
+    for await (const { name } of entries) yield [below, name];
+  }
+}

@@ -1,0 +1,86 @@
+import type { BigIntStats, Dirent } from 'node:fs';
+import { lstat, opendir, realpath, stat } from 'node:fs/promises';
+import { basename, join, sep } from 'node:path';
+import { datasetLimits, datasetPathFlaw } from '../protocol/dataset.ts';
+
+/** A file of a folder that is pushed as a dataset. */
+export interface SourceFile {
+  /** As it will be in the dataset: relative, with slashes. */
+  readonly path: string;
+  /** Where it is read; of a link, what the link points to. */
+  readonly source: string;
+  readonly stats: BigIntStats;
+}
+
+export interface Walked {
+  readonly files: readonly SourceFile[];
+  /** Why the folder cannot be pushed as it is: sentences without their full stop. At most 20. */
+  readonly problems: readonly string[];
+  /** Files that operating systems and editors leave behind. */
+  readonly skipped: number;
+}
+
+const maxProblems = 20;
+
+/** No trainer reads these, and they differ from one machine to the next. */
+const clutter: ReadonlySet<string> = new Set([
+  '.DS_Store',
+  '.git',
+  '.ipynb_checkpoints',
+  '__pycache__',
+  'Thumbs.db',
+  'desktop.ini',
+]);
+const isClutter = (name: string): boolean => clutter.has(name) || name.startsWith('._');
+
+/**
+ * Finds the files of a folder, or takes a single file. The folder may be given as a link. Below it, a link to a file of the
+ * same folder counts as that file; any other link is a problem, so that a push never contains what lies elsewhere.
+ * Rejects when the folder cannot be read, and when the signal fires.
+ */
+export async function walkFolder(given: string, signal: AbortSignal): Promise<Walked> {
+  const root = await realpath(given);
+  const rootStats = await stat(root, { bigint: true });
+  if (rootStats.isFile())
+    return { files: [{ path: basename(given), source: root, stats: rootStats }], problems: [], skipped: 0 };
+
+  const files: SourceFile[] = [];
+  const problems: string[] = [];
+  let skipped = 0;
+
+  const takeLink = async (path: string, link: string): Promise<void> => {
+    const target = await realpath(link).catch(() => null);
+    if (target === null) return void problems.push(`${path} is a link to something that does not exist`);
+    const isInside = target === root || target.startsWith(root + sep);
+    const stats = isInside ? await stat(target, { bigint: true }) : null;
+    if (stats?.isFile()) files.push({ path, source: target, stats });
+    else
+      problems.push(
+        isInside
+          ? `${path} is a link to a folder: a trainer would see its files twice`
+          : `${path} is a link to ${target}, which is outside the folder: copy it here, or push that folder by itself`,
+      );
+  };
+
+  const take = async (path: string, entry: Dirent): Promise<void> => {
+    const flaw = datasetPathFlaw(path);
+    const source = join(root, path);
+    if (flaw !== null) problems.push(`The path ${JSON.stringify(path)} ${flaw}`);
+    else if (entry.isDirectory()) await walk(path);
+    else if (entry.isSymbolicLink()) await takeLink(path, source);
+    else if (entry.isFile()) files.push({ path, source, stats: await lstat(source, { bigint: true }) });
+    else problems.push(`${path} is neither a file nor a folder`);
+  };
+
+  const walk = async (folder: string): Promise<void> => {
+    for await (const entry of await opendir(join(root, folder))) {
+      signal.throwIfAborted();
+      if (problems.length >= maxProblems || files.length > datasetLimits.files) return;
+      if (isClutter(entry.name)) skipped += 1;
+      else await take(folder === '' ? entry.name : `${folder}/${entry.name}`, entry);
+    }
+  };
+
+  await walk('');
+  return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), problems, skipped };
+}

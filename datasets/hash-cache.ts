@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BigIntStats } from 'node:fs';
+
+/** Remembers the digests of a folder's files, so that a push reads only what has changed since the last one. */
+export interface HashCache {
+  /** Null when the file is not known, or may have changed. */
+  find(path: string, stats: BigIntStats): string | null;
+  note(path: string, stats: BigIntStats, sha256: string): void;
+  /** Writes what was found or noted since it was opened. A cache that cannot be written is no error. */
+  save(): Promise<void>;
+}
+
+/** A file that was changed this shortly before it was read can change again without another time stamp on some file systems. */
+const racyNs = 2_000_000_000n;
+
+const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
+  `${size} ${mtimeNs} ${ctimeNs} ${ino}`;
+
+/** A line each: digest, stamp, path. The path comes last, because it may contain blanks. */
+const lineForm = /^([0-9a-f]{64}) (\d+ \d+ \d+ \d+) (.+)$/;
+
+/** Opens the cache of one folder, in `folder`. One that is missing or damaged is empty. */
+export async function openHashCache(folder: string, root: string, nowMs: () => number): Promise<HashCache> {
+  const file = join(folder, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.index`);
+  const known = new Map<string, { readonly stamp: string; readonly sha256: string }>();
+  const kept = new Map<string, string>();
+  const text = await readFile(file, 'utf8').catch(() => '');
+  for (const line of text.split('\n')) {
+    const [, sha256, stamp, path] = lineForm.exec(line) ?? [];
+    if (sha256 && stamp && path) known.set(path, { sha256, stamp });
+  }
+  const keep = (path: string, stats: BigIntStats, sha256: string): void => {
+    kept.set(path, `${sha256} ${stampOf(stats)} ${path}\n`);
+  };
+  return {
+    find(path, stats) {
+      const entry = known.get(path);
+      if (entry === undefined || entry.stamp !== stampOf(stats)) return null;
+      keep(path, stats, entry.sha256);
+      return entry.sha256;
+    },
+    note(path, stats, sha256) {
+      const changedNs = stats.mtimeNs > stats.ctimeNs ? stats.mtimeNs : stats.ctimeNs;
+      if (BigInt(nowMs()) * 1_000_000n - changedNs >= racyNs) keep(path, stats, sha256);
+    },
+    async save() {
+      const draft = `${file}.${process.pid}`;
+      try {
+        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await writeFile(draft, [...kept.values()].join(''), { mode: 0o600 });
+        await rename(draft, file);
+      } catch {
+        await rm(draft, { force: true }).catch(() => {});
+      }
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { BigIntStats } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+
+const portion = 1_048_576;
+
+/** Whether a file is still the one that was looked at: nothing that writes to it leaves all of these as they were. */
+const isUnchanged = (a: BigIntStats, b: BigIntStats): boolean =>
+  a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.ino === b.ino;
+
+export interface Hashed {
+  readonly bytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+  readonly stats: BigIntStats;
+}
+
+/**
+ * Reads a whole file. Null when it was changed meanwhile: then nobody knows whether the bytes belong together.
+ * `onBytes` is told how many more have been read. Rejects when the file cannot be read, and when the signal fires.
+ */
+export async function hashFile(
+  path: string,
+  onBytes: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<Hashed | null> {
+  const hash = createHash('sha256');
+  const buffer = Buffer.allocUnsafe(portion);
+  const handle = await open(path, 'r');
+  try {
+    const before = await handle.stat({ bigint: true });
+    let left = Number(before.size);
+    // No further than the size that it had: a file may grow faster than it is read.
+    while (left > 0) {
+      signal.throwIfAborted();
+      const { bytesRead } = await handle.read(buffer, 0, Math.min(portion, left));
+      if (bytesRead === 0) return null;
+      hash.update(buffer.subarray(0, bytesRead));
+      left -= bytesRead;
+      onBytes(bytesRead);
+    }
+    const after = await handle.stat({ bigint: true });
+    if (!isUnchanged(before, after)) return null;
+    return { bytes: Number(after.size), sha256: hash.digest('hex'), stats: after };
+  } finally {
+    await handle.close();
+  }
+}

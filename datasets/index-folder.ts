@@ -1,0 +1,104 @@
+import { checkManifest, type DatasetFile } from '../protocol/dataset.ts';
+import { type SourceFile, walkFolder } from './folder-walk.ts';
+import type { HashCache } from './hash-cache.ts';
+import { hashFile } from './hash-file.ts';
+
+export interface IndexedFolder {
+  /** Sorted by path. */
+  readonly files: readonly DatasetFile[];
+  /** Where each is read, by its path in the dataset. */
+  readonly sources: ReadonlyMap<string, string>;
+  readonly bytes: number;
+  /** Files that operating systems and editors leave behind, which a dataset does not contain. */
+  readonly skipped: number;
+}
+
+export type IndexOutcome =
+  | { readonly ok: true; readonly folder: IndexedFolder }
+  /** Sentences without their full stop. */
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+export interface IndexProgress {
+  readonly filesDone: number;
+  readonly files: number;
+  readonly bytesDone: number;
+  readonly bytes: number;
+}
+
+export interface IndexOptions {
+  /** The folder, or a single file. */
+  readonly root: string;
+  readonly cache: HashCache;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: IndexProgress) => void;
+}
+
+/** More would only make a disk seek. */
+const atOnce = 4;
+/** A file that is being copied into the folder is whole soon. */
+const attempts = 3;
+
+/** Finds and hashes every file of a folder. Rejects when a file cannot be read, and when the signal fires. */
+export async function indexFolder({ root, cache, signal, onProgress }: IndexOptions): Promise<IndexOutcome> {
+  const walked = await walkFolder(root, signal);
+  if (walked.problems.length > 0) return { ok: false, problems: walked.problems };
+  const progress = { filesDone: 0, files: walked.files.length, bytesDone: 0, bytes: 0 };
+  for (const { stats } of walked.files) progress.bytes += Number(stats.size);
+  const found: DatasetFile[] = [];
+  const problems: string[] = [];
+
+  const index = async (file: SourceFile): Promise<void> => {
+    const hashed = await digestOf(file, cache, signal, bytes => {
+      progress.bytesDone += bytes;
+      onProgress({ ...progress });
+    });
+    if (hashed === null)
+      problems.push(`${file.path} is being changed: push the folder again when nothing writes to it`);
+    else found.push({ path: file.path, ...hashed });
+    progress.filesDone += 1;
+    onProgress({ ...progress });
+  };
+
+  const ahead = walked.files.values();
+  const work = async (): Promise<void> => {
+    for (const file of ahead) await index(file);
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  const checked = checkManifest(found);
+  if (problems.length > 0) return { ok: false, problems };
+  if (!checked.ok) return { ok: false, problems: [checked.reason] };
+  const sources = new Map(walked.files.map(({ path, source }) => [path, source]));
+  const bytes = found.reduce((sum, file) => sum + file.bytes, 0);
+  return { ok: true, folder: { files: checked.files, sources, bytes, skipped: walked.skipped } };
+}
+
+/** Null when the file changes each time that it is read. */
+async function digestOf(
+  { path, source, stats }: SourceFile,
+  cache: HashCache,
+  signal: AbortSignal,
+  onBytes: (bytes: number) => void,
+): Promise<Pick<DatasetFile, 'bytes' | 'sha256'> | null> {
+  const known = cache.find(path, stats);
+  if (known !== null) {
+    onBytes(Number(stats.size));
+    return { bytes: Number(stats.size), sha256: known };
+  }
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    let read = 0;
+    const hashed = await hashFile(
+      source,
+      bytes => {
+        read += bytes;
+        onBytes(bytes);
+      },
+      signal,
+    );
+    if (hashed !== null) {
+      cache.note(path, hashed.stats, hashed.sha256);
+      return { bytes: hashed.bytes, sha256: hashed.sha256 };
+    }
+    onBytes(-read);
+  }
+  return null;
+}

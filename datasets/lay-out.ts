@@ -1,0 +1,70 @@
+import { constants } from 'node:fs';
+import { copyFile, link, lstat, mkdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { DatasetFile } from '../protocol/dataset.ts';
+import type { ContentFiles } from './content-files.ts';
+
+export type LaidOut =
+  | { readonly ok: true }
+  /** A sentence without its full stop. */
+  | { readonly ok: false; readonly reason: string };
+
+export interface LayOutOptions {
+  /** Checked, with `parseManifest`. */
+  readonly files: readonly DatasetFile[];
+  readonly contents: Pick<ContentFiles, 'pathOf'>;
+  /** Created if need be. What lies there already stays: trainers keep caches of their own beside the images. */
+  readonly folder: string;
+  readonly platform: NodeJS.Platform;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Makes a dataset appear as the folder that it was: real folders that a trainer may write to, and in them second names of the read-only
+ * contents. Copies where the file system has no second names. Rejects when the disk cannot be written, and when the signal fires.
+ */
+export async function layOut({ files, contents, folder, platform, signal }: LayOutOptions): Promise<LaidOut> {
+  const refused = platform === 'win32' ? files.find(({ path }) => isImpossibleOnWindows(path)) : undefined;
+  if (refused !== undefined)
+    return {
+      ok: false,
+      reason: `The dataset has the file ${JSON.stringify(refused.path)}, a name that Windows cannot store: rename it, or run the job on Linux`,
+    };
+  const made = new Set<string>();
+  for (const { path, bytes, sha256 } of files) {
+    signal.throwIfAborted();
+    const target = join(folder, path);
+    if (!made.has(dirname(target))) {
+      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+      made.add(dirname(target));
+    }
+    await place(contents.pathOf(sha256), target, bytes);
+  }
+  return { ok: true };
+}
+
+async function place(source: string, target: string, bytes: number): Promise<void> {
+  try {
+    await link(source, target);
+  } catch (cause) {
+    if (hasCode(cause, 'EEXIST')) {
+      const found = await lstat(target);
+      if (!found.isFile()) throw cause;
+      // From an earlier attempt on this rig. Nothing else has ever had this path.
+      if (found.size === bytes) return;
+      // An interrupted copy leaves a shorter file.
+      await rm(target);
+      return place(source, target, bytes);
+    }
+    if (!hasCode(cause, 'EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP')) throw cause;
+    await copyFile(source, target, constants.COPYFILE_FICLONE);
+  }
+}
+
+const hasCode = (cause: unknown, ...codes: readonly string[]): boolean =>
+  cause instanceof Error && 'code' in cause && codes.includes(String(cause.code));
+
+const reserved = /^(?:con|prn|aux|nul|(?:com|lpt)[0-9¹²³])(?:\.|$)/i;
+
+const isImpossibleOnWindows = (path: string): boolean =>
+  path.split('/').some(name => /[<>:"|?*]|[. ]$/.test(name) || reserved.test(name));

@@ -1,0 +1,38 @@
+import { type DatasetView, datasetsApi } from '../../../protocol/datasets-api.ts';
+import { exitCodes, fail } from '../failure.ts';
+import { isOn } from '../flags.ts';
+import { printOne } from '../output.ts';
+import type { Remote } from '../remote.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+
+export const pin: RemoteSpec = {
+  name: 'pin',
+  description: 'Keep a version of a dataset even when no job uses it',
+  shape: command =>
+    command
+      .argument('<dataset>', 'its name, for the newest version; or NAME@VERSION')
+      .option('--remove', 'keep it no longer'),
+  async act(remote, [word = '']) {
+    const { id } = await findVersion(remote, word);
+    const pinned = !isOn(remote.flags, 'remove');
+    const answer = await remote.ask(datasetsApi.pin, { params: { id }, body: { pinned } });
+    const what = `${answer.name}@${answer.version.slice(0, 12)}`;
+    printOne(remote, { answer, facts: [[pinned ? 'Pinned' : 'Not pinned any more', what]] });
+  },
+};
+
+/** Ends the command when there is none, or more than one. */
+async function findVersion(remote: Remote, word: string): Promise<DatasetView> {
+  const [, name = word, version = ''] = /^(.+)@([0-9a-f]{4,64})$/.exec(word) ?? [];
+  const { datasets } = await remote.ask(datasetsApi.list, { query: { name, all: 'true' } });
+  const found = datasets.filter(each => (version === '' ? each.newest : each.version.startsWith(version)));
+  const [one] = found;
+  if (one === undefined)
+    return fail(
+      exitCodes.notFound,
+      `There is no dataset ${word}: trainyard data list --all shows what there is`,
+    );
+  if (new Set(found.map(({ owner }) => owner)).size === 1) return one;
+  const owners = found.map(({ owner }) => owner).join(', ');
+  return fail(exitCodes.usage, `There are several datasets ${word}, of ${owners}: use a token of its owner`);
+}

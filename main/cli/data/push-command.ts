@@ -1,0 +1,36 @@
+import { basename, resolve } from 'node:path';
+import { DatasetName } from '../../../protocol/datasets-api.ts';
+import { isOn, textOf } from '../flags.ts';
+import { readInput } from '../input.ts';
+import { sizeText } from '../jobs/text.ts';
+import { printOne } from '../output.ts';
+import type { RemoteSpec } from '../remote-command.ts';
+import { indexData, pushData } from './push.ts';
+
+export const push: RemoteSpec = {
+  name: 'push',
+  description: 'Store a folder of training data, or a file, for jobs; only what is new is sent',
+  shape: command =>
+    command
+      .argument('<path>', 'the folder, or the file')
+      .option('--name <name>', 'what the dataset is called (default: the name of the folder)')
+      .option('--keep', 'pin it: this version stays even when no job uses it'),
+  async act(remote, [path = '']) {
+    const { flags } = remote;
+    const name = readInput(DatasetName, textOf(flags, 'name') ?? basename(resolve(path)), { '': '--name' });
+    const folder = await indexData(remote, path);
+    const { dataset, sent } = await pushData(remote, folder, { name, isPinned: isOn(flags, 'keep') });
+    printOne(remote, {
+      answer: { ...dataset, sent_files: sent.files, sent_bytes: sent.bytes, skipped_files: folder.skipped },
+      facts: [
+        ['Dataset', dataset.name],
+        ['Version', dataset.version.slice(0, 12)],
+        ['Has', `${dataset.files} files, ${sizeText(dataset.bytes)}`],
+        [
+          'Sent',
+          sent.files === 0 ? 'nothing: all of it was stored' : `${sent.files} files, ${sizeText(sent.bytes)}`,
+        ],
+      ],
+    });
+  },
+};

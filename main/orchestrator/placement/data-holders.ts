@@ -1,0 +1,34 @@
+import type { Idle } from './shape.ts';
+
+/** Which idle workers have a dataset on their rig already. */
+export interface DataHolders {
+  add(worker: Idle): void;
+  drop(worker: Idle): void;
+  /** How many of these versions each worker has; without those that have none. */
+  countsOf(versions: readonly string[]): ReadonlyMap<Idle, number>;
+}
+
+export function createDataHolders(): DataHolders {
+  const holders = new Map<string, Set<Idle>>();
+  return {
+    add(worker) {
+      for (const version of worker.datasets) {
+        const known = holders.get(version) ?? new Set();
+        holders.set(version, known.add(worker));
+      }
+    },
+    drop(worker) {
+      for (const version of worker.datasets) {
+        const known = holders.get(version);
+        known?.delete(worker);
+        if (known?.size === 0) holders.delete(version);
+      }
+    },
+    countsOf(versions) {
+      const counts = new Map<Idle, number>();
+      for (const version of versions)
+        for (const worker of holders.get(version) ?? []) counts.set(worker, (counts.get(worker) ?? 0) + 1);
+      return counts;
+    },
+  };
+}

@@ -1,0 +1,476 @@
+/** Datasets: what a workstation pushes, what jobs use, and what is removed. */
+import { createHash } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { auditApi } from '../../../protocol/admin-api.ts';
+import type { Permission } from '../../../protocol/call.ts';
+import type { Client } from '../../../protocol/client.ts';
+import { type DatasetFile, manifestText } from '../../../protocol/dataset.ts';
+import { datasetsApi } from '../../../protocol/datasets-api.ts';
+import { JobId } from '../../../protocol/ids.ts';
+import { queueApi } from '../../../protocol/queue-api.ts';
+import { tokensApi } from '../../../protocol/tokens-api.ts';
+import { adminClient, startTestServer, type TestServer, valueOf } from '../../support/server.ts';
+import { openRig, startJob } from '../../support/upload-bench.ts';
+
+let server: TestServer;
+beforeEach(async () => {
+  server = await startTestServer({ config: { datasetsInAll: 100_000 } });
+});
+afterEach(() => server.close());
+
+const sha256 = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+interface Person {
+  readonly client: Client;
+  readonly token: string;
+}
+
+const admin = (): Person => ({ client: server.admin, token: server.adminToken });
+
+async function enrol(name: string, permissions: Permission[]): Promise<Person> {
+  const { token } = valueOf(await server.admin.call(tokensApi.create, { body: { name, permissions } }));
+  return { client: adminClient(server.url, token), token };
+}
+
+const put = (
+  text: string | Uint8Array<ArrayBuffer>,
+  { token }: Person = admin(),
+  options: { readonly name?: string; readonly range?: string } = {},
+): Promise<Response> =>
+  fetch(`${server.url}/api/datasets/contents/${options.name ?? sha256(text)}`, {
+    method: 'PUT',
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(options.range !== undefined && { 'content-range': options.range }),
+    },
+    body: text,
+  });
+
+const codeOf = async (response: Response): Promise<readonly [number, unknown]> => [
+  response.status,
+  ((await response.json()) as { readonly code?: unknown }).code,
+];
+
+/** Files by their paths, as a manifest lists them. */
+const filesOf = (texts: Readonly<Record<string, string>>): readonly DatasetFile[] =>
+  Object.entries(texts)
+    .map(([path, text]) => ({ path, bytes: Buffer.byteLength(text), sha256: sha256(text) }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+
+async function push(name: string, texts: Readonly<Record<string, string>>, by: Person = admin()) {
+  const manifest = manifestText(filesOf(texts));
+  for (const text of [...Object.values(texts), manifest]) await put(text, by);
+  return by.client.call(datasetsApi.publish, { body: { name, version: sha256(manifest), pinned: false } });
+}
+
+const list = async (all = false, { client }: Person = admin()) =>
+  valueOf(await client.call(datasetsApi.list, { query: { all: String(all) } }));
+const missing = async (...contents: string[]): Promise<readonly string[]> =>
+  valueOf(await server.admin.call(datasetsApi.missing, { body: { contents } })).missing;
+const prune = async (names?: string[], { client }: Person = admin()) =>
+  valueOf(await client.call(datasetsApi.prune, { body: { ...(names && { names }), dry_run: false } }));
+
+const pruneVersions = async (
+  versions: number[],
+  { by = admin(), isDryRun = false }: { readonly by?: Person; readonly isDryRun?: boolean } = {},
+) => valueOf(await by.client.call(datasetsApi.prune, { body: { versions, dry_run: isDryRun } }));
+
+/** What lies on the disk under these hashes. */
+const onDisk = (): readonly string[] => {
+  const folder = join(server.dataDir, 'contents');
+  return readdirSync(folder).flatMap(head => readdirSync(join(folder, head)).map(rest => head + rest));
+};
+
+const photos = { 'a.jpg': 'one', 'a.txt': 'a caption', 'more/b.jpg': 'two' };
+
+describe('a pushed dataset', () => {
+  test('is listed with its files, their size and who has pushed it', async () => {
+    const made = valueOf(await push('photos', photos));
+    const manifest = manifestText(filesOf(photos));
+    const bytes = 'onea captiontwo'.length;
+    expect(made).toMatchObject({
+      name: 'photos',
+      owner: 'admin',
+      version: sha256(manifest),
+      files: 3,
+      bytes,
+    });
+    expect(await list()).toMatchObject({
+      datasets: [{ id: made.id, jobs: 0, pinned: false, newest: true }],
+      stored_bytes: bytes + manifest.length,
+      limit_bytes: 100_000,
+    });
+  });
+
+  test('makes no second version when its files are the same', async () => {
+    const first = valueOf(await push('photos', photos));
+    expect(valueOf(await push('photos', photos)).id).toBe(first.id);
+    expect((await list(true)).datasets).toHaveLength(1);
+  });
+
+  test('gets a new version when a caption changes, and one more when it changes back', async () => {
+    const first = valueOf(await push('photos', photos));
+    const second = valueOf(await push('photos', { ...photos, 'a.txt': 'a better caption' }));
+    const third = valueOf(await push('photos', photos));
+    expect((await list()).datasets.map(({ id }) => id)).toEqual([third.id]);
+    expect((await list(true)).datasets.map(({ id, newest }) => [id, newest])).toEqual([
+      [third.id, true],
+      [second.id, false],
+      [first.id, false],
+    ]);
+  });
+
+  test('shares the files that another dataset has', async () => {
+    await push('photos', photos);
+    const { stored_bytes: before } = await list();
+    await push('others', { 'renamed.jpg': 'one' });
+    const manifest = manifestText(filesOf({ 'renamed.jpg': 'one' }));
+    expect((await list()).stored_bytes).toBe(before + manifest.length);
+  });
+
+  test('is recorded in the audit trail', async () => {
+    const made = valueOf(await push('photos', photos));
+    await server.admin.call(datasetsApi.pin, { params: { id: made.id }, body: { pinned: true } });
+    const { entries } = valueOf(await server.admin.call(auditApi.list, { query: { limit: 2 } }));
+    expect(
+      entries.map(({ event_type, target_type, target_id }) => [event_type, target_type, target_id]),
+    ).toEqual([
+      ['dataset.pinned', 'dataset', 'photos'],
+      ['dataset.pushed', 'dataset', 'photos'],
+    ]);
+  });
+
+  test('is refused while one of its files is not stored', async () => {
+    const manifest = manifestText(filesOf(photos));
+    await put('one');
+    await put(manifest);
+    const outcome = await server.admin.call(datasetsApi.publish, {
+      body: { name: 'photos', version: sha256(manifest) },
+    });
+    expect(outcome).toMatchObject({ ok: false, failure: { problem: { code: 'content_not_found' } } });
+    expect((await list(true)).datasets).toEqual([]);
+    // What is stored stays for the next try.
+    expect(await missing(sha256('one'), sha256('two'))).toEqual([sha256('two')]);
+  });
+
+  test.each([
+    ['a path that leads out', [{ path: '../a', bytes: 1, sha256: sha256('a') }], 'has the name .. in it'],
+    ['no files', [], 'has no files'],
+    [
+      'two names of one file on systems that ignore case',
+      [
+        { path: 'A.jpg', bytes: 1, sha256: sha256('a') },
+        { path: 'a.jpg', bytes: 1, sha256: sha256('a') },
+      ],
+      'ignore case',
+    ],
+  ])('is refused with %s', async (_what, files, words) => {
+    const manifest = manifestText(files);
+    await put('a');
+    await put(manifest);
+    const body = { name: 'photos', version: sha256(manifest) };
+    expect(await server.admin.call(datasetsApi.publish, { body })).toMatchObject({
+      ok: false,
+      failure: { problem: { code: 'invalid_request', detail: expect.stringContaining(words) as unknown } },
+    });
+  });
+
+  test('is refused when its manifest is no manifest', async () => {
+    await put('not a manifest');
+    const body = { name: 'photos', version: sha256('not a manifest') };
+    expect(await server.admin.call(datasetsApi.publish, { body })).toMatchObject({
+      ok: false,
+      failure: { problem: { code: 'invalid_request' } },
+    });
+  });
+});
+
+describe('a file of a dataset', () => {
+  test('is stored once it has the announced content, and is no longer missing', async () => {
+    expect(await missing(sha256('one'))).toEqual([sha256('one')]);
+    expect((await put('one')).status).toBe(200);
+    expect(await missing(sha256('one'))).toEqual([]);
+    expect(onDisk()).toEqual([sha256('one')]);
+  });
+
+  test('is refused, and nothing of it kept, when its content is another one', async () => {
+    expect(await codeOf(await put('one', admin(), { name: sha256('two') }))).toEqual([
+      400,
+      'checksum_mismatch',
+    ]);
+    expect(onDisk()).toEqual([]);
+  });
+
+  test('goes on where an interrupted upload has ended', async () => {
+    const name = sha256('0123456789');
+    expect((await put('01234', admin(), { name, range: 'bytes 0-4/10' })).status).toBe(200);
+    const params = { digest: name };
+    expect(valueOf(await server.admin.call(datasetsApi.progress, { params }))).toEqual({
+      bytes: 5,
+      complete: false,
+    });
+    expect(await codeOf(await put('789', admin(), { name, range: 'bytes 7-9/10' }))).toEqual([
+      409,
+      'upload_offset',
+    ]);
+    expect((await put('56789', admin(), { name, range: 'bytes 5-9/10' })).status).toBe(200);
+    expect(valueOf(await server.admin.call(datasetsApi.progress, { params }))).toEqual({
+      bytes: 10,
+      complete: true,
+    });
+  });
+
+  test('that is empty is stored, too', async () => {
+    expect((await put('')).status).toBe(200);
+    expect(await missing(sha256(''))).toEqual([]);
+  });
+
+  test('is refused when the datasets would take more than their limit', async () => {
+    const large = 'x'.repeat(100_001);
+    expect(await codeOf(await put(large))).toEqual([413, 'quota_exceeded']);
+    expect(onDisk()).toEqual([]);
+  });
+
+  test('is refused when parts of files that never became complete take the room', async () => {
+    const part = (text: string) =>
+      put('x'.repeat(40_000), admin(), { name: sha256(text), range: 'bytes 0-39999/50000' });
+    expect([(await part('one')).status, (await part('two')).status]).toEqual([200, 200]);
+    expect(await codeOf(await part('three'))).toEqual([413, 'quota_exceeded']);
+    // A part that goes on does not count twice.
+    const rest = { name: sha256('two'), range: 'bytes 40000-40009/50000' };
+    expect((await put('y'.repeat(10), admin(), rest)).status).toBe(200);
+  });
+
+  test('is not taken from a token that may not submit jobs', async () => {
+    const viewer = await enrol('viewer', ['queue.view']);
+    expect(await codeOf(await put('one', viewer))).toEqual([403, 'permission_missing']);
+  });
+});
+
+describe('a job with data', () => {
+  const submit = async (version: string, by: Person = admin()) =>
+    by.client.call(queueApi.submit, {
+      body: {
+        config: { instance_data_dir: '/home/me/photos' },
+        data: [{ path: '/home/me/photos', version }],
+      },
+    });
+
+  test('lets its worker read its files and its manifest, and nothing else', async () => {
+    const rig = await openRig(server, 'rig-1', { datasets: [] });
+    const made = valueOf(await push('photos', photos));
+    await push('secrets', { 'key.txt': 'a secret' });
+    const offered = await startJob(server, rig, { data: [{ path: 'x', version: made.version }] });
+    const get = (name: string): Promise<Response> =>
+      fetch(`${server.url}/api/cloud/storage/data/${name}`, { headers: { 'x-upload-token': offered.token } });
+    expect(offered.data).toEqual([
+      { path: 'x', version: made.version, files: 3, bytes: made.bytes, is_file: false },
+    ]);
+    const manifest = await get(made.version);
+    expect([manifest.status, await manifest.text()]).toEqual([200, manifestText(filesOf(photos))]);
+    const photo = await get(sha256('two'));
+    expect([photo.headers.get('etag'), await photo.text()]).toEqual([`"${sha256('two')}"`, 'two']);
+    expect(await codeOf(await get(sha256('a secret')))).toEqual([404, 'content_not_found']);
+    expect(await codeOf(await get('../../trainyard.db'))).toEqual([404, 'route_not_found']);
+  });
+
+  test('waits for a worker that can fetch data, and says so', async () => {
+    await openRig(server, 'rig-old');
+    const made = valueOf(await push('photos', photos));
+    const job = valueOf(await submit(made.version));
+    expect(job).toMatchObject({ status: 'queued' });
+    expect('reason' in job && job.reason).toContain('cannot fetch data');
+  });
+
+  test('goes to the worker that has its data, as soon as the worker has said so', async () => {
+    const made = valueOf(await push('photos', photos));
+    const [first, second] = [
+      await openRig(server, 'rig-1', { datasets: [] }),
+      await openRig(server, 'rig-2', { datasets: [] }),
+    ];
+    await second.beat({ datasets: [made.version] });
+    const job = valueOf(await submit(made.version));
+    expect(job).toMatchObject({ status: 'running', allocated_worker_id: second.id });
+    const waiting = valueOf(await submit(made.version));
+    expect(waiting).toMatchObject({ allocated_worker_id: first.id });
+    const third = valueOf(await submit(made.version));
+    const { workers } = valueOf(
+      await server.admin.call(queueApi.explain, { params: { id: JobId.parse(third.job_id) } }),
+    );
+    expect(workers.map(({ name, datasets }) => [name, datasets])).toEqual([
+      ['rig-1', { here: 0, wanted: 1 }],
+      ['rig-2', { here: 1, wanted: 1 }],
+    ]);
+  });
+
+  test('is listed by the worker that has its data, for those who may see it', async () => {
+    const alice = await enrol('alice', ['queue.view.own']);
+    const made = valueOf(await push('photos', photos));
+    await push('others', { 'a.jpg': 'another' });
+    const rig = await openRig(server, 'rig-1', { datasets: [made.version, sha256('of another server')] });
+    const onRig = async ({ client }: Person = admin()) =>
+      client.call(datasetsApi.list, { query: { worker_id: rig.id } });
+    expect(valueOf(await onRig()).datasets).toMatchObject([{ id: made.id, version: made.version }]);
+    expect(valueOf(await onRig(alice)).datasets).toEqual([]);
+    await push('photos', { 'a.jpg': 'newer' });
+    expect(valueOf(await onRig()).datasets).toMatchObject([{ id: made.id, newest: false }]);
+    await rig.beat({ datasets: [] });
+    expect(valueOf(await onRig()).datasets).toEqual([]);
+    const unknown = await server.admin.call(datasetsApi.list, { query: { worker_id: 'w_none' } });
+    expect(unknown).toMatchObject({ ok: false, failure: { problem: { code: 'worker_not_found' } } });
+  });
+
+  test('is refused when its data is not stored', async () => {
+    expect(await submit(sha256('nothing'))).toMatchObject({
+      ok: false,
+      failure: {
+        problem: {
+          code: 'dataset_not_found',
+          detail: expect.stringContaining('trainyard data push') as unknown,
+        },
+      },
+    });
+  });
+
+  test('may not use the data of somebody else whose jobs are not visible either', async () => {
+    const alice = await enrol('alice', ['queue.view.own', 'queue.submit.own']);
+    const made = valueOf(await push('photos', photos));
+    expect(await submit(made.version, alice)).toMatchObject({
+      ok: false,
+      failure: { problem: { code: 'dataset_not_found' } },
+    });
+    expect((await list(true, alice)).datasets).toEqual([]);
+    const params = { id: made.id };
+    expect(await alice.client.call(datasetsApi.pin, { params, body: { pinned: true } })).toMatchObject({
+      ok: false,
+      failure: { problem: { code: 'dataset_not_found' } },
+    });
+    expect((await prune(['photos'], alice)).removed).toEqual([]);
+    expect(valueOf(await push('photos', photos, alice)).owner).toBe('alice');
+    expect((await submit(made.version, alice)).ok).toBe(true);
+  });
+
+  const detailOf = async (id: string, by: Person = admin()) =>
+    valueOf(await by.client.call(queueApi.get, { params: { id: JobId.parse(id) } }));
+
+  test('shows its data with the dataset that it came from', async () => {
+    const made = valueOf(await push('photos', photos));
+    const job = valueOf(await submit(made.version));
+    expect((await detailOf(String(job.job_id))).data).toEqual([
+      {
+        path: '/home/me/photos',
+        version: made.version,
+        files: 3,
+        bytes: made.bytes,
+        is_file: false,
+        dataset: { id: made.id, name: 'photos' },
+      },
+    ]);
+  });
+
+  test('shows the dataset of its own user when several users have pushed the same files', async () => {
+    const alice = await enrol('alice', ['queue.view.own', 'queue.submit.own']);
+    const own = valueOf(await push('alices', photos, alice));
+    const job = valueOf(await submit(own.version, alice));
+    await push('photos', photos);
+    const { data } = await detailOf(String(job.job_id), alice);
+    expect(data.map(({ dataset }) => dataset)).toEqual([{ id: own.id, name: 'alices' }]);
+  });
+
+  test('does not name a dataset that its user may no longer use', async () => {
+    const made = valueOf(await push('photos', photos));
+    const reader = await enrol('reader', ['queue.view', 'queue.submit']);
+    const job = valueOf(await submit(made.version, reader));
+    const { tokens } = valueOf(await server.admin.call(tokensApi.list));
+    const token = tokens.find(({ name }) => name === 'reader');
+    await server.admin.call(tokensApi.revoke, { params: { id: token?.id ?? '' } });
+    const { data } = await detailOf(String(job.job_id));
+    expect(data.map(({ version, dataset }) => [version, dataset])).toEqual([[made.version, null]]);
+  });
+
+  test('shows no data when it was submitted without any', async () => {
+    const job = valueOf(await server.admin.call(queueApi.submit, { body: { config: {} } }));
+    expect((await detailOf(String(job.job_id))).data).toEqual([]);
+  });
+
+  test('keeps its version, until the job is deleted', async () => {
+    const first = valueOf(await push('photos', photos));
+    const job = valueOf(await submit(first.version));
+    await push('photos', { 'a.jpg': 'another' });
+    expect((await prune(['photos'])).removed.map(({ version }) => version)).not.toContain(first.version);
+    const params = { id: JobId.parse(job.job_id) };
+    await server.admin.call(queueApi.cancel, { params });
+    await server.admin.call(queueApi.remove, { params });
+    expect((await prune(['photos'])).removed.map(({ id }) => id)).toEqual([first.id]);
+  });
+});
+
+describe('pruning', () => {
+  test('removes older versions, and the files that nothing else has', async () => {
+    await push('photos', photos);
+    await push('photos', { 'a.jpg': 'one' });
+    expect((await prune()).removed).toHaveLength(1);
+    await expect.poll(() => onDisk()).toHaveLength(2);
+    expect(await missing(sha256('one'), sha256('two'))).toEqual([sha256('two')]);
+  });
+
+  test('removes a named dataset altogether, unless it is pinned', async () => {
+    const { id } = valueOf(await push('photos', photos));
+    await server.admin.call(datasetsApi.pin, { params: { id }, body: { pinned: true } });
+    expect((await prune(['photos'])).removed).toEqual([]);
+    await server.admin.call(datasetsApi.pin, { params: { id }, body: { pinned: false } });
+    expect((await prune(['photos'])).removed).toHaveLength(1);
+    await expect.poll(() => onDisk()).toEqual([]);
+    expect(await list(true)).toMatchObject({ datasets: [], stored_bytes: 0 });
+  });
+
+  test('only says what it would remove when it is tried out', async () => {
+    await push('photos', photos);
+    const body = { names: ['photos'], dry_run: true };
+    expect(valueOf(await server.admin.call(datasetsApi.prune, { body })).removed).toHaveLength(1);
+    expect((await list()).datasets).toHaveLength(1);
+  });
+
+  test('removes exactly the versions that it is given, the newest one included', async () => {
+    const first = valueOf(await push('photos', photos));
+    const second = valueOf(await push('photos', { 'a.jpg': 'another' }));
+    const other = valueOf(await push('cats', { 'cat.jpg': 'a cat' }));
+    const { removed } = await pruneVersions([second.id, other.id]);
+    expect(new Set(removed.map(({ id }) => id))).toEqual(new Set([second.id, other.id]));
+    expect((await list(true)).datasets.map(({ id, newest }) => [id, newest])).toEqual([[first.id, true]]);
+  });
+
+  test("leaves a version that is pinned, or another user's, although its id was given", async () => {
+    const alice = await enrol('alice', ['queue.view.own', 'queue.submit.own']);
+    const pinned = valueOf(await push('photos', photos));
+    await server.admin.call(datasetsApi.pin, { params: { id: pinned.id }, body: { pinned: true } });
+    const foreign = valueOf(await push('cats', { 'cat.jpg': 'a cat' }));
+    expect((await pruneVersions([pinned.id])).removed).toEqual([]);
+    expect((await pruneVersions([foreign.id], { by: alice })).removed).toEqual([]);
+    expect((await list()).datasets).toHaveLength(2);
+  });
+
+  test('frees the files that no other version has, each content once', async () => {
+    const manifest = (texts: Readonly<Record<string, string>>): number => manifestText(filesOf(texts)).length;
+    const first = { 'a.jpg': 'shared', 'b.jpg': 'first', 'c.jpg': 'first' };
+    const older = valueOf(await push('photos', first));
+    await push('photos', { 'a.jpg': 'shared', 'b.jpg': 'second' });
+    const expected = 'first'.length + manifest(first);
+    const before = (await list()).stored_bytes;
+    expect((await pruneVersions([older.id], { isDryRun: true })).freed_bytes).toBe(expected);
+    expect((await list()).stored_bytes).toBe(before);
+    expect((await prune()).freed_bytes).toBe(expected);
+    await expect.poll(async () => (await list()).stored_bytes).toBe(before - expected);
+    expect((await prune()).freed_bytes).toBe(0);
+  });
+
+  test('is refused when names and versions are both given', async () => {
+    const body = { names: ['photos'], versions: [1] };
+    expect(await server.admin.call(datasetsApi.prune, { body })).toMatchObject({
+      ok: false,
+      failure: { problem: { code: 'invalid_request' } },
+    });
+  });
+});

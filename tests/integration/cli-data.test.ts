@@ -1,0 +1,186 @@
+/** `trainyard data`, and `jobs submit` with the data of a config, against a real server. */
+import { createHash } from 'node:crypto';
+import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { datasetsApi } from '../../protocol/datasets-api.ts';
+import { JobId } from '../../protocol/ids.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { runTrainyard } from '../support/cli.ts';
+import { temporaryFolder } from '../support/processes.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+
+let server: TestServer;
+let here: string;
+beforeEach(async () => {
+  server = await startTestServer();
+  here = temporaryFolder();
+});
+afterEach(() => server.close());
+
+const trainyard = (argv: readonly string[], options?: Parameters<typeof runTrainyard>[1]) =>
+  runTrainyard([...argv, '--data-dir', server.dataDir], options);
+const data = (...argv: readonly string[]) => trainyard(['data', ...argv]);
+
+/** A folder with pictures and captions. */
+function folder(name: string, files: Readonly<Record<string, string>>): string {
+  const path = join(here, name);
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(join(path, file, '..'), { recursive: true });
+    writeFileSync(join(path, file), text);
+  }
+  return path;
+}
+const cats = { 'a.jpg': 'one', 'a.txt': 'a caption', 'more/größe 2.jpg': 'two' };
+
+describe('trainyard data', () => {
+  test('stores a folder, sends only what is new the next time, and lists what there is', async () => {
+    expect(await data('list')).toMatchObject({
+      code: 0,
+      out: '',
+      err: 'There is no dataset yet: trainyard data push FOLDER stores one\n',
+    });
+    const path = folder('cats', cats);
+    const first = await data('push', path);
+    expect(first.code).toBe(0);
+    expect(first.out).toMatch(
+      /^Dataset {2}cats\nVersion {2}[0-9a-f]{12}\nHas {6}3 files, 15 bytes\nSent {5}3 files, 15 bytes\n$/,
+    );
+    expect((await data('push', path)).out).toContain('nothing: all of it was stored');
+    appendFileSync(join(path, 'a.txt'), ', better');
+    expect((await data('push', path, '-o', 'sent_files,sent_bytes,files')).out).toBe('1\t17\t3\n');
+    const { out, err } = await data('list', '--all');
+    expect(out).toMatch(/^NAME +VERSION +OWNER +FILES +SIZE +PUSHED +JOBS +PINNED\ncats .*\ncats .*\n$/);
+    expect(err).toMatch(/^\d+ bytes stored\n$/);
+  });
+
+  test('stores a dozen folders that are pushed at once, more than the server publishes at a time', async () => {
+    const names = Array.from({ length: 12 }, (_, at) => `set-${at}`);
+    const pushes = names.map(name => data('push', folder(name, { 'a.jpg': name })));
+    for (const { code, err } of await Promise.all(pushes))
+      expect([code, err]).toEqual([0, expect.anything()]);
+    const { out } = await data('list', '--all', '-o', 'name');
+    expect(out.trim().split('\n').toSorted()).toEqual(names.toSorted());
+  });
+
+  test('keeps what is pinned, and removes what is named', async () => {
+    const path = folder('cats', cats);
+    await data('push', path, '--keep');
+    expect((await data('prune', 'cats')).err).toContain('There is nothing to remove');
+    expect((await data('pin', 'cats', '--remove')).out).toMatch(
+      /^Not pinned any more {2}cats@[0-9a-f]{12}\n$/,
+    );
+    expect((await data('prune', 'cats', '--dry-run')).out).toContain('cats');
+    const asked = await trainyard(['data', 'prune', 'cats'], { answer: 'n' });
+    expect([asked.code, asked.questions]).toEqual([
+      1,
+      ['Remove 1 versions of datasets? Their files are gone then. [y/N] '],
+    ]);
+    expect(await data('prune', 'cats', '--yes')).toMatchObject({ code: 0, err: 'Removed\n' });
+    expect((await data('list', '--all')).out).toBe('');
+    expect(await data('pin', 'cats')).toMatchObject({ code: 4 });
+  });
+
+  test.each([
+    ['no folder', (): string => join(here, 'none'), 4, 'There is no folder or file'],
+    ['an empty folder', (): string => folder('empty', { '.DS_Store': '' }), 2, 'has no files'],
+    [
+      'a link that leads out of it',
+      (): string => {
+        const path = folder('cats', cats);
+        symlinkSync('/etc', join(path, 'etc'));
+        return path;
+      },
+      2,
+      'is a link to /etc, which is outside the folder',
+    ],
+  ])('stores nothing of %s, and says why', async (_what, make, code, words) => {
+    const outcome = await data('push', make());
+    expect(outcome).toMatchObject({ code, out: '' });
+    expect(outcome.err).toContain(words);
+    const { stored_bytes: stored } = valueOf(await server.admin.call(datasetsApi.list, { query: {} }));
+    expect(stored).toBe(0);
+  });
+
+  test('goes on with a large file whose upload was interrupted', async () => {
+    const large = 'x'.repeat(10_000_000);
+    const path = folder('cats', { 'large.bin': large });
+    const sha256 = createHash('sha256').update(large).digest('hex');
+    const begun = await fetch(`${server.url}/api/datasets/contents/${sha256}`, {
+      method: 'PUT',
+      headers: {
+        authorization: `Bearer ${server.adminToken}`,
+        'content-range': `bytes 0-5999999/${large.length}`,
+      },
+      body: large.slice(0, 6_000_000),
+    });
+    expect(begun.status).toBe(200);
+    expect((await data('push', path, '-o', 'sent_bytes,bytes')).out).toBe('4000000\t10000000\n');
+  });
+});
+
+describe('a config that is submitted from this machine', () => {
+  const submitted = async (out: string) => {
+    const id = JobId.parse(/j_\w+/.exec(out)?.[0]);
+    return valueOf(await server.admin.call(queueApi.config, { params: { id } }));
+  };
+  const config = (name: string, value: object): string => {
+    const path = join(here, name);
+    writeFileSync(path, JSON.stringify(value));
+    return path;
+  };
+  const simpletuner = (instance: string): string => {
+    config('multidatabackend.json', [{ id: 'cats', type: 'local', instance_data_dir: instance }]);
+    return config('lora.json', {
+      model_family: 'flux',
+      model_type: 'lora',
+      data_backend_config: 'multidatabackend.json',
+    });
+  };
+
+  test('brings the folders along that its dataloader names', async () => {
+    folder('cats', cats);
+    const { code, out, err } = await trainyard(['jobs', 'submit', simpletuner('cats')]);
+    expect(code).toBe(0);
+    expect(err).toContain('Data: cats (3 files, 15 bytes; 3 new, 15 bytes sent)\n');
+    const { datasets } = valueOf(await server.admin.call(datasetsApi.list, { query: {} }));
+    expect(datasets).toMatchObject([{ name: 'cats', jobs: 1 }]);
+    // The job keeps the path that its owner has written.
+    expect((await submitted(out)).dataloader).toMatchObject([{ instance_data_dir: 'cats' }]);
+  });
+
+  test('leaves paths as they are that are not here, or with --no-data', async () => {
+    const away = await trainyard(['jobs', 'submit', simpletuner('/mnt/nas/cats')]);
+    expect(away).toMatchObject({
+      code: 0,
+      err: 'Data: /mnt/nas/cats is not on this machine, and is expected on the rig\n',
+    });
+    folder('cats', cats);
+    expect(await trainyard(['jobs', 'submit', simpletuner('cats'), '--no-data'])).toMatchObject({
+      code: 0,
+      err: '',
+    });
+    expect(valueOf(await server.admin.call(datasetsApi.list, { query: {} })).datasets).toEqual([]);
+  });
+
+  test('sends nothing when it is tried out, and says what it would send', async () => {
+    folder('cats', cats);
+    const { code, err } = await trainyard(['jobs', 'submit', simpletuner('cats'), '--dry-run']);
+    expect(code).toBe(0);
+    expect(err).toContain('Data: cats would be pushed (3 files, 15 bytes)\n');
+    expect(valueOf(await server.admin.call(datasetsApi.list, { query: {} })).stored_bytes).toBe(0);
+  });
+
+  test('takes data that is named for a program of its own, and refuses what is not here', async () => {
+    const path = folder('cats', cats);
+    const own = config('own.json', { images: path });
+    const outcome = await trainyard(['jobs', 'submit', own, '--data', path]);
+    expect(outcome.err).toContain(`Data: ${path} (3 files`);
+    const missing = await trainyard(['jobs', 'submit', own, '--data', join(here, 'none')]);
+    expect(missing).toMatchObject({ code: 2, out: '' });
+    expect(missing.err).toContain('there is no such folder or file here');
+    const stored = await trainyard(['jobs', 'submit', 'stored-config', '--data', path]);
+    expect(stored).toMatchObject({ code: 2 });
+    expect(stored.err).toContain('--data goes with a config file of this machine');
+  });
+});

@@ -1,0 +1,233 @@
+/** Jobs of each trainer, from the config that its user has to the model on the server, although a rig dies in the middle. */
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { stringify as toToml } from 'smol-toml';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { stringify as toYaml } from 'yaml';
+import { artifactsApi } from '../../protocol/artifacts-api.ts';
+import { JobId } from '../../protocol/ids.ts';
+import { queueApi } from '../../protocol/queue-api.ts';
+import { runTrainyard } from '../support/cli.ts';
+import { root, startWorker, temporaryFolder } from '../support/processes.ts';
+import { startTestServer, type TestServer, valueOf } from '../support/server.ts';
+import { endTrainings } from '../support/trainings.ts';
+import { aiToolkit, diffusers, kohya, onetrainer, simpletuner } from '../unit/trainers/configs.ts';
+import { until } from '../unit/agent/guard-rig.ts';
+
+let server: TestServer;
+beforeEach(async () => {
+  server = await startTestServer({ heartbeatTimeoutMs: 6_000 });
+});
+afterEach(() => server.close());
+
+const standIn = join(root, 'tests/support/trainers/stand-in.ts');
+
+/** A virtual environment, and a checkout with one beside its code. Its Python stands for that of the trainer. */
+function openCheckout(script: string): string {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'venv/bin'), { recursive: true });
+  const python = `#!/bin/sh\nexec '${process.execPath}' '${standIn}' "$@"\n`;
+  writeFileSync(join(folder, 'venv/bin/python'), python, { mode: 0o755 });
+  // sd-scripts has one script for each kind of model, and is told by this one.
+  for (const file of [script, 'train_network.py']) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), '');
+  }
+  return folder;
+}
+
+const process1 = aiToolkit.config.process[0];
+const aiToolkitConfig = {
+  ...aiToolkit,
+  config: {
+    name: 'dog',
+    process: [
+      {
+        ...process1,
+        save: { save_every: 50 },
+        train: { steps: 200, lr: 1e-4 },
+        datasets: [{ folder_path: './dog', caption_ext: 'txt' }],
+      },
+    ],
+  },
+};
+const ownConfig = { train_data: '{folder}/dog', max_steps: 200, save_steps: 50 };
+/** As `--trainer` of a rig takes it. */
+const ownScript = (name: string): string =>
+  `command='${process.execPath}' '${standIn}' ${name} {config_path} {output_dir} '{resume_from}'`;
+
+/** What lies in the folder of a user beside the images in `dog`. The first file is what is submitted. */
+const bundles = {
+  simpletuner: {
+    script: 'unused.py',
+    where: (folder: string) => `simpletuner=${join(folder, 'venv')}`,
+    files: {
+      'config/config.json': JSON.stringify({
+        ...simpletuner,
+        output_dir: '/home/ada/out',
+        max_train_steps: 200,
+        checkpoint_step_interval: 50,
+      }),
+      'config/multidatabackend.json': '[{"id": "dog", "type": "local", "instance_data_dir": "dog"}]',
+      'config/lycoris_config.json': '{"algo": "lokr"}',
+    },
+    newest: 'checkpoint-100',
+    model: 'pytorch_lora_weights.safetensors',
+  },
+  'ai-toolkit': {
+    script: 'run.py',
+    where: (folder: string) => `ai-toolkit=${folder}`,
+    files: { 'train_lora_flux.yaml': toYaml(aiToolkitConfig) },
+    newest: 'dog/dog_000000100.safetensors',
+    model: 'dog/dog.safetensors',
+  },
+  kohya: {
+    script: 'sdxl_train_network.py',
+    where: (folder: string) => `kohya=${folder}`,
+    files: {
+      'dog.toml': toToml({ ...kohya, max_train_steps: 200, save_every_n_steps: 50, save_state: true }),
+      'dataset.toml':
+        '[[datasets]]\nresolution = 512\n[[datasets.subsets]]\nimage_dir = "./dog"\ncaption_extension = ".txt"\n',
+    },
+    newest: 'dog-step00000100-state',
+    model: 'dog.safetensors',
+  },
+  onetrainer: {
+    script: 'scripts/train.py',
+    where: (folder: string) => `onetrainer=${folder}`,
+    files: {
+      'dog.json': JSON.stringify({ ...onetrainer, epochs: 20, backup_after: 50 }),
+      'concepts.json': '[{"name": "dog", "path": "dog"}]',
+    },
+    newest: 'backup/2026-11-23_17-01-40-backup-100-10-0',
+    model: 'lora.safetensors',
+  },
+  diffusers: {
+    script: diffusers.script,
+    where: (folder: string) => `diffusers=${folder}`,
+    files: { 'dog.json': JSON.stringify({ ...diffusers, max_train_steps: 200, checkpointing_steps: 50 }) },
+    newest: 'checkpoint-100',
+    model: 'pytorch_lora_weights.safetensors',
+  },
+  transformers: {
+    script: 'unused.py',
+    where: () => ownScript('transformers'),
+    files: { 'own.json': JSON.stringify(ownConfig) },
+    newest: 'checkpoint-100',
+    model: 'model.safetensors',
+  },
+  lightning: {
+    script: 'unused.py',
+    where: () => ownScript('lightning'),
+    files: { 'own.json': JSON.stringify(ownConfig) },
+    newest: 'lightning_logs/version_0/checkpoints/epoch=0-step=100.ckpt',
+    model: 'model.safetensors',
+  },
+} as const;
+type Name = keyof typeof bundles;
+const names = Object.keys(bundles) as readonly Name[];
+const images = { 'a.jpg': 'one', 'a.txt': 'a photo of a dog', 'b.jpg': 'two' };
+
+/** Submits the config from a folder of its user, which is gone afterwards. */
+async function submit(name: Name): Promise<JobId> {
+  const folder = temporaryFolder();
+  const { files } = bundles[name];
+  const dog = Object.entries(images).map(([file, text]) => [`dog/${file}`, text] as const);
+  for (const [file, text] of [...Object.entries(files), ...dog]) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text.replace('{folder}', folder));
+  }
+  const [config = ''] = Object.keys(files);
+  // Nothing tells which folder the config of a script means.
+  const isOwn = name === 'transformers' || name === 'lightning';
+  const data = isOwn ? ['--data', join(folder, 'dog'), '--label', `script=${name}`] : [];
+  const argv = ['jobs', 'submit', join(folder, config), '--gpus', '0', ...data];
+  const { out, err, code } = await runTrainyard([...argv, '--json', '--data-dir', server.dataDir]);
+  if (code !== 0) throw new Error(`${name}: ${err}`);
+  rmSync(folder, { recursive: true });
+  return JobId.parse((JSON.parse(out) as { readonly job_id: string }).job_id);
+}
+
+/** A rig with one trainer. Its training waits at step 110 for as long as `hold` is there. */
+async function startRig(rig: string, name: Name) {
+  const { script, where } = bundles[name];
+  const { id, token } = await server.createWorker({ name: rig });
+  const stateHome = temporaryFolder();
+  const hold = join(stateHome, 'hold');
+  if (rig.endsWith('-1')) writeFileSync(hold, '110');
+  const program = startWorker({
+    url: server.url,
+    token,
+    stateHome,
+    args: [
+      '--name',
+      rig,
+      '--persistent',
+      '--label',
+      `script=${name}`,
+      '--trainer',
+      where(openCheckout(script)),
+    ],
+    env: { STAND_IN_HOLD: hold },
+  });
+  await server.watch.worker(id, 'idle');
+  /** Agent, guard and trainer are gone at once, as with a machine that is switched off. */
+  const die = async (): Promise<void> => {
+    program.kill('SIGKILL');
+    await program.exited;
+    await endTrainings(stateHome);
+  };
+  const logOf = (job: JobId): string =>
+    readFileSync(join(stateHome, 'trainyard', rig, 'jobs', job, 'trainer.log'), 'utf8');
+  return { id, die, logOf };
+}
+
+const keysOf = async (id: JobId): Promise<readonly string[]> =>
+  valueOf(await server.admin.call(artifactsApi.list, { params: { id }, query: {} })).artifacts.map(
+    ({ key }) => key,
+  );
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const newestOf = async (id: JobId) =>
+  valueOf(await server.admin.call(artifactsApi.checkpoints, { params: { id } })).checkpoints.find(
+    ({ newest }) => newest,
+  );
+
+test('each config goes with its images to the rig with its trainer, continues on another one, and its model comes home', async () => {
+  const rigs = await Promise.all(names.map(name => startRig(`${name}-1`, name)));
+  const jobs = await Promise.all(names.map(submit));
+  for (const [index, name] of names.entries()) {
+    const { worker_id: worker } = valueOf(
+      await server.admin.call(queueApi.get, { params: { id: jobs[index]! } }),
+    );
+    expect([name, worker]).toEqual([name, rigs[index]?.id]);
+    await until(
+      async () => ((await newestOf(jobs[index]!))?.name === bundles[name].newest ? true : null),
+      60_000,
+    );
+  }
+  await Promise.all(rigs.map(({ die }) => die()));
+  const others = await Promise.all(names.map(name => startRig(`${name}-2`, name)));
+  for (const [index, name] of names.entries()) {
+    const id = jobs[index]!;
+    expect(await server.watch.jobEnd(id)).toMatchObject({ status: 'completed', attempt: 2 });
+    const { attempts } = valueOf(await server.admin.call(queueApi.get, { params: { id } }));
+    expect(attempts.map(({ resumed }) => resumed)).toContainEqual(
+      expect.objectContaining({ checkpoint: bundles[name].newest }),
+    );
+    expect([name, others[index]?.logOf(id)]).toEqual([
+      name,
+      expect.stringContaining('continuing after step 100'),
+    ]);
+    for (const [file, text] of Object.entries(images))
+      expect(others[index]?.logOf(id)).toContain(`data ${file} ${sha256(text)}\n`);
+    await until(async () => ((await keysOf(id)).includes(bundles[name].model) ? true : null), 60_000);
+  }
+}, 180_000);
+
+test('a job waits while no rig has its trainer, and says so', async () => {
+  await startRig('kohya-2', 'kohya');
+  const job = await server.submit({ config: aiToolkitConfig, gpu_count: 0 });
+  const { summary } = valueOf(await server.admin.call(queueApi.explain, { params: { id: job } }));
+  expect(summary).toBe('No idle workers: 0 of 1 worker can take this job: 1 without ai-toolkit');
+}, 60_000);

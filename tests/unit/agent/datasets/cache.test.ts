@@ -1,0 +1,141 @@
+/** The datasets of a rig take no more room than its owner allows, and the ones used last stay. */
+import { createHash } from 'node:crypto';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createDatasetCache } from '../../../../agent/datasets/cache.ts';
+import { createContentFiles } from '../../../../datasets/content-files.ts';
+import { checkManifest, type DatasetFile, manifestText } from '../../../../protocol/dataset.ts';
+import { temporaryFolder } from '../../../support/processes.ts';
+
+const forever = new AbortController().signal;
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const none: ReadonlySet<string> = new Set();
+
+function openRig(limitBytes: number, folder = temporaryFolder()) {
+  const contents = createContentFiles(join(folder, 'contents'));
+  let now = 1_000_000_000_000;
+  const cache = createDatasetCache({
+    folder,
+    contents,
+    limit: () => Promise.resolve(limitBytes),
+    wall: () => (now += 60_000),
+  });
+
+  const datasetOf = (...texts: readonly string[]) => {
+    const files = texts.map(
+      (text, at): DatasetFile => ({ path: `${at}`, bytes: text.length, sha256: sha256(text) }),
+    );
+    const checked = checkManifest(files);
+    if (!checked.ok) throw new Error(checked.reason);
+    return { files: checked.files, digest: sha256(manifestText(checked.files)), texts };
+  };
+  type Dataset = ReturnType<typeof datasetOf>;
+
+  const bring = async (dataset: Dataset): Promise<void> => {
+    for (const text of dataset.texts) {
+      const part = await contents.openPart(sha256(text), 0);
+      await part.write(Buffer.from(text));
+      await part.close();
+      await contents.keep({ bytes: text.length, sha256: sha256(text) }, forever);
+    }
+    await cache.complete(dataset.digest, dataset.files);
+  };
+  const digests = async () => (await cache.list()).map(({ digest }) => digest);
+  const has = (text: string) => contents.has({ bytes: text.length, sha256: sha256(text) });
+  return { folder, cache, contents, datasetOf, bring, digests, has };
+}
+
+describe('a dataset', () => {
+  test('is listed with its size once it is whole, the one used last first', async () => {
+    const { cache, datasetOf, bring, digests } = openRig(100);
+    const [cats, dogs] = [datasetOf('cat'), datasetOf('dogs', 'dogs', 'more')];
+    await bring(cats);
+    await bring(dogs);
+    expect(await cache.list()).toMatchObject([
+      { digest: dogs.digest, bytes: 8 },
+      { digest: cats.digest, bytes: 3 },
+    ]);
+    await cache.touch(cats.digest);
+    expect(await digests()).toEqual([cats.digest, dogs.digest]);
+  });
+
+  test('is still there after a restart of the agent', async () => {
+    const { folder, datasetOf, bring } = openRig(100);
+    const cats = datasetOf('cat');
+    await bring(cats);
+    expect(await openRig(100, folder).digests()).toEqual([cats.digest]);
+  });
+
+  test('is not listed with a manifest that is damaged, which goes when room is made', async () => {
+    const { folder, cache, datasetOf } = openRig(100);
+    mkdirSync(join(folder, 'manifests'));
+    writeFileSync(join(folder, 'manifests', 'f'.repeat(64)), '{"path":');
+    writeFileSync(join(folder, 'manifests', 'something'), '');
+    expect(await cache.list()).toEqual([]);
+    await cache.makeRoom(datasetOf('cat').files, none);
+    expect(readdirSync(join(folder, 'manifests'))).toEqual([]);
+  });
+});
+
+describe('room for a dataset', () => {
+  test('is there as long as all of them fit', async () => {
+    const { cache, datasetOf, bring, digests } = openRig(6);
+    const cats = datasetOf('cat');
+    await bring(cats);
+    expect(await cache.makeRoom(datasetOf('dog').files, none)).toEqual({ ok: true });
+    expect(await digests()).toEqual([cats.digest]);
+  });
+
+  test('is made by those that were not used for longest, without contents that others have', async () => {
+    const { cache, datasetOf, bring, digests, has } = openRig(9);
+    const [old, shared, fresh] = [datasetOf('old'), datasetOf('old', 'mid'), datasetOf('new')];
+    for (const dataset of [old, shared, fresh]) await bring(dataset);
+    await cache.touch(old.digest);
+    expect(await cache.makeRoom(datasetOf('cat').files, none)).toEqual({ ok: true });
+    expect(await digests()).toEqual([old.digest, fresh.digest]);
+    expect([await has('old'), await has('mid'), await has('new')]).toEqual([true, false, true]);
+  });
+
+  test('is not made by what a running job uses', async () => {
+    const { cache, datasetOf, bring, digests, has } = openRig(5);
+    const cats = datasetOf('cat');
+    await bring(cats);
+    expect(await cache.makeRoom(datasetOf('dog').files, new Set([cats.digest]))).toEqual({
+      ok: false,
+      reason: expect.stringContaining('running jobs leaves too little of the cache'),
+    });
+    expect([await digests(), await has('cat')]).toEqual([[cats.digest], true]);
+  });
+
+  test('is refused, and nothing removed, where the cache is too small for it alone', async () => {
+    const { cache, datasetOf, bring, has } = openRig(5);
+    await bring(datasetOf('cat'));
+    expect(await cache.makeRoom(datasetOf('a very large dog').files, none)).toEqual({
+      ok: false,
+      reason:
+        'The data has 16 bytes, and the cache of this rig holds 5 bytes: make room on its disk, or raise --data-cache',
+    });
+    expect(await has('cat')).toBe(true);
+  });
+
+  test('is made by parts of files whose dataset is not wanted now', async () => {
+    const { cache, contents, datasetOf } = openRig(100);
+    for (const text of ['old', 'cat']) {
+      const part = await contents.openPart(sha256(text), 0);
+      await part.write(Buffer.from(text.slice(0, 2)));
+      await part.close();
+    }
+    expect(await contents.bytesHeld()).toBe(4);
+    expect(await cache.makeRoom(datasetOf('cat').files, none)).toEqual({ ok: true });
+    expect([await contents.arrived(sha256('old')), await contents.arrived(sha256('cat'))]).toEqual([0, 2]);
+  });
+
+  test('counts what an interrupted fetch has brought already, and keeps it', async () => {
+    const { cache, datasetOf, bring, has } = openRig(6);
+    const both = datasetOf('cat', 'dog');
+    await bring(datasetOf('cat'));
+    expect(await cache.makeRoom(both.files, none)).toEqual({ ok: true });
+    expect(await has('cat')).toBe(true);
+  });
+});

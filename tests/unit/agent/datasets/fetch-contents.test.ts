@@ -1,0 +1,188 @@
+/** A rig gets the files of a dataset over a line that breaks, and none twice. */
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import {
+  type ContentSource,
+  fetchContents,
+  type FetchProgress,
+  type OpenedContent,
+} from '../../../../agent/datasets/fetch-contents.ts';
+import type { Clock } from '../../../../agent/clock.ts';
+import { createContentFiles } from '../../../../datasets/content-files.ts';
+import { temporaryFolder } from '../../../support/processes.ts';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const contentOf = (text: string) => ({ bytes: text.length, sha256: sha256(text) });
+
+/** Waits no longer than it must, and counts how often. */
+function hurried() {
+  let pauses = 0;
+  const clock: Clock = {
+    mono: () => 0,
+    after(_ms, run) {
+      pauses += 1;
+      const timer = setImmediate(run);
+      return () => clearImmediate(timer);
+    },
+  };
+  return { clock, pauses: () => pauses };
+}
+
+async function* pieces(text: string, breaksAfter = Number.POSITIVE_INFINITY) {
+  for (const [at, letter] of text.split('').entries()) {
+    if (at >= breaksAfter) throw new Error('the connection broke');
+    yield Buffer.from(letter);
+  }
+}
+
+/** Serves these texts, and keeps what was asked for. */
+function sourceOf(
+  texts: readonly string[],
+  answer: (text: string, from: number, nth: number) => OpenedContent = (text, from) => ({
+    kind: 'open',
+    from,
+    pieces: pieces(text.slice(from)),
+  }),
+) {
+  const asked: string[] = [];
+  const source: ContentSource = {
+    open(digest, from) {
+      const text = texts.find(each => sha256(each) === digest) ?? '';
+      asked.push(`${text}@${from}`);
+      return Promise.resolve(answer(text, from, asked.length));
+    },
+  };
+  return { source, asked };
+}
+
+function openRig(folder = temporaryFolder()) {
+  const contents = createContentFiles(folder);
+  const { clock, pauses } = hurried();
+  const seen: FetchProgress[] = [];
+  const stop = new AbortController();
+  const fetch = (source: ContentSource, ...texts: readonly string[]) =>
+    fetchContents({
+      wanted: texts.map(contentOf),
+      contents,
+      source,
+      clock,
+      random: () => 0,
+      signal: stop.signal,
+      onProgress: progress => seen.push(progress),
+    });
+  return { contents, fetch, pauses, seen, stop };
+}
+
+describe('a fetch', () => {
+  test('brings each content once, however many files have it, and tells how far it is', async () => {
+    const { contents, fetch, seen } = openRig();
+    const { source, asked } = sourceOf(['cat', 'dogs', '']);
+    expect(await fetch(source, 'cat', 'dogs', 'cat', '')).toEqual({ kind: 'done', fetched: 7 });
+    expect(asked.toSorted()).toEqual(['@0', 'cat@0', 'dogs@0']);
+    for (const text of ['cat', 'dogs', '']) expect(await contents.has(contentOf(text))).toBe(true);
+    expect(seen[0]).toEqual({ bytesHere: 0, bytes: 7 });
+    expect(seen.at(-1)).toEqual({ bytesHere: 7, bytes: 7 });
+  });
+
+  test('of what is there asks for nothing', async () => {
+    const { fetch, seen } = openRig();
+    const { source, asked } = sourceOf(['cat']);
+    await fetch(source, 'cat');
+    expect(await fetch(source, 'cat')).toEqual({ kind: 'done', fetched: 0 });
+    expect(asked).toEqual(['cat@0']);
+    expect(seen.at(-1)).toEqual({ bytesHere: 3, bytes: 3 });
+  });
+
+  test('goes on where the connection broke', async () => {
+    const { contents, fetch, seen } = openRig();
+    const { source, asked } = sourceOf(['elephant'], (text, from, nth) => ({
+      kind: 'open',
+      from,
+      pieces: pieces(text.slice(from), nth === 1 ? 3 : undefined),
+    }));
+    expect(await fetch(source, 'elephant')).toEqual({ kind: 'done', fetched: 8 });
+    expect(asked).toEqual(['elephant@0', 'elephant@3']);
+    expect(await contents.has(contentOf('elephant'))).toBe(true);
+    expect(seen.at(-1)?.bytesHere).toBe(8);
+  });
+
+  test('goes on after the agent was killed', async () => {
+    const folder = temporaryFolder();
+    const first = openRig(folder);
+    const { source } = sourceOf(['elephant'], (text, from) => ({
+      kind: 'open',
+      from,
+      pieces: (async function* () {
+        yield Buffer.from(text.slice(from, from + 5));
+        first.stop.abort();
+        throw new Error('the connection broke');
+      })(),
+    }));
+    expect(await first.fetch(source, 'elephant')).toEqual({ kind: 'aborted' });
+    const later = sourceOf(['elephant']);
+    expect(await openRig(folder).fetch(later.source, 'elephant')).toEqual({ kind: 'done', fetched: 3 });
+    expect(later.asked).toEqual(['elephant@5']);
+  });
+
+  test('begins anew where the source knows no ranges', async () => {
+    const { contents, fetch } = openRig();
+    const { source } = sourceOf(['elephant'], (text, _from, nth) => ({
+      kind: 'open',
+      from: 0,
+      pieces: pieces(text, nth === 1 ? 3 : undefined),
+    }));
+    expect((await fetch(source, 'elephant')).kind).toBe('done');
+    expect(await contents.has(contentOf('elephant'))).toBe(true);
+  });
+
+  test('waits while the source cannot be reached', async () => {
+    const { fetch, pauses } = openRig();
+    const { source } = sourceOf(['cat'], (text, from, nth) =>
+      nth < 4 ? { kind: 'later' } : { kind: 'open', from, pieces: pieces(text) },
+    );
+    expect((await fetch(source, 'cat')).kind).toBe('done');
+    expect(pauses()).toBe(3);
+  });
+
+  test('takes no more than there can be', async () => {
+    const { contents, fetch } = openRig();
+    const { source } = sourceOf(['cat'], (text, from) => ({
+      kind: 'open',
+      from,
+      pieces: pieces(`${text}s and more`),
+    }));
+    expect((await fetch(source, 'cat')).kind).toBe('done');
+    expect(await contents.has(contentOf('cat'))).toBe(true);
+  });
+
+  test('fails when a content comes wrong twice, and keeps nothing of it', async () => {
+    const { contents, fetch } = openRig();
+    const { source, asked } = sourceOf(['cat'], (_text, from) => ({
+      kind: 'open',
+      from,
+      pieces: pieces('dog'),
+    }));
+    expect(await fetch(source, 'cat')).toMatchObject({
+      kind: 'failed',
+      why: expect.stringContaining('came 2 times'),
+    });
+    expect(asked).toHaveLength(2);
+    expect(await contents.arrived(sha256('cat'))).toBe(0);
+  });
+
+  test('fails with the reason of the source, and leaves the other files', async () => {
+    const { fetch } = openRig();
+    const { source } = sourceOf(['cat', 'dog'], (text, from) =>
+      text === 'dog'
+        ? { kind: 'refused', why: 'The dataset was deleted' }
+        : { kind: 'open', from, pieces: pieces(text, 0) },
+    );
+    expect(await fetch(source, 'cat', 'dog')).toEqual({ kind: 'failed', why: 'The dataset was deleted' });
+  });
+
+  test('of a cancelled job ends', async () => {
+    const { fetch, stop } = openRig();
+    stop.abort();
+    expect(await fetch(sourceOf(['cat']).source, 'cat')).toEqual({ kind: 'aborted' });
+  });
+});

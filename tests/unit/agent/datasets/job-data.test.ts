@@ -1,0 +1,179 @@
+/** The data of a job: fetched into the cache of the rig, and put where its trainer looks. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createDatasetCache } from '../../../../agent/datasets/cache.ts';
+import { fetchData } from '../../../../agent/datasets/job-data.ts';
+import { placesOf } from '../../../../agent/datasets/places.ts';
+import { createContentFiles } from '../../../../datasets/content-files.ts';
+import { type DatasetFile, type JobData, manifestText } from '../../../../protocol/dataset.ts';
+import { tempFolder } from '../builders.ts';
+import { createHastyClock, createShelf, refusalOf, sha256Of, type Shelf } from '../storage-bench.ts';
+
+interface Pushed {
+  readonly data: JobData;
+  /** What the orchestrator has, by its keys. */
+  readonly stored: Readonly<Record<string, string>>;
+}
+
+function push(path: string, texts: Readonly<Record<string, string>>, isFile = false): Pushed {
+  const files: readonly DatasetFile[] = Object.entries(texts)
+    .map(([name, text]) => ({ path: name, bytes: Buffer.byteLength(text), sha256: sha256Of(text) }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  const manifest = manifestText(files);
+  const version = sha256Of(manifest);
+  const contents = [manifest, ...Object.values(texts)];
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return {
+    data: { path, version, files: files.length, bytes, is_file: isFile },
+    stored: Object.fromEntries(contents.map(text => [`data/${sha256Of(text)}`, text])),
+  };
+}
+
+function openRig(limitBytes = 1e9, workDir = tempFolder()) {
+  const folder = join(workDir, '.data-cache');
+  const contents = createContentFiles(join(folder, 'contents'));
+  const limit = (): Promise<number> => Promise.resolve(limitBytes);
+  let now = 0;
+  const cache = createDatasetCache({ folder, contents, limit, wall: () => (now += 60_000) });
+  const stages: string[] = [];
+  const fetch = async (
+    shelf: Shelf,
+    job: string,
+    pushed: readonly Pushed[],
+    over = new AbortController(),
+  ) => {
+    mkdirSync(join(workDir, job), { recursive: true });
+    const places = placesOf(
+      pushed.map(({ data }) => data),
+      join(workDir, job),
+    );
+    const fetched = await fetchData(places, {
+      workDir,
+      contents,
+      cache,
+      storage: shelf.storage,
+      clock: createHastyClock(),
+      random: () => 0,
+      mono: () => (now += 1_000),
+      signal: over.signal,
+      onStage: stage => void stages.push(stage),
+    });
+    return { fetched, places, at: (index = 0) => places[index]?.path ?? '' };
+  };
+  return { workDir, fetch, stages, cache };
+}
+
+const photos = push('/home/me/photos', { 'a.jpg': 'one', 'a.txt': 'a caption', 'more/b.jpg': 'two' });
+const askedFor = ({ calls }: Shelf): number => calls.filter(call => call.startsWith('GET')).length;
+
+describe('the data of a job', () => {
+  test('is in its place before the trainer starts, folders and captions included', async () => {
+    const rig = openRig();
+    const { fetched, at } = await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
+    expect(fetched).toEqual({ kind: 'ready', words: 'Data: /home/me/photos; 15 bytes fetched' });
+    expect(at()).toBe(join(rig.workDir, 'j1', 'data', '0-photos'));
+    expect(readFileSync(join(at(), 'a.txt'), 'utf8')).toBe('a caption');
+    expect(readFileSync(join(at(), 'more', 'b.jpg'), 'utf8')).toBe('two');
+  });
+
+  test('that another job has used is not fetched again', async () => {
+    const rig = openRig();
+    await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
+    const shelf = createShelf(photos.stored);
+    const { fetched, at } = await rig.fetch(shelf, 'j2', [photos]);
+    expect(fetched).toMatchObject({ words: 'Data: /home/me/photos; all of it is here already' });
+    expect(askedFor(shelf)).toBe(0);
+    expect(readFileSync(join(at(), 'a.jpg'), 'utf8')).toBe('one');
+  });
+
+  test('says how far it is, and how long the rest takes', async () => {
+    const rig = openRig();
+    await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
+    expect(rig.stages[0]).toBe('Fetching data');
+    expect(rig.stages).toContainEqual(
+      expect.stringMatching(/^Fetching data: \d+ bytes of 15 bytes, .* left$/),
+    );
+    expect(rig.stages.at(-1)).toBe('Fetching data: 15 bytes of 15 bytes');
+  });
+
+  test('that is a single file has the name that the config has for it', async () => {
+    const model = push(String.raw`C:\models\base model.safetensors`, { 'base.safetensors': 'weights' }, true);
+    const rig = openRig();
+    const { at } = await rig.fetch(createShelf(model.stored), 'j1', [photos, model].slice(1));
+    expect(at()).toBe(join(rig.workDir, 'j1', 'data', '0', 'base model.safetensors'));
+    expect(readFileSync(at(), 'utf8')).toBe('weights');
+  });
+
+  test('goes on where a broken connection has left it', async () => {
+    const long = push('images', { 'a.bin': '0123456789abcdef' });
+    const shelf = createShelf(long.stored);
+    const key = `data/${sha256Of('0123456789abcdef')}`;
+    shelf.fail(`GET ${key}`, 'cut', refusalOf(503));
+    const { fetched, at } = await openRig().fetch(shelf, 'j1', [long]);
+    expect(fetched).toMatchObject({ kind: 'ready' });
+    expect(readFileSync(join(at(), 'a.bin'), 'utf8')).toBe('0123456789abcdef');
+    expect(shelf.calls.filter(call => call.startsWith(`GET ${key}`)).map(call => call.split(' ')[2])).toEqual(
+      ['0', '8', '8'],
+    );
+  });
+
+  test('that the orchestrator does not have any more fails the attempt with the reason', async () => {
+    const { [`data/${sha256Of('two')}`]: _, ...rest } = photos.stored;
+    const { fetched } = await openRig().fetch(createShelf(rest), 'j1', [photos]);
+    expect(fetched).toMatchObject({
+      kind: 'failed',
+      message: expect.stringMatching(/^The data of this job cannot be fetched: /) as unknown,
+    });
+  });
+
+  test('that is damaged at its source fails the attempt with the reason', async () => {
+    const damaged = { ...photos.stored, [`data/${photos.data.version}`]: 'something else' };
+    const { fetched } = await openRig().fetch(createShelf(damaged), 'j1', [photos]);
+    expect(fetched).toMatchObject({
+      kind: 'failed',
+      message: expect.stringContaining('another content') as unknown,
+    });
+  });
+
+  test('that is larger than the cache of the rig is refused before any of it is fetched', async () => {
+    const shelf = createShelf(photos.stored);
+    const { fetched } = await openRig(10).fetch(shelf, 'j1', [photos]);
+    expect(fetched).toEqual({
+      kind: 'failed',
+      message:
+        'The data of this job cannot be fetched: The data has 15 bytes, and the cache of this rig holds 10 bytes: make room on its disk, or raise --data-cache',
+    });
+    // The list of files alone.
+    expect(askedFor(shelf)).toBe(1);
+  });
+
+  test('stops being fetched when the job is cancelled', async () => {
+    const over = new AbortController();
+    const shelf = createShelf(photos.stored);
+    shelf.onCall = () => over.abort();
+    const { fetched } = await openRig().fetch(shelf, 'j1', [photos], over);
+    expect(fetched).toEqual({ kind: 'aborted' });
+  });
+
+  test('of an earlier job leaves the disk when the next one needs the room', async () => {
+    const rig = openRig(20);
+    const first = await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
+    writeFileSync(join(first.at(), 'latents.npz'), 'a cache of the trainer');
+    const other = push('others', { 'c.jpg': 'something larger' });
+    const second = await rig.fetch(createShelf(other.stored), 'j2', [other]);
+    expect(second.fetched).toMatchObject({ kind: 'ready' });
+    expect(existsSync(first.at())).toBe(false);
+    expect((await rig.cache.list()).map(({ digest }) => digest)).toEqual([other.data.version]);
+  });
+
+  test('never removes a folder called data that the worker did not create', async () => {
+    const rig = openRig();
+    const own = join(rig.workDir, 'SimpleTuner', 'data');
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(own, 'original.jpg'), 'the only copy');
+    await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
+    await rig.fetch(createShelf(photos.stored), 'j2', [photos]);
+    expect(readFileSync(join(own, 'original.jpg'), 'utf8')).toBe('the only copy');
+  });
+});

@@ -1,0 +1,151 @@
+/** Files are kept by what they contain, and are whole or not there. */
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type ContentFiles, createContentFiles } from '../../../datasets/content-files.ts';
+import { temporaryFolder } from '../../support/processes.ts';
+
+const forever = new AbortController().signal;
+const contentOf = (text: string) => ({
+  bytes: Buffer.byteLength(text),
+  sha256: createHash('sha256').update(text).digest('hex'),
+});
+
+async function append(files: ContentFiles, sha256: string, at: number, text: string): Promise<void> {
+  const part = await files.openPart(sha256, at);
+  await part.write(Buffer.from(text));
+  await part.close();
+}
+
+async function store(files: ContentFiles, text: string): Promise<string> {
+  const content = contentOf(text);
+  await append(files, content.sha256, 0, text);
+  expect(await files.keep(content, forever)).toBe(true);
+  return content.sha256;
+}
+
+async function listed(files: ContentFiles): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const sha256 of files.all()) found.push(sha256);
+  return found.toSorted();
+}
+
+describe('a file that arrives', () => {
+  test('in one piece is there, whole, under its content, and nobody writes to it', async () => {
+    const files = createContentFiles(temporaryFolder());
+    const sha256 = await store(files, 'a cat');
+    expect(await files.has(contentOf('a cat'))).toBe(true);
+    expect(await files.arrived(sha256)).toBe(0);
+    expect(readFileSync(files.pathOf(sha256), 'utf8')).toBe('a cat');
+    expect(statSync(files.pathOf(sha256)).mode & 0o777).toBe(0o400);
+  });
+
+  test('goes on after a break, in another process, too', async () => {
+    const folder = temporaryFolder();
+    const content = contentOf('a cat');
+    await append(createContentFiles(folder), content.sha256, 0, 'a c');
+    const later = createContentFiles(folder);
+    expect(await later.arrived(content.sha256)).toBe(3);
+    expect(await later.has(content)).toBe(false);
+    await append(later, content.sha256, 3, 'at');
+    expect(await later.keep(content, forever)).toBe(true);
+  });
+
+  test('goes back to where it is told, and not beyond its end', async () => {
+    const files = createContentFiles(temporaryFolder());
+    const content = contentOf('a cat');
+    await append(files, content.sha256, 0, 'a dog!');
+    await append(files, content.sha256, 2, 'cat');
+    await expect(files.openPart(content.sha256, 6)).rejects.toThrow('5 bytes have arrived, and not 6');
+    expect(await files.keep(content, forever)).toBe(true);
+  });
+
+  test.each([['a dog'], ['a ca'], ['a cat and more'], ['']])(
+    'as %j instead of what was announced is dropped',
+    async text => {
+      const files = createContentFiles(temporaryFolder());
+      const content = contentOf('a cat');
+      await append(files, content.sha256, 0, text);
+      expect(await files.keep(content, forever)).toBe(false);
+      expect(await files.has(content)).toBe(false);
+      expect(await files.arrived(content.sha256)).toBe(0);
+    },
+  );
+
+  test('may be empty', async () => {
+    const files = createContentFiles(temporaryFolder());
+    await store(files, '');
+    expect(await files.has(contentOf(''))).toBe(true);
+  });
+
+  test('is not written through a link that somebody has put in its place', async () => {
+    const folder = temporaryFolder();
+    const files = createContentFiles(folder);
+    const target = join(temporaryFolder(), 'target');
+    writeFileSync(target, 'precious');
+    const { sha256 } = contentOf('a cat');
+    mkdirSync(dirname(files.pathOf(sha256)), { recursive: true });
+    symlinkSync(target, `${files.pathOf(sha256)}.part`);
+    await expect(files.openPart(sha256, 0)).rejects.toThrow('ELOOP');
+    expect(readFileSync(target, 'utf8')).toBe('precious');
+  });
+
+  test('can be given up while it is checked', async () => {
+    const files = createContentFiles(temporaryFolder());
+    const content = contentOf('a cat');
+    await append(files, content.sha256, 0, 'a cat');
+    await expect(files.keep(content, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
+    expect(await files.arrived(content.sha256)).toBe(5);
+  });
+});
+
+describe('the files that are there', () => {
+  test('do not count with another size than they must have', async () => {
+    const files = createContentFiles(temporaryFolder());
+    const sha256 = await store(files, 'a cat');
+    expect(await files.has({ sha256, bytes: 4 })).toBe(false);
+  });
+
+  test('do not count once something has written to them', async () => {
+    const files = createContentFiles(temporaryFolder());
+    const sha256 = await store(files, 'a cat');
+    chmodSync(files.pathOf(sha256), 0o600);
+    writeFileSync(files.pathOf(sha256), 'a dog');
+    expect(await files.has(contentOf('a cat'))).toBe(false);
+    await store(files, 'a cat');
+    expect(await files.has(contentOf('a cat'))).toBe(true);
+  });
+
+  test('are listed, without parts, until they are removed', async () => {
+    const files = createContentFiles(temporaryFolder());
+    expect(await listed(files)).toEqual([]);
+    const [cat, dog] = [await store(files, 'a cat'), await store(files, 'a dog')];
+    await append(files, contentOf('a cow').sha256, 0, 'a');
+    expect(await listed(files)).toEqual([cat, dog].toSorted());
+    await files.remove(cat);
+    await files.remove(cat);
+    expect(await listed(files)).toEqual([dog]);
+  });
+
+  test('stay when old parts are removed', async () => {
+    const files = createContentFiles(temporaryFolder());
+    const dog = await store(files, 'a dog');
+    const [old, fresh] = [contentOf('old').sha256, contentOf('fresh').sha256];
+    await append(files, old, 0, 'o');
+    await append(files, fresh, 0, 'f');
+    const long = new Date('2020-01-01');
+    utimesSync(`${files.pathOf(old)}.part`, long, long);
+    await files.removeParts(Date.parse('2021-01-01'));
+    expect([await files.arrived(old), await files.arrived(fresh)]).toEqual([0, 1]);
+    expect(await listed(files)).toEqual([dog]);
+  });
+});

@@ -1,0 +1,221 @@
+/** A folder of training data becomes a list of files with their contents, whatever lies in it. */
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  appendFileSync,
+  linkSync,
+  mkdirSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type HashCache, openHashCache } from '../../../datasets/hash-cache.ts';
+import { indexFolder, type IndexOutcome, type IndexProgress } from '../../../datasets/index-folder.ts';
+import { temporaryFolder } from '../../support/processes.ts';
+
+const forever = new AbortController().signal;
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const root = temporaryFolder();
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+const noCache: HashCache = { find: () => null, note: () => {}, save: () => Promise.resolve() };
+
+const index = (
+  root: string,
+  options: { readonly cache?: HashCache; readonly onProgress?: (progress: IndexProgress) => void } = {},
+): Promise<IndexOutcome> =>
+  indexFolder({ root, cache: noCache, signal: forever, onProgress: () => {}, ...options });
+
+async function folderOf(root: string, cache?: HashCache) {
+  const outcome = await index(root, cache && { cache });
+  if (!outcome.ok) throw new Error(outcome.problems.join('; '));
+  return outcome.folder;
+}
+
+async function problemsOf(root: string): Promise<readonly string[]> {
+  const outcome = await index(root);
+  return outcome.ok ? [] : outcome.problems;
+}
+
+describe('a folder of images and captions', () => {
+  test('is listed by path, with the content of each file, and without what systems leave behind', async () => {
+    const root = folderWith({
+      'b/写真 1.jpg': 'jpeg',
+      'a.txt': '',
+      'b/a.txt': 'a cat',
+      '.DS_Store': 'x',
+      'b/._a.txt': 'x',
+      '.git/config': 'x',
+    });
+    const { files, bytes, skipped, sources } = await folderOf(root);
+    expect(files).toEqual([
+      { path: 'a.txt', bytes: 0, sha256: sha256('') },
+      { path: 'b/a.txt', bytes: 5, sha256: sha256('a cat') },
+      { path: 'b/写真 1.jpg', bytes: 4, sha256: sha256('jpeg') },
+    ]);
+    expect([bytes, skipped]).toEqual([9, 3]);
+    expect(statSync(sources.get('b/a.txt') ?? '').size).toBe(5);
+  });
+
+  test('may be given as a link, and may be a single file', async () => {
+    const root = folderWith({ 'a.txt': 'a' });
+    const link = join(temporaryFolder(), 'data');
+    symlinkSync(root, link);
+    expect((await folderOf(link)).files).toEqual((await folderOf(root)).files);
+    expect((await folderOf(join(root, 'a.txt'))).files).toEqual([
+      { path: 'a.txt', bytes: 1, sha256: sha256('a') },
+    ]);
+  });
+
+  test('tells how far it is, up to the end', async () => {
+    const root = folderWith({ 'a.txt': 'aaa', 'b.txt': 'bb' });
+    const seen: IndexProgress[] = [];
+    await index(root, { onProgress: progress => seen.push(progress) });
+    expect(seen.at(-1)).toEqual({ filesDone: 2, files: 2, bytesDone: 5, bytes: 5 });
+  });
+
+  test('that is missing is an error', async () => {
+    await expect(index(join(temporaryFolder(), 'none'))).rejects.toThrow('ENOENT');
+  });
+
+  test('that is empty is refused', async () => {
+    expect(await problemsOf(temporaryFolder())).toEqual(['The dataset has no files']);
+  });
+
+  test('is left when the push is aborted', async () => {
+    const root = folderWith({ 'a.txt': 'a' });
+    const aborted = AbortSignal.abort(new Error('the user has stopped it'));
+    await expect(
+      indexFolder({ root, cache: noCache, signal: aborted, onProgress: () => {} }),
+    ).rejects.toThrow('the user has stopped it');
+  });
+});
+
+describe('links below the folder', () => {
+  test('to a file of the folder count as that file', async () => {
+    const root = folderWith({ 'a.txt': 'a' });
+    symlinkSync('a.txt', join(root, 'b.txt'));
+    linkSync(join(root, 'a.txt'), join(root, 'c.txt'));
+    expect((await folderOf(root)).files.map(({ path }) => path)).toEqual(['a.txt', 'b.txt', 'c.txt']);
+  });
+
+  test('to anything else are refused by name', async () => {
+    const outside = folderWith({ 'secret.txt': 's' });
+    const root = folderWith({ 'sub/a.txt': 'a' });
+    symlinkSync(outside, join(root, 'folder-out'));
+    symlinkSync(join(outside, 'secret.txt'), join(root, 'file-out'));
+    symlinkSync('sub', join(root, 'folder-in'));
+    symlinkSync('.', join(root, 'loop'));
+    symlinkSync('nowhere', join(root, 'dangling'));
+    const problems = (await problemsOf(root)).toSorted();
+    expect(problems).toEqual([
+      'dangling is a link to something that does not exist',
+      expect.stringMatching(/^file-out is a link to .*secret\.txt, which is outside the folder/),
+      'folder-in is a link to a folder: a trainer would see its files twice',
+      expect.stringMatching(/^folder-out is a link to .*, which is outside the folder/),
+      'loop is a link to a folder: a trainer would see its files twice',
+    ]);
+  });
+
+  test.skipIf(process.platform === 'win32')('and pipes are refused', async () => {
+    const root = folderWith({ 'a.txt': 'a' });
+    execFileSync('mkfifo', [join(root, 'pipe')]);
+    expect(await problemsOf(root)).toEqual(['pipe is neither a file nor a folder']);
+  });
+});
+
+describe('a file that changes while it is read', () => {
+  const growing = (times: number) => {
+    const root = folderWith({ 'a.txt': 'a' });
+    let left = times;
+    const onProgress = ({ bytesDone }: IndexProgress): void => {
+      if (bytesDone === 0 || left === 0) return;
+      left -= 1;
+      appendFileSync(join(root, 'a.txt'), 'a');
+    };
+    return { root, onProgress };
+  };
+
+  test('is read again until it stays as it is', async () => {
+    const { root, onProgress } = growing(1);
+    expect(await index(root, { onProgress })).toMatchObject({
+      ok: true,
+      folder: { files: [{ bytes: 2, sha256: sha256('aa') }] },
+    });
+  });
+
+  test('is refused when it never does', async () => {
+    const { root, onProgress } = growing(100);
+    expect(await index(root, { onProgress })).toEqual({
+      ok: false,
+      problems: ['a.txt is being changed: push the folder again when nothing writes to it'],
+    });
+  });
+});
+
+describe('the cache of digests', () => {
+  const later = (): number => Date.now() + 60_000;
+  /** Counts what had to be read. */
+  const counted = (cache: HashCache): HashCache & { readonly read: string[] } => {
+    const read: string[] = [];
+    return {
+      ...cache,
+      read,
+      note(path, ...rest) {
+        read.push(path);
+        cache.note(path, ...rest);
+      },
+    };
+  };
+  const indexAgain = async (folder: string, root: string, now = later) => {
+    const cache = counted(await openHashCache(folder, root, now));
+    const { files } = await folderOf(root, cache);
+    await cache.save();
+    return { files, read: cache.read.toSorted() };
+  };
+
+  test('spares the reading of what has not changed', async () => {
+    const [folder, root] = [temporaryFolder(), folderWith({ 'a b.txt': 'a', 'b.txt': 'b' })];
+    const first = await indexAgain(folder, root);
+    expect(first.read).toEqual(['a b.txt', 'b.txt']);
+    expect(await indexAgain(folder, root)).toEqual({ files: first.files, read: [] });
+    writeFileSync(join(root, 'c.txt'), 'c');
+    expect((await indexAgain(folder, root)).read).toEqual(['c.txt']);
+  });
+
+  test('notices another content of the same size and date', async () => {
+    const [folder, root] = [temporaryFolder(), folderWith({ 'a.txt': 'a' })];
+    const { mtime } = statSync(join(root, 'a.txt'));
+    await indexAgain(folder, root);
+    writeFileSync(join(root, 'a.txt'), 'b');
+    utimesSync(join(root, 'a.txt'), mtime, mtime);
+    expect((await indexAgain(folder, root)).files).toMatchObject([{ sha256: sha256('b') }]);
+  });
+
+  test('does not keep what was written a moment ago', async () => {
+    const [folder, root] = [temporaryFolder(), folderWith({ 'a.txt': 'a' })];
+    await indexAgain(folder, root, Date.now);
+    expect((await indexAgain(folder, root)).read).toEqual(['a.txt']);
+  });
+
+  test('is empty where it is damaged, and no error where it cannot be written', async () => {
+    const root = folderWith({ 'a.txt': 'a' });
+    const blocked = join(folderWith({ file: '' }), 'file');
+    expect((await indexAgain(blocked, root)).read).toEqual(['a.txt']);
+    const folder = temporaryFolder();
+    await indexAgain(folder, root);
+    const [name = ''] = execFileSync('ls', [folder], { encoding: 'utf8' }).split('\n');
+    writeFileSync(join(folder, name), 'no digest\n\0\n');
+    expect((await indexAgain(folder, root)).read).toEqual(['a.txt']);
+  });
+});

@@ -1,0 +1,80 @@
+/** A dataset appears on a rig as the folder that it was, and costs the disk nothing more. */
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createContentFiles } from '../../../datasets/content-files.ts';
+import type { DatasetFile } from '../../../protocol/dataset.ts';
+import { layOut } from '../../../datasets/lay-out.ts';
+import { temporaryFolder } from '../../support/processes.ts';
+
+const forever = new AbortController().signal;
+
+async function rigWith(texts: Readonly<Record<string, string>>) {
+  const contents = createContentFiles(temporaryFolder());
+  const files: DatasetFile[] = [];
+  for (const [path, text] of Object.entries(texts)) {
+    const content = { bytes: text.length, sha256: createHash('sha256').update(text).digest('hex') };
+    const part = await contents.openPart(content.sha256, 0);
+    await part.write(Buffer.from(text));
+    await part.close();
+    await contents.keep(content, forever);
+    files.push({ path, ...content });
+  }
+  const folder = join(temporaryFolder(), 'data', 'cats');
+  const laid = (platform: NodeJS.Platform = 'linux', signal = forever) =>
+    layOut({ files, contents, folder, platform, signal });
+  return { contents, files, folder, laid };
+}
+
+describe('a dataset on a rig', () => {
+  test('has its folders and files, which are second names of the cached contents', async () => {
+    const { contents, files, folder, laid } = await rigWith({ 'a.txt': 'a cat', 'b/c/写真.jpg': 'jpeg' });
+    expect(await laid()).toEqual({ ok: true });
+    expect(readFileSync(join(folder, 'b/c/写真.jpg'), 'utf8')).toBe('jpeg');
+    const [first] = files;
+    expect(statSync(join(folder, 'a.txt')).ino).toBe(statSync(contents.pathOf(first?.sha256 ?? '')).ino);
+  });
+
+  test('may have the same content under two names', async () => {
+    const { folder, laid } = await rigWith({ 'a.txt': 'a cat', 'b.txt': 'a cat' });
+    await laid();
+    expect(readFileSync(join(folder, 'b.txt'), 'utf8')).toBe('a cat');
+  });
+
+  test('keeps, for the next attempt, what the trainer has written beside the images', async () => {
+    const { folder, laid } = await rigWith({ 'a.jpg': 'jpeg' });
+    await laid();
+    writeFileSync(join(folder, 'a.npz'), 'latents');
+    expect(await laid()).toEqual({ ok: true });
+    expect(readFileSync(join(folder, 'a.npz'), 'utf8')).toBe('latents');
+  });
+
+  test('replaces a file that an interrupted copy left incomplete', async () => {
+    const { folder, laid } = await rigWith({ 'a.jpg': 'jpeg' });
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'a.jpg'), 'jp');
+    expect(await laid()).toEqual({ ok: true });
+    expect(readFileSync(join(folder, 'a.jpg'), 'utf8')).toBe('jpeg');
+  });
+
+  test('is an error where something else has the name of a file', async () => {
+    const { folder, laid } = await rigWith({ 'a.jpg': 'jpeg' });
+    mkdirSync(join(folder, 'a.jpg'), { recursive: true });
+    await expect(laid()).rejects.toThrow('EEXIST');
+  });
+
+  test.each(['a?.jpg', 'aux.txt', 'cats./a.jpg', 'c:/a.jpg', 'a .'])(
+    'is refused on Windows for its file %j',
+    async path => {
+      const { laid } = await rigWith({ [path]: 'x' });
+      expect(await laid('win32')).toMatchObject({ ok: false });
+      expect(await laid('linux')).toEqual({ ok: true });
+    },
+  );
+
+  test('stops when the job is cancelled', async () => {
+    const { laid } = await rigWith({ 'a.jpg': 'jpeg' });
+    await expect(laid('linux', AbortSignal.abort(new Error('cancelled')))).rejects.toThrow('cancelled');
+  });
+});

@@ -1,0 +1,134 @@
+/** Which files a dataset may have, and the one text that says which it has. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  checkManifest,
+  createManifestReader,
+  type DatasetFile,
+  manifestText,
+  parseManifest,
+} from '../../../protocol/dataset.ts';
+
+const file = (path: string, bytes = 3): DatasetFile => ({ path, bytes, sha256: 'a'.repeat(64) });
+const reasonFor = (...paths: readonly string[]): string | null => {
+  const checked = checkManifest(paths.map(path => file(path)));
+  return checked.ok ? null : checked.reason;
+};
+
+describe('the files of a dataset', () => {
+  test.each([
+    'a.png',
+    'cats/a (1) [x].png',
+    'Ünïcode/写真.jpg',
+    'a: what?.txt',
+    '.hidden/x',
+    `${'d/'.repeat(63)}x`,
+    'x'.repeat(255),
+  ])('may have the path %j', path => {
+    expect(reasonFor(path)).toBeNull();
+  });
+
+  test.each([
+    ['', 'empty name'],
+    ['/etc/passwd', 'empty name'],
+    ['a//b', 'empty name'],
+    ['a/', 'empty name'],
+    ['../x', 'the name ..'],
+    ['a/../../x', 'the name ..'],
+    ['./x', 'the name .'],
+    ['C:\\x', 'backslash'],
+    ['a\u0000b', 'control character'],
+    ['a\nb', 'control character'],
+    ['a\ud800', 'half a character'],
+    ['ü'.repeat(128), 'longer than 255 bytes'],
+    [`${'d/'.repeat(64)}x`, 'more than 64 levels'],
+    ['x/'.repeat(1_100), 'longer than 2048 characters'],
+  ])('may not have the path %j', (path, reason) => {
+    expect(reasonFor(path)).toContain(reason);
+  });
+
+  test.each([
+    [['a.png', 'a.png'], 'is there twice'],
+    [['a.png', 'A.PNG'], 'ignore case'],
+    [['e\u0301.png', '\u00e9.png'], 'ignore case'],
+    [['Cats/a.png', 'cats/b.png'], 'ignore case'],
+    [['a', 'a/b'], 'is there twice'],
+    [['straße', 'STRASSE'], 'ignore case'],
+  ])('may not be %j together', (paths, reason) => {
+    expect(reasonFor(...paths)).toContain(reason);
+  });
+
+  test('may share folders at any depth', () => {
+    expect(reasonFor('a/b/c', 'a/b/d', 'a/e', 'f')).toBeNull();
+  });
+
+  test('are 500,000 at most', () => {
+    const many = Array.from({ length: 500_001 }, (_, n) => `${n}`);
+    const checked = checkManifest(many.map(path => file(path)));
+    expect(checked).toEqual({
+      ok: false,
+      reason: expect.stringContaining('more than 500000 files') as unknown,
+    });
+    expect(checkManifest(many.slice(1).map(path => file(path))).ok).toBe(true);
+  });
+
+  test('are one at least', () => {
+    expect(reasonFor()).toBe('The dataset has no files');
+  });
+});
+
+describe('the text of a manifest', () => {
+  const text = manifestText([file('a.png'), file('b/c.txt', 0)]);
+
+  test('is the same for the same files in any order, and gives them back', () => {
+    const checked = checkManifest([file('b/c.txt', 0), file('a.png')]);
+    expect(checked.ok && manifestText(checked.files)).toBe(text);
+    expect(parseManifest(text)).toEqual({ ok: true, files: [file('a.png'), file('b/c.txt', 0)] });
+  });
+
+  test('may come in pieces', () => {
+    const reader = createManifestReader();
+    for (const character of text) reader.push(character);
+    expect(reader.end()).toEqual(parseManifest(text));
+  });
+
+  test('is refused for its first flaw, whatever follows it', () => {
+    const reader = createManifestReader();
+    reader.push(`no JSON\n${text}`);
+    reader.push(text);
+    const reason = 'Line 1 of the manifest does not describe a file';
+    expect(reader.end()).toEqual({ ok: false, reason });
+  });
+
+  test('has no line without an end', () => {
+    const reader = createManifestReader();
+    for (let n = 0; n < 100; n += 1) reader.push('x'.repeat(1_000));
+    expect(reader.end()).toEqual({ ok: false, reason: 'A line of the manifest is too long' });
+  });
+
+  test.each([
+    ['cut off', text.slice(0, -1)],
+    ['sorted in another way', text.split('\n').slice(0, 2).toReversed().join('\n').concat('\n')],
+    ['with blanks', text.replaceAll(',', ', ')],
+    ['with another key', text.replace('"bytes"', '"mode":1,"bytes"')],
+    ['that is no JSON', 'x\n'],
+    ['with a negative size', text.replace(':3,', ':-3,')],
+    ['with a digest in capitals', text.replace('aaaa', 'AAAA')],
+    ['with a path that leads out', text.replace('a.png', '../a.png')],
+    ['of nothing', ''],
+  ])('%s is refused', (_what, broken) => {
+    expect(parseManifest(broken).ok).toBe(false);
+  });
+
+  test('never throws, and takes back what it gave', () => {
+    const paths = fc.uniqueArray(fc.string({ unit: 'binary', maxLength: 12 }), { maxLength: 6 });
+    fc.assert(
+      fc.property(paths, fc.nat(), (names, bytes) => {
+        const checked = checkManifest(names.map(name => file(name, bytes)));
+        if (!checked.ok) return;
+        expect(parseManifest(manifestText(checked.files))).toEqual(checked);
+      }),
+    );
+    fc.assert(fc.property(fc.string(), anything => void parseManifest(anything)));
+  });
+});

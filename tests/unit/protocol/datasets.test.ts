@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { datasetsApi } from '../../../protocol/datasets-api.ts';
+
+test.each([
+  [{}, true],
+  [{ names: ['photos'] }, true],
+  [{ versions: [1, 2] }, true],
+  [{ names: ['photos'], versions: [1] }, false],
+  [{ versions: [0] }, false],
+])('a request to remove datasets may be %j: %j', (body, isValid) => {
+  expect(datasetsApi.prune.body.safeParse(body).success).toBe(isValid);
+});
