@@ -403,6 +403,27 @@ const migrations: readonly string[] = [
     WHERE ended_at IS NOT NULL AND started_at IS NOT NULL;
   `,
   `
+  -- Here files were given running totals of ended jobs, which the next step takes away again.
+  `,
+  `
+  DROP TRIGGER IF EXISTS ended_jobs_inserted;
+  DROP TRIGGER IF EXISTS ended_jobs_deleted;
+  DROP TRIGGER IF EXISTS ended_jobs_changed_from;
+  DROP TRIGGER IF EXISTS ended_jobs_changed_to;
+  DROP TRIGGER IF EXISTS ended_attempts_inserted;
+  DROP TRIGGER IF EXISTS ended_attempts_deleted;
+  DROP TRIGGER IF EXISTS ended_attempts_changed_from;
+  DROP TRIGGER IF EXISTS ended_attempts_changed_to;
+  DROP TABLE IF EXISTS ended_totals;
+  DROP TABLE IF EXISTS ended_slots;
+  DROP TABLE IF EXISTS gpu_slots;
+  CREATE INDEX IF NOT EXISTS jobs_ended_of_user ON jobs (user, status) WHERE ended_at IS NOT NULL;
+  DROP INDEX IF EXISTS attempts_started;
+  DROP INDEX attempts_ended;
+  CREATE INDEX attempts_ended ON attempts (ended_at, started_at, gpus)
+    WHERE ended_at IS NOT NULL AND started_at IS NOT NULL;
+  `,
+  `
   -- Texts of further files that a config names, as JSON by their paths.
   ALTER TABLE payloads ADD COLUMN files TEXT;
   `,

@@ -1,5 +1,6 @@
 /** A file that the first version has written is opened by this one: nothing is lost, nothing is made up. */
 import Database from 'better-sqlite3';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Job, Store } from '../../../main/orchestrator/ports.ts';
@@ -330,6 +331,23 @@ test('events go on with the next number, and the audit trail begins', async () =
   });
   expect([seq, store.audit.lastSeq()]).toEqual([4, 1]);
 });
+
+test('a file with running totals of ended jobs gets the schema of a new file', () => {
+  const [old, fresh] = [join(openFolder(), 'trainyard.db'), join(openFolder(), 'trainyard.db')];
+  const db = new Database(old);
+  db.exec(readFileSync(join(import.meta.dirname, 'schema-running-totals.sql'), 'utf8'));
+  db.close();
+  open(old);
+  open(fresh);
+  expect(schemaIn(old)).toEqual(schemaIn(fresh));
+});
+
+/** Its tables, indexes and triggers. */
+function schemaIn(file: string): readonly unknown[] {
+  const db = new Database(file, { readonly: true });
+  onTestFinished(() => void db.close());
+  return db.prepare('SELECT type, name, sql FROM sqlite_schema ORDER BY type, name').all();
+}
 
 test('a migration that fails leaves the file as it was', () => {
   const file = writeOldFile(old => {
