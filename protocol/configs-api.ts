@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { call } from './call.ts';
-import { TrainerConfig } from './job.ts';
+import { ConfigFiles, TrainerConfig } from './job.ts';
 
 /** Which names there can be, the folder's own rules say. */
 const byName = z.object({ name: z.string().min(1).max(700) });
@@ -37,6 +37,20 @@ export const ConfigView = z
   })
   .meta({ id: 'ConfigView' });
 export type ConfigView = z.output<typeof ConfigView>;
+
+const WrittenConfig = TrainerConfig.refine(config => Object.keys(config).length > 0, 'the config is empty');
+
+const WriteReply = z.object({
+  success: z.literal(true),
+  name: z.string(),
+  file: z.string(),
+  /** There was none of this name. */
+  created: z.boolean(),
+  etag: z.string().nullable(),
+  size: z.number(),
+  /** Why no job can be submitted by it yet: its dataloader is missing, say. */
+  warnings: z.array(z.string()),
+});
 
 /**
  * The folder of configs. What two people could change at once has an `ETag`: a PUT or DELETE with `If-Match` is refused
@@ -91,18 +105,23 @@ export const configsApi = {
     summary:
       'Write a config, whole; one that is there is replaced, unless If-Match or If-None-Match say otherwise',
     params: byName,
-    body: TrainerConfig.refine(config => Object.keys(config).length > 0, 'the config is empty'),
-    reply: z.object({
-      success: z.literal(true),
-      name: z.string(),
-      file: z.string(),
-      /** There was none of this name. */
-      created: z.boolean(),
-      etag: z.string().nullable(),
-      size: z.number(),
-      /** Why no job can be submitted by it yet: its dataloader is missing, say. */
-      warnings: z.array(z.string()),
+    body: WrittenConfig,
+    reply: WriteReply,
+  }),
+  putWithFiles: call({
+    method: 'PUT',
+    path: '/api/configs/:name/bundle',
+    authority: 'queue.manage',
+    own: 'refused',
+    summary:
+      'Write a config into a folder of its own, with files that it names; the same headers decide what may be replaced',
+    params: byName,
+    body: z.strictObject({
+      config: WrittenConfig,
+      /** As they lie there now. */
+      files: ConfigFiles,
     }),
+    reply: WriteReply,
   }),
   remove: call({
     method: 'DELETE',

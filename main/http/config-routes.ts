@@ -25,21 +25,38 @@ export function mountConfigRoutes(router: Router, orchestrator: Orchestrator, co
     keepPrivate(request);
     return found.ok ? accept({ dataloader: found.value.dataloader }) : found;
   });
-  router.answer(configsApi.put, async ({ params: { name }, body, caller, request }) => {
+  const put = async (
+    name: string,
+    { config, files = {} }: Written,
+    by: ReturnType<typeof actorOf>,
+    request: Request,
+  ) => {
     const expected = expectedBy(request);
     if (!expected.ok) return expected;
-    const wanted = { name, config: body, expected: expected.value };
-    const outcome = await orchestrator.changeConfig(actorOf(caller, request), record =>
-      configs.put(wanted, record),
-    );
+    const wanted = { name, config, files, expected: expected.value };
+    const outcome = await orchestrator.changeConfig(by, record => configs.put(wanted, record));
     if (!outcome.ok) return outcome;
     const { file, what, tag, bytes } = outcome.value;
     sendTag(request, tag);
     const now = await configs.find(name);
     const warnings = now.ok ? problemsOf(now.value) : [];
     const etag = quoted(tag);
-    return accept({ success: true, name, file, created: what === 'created', etag, size: bytes, warnings });
-  });
+    return accept({
+      success: true as const,
+      name,
+      file,
+      created: what === 'created',
+      etag,
+      size: bytes,
+      warnings,
+    });
+  };
+  router.answer(configsApi.put, ({ params: { name }, body: config, caller, request }) =>
+    put(name, { config }, actorOf(caller, request), request),
+  );
+  router.answer(configsApi.putWithFiles, ({ params: { name }, body, caller, request }) =>
+    put(name, body, actorOf(caller, request), request),
+  );
   router.answer(configsApi.remove, async ({ params: { name }, caller, request }) => {
     const expected = expectedBy(request);
     if (!expected.ok) return expected;
@@ -48,6 +65,11 @@ export function mountConfigRoutes(router: Router, orchestrator: Orchestrator, co
     );
     return outcome.ok ? accept({ success: true, name, file: outcome.value.file }) : outcome;
   });
+}
+
+interface Written {
+  readonly config: TrainerConfig;
+  readonly files?: Readonly<Record<string, string>>;
 }
 
 function viewOf(found: FoundConfig): ConfigView {

@@ -410,7 +410,13 @@ export interface ConfigFolder extends Configs {
   find(name: string): Promise<Outcome<FoundConfig>>;
   /** Written whole: nobody ever reads a part of it. */
   put(
-    wanted: { readonly name: string; readonly config: TrainerConfig; readonly expected: ExpectedConfig },
+    wanted: {
+      readonly name: string;
+      readonly config: TrainerConfig;
+      /** Texts of files that it names, by the paths that it has for them. With any, the config has a folder of its own. */
+      readonly files?: Readonly<Record<string, string>>;
+      readonly expected: ExpectedConfig;
+    },
     record: RecordChange,
   ): Promise<Outcome<ConfigChange>>;
   /** That file alone; what lies beside it stays. */

@@ -1,9 +1,10 @@
 import type { Stats } from 'node:fs';
-import { lstat, open, readdir, rename, rm, unlink } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { formatOf } from '../../trainers/index.ts';
 import type { ConfigChange, ConfigFolder, ExpectedConfig, RecordChange } from '../orchestrator/ports.ts';
+import { type Companion, companionsOf } from './config-companions.ts';
 import { checkName, checkNewName, filesOf, foldName, missing, nameOfFile } from './config-names.ts';
 import { holdsList, readInside, tagOf } from './config-reading.ts';
 import { configText } from './config-text.ts';
@@ -41,16 +42,21 @@ export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 
     return root === null ? notStored('ENOENT') : findPlace(root, name);
   };
   return {
-    put: ({ name, config, expected }, record) =>
+    put: ({ name, config, files = {}, expected }, record) =>
       inTurn(async () => {
         const portable = formatOf(name) === null ? null : checkNewName(name);
         if (portable?.ok === false) return portable;
         const text = configText(config);
         if (!text.ok) return text;
-        const place = await placeOf(name);
-        if (!place.ok) return place;
-        const refused = whyNot(place.value, expected) ?? whyNotNew(place.value) ?? whyNotJson(place.value);
-        return refused ?? write(place.value, Buffer.from(text.value), record);
+        const companions = companionsOf(config, files);
+        if (!companions.ok) return companions;
+        const found = await placeOf(name);
+        if (!found.ok) return found;
+        const place = companions.value.length === 0 ? found.value : inOwnFolder(found.value);
+        const refused = whyNot(place, expected) ?? whyNotNew(place) ?? whyNotJson(place);
+        if (refused !== null) return refused;
+        const crowded = await whyNotBeside(place, companions.value);
+        return crowded ?? write(place, Buffer.from(text.value), companions.value, record);
       }),
     remove: ({ name, expected }, record) =>
       inTurn(async () => {
@@ -85,6 +91,30 @@ function whyNotNew({ name, now, rival }: Place): Refused | null {
     return inTheWay(`There is a config ${rival} already, whose name differs from ${name} by its case alone`);
   const checked = checkNewName(name);
   return checked.ok ? null : checked;
+}
+
+const ownFile = (name: string): string => `${name}/config.json`;
+
+/** A new config with files gets a folder: beside other configs, its files could be taken for theirs. */
+const inOwnFolder = (place: Place): Place =>
+  place.now === null ? { ...place, file: ownFile(place.name) } : place;
+
+/** Only files are replaced, and only in the config's own folder. */
+async function whyNotBeside(
+  { root, name, file }: Place,
+  companions: readonly Companion[],
+): Promise<Refused | null> {
+  if (companions.length === 0) return null;
+  if (file !== ownFile(name))
+    return inTheWay(`${file} is there, and a config with files is ${ownFile(name)}`);
+  const folder = await factsOf(join(root, name));
+  if (folder !== null && !folder.isDirectory()) return inTheWay(`${name} is there, and is no folder`);
+  for (const companion of companions) {
+    const there = await factsOf(join(root, name, companion.name));
+    if (there !== null && !there.isFile())
+      return inTheWay(`${name}/${companion.name} is there, and is no file`);
+  }
+  return null;
 }
 
 /** What is written is JSON. */
@@ -163,47 +193,77 @@ function whyNot({ name, now }: Place, expected: ExpectedConfig): Refused | null 
   );
 }
 
+/** What is to be renamed to its name when all of it is on disk. */
+interface Unfinished {
+  readonly from: string;
+  readonly to: string;
+}
+
 async function write(
   { root, name, file, now }: Place,
   content: Buffer,
+  companions: readonly Companion[],
   record: RecordChange,
 ): Promise<Outcome<ConfigChange>> {
   const path = join(root, file);
-  // One at a time, so that what an end of the process has left there is replaced by the next one.
-  const unfinished = join(dirname(path), '.trainyard-unfinished');
+  const folder = dirname(path);
   const change: ConfigChange = {
     what: now === null ? 'created' : 'replaced',
     name,
-    file: file,
+    file,
     tag: tagOf(content),
     bytes: content.length,
   };
+  // The config is the last: whoever reads it finds its files.
+  const parts = [
+    ...companions.map(({ name: own, text }) => ({ to: join(folder, own), content: Buffer.from(text) })),
+    { to: path, content, mode: now?.mode },
+  ];
+  const unfinished: Unfinished[] = [];
+  const takeBack = async (): Promise<void> => {
+    for (const { from } of unfinished) await discard(from);
+    // Only an empty folder goes.
+    if (now === null && folder !== root) await rmdir(folder).catch(() => undefined);
+  };
   try {
-    await rm(unfinished, { force: true });
-    const handle = await open(unfinished, 'wx', 0o600);
-    try {
-      if (now !== null) await handle.chmod(now.mode);
-      await handle.writeFile(content);
-      await handle.sync();
-    } finally {
-      await handle.close();
+    if (companions.length > 0) await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const [index, part] of parts.toReversed().entries()) {
+      const from = join(folder, `.trainyard-unfinished${index === 0 ? '' : `-${index}`}`);
+      unfinished.unshift({ from, to: part.to });
+      await writeUnfinished(from, part);
     }
   } catch (cause) {
-    await discard(unfinished);
+    await takeBack();
     return notStored(codeOf(cause));
   }
   try {
     await record(change);
   } catch (cause) {
-    await discard(unfinished);
+    await takeBack();
     throw cause;
   }
   const done = await finish(change, async () => {
-    await rename(unfinished, path);
+    for (const { from, to } of unfinished) await rename(from, to);
     syncNames(path);
   });
-  if (!done.ok) await discard(unfinished);
+  if (!done.ok) await takeBack();
   return done;
+}
+
+/** One change at a time: what an end of the process has left there is replaced by the next one. */
+async function writeUnfinished(
+  path: string,
+  { content, mode }: { readonly content: Buffer; readonly mode?: number | undefined },
+): Promise<void> {
+  await rm(path, { force: true });
+  const handle = await open(path, 'wx', 0o600);
+  try {
+    if (mode !== undefined) await handle.chmod(mode);
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 async function finish(change: ConfigChange, act: () => Promise<void>): Promise<Outcome<ConfigChange>> {

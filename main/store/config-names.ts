@@ -78,6 +78,17 @@ export function checkNewName(name: string): Outcome<string> {
       );
 }
 
+/** A file beside a config must not be taken for the config itself. */
+export function checkNewFile(name: string): Outcome<string> {
+  const isConfig = formatOf(name) !== null && /^config\./i.test(name);
+  return isPlainFile(name) && portableName.test(name) && !deviceName.test(name) && !isConfig
+    ? accept(name)
+    : refuse(
+        'config_invalid',
+        `The config names a file ${name}, which cannot lie beside it: rename the file`,
+      );
+}
+
 /** Names that some file systems take for one. */
 export const foldName = (name: string): string => name.normalize('NFC').toLowerCase();
 

@@ -1,5 +1,5 @@
 /** `trainyard configs` against a real server: what it prints, and what it exits with. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runTrainyard } from '../support/cli.ts';
@@ -37,7 +37,11 @@ describe('trainyard configs', () => {
     expect(again).toMatchObject({ code: 5, out: '' });
     expect(again.err).toContain('There is a config my lora already');
     writeFileSync(path, '{"model_family": "sdxl", "data_backend_config": "none.json"}');
-    const replaced = await configs(['put', 'my lora', path, '--replace', '-o', 'name,created']);
+    const lacking = await configs(['put', 'my lora', path, '--replace']);
+    expect(lacking).toMatchObject({ code: 2, out: '' });
+    expect(lacking.err).toContain('names none.json (data_backend_config), but no such file is here');
+    const alone = ['--replace', '--config-only'];
+    const replaced = await configs(['put', 'my lora', path, ...alone, '-o', 'name,created']);
     expect(replaced).toMatchObject({ code: 0, out: 'my lora\tfalse\n' });
     expect(replaced.err).toContain(
       'names none.json (data_backend_config), but no file none.json lies beside the config',
@@ -54,6 +58,34 @@ describe('trainyard configs', () => {
     ]);
     expect(await configs(['delete', 'my lora', '--yes'])).toMatchObject({ code: 0 });
     expect(await configs(['get', 'my lora'])).toMatchObject({ code: 4, out: '' });
+  });
+
+  test('puts one there with the files that it names, and a job can be submitted by its name', async () => {
+    mkdirSync(join(here, 'st/config/flux'), { recursive: true });
+    const path = file(
+      'st/config/flux/config.json',
+      '{"model_family": "flux", "data_backend_config": "config/flux/data.json"}',
+    );
+    file('st/config/flux/data.json', '[{"id": "text", "type": "local"}]');
+    const made = await configs(['put', 'with-data', path]);
+    expect(made).toMatchObject({
+      code: 0,
+      out: 'Made  with-data\nFile  with-data/config.json\nWith  config/flux/data.json\n',
+      err: '',
+    });
+    expect(readFileSync(join(server.dataDir, 'configs/with-data/data.json'), 'utf8')).toBe(
+      '[{"id": "text", "type": "local"}]',
+    );
+    const dry = await runTrainyard([
+      'jobs',
+      'submit',
+      'with-data',
+      '--dry-run',
+      '--data-dir',
+      server.dataDir,
+    ]);
+    expect(dry.code).toBe(0);
+    expect(await configs(['delete', 'with-data', '--yes'])).toMatchObject({ code: 0 });
   });
 
   test('lists all of many, and those alone that are looked for', async () => {

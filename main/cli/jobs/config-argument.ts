@@ -48,6 +48,20 @@ async function readBundle(path: string): Promise<Bundle> {
   return gathered.ok ? gathered.bundle : fail(exitCodes.usage, `${path} ${gathered.reason}`);
 }
 
+/** A config with the texts of the files that it names, as they are. Ends the command when one is missing. */
+export async function readConfigWithFiles(
+  path: string,
+): Promise<{ readonly config: TrainerConfig; readonly files: Readonly<Record<string, string>> }> {
+  const config = readConfig(path);
+  const files: Record<string, string> = {};
+  const gathered = await gather(config, trainerFor(config), named => {
+    const found = findNear(path, named);
+    if (found.ok) files[named] = found.text;
+    return Promise.resolve(found);
+  });
+  return gathered.ok ? { config, files } : fail(exitCodes.usage, `${path} ${gathered.reason}`);
+}
+
 /** A config alone. Ends the command when the file holds none. */
 export function readConfig(path: string): TrainerConfig {
   const format = formatOf(path) ?? 'json';

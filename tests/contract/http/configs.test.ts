@@ -228,6 +228,25 @@ describe('PUT /api/configs/{name}', () => {
     expect(own).toEqual({ job_id: id, config_name: 'flux', config: { lr: 1 }, dataloader: null });
   });
 
+  test('takes the files that it names along, by the same conditions', async () => {
+    const body = { config: { data_backend_config: 'sets/data.json' }, files: { 'sets/data.json': '[]' } };
+    const putBundle = (sent: unknown, headers: Readonly<Record<string, string>> = {}) =>
+      send('/flux/bundle', { method: 'PUT', headers, body: JSON.stringify(sent) });
+    const made = await putBundle(body, { 'if-none-match': '*' });
+    expect(made).toMatchObject({
+      status: 200,
+      json: { name: 'flux', file: 'flux/config.json', created: true, warnings: [], etag: made.etag },
+    });
+    expect((await send('/flux/dataloader')).json).toEqual({ dataloader: [] });
+    expect(codeOf(await putBundle(body, { 'if-none-match': '*' }))).toBe('config_exists');
+    expect(codeOf(await putBundle(body, { 'if-match': '"other"' }))).toBe('config_changed');
+    expect((await putBundle(body, { 'if-match': made.etag ?? '' })).json).toMatchObject({ created: false });
+    for (const sent of [body.config, { config: {}, files: {} }, { ...body, files: { 'sets/data.json': 1 } }])
+      expect(codeOf(await putBundle(sent))).toBe('invalid_request');
+    expect(codeOf(await putBundle({ ...body, files: { 'other.json': '' } }))).toBe('config_invalid');
+    expect(readdirSync(join(folder, 'flux')).toSorted()).toEqual(['config.json', 'data.json']);
+  });
+
   test('warns of what keeps a job from being submitted by it', async () => {
     const { json } = await put('flux', { data_backend_config: 'data.json', num_processes: -1 });
     expect(json).toMatchObject({

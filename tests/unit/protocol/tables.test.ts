@@ -98,6 +98,7 @@ describe('the calls', () => {
       'GET /api/configs/:name (queue.submit)',
       'GET /api/configs/:name/dataloader (queue.submit)',
       'PUT /api/configs/:name (queue.manage)',
+      'PUT /api/configs/:name/bundle (queue.manage)',
       'DELETE /api/configs/:name (queue.manage)',
       'GET /api/datasets (queue.view)',
       'POST /api/datasets/missing (queue.submit)',
