@@ -271,6 +271,16 @@ export const seldom: readonly Script[] = [
   script(['submitBlocked', 0], ['submitBlocked', 0], ['setPriority', 0], ['approve', 0], ['rename', 0]),
   script(['pauseQueue', 0], ['submit', 0], ['submit', 0], ['moveToTop', 0], ['hour', 0], ['resumeQueue', 0]),
   script(['submit', 0], ['submit', 0], ['endAll', 0], ['deleteJob', 0], ['second', 0], ['cleanUp', 0]),
+  // A job that ends while the clock is ahead is old as soon as time has passed, although the clock is set back.
+  script(
+    ['add', 0],
+    ['clockOn', 0],
+    ['submit', 0],
+    ['endAll', 0],
+    ['clockBack', 0],
+    ['second', 0],
+    ['cleanUp', 0],
+  ),
 ];
 
 /** What a call may end with that is allowed to fail: a refusal, or a disk that is full. */
