@@ -20,6 +20,7 @@ import type { Registrations } from './registrations.ts';
 import type { StateFolder } from './state-folder.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { TokenHolder } from './token-holder.ts';
+import type { ReportTrainerKeys } from './trainer-keys.ts';
 import { createTroubleTeller } from './trouble-teller.ts';
 import { noteUnderWay } from './under-way.ts';
 
@@ -51,6 +52,8 @@ export interface AgentParts {
   readonly telemetry: () => Telemetry;
   /** Versions of datasets that are here, most recently used first; nothing is said of them unless given. */
   readonly datasets?: () => readonly string[];
+  /** Nothing is reported of the keys of trainers unless given. */
+  readonly trainerKeys?: ReportTrainerKeys;
   /** The same for the curves of what runs. */
   readonly gpuFigures: CurveParts['gpuFigures'];
   /** Reads what trainers write below their output folders; nothing is read there unless given. */

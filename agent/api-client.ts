@@ -101,6 +101,19 @@ export function createRenewCall({ url, token, fetch }: Omit<ApiClientParts, 'sig
   };
 }
 
+/** Reports the keys that a trainer takes in its configs. */
+export type TrainerKeysCall = (
+  trainer: string,
+  keys: readonly string[],
+) => Promise<CallResult<typeof workerApi.reportTrainerKeys>>;
+
+export function createTrainerKeysCall({ url, token, fetch, signal }: ApiClientParts): TrainerKeysCall {
+  const headers = () => ({ 'x-worker-token': token() });
+  const client = createClient({ baseUrl: url, fetch, headers, timeoutMs: shipPatienceMs });
+  return (trainer, keys) =>
+    client.call(workerApi.reportTrainerKeys, { body: { trainer, keys: [...keys] }, signal });
+}
+
 /** Whether the same call can succeed later: no answer, or one that speaks of the moment and not of the call. */
 export function isRetryable(failure: CallFailure): boolean {
   if (failure.kind === 'unreachable') return true;

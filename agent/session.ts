@@ -18,6 +18,7 @@ import { createRegister } from './register.ts';
 import type { Registrations } from './registrations.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { TokenHolder } from './token-holder.ts';
+import type { ReportTrainerKeys } from './trainer-keys.ts';
 import type { TroubleTeller } from './trouble-teller.ts';
 
 export interface SessionParts {
@@ -30,6 +31,8 @@ export interface SessionParts {
   readonly introduction: RegistrationBody;
   readonly telemetry: () => Telemetry;
   readonly datasets?: () => readonly string[];
+  /** Nothing is reported of them unless given. */
+  readonly trainerKeys?: ReportTrainerKeys;
   readonly random: () => number;
   readonly say: (message: string) => void;
   readonly state: AgentState;
@@ -68,6 +71,7 @@ export async function runSessions(parts: SessionParts): Promise<SessionsEnd> {
     troubles.clear();
     settle(state, registered.reply);
     obey(parts.slot, registered.reply, said);
+    void parts.trainerKeys?.(registered.reply.trainer_keys_wanted ?? []);
     await follow(registered.reply, parts, backoff.reset);
   } while (!parts.over.aborted && (await pause(clock, backoff.nextMs(), parts.over)));
   return 'left';

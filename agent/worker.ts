@@ -3,7 +3,13 @@ import { setFlagsFromString } from 'node:v8';
 import type { RegistrationBody } from '../protocol/worker-api.ts';
 import { findRun, findSettled, type Found } from './adopt.ts';
 import { type Agent, createAgent } from './agent.ts';
-import { createApiClient, createJoinCall, createRenewCall, createShipCall } from './api-client.ts';
+import {
+  createApiClient,
+  createJoinCall,
+  createRenewCall,
+  createShipCall,
+  createTrainerKeysCall,
+} from './api-client.ts';
 import { createAsk } from './ask.ts';
 import { type AttemptLogs, createAttemptLogs } from './attempt-logs.ts';
 import { createAttemptOutputs } from './attempt-outputs.ts';
@@ -45,7 +51,8 @@ import { openStorage, type StorageParts } from './storage.ts';
 import { openTelemetry } from './telemetry.ts';
 import { type GivenToken, openToken, type TokenHolder } from './token-holder.ts';
 import { type JobOffer, prepareJob, type PreparedJob, type Rig, trainerProbe } from './trainer.ts';
-import { describeTrainer, type ProbedTrainer, probeTrainers } from './trainers/index.ts';
+import { describeTrainer, type ProbedTrainer, probeTrainers, readKnownKeys } from './trainers/index.ts';
+import { createTrainerKeys, type ReportTrainerKeys } from './trainer-keys.ts';
 import { createTroubleTeller } from './trouble-teller.ts';
 
 export interface Host {
@@ -194,6 +201,7 @@ async function serve(serving: Serving): Promise<number> {
     ask: createAsk({ runOf: state.runOf, processes: launching.processes, say }),
     telemetry: telemetry.latest,
     datasets: data.versions,
+    trainerKeys: openTrainerKeys(serving, token.current, network.signal),
     files: { open: root => createMetricsFiles({ root, say }), wall: Date.now },
     gpuFigures: () => probeFigures({ run: gpuCommand, report }),
     random: Math.random,
@@ -224,6 +232,16 @@ function openLogs(
   });
   logs.resume();
   return logs;
+}
+
+function openTrainerKeys(
+  { config, host, trainers, fetch }: Serving,
+  token: TokenHolder['current'],
+  signal: AbortSignal,
+): ReportTrainerKeys {
+  const probe = trainerProbe(host.env);
+  const send = createTrainerKeysCall({ url: config.orchestratorUrl, token, fetch, signal });
+  return createTrainerKeys({ trainers, read: choice => readKnownKeys(choice, probe), send });
 }
 
 /** What it finds running on is this worker's own, too. */

@@ -231,9 +231,19 @@ export type Outstanding = z.output<typeof Outstanding>;
 /** Something that a job's owner should know, although the job runs. Newer servers may send other codes. */
 export const JobWarning = z
   .object({
-    /** `outputs_old_worker`, `outputs_off`, `outputs_checkpoints_only`, `outputs_no_folder` or `outputs_own_folder`. */
+    /**
+     * `outputs_old_worker`, `outputs_off`, `outputs_checkpoints_only`, `outputs_no_folder` or `outputs_own_folder`: of a worker.
+     * `config_key_refused` or `config_key_ignored`: the trainer does not know a key of the config.
+     */
     code: z.string(),
+    /** Empty when the warning is about the config. */
     worker_name: z.string(),
+    /** By its title, when the warning is about a key of the config. */
+    trainer: z.string().optional(),
+    /** The key of the config, such as `config.process.0.train.step`. */
+    key: z.string().optional(),
+    /** The key that was probably meant; null when none resembles it. */
+    nearest_key: z.string().nullable().optional(),
     /** A sentence about what happens, and one about what to do. */
     message: z.string(),
   })

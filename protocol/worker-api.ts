@@ -161,6 +161,8 @@ const RegisterReply = z.object({
   stop_grace_s: z.number(),
   /** A stream without a byte for this long is dead. */
   stream_silence_s: z.number(),
+  /** Trainers of this worker whose keys nobody has reported yet: see `reportTrainerKeys`. Older orchestrators never ask. */
+  trainer_keys_wanted: z.array(z.string()).optional(),
 });
 export type RegisterReply = z.output<typeof RegisterReply>;
 
@@ -267,6 +269,14 @@ export const WorkerCommand = z.discriminatedUnion('type', [
 ]);
 export type WorkerCommand = z.output<typeof WorkerCommand>;
 
+/** The keys that one trainer takes in its configs, as that trainer itself lists them. */
+const TrainerKeys = z.strictObject({
+  /** One of the trainers that the worker has registered with. */
+  trainer: z.string().min(1).max(40),
+  keys: z.array(z.string().regex(/^[\w.-]{1,100}$/)).max(5_000),
+});
+export type TrainerKeys = z.output<typeof TrainerKeys>;
+
 const done = z.object({ success: z.literal(true) });
 /** The token says which worker calls; an id may only confirm it. */
 const ofWorker = z.object({ worker_id: WorkerId.optional() });
@@ -350,6 +360,15 @@ export const workerApi = {
     summary: "Exchange an upload token of this worker's attempt for one that is valid after a token rotation",
     body: z.strictObject({ upload_token: z.string().max(300) }),
     reply: z.object({ upload_token: z.string() }),
+  }),
+  reportTrainerKeys: call({
+    method: 'POST',
+    path: '/api/workers/trainer-keys',
+    authority: 'worker',
+    summary:
+      'Report which keys a trainer takes in its configs, so that misspelt ones are found before a job starts',
+    body: TrainerKeys,
+    reply: done,
   }),
   disconnect: call({
     method: 'POST',

@@ -58,6 +58,7 @@ export const aiToolkit: Trainer = {
   referencesIn: () => [],
   // It reads the step from the weights' own metadata, and the optimizer's state from a file beside them.
   continuesFrom: ({ name }) => /_\d{9}(?:\.safetensors|\.pt)?$/.test(name),
+  keys: { of: config => keysBelow(config, []), unknown: 'ignored' },
   problem(config) {
     const name = runNameOf(config);
     if (name === null) return 'config.name is missing';
@@ -65,6 +66,18 @@ export const aiToolkit: Trainer = {
     return processesOf(config).length === 0 ? 'config.process has no entry' : null;
   },
 };
+
+/** What stands below these is handed on to a library, or written into the model's metadata. */
+const isFree = (key: string): boolean => key === 'meta' || /_(?:params|kwargs)$/.test(key);
+
+function keysBelow(value: unknown, before: Place): readonly Place[] {
+  if (Array.isArray(value)) return value.flatMap((each, index) => keysBelow(each, [...before, index]));
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, each]) => {
+    const at = [...before, key];
+    return [at, ...(isFree(key) ? [] : keysBelow(each, at))];
+  });
+}
 
 function referencesOf(process: Readonly<Record<string, unknown>>, at: Place): readonly Reference[] {
   const datasets = listOf(process['datasets']).flatMap((dataset, index) =>

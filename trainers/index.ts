@@ -16,6 +16,7 @@ export {
   withPaths,
 } from './gather.ts';
 export { type Trainer, type TrainerName, trainerNames } from './trainer.ts';
+export { type UnknownKey, unknownKeys } from './unknown-keys.ts';
 
 export { argumentsOf } from './diffusers.ts';
 export { scriptOf as kohyaScript } from './kohya.ts';

@@ -1,5 +1,13 @@
 import type { TrainerConfig } from '../protocol/job.ts';
-import { isObject, listOf, pathsAt, type Reference, staysBelow, type Trainer } from './trainer.ts';
+import {
+  isObject,
+  listOf,
+  pathsAt,
+  type Place,
+  type Reference,
+  staysBelow,
+  type Trainer,
+} from './trainer.ts';
 
 const dataKeys = ['train_data_dir', 'reg_data_dir', 'conditioning_data_dir', 'in_json'];
 const fileKeys = ['dataset_config', 'sample_prompts'];
@@ -58,6 +66,10 @@ export const kohya: Trainer = {
   referencesIn: (document, at) => (at.at(-1) === 'dataset_config' ? subsetsOf(document) : []),
   // `save_state` writes the optimizer's state into such a folder; a file has the weights alone.
   continuesFrom: ({ name, isFile }) => !isFile && name.endsWith('-state'),
+  keys: {
+    of: config => [...settingsOf(config)].flatMap(([key, { section }]) => placeOf(key, section)),
+    unknown: 'ignored',
+  },
   problem(config) {
     if (scriptOf(config) === null) return unknownScript;
     const names = [config, ...Object.values(config).filter(isObject)].map(part => part['output_name']);
@@ -65,6 +77,12 @@ export const kohya: Trainer = {
       ? null
       : 'output_name must be the name of a file, such as my_lora';
   },
+};
+
+/** `script` says which script to start, and is not sent to it. */
+const placeOf = (key: string, section: string | null): readonly Place[] => {
+  if (key === 'script') return [];
+  return [section === null ? [key] : [section, key]];
 };
 
 const unknownScript =

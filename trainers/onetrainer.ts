@@ -34,6 +34,7 @@ export const onetrainer: Trainer = {
   roleOf: ([key]) => ({ key: key === fileKeys[0] ? 'concepts' : 'samples' }),
   // A save has the weights alone; a backup has everything.
   continuesFrom: ({ name, isFile }) => !isFile && /-backup-\d+-\d+-\d+$/.test(name),
+  keys: { of: config => Object.keys(config).map(key => [key]), unknown: 'ignored' },
   problem: config =>
     config['concepts'] === undefined && config['concept_file_name'] === undefined
       ? 'it names no concepts: this is a preset and not a whole config'

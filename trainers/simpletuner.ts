@@ -6,6 +6,8 @@ const spellings = (keys: readonly string[]): readonly string[] => keys.flatMap(k
 
 const read = (config: TrainerConfig, key: string): unknown => config[key] ?? config[`--${key}`];
 
+const plainKey = (key: string): string => key.trim().replace(/^-+/, '');
+
 const dataloaderKeys = spellings(['data_backend_config']);
 const fileKeys = spellings(['lycoris_config', 'user_prompt_library', 'controlnet_custom_config']);
 const modelKeys = spellings([
@@ -42,6 +44,13 @@ export const simpletuner: Trainer = {
   ships: path => path.startsWith('config/examples/'),
   isCompanion: value => isLycoris(value) || isPromptLibrary(value),
   continuesFrom: ({ isFile }) => !isFile,
+  keys: {
+    // Keys without a value are left out of its command line.
+    of: config => Object.keys(config).flatMap(key => (config[key] === null ? [] : [[plainKey(key)]])),
+    unknown: 'refused',
+    // Its command line takes the beginning of an option as long as only one begins so.
+    takes: (key, known) => [...known].filter(name => name.startsWith(key)).length === 1,
+  },
   problem: () => null,
 };
 

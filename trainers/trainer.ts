@@ -56,6 +56,15 @@ export interface Trainer {
   readonly isCompanion?: (value: Readonly<Record<string, unknown>>) => boolean;
   /** Whether a run can continue from a checkpoint of this name; some files hold weights alone. */
   continuesFrom(checkpoint: Pick<CheckpointName, 'name' | 'isFile'>): boolean;
+  /** How the keys of a config compare with those that the trainer knows; absent where a trainer has no list of them. */
+  readonly keys?: {
+    /** The places of all keys that the trainer itself reads. */
+    readonly of: (config: TrainerConfig) => readonly Place[];
+    /** What the trainer does with a key that it does not know. */
+    readonly unknown: 'refused' | 'ignored';
+    /** Whether the trainer takes a key that its list does not have. */
+    readonly takes?: (key: string, known: ReadonlySet<string>) => boolean;
+  };
   /** What is wrong with a config that this trainer would refuse; null when nothing is known to be. */
   problem(config: TrainerConfig): string | null;
 }

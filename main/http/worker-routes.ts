@@ -52,6 +52,9 @@ export function mountWorkerRoutes(
   router.answer(workerApi.renewUploadToken, ({ caller, body }) =>
     forWorker(caller, null, id => orchestrator.renewUploadToken(id, uploaderOf(body.upload_token))),
   );
+  router.answer(workerApi.reportTrainerKeys, ({ caller, body }) =>
+    forWorker(caller, null, id => orchestrator.reportTrainerKeys(id, body)),
+  );
   router.stream(workerApi.stream, ({ caller, query }, response) =>
     ownId(caller, query.worker_id, id => {
       const stream = streams.open(response, { pingMs: orchestrator.times.pingMs, ping: { type: 'ping' } });

@@ -12,6 +12,7 @@ import type { Line } from './line.ts';
 import { type Actor, asWorker, type AuditType, type Job, type WallMs, type Worker } from './model.ts';
 import type { Ids, Log, Store, TrustedTime, Tx, UploadTokenOf } from './ports.ts';
 import type { Standing } from './standing.ts';
+import type { TrainerKeyBook } from './trainer-keys.ts';
 import type { UploadWindows } from './upload-rules.ts';
 
 /** What every part of the shell works with. */
@@ -37,6 +38,7 @@ export interface Core extends Standing {
   /** The present where a span outlives the process, and where something is deleted for its age: `clock.wall` is for people. */
   readonly time: TrustedTime;
   readonly repeats: AuditRepeats;
+  readonly trainerKeys: TrainerKeyBook;
   /** Runs a command for its effects alone; a failure is logged. */
   readonly enqueue: (command: (tx: Tx) => void) => void;
   /** Like the clock's, but never after the orchestrator has stopped. */

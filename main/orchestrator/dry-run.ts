@@ -1,6 +1,7 @@
 import type { Explanation } from '../../protocol/explain.ts';
 import type { WorkerId } from '../../protocol/ids.ts';
 import type { JobWarning } from '../../protocol/job.ts';
+import { configWarnings } from './config-warnings.ts';
 import type { Core } from './core.ts';
 import { createExplainer } from './explain.ts';
 import { dataOf, trainerFor } from '../../trainers/index.ts';
@@ -19,7 +20,7 @@ export interface DryRun {
   readonly position: number | null;
   readonly reason: string | null;
   readonly explanation: Explanation;
-  /** About the worker that would take it, or about every worker that could. */
+  /** About its config, and about the worker that would take it, or every worker that could. */
   readonly warnings: readonly JobWarning[];
   readonly needs: ConfigNeeds;
 }
@@ -46,17 +47,24 @@ export function needsOf({ spec: { requirements } }: PendingJob, payload: JobPayl
 }
 
 /** Nothing is stored, told or given out for it; `job` is to be the last in line. */
-export function tryOut(core: Core, job: PendingJob, noWait: boolean): Omit<DryRun, 'needs'> {
+export function tryOut(
+  core: Core,
+  job: PendingJob,
+  { config }: JobPayload,
+  noWait: boolean,
+): Omit<DryRun, 'needs'> {
+  const about = configWarnings(core, job.spec, () => config);
   const explanation = { ...createExplainer(core, core.store).explain(job), job_id: null };
   const { position, summary: reason } = explanation;
   const canBeStored = core.store.takesChanges();
   const workerId = canBeStored ? core.line.takerFor(core, core.store, job) : null;
   if (workerId !== null) {
     const gpus = gpusFor(job.spec);
-    const warnings = warningsAbout(core.store, workerId, job);
+    const warnings = [...about, ...warningsAbout(core.store, workerId, job)];
     return { status: 'running', workerId, gpus, position: null, reason: null, explanation, warnings };
   }
-  const warnings = sharedOutputWarnings(core.store.workers(), job.spec, settingsOf(core.store));
+  const shared = sharedOutputWarnings(core.store.workers(), job.spec, settingsOf(core.store));
+  const warnings = [...about, ...shared];
   const none = { workerId, gpus: null, position: null, reason, explanation, warnings };
   if (noWait || !canBeStored) return { ...none, status: 'rejected' };
   return job.approval === 'wanted' ? { ...none, status: 'blocked' } : { ...none, status: 'queued', position };

@@ -11,6 +11,7 @@ import { createExplainer } from './explain.ts';
 import type { JobEvent } from './job-lifecycle.ts';
 import { type Actor, type Job, type JobPayload, nameOf } from './model.ts';
 import type { JobFilter, JobPlace, Tx } from './ports.ts';
+import { configWarnings } from './config-warnings.ts';
 import { warningsAbout } from './output-warnings.ts';
 import { outstandingView } from './outstanding.ts';
 import { applyEvent } from './transitions.ts';
@@ -84,7 +85,8 @@ export function createJobCalls(core: Core) {
       if (job === null) return unknown(id);
       const attempts = core.store.attempts(id).map(attempt => attemptView(core, core.store, attempt));
       const outstanding = outstandingView(core, core.store, job);
-      const warnings = [...warningsAbout(core.store, job.attempt?.workerId ?? null, job)];
+      const about = configWarnings(core, job.spec, () => core.store.payload(id)?.config ?? null);
+      const warnings = [...about, ...warningsAbout(core.store, job.attempt?.workerId ?? null, job)];
       const data = dataOfJob(core.store, job);
       return accept({ ...createJobViewer(core, core.store)(job), attempts, outstanding, warnings, data });
     },

@@ -34,6 +34,7 @@ import { createReports } from './reports.ts';
 import { resumeDeadlines } from './resume.ts';
 import { createSteadyClock, type SteadyClock } from './steady-clock.ts';
 import { timesFrom } from './times.ts';
+import { createTrainerKeyBook, createTrainerKeyCalls } from './trainer-keys.ts';
 import { createTrustedTime } from './trusted-time.ts';
 import { createUploadWindows, type StorageLimits } from './upload-rules.ts';
 import { createEventViewer } from './views.ts';
@@ -105,6 +106,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     deadlines: createDeadlines(),
     queueTime: steadyWall(clock),
     repeats: createAuditRepeats(),
+    trainerKeys: createTrainerKeyBook(),
     time: parts.time ?? timeOfThisRun(parts.clock),
     enqueue,
     after: timers.after,
@@ -138,6 +140,7 @@ export function createOrchestrator(parts: OrchestratorParts) {
     ...createSettingsCalls(core, home, caution),
     ...createConfigCalls(core),
     ...createTokenCalls(core),
+    ...createTrainerKeyCalls(core),
     ...createJoinCalls(core),
     ...createCheckpointCalls(core),
     ...createArtifactCalls(core, parts.storage ?? { perJob: 0, inAll: 0, keepCheckpoints: 0 }),

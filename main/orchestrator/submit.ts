@@ -9,6 +9,7 @@ import { type DryRun, needsOf, tryOut } from './dry-run.ts';
 import { type Actor, isLive, type Job, nameOf, type PendingJob } from './model.ts';
 import type { Configs, Read, Tx } from './ports.ts';
 import { needsApproval } from './approval-policy.ts';
+import { configWarnings } from './config-warnings.ts';
 import { warningsAbout } from './output-warnings.ts';
 import { type Draft, prepare, withData } from './drafts.ts';
 import { freshRank } from './rank.ts';
@@ -126,7 +127,7 @@ export function createSubmissions(core: Core, configs: Configs) {
       if (request.target === 'local' && !core.runsLocally()) return noLocalRuns;
       const job = newJob(core, core.store, lastOrder, draft.value, nameOf(by));
       const needs = needsOf(job, draft.value.payload);
-      return accept({ ...tryOut(core, job, draft.value.noWait), needs });
+      return accept({ ...tryOut(core, job, draft.value.payload, draft.value.noWait), needs });
     },
 
     /** A new job like one that has ended, with the config that that one had. */
@@ -193,7 +194,8 @@ function submitted(core: Core, job: Job, isRepeat: boolean): Accepted {
   const workerId = isLive(job) ? job.attempt.workerId : null;
   const status = statusOf(job);
   const gpus = gpusOf(job);
-  const warnings = warningsAbout(core.store, workerId, job);
+  const about = configWarnings(core, job.spec, () => core.store.payload(job.id)?.config ?? null);
+  const warnings = [...about, ...warningsAbout(core.store, workerId, job)];
   return { jobId: job.id, status, workerId, gpus, position, reason, warnings, isRepeat };
 }
 

@@ -287,6 +287,7 @@ const verdictOn = (
 
 function registerReply(core: Core, worker: Worker, said: JobId | null, verdict: Verdict): RegisterReply {
   const { times } = core;
+  const wanted = core.trainerKeys.ask(worker.agent?.trainers ?? [], core.clock.mono());
   return {
     worker_id: worker.id,
     name: worker.name,
@@ -308,6 +309,7 @@ function registerReply(core: Core, worker: Worker, said: JobId | null, verdict: 
     heartbeat_timeout_s: times.offlineAfterMs / 1000,
     stop_grace_s: times.stopGraceMs / 1000,
     stream_silence_s: times.streamSilenceMs / 1000,
+    ...(wanted.length > 0 && { trainer_keys_wanted: [...wanted] }),
   };
 }
 

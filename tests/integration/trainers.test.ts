@@ -1,6 +1,6 @@
 /** Jobs of each trainer, from the config that its user has to the model on the server, although a rig dies in the middle. */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stringify as toToml } from 'smol-toml';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -231,3 +231,49 @@ test('a job waits while no rig has its trainer, and says so', async () => {
   const { summary } = valueOf(await server.admin.call(queueApi.explain, { params: { id: job } }));
   expect(summary).toBe('No idle workers: 0 of 1 worker can take this job: 1 without ai-toolkit');
 }, 60_000);
+
+/** A checkout of sd-scripts as far as its arguments go, with a real Python that can import what the scripts import. */
+function openScripts(python: string) {
+  const folder = openCheckout('sdxl_train_network.py');
+  const packages = temporaryFolder();
+  for (const name of ['accelerate', 'torch']) {
+    mkdirSync(join(packages, `${name}-1.0.dist-info`));
+    writeFileSync(join(packages, `${name}-1.0.dist-info/METADATA`), `Name: ${name}\nVersion: 1.0\n`);
+    writeFileSync(join(packages, `${name}.py`), '');
+  }
+  const wrapper = `#!/bin/sh\nPYTHONPATH='${packages}' exec '${python}' "$@"\n`;
+  writeFileSync(join(folder, 'venv/bin/python'), wrapper, { mode: 0o755 });
+  mkdirSync(join(folder, 'library'));
+  const options = Object.keys({ ...kohya, learning_rate: 1 }).filter(key => key !== 'script');
+  const code = options.map(key => `    parser.add_argument("--${key}", default=None)\n`).join('');
+  writeFileSync(join(folder, 'library/train_util.py'), `def add_arguments(parser):\n${code}`);
+  return folder;
+}
+
+const python3 = (process.env['PATH'] ?? '')
+  .split(':')
+  .map(folder => join(folder, 'python3'))
+  .find(file => existsSync(file));
+
+test.skipIf(python3 === undefined)(
+  'a misspelt key of a config is named before it is submitted, as soon as a rig has said what its trainer takes',
+  async () => {
+    const { token } = await server.createWorker({ name: 'rig-1' });
+    const stateHome = temporaryFolder();
+    const args = ['--name', 'rig-1', '--persistent', '--trainer', `kohya=${openScripts(python3 ?? '')}`];
+    startWorker({ url: server.url, token, stateHome, args });
+    const config = { ...kohya, dataset_config: undefined, train_data_dir: undefined, lerning_rate: 1e-4 };
+    const file = join(temporaryFolder(), 'dog.toml');
+    writeFileSync(file, toToml(config));
+    const argv = ['jobs', 'submit', file, '--dry-run', '--data-dir', server.dataDir];
+    const out = await until(async () => {
+      const answer = await runTrainyard(argv);
+      return answer.out.includes('Warning') ? answer.out : null;
+    }, 30_000);
+    expect(out).toContain(
+      'kohya\'s sd-scripts does not know the key "lerning_rate" and ignores it. Did you mean "learning_rate"?',
+    );
+    expect(out.match(/does not know/g)).toHaveLength(1);
+  },
+  60_000,
+);

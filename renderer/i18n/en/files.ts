@@ -7,6 +7,10 @@ export const files = {
   'jobs.attempt.lost': '{count, plural, one {# step lost} other {# steps lost}}',
   'files.all': '{count, plural, one {# file} other {# files}}, {size} in all',
   'jobs.warning': 'Warning',
+  'jobs.warning.keyRefused':
+    '{trainer} does not know the key “{key}” of this config and will not start with it.',
+  'jobs.warning.keyIgnored': '{trainer} does not know the key “{key}” of this config and ignores it.',
+  'jobs.warning.nearestKey': 'Did you mean “{key}”?',
   'jobs.warning.oldWorker':
     "{worker} runs SimpleTuner's own worker, which uploads no files. Outputs stay on that machine. Run Trainyard's worker there to get them.",
   'jobs.warning.off':

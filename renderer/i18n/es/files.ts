@@ -9,6 +9,10 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'jobs.attempt.lost': '{count, plural, one {# paso perdido} other {# pasos perdidos}}',
   'files.all': '{count, plural, one {# archivo} other {# archivos}}, {size} en total',
   'jobs.warning': 'Aviso',
+  'jobs.warning.keyRefused':
+    '{trainer} no conoce la clave «{key}» de esta configuración y no arrancará con ella.',
+  'jobs.warning.keyIgnored': '{trainer} no conoce la clave «{key}» de esta configuración y la ignora.',
+  'jobs.warning.nearestKey': '¿Quería decir «{key}»?',
   'jobs.warning.oldWorker':
     '{worker} usa el worker propio de SimpleTuner, que no sube archivos. Los resultados se quedan en esa máquina. Para recibirlos, ejecute allí el worker de Trainyard.',
   'jobs.warning.off':

@@ -9,6 +9,9 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'jobs.attempt.lost': '{count, plural, one {# स्टेप खोया} other {# स्टेप खोए}}',
   'files.all': '{count, plural, one {# फ़ाइल} other {# फ़ाइलें}}, कुल {size}',
   'jobs.warning': 'चेतावनी',
+  'jobs.warning.keyRefused': '{trainer} इस कॉन्फ़िग की कुंजी “{key}” को नहीं जानता और इसके साथ शुरू नहीं होगा।',
+  'jobs.warning.keyIgnored': '{trainer} इस कॉन्फ़िग की कुंजी “{key}” को नहीं जानता और इसे अनदेखा करता है।',
+  'jobs.warning.nearestKey': 'क्या आपका मतलब “{key}” था?',
   'jobs.warning.oldWorker':
     '{worker} पर SimpleTuner का अपना वर्कर चलता है, जो फ़ाइलें अपलोड नहीं करता। आउटपुट उसी मशीन पर रहते हैं। उन्हें पाने के लिए वहाँ Trainyard का वर्कर चलाएँ।',
   'jobs.warning.off':

@@ -9,6 +9,9 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'jobs.attempt.lost': '{count, plural, other {# ステップを失いました}}',
   'files.all': '{count, plural, other {# 個のファイル}}、合計 {size}',
   'jobs.warning': '警告',
+  'jobs.warning.keyRefused': '{trainer} はこの設定のキー「{key}」を認識できないため、起動しません。',
+  'jobs.warning.keyIgnored': '{trainer} はこの設定のキー「{key}」を認識できないため、無視します。',
+  'jobs.warning.nearestKey': '「{key}」ではありませんか？',
   'jobs.warning.oldWorker':
     '{worker} では SimpleTuner 付属のワーカーが動いており、ファイルをアップロードしません。出力はそのマシンに残ります。取得するには、そこで Trainyard のワーカーを実行してください。',
   'jobs.warning.off':

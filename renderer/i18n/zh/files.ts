@@ -9,6 +9,9 @@ export const files: Readonly<Record<keyof typeof source, string>> = {
   'jobs.attempt.lost': '{count, plural, other {丢失了 # 步}}',
   'files.all': '{count, plural, other {# 个文件}}，共 {size}',
   'jobs.warning': '警告',
+  'jobs.warning.keyRefused': '{trainer} 不认识此配置中的键“{key}”，因此不会启动。',
+  'jobs.warning.keyIgnored': '{trainer} 不认识此配置中的键“{key}”，会将其忽略。',
+  'jobs.warning.nearestKey': '您是不是想写“{key}”？',
   'jobs.warning.oldWorker':
     '{worker} 运行的是 SimpleTuner 自带的工作节点，它不会上传文件。输出会留在那台机器上。要取回输出，请在那里运行 Trainyard 的工作节点。',
   'jobs.warning.off':

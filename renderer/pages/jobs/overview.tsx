@@ -14,7 +14,7 @@ import { ExplainJob } from './explanation.tsx';
 import { duration, figure, progressText, runTime, speed } from './figures.ts';
 import { JobData } from './job-data.tsx';
 import { Loss } from './loss.tsx';
-import { Warnings } from './warnings.tsx';
+import { aboutConfig, Warnings } from './warnings.tsx';
 
 interface JobProps {
   readonly job: JobDetail;
@@ -47,7 +47,8 @@ function Now({ job }: JobProps) {
           text={progressText(job.progress, t)}
         />
       )}
-      {isWaiting(job.status) ? <ExplainJob job={job} /> : <Warnings warnings={job.warnings} />}
+      {isWaiting(job.status) && <ExplainJob job={job} />}
+      <Warnings warnings={isWaiting(job.status) ? aboutConfig(job.warnings) : job.warnings} />
       {figures.length > 0 && <FactList facts={figures} />}
     </section>
   );

@@ -7,17 +7,37 @@ const keys: Readonly<Record<string, MessageKey>> = {
   outputs_checkpoints_only: 'jobs.warning.checkpointsOnly',
   outputs_no_folder: 'jobs.warning.noFolder',
   outputs_own_folder: 'jobs.warning.ownFolder',
+  config_key_refused: 'jobs.warning.keyRefused',
+  config_key_ignored: 'jobs.warning.keyIgnored',
 };
 
+type List = readonly JobWarning[];
+
+const isAboutConfig = ({ key }: JobWarning): boolean => key !== undefined;
+
+/** About keys of the config: known before a worker has the job. */
+export const aboutConfig = (warnings: List): List => warnings.filter(isAboutConfig);
+/** About the files that a worker uploads, or does not. */
+export const aboutOutputs = (warnings: List): List => warnings.filter(each => !isAboutConfig(each));
+
 /** What the job's owner should know. Codes of a newer server are shown in its own words. */
-export function Warnings({ warnings }: { readonly warnings: readonly JobWarning[] }) {
+export function Warnings({ warnings }: { readonly warnings: List }) {
   const t = useT();
-  return warnings.map(({ code, worker_name: worker, message }) => {
-    const key = Object.hasOwn(keys, code) ? keys[code] : undefined;
+  return warnings.map(warning => {
+    const {
+      code,
+      worker_name: worker,
+      trainer = '',
+      key = '',
+      nearest_key: nearest = null,
+      message,
+    } = warning;
+    const known = Object.hasOwn(keys, code) ? keys[code] : undefined;
+    const given = { worker, trainer, key, placeholder: '{output_dir}' };
     return (
-      <p key={code} className="notice">
-        <strong>{t('jobs.warning')}</strong>{' '}
-        {key === undefined ? message : t(key, { worker, placeholder: '{output_dir}' })}
+      <p key={code + key} className="notice">
+        <strong>{t('jobs.warning')}</strong> {known === undefined ? message : t(known, given)}
+        {known !== undefined && nearest !== null && ` ${t('jobs.warning.nearestKey', { key: nearest })}`}
       </p>
     );
   });

@@ -7,7 +7,7 @@ import { useT } from '../../../i18n/index.ts';
 import { Button } from '../../../ui/button.tsx';
 import { Empty } from '../../../ui/empty.tsx';
 import { sizeText } from '../figures.ts';
-import { Warnings } from '../warnings.tsx';
+import { aboutOutputs, Warnings } from '../warnings.tsx';
 import { CheckpointTable } from './checkpoints.tsx';
 import './files.css';
 import { OtherTable } from './others.tsx';
@@ -34,7 +34,7 @@ export function JobFiles({ job }: JobProps) {
           <Button onClick={reload}>{t('files.again')}</Button>
         </Empty>
       )}
-      {!isWaiting(job.status) && <Warnings warnings={job.warnings} />}
+      {!isWaiting(job.status) && <Warnings warnings={aboutOutputs(job.warnings)} />}
       <OutstandingFiles job={job} />
       {isEmpty && <NoFiles job={job} onReload={reload} />}
       {read !== null && !isEmpty && <Listed job={job} read={read} onReload={reload} onMore={more} />}

@@ -1,0 +1,110 @@
+import type { TrainerName } from '../../trainers/index.ts';
+import { nameOfChoice, pythonOf, type TrainerChoice } from './choice.ts';
+import type { ProbeParts } from './probe.ts';
+
+/** Stands before the list in the output: the imports of a trainer may print, too. */
+const marker = 'trainyard-keys ';
+
+const common = `
+import ast, json, os, sys
+keys = set()
+
+def text(node):
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+def sources(*places):
+    for place in places:
+        top = os.path.join(sys.argv[1], place)
+        if os.path.isfile(top):
+            yield top
+        for at, _, files in os.walk(top):
+            yield from (os.path.join(at, name) for name in files if name.endswith('.py'))
+
+def nodes(*places):
+    for source in sources(*places):
+        try:
+            with open(source, encoding='utf-8') as file:
+                yield from ast.walk(ast.parse(file.read()))
+        except (OSError, SyntaxError, ValueError):
+            pass
+
+def called(node):
+    return getattr(node.func, 'attr', '') if isinstance(node, ast.Call) else ''
+`;
+
+/**
+ * How each trainer's own list is read, as a program for its Python that adds to \`keys\`. Its checkout is the first argument.
+ * SimpleTuner registers its options with code of its models, so that only importing it gives all of them. The others have theirs in
+ * plain sight, and importing every script of sd-scripts would take minutes.
+ */
+const programs: Readonly<Partial<Record<TrainerName, string>>> = {
+  simpletuner: `
+from simpletuner.simpletuner_sdk.server.services.field_registry import field_registry
+from simpletuner.helpers.configuration import cli_utils
+keys.update(getattr(cli_utils, '_LEGACY_ARG_HANDLERS', ()))
+for field in field_registry._fields.values():
+    options = field.arg_name if isinstance(field.arg_name, (list, tuple)) else [field.arg_name]
+    keys.update(name.lstrip('-') for name in [field.name, *options, *(field.aliases or [])] if name)
+`,
+  kohya: `
+top = [name for name in os.listdir(sys.argv[1]) if name.endswith('.py')]
+for node in nodes(*top, 'library'):
+    if called(node) == 'add_argument':
+        named = [text(word.value) for word in node.keywords if word.arg == 'dest']
+        options = named or [text(word) for word in node.args]
+        keys.update(name.lstrip('-').replace('-', '_') for name in options if name)
+`,
+  // It reads its config with \`kwargs.get('key')\`, \`get_conf('key')\` and \`config['key']\`, wherever it needs one.
+  'ai-toolkit': `
+for node in nodes('toolkit/config.py', 'toolkit/config_modules.py', 'jobs', 'extensions_built_in', 'extensions'):
+    if called(node) in ('get', 'get_conf') and node.args:
+        keys.add(text(node.args[0]))
+    elif isinstance(node, ast.Subscript):
+        keys.add(text(node.slice))
+    elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        keys.add(text(node.left))
+`,
+  // Its list is data in its code, and so are the older names that it still understands.
+  onetrainer: `
+keys.update(filter(None, map(text, nodes('modules/util/config'))))
+`,
+};
+
+const closing = `
+print('${marker}' + json.dumps(sorted(filter(None, keys))))
+`;
+
+const isKey = (value: unknown): value is string => typeof value === 'string' && /^[\w.-]{1,100}$/.test(value);
+
+/** No trainer has as many. */
+const mostKeys = 5_000;
+
+/** The keys that a trainer takes in its configs, as its own code has them; null where that cannot be found out. */
+export async function readKnownKeys(
+  choice: TrainerChoice,
+  { run, find }: ProbeParts,
+): Promise<readonly string[] | null> {
+  const program = programs[nameOfChoice(choice)];
+  if (program === undefined || choice.kind === 'command') return null;
+  const named = pythonOf(choice);
+  const python = (named === null ? ['python', 'python3'] : [named]).map(find).find(path => path !== null);
+  if (python === undefined) return null;
+  const folder = choice.kind === 'checkout' ? choice.folder : '';
+  const result = await run(python, ['-c', common + program + closing, folder]);
+  return result.kind === 'exited' && result.code === 0 ? listIn(result.stdout) : null;
+}
+
+function listIn(output: string): readonly string[] | null {
+  const line = output.split('\n').find(each => each.startsWith(marker));
+  const list = line === undefined ? null : parsed(line.slice(marker.length));
+  const keys = Array.isArray(list) ? list.filter(isKey).slice(0, mostKeys) : [];
+  return keys.length === 0 ? null : keys;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,88 @@
+/** Keys of a config that its trainer does not know. The lists are parts of what each trainer's own code says. */
+import { describe, expect, it } from 'vitest';
+import { type TrainerName, trainerNamed, unknownKeys } from '../../../trainers/index.ts';
+import { aiToolkit, diffusers, kohya, kohyaSections, onetrainer, simpletuner } from './configs.ts';
+
+type Config = Readonly<Record<string, unknown>>;
+
+const lists: Readonly<Record<string, readonly string[]>> = {
+  simpletuner: [...Object.keys(simpletuner), 'learning_rate', 'max_train_epochs', 'train_batch_size'],
+  kohya: [
+    ...Object.keys(kohya).filter(key => key !== 'script'),
+    ...Object.values(kohyaSections).flatMap(Object.keys),
+    'learning_rate',
+  ],
+  'ai-toolkit': (
+    'job config meta name process type training_folder device save dtype save_every datasets folder_path ' +
+    'caption_ext control_path train steps lr model name_or_path is_flux optimizer_params'
+  ).split(' '),
+  onetrainer: [...Object.keys(onetrainer), 'learning_rate'],
+};
+
+function unknownIn(name: TrainerName, config: Config) {
+  const trainer = trainerNamed(name);
+  if (trainer === null) throw new Error(`there is no trainer ${name}`);
+  return unknownKeys(trainer, config, new Set(lists[name]));
+}
+
+describe.each<readonly [TrainerName, Config, Config, key: string, nearest: string]>([
+  ['simpletuner', simpletuner, { ...simpletuner, lerning_rate: 1 }, 'lerning_rate', 'learning_rate'],
+  ['kohya', kohya, { ...kohya, netwrok_dim: 8 }, 'netwrok_dim', 'network_dim'],
+  [
+    'kohya',
+    kohyaSections,
+    { ...kohyaSections, training: { learning_rates: 1 } },
+    'training.learning_rates',
+    'learning_rate',
+  ],
+  [
+    'ai-toolkit',
+    aiToolkit,
+    { ...aiToolkit, config: { name: 'x', process: [{ datasets: [{ folder_pth: './dog' }] }] } },
+    'config.process.0.datasets.0.folder_pth',
+    'folder_path',
+  ],
+  ['onetrainer', onetrainer, { ...onetrainer, epoch_count: 1, epochss: 3 }, 'epochss', 'epochs'],
+])('a config of %s', (name, right, wrong, key, nearest) => {
+  it('of known keys alone has no unknown ones', () => expect(unknownIn(name, right)).toEqual([]));
+  it('with a misspelt key names its place, and the key that was meant', () =>
+    expect(unknownIn(name, wrong)).toContainEqual({ key, nearest }));
+});
+
+describe('a config of SimpleTuner', () => {
+  it('may have dashes in front of its keys, but not inside of them', () => {
+    expect(unknownIn('simpletuner', { '--learning_rate': 1 })).toEqual([]);
+    expect(unknownIn('simpletuner', { '--learning-rate': 1 })).toEqual([
+      { key: 'learning-rate', nearest: 'learning_rate' },
+    ]);
+  });
+
+  it('may have the beginning of a key, as long as only one begins so', () => {
+    expect(unknownIn('simpletuner', { learning: 1, train_batch: 4 })).toEqual([]);
+    expect(unknownIn('simpletuner', { max_train: 1 })).toEqual([
+      { key: 'max_train', nearest: 'max_train_steps' },
+    ]);
+  });
+
+  it('may have any key without a value: it is left out of the command line', () => {
+    expect(unknownIn('simpletuner', { made_up: null })).toEqual([]);
+  });
+});
+
+it('what ai-toolkit hands on to a library, or writes into the metadata of a model, is free', () => {
+  const process = [{ train: { optimizer_params: { weight_decay: 0.1 } } }];
+  expect(unknownIn('ai-toolkit', { meta: { any: 'thing' }, config: { process } })).toEqual([]);
+});
+
+it('a key that names the trainer is no key of the trainer', () => {
+  expect(unknownIn('onetrainer', { $trainer: 'onetrainer' })).toEqual([]);
+});
+
+it('scripts without a list of their keys have no unknown ones', () => {
+  expect(unknownIn('diffusers', diffusers)).toEqual([]);
+});
+
+it('a config of nothing but unknown keys is compared for the first 20 alone', () => {
+  const config = Object.fromEntries(Array.from({ length: 50_000 }, (_none, n) => [`made_up_${n}`, n]));
+  expect(unknownIn('onetrainer', config)).toHaveLength(20);
+});

@@ -1,0 +1,31 @@
+import { nearestName } from '../protocol/nearest-name.ts';
+import type { TrainerConfig } from '../protocol/job.ts';
+import type { Trainer } from './trainer.ts';
+
+/** A key of a config that its trainer does not know. */
+export interface UnknownKey {
+  /** Where it stands, such as `config.process.0.train.step`. */
+  readonly key: string;
+  /** The key of the trainer that was probably meant; null when none resembles it. */
+  readonly nearest: string | null;
+}
+
+/** Each comparison walks over all keys of the trainer, so a config of nothing but unknown keys must not be worth it. */
+const mostCompared = 20;
+
+/** The keys of a config that its trainer does not know, by the trainer's own list; the first 20 of them. */
+export function unknownKeys(
+  { keys }: Trainer,
+  config: TrainerConfig,
+  known: ReadonlySet<string>,
+): readonly UnknownKey[] {
+  if (keys === undefined) return [];
+  const unknown: UnknownKey[] = [];
+  for (const at of keys.of(config)) {
+    const key = String(at.at(-1));
+    if (key.startsWith('$') || known.has(key) || keys.takes?.(key, known) === true) continue;
+    unknown.push({ key: at.join('.'), nearest: nearestName(key, known) });
+    if (unknown.length === mostCompared) break;
+  }
+  return unknown;
+}
