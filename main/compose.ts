@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { type Audit, createSeal, openAudit } from './audit/index.ts';
 import type { ServerConfig } from './config.ts';
 import { createAdminToken } from './host/admin-token.ts';
@@ -174,8 +174,8 @@ function createSet({ config, parts, file, network, certificates, orchestrator, a
     keepAuditFor: audit.keepFor,
     about: {
       version,
-      configs_dir: resolve(config.configsDir),
-      data_dir: resolve(config.dataDir),
+      configs_dir: config.configsDir,
+      data_dir: config.dataDir,
       hasSample: parts.agent.hasSample,
     },
   });

@@ -212,7 +212,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
   if (!files.ok) return files;
   if (flags['ssl'] === false && flags['ssl-cert'] !== undefined)
     return refuse('invalid_request', '--ssl-cert is for TLS, and --no-ssl turns that off: give one of them');
-  const dataDir = settings['data-dir'] ?? defaultDataDir(env);
+  const dataDir = resolve(settings['data-dir'] ?? defaultDataDir(env));
   const unfit = settings['audit-witness']
     .map(target => witnessFault(target, dataDir))
     .find(why => why !== null);
@@ -225,7 +225,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
       publicUrl: settings['public-url'] ?? null,
       trustedProxies: settings['trust-proxy'],
       dataDir,
-      configsDir: settings['configs-dir'] ?? join(dataDir, 'configs'),
+      configsDir: resolve(settings['configs-dir'] ?? join(dataDir, 'configs')),
       trustClock: settings['trust-clock'],
       auditWitnesses: settings['audit-witness'],
       heartbeatTimeoutMs: settings['heartbeat-timeout'] * 1000,
@@ -266,7 +266,7 @@ function witnessFault(target: string, dataDir: string): string | null {
       : 'give a URL that begins with https://; plain http:// is for this machine alone';
   }
   if (!isAbsolute(target)) return 'give the absolute path of a file, or a URL that begins with https://';
-  const inside = relative(resolve(dataDir), target);
+  const inside = relative(dataDir, target);
   return inside.startsWith('..') || isAbsolute(inside)
     ? null
     : 'give a file outside the data folder: inside it proves nothing';

@@ -1,6 +1,6 @@
 /** What `trainyard server` is told of the worker on its own machine: flags, then the file. */
 import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Flags, loadServerConfig } from '../../../main/config.ts';
 import { openFolder } from '../../support/fleet-bench.ts';
@@ -198,4 +198,13 @@ describe('how long the audit trail is kept', () => {
     expect(loaded.ok && loaded.value.fixedBy[key]).toBe(`"${key}" in ${path}`);
     expect(loaded.ok && loaded.value.auditRetentionDays).toBe(90);
   });
+});
+
+/** Express sends files of absolute paths alone. */
+test('folders that are given relative to the current one are absolute from then on', () => {
+  const loaded = load({ 'data-dir': 'data', 'configs-dir': '../configs' });
+  if (!loaded.ok) throw new Error('the settings were refused');
+  expect([loaded.value.dataDir, loaded.value.configsDir]).toEqual([resolve('data'), resolve('../configs')]);
+  const own = load({ 'data-dir': 'data' });
+  expect(own.ok && own.value.configsDir).toBe(resolve('data/configs'));
 });
