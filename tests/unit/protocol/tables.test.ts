@@ -35,6 +35,7 @@ describe('the calls', () => {
       'GET /api/workers/queue (worker)',
       'POST /api/workers/job/:id/status (worker)',
       'POST /api/workers/upload-token (worker)',
+      'POST /api/workers/trainer-keys (worker)',
       'POST /api/workers/disconnect (worker)',
       'POST /api/workers/job/:id/logs (worker)',
       'GET /agent/manifest.json (open)',
