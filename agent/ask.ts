@@ -3,15 +3,26 @@ import { dirname, join } from 'node:path';
 import type { AttemptId } from '../protocol/ids.ts';
 import { RequestKind, requestsKey, requestsOf, type RequestWay } from '../protocol/requests.ts';
 import { readTask, readTrainer, type RunFolder } from './guard-files.ts';
+import type { RunCommand } from './gpu-command.ts';
 import type { Held } from './held-attempt.ts';
 import { isRunning, type ProcessRef, type Processes } from './processes.ts';
 import { reasonOf } from './start-failure.ts';
 import { requestsFile } from './trainer.ts';
+import {
+  nameOfChoice,
+  type Requested,
+  type TrainerChoice,
+  type TrainerRequest,
+  trainerRequests,
+} from './trainers/index.ts';
 import { readFields } from './whole-file.ts';
 
 export interface AskParts {
   readonly runOf: (attemptId: AttemptId) => RunFolder;
   readonly processes: Processes;
+  /** The trainers of this rig. */
+  readonly trainers: readonly TrainerChoice[];
+  readonly run: RunCommand;
   /** One line for people. */
   readonly say: (message: string) => void;
 }
@@ -45,11 +56,26 @@ async function ask(run: RunFolder, kind: RequestKind, asked: string, parts: AskP
   if (task === null || trainer === null) return `Did not ask ${asked}: it does not run`;
   // The log lies in the job's folder, as all else of it does (trainer.ts).
   const folder = dirname(task.logFile);
-  const requests = requestsOf(readFields(join(folder, requestsFile)) ?? {});
+  const kept = readFields(join(folder, requestsFile)) ?? {};
+  const requests = requestsOf(kept);
   if (!requests.ok) return `Can't ask ${asked}: ${requests.reason}`;
   const way = requests.value[kind];
-  if (way === undefined) return `Can't ask ${asked}: its config has no "${kind}" in ${requestsKey}`;
-  return goWay(way, { trainer, outputDir: join(folder, 'output'), asked }, parts);
+  if (way !== undefined) return goWay(way, { trainer, outputDir: join(folder, 'output'), asked }, parts);
+  if (!(await isRunning(parts.processes, trainer))) return `Did not ask ${asked}: it has ended`;
+  const own = await askInItsWay(kept['trainer'], { kind, folder, run: parts.run }, parts.trainers);
+  if (own === null) return `Can't ask ${asked}: its config has no "${kind}" in ${requestsKey}`;
+  return own.ok ? `Asked ${asked} (${own.by})` : `Can't ask ${asked}: ${own.reason}`;
+}
+
+/** Null for a trainer that has no way of its own, or that is not on this rig any more. */
+async function askInItsWay(
+  name: unknown,
+  request: Omit<TrainerRequest, 'choice'>,
+  trainers: readonly TrainerChoice[],
+): Promise<Requested | null> {
+  const choice = trainers.find(each => nameOfChoice(each) === name);
+  if (choice === undefined || choice.kind === 'command') return null;
+  return (await trainerRequests[choice.name]?.({ ...request, choice })) ?? null;
 }
 
 interface Asking {

@@ -88,11 +88,16 @@ function migProblem(value: string): GpuProblem {
 }
 
 /**
- * The variables that give a trainer exactly the GPUs of `report`. The order is set as well, because CUDA by itself
- * counts the fastest GPU first while nvidia-smi and `--gpus` count by PCI slot.
+ * The variables that give a trainer exactly the GPUs of `report`, or those of its job, by their positions there. Positions that are gone
+ * since the worker registered are left out. The order is set as well, because CUDA by itself counts the fastest GPU first while
+ * nvidia-smi and `--gpus` count by PCI slot.
  */
-export function trainerGpuEnvironment(report: GpuReport): Readonly<Record<string, string>> {
-  const indices = report.gpus.map(gpu => gpu.index).join(',');
+export function trainerGpuEnvironment(
+  report: GpuReport,
+  positions: readonly number[] | null = null,
+): Readonly<Record<string, string>> {
+  const ofJob = (positions ?? []).flatMap(position => report.gpus[position] ?? []);
+  const indices = (ofJob.length === 0 ? report.gpus : ofJob).map(gpu => gpu.index).join(',');
   if (report.problem?.code === 'mig_selection') return {};
   switch (report.accelerator) {
     case 'cuda':

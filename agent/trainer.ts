@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
 import type { AttemptId } from '../protocol/ids.ts';
@@ -5,7 +6,7 @@ import { restrictedUses } from '../protocol/config-policy.ts';
 import { requestsKey } from '../protocol/requests.ts';
 import type { WorkerCommand } from '../protocol/worker-api.ts';
 import { type DataPlace, dataFolderOf, placesOf, withPlaces } from './datasets/places.ts';
-import { trainerFor, trainerNamed, withPaths } from '../trainers/index.ts';
+import { trainerFor, trainerNamed, type TrainerName, withPaths } from '../trainers/index.ts';
 import { fillPlaceholders } from './argv.ts';
 import { createRunCommand } from './gpu-command.ts';
 import type { Command } from './process-group.ts';
@@ -38,8 +39,8 @@ export interface Rig {
   readonly sample: readonly string[] | null;
   /** This program's own command line up to its `selftest` command. */
   readonly ownCommand: readonly string[];
-  /** Shows the trainer the GPUs that were chosen, and no other. */
-  readonly gpuEnv: Readonly<Record<string, string>>;
+  /** Shows the trainer the GPUs of its job, by their positions in the worker's list, and no others; null: all in that list. */
+  readonly gpuEnv: (gpus: readonly number[] | null) => Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -83,11 +84,11 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
   const resumeFrom = resumePath(offer, outputDir);
   const places = placesOf(offer.data, folder);
   const placed = { ...offer, ...withPlaces(offer, places) };
-  const { argv, cwd, configPath } =
-    builtIn !== null || choice === null || choice.kind === 'command'
-      ? asItIs(placed, rig, { builtIn, choice, folder, outputDir, resumeFrom })
-      : launched(placed, rig, { choice, folder, outputDir, resumeFrom });
-  writeRequests(folder, offer.config);
+  const isKnown = builtIn === null && choice !== null && choice.kind !== 'command';
+  const { argv, cwd, configPath, env } = isKnown
+    ? launched(placed, rig, { choice, folder, outputDir, resumeFrom })
+    : asItIs(placed, rig, { builtIn, choice, folder, outputDir, resumeFrom });
+  writeRequests(folder, offer.config, isKnown ? choice.name : null);
   return {
     ok: true,
     job: {
@@ -97,6 +98,7 @@ export function prepareJob(offer: JobOffer, rig: Rig, isLogTaken: LogCheck = () 
       cwd: cwd ?? rig.cwd,
       env: {
         ...trainerEnv(offer, rig, configPath, resumeFrom),
+        ...env,
         ...(places.length > 0 && { TRAINYARD_DATA_DIR: dataFolderOf(folder) }),
       },
       outputDir,
@@ -113,6 +115,7 @@ interface Start {
   readonly argv: readonly string[];
   readonly cwd: string | null;
   readonly configPath: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** For a program that this worker knows nothing of: the config as it was submitted. */
@@ -142,15 +145,24 @@ function launched(
   parts: JobPlaces & { readonly choice: Exclude<TrainerChoice, { readonly kind: 'command' }> },
 ): Start {
   const { choice, ...places } = parts;
-  const { configFile, argv, cwd } = launches[choice.name]({
+  const { configFile, requestFile, ...start } = launches[choice.name]({
     ...places,
+    gpuCount: offer.gpus?.length ?? null,
+    makePipe: name => makePipe(join(places.folder, name)),
     config: withFiles(offer, places.folder),
     allowedKeys: rig.allowedConfigKeys,
     checkout: choice.kind === 'checkout' ? choice.folder : '',
     python: pythonOf(choice) ?? pythonOnPath(rig.env),
   });
   writeWhole(configFile.path, configFile.text);
-  return { argv, cwd, configPath: configFile.path };
+  if (requestFile !== undefined) writeWhole(requestFile.path, requestFile.text);
+  return { ...start, configPath: configFile.path };
+}
+
+/** An earlier attempt may have left one. Node has no call for it, and Windows no such file. */
+function makePipe(path: string): string | null {
+  rmSync(path, { force: true });
+  return spawnSync('mkfifo', ['-m', '600', path]).status === 0 ? path : null;
 }
 
 /** The trainer of this rig that a config is for; null when it has none. */
@@ -266,10 +278,15 @@ function writeDataloader(folder: string, dataloader: unknown): string | null {
 /** How its trainer may be asked, for `agent/ask`: beside the config, since not every trainer lets the key pass. */
 export const requestsFile = 'requests.json';
 
-function writeRequests(folder: string, { [requestsKey]: requests }: JobOffer['config']): void {
+/** `trainer`: the known trainer that was started, which has a way of its own. */
+function writeRequests(
+  folder: string,
+  { [requestsKey]: requests }: JobOffer['config'],
+  trainer: TrainerName | null,
+): void {
   const path = join(folder, requestsFile);
-  if (requests === undefined) rmSync(path, { force: true });
-  else writeWhole(path, JSON.stringify({ [requestsKey]: requests }));
+  if (requests === undefined && trainer === null) rmSync(path, { force: true });
+  else writeWhole(path, JSON.stringify({ [requestsKey]: requests, trainer }));
 }
 
 const pythonOnPath = (env: Rig['env']): string =>
@@ -293,7 +310,7 @@ function trainerEnv(offer: JobOffer, rig: Rig, configPath: string, resumeFrom: s
     // Python holds its output back when nobody looks at a terminal, and with it all progress.
     PYTHONUNBUFFERED: '1',
     ...(offer.hf_token !== null && { HF_TOKEN: offer.hf_token }),
-    ...rig.gpuEnv,
+    ...rig.gpuEnv(offer.gpus),
   };
 }
 

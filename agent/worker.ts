@@ -10,7 +10,7 @@ import {
   createShipCall,
   createTrainerKeysCall,
 } from './api-client.ts';
-import { createAsk } from './ask.ts';
+import { type Ask, createAsk } from './ask.ts';
 import { type AttemptLogs, createAttemptLogs } from './attempt-logs.ts';
 import { createAttemptOutputs } from './attempt-outputs.ts';
 import { fetchCheckpoint } from './checkpoint-fetch.ts';
@@ -133,6 +133,15 @@ interface Serving {
   readonly fetch: Send;
 }
 
+const openAsk = ({ config, host, state }: Serving, processes: LaunchParts['processes']): Ask =>
+  createAsk({
+    runOf: state.runOf,
+    processes,
+    trainers: config.trainers,
+    run: trainerProbe(host.env).run,
+    say: host.say,
+  });
+
 async function serve(serving: Serving): Promise<number> {
   const { config, host, state, rig, report, trainers, given, fetch } = serving;
   const { say, env } = host;
@@ -198,7 +207,7 @@ async function serve(serving: Serving): Promise<number> {
       },
       onLine: config.verbose ? line => say(`| ${line}`) : () => {},
     },
-    ask: createAsk({ runOf: state.runOf, processes: launching.processes, say }),
+    ask: openAsk(serving, launching.processes),
     telemetry: telemetry.latest,
     datasets: data.versions,
     trainerKeys: openTrainerKeys(serving, token.current, network.signal),
@@ -335,7 +344,7 @@ function rigOf(config: AgentConfig, host: Host, report: GpuReport): Rig {
     allowedConfigKeys: config.allowedConfigKeys,
     sample: findSample(),
     ownCommand: host.ownCommand,
-    gpuEnv: trainerGpuEnvironment(report),
+    gpuEnv: gpus => trainerGpuEnvironment(report, gpus),
     env: host.env,
   };
 }

@@ -245,6 +245,8 @@ export const WorkerCommand = z.discriminatedUnion('type', [
     files: z.record(z.string(), z.string()).default({}),
     /** Training data to fetch before the start. */
     data: z.array(JobData).max(64).default([]),
+    /** The GPUs of the job, by their positions in the worker's own list. Null: all that the worker uses. */
+    gpus: z.array(z.int().min(0).max(1023)).min(1).max(1024).nullable().default(null),
     /** A path that the agent appends to the orchestrator's address: it can name no other host, and climb nowhere. */
     upload_endpoint: z.string().regex(/^\/(?!\/)(?!.*\.\.)[\w./-]*$/),
     upload_token: z.string().optional(),

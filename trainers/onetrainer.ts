@@ -35,6 +35,7 @@ export const onetrainer: Trainer = {
   // A save has the weights alone; a backup has everything.
   continuesFrom: ({ name, isFile }) => !isFile && /-backup-\d+-\d+-\d+$/.test(name),
   keys: { of: config => Object.keys(config).map(key => [key]), unknown: 'ignored' },
+  requests: ['save', 'sample'],
   problem: config =>
     config['concepts'] === undefined && config['concept_file_name'] === undefined
       ? 'it names no concepts: this is a preset and not a whole config'

@@ -51,6 +51,7 @@ export const simpletuner: Trainer = {
     // Its command line takes the beginning of an option as long as only one begins so.
     takes: (key, known) => [...known].filter(name => name.startsWith(key)).length === 1,
   },
+  requests: ['save', 'sample'],
   problem: () => null,
 };
 

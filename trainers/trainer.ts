@@ -1,5 +1,6 @@
 import type { CheckpointName } from '../protocol/artifact.ts';
 import type { TrainerConfig } from '../protocol/job.ts';
+import type { RequestKind } from '../protocol/requests.ts';
 
 /** `command` stands for any program that a rig's owner has configured. */
 export const trainerNames = [
@@ -65,6 +66,8 @@ export interface Trainer {
     /** Whether the trainer takes a key that its list does not have. */
     readonly takes?: (key: string, known: ReadonlySet<string>) => boolean;
   };
+  /** What a worker can ask the running trainer for, without a word of the config. */
+  readonly requests?: readonly RequestKind[];
   /** What is wrong with a config that this trainer would refuse; null when nothing is known to be. */
   problem(config: TrainerConfig): string | null;
 }

@@ -1,11 +1,13 @@
 import { join } from 'node:path';
 import { argumentsOf, configTextIn } from '../../trainers/index.ts';
+import { accelerate, processOptions } from './accelerate.ts';
 import { type Launch, type LaunchInput, spellingOf, withoutKey } from './launch.ts';
 
 /** Scripts take arguments; the config is written beside them for people. Most continue from the newest `checkpoint-N`. */
 export function diffusersLaunch(input: LaunchInput): Launch {
   const { config, folder, outputDir, resumeFrom, checkout, python } = input;
-  const { script, num_processes: processes } = config;
+  const { script } = config;
+  const processes = input.gpuCount ?? Number(config['num_processes']);
   const path = join(folder, 'config.json');
   // In any spelling: of two words for one option, a script takes the last one.
   const withLogs = withoutKey(config, 'output_dir');
@@ -21,12 +23,8 @@ export function diffusersLaunch(input: LaunchInput): Launch {
   return {
     configFile: { path, text: configTextIn(settings, 'json') },
     argv: [
-      python,
-      '-m',
-      'accelerate.commands.launch',
-      ...(typeof processes === 'number' && processes > 1
-        ? ['--multi_gpu', `--num_processes=${processes}`]
-        : []),
+      ...accelerate(python),
+      ...processOptions(processes > 0 ? processes : null),
       join(checkout, String(script)),
       ...argumentsOf(settings),
     ],

@@ -7,6 +7,7 @@ import { onetrainerLaunch } from './onetrainer.ts';
 import { simpletunerLaunch } from './simpletuner.ts';
 
 export { nameOfChoice, parseTrainers, pythonOf, type TrainerChoice } from './choice.ts';
+export { type Requested, type TrainerRequest, trainerRequests } from './requests.ts';
 export { readKnownKeys } from './known-keys.ts';
 export { type JobPlaces, spellingOf } from './launch.ts';
 export { describeTrainer, type ProbeParts, probeTrainers, type ProbedTrainer } from './probe.ts';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { TrainerConfig } from '../../protocol/job.ts';
 import { configTextIn, kohyaScript } from '../../trainers/index.ts';
+import { accelerate, processOptions } from './accelerate.ts';
 import type { Launch, LaunchInput } from './launch.ts';
 
 /** Keys that name folders of their own, that start something else, or that are not the script's. */
@@ -20,6 +21,7 @@ export function kohyaLaunch({
   resumeFrom,
   checkout,
   python,
+  gpuCount,
 }: LaunchInput): Launch {
   const path = join(folder, 'config.toml');
   const settings = {
@@ -32,9 +34,8 @@ export function kohyaLaunch({
   return {
     configFile: { path, text: configTextIn(settings, 'toml') },
     argv: [
-      python,
-      '-m',
-      'accelerate.commands.launch',
+      ...accelerate(python),
+      ...processOptions(gpuCount),
       '--num_cpu_threads_per_process=1',
       script,
       '--config_file',

@@ -18,12 +18,24 @@ export interface LaunchInput extends JobPlaces {
   /** The checkout of the trainer; empty for an installed package. */
   readonly checkout: string;
   readonly python: string;
+  /** How many GPUs the job was given; null where it asked for none, or where an older server does not say. */
+  readonly gpuCount: number | null;
+  /** Makes a named pipe below the job's folder; null on systems that have none. */
+  readonly makePipe: (name: string) => string | null;
+}
+
+export interface LaunchFile {
+  readonly path: string;
+  readonly text: string;
 }
 
 /** The files and the command line that start a trainer. */
 export interface Launch {
-  readonly configFile: { readonly path: string; readonly text: string };
+  readonly configFile: LaunchFile;
+  /** Through which the trainer is asked for something later. */
+  readonly requestFile?: LaunchFile;
   readonly argv: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   /** Where it starts; null for the folder in which the agent was started. */
   readonly cwd: string | null;
 }

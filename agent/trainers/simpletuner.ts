@@ -1,20 +1,71 @@
 import { join } from 'node:path';
 import type { TrainerConfig } from '../../protocol/job.ts';
 import { configTextIn } from '../../trainers/index.ts';
+import { splitCommand } from '../argv.ts';
+import { accelerate } from './accelerate.ts';
 import { type Launch, type LaunchInput, leadsOut, spellingOf, withoutKey } from './launch.ts';
+
+/** Each request to SimpleTuner raises a number in the file that this variable names (`simpletuner/train.py`). */
+const requestsVariable = 'SIMPLETUNER_ACCELERATE_SIGNAL_FILE';
+export const simpletunerRequests = 'simpletuner-requests.json';
 
 /**
  * SimpleTuner writes into the job's own folder, whatever folder the config names, so that uploads and resumption find its outputs. Of a
  * checkpoint's path it takes the name alone, and looks for it in the output folder.
  */
 export function simpletunerLaunch(input: LaunchInput): Launch {
-  const { folder, python } = input;
+  const { folder } = input;
   const path = join(folder, 'config.json');
+  const requests = join(folder, simpletunerRequests);
   return {
     configFile: { path, text: configTextIn(configFor(input), 'json') },
-    argv: [python, '-m', 'simpletuner.train'],
+    requestFile: { path: requests, text: '{}' },
+    argv: [...launcherFor(input), '-m', 'simpletuner.train'],
+    env: { [requestsVariable]: requests },
     cwd: null,
   };
+}
+
+/**
+ * The module alone trains in one process. For several GPUs SimpleTuner's own launcher starts it with accelerate and these options
+ * (`_launch_with_accelerate` in `helpers/training/trainer.py`).
+ */
+function launcherFor({ config, python, gpuCount }: LaunchInput): readonly string[] {
+  const read = (key: string): unknown => config[spellingOf(config, key)];
+  const textOf = (key: string, usual = ''): string => {
+    const value = read(key);
+    return typeof value === 'string' && value.trim() !== '' ? value.trim() : usual;
+  };
+  const processes = gpuCount ?? (Number(read('num_processes')) || 1);
+  const [configFile, extra] = [textOf('accelerate_config'), extraArgs(textOf('accelerate_extra_args'))];
+  if (processes < 2 && configFile === '' && extra.length === 0) return [python];
+  if (configFile !== '') return [...accelerate(python), `--config_file=${configFile}`, ...extra];
+  const isChosen = extra.some(word => strategies.has(word.split('=')[0] ?? ''));
+  return [
+    ...accelerate(python),
+    ...(processes > 1 && !isChosen ? ['--multi_gpu'] : []),
+    `--mixed_precision=${textOf('mixed_precision', 'bf16')}`,
+    `--num_processes=${processes}`,
+    '--num_machines=1',
+    `--dynamo_backend=${textOf('dynamo_backend', 'no')}`,
+    ...extra,
+  ];
+}
+
+const strategies: ReadonlySet<string> = new Set([
+  '--multi_gpu',
+  '--cpu',
+  '--tpu',
+  '--use_deepspeed',
+  '--use_fsdp',
+  '--use_megatron_lm',
+]);
+
+/** SimpleTuner takes words that cannot be split as one. */
+function extraArgs(text: string): readonly string[] {
+  if (text === '') return [];
+  const split = splitCommand(text);
+  return split.ok ? split.argv : [text];
 }
 
 function configFor({ config, outputDir, resumeFrom, allowedKeys }: LaunchInput): TrainerConfig {

@@ -58,7 +58,9 @@ function draftOf(request: SubmitRequest, { config, dataloader, files }: Bundle):
     retryOn: request.retry_on,
     onLostContact: request.on_lost_contact,
     timeoutMs: request.timeout_s === undefined ? null : Math.round(request.timeout_s * 1000),
-    requests: requestKinds.filter(kind => requests.value[kind] !== undefined),
+    requests: requestKinds.filter(
+      kind => requests.value[kind] !== undefined || (!isBuiltIn(config) && trainer.requests?.includes(kind)),
+    ),
   };
   return accept({
     spec,

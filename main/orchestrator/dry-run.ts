@@ -5,10 +5,9 @@ import { configWarnings } from './config-warnings.ts';
 import type { Core } from './core.ts';
 import { createExplainer } from './explain.ts';
 import { dataOf, trainerFor } from '../../trainers/index.ts';
-import type { JobPayload, PendingJob } from './model.ts';
+import { gpusFor, type JobPayload, type PendingJob } from './model.ts';
 import { sharedOutputWarnings, warningsAbout } from './output-warnings.ts';
 import { settingsOf } from './standing.ts';
-import { gpusFor } from './views.ts';
 
 /** What would become of a job if it were submitted now. */
 export interface DryRun {

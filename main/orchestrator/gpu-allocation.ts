@@ -3,10 +3,9 @@ import type { GpuAllocation as FleetAllocation, SystemStatus } from '../../proto
 import type { LocalStats, WorkerCounts } from '../../protocol/queue.ts';
 import { atOnce } from './at-once.ts';
 import type { Core } from './core.ts';
-import type { Worker } from './model.ts';
+import { gpusFor, type Worker } from './model.ts';
 import type { Read } from './ports.ts';
 import { candidacyOf, settingsOf, statusOf } from './standing.ts';
-import { gpusFor } from './views.ts';
 
 /** Which GPUs of a worker its job has, by their numbers on that machine. */
 interface GpuAllocation {

@@ -371,6 +371,10 @@ export interface QueueSettings {
 
 export const isLive = (job: Job): job is LiveJob => job.status !== 'pending' && !('endedAt' in job);
 
+/** A job's GPUs by their positions in its worker's list: those that its config names, else the first ones. */
+export const gpusFor = ({ devices, requirements }: JobSpec): number[] =>
+  devices === null ? Array.from({ length: requirements.gpuCount }, (_, n) => n) : [...devices];
+
 /** A row of the event log, as stored; its view is added when it is sent. */
 export type EventFact =
   | { readonly kind: 'worker'; readonly type: WorkerEventType; readonly workerId: WorkerId }

@@ -6,6 +6,7 @@ import {
   type Actor,
   type Attempt,
   asWorker,
+  gpusFor,
   isLive,
   type Job,
   leavesAfterJob,
@@ -113,6 +114,7 @@ export function repeatOffer(core: Core, tx: Tx, job: LiveJob): void {
 function sendOffer(core: Core, tx: Tx, job: Job): void {
   const payload = tx.payload(job.id);
   const { attempt } = job;
+  const gpus = gpusFor(job.spec);
   if (payload === null || attempt === null) throw new Error(`job ${job.id} has nothing to offer`);
   const command: WorkerCommand = {
     type: 'job_submit',
@@ -123,6 +125,7 @@ function sendOffer(core: Core, tx: Tx, job: Job): void {
     dataloader: payload.dataloader,
     files: { ...payload.files },
     data: [...(payload.data ?? [])],
+    gpus: gpus.length === 0 ? null : gpus,
     upload_endpoint: '/api/cloud/storage',
     ...(core.uploadTokenOf && {
       upload_token: core.uploadTokenOf(job.id, attempt.id, generationOf(tx, attempt.workerId)),

@@ -8,9 +8,9 @@ import { patienceOf, settingsOf, statusOf } from './standing.ts';
 import { createExplainer } from './explain.ts';
 import {
   type Attempt,
+  gpusFor,
   isLive,
   type Job,
-  type JobSpec,
   labelsOf,
   type QueueSettings,
   type StoredEvent,
@@ -116,10 +116,6 @@ export function workerView(core: Core, read: Read, worker: Worker): WorkerView {
 }
 
 const ageS = (ms: number): number => Math.round(ms / 100) / 10;
-
-/** The GPUs of its worker that a job gets: those that its config names, else the first ones. */
-export const gpusFor = ({ devices, requirements }: JobSpec): number[] =>
-  devices === null ? Array.from({ length: requirements.gpuCount }, (_, n) => n) : [...devices];
 
 /** Those that a live job has. */
 export const gpusOf = (job: Job): number[] | null => (isLive(job) ? gpusFor(job.spec) : null);

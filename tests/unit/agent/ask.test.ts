@@ -1,9 +1,14 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { describe, expect, it } from 'vitest';
 import { createAsk } from '../../../agent/ask.ts';
 import { readTrainer, writeStop, writeTrainer } from '../../../agent/guard-files.ts';
+import { createRunCommand } from '../../../agent/gpu-command.ts';
 import type { Processes } from '../../../agent/processes.ts';
+import type { TrainerChoice } from '../../../agent/trainers/index.ts';
+import { readFields } from '../../../agent/whole-file.ts';
 import { startBusy } from './agent-bench.ts';
 import { attemptId, jobId, scriptJob, tempFolder } from './builders.ts';
 import { guardHere, processes } from './guard-bench.ts';
@@ -20,11 +25,19 @@ const listening = `
 const both = { save: { signal: 'SIGUSR2' }, sample: { file: 'ask/sample.now' } };
 
 /** A trainer under its guard, and what asks it, as any process of the agent would. */
-async function openTrainer(script = stay, requests: unknown = both, over: Partial<Processes> = {}) {
+async function openTrainer(
+  script = stay,
+  requests: unknown = both,
+  over: Partial<Processes> = {},
+  own: { readonly trainer?: string; readonly trainers?: readonly TrainerChoice[] } = {},
+) {
   const job = scriptJob(tempFolder(), script);
   const outputDir = join(job.folder, 'output');
   mkdirSync(outputDir);
-  writeFileSync(join(job.folder, 'requests.json'), JSON.stringify({ $requests: requests }));
+  writeFileSync(
+    join(job.folder, 'requests.json'),
+    JSON.stringify({ $requests: requests, trainer: own.trainer ?? null }),
+  );
   const lines: string[] = [];
   const guard = guardHere(job);
   const run = guard.attend({ onLine: line => void lines.push(line) });
@@ -35,9 +48,12 @@ async function openTrainer(script = stay, requests: unknown = both, over: Partia
   const ask = createAsk({
     runOf: () => guard.run,
     processes: { ...processes, ...over },
+    trainers: own.trainers ?? [],
+    run: createRunCommand({ environment: process.env }),
     say: message => void said.push(message),
   });
   return {
+    folder: job.folder,
     outputDir,
     run: guard.run,
     trainer,
@@ -135,6 +151,125 @@ describe('by a file', () => {
   });
 });
 
+describe('SimpleTuner', () => {
+  const own = {
+    trainer: 'simpletuner',
+    trainers: [{ kind: 'package', name: 'simpletuner', python: null }],
+  } as const;
+  const open = () => openTrainer(stay, {}, {}, own);
+  const fileIn = (folder: string): string => join(folder, 'simpletuner-requests.json');
+
+  it('is asked through the file in which it counts requests', async () => {
+    const { ask, folder, end } = await open();
+    writeFileSync(fileIn(folder), '{}');
+    expect(await ask('save')).toBe('Asked the trainer of job j1 to save (manual_checkpoint)');
+    expect(await ask('sample')).toBe('Asked the trainer of job j1 for samples (manual_validation)');
+    await ask('save');
+    expect(readFields(fileIn(folder))).toEqual({ manual_checkpoint: 2, manual_validation: 1 });
+    await end();
+    expect(await ask('save')).toBe('Did not ask the trainer of job j1 to save: it has ended');
+  });
+
+  it('is asked as its config says where the config says it', async () => {
+    const { ask, outputDir, end } = await openTrainer(stay, { save: { file: 'save.now' } }, {}, own);
+    await ask('save');
+    expect(readdirSync(outputDir)).toEqual(['save.now']);
+    await end();
+  });
+
+  it('cannot be asked when a worker has started it that made no such file', async () => {
+    const { ask, end } = await open();
+    expect(await ask('save')).toBe(
+      "Can't ask the trainer of job j1 to save: an older version of this worker started it",
+    );
+    await end();
+  });
+
+  it('cannot be asked by a worker that does not offer it any more', async () => {
+    const { ask, end } = await openTrainer(stay, {}, {}, { trainer: 'simpletuner' });
+    expect(await ask('save')).toContain('its config has no "save" in $requests');
+    await end();
+  });
+});
+
+describe.runIf(process.platform !== 'win32')('OneTrainer', () => {
+  /** With the class that its real code has at this place, and a reader of the pipe. */
+  function openCheckout() {
+    const folder = tempFolder();
+    const commands = join(folder, 'modules/util/commands');
+    mkdirSync(commands, { recursive: true });
+    const code = `class TrainCommands:
+    def __init__(self): self.called = []
+    def backup(self): self.called.append('backup')
+    def sample_default(self): self.called.append('sample_default')
+`;
+    writeFileSync(join(commands, 'TrainCommands.py'), code);
+    return folder;
+  }
+  const openWith = (folder: string) =>
+    openTrainer(
+      stay,
+      {},
+      {},
+      {
+        trainer: 'onetrainer',
+        trainers: [{ kind: 'checkout', name: 'onetrainer', folder, python: null }],
+      },
+    );
+  const pipeIn = (folder: string): string => join(folder, 'onetrainer-commands');
+  /** As OneTrainer does: it opens the pipe again after each command. */
+  const reading = `
+import pickle, sys
+sys.path.insert(0, sys.argv[1])
+heard = 0
+while heard < 2:
+    with open(sys.argv[2], 'rb') as pipe:
+        try:
+            print(pickle.load(pipe).called[0], flush=True)
+            heard += 1
+        except EOFError:
+            pass
+`;
+
+  it('is asked through its pipe, by the class of its own version', async () => {
+    const checkout = openCheckout();
+    const { ask, folder, end } = await openWith(checkout);
+    execFileSync('mkfifo', [pipeIn(folder)]);
+    const reader = spawn('python3', ['-c', reading, checkout, pipeIn(folder)]);
+    const heard = createInterface(reader.stdout)[Symbol.asyncIterator]();
+    // The reader has to be there first, as the trainer is: until then nothing listens.
+    const asked = (what: string) =>
+      until(async () => {
+        const said = await ask(what);
+        return said.includes('does not listen') ? null : said;
+      });
+    expect(await asked('save')).toBe('Asked the trainer of job j1 to save (backup)');
+    expect((await heard.next()).value).toBe('backup');
+    expect(await asked('sample')).toBe('Asked the trainer of job j1 for samples (sample_default)');
+    expect((await heard.next()).value).toBe('sample_default');
+    await end();
+  });
+
+  it('is not waited for when it does not read its pipe', async () => {
+    const { ask, folder, end } = await openWith(openCheckout());
+    execFileSync('mkfifo', [pipeIn(folder)]);
+    expect(await ask('save')).toBe(
+      "Can't ask the trainer of job j1 to save: it does not listen at the moment",
+    );
+    await end();
+  });
+
+  it.each([
+    ['it has no pipe', openCheckout, false, 'it was started without a pipe for requests'],
+    ['its code is gone', tempFolder, true, "ModuleNotFoundError: No module named 'modules'"],
+  ])('cannot be asked when %s', async (_what, checkout, hasPipe, reason) => {
+    const { ask, folder, end } = await openWith(checkout());
+    if (hasPipe) execFileSync('mkfifo', [pipeIn(folder)]);
+    expect(await ask('save')).toBe(`Can't ask the trainer of job j1 to save: ${reason}`);
+    await end();
+  });
+});
+
 describe('nothing happens', () => {
   it.each<[string, unknown, string]>([
     ['without a way in the config', { save: both.save }, 'its config has no "sample" in $requests'],
@@ -155,8 +290,15 @@ describe('nothing happens', () => {
 
   it('when there is no run', async () => {
     const said: string[] = [];
+    const run = createRunCommand({ environment: {} });
     const folder = tempFolder();
-    const ask = createAsk({ runOf: () => ({ path: folder }), processes, say: line => void said.push(line) });
+    const ask = createAsk({
+      runOf: () => ({ path: folder }),
+      processes,
+      trainers: [],
+      run,
+      say: line => void said.push(line),
+    });
     await ask(held, 'save');
     expect(said).toEqual(['Did not ask the trainer of job j1 to save: it does not run']);
   });

@@ -35,6 +35,7 @@ export const offerOf = (id: string, attempt: string, parts: Partial<JobOffer> = 
   dataloader: null,
   files: {},
   data: [],
+  gpus: null,
   upload_endpoint: '/api/cloud/storage',
   provider: null,
   hf_token: null,
@@ -53,7 +54,7 @@ export const rigOf = (workDir: string, parts: Partial<Rig> = {}): Rig => ({
   allowedConfigKeys: [],
   sample: null,
   ownCommand: ['/opt/trainyard-worker'],
-  gpuEnv: {},
+  gpuEnv: () => ({}),
   env: { PATH: process.env['PATH'] },
   ...parts,
 });

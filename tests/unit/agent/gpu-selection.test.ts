@@ -83,6 +83,22 @@ describe('--gpus', () => {
     });
   });
 
+  it('gives a job the GPUs at its positions in this list, and all of them where it names none', async () => {
+    const selection = selectGpus(await probeNvidia(MIXED), [1, 0]);
+    const shown = (positions: readonly number[] | null): unknown =>
+      selection.ok && trainerGpuEnvironment(selection.report, positions)['CUDA_VISIBLE_DEVICES'];
+    expect(shown([0])).toBe('1');
+    expect(shown([1, 0])).toBe('0,1');
+    expect(shown(null)).toBe('1,0');
+  });
+
+  it('gives a job all GPUs when none of its own is left', async () => {
+    const selection = selectGpus(await probeNvidia(MIXED), [0]);
+    expect(selection.ok && trainerGpuEnvironment(selection.report, [3])).toMatchObject({
+      CUDA_VISIBLE_DEVICES: '0',
+    });
+  });
+
   it('refuses an index that is not here, and names it', async () => {
     const selection = selectGpus(await probeNvidia(A100), [0, 3, 5]);
     expect(selection).toEqual({

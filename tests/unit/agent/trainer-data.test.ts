@@ -48,10 +48,14 @@ describe("a trainer's environment", () => {
     expect(environmentOf({}, { env: { HF_TOKEN: 'hf_rig' } }).env).toMatchObject({ HF_TOKEN: 'hf_rig' });
   });
 
-  it('shows the chosen GPUs and no other, whatever the agent itself was shown', () => {
-    const gpuEnv = { CUDA_DEVICE_ORDER: 'PCI_BUS_ID', CUDA_VISIBLE_DEVICES: '1' };
-    const { env } = environmentOf({}, { gpuEnv, env: { CUDA_VISIBLE_DEVICES: '0,1,2,3' } });
-    expect(env).toMatchObject(gpuEnv);
+  it('shows the GPUs of its job and no others, whatever the agent itself was shown', () => {
+    const gpuEnv = (gpus: readonly number[] | null) => ({ CUDA_VISIBLE_DEVICES: gpus?.join(',') ?? 'all' });
+    const shown = (gpus: number[] | null): unknown =>
+      environmentOf({ gpus }, { gpuEnv, env: { CUDA_VISIBLE_DEVICES: '0,1,2,3' } }).env[
+        'CUDA_VISIBLE_DEVICES'
+      ];
+    expect(shown([1, 2])).toBe('1,2');
+    expect(shown(null)).toBe('all');
   });
 });
 

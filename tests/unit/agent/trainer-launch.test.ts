@@ -1,5 +1,5 @@
 /** How a job is started with each trainer: its command line, the config that it gets, and where its outputs go. */
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { prepareJob, type PreparedJob, type Rig } from '../../../agent/trainer.ts';
@@ -95,6 +95,52 @@ describe('SimpleTuner', () => {
   });
 });
 
+describe('the processes of SimpleTuner', () => {
+  const argvOf = (config: object, gpus: readonly number[] | null, rig = simpletunerRig()) =>
+    prepared(rig, { config: { ...simpletuner, ...config }, gpus: gpus && [...gpus] }).argv.slice(1);
+  const direct = ['-m', 'simpletuner.train'];
+  const launcher = ['-m', 'accelerate.commands.launch'];
+
+  it('are one where the job has one GPU, whatever its config says', () => {
+    expect(argvOf({ num_processes: 4 }, [0])).toEqual(direct);
+    expect(argvOf({}, null)).toEqual(direct);
+  });
+
+  it('are started by accelerate, one for each GPU of the job', () => {
+    const four = [
+      ...launcher,
+      '--multi_gpu',
+      '--mixed_precision=fp16',
+      '--num_processes=4',
+      '--num_machines=1',
+      '--dynamo_backend=inductor',
+      ...direct,
+    ];
+    const config = { mixed_precision: 'fp16', '--dynamo_backend': 'inductor' };
+    expect(argvOf(config, [0, 1, 2, 3])).toEqual(four);
+    // A server of an older version does not say which GPUs the job has.
+    expect(argvOf({ ...config, '--num_processes': '4' }, null)).toEqual(four);
+  });
+
+  it('take the words that the owner of the rig allows from the config', () => {
+    const rig = simpletunerRig({ allowedConfigKeys: ['accelerate_extra_args', 'accelerate_config'] });
+    expect(argvOf({ accelerate_extra_args: "--use_fsdp --a 'b c'" }, [0, 1], rig)).toEqual([
+      ...launcher,
+      '--mixed_precision=bf16',
+      '--num_processes=2',
+      '--num_machines=1',
+      '--dynamo_backend=no',
+      '--use_fsdp',
+      '--a',
+      'b c',
+      ...direct,
+    ]);
+    expect(
+      argvOf({ accelerate_config: '/etc/fsdp.yaml', accelerate_extra_args: "--a 'b" }, [0], rig),
+    ).toEqual([...launcher, '--config_file=/etc/fsdp.yaml', "--a 'b", ...direct]);
+  });
+});
+
 describe('ai-toolkit', () => {
   it('keeps its run in the folder of the job', () => {
     const { rig, folder: code, python } = rigWith('ai-toolkit');
@@ -138,6 +184,13 @@ describe("kohya's scripts", () => {
     });
   });
 
+  it('start one process for each GPU of the job', () => {
+    const optionsOf = (gpus: number[]): readonly string[] =>
+      prepared(rigWith('kohya').rig, { config: kohya, gpus }).argv.filter(word => /gpu|processes/.test(word));
+    expect(optionsOf([1])).toEqual(['--num_processes=1']);
+    expect(optionsOf([0, 1])).toEqual(['--multi_gpu', '--num_processes=2']);
+  });
+
   it('get the keys of all sections together, and the script that these tell', () => {
     const { rig, folder: code } = rigWith('kohya');
     const { argv, folder } = prepared(rig, { config: kohyaSections });
@@ -170,9 +223,43 @@ describe('OneTrainer', () => {
     prepared(rig, { config, resume: { checkpoint: 'backup/x-backup-5-0-5', step: 5 } });
     expect(configAt(path)).toEqual({ ...expected, continue_last_backup: true });
   });
+
+  it.runIf(process.platform !== 'win32')(
+    'is started so that it reads commands from a pipe of its job',
+    () => {
+      const { rig, folder: code, python } = rigWith('onetrainer');
+      mkdirSync(join(code, 'scripts'));
+      const script = writeFile(join(code, 'scripts'), 'train_remote.py', '');
+      const start = (): PreparedJob => prepared(rig, { config: { ...onetrainer, concepts: [] } });
+      const { argv, folder } = start();
+      const pipe = join(folder, 'onetrainer-commands');
+      expect(argv).toEqual([
+        python,
+        script,
+        '--config-path',
+        join(folder, 'config.json'),
+        '--command-path',
+        pipe,
+      ]);
+      const stat = lstatSync(pipe);
+      expect([stat.isFIFO(), stat.mode & 0o777]).toEqual([true, 0o600]);
+      // The pipe of an attempt that was killed is in the way of the next one.
+      expect(start().argv).toEqual(argv);
+    },
+  );
 });
 
 describe('a script of accelerate', () => {
+  it('starts one process for each GPU of the job, whatever its config says', () => {
+    const optionsOf = (num_processes: number, gpus: number[] | null): readonly string[] =>
+      prepared(rigWith('diffusers').rig, { config: { ...diffusers, num_processes }, gpus }).argv.filter(
+        word => /gpu|processes/.test(word),
+      );
+    expect(optionsOf(4, [0])).toEqual(['--num_processes=1']);
+    expect(optionsOf(1, [0, 1])).toEqual(['--multi_gpu', '--num_processes=2']);
+    expect(optionsOf(0, null)).toEqual([]);
+  });
+
   it('gets the config as its arguments', () => {
     const { rig, folder: code, python } = rigWith('diffusers');
     const { argv, outputDir, cwd, folder } = prepared(rig, {

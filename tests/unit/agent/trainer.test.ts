@@ -115,7 +115,10 @@ describe('what a config lets its trainer be asked for', () => {
   it('lies beside it, since SimpleTuner takes every key for an option', () => {
     const folder = write(tempFolder(), config, { trainers: [simpletuner] });
     expect(readJson(join(folder, 'config.json'))).toEqual({ a: 1, output_dir: join(folder, 'output') });
-    expect(readJson(join(folder, 'requests.json'))).toEqual({ $requests: config.$requests });
+    expect(readJson(join(folder, 'requests.json'))).toEqual({
+      $requests: config.$requests,
+      trainer: 'simpletuner',
+    });
   });
 
   it('stays in it for other trainers, and is gone when the next attempt has none', () => {

@@ -84,6 +84,18 @@ describe('what can be asked for', () => {
     expect(again.status === 'rejected' ? [] : fleet.job(again.jobId).requests).toEqual(['save', 'sample']);
   });
 
+  test.each([
+    ['SimpleTuner', { model_family: 'flux' }, ['save', 'sample']],
+    ['OneTrainer', { training_method: 'LORA', model_type: 'SDXL', concepts: [] }, ['save', 'sample']],
+    ['an unknown program', { lr: 1 }, []],
+    ['the self-test', { trainer: 'selftest' }, []],
+  ])('of a config without $requests depends on its trainer: %s', async (_what, given, kinds) => {
+    const fleet = await openFleet();
+    await fleet.addIdleWorker({ agent: { gpus: 1 } });
+    const answer = await fleet.submit({ config: given });
+    expect(fleet.job(answer.jobId).requests).toEqual(kinds);
+  });
+
   test.each(['submit', 'dryRun'] as const)('has to be readable: %s', async call => {
     const fleet = await openFleet();
     const request = SubmitRequest.parse({ config: { $requests: { save: { signal: 'SIGKILL' } } } });

@@ -26,6 +26,7 @@ test('a job goes to an idle worker with its submit, which names the worker', asy
       dataloader: null,
       data: [],
       files: {},
+      gpus: [0, 1],
       upload_endpoint: '/api/cloud/storage',
       provider: null,
       hf_token: null,

@@ -1,0 +1,68 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { RequestKind } from '../../protocol/requests.ts';
+import type { TrainerName } from '../../trainers/index.ts';
+import type { RunCommand } from '../gpu-command.ts';
+import { readFields, showWhole } from '../whole-file.ts';
+import { pythonOf, type TrainerChoice } from './choice.ts';
+import { onetrainerPipe } from './onetrainer.ts';
+import { simpletunerRequests } from './simpletuner.ts';
+
+export interface TrainerRequest {
+  readonly kind: RequestKind;
+  /** The job's own folder. */
+  readonly folder: string;
+  readonly choice: Exclude<TrainerChoice, { readonly kind: 'command' }>;
+  readonly run: RunCommand;
+}
+
+export type Requested =
+  /** Through what the trainer was asked, for people. */
+  | { readonly ok: true; readonly by: string }
+  /** Completes "Can't ask ...: ". */
+  | { readonly ok: false; readonly reason: string };
+
+const counters = { save: 'manual_checkpoint', sample: 'manual_validation' } as const;
+
+/** SimpleTuner compares the numbers in its file with those it has seen, at every step. */
+async function askSimpletuner({ kind, folder }: TrainerRequest): Promise<Requested> {
+  const file = join(folder, simpletunerRequests);
+  const counts = readFields(file);
+  if (counts === null) return { ok: false, reason: 'an older version of this worker started it' };
+  const key = counters[kind];
+  showWhole(file, JSON.stringify({ ...counts, [key]: (Number(counts[key]) || 0) + 1 }));
+  return { ok: true, by: key };
+}
+
+const methods = { save: 'backup', sample: 'sample_default' } as const;
+
+/** OneTrainer's own class, so that what is sent always has the shape that its version reads. */
+const sendCommand = `
+import errno, os, pickle, sys
+sys.path.insert(0, sys.argv[1])
+from modules.util.commands.TrainCommands import TrainCommands
+commands = TrainCommands()
+getattr(commands, sys.argv[3])()
+try:
+    os.write(os.open(sys.argv[2], os.O_WRONLY | os.O_NONBLOCK), pickle.dumps(commands))
+except OSError as error:
+    sys.exit('it does not listen at the moment' if error.errno == errno.ENXIO else str(error))
+`;
+
+/** A backup has everything that a later run needs to continue; OneTrainer's plain save has the weights alone. */
+async function askOnetrainer({ kind, folder, choice, run }: TrainerRequest): Promise<Requested> {
+  const pipe = join(folder, onetrainerPipe);
+  if (choice.kind !== 'checkout' || !existsSync(pipe))
+    return { ok: false, reason: 'it was started without a pipe for requests' };
+  const python = pythonOf(choice) ?? 'python3';
+  const method = methods[kind];
+  const result = await run(python, ['-c', sendCommand, choice.folder, pipe, method]);
+  if (result.kind === 'exited' && result.code === 0) return { ok: true, by: method };
+  const said = result.kind === 'exited' ? result.stderr.trimEnd().split('\n').at(-1) : undefined;
+  return { ok: false, reason: said ?? `${python} could not be run` };
+}
+
+/** How each known trainer is asked for something while it runs. Others are asked as their configs say. */
+export const trainerRequests: Readonly<
+  Partial<Record<TrainerName, (request: TrainerRequest) => Promise<Requested>>>
+> = { simpletuner: askSimpletuner, onetrainer: askOnetrainer };
