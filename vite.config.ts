@@ -115,7 +115,8 @@ const withNodeCheck = {
       if (chunk.type !== 'chunk' || chunk.code === undefined) continue;
       const [, shebang = '', rest = ''] = /^(#!.*\n)?([\s\S]*)$/.exec(chunk.code) ?? [];
       const code = rest.replaceAll(staticImport, readAtRunTime);
-      if (/^import\b(?! *\()/m.test(code))
+      // A module is named in quotes; the worker has Python programs in it, whose imports are not.
+      if (/^import\b(?:[^;(]*?\bfrom)?\s*["']/m.test(code))
         throw new Error('the worker still imports a module before it checks Node');
       chunk.code = shebang + (await refuseOldNode()) + code;
     }
