@@ -10,7 +10,7 @@ export interface Content {
   readonly sha256: string;
 }
 
-/** The part of a file that has arrived, open for the rest. */
+/** The part of a file that has arrived, open for writing the rest. */
 export interface ContentPart {
   /** Appends. */
   write(bytes: Uint8Array): Promise<void>;
@@ -18,37 +18,37 @@ export interface ContentPart {
 }
 
 /**
- * Files by their SHA-256: `<folder>/ab/<the other 62 digits>`, read-only and never written again. One that arrives lies beside them with
- * the ending `.part`, so that it can go on after a break, in this process or the next. Two writers of the same part must not run at once.
+ * Stores files by their SHA-256: `<folder>/ab/<the other 62 digits>`, read-only and never written again. An incomplete file has the
+ * ending `.part`, so that this process or the next can continue it. Two writers of the same part must not run at once.
  */
 export interface ContentFiles {
   pathOf(sha256: string): string;
-  /** Whether it is there, and has not been written to since it came. */
+  /** Whether it is stored completely, and has not been written to since. */
   has(content: Content): Promise<boolean>;
-  /** How many bytes of it have arrived; 0 when it is whole. */
+  /** How many bytes of an incomplete file have arrived; 0 when it is complete. */
   arrived(sha256: string): Promise<number>;
-  /** Opens it behind its first `at` bytes; what lies behind is dropped. Rejects when there are fewer. */
+  /** Opens the part after its first `at` bytes, and drops the rest. Rejects when it has fewer. */
   openPart(sha256: string, at: number): Promise<ContentPart>;
   /**
-   * Takes the part in, once its bytes are on the disk. False when they are not this content: then the part is gone. Reads the part, unless
-   * whoever has written all of it knows its SHA-256.
+   * Syncs the part and makes it a complete file. Returns false and removes the part if its bytes are not this content. Reads the part
+   * to hash it, unless the caller has written all of it and gives its SHA-256 in `written`.
    */
   keep(content: Content, signal: AbortSignal, written?: Content): Promise<boolean>;
-  /** Removes what there is of it. */
+  /** Removes the file and its part. */
   remove(sha256: string): Promise<void>;
-  /** Every content that is there whole, in no order. */
+  /** Every complete content, in no particular order. */
   all(): AsyncIterable<string>;
-  /** Every content of which only a part is there, with the bytes of that part. */
+  /** Every incomplete content, with the bytes that have arrived. */
   parts(): AsyncIterable<Content>;
-  /** How many bytes of the disk everything here takes, parts included. */
+  /** The size of all files here, parts included. */
   bytesHeld(): Promise<number>;
-  /** Removes the parts to which nothing was added since then, in ms since 1970. */
+  /** Removes the parts to which nothing was added since `before`, in ms since 1970. */
   removeParts(before: number): Promise<void>;
 }
 
 const portion = 1_048_576;
 const partEnding = '.part';
-/** The date of every file: a write that the permissions did not prevent, such as one by root, changes it. */
+/** The modification time of every file. A write that the permissions do not prevent, such as one by root, changes it. */
 const stamp = new Date('2000-01-01T00:00:00Z');
 
 export function createContentFiles(folder: string): ContentFiles {
@@ -120,7 +120,7 @@ export function createContentFiles(folder: string): ContentFiles {
   };
 }
 
-/** Windows knows no such flag. */
+/** Windows does not have this flag. */
 const noFollow = constants.O_NOFOLLOW ?? 0;
 
 /** Null when it is not there. */
@@ -170,7 +170,7 @@ async function digestAndSync(path: string, signal: AbortSignal, known: Content |
   }
 }
 
-/** Has the disk take the names in a folder. Windows opens no folders, and keeps names in order by itself. */
+/** Syncs the names in a folder. Windows cannot open folders, and keeps their names safe by itself. */
 async function syncNames(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');

@@ -7,7 +7,7 @@ import { datasetLimits, datasetPathFlaw } from '../protocol/dataset.ts';
 export interface SourceFile {
   /** As it will be in the dataset: relative, with slashes. */
   readonly path: string;
-  /** Where it is read; of a link, what the link points to. */
+  /** The file to read; for a link, its target. */
   readonly source: string;
   readonly stats: BigIntStats;
 }

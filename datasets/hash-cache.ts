@@ -12,7 +12,7 @@ export interface HashCache {
   save(): Promise<void>;
 }
 
-/** A file that was changed this shortly before it was read can change again without another time stamp on some file systems. */
+/** On some file systems, a file that was changed this recently can change again without a new time stamp. */
 const racyNs = 2_000_000_000n;
 
 const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
@@ -21,7 +21,7 @@ const stampOf = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
 /** A line each: digest, stamp, path. The path comes last, because it may contain blanks. */
 const lineForm = /^([0-9a-f]{64}) (\d+ \d+ \d+ \d+) (.+)$/;
 
-/** Opens the cache of one folder, in `folder`. One that is missing or damaged is empty. */
+/** Opens the cache of the folder `root`, which is a file in `folder`. A missing or damaged cache is empty. */
 export async function openHashCache(folder: string, root: string, nowMs: () => number): Promise<HashCache> {
   const file = join(folder, `${createHash('sha256').update(root).digest('hex').slice(0, 32)}.index`);
   const known = new Map<string, { readonly stamp: string; readonly sha256: string }>();

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 
 const portion = 1_048_576;
 
-/** Whether a file is still the one that was looked at: nothing that writes to it leaves all of these as they were. */
+/** Whether a file has not changed: every write changes at least one of these values. */
 const isUnchanged = (a: BigIntStats, b: BigIntStats): boolean =>
   a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.ino === b.ino;
 
@@ -16,8 +16,8 @@ export interface Hashed {
 }
 
 /**
- * Reads a whole file. Null when it was changed meanwhile: then nobody knows whether the bytes belong together.
- * `onBytes` is told how many more have been read. Rejects when the file cannot be read, and when the signal fires.
+ * Hashes a whole file. Returns null if the file was changed meanwhile, because the bytes may not belong together.
+ * `onBytes` gets the number of bytes of each read. Rejects when the file cannot be read, and when the signal fires.
  */
 export async function hashFile(
   path: string,
@@ -30,7 +30,7 @@ export async function hashFile(
   try {
     const before = await handle.stat({ bigint: true });
     let left = Number(before.size);
-    // No further than the size that it had: a file may grow faster than it is read.
+    // Reads no further than the first size, because a file may grow faster than it is read.
     while (left > 0) {
       signal.throwIfAborted();
       const { bytesRead } = await handle.read(buffer, 0, Math.min(portion, left));

@@ -6,7 +6,7 @@ import { hashFile } from './hash-file.ts';
 export interface IndexedFolder {
   /** Sorted by path. */
   readonly files: readonly DatasetFile[];
-  /** Where each is read, by its path in the dataset. */
+  /** The file to read for each path in the dataset. */
   readonly sources: ReadonlyMap<string, string>;
   readonly bytes: number;
   /** Files that operating systems and editors leave behind, which a dataset does not contain. */
@@ -35,7 +35,7 @@ export interface IndexOptions {
 
 /** More would only make a disk seek. */
 const atOnce = 4;
-/** A file that is being copied into the folder is whole soon. */
+/** A file that is being copied into the folder is soon complete, so it is hashed again. */
 const attempts = 3;
 
 /** Finds and hashes every file of a folder. Rejects when a file cannot be read, and when the signal fires. */

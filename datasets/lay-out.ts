@@ -13,15 +13,15 @@ export interface LayOutOptions {
   /** Checked, with `parseManifest`. */
   readonly files: readonly DatasetFile[];
   readonly contents: Pick<ContentFiles, 'pathOf'>;
-  /** Created if need be. What lies there already stays: trainers keep caches of their own beside the images. */
+  /** Created if needed. Files that are there already stay, because trainers keep caches beside the images. */
   readonly folder: string;
   readonly platform: NodeJS.Platform;
   readonly signal: AbortSignal;
 }
 
 /**
- * Makes a dataset appear as the folder that it was: real folders that a trainer may write to, and in them second names of the read-only
- * contents. Copies where the file system has no second names. Rejects when the disk cannot be written, and when the signal fires.
+ * Recreates the folder of a dataset. Its folders are real, so a trainer may write to them. Its files are hard links to the read-only
+ * contents, or copies if the file system has no hard links. Rejects when the disk cannot be written, and when the signal fires.
  */
 export async function layOut({ files, contents, folder, platform, signal }: LayOutOptions): Promise<LaidOut> {
   const refused = platform === 'win32' ? files.find(({ path }) => isImpossibleOnWindows(path)) : undefined;
@@ -50,7 +50,7 @@ async function place(source: string, target: string, bytes: number): Promise<voi
     if (hasCode(cause, 'EEXIST')) {
       const found = await lstat(target);
       if (!found.isFile()) throw cause;
-      // From an earlier attempt on this rig. Nothing else has ever had this path.
+      // An earlier attempt on this rig made it: nothing else ever had this path.
       if (found.size === bytes) return;
       // An interrupted copy leaves a shorter file.
       await rm(target);

@@ -1,6 +1,6 @@
-/** Keeps two from working on one content at a time. */
+/** Lets only one caller at a time work on a content. */
 export interface Locks {
-  /** Answers with what releases it; null while somebody else has it. */
+  /** Returns a function that releases the lock; null while another caller has it. */
   take(name: string): (() => void) | null;
 }
 

@@ -30,7 +30,7 @@ const modelKeys = [
   'te_name_or_path',
 ];
 
-/** The settings of its processes, each with its place. */
+/** The settings of each process, and where they are in the config. */
 function processesOf(
   config: TrainerConfig,
 ): readonly { readonly at: Place; readonly process: Readonly<Record<string, unknown>> }[] {
@@ -41,7 +41,7 @@ function processesOf(
   );
 }
 
-/** The folder below its output folder in which a run keeps all that it writes. */
+/** The folder, below the output folder, to which a run writes everything. */
 function runNameOf({ config }: TrainerConfig): string | null {
   const name = isObject(config) ? config['name'] : undefined;
   return typeof name === 'string' && name !== '' ? name : null;
@@ -56,7 +56,7 @@ export const aiToolkit: Trainer = {
   replacedKeys: ['output_dir', 'logging_dir'],
   references: config => processesOf(config).flatMap(({ at, process }) => referencesOf(process, at)),
   referencesIn: () => [],
-  // It reads the step from the weights' own metadata, and the optimizer's state from a file beside them.
+  // ai-toolkit reads the step from the metadata of the weights, and the optimizer's state from a file beside them.
   continuesFrom: ({ name }) => /_\d{9}(?:\.safetensors|\.pt)?$/.test(name),
   keys: { of: config => keysBelow(config, []), unknown: 'ignored' },
   problem(config) {
@@ -67,7 +67,7 @@ export const aiToolkit: Trainer = {
   },
 };
 
-/** What stands below these is handed on to a library, or written into the model's metadata. */
+/** ai-toolkit passes everything below these keys to a library, or writes it into the model's metadata. */
 const isFree = (key: string): boolean => key === 'meta' || /_(?:params|kwargs)$/.test(key);
 
 function keysBelow(value: unknown, before: Place): readonly Place[] {

@@ -13,10 +13,10 @@ interface Position {
 
 export type ParsedText =
   | { readonly ok: true; readonly value: unknown }
-  /** `reason` completes "line 3, column 7: ..."; there is no position where the parser gives none. */
+  /** `reason` completes "line 3, column 7: ..."; `at` is null if the parser gives no position. */
   | { readonly ok: false; readonly reason: string; readonly at: Position | null };
 
-/** By the ending of a file's name; null when it is none of a config. */
+/** The format of a file by the ending of its name; null if configs do not have this ending. */
 export function formatOf(file: string): ConfigFormat | null {
   const [, ending = ''] = /\.(jsonc?|ya?ml|toml)$/i.exec(file) ?? [];
   switch (ending.toLowerCase()) {
@@ -61,7 +61,7 @@ function parseJson(text: string): ParsedText {
   }
 }
 
-/** JSON.parse repeats the text and the position in its message. */
+/** Removes the text and the position, which JSON.parse repeats in its message. */
 function jsonReason(message: string): string {
   if (/unexpected end/i.test(message)) return 'the file ends in the middle of the JSON';
   const [reason = message] = message.split(/ in JSON(?: at position|$)| at position|, (?:\.\.\.)?"/);
@@ -73,7 +73,7 @@ function positionAt(text: string, offset: number): Position {
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
-/** Nested aliases multiply: a text of a few lines could otherwise fill the memory. */
+/** Nested aliases multiply: without a limit, a few lines could fill the memory. */
 const maxAliases = 100;
 
 function parseYaml(text: string): ParsedText {
@@ -128,14 +128,14 @@ function parseToml(text: string): ParsedText {
   } catch (cause) {
     if (!(cause instanceof TomlError))
       return { ok: false, reason: cause instanceof Error ? cause.message : String(cause), at: null };
-    // The message goes on with an excerpt of the text.
+    // The other lines of the message are an excerpt of the text.
     const [first = ''] = cause.message.split('\n');
     const reason = first.replace(/^Invalid TOML document: /, '');
     return { ok: false, reason, at: { line: cause.line, column: cause.column } };
   }
 }
 
-/** Dates, sets and maps of the other formats as JSON has them. */
+/** Converts dates, sets and maps of YAML and TOML to JSON values. */
 function toJsonValue(value: unknown): unknown {
   if (value instanceof TomlDate) return value.toISOString();
   if (value instanceof Date) return value.toISOString().replace(/T00:00:00\.000Z$/, '');

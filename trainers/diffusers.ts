@@ -15,12 +15,12 @@ const modelKeys = [
   'model_name_or_path',
 ];
 
-/** A script below the folder that the rig's owner has named: no way up, and no way to other programs. */
+/** A path below the owner's folder of scripts. It cannot lead out of that folder, or to another kind of program. */
 const scriptPath = /^(?!.*(?:^|\/)\.\.(?:\/|$))[\w][\w./+-]*\.py$/;
 
 /**
- * Scripts of diffusers, and others that `accelerate launch` can start. Such scripts take arguments and no config file, so a config is
- * the path of the script and its arguments by their names.
+ * Scripts of diffusers, and others that `accelerate launch` can start. They take arguments instead of a config file. So a config
+ * has the path of the script, and the arguments by their names.
  */
 export const diffusers: Trainer = {
   name: 'diffusers',
@@ -37,10 +37,10 @@ export const diffusers: Trainer = {
       : 'script must be a path below the folder of scripts on the rig, such as dreambooth/train_dreambooth_lora_flux.py',
 };
 
-/** Keys that are no arguments of the script. */
+/** Keys that are not arguments of the script. */
 const otherKeys: ReadonlySet<string> = new Set(['script', 'num_processes', 'accelerate_visible_devices']);
 
-/** The arguments for a script: `true` is a flag alone, `false` and null are left out, and a list is several words. */
+/** The arguments for a script: `true` is a flag alone, `false` and null are left out, and a list becomes several words. */
 export function argumentsOf(config: Readonly<Record<string, unknown>>): readonly string[] {
   return Object.entries(config).flatMap(([key, value]) => {
     if (otherKeys.has(key) || key.startsWith('$') || value === null || value === false) return [];

@@ -2,20 +2,20 @@ import type { TrainerConfig } from '../protocol/job.ts';
 import { configTextIn, formatOf, parseConfigText, parseFailure } from './config-text.ts';
 import { isObject, type Place, type Reference, type Trainer, withValueAt } from './trainer.ts';
 
-/** A text file that a config names, or why it cannot be had: completes "The config names X, but ...". */
+/** A text file that a config names. If it cannot be read, `reason` completes "The config names X, but ...". */
 export type FoundFile =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly reason: string };
 
-/** Finds a file by the path that a config has for it. */
+/** Finds a file by its path in a config. */
 export type FindFile = (path: string) => Promise<FoundFile>;
 
-/** A config with everything that travels with it. */
+/** A config with the files that are sent with it. */
 export interface Bundle {
   readonly config: TrainerConfig;
   /** SimpleTuner's list of datasets; null for other trainers, and where the config names none. */
   readonly dataloader: unknown;
-  /** Texts of further files, by the paths that the config has for them. */
+  /** Texts of the other files, by their paths in the config. */
   readonly files: Readonly<Record<string, string>>;
 }
 
@@ -24,7 +24,7 @@ export type Gathered =
   /** Completes "The config X ...". */
   | { readonly ok: false; readonly reason: string };
 
-/** Of all further files together, in characters. */
+/** Of all files of a config together. */
 const maxChars = 1_000_000;
 const maxFiles = 32;
 
@@ -65,15 +65,15 @@ function add(bundle: Bundle, trainer: Trainer, reference: Reference, text: strin
 
 const describe = ({ at, path }: Reference): string => `${path} (${at.join('.')})`;
 
-/** Training data that a bundle names, with the document in which it does. */
+/** A path of training data, and the document of the bundle that names it. */
 export interface DataReference {
   readonly path: string;
-  /** The config itself, its dataloader, or the path of another file of it. */
+  /** The config itself, its dataloader, or the path of another file of the bundle. */
   readonly in: 'config' | 'dataloader' | { readonly file: string };
   readonly at: Place;
 }
 
-/** Everything in a bundle that is a path of training data. */
+/** All paths of training data in a bundle. */
 export function dataOf(bundle: Bundle, trainer: Trainer): readonly DataReference[] {
   const references = trainer.references(bundle.config);
   return [
@@ -102,7 +102,7 @@ function documentIn({ files }: Bundle, path: string): unknown {
   return parsed?.ok ? parsed.value : null;
 }
 
-/** A copy of a bundle in which each of these paths is another one. */
+/** A copy of a bundle with new paths at these places. */
 export function withPaths(
   bundle: Bundle,
   changes: readonly (Pick<DataReference, 'in' | 'at'> & { readonly path: string })[],
@@ -115,7 +115,7 @@ export function withPaths(
     }
     const document = withValueAt(documentIn(changed, place.file), at, path);
     if (!isObject(document)) return changed;
-    // Its reader goes by the ending of the name.
+    // The trainer chooses the format by the ending of the name.
     const text = configTextIn(document, formatOf(place.file) === 'toml' ? 'toml' : 'json');
     return { ...changed, files: { ...changed.files, [place.file]: text } };
   }, bundle);

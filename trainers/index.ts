@@ -30,7 +30,7 @@ const trainers: Readonly<Record<TrainerName, Trainer>> = {
   command,
 };
 
-/** Whether an object in a file is something that configs of some trainer name, and no config. */
+/** Whether an object in a file is not a config, but something that configs of some trainer name. */
 export const isCompanion = (value: Readonly<Record<string, unknown>>): boolean =>
   Object.values(trainers).some(trainer => trainer.isCompanion?.(value) === true);
 
@@ -42,7 +42,7 @@ export const trainerNamed = (name: string): Trainer | null =>
 export const isBuiltIn = ({ trainer }: TrainerConfig): boolean =>
   trainer === 'selftest' || trainer === 'digits';
 
-/** A config can name its trainer itself, where its keys do not tell. */
+/** A config can name its trainer with this key, for when its other keys do not identify it. */
 const trainerKey = '$trainer';
 
 /** The trainer that a config is for. Configs that no known trainer recognises are for a program of the rig's owner. */

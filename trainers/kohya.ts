@@ -20,7 +20,7 @@ const modelKeys = [
   't5xxl',
   'ae',
 ];
-/** Beside the model, at least one of these stands in every config. */
+/** Every config has the key of the model, and at least one of these. */
 const ownKeys = [
   'network_module',
   'train_data_dir',
@@ -34,11 +34,11 @@ const subsetKeys = ['image_dir', 'conditioning_data_dir', 'metadata_file'];
 
 interface Setting {
   readonly value: unknown;
-  /** The section that it stands in; null at the top. */
+  /** The section that has it; null at the top. */
   readonly section: string | null;
 }
 
-/** sd-scripts puts the keys of all sections together: sections are only for people. */
+/** sd-scripts merges the keys of all sections: sections are only for people. */
 function settingsOf(config: TrainerConfig): ReadonlyMap<string, Setting> {
   const settings = new Map<string, Setting>();
   for (const [key, value] of Object.entries(config)) {
@@ -64,7 +64,7 @@ export const kohya: Trainer = {
     ...referencesOf(config, modelKeys, 'model'),
   ],
   referencesIn: (document, at) => (at.at(-1) === 'dataset_config' ? subsetsOf(document) : []),
-  // `save_state` writes the optimizer's state into such a folder; a file has the weights alone.
+  // `save_state` writes the optimizer's state into such a folder; a file has only the weights.
   continuesFrom: ({ name, isFile }) => !isFile && name.endsWith('-state'),
   keys: {
     of: config => [...settingsOf(config)].flatMap(([key, { section }]) => placeOf(key, section)),
@@ -79,7 +79,7 @@ export const kohya: Trainer = {
   },
 };
 
-/** `script` says which script to start, and is not sent to it. */
+/** `script` names the script to start. The script itself does not get this key. */
 const placeOf = (key: string, section: string | null): readonly Place[] => {
   if (key === 'script') return [];
   return [section === null ? [key] : [section, key]];
@@ -111,7 +111,7 @@ const subsetsOf = (document: unknown): readonly Reference[] =>
       )
     : [];
 
-/** Models whose text encoders have keys of their own: no other script knows these. */
+/** Keys, mostly of text encoders, that only the scripts of one family of models know. */
 const families: readonly (readonly [key: string, family: string])[] = [
   ['clip_g', 'sd3'],
   ['gemma2', 'lumina'],
@@ -122,7 +122,7 @@ const families: readonly (readonly [key: string, family: string])[] = [
 
 const scriptName = /^[a-z0-9_]+\.py$/i;
 
-/** The script of sd-scripts that a config is for: as it says, or as far as its keys leave no doubt. */
+/** The script of sd-scripts that a config is for: the one that it names, or that its keys identify. Null for neither. */
 export function scriptOf(config: TrainerConfig): string | null {
   const settings = settingsOf(config);
   const named = settings.get('script')?.value;

@@ -4,16 +4,16 @@ import type { Trainer } from './trainer.ts';
 
 /** A key of a config that its trainer does not know. */
 export interface UnknownKey {
-  /** Where it stands, such as `config.process.0.train.step`. */
+  /** Its place in the config, such as `config.process.0.train.step`. */
   readonly key: string;
   /** The key of the trainer that was probably meant; null when none resembles it. */
   readonly nearest: string | null;
 }
 
-/** Each comparison walks over all keys of the trainer, so a config of nothing but unknown keys must not be worth it. */
+/** Each comparison walks over all keys of the trainer, so a config with only unknown keys would be expensive. */
 const mostCompared = 20;
 
-/** The keys of a config that its trainer does not know, by the trainer's own list; the first 20 of them. */
+/** The first 20 keys of a config that are not in its trainer's own list. */
 export function unknownKeys(
   { keys }: Trainer,
   config: TrainerConfig,

@@ -4,7 +4,7 @@ import { manifestText, parseManifest, type DatasetFile } from '../../protocol/da
 import { sizeInWords } from '../checkpoint-fetch.ts';
 import type { ContentFiles } from '../../datasets/content-files.ts';
 
-/** A version of a dataset that this rig has, whole. */
+/** A version of a dataset that this rig has completely. */
 export interface CachedDataset {
   /** The SHA-256 of its manifest. */
   readonly digest: string;
@@ -22,13 +22,13 @@ export type Room =
 export interface DatasetCache {
   /** Most recently used first. */
   list(): Promise<readonly CachedDataset[]>;
-  /** The files of a version that is there; null when it is not. */
+  /** The files of a cached version; null if it is not cached. */
   filesOf(digest: string): Promise<readonly DatasetFile[] | null>;
-  /** Makes room for a version that is about to be fetched; what running jobs use stays. */
+  /** Makes room for files that are about to be fetched. Keeps the versions in `inUse`. */
   makeRoom(files: readonly DatasetFile[], inUse: ReadonlySet<string>): Promise<Room>;
-  /** All of its contents are there now. */
+  /** Records a version whose contents have all been fetched. */
   complete(digest: string, files: readonly DatasetFile[]): Promise<void>;
-  /** A job uses it now. */
+  /** Records that a job uses a version now. */
   touch(digest: string): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ interface Entry extends CachedDataset {
 
 const digestForm = /^[0-9a-f]{64}$/;
 
-/** A version is there when its manifest is; the date of that file says when it was last used. */
+/** A version is cached if its manifest is. The date of the manifest file is the time of its last use. */
 export function createDatasetCache({ folder, contents, limit, wall }: CacheOptions): DatasetCache {
   const manifests = join(folder, 'manifests');
 
@@ -124,7 +124,7 @@ export function createDatasetCache({ folder, contents, limit, wall }: CacheOptio
   };
 }
 
-/** Of all of these together; a content that several of them have counts once. */
+/** The size of all these datasets together. A content in several of them counts once. */
 function bytesOf(datasets: readonly (readonly DatasetFile[])[]): number {
   const sizes = new Map(
     datasets.flatMap(files => files.map(({ sha256, bytes }) => [sha256, bytes] as const)),

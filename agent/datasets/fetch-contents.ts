@@ -2,14 +2,14 @@ import type { Content, ContentFiles } from '../../datasets/content-files.ts';
 import { createBackoff, pause } from '../backoff.ts';
 import type { Clock } from '../clock.ts';
 
-/** Where the contents of datasets are had from: the orchestrator. */
+/** Where the contents of datasets come from: the orchestrator. */
 export interface ContentSource {
-  /** The bytes of a content behind the first `from`. */
+  /** Opens a content after its first `from` bytes. */
   open(sha256: string, from: number, signal: AbortSignal): Promise<OpenedContent>;
 }
 
 export type OpenedContent =
-  /** Begins at `from`, or at 0 when the source knows no ranges. Iterating rejects when the connection breaks. */
+  /** Begins at `from`, or at 0 when the source does not support ranges. Iterating rejects when the connection breaks. */
   | { readonly kind: 'open'; readonly from: number; readonly pieces: AsyncIterable<Uint8Array> }
   /** The source cannot be reached, or is busy. */
   | { readonly kind: 'later' }
@@ -17,7 +17,7 @@ export type OpenedContent =
   | { readonly kind: 'refused'; readonly why: string };
 
 export interface FetchProgress {
-  /** Of the dataset, on this rig. */
+  /** How much of the dataset is on this rig. */
   readonly bytesHere: number;
   readonly bytes: number;
 }
@@ -40,13 +40,13 @@ export type FetchEnd =
   | { readonly kind: 'failed'; readonly why: string }
   | { readonly kind: 'aborted' };
 
-/** Images are small: one after the other, the line would mostly wait. */
+/** Images are small: one at a time, the connection would mostly be idle. */
 const atOnce = 8;
 const rule = { firstMs: 500, mostMs: 30_000 } as const;
-/** A content that comes wrong is damaged at its source. */
+/** A content that arrives wrong this often is damaged at its source. */
 const maxWrong = 2;
 
-/** Fetches what is not there yet, several at a time, and goes on where an earlier fetch ended. Rejects when the disk fails. */
+/** Fetches the missing contents, several at a time, and continues where an earlier fetch ended. Rejects when the disk fails. */
 export async function fetchContents(options: FetchOptions): Promise<FetchEnd> {
   const { contents, signal, onProgress } = options;
   const wanted = [...new Map(options.wanted.map(content => [content.sha256, content])).values()];
@@ -61,7 +61,7 @@ export async function fetchContents(options: FetchOptions): Promise<FetchEnd> {
   };
   onProgress({ bytesHere, bytes });
 
-  // The first that fails ends the others.
+  // The first failure stops the others.
   const halt = new AbortController();
   const either = AbortSignal.any([signal, halt.signal]);
   let failure: string | null = null;
@@ -86,7 +86,7 @@ export async function fetchContents(options: FetchOptions): Promise<FetchEnd> {
   return signal.aborted ? { kind: 'aborted' } : { kind: 'done', fetched };
 }
 
-/** Null when it is there, or nobody wants it any more; else why it cannot be had. */
+/** Null when the content is stored, or the signal has fired; else why it cannot be fetched. */
 async function fetchOne(
   content: Content,
   { contents, source, clock, random, signal }: FetchOptions,
@@ -129,7 +129,7 @@ async function fetchOne(
   return null;
 }
 
-/** Answers with how many bytes there are now. What has come before the connection broke stays. */
+/** Returns how many bytes are stored now. Keeps what arrived before the connection broke. */
 async function takePieces(
   { sha256, bytes }: Content,
   { from, pieces }: Extract<OpenedContent, { readonly kind: 'open' }>,
@@ -141,7 +141,7 @@ async function takePieces(
   try {
     const reading = pieces[Symbol.asyncIterator]();
     for (;;) {
-      // Only the way here is forgiven; a disk that fails is not.
+      // Ignores errors of the network only: an error of the disk has to reject.
       const next = await reading.next().catch(() => null);
       if (next === null || next.done) return at;
       if (at + next.value.length > bytes) {

@@ -21,7 +21,7 @@ export interface DataParts extends DownloadParts {
   readonly cache: DatasetCache;
   /** ms of this process. */
   readonly mono: () => number;
-  /** What the job does meanwhile, in words. */
+  /** What the job is doing, for people. */
   readonly onStage: (stage: string) => void;
 }
 
@@ -30,7 +30,7 @@ interface FetchedDataset {
   readonly files: readonly DatasetFile[];
 }
 
-/** Fetches the datasets of a job into the cache of this rig, and makes them appear in their places. */
+/** Fetches the datasets of a job into the cache of this rig, and lays them out in the job's folder. */
 export async function fetchData(places: readonly DataPlace[], parts: DataParts): Promise<Fetched> {
   const { signal } = parts;
   try {
@@ -52,7 +52,7 @@ function messageOf(why: string): string {
 const wordsOf = (places: readonly DataPlace[], fetched: number): string =>
   `Data: ${places.map(({ data }) => data.path).join(', ')}; ${fetched === 0 ? 'all of it is here already' : `${sizeInWords(fetched)} fetched`}`;
 
-/** Answers with how many bytes came over the network, or with why it cannot be done. */
+/** Returns how many bytes came over the network, or why the data cannot be fetched. */
 async function fetchAll(places: readonly DataPlace[], parts: DataParts): Promise<number | string> {
   const { contents, cache, storage, signal } = parts;
   parts.onStage('Fetching data');
@@ -74,7 +74,7 @@ async function fetchAll(places: readonly DataPlace[], parts: DataParts): Promise
   for (const { place, files } of datasets) {
     await cache.complete(place.data.version, files);
     const { folder, path, data } = place;
-    // The config has the file's path: its name is that in the config.
+    // The config names this file, so it has the name that the config expects.
     const laid = data.is_file ? files.map(file => ({ ...file, path: path.slice(folder.length + 1) })) : files;
     const out = await layOut({ files: laid, contents, folder, platform: process.platform, signal });
     if (!out.ok) return out.reason;
@@ -83,8 +83,8 @@ async function fetchAll(places: readonly DataPlace[], parts: DataParts): Promise
 }
 
 /**
- * Removes the data of other jobs, which would keep the disk full after it leaves the cache. At most one job runs at a time.
- * The work folder may hold folders of the user, so only jobs with a mark lose their data.
+ * Removes the data of other jobs, whose links would keep the disk full after the cache has dropped the files. At most one job
+ * runs at a time. The work folder may have folders of the user, so only jobs with a mark lose their data.
  */
 async function claimDataFolder([first]: readonly DataPlace[], workDir: string): Promise<void> {
   const [job] = first === undefined ? [] : relative(workDir, first.folder).split(sep);
@@ -108,11 +108,11 @@ const sourceOf = (storage: Storage): ContentSource => ({
   },
 });
 
-/** In characters of UTF-8; the orchestrator takes no longer ones. */
+/** In bytes. The orchestrator accepts no longer manifest. */
 const longestManifest = 256 * 1_048_576;
 const mostWrong = 2;
 
-/** The files of a version, or why they cannot be known. */
+/** The files of a version, or why their list cannot be fetched. */
 async function manifestOf(version: string, parts: DataParts): Promise<readonly DatasetFile[] | string> {
   const { cache, clock, random, signal } = parts;
   const known = await cache.filesOf(version);
@@ -153,7 +153,7 @@ async function textOf(pieces: AsyncIterable<Uint8Array>): Promise<string | null>
   return Buffer.concat(taken).toString();
 }
 
-/** Says how much is there, and how long the rest takes at the pace so far. */
+/** Reports how much has arrived, and how long the rest takes at the pace so far. */
 function tellProgress({ mono, onStage }: DataParts): (progress: FetchProgress) => void {
   let begun: { readonly at: number; readonly bytes: number } | null = null;
   return ({ bytesHere, bytes }) => {

@@ -6,17 +6,17 @@ import { type Bundle, dataOf, trainerFor, withPaths } from '../../trainers/index
 export interface DataPlace {
   readonly data: JobData;
   readonly folder: string;
-  /** What the config has in the place of the path: the folder, or the file in it. */
+  /** What replaces the path in the config: the folder, or the file in it. */
   readonly path: string;
 }
 
-/** The datasets of a job lie below it. */
+/** The folder with the datasets of a job. */
 export const dataFolderOf = (jobFolder: string): string => join(jobFolder, 'data');
 
-/** The cache of a rig: on the disk of its jobs, so that files can be linked. */
+/** The cache of a rig. It is on the disk of the jobs, so that files can be linked. */
 export const cacheFolderOf = (workDir: string): string => join(workDir, '.data-cache');
 
-/** The name at the end of a path of any system, if it is one. */
+/** The name at the end of a path of any system; `data` if there is none. */
 function lastName(path: string): string {
   const name = basename(path.replaceAll('\\', '/'));
   return name === '' || name === '.' || name === '..' ? 'data' : name;
@@ -29,7 +29,7 @@ export const placesOf = (data: readonly JobData[], jobFolder: string): readonly 
     return { data: each, folder, path: each.is_file ? join(folder, name) : folder };
   });
 
-/** A copy of what is submitted in which each path of a dataset is the place of the fetched data. */
+/** A copy of a bundle in which each path of a dataset leads to the fetched data. */
 export function withPlaces(bundle: Bundle, places: readonly DataPlace[]): Bundle {
   const placed = new Map(places.map(({ data, path }) => [data.path, path]));
   if (placed.size === 0) return bundle;
@@ -51,7 +51,7 @@ export function withPlaces(bundle: Bundle, places: readonly DataPlace[]): Bundle
   return withPaths(bundle, changes);
 }
 
-/** Nobody knows which values of an unknown program's config are paths: each text that is one of these paths is taken for one. */
+/** In the config of an unknown program, any text may be a path. So each text that equals one of these paths is replaced. */
 function replaced(value: unknown, paths: ReadonlyMap<string, string>): unknown {
   if (typeof value === 'string') return paths.get(value) ?? value;
   if (Array.isArray(value)) return value.map(each => replaced(each, paths));

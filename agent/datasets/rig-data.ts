@@ -9,7 +9,7 @@ import { fetchData } from './job-data.ts';
 import { cacheFolderOf } from './places.ts';
 
 export interface RigData {
-  /** The versions that are here, most recently used first. */
+  /** The versions in the cache, most recently used first. */
   readonly versions: () => readonly string[];
   readonly fetchData: NonNullable<AttemptParts['fetchData']>;
 }
@@ -19,16 +19,16 @@ export const contentsOf = (workDir: string): ContentFiles =>
   createContentFiles(join(cacheFolderOf(workDir), 'contents'));
 
 /**
- * The most bytes that datasets may take on a disk that could hold `availableBytes` of them: as many as the owner allows,
- * and half of the disk when the owner has set no limit.
+ * The limit of the cache in bytes, on a disk with room for `availableBytes` of datasets: the limit of the owner, or half of
+ * the room if the owner has set none.
  */
 export const cacheLimit = (dataCache: number | null, availableBytes: number): number =>
   dataCache === null ? availableBytes / 2 : Math.min(dataCache, availableBytes);
 
-/** The cache of this rig: in the folder of jobs, on whose disk their data appears without a copy. */
+/** Opens the cache of this rig. It is in the folder of the jobs, so that their data appears without a copy. */
 export async function openRigData(
   { workDir, dataCache }: Pick<AgentConfig, 'workDir' | 'dataCache'>,
-  /** `over`: fires when nothing more is to be fetched. */
+  /** `over` fires when fetching has to stop. */
   { over, ...storing }: StorageParts & { readonly over: AbortSignal },
 ): Promise<RigData> {
   const folder = cacheFolderOf(workDir);
@@ -57,7 +57,7 @@ export async function openRigData(
         signal: AbortSignal.any([signal, over]),
         onStage,
       });
-      // Older datasets may have made room, also for a fetch that failed.
+      // The cache may have removed older datasets, even for a fetch that failed.
       versions = await look();
       return fetched;
     },

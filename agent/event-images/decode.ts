@@ -25,7 +25,7 @@ interface TaggedImages {
 /** Bounds the work that one hostile event can cause. */
 const maxImagesPerEvent = 64;
 
-/** Returns null if the data is no event. An event without images has an empty list. */
+/** Returns null if the data is not an event. An event without images has an empty list. */
 export function decodeImages(data: Uint8Array): ImageEvent | null {
   const event = decodeSummary(data, readImages);
   if (event === null) return null;
@@ -78,7 +78,7 @@ const isDecimal = (bytes: Uint8Array | undefined): boolean =>
 
 interface Signature {
   readonly ending: ImageEnding;
-  /** `start` has the first bytes as Latin-1. */
+  /** `start` is the first bytes as Latin-1. */
   readonly isAtStart: (start: string) => boolean;
 }
 

@@ -54,7 +54,7 @@ export function openEventImages({ outputDir, folder, isNew }: EventImagesOptions
   const beganFile = join(folder, 'began.json');
   const files = new Map<string, RecordFile>();
   let selection: Selection | null = null;
-  /** Null when it is not known which images belong to this attempt: none is taken then. */
+  /** Null if it is not known which images belong to this attempt. Then no images are taken. */
   let offsets: Offsets | null = null;
 
   const findEventFiles = async (): Promise<readonly MetricsFile[]> =>
@@ -70,7 +70,7 @@ export function openEventImages({ outputDir, folder, isNew }: EventImagesOptions
     await mkdir(folder, { recursive: true, mode: 0o700 });
     writeWhole(beganFile, JSON.stringify(Object.fromEntries(offsets)));
   };
-  // Without the file on a full disk, images are taken for as long as this process lives.
+  // If a full disk prevents this file, images are taken only until this process ends.
   const ready = begin().catch(() => {});
 
   const openSelection = async (): Promise<Selection> => {
@@ -137,7 +137,7 @@ async function writeAll(
 const codeOf = (cause: unknown): string =>
   cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
 
-/** Appears under its name when all of it is on disk: an empty picture after a loss of power would stay. */
+/** Renames the file once all of it is on the disk. Otherwise a power failure could leave an empty picture for good. */
 async function writeImage(path: string, bytes: Uint8Array): Promise<void> {
   const unfinished = `${path}.tmp`;
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });

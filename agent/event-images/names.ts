@@ -17,7 +17,7 @@ export interface ImagePlace {
   readonly index: number;
 }
 
-/** What a path says: `series` is the same for one tag of one folder at all steps. */
+/** The parts of a path. `series` is the same for one tag of one folder at all steps. */
 export interface ImageName {
   /** The path without its ending. */
   readonly stem: string;
@@ -58,7 +58,7 @@ function toSafeName(text: string): string {
   return kept === '' ? hash : `${cutBytes(kept)}-${hash}`;
 }
 
-/** Null unless the name says exactly what the text is: plain text itself never has two signs in a row. */
+/** Null unless the name can be turned back into the text. That works because plain text never has two separators in a row. */
 function toPlainName(text: string): string | null {
   if (text.length > maxNameBytes || !/^[a-z0-9]+(?:[-_/][a-z0-9]+)*$/.test(text)) return null;
   const name = text.replaceAll('/', '--');

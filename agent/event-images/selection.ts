@@ -39,7 +39,7 @@ export const limits = {
 } as const;
 
 const tooLarge = `event files hold images of more than ${limits.imageBytes / mib} MiB`;
-/** Said when the attempt has all images that it can have. */
+/** Reported when the attempt has as many images as it can have. */
 export const noMore = `an attempt has at most ${limits.images} images and ${limits.bytes / mib} MiB from event files, and this one has them`;
 
 interface Series {
@@ -98,7 +98,7 @@ interface Named {
   readonly bytes: Uint8Array;
 }
 
-/** A logger that writes an image at each step costs no more than this for one read. */
+/** Limits the cost of one read for a logger that writes an image at each step. */
 function newestOf(candidates: readonly Candidate[]): readonly Named[] {
   const counts = new Map<string, number>();
   return candidates

@@ -7,7 +7,7 @@ const table = Int32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** By index and in 32-bit integers: a record of 32 MiB takes 0.1 s, and 0.7 s with an iterator. */
+/** Uses an index and 32-bit integers: a record of 32 MiB takes 0.1 s, and 0.7 s with an iterator. */
 function crc32c(bytes: Uint8Array): number {
   let crc = -1;
   for (let at = 0; at < bytes.length; at += 1)

@@ -8,9 +8,9 @@ const headBytes = 64 * 1024;
 const partBytes = 512 * 1024;
 const lineFeed = 0x0a;
 
-/** A `metrics.csv` that is read as it grows. Lightning writes it anew when a figure with a new name comes. */
+/** Reads a `metrics.csv` while it grows. Lightning rewrites the file when it logs a figure with a new name. */
 export interface CsvFile {
-  /** What is there now was there before this attempt. */
+  /** Skips what the file has now: it is from before this attempt. */
   skip(file: MetricsFile): Promise<void>;
   read(file: MetricsFile): Promise<Piece>;
 }
@@ -18,7 +18,7 @@ export interface CsvFile {
 export function createCsvFile(): CsvFile {
   let header = '';
   let columns: Columns | null = null;
-  /** Where the first row begins that is not read yet. */
+  /** Offset of the first row that was not read yet. */
   let at = 0;
   const newer = createNewerFilter();
 
@@ -43,7 +43,7 @@ export function createCsvFile(): CsvFile {
       await begin(file);
       if (columns === null || file.bytes <= at) return { points: [], isBehind: false };
       const part = await readPart(file.path, at, partBytes);
-      // A last line without its line break is still being written. One that is longer than all this is passed over.
+      // A last line without a line break is still being written. A line that is longer than a part is skipped.
       const end = (part?.lastIndexOf(lineFeed) ?? -1) + 1;
       if (part === null || (end === 0 && part.length < partBytes)) return { points: [], isBehind: false };
       at += end === 0 ? part.length : end;

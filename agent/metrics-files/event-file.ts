@@ -10,11 +10,11 @@ const partBytes = 512 * 1024;
 
 export interface Piece {
   readonly points: readonly FilePoint[];
-  /** More of it is there already. */
+  /** The file has more to read already. */
   readonly isBehind: boolean;
 }
 
-/** The scalars of an event file that grows. */
+/** Reads the scalars of an event file while it grows. */
 export interface EventFile {
   read(file: MetricsFile): Promise<Piece>;
 }
@@ -22,7 +22,7 @@ export interface EventFile {
 interface EventFileOptions {
   /** Everything before this offset belongs to an earlier attempt. */
   readonly offset: number;
-  /** Where the file belongs to a run below another run: turns the tag into a name of its own. */
+  /** Gives the tags of a run below another run names of their own. */
   readonly rename: (tag: string) => string;
   /** Called once, with the offset: nothing after a corrupt record is read. */
   readonly onCorrupt: (offset: number, why: string) => void;

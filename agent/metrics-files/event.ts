@@ -8,7 +8,7 @@ export interface SummaryEvent<T> {
   readonly values: readonly T[];
 }
 
-/** The numbers are those of event.proto, summary.proto and tensor.proto of TensorFlow. */
+/** The field numbers of event.proto, summary.proto and tensor.proto of TensorFlow. */
 const eventFields = { wallTime: 1, step: 2, summary: 5 } as const;
 const summaryFields = { value: 1 } as const;
 export const valueFields = { tag: 1, simpleValue: 2, image: 4, tensor: 8 } as const;
@@ -26,11 +26,11 @@ export const tensorFields = {
 const shapeFields = { dimension: 2 } as const;
 const types = { float: 1, double: 2, int32: 3, int64: 9 } as const;
 
-/** An event has seldom more than a few; the bound holds what a hostile file costs. */
+/** An event seldom has more than a few. The limit bounds what a hostile file can cost. */
 const maxValues = 1_024;
 const maxTagLength = 256;
 
-/** Returns null if the data is no event. Leaves out each value for which `readValue` returns null. */
+/** Returns null if the data is not an event. Leaves out each value for which `readValue` returns null. */
 export function decodeSummary<T>(
   data: Uint8Array,
   readValue: (value: PbfReader) => T | null,
@@ -111,7 +111,7 @@ function figureIn(content: Uint8Array, type: number): number | null {
 const first = (figures: readonly number[]): number | null =>
   figures.length === 1 ? (figures[0] ?? null) : null;
 
-/** 0.000135 and not 0.00013499999477062374: the shortest figure that is the same in 32 bits. */
+/** The shortest figure with the same value in 32 bits: 0.000135, and not 0.00013499999477062374. */
 function shortest(float: number): number {
   for (let digits = 6; digits < 9; digits += 1) {
     const short = Number(float.toPrecision(digits));

@@ -6,7 +6,7 @@ export type FileKind = 'events' | 'csv' | 'state';
 export interface MetricsFile {
   readonly kind: FileKind;
   readonly path: string;
-  /** The folder, relative to the root: a run of TensorBoard is all that one folder has. */
+  /** The folder, relative to the root. All event files of one folder are one run of TensorBoard. */
   readonly folder: string;
   readonly bytes: number;
   readonly changedAt: number;
@@ -14,7 +14,7 @@ export interface MetricsFile {
 
 const maxEntries = 5_000;
 const maxDepth = 8;
-/** The newest of each kind: a folder with more is an archive of many runs. */
+/** Only the newest of each kind are read: a folder with more is an archive of many runs. */
 const maxFiles = { events: 64, csv: 16, state: 4 } as const;
 
 function kindOf(name: string): FileKind | null {
@@ -46,7 +46,7 @@ export async function findMetricsFiles(root: string): Promise<readonly MetricsFi
   };
 
   for (let next = ahead.shift(); next !== undefined && left > 0; next = ahead.shift())
-    // The trainer may have removed it: old checkpoints go.
+    // The trainer may have removed the folder, as it does with old checkpoints.
     await read(next).catch(() => {});
   const inOrder = found.toSorted((a, b) => startOf(a) - startOf(b) || (a.path < b.path ? -1 : 1));
   return [...newest(inOrder, 'events'), ...newest(inOrder, 'csv'), ...newest(inOrder, 'state')];
@@ -60,7 +60,7 @@ interface Folder {
 const newest = (files: readonly MetricsFile[], kind: FileKind): readonly MetricsFile[] =>
   files.filter(file => file.kind === kind).slice(-maxFiles[kind]);
 
-/** Event files have the second in which they were begun in their name. */
+/** The name of an event file has the second in which the file was created. */
 function startOf({ path, changedAt }: MetricsFile): number {
   const [, seconds] = /\.tfevents\.(\d{9,11})\.[^/\\]*$/.exec(path) ?? [];
   return seconds === undefined ? changedAt : Number(seconds) * 1_000;

@@ -14,18 +14,18 @@ export type { FilePoint } from './names.ts';
 
 /** What one look has found. */
 export interface FileFigures {
-  /** Of files that grow with each figure: printed lines say nothing better. */
+  /** From files that grow with each figure. They are better than printed lines. */
   readonly live: readonly FilePoint[];
-  /** Of files that come long after their figures: what is printed meanwhile counts. */
+  /** From files that are written long after their figures. Until then, printed lines count. */
   readonly late: readonly FilePoint[];
-  /** There is more to read at once. */
+  /** There is more to read, without a pause. */
   readonly isBehind: boolean;
 }
 
 export interface MetricsFiles {
-  /** Before the trainer starts: what is there now belongs to earlier attempts. */
+  /** To be called before the trainer starts: skips what belongs to earlier attempts. */
   skipEarlier(): Promise<void>;
-  /** Reads on, a bounded number of bytes. */
+  /** Continues to read, up to a bounded number of bytes. */
   look(): Promise<FileFigures>;
 }
 
@@ -34,16 +34,16 @@ export interface MetricsFilesOptions {
   readonly say: (message: string) => void;
 }
 
-/** Of all event files in one look; each takes half a MiB at a time. */
+/** Reads of event files in one look. Each read takes up to half a MiB. */
 const maxReads = 4;
-/** Of figures; a job has 64 curves at most. */
+/** Names of figures. A job has 64 curves at most. */
 const maxNames = 256;
 
 export function createMetricsFiles({ root, say }: MetricsFilesOptions): MetricsFiles {
   const events = new Map<string, EventFile>();
   const tables = new Map<string, CsvFile>();
   const states = createStateFiles();
-  /** Which kind of file a figure was first seen in: Lightning can log the same to two kinds. */
+  /** In which kind of file each figure was first seen: Lightning can log the same figure to two kinds. */
   const owners = new Map<string, MetricsFile['kind']>();
 
   const tableOf = ({ path }: MetricsFile): CsvFile => {
@@ -65,7 +65,7 @@ export function createMetricsFiles({ root, say }: MetricsFilesOptions): MetricsF
     return opened;
   };
 
-  /** In their order, so that the later of two files that repeat a step is read later. */
+  /** Reads the files in order, so that a later file that repeats a step is read later. */
   const readEvents = async (files: readonly MetricsFile[]): Promise<Piece> => {
     const points: FilePoint[] = [];
     let reads = 0;
@@ -117,7 +117,7 @@ const byKind = (files: readonly MetricsFile[]) => ({
   checkpoints: files.filter(({ kind }) => kind === 'state'),
 });
 
-/** Leaves out the figures that another kind of file has shown first. */
+/** Removes the figures that were first seen in another kind of file. */
 function ownPoints(
   points: readonly FilePoint[],
   kind: MetricsFile['kind'],
@@ -136,8 +136,8 @@ function ownPoints(
 }
 
 /**
- * A run in a folder of its own below another run is what `add_scalars` makes: `loss_train` below has `loss` of its own.
- * Its tags get names of their own, so that two figures are not one curve.
+ * `add_scalars` makes runs in folders below the main run: the folder `loss_train` has a `loss` of its own. The tags of such
+ * a run get names of their own, so that two figures do not share a curve.
  */
 function renameFor(folder: string, all: readonly MetricsFile[]): (tag: string) => string {
   const isBelow = all.some(

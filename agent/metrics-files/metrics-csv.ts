@@ -1,4 +1,4 @@
-/** The `metrics.csv` of Lightning's CSVLogger: a header with `step`, a row a logging call, empty cells where a row lacks a figure. */
+/** The `metrics.csv` of Lightning's CSVLogger: a header with `step`, one row per logging call, and empty cells for missing figures. */
 
 import { findLossName, gatherPoints, toMetricName, type FilePoint } from './names.ts';
 
@@ -19,7 +19,7 @@ export function parseHeader(line: string): Columns | null {
   return { stepAt, names: names.map(name => toMetricName(name, lossName)) };
 }
 
-/** Rows that are not of this header are left out: the file may just be written anew. */
+/** Skips rows that do not match the header: the trainer may be rewriting the file. */
 export function parseRows({ stepAt, names }: Columns, text: string): readonly FilePoint[] {
   const gathered = gatherPoints();
   for (const line of text.split(/\r?\n/)) {
@@ -34,7 +34,7 @@ export function parseRows({ stepAt, names }: Columns, text: string): readonly Fi
   return gathered.points();
 }
 
-/** RFC 4180 within one line: a cell may stand in quotes, with a quote in it written twice. */
+/** Splits one line as in RFC 4180: a cell may be in quotes, and a quote in it is doubled. */
 function splitRow(line: string): readonly string[] {
   if (!line.includes('"')) return line.split(',').map(cell => cell.trim());
   const cells: string[] = [];
@@ -45,7 +45,7 @@ function splitRow(line: string): readonly string[] {
   }
   // A quote in the wrong place.
   if (end !== line.length) return [];
-  // The pattern matches once more, with nothing, at the end of the line.
+  // The pattern also matches the empty text at the end of the line.
   return line.endsWith(',') ? cells : cells.slice(0, -1);
 }
 

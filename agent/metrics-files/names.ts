@@ -1,14 +1,14 @@
-/** How the names in metrics files become those of printed figures, so that both are one curve. */
+/** Maps names in metrics files to those of printed figures, so that both are one curve. */
 
 import { countOf, lossNames } from '../progress-figures.ts';
 
-/** What a file says of one step. */
+/** The figures of a file for one step. */
 export interface FilePoint {
   readonly step: number;
   readonly epoch: number | undefined;
-  /** Null for a value that is no number: NaN, Infinity. */
+  /** Null for NaN and Infinity. */
   readonly values: Readonly<Record<string, number | null>>;
-  /** When the trainer logged it, in ms since 1970; null where the file does not say. */
+  /** When the trainer logged it, in ms since 1970; null if the file does not say. */
   readonly wallMs: number | null;
 }
 
@@ -24,7 +24,7 @@ const plain = (name: string): string =>
   splits.reduce((text, [pattern, prefix]) => text.replace(pattern, prefix), name);
 
 /**
- * The name that becomes `loss`: the first of those that trainers use for it. Where a file has a `loss` by that very name,
+ * The name that becomes `loss`: the first one present of those that trainers use for it. If a file has the name `loss` itself,
  * `train_loss` is another figure, as in the summary of Hugging Face's Trainer.
  */
 export function findLossName(names: readonly string[], known: string | null): string | null {
@@ -38,7 +38,7 @@ export function toMetricName(name: string, lossName: string | null): string {
   return short === lossName ? 'loss' : short;
 }
 
-/** Collects what a file says of each step into one point a step, in the order of the file. */
+/** Collects the figures of a file into one point per step, in the order of the file. */
 export function gatherPoints() {
   const points = new Map<
     number,

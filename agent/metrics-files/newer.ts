@@ -1,6 +1,6 @@
 import type { FilePoint } from './names.ts';
 
-/** Remembers the last step of each name; when asked to, leaves out what is not beyond it. */
+/** Remembers the last step of each name. With `onlyNewer`, removes what is not beyond that step. */
 export function createNewerFilter() {
   const lastSteps = new Map<string, number>();
   return (points: readonly FilePoint[], onlyNewer: boolean): readonly FilePoint[] => {

@@ -1,10 +1,10 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 
-/** Neither a link that took the file's place nor a pipe that nobody writes to. Windows knows neither flag. */
+/** Refuses a link that replaced the file, and does not wait for a pipe without a writer. Windows has neither flag. */
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** At most `bytes` from `offset`; null when the file can't be read, or is no file any more. */
+/** Reads at most `bytes` from `offset`; null if the file can't be read, or is not a file any more. */
 export async function readPart(path: string, offset: number, bytes: number): Promise<Uint8Array | null> {
   try {
     const handle = await open(path, flags);

@@ -6,9 +6,9 @@ import { type Entry, parseHistory, pointsOfHistory } from './trainer-state.ts';
 
 const maxBytes = 16 * 1024 * 1024;
 
-/** The newest of `trainer_state.json`: each checkpoint has one, with all that was logged before it. */
+/** Reads the newest `trainer_state.json` files. Each checkpoint has one, with everything that was logged before it. */
 export interface StateFiles {
-  /** What it says now was logged before this attempt. */
+  /** Skips what the file has now: it was logged before this attempt. */
   skip(file: MetricsFile): Promise<void>;
   read(file: MetricsFile): Promise<readonly FilePoint[]>;
 }
@@ -16,7 +16,7 @@ export interface StateFiles {
 export function createStateFiles(): StateFiles {
   const newer = createNewerFilter();
   const before = new Set<Entry>();
-  /** What was read of each; one that is half written is read again when it has changed. */
+  /** Which version of each file was read. A half-written file is read again once it has changed. */
   const seen = new Map<string, string>();
 
   const entriesOf = async ({ path, bytes, changedAt }: MetricsFile): Promise<readonly Entry[]> => {

@@ -1,16 +1,16 @@
-/** The `trainer_state.json` that Hugging Face's Trainer writes into each checkpoint: `log_history` is a list of what it has logged. */
+/** The `trainer_state.json` that Hugging Face's Trainer writes into each checkpoint: `log_history` lists what it has logged. */
 
 import { type Fields, fieldsOf } from '../whole-file.ts';
 import { parsePythonJson } from '../progress-line.ts';
 import { findLossName, gatherPoints, toMetricName, type FilePoint } from './names.ts';
 
-/** The figures of the whole run, logged after its end, have this among them. */
+/** Only the summary of the whole run, logged after its end, has this key. */
 const summary = 'train_runtime';
 
-/** An entry of the history as one line of text, for a comparison with what was there before. */
+/** An entry of the history as one line of text, to compare it with earlier entries. */
 export type Entry = string;
 
-/** Null when the text is no such file, or not all of it is written yet. */
+/** Null if the text is not such a file, or is not written completely yet. */
 export function parseHistory(text: string): readonly Entry[] | null {
   if (!text.trimEnd().endsWith('}')) return null;
   const history = fieldsOf(parsePythonJson(text))?.['log_history'];
@@ -36,5 +36,5 @@ export function pointsOfHistory(entries: readonly Entry[]): readonly FilePoint[]
   return gathered.points();
 }
 
-/** Python writes NaN where JSON knows no such number; reading it leaves null. */
+/** Python writes NaN, which JSON does not have. The parser turns it into null. */
 const isGap = (name: string, value: unknown): boolean => value === null && /loss|norm/i.test(name);

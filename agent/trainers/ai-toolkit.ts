@@ -3,7 +3,7 @@ import type { TrainerConfig } from '../../protocol/job.ts';
 import { configTextIn } from '../../trainers/index.ts';
 import type { Launch, LaunchInput } from './launch.ts';
 
-/** ai-toolkit keeps everything in a folder named like the run, and continues from the newest weights that it finds there. */
+/** ai-toolkit writes everything to a folder with the name of the run, and continues from the newest weights that it finds there. */
 export function aiToolkitLaunch({ config, folder, outputDir, checkout, python }: LaunchInput): Launch {
   const path = join(folder, 'config.json');
   return {

@@ -6,22 +6,22 @@ import { fail, type Loaded } from '../loaded.ts';
 
 /** A trainer that the rig's owner offers, and where it is. */
 export type TrainerChoice =
-  /** An installed package, by the Python that has it; null for the one on PATH. */
+  /** An installed package. `python` is the Python that has it; null for the one on PATH. */
   | { readonly kind: 'package'; readonly name: 'simpletuner'; readonly python: string | null }
-  /** A checkout of its source code. Its Python is that of the virtual environment beside it unless one is named. */
+  /** A checkout of the source code. Without `python`, the Python of the environment in it is used. */
   | {
       readonly kind: 'checkout';
       readonly name: Exclude<TrainerName, 'simpletuner' | 'command'>;
       readonly folder: string;
       readonly python: string | null;
     }
-  /** A program of the owner's, without a shell. `takesAll`: also for configs of trainers that have no choice of their own. */
+  /** A program of the owner, without a shell. `takesAll`: also for configs of known trainers that the rig does not have. */
   | { readonly kind: 'command'; readonly argv: readonly string[]; readonly takesAll: boolean };
 
 export const nameOfChoice = (choice: TrainerChoice): TrainerName =>
   choice.kind === 'command' ? 'command' : choice.name;
 
-/** From repeated `--trainer`, or a text or a list in the config file. `python` is that of `--python`. */
+/** Parses repeated `--trainer`, or a text or a list in the config file. `python` is the value of `--python`. */
 export function parseTrainers(given: unknown, python: string | null): Loaded<readonly TrainerChoice[]> {
   const texts = (Array.isArray(given) ? given : [given ?? 'simpletuner']).map(String);
   const choices: TrainerChoice[] = [];
@@ -58,13 +58,13 @@ function commandOf(text: string, takesAll: boolean): Loaded<TrainerChoice> {
 const inEnvironment =
   process.platform === 'win32' ? ['Scripts/python.exe', 'python.exe'] : ['bin/python', 'bin/python3'];
 
-/** The Python of a virtual or conda environment, where a folder is named; else the path as it is. */
+/** The Python of a virtual or conda environment if the path is a folder; else the path itself. */
 function pythonAt(path: string): string {
   if (!isFolder(path)) return path;
   return inEnvironment.map(inner => join(path, inner)).find(isFile) ?? path;
 }
 
-/** The Python of a checkout: the one that is named, else that of the environment beside the code, else the one on PATH. */
+/** The Python of a trainer: the one that is named, else the one in the environment of the checkout; null for the one on PATH. */
 export function pythonOf(choice: Exclude<TrainerChoice, { kind: 'command' }>): string | null {
   if (choice.python !== null) return pythonAt(choice.python);
   if (choice.kind === 'package') return null;

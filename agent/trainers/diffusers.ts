@@ -9,7 +9,7 @@ export function diffusersLaunch(input: LaunchInput): Launch {
   const { script } = config;
   const processes = input.gpuCount ?? Number(config['num_processes']);
   const path = join(folder, 'config.json');
-  // In any spelling: of two words for one option, a script takes the last one.
+  // Removes the key in any spelling, because of two spellings a script takes the last one.
   const withLogs = withoutKey(config, 'output_dir');
   const own = withoutKey(withLogs, 'logging_dir');
   const namesLogs = Object.keys(own).length < Object.keys(withLogs).length;

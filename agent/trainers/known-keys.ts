@@ -2,7 +2,7 @@ import type { TrainerName } from '../../trainers/index.ts';
 import { nameOfChoice, pythonOf, type TrainerChoice } from './choice.ts';
 import type { ProbeParts } from './probe.ts';
 
-/** Stands before the list in the output: the imports of a trainer may print, too. */
+/** Marks the list in the output, because the imports of a trainer may print something, too. */
 const marker = 'trainyard-keys ';
 
 const common = `
@@ -33,9 +33,9 @@ def called(node):
 `;
 
 /**
- * How each trainer's own list is read, as a program for its Python that adds to \`keys\`. Its checkout is the first argument.
- * SimpleTuner registers its options with code of its models, so that only importing it gives all of them. The others have theirs in
- * plain sight, and importing every script of sd-scripts would take minutes.
+ * Programs that add a trainer's own keys to `keys`. Its Python runs them, with its checkout as the first argument. SimpleTuner's models
+ * register their options in code, so only an import gives all of them. The other trainers have their keys in the source text, and
+ * importing every script of sd-scripts would take minutes.
  */
 const programs: Readonly<Partial<Record<TrainerName, string>>> = {
   simpletuner: `
@@ -54,7 +54,7 @@ for node in nodes(*top, 'library'):
         options = named or [text(word) for word in node.args]
         keys.update(name.lstrip('-').replace('-', '_') for name in options if name)
 `,
-  // It reads its config with \`kwargs.get('key')\`, \`get_conf('key')\` and \`config['key']\`, wherever it needs one.
+  // ai-toolkit reads its config in many places, with `kwargs.get('key')`, `get_conf('key')` and `config['key']`.
   'ai-toolkit': `
 for node in nodes('toolkit/config.py', 'toolkit/config_modules.py', 'jobs', 'extensions_built_in', 'extensions'):
     if called(node) in ('get', 'get_conf') and node.args:
@@ -64,7 +64,7 @@ for node in nodes('toolkit/config.py', 'toolkit/config_modules.py', 'jobs', 'ext
     elif isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
         keys.add(text(node.left))
 `,
-  // Its list is data in its code, and so are the older names that it still understands.
+  // OneTrainer has its keys as strings in its code, and also the older names that it still accepts.
   onetrainer: `
 keys.update(filter(None, map(text, nodes('modules/util/config'))))
 `,
@@ -76,10 +76,10 @@ print('${marker}' + json.dumps(sorted(filter(None, keys))))
 
 const isKey = (value: unknown): value is string => typeof value === 'string' && /^[\w.-]{1,100}$/.test(value);
 
-/** No trainer has as many. */
+/** No trainer has this many. */
 const mostKeys = 5_000;
 
-/** The keys that a trainer takes in its configs, as its own code has them; null where that cannot be found out. */
+/** The keys that a trainer accepts in its configs, read from its own code; null if they cannot be read. */
 export async function readKnownKeys(
   choice: TrainerChoice,
   { run, find }: ProbeParts,

@@ -13,7 +13,7 @@ const replaced: ReadonlySet<string> = new Set([
   'script',
 ]);
 
-/** sd-scripts read TOML alone, and continue from a folder of the whole state: `save_state` writes one with each checkpoint. */
+/** sd-scripts read only TOML, and continue only from a folder with the whole state: `save_state` writes one with each checkpoint. */
 export function kohyaLaunch({
   config,
   folder,
@@ -45,7 +45,7 @@ export function kohyaLaunch({
   };
 }
 
-/** The script puts the keys of all sections together, too. */
+/** Merges the keys of all sections, as the script does. */
 function flattened(config: TrainerConfig): TrainerConfig {
   const settings: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(config)) {

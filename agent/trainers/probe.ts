@@ -7,7 +7,7 @@ import { nameOfChoice, pythonOf, type TrainerChoice } from './choice.ts';
 /** A trainer of the rig, and whether it can be started. */
 export interface ProbedTrainer {
   readonly choice: TrainerChoice;
-  /** As the trainer names it; null where it does not. */
+  /** As the trainer reports it; null if it reports none. */
   readonly version: string | null;
   /** What is missing and what to do; null when it can be started. */
   readonly problem: string | null;
@@ -15,11 +15,11 @@ export interface ProbedTrainer {
 
 export interface ProbeParts {
   readonly run: RunCommand;
-  /** Where a program lies, as a path or on PATH; null when it is not there. */
+  /** Finds a program by its path or on PATH; null if there is none. */
   readonly find: (program: string) => string | null;
 }
 
-/** What each trainer imports first; the version is that of the first of them. */
+/** The modules that each trainer imports first. The first one has the version. */
 const modules: Readonly<Record<Exclude<TrainerName, 'command'>, readonly string[]>> = {
   simpletuner: ['simpletuner', 'torch'],
   'ai-toolkit': ['torch'],
@@ -27,20 +27,20 @@ const modules: Readonly<Record<Exclude<TrainerName, 'command'>, readonly string[
   onetrainer: ['torch'],
   diffusers: ['accelerate', 'torch'],
 };
-/** What a checkout has, so that another folder is not taken for it. */
+/** A file that each checkout has, to tell it from any other folder. */
 const entries: Readonly<Partial<Record<TrainerName, string>>> = {
   'ai-toolkit': 'run.py',
   kohya: 'train_network.py',
   onetrainer: 'scripts/train.py',
 };
 
-/** Imports the modules for real: a package may be there, and be broken. */
+/** Really imports the modules, because an installed package may be broken. */
 const importing =
   'import importlib, importlib.metadata, sys\n' +
   'for name in sys.argv[1:]: importlib.import_module(name)\n' +
   'print("version", importlib.metadata.version(sys.argv[1]))';
 
-/** Looks at all of them at once. A trainer that takes too long to import counts as one that works. */
+/** Checks all trainers at the same time. A trainer whose import takes too long counts as working. */
 export const probeTrainers = (
   choices: readonly TrainerChoice[],
   parts: ProbeParts,
@@ -91,7 +91,7 @@ function versionOf(choice: TrainerChoice, result: CommandResult): string | null 
   return choice.kind === 'checkout' && choice.name === 'ai-toolkit' ? aiToolkitVersion(choice.folder) : null;
 }
 
-/** ai-toolkit has its version in a line of a file of its own. */
+/** ai-toolkit has its version in `version.py`. */
 function aiToolkitVersion(folder: string): string | null {
   try {
     return (

@@ -15,9 +15,9 @@ export interface ContentParts {
   readonly files: ContentFiles;
   /** An existing folder on the disk of the contents. */
   readonly folder: string;
-  /** Shared with whoever removes contents. */
+  /** Shared with the code that removes contents. */
   readonly locks: Locks;
-  /** The rest of the disk stays free for everything else. */
+  /** So much of the disk stays free for everything else. */
   readonly reserveBytes: number;
   readonly pace?: Pace | undefined;
   readonly log: Log;
@@ -28,16 +28,16 @@ export interface ContentDelivery {
   readonly user: string;
   readonly plan: UploadPlan;
   readonly request: IncomingMessage;
-  /** The body is wanted, and may take its time. */
+  /** Called when the body is wanted. It may take its time from then on. */
   readonly onAccepted: () => void;
 }
 
 export interface ContentDesk {
-  /** Answers with how many bytes are stored by then; null when the connection broke. */
+  /** Returns how many bytes are stored afterwards; null if the connection broke. */
   receive(delivery: ContentDelivery): Promise<Outcome<number | null>>;
   /** How much of a content is stored. */
   progressOf(sha256: string): Promise<{ readonly bytes: number; readonly isComplete: boolean }>;
-  /** Those of these that are not stored, whatever the database says. */
+  /** Returns those that are not on the disk, whatever the database says. */
   missing(sha256s: readonly string[]): Promise<readonly string[]>;
 }
 
@@ -59,13 +59,13 @@ const noRoom = refuse(
   "The file was not stored because the server's disk has no room for it. Make room there, and push again",
 );
 
-/** Takes in the files of datasets. A content counts once all of it is on the disk with the SHA-256 that it was announced with. */
+/** Receives the files of datasets. A content counts as stored once all of it is on the disk with the announced SHA-256. */
 export function createContentDesk(parts: ContentParts): ContentDesk {
   const { files, locks } = parts;
   const underWay = new Set<UnderWay>();
   const unfinished = createUnfinishedUploads(files);
 
-  /** Whoever comes anew has lost the connection, whether it shows here already or not. */
+  /** A user who sends a content again has lost the connection, even if the server has not noticed that yet. */
   const takeLock = async ({ sha256, user }: ContentDelivery): Promise<(() => void) | null> => {
     const other = [...underWay].find(each => each.sha256 === sha256 && each.user === user);
     other?.request.destroy();
@@ -121,7 +121,7 @@ export function createContentDesk(parts: ContentParts): ContentDesk {
 const bytesOf = ({ part, length }: UploadPlan): number => part?.total ?? length;
 const sumOf = (numbers: IteratorObject<number>): number => numbers.reduce((sum, each) => sum + each, 0);
 
-/** Whether there are few enough uploads, and room. */
+/** Refuses if there are too many uploads, or too little room. */
 async function admit(
   { orchestrator, folder, reserveBytes }: ContentParts,
   { sha256, user, plan }: ContentDelivery,

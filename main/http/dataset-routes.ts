@@ -26,7 +26,7 @@ export interface DatasetParts {
 const longestManifest = 256 * 1_048_576;
 const mostPublications = 4;
 
-/** What a workstation pushes. Rigs read it as the storage of their job (storage-routes). */
+/** The calls with which a workstation pushes data. Rigs read the data from the storage of their job (storage-routes). */
 export function mountDatasetRoutes(
   router: Router,
   { orchestrator, desk, files, calls, heap }: DatasetParts,

@@ -1,14 +1,14 @@
 import { createHash, type Hash } from 'node:crypto';
 
-/** The SHA-256 of files that arrive in several requests, so that nobody reads them again when they are whole. */
+/** Keeps the SHA-256 of files that arrive in several requests, so that the server need not read them again at their end. */
 export interface RunningHashes {
-  /** The hash of the first `at` bytes of this file; null when it is not known. Whoever takes it may add to it. */
+  /** Removes and returns the hash of the first `at` bytes of this file; null if it is not known. The caller may add to it. */
   take(file: string, at: number): Hash | null;
-  /** The hash of the first `at` bytes, for the request that continues there. */
+  /** Keeps the hash of the first `at` bytes for the request that continues there. */
   keep(file: string, at: number, hash: Hash): void;
 }
 
-/** Uploads that wait for their next part. A hash that is forgotten costs one more look at its file. */
+/** How many uploads between two parts are remembered. A forgotten hash costs one more read of its file. */
 const most = 256;
 
 export function createRunningHashes(): RunningHashes {

@@ -1,15 +1,15 @@
 import type { ServerResponse } from 'node:http';
 
-/** Lets the heap grow further between two collections while large bodies come and go (docs/adr/0034). */
+/** Lets the heap grow further between two collections while large bodies are transferred (docs/adr/0034). */
 export interface TransferHeap {
   /** Until the response closes. */
   hold(response: Pick<ServerResponse, 'once'>): void;
 }
 
-/** In percent of what is alive after a collection; 0 for what V8 does by itself. */
+/** In percent of the live heap after a collection; 0 for the default of V8. */
 const growth = { usual: 0, duringTransfers: 300 } as const;
 
-/** `setGrowth` tells the V8 of this process. */
+/** `setGrowth` sets the growth in the V8 of this process. */
 export function createTransferHeap(setGrowth: (percent: number) => void): TransferHeap {
   let transfers = 0;
   return {

@@ -7,8 +7,8 @@ import type { JobPayload, JobSpec } from './model.ts';
 const mostShown = 10;
 
 /**
- * About keys of a config that its trainer does not know, by the trainer's own list. None while no worker has reported one, and none for
- * tests of the fleet, which have no trainer.
+ * Warnings about keys of a config that are not in its trainer's own list. There are none before a worker has reported that list, and
+ * none for tests of the fleet, which have no trainer.
  */
 export function configWarnings(
   { trainerKeys }: Pick<Core, 'trainerKeys'>,

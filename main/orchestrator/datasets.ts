@@ -16,7 +16,7 @@ export interface Publication {
 }
 
 export interface VersionChoice {
-  /** Older versions, too, and not only the newest of each dataset. */
+  /** Also older versions, not only the newest of each dataset. */
   readonly all: boolean;
   /** Only versions that the rig of this worker has; null for all. */
   readonly workerId: WorkerId | null;
@@ -38,19 +38,19 @@ export interface PruneWish {
 
 interface Pruned {
   readonly removed: readonly DatasetView[];
-  /** Of contents that no other version has. */
+  /** The size of contents that no other version has. */
   readonly freedBytes: number;
 }
 
 /** An older version that nothing needs stays this long: a job may be about to be submitted with it. */
 const keptForMs = 24 * 3_600_000;
 
-/** So many contents are listed in one transaction: others get their turn between two. */
+/** How many contents one transaction lists, so that others can run in between. */
 const portion = 2_000;
 
 const unknown = (id: number) => refuse('dataset_not_found', `There is no version ${id} of a dataset`);
 
-/** Datasets and their contents. The bytes are somebody else's business. */
+/** Datasets and their contents. Other code stores the bytes. */
 export const createDatasetCalls = (core: Core, limitBytes: number) => ({
   ...createReading(core, limitBytes),
   ...createPublishing(core),
@@ -103,7 +103,7 @@ function createReading(core: Core, limitBytes: number) {
         : accept(found);
     },
 
-    /** Whether there is room for a content of this size beside those that are on their way. */
+    /** Whether there is room for a content of this size, in addition to the uploads in progress. */
     roomForContent(bytes: number, onTheWay: number): Outcome<null> {
       const stored = store.contentBytes();
       if (limitBytes === 0 || stored + onTheWay + bytes <= limitBytes) return accept(null);
@@ -118,11 +118,11 @@ function createReading(core: Core, limitBytes: number) {
 function createPublishing(core: Core) {
   const { store, time } = core;
   return {
-    /** Its bytes are on the disk. */
+    /** Records a content whose bytes are on the disk. */
     contentStored: (content: StoredContent): Promise<void> =>
       store.write(tx => tx.putContent(content, time.latest())),
 
-    /** Makes a version, unless the newest of that name is the same. Every content has to be stored by now. */
+    /** Makes a version, unless the newest version of that name is the same. Every content must be stored already. */
     async publishDataset(
       { name, version: digest, files, isPinned }: Publication,
       by: Actor,
@@ -161,7 +161,7 @@ function createPublishing(core: Core) {
   };
 }
 
-/** The newest version of a dataset when it has these files; pinned if it is to be. */
+/** The newest version of a dataset if it has these files. Pins it if `isPinned`. */
 function sameAsNewest(
   tx: Tx,
   filter: DatasetFilter,
@@ -194,7 +194,7 @@ function createKeeping(core: Core) {
         return accept(viewOf(core, { ...version, isPinned }));
       }),
 
-    /** Returns the removed versions and the bytes that this frees, or with a dry run those that it would. */
+    /** Returns the removed versions and the freed bytes. A dry run returns what would be removed and freed. */
     pruneDatasets: ({ which, isDryRun, owner }: PruneWish, by: Actor): Promise<Pruned> =>
       store.write(tx => {
         const versions = tx

@@ -6,7 +6,7 @@ import { type Actor, type Job, nameOf } from './model.ts';
 import type { DatasetFilter, Read } from './ports.ts';
 import { adminPrincipal } from './tokens.ts';
 
-/** What a submission asks for, if whoever submits may use it: their own datasets and, with the right to see all jobs, those of others. */
+/** The data that a submission asks for. Users may use their own datasets and, with the right to see all jobs, those of others. */
 export function dataFor(
   read: Read,
   wanted: readonly NonNullable<SubmitRequest['data']>[number][],

@@ -21,8 +21,8 @@ const messages: Readonly<Record<Code, (worker: string) => string>> = {
 };
 
 /**
- * Why a worker does not upload everything that a job writes; empty when it does, and where the agent does not report it. Tests of
- * the fleet have no trainer, and write nothing that anybody waits for.
+ * Why a worker does not upload everything that a job writes. Empty if it does, and if the agent does not report it. Tests of the
+ * fleet have no trainer, and write nothing worth uploading.
  *
  * @internal
  */
@@ -45,13 +45,13 @@ function reasonFor({ agent }: Worker, trainer: string, keys: readonly string[]):
   return outputs.upload === 'checkpoints' ? 'checkpoints_only' : null;
 }
 
-/** What the owner of a job should know of the worker that takes it. */
+/** What the owner of a job should know about the worker that runs it. */
 export function warningsAbout(read: Read, workerId: WorkerId | null, { spec }: Job): readonly JobWarning[] {
   const worker = workerId === null ? null : read.worker(workerId);
   return worker === null ? [] : outputWarnings(worker, spec.requirements);
 }
 
-/** For a job without a worker: the warnings about one of the workers that could take it, if there are some about each of them. */
+/** For a job without a worker. If all workers that could take it have warnings, returns those of the first one. */
 export function sharedOutputWarnings(
   workers: readonly Worker[],
   { requirements }: JobSpec,

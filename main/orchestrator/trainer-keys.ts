@@ -4,14 +4,14 @@ import type { Worker } from './model.ts';
 import type { Store } from './ports.ts';
 
 /**
- * Which keys the trainers of the fleet take in their configs. Kept in memory alone: it is for warnings only, and after a start of the
- * orchestrator the next worker that registers is asked again.
+ * The keys that the trainers of the fleet accept in their configs. Kept only in memory, because they are just for warnings: after a
+ * start of the orchestrator, the next worker that registers is asked again.
  */
 export interface TrainerKeyBook {
-  /** Those of these trainers whose keys to ask for; each is asked for once a minute until somebody answers. */
+  /** Returns the trainers whose keys to ask the worker for: each at most once a minute, until a worker has reported them. */
   ask(offers: readonly Offer[], now: number): readonly string[];
   keep(offer: Offer, keys: readonly string[]): void;
-  /** The keys of all known versions of a trainer together; null when nobody has reported any. */
+  /** The keys of all known versions of a trainer together; null if no worker has reported any. */
   known(trainer: string): ReadonlySet<string> | null;
 }
 
@@ -21,7 +21,7 @@ export interface Offer {
   readonly version: string | null;
 }
 
-/** Of one trainer. A fleet has few; a worker could register as many as it likes. */
+/** Of one trainer. A fleet has few, but a worker could register any number. */
 const mostVersions = 8;
 const askAgainMs = 60_000;
 /** Trainers that have a list of their keys. */
@@ -62,7 +62,7 @@ export function createTrainerKeyBook(): TrainerKeyBook {
   };
 }
 
-/** As the last entry; the oldest ones go when there are too many. */
+/** Makes it the last entry, and removes the oldest entries if there are too many. */
 function putLast<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key);
   map.set(key, value);

@@ -21,7 +21,7 @@ export const pin: RemoteSpec = {
   },
 };
 
-/** Ends the command when there is none, or more than one. */
+/** Ends the command if no dataset has this name, or datasets of several owners have it. */
 async function findVersion(remote: Remote, word: string): Promise<DatasetView> {
   const [, name = word, version = ''] = /^(.+)@([0-9a-f]{4,64})$/.exec(word) ?? [];
   const { datasets } = await remote.ask(datasetsApi.list, { query: { name, all: 'true' } });

@@ -22,17 +22,17 @@ export interface Pushed {
   readonly sent: { readonly files: number; readonly bytes: number };
 }
 
-/** Which of these the orchestrator does not have is asked for so many at a time. */
+/** How many contents one call asks the orchestrator about. */
 const portion = 5_000;
 const atOnce = 8;
-/** Contents can be removed between the question and the publication. */
+/** Contents can be removed between the check and the publication. Then both are repeated. */
 const rounds = 3;
 const tries = 6;
 const firstPauseMs = 500;
-/** A minute or more: the manifest of a dataset of many files takes a second to publish. */
+/** A minute or more, because it takes a second to publish a dataset of many files. */
 const publishTries = 120;
 const publishPauseMs = 500;
-/** From this size on it is worth a question whether an earlier command has sent some of it. */
+/** From this size on, the command first asks how much of a file an earlier command has sent. */
 const largeBytes = 8 * 1_048_576;
 
 interface Progress {
@@ -42,7 +42,7 @@ interface Progress {
 
 const lineOf = ({ percent, words }: Progress): string => `${bar(percent)}  ${words}`;
 
-/** Hashes what is there, with a line of progress. Ends the command when it cannot be pushed as it is. */
+/** Hashes a folder or file, with a progress bar. Ends the command if it cannot be pushed as it is. */
 export async function indexData(
   remote: Pick<Remote, 'terminal' | 'env'>,
   path: string,
@@ -75,7 +75,7 @@ const percentOf = (done: number, all: number): number => (all === 0 ? 100 : (don
 const cacheHome = ({ env }: Pick<Remote, 'env'>): string =>
   join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard');
 
-/** What of it the orchestrator does not have is sent; then it becomes a version of the dataset. */
+/** Sends the contents that the orchestrator does not have, and then publishes a version of the dataset. */
 export async function pushData(
   remote: Remote,
   folder: IndexedFolder,
@@ -97,7 +97,7 @@ export async function pushData(
 
 type Publish = typeof datasetsApi.publish;
 
-/** The orchestrator publishes a few datasets at a time: while others are published, it is asked again. */
+/** Retries while the orchestrator is busy, because it publishes only a few datasets at a time. */
 async function publish(remote: Remote, body: BodyOf<Publish>): Promise<CallResult<Publish>> {
   for (let attempt = 1; ; attempt += 1) {
     const made = await remote.call(datasetsApi.publish, { body, timeoutMs: 600_000 });
@@ -108,13 +108,13 @@ async function publish(remote: Remote, body: BodyOf<Publish>): Promise<CallResul
   }
 }
 
-/** A content of the dataset, where it is read. */
+/** A content of the dataset, and how to read it. */
 interface Source {
   readonly sha256: string;
   readonly bytes: number;
   /** For messages; null for the manifest. */
   readonly path: string | null;
-  /** Opens it behind its first bytes. */
+  /** Opens it after its first `from` bytes. */
   stretch(from: number): Stretch;
 }
 
@@ -138,7 +138,7 @@ function sourcesOf(
   return found.set(version, { sha256: version, bytes: text.length, path: null, stretch });
 }
 
-/** Fails when the file has become shorter; one that has changed has another SHA-256, which the server finds. */
+/** Fails if the file has become shorter. If it has changed otherwise, the server finds another SHA-256. */
 const fileStretch = (file: string, from: number, bytes: number): Stretch => ({
   bytes: bytes - from,
   async *pieces() {
@@ -201,8 +201,8 @@ async function sendMissing(
 }
 
 /**
- * Goes on where a broken connection, or an earlier command, has left it. Answers with how many bytes were sent; ends the command when they
- * cannot be.
+ * Sends a content, and continues where a broken connection or an earlier command stopped. Returns how many bytes were sent. Ends the
+ * command if the content cannot be sent.
  */
 async function sendOne(remote: Remote, source: Source, grow: (bytes: number) => void): Promise<number> {
   let counted = 0;
@@ -226,12 +226,12 @@ async function sendOne(remote: Remote, source: Source, grow: (bytes: number) => 
   }
 }
 
-/** How much of it is there by now; null when all of it is. */
+/** How many bytes of it the server has; null when it has all of them. */
 async function storedBytes(remote: Remote, { sha256, bytes }: Source): Promise<number | null> {
   const answer = await remote.call(datasetsApi.progress, { params: { digest: sha256 } });
   if (!answer.ok) return 0;
   const { complete, bytes: stored } = answer.value;
-  // What is there in full length, and yet not complete, is not this content.
+  // A part that has the full length but is not complete is not this content.
   return complete ? null : stored < bytes ? stored : 0;
 }
 

@@ -77,7 +77,7 @@ export const settingKeys: readonly SettingKey[] = [
   troubleKey('held'),
 ];
 
-/** As `settings get` prints a value, and `settings set` takes it. */
+/** A value as `settings get` prints it, and as `settings set` accepts it. */
 export const valueText = (value: Value): string =>
   typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value ?? 'none');
 
@@ -90,7 +90,7 @@ const words: ReadonlyMap<string, boolean> = new Map([
   ['off', false],
 ]);
 
-/** The value that this text stands for; undefined when the setting takes no such value. */
+/** The value that this text stands for; undefined if the setting does not accept it. */
 export function valueFrom({ kind, isOptional }: SettingKey, text: string): Value | undefined {
   if (isOptional && text === 'none') return null;
   if (kind === 'yes or no') return words.get(text.toLowerCase());
