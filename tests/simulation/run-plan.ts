@@ -27,7 +27,7 @@ export interface Violation {
 export interface Outcome {
   readonly seed: number;
   readonly violation: Violation | null;
-  /** Of the whole trace: the same for every run of the same plan by the same code. */
+  /** A hash of the whole trace. Every run of the same plan by the same code gives the same hash. */
   readonly hash: string;
   readonly virtualMs: number;
   readonly events: number;
@@ -61,14 +61,16 @@ const checks: readonly Check[] = [
 ];
 
 const stepMs = 2_000;
-/** Until what somebody asks for has come, or comes no more. */
+/** How long the last acts of people may still take to succeed or to be given up, in virtual ms. */
 const lastWordsMs = 15_000;
-/** After the last job: for what nobody waits for, such as a trainer that was given away, or a beat. */
+/**
+ * How long the world keeps running after the last job, so that late heartbeats and abandoned trainers are checked too.
+ */
 const afterwardsMs = 150_000;
 /** Longer than any training. */
 const trainersGoneMs = 400_000;
 
-/** Runs one world from its beginning to its end, or to the first broken promise. */
+/** Runs one world until its end, or until a check reports the first violation. */
 export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> {
   const reached = new Map<string, number>();
   const reach = (row: string): void => void reached.set(row, (reached.get(row) ?? 0) + 1);
@@ -109,7 +111,7 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
   world.calmDown();
   void world.people.openQueue();
   for (const rig of freshRigs(plan)) void world.hire(rig);
-  // People have their last words minutes after all is well, and a job that is tried again is one more.
+  // Some acts come minutes after the faults are healed, and a retry adds another job.
   await passes(Math.max(0, ...plan.acts.map(({ atMs }) => began + atMs + lastWordsMs - clock.mono())));
   await until(() => haveAllEnded(scene) || clock.mono() > deadline.after(healedAt));
   if (found.length === 0 && !haveAllEnded(scene)) tellWhoWaits(scene);
@@ -133,7 +135,7 @@ export async function runPlan(plan: Plan, traceLines: number): Promise<Outcome> 
   };
 }
 
-/** Everything that the seed has decided, each at its time. */
+/** Schedules everything that the seed has decided, each at its time. */
 function script({ scene, people, troubles, hire }: World, plan: Plan): void {
   void people.enrol(plan.teams);
   for (const rig of plan.rigs) void hire(rig);
@@ -142,7 +144,10 @@ function script({ scene, people, troubles, hire }: World, plan: Plan): void {
   for (const fault of plan.faults) scene.world.after(fault.atMs, () => troubles.begin(fault));
 }
 
-/** Two rigs that can take every job, for the end: a job that nobody could take would wait for ever, and rightly. */
+/**
+ * Adds two rigs that can take every job at the end. Without them, a job that no rig can take would wait forever, which
+ * is correct.
+ */
 function freshRigs({ rigs }: Plan): readonly RigPlan[] {
   return ['east', 'west'].map((zone, index) => ({
     index: rigs.length + index,

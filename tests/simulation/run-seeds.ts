@@ -6,22 +6,25 @@ import { type Outcome, runPlan } from './run-plan.ts';
 export interface Wish {
   readonly from: number;
   readonly seeds: number;
-  /** Lines of the trace that are shown of a failure. */
+  /** How many lines of the trace to print for a failure. */
   readonly traceLines: number;
   /** The name of the planted bug, for the command that replays a failure. */
   readonly plant: string | null;
-  /** The whole trace of each seed. */
+  /** Whether to print the whole trace of each seed. */
   readonly showsTrace: boolean;
-  /** What the trace's hash begins with, when an earlier run is to be compared with. */
+  /** The start of the trace hash of an earlier run, to compare this run with it; null for no comparison. */
   readonly hash: string | null;
   readonly say: (line: string) => void;
 }
 
-/** From so many on a run has to reach every row of the tables. */
+/** From this many seeds on, a run must reach every row of the tables. */
 const wholeRun = 500;
 const wholeTrace = 100_000;
 
-/** Runs world after world until a promise is broken. Answers with whether none was, and nothing else is amiss. */
+/**
+ * Runs one world per seed and stops at the first violation. Returns false on a violation or a problem with the
+ * coverage.
+ */
 export async function runSeeds(wish: Wish): Promise<boolean> {
   const { say } = wish;
   const reached = new Map<string, number>();

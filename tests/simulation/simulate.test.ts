@@ -1,4 +1,4 @@
-/** The command itself, in a process of its own: it loads the product's modules with changes. */
+/** Runs the command in a process of its own, because it loads the product's modules with changes. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ async function simulate(
 
 const hashIn = (said: string): string | undefined => /leaves the trace ([0-9a-f]{64})/.exec(said)?.[1];
 
-/** Of the tables' 126 rows; the few that these seeds miss, `npm run simulate` reaches. */
+/** The tables have 126 rows. These seeds miss a few that `npm run simulate` reaches. */
 const rowsReachedByFew = 75;
 
 test('a few dozen worlds keep every promise', async () => {
@@ -51,7 +51,7 @@ describe('a seed', () => {
   });
 });
 
-/** All but how long it took. */
+/** Every line except the timing, which differs between runs. */
 const isOfTheRun = (line: string): boolean => !line.includes('of processor time');
 
 describe('a planted bug', () => {

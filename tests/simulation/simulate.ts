@@ -1,4 +1,4 @@
-/** `npm run simulate`: whole fleets on virtual time, one for each seed, and everything that can go wrong. */
+/** `npm run simulate`: simulates one fleet per seed on virtual time, with every kind of fault. */
 import { parseArgs } from 'node:util';
 import { install } from './loading/install.ts';
 import { plants } from './loading/plants.ts';
@@ -44,7 +44,7 @@ async function main(): Promise<number> {
   const plant = plants.find(({ name }) => name === values.plant) ?? null;
   if (plant === null && values.plant !== undefined)
     throw new Error(`there is no plant "${values.plant}": --plants names them`);
-  // Before anything of the product is loaded.
+  // The changes must be installed before any module of the product is loaded.
   install(plant);
   const { runSeeds } = await import('./run-seeds.ts');
   const isKept = await runSeeds({

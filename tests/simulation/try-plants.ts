@@ -5,14 +5,14 @@ import type { Plant } from './loading/plants.ts';
 const run = promisify(execFile);
 const command = new URL('simulate.ts', import.meta.url).pathname;
 
-/** What a run of the command with a plant came to. */
+/** The result of running the command with one planted bug. */
 interface Tried {
   readonly code: number;
-  /** The rule that was found broken, and by which seed; null when none was. */
+  /** The broken rule and the seed that found it; null when the run found nothing. */
   readonly found: string | null;
 }
 
-/** Each plant in a process of its own, because the product's modules are loaded once. */
+/** Uses a new process for each plant, because a process loads the product's modules only once. */
 async function tryPlant(name: string): Promise<Tried> {
   const options = { timeout: 300_000, maxBuffer: 64 * 1024 * 1024 };
   const [tried] = await Promise.allSettled([run(process.execPath, [command, '--plant', name], options)]);
@@ -23,7 +23,7 @@ async function tryPlant(name: string): Promise<Tried> {
   return { code, found: rule === null ? null : `${rule} (seed ${seed})` };
 }
 
-/** Answers with whether every one of them was found. */
+/** Returns true when the simulation finds every planted bug. */
 export async function tryPlants(plants: readonly Plant[], say: (line: string) => void): Promise<boolean> {
   let isEachFound = true;
   for (const { name } of plants) {

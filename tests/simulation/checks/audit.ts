@@ -1,7 +1,7 @@
 import { bookOf, wholeTrail } from '../../support/seal.ts';
 import type { Check } from '../world/scene.ts';
 
-/** I5: the chain of everything that was written down holds. */
+/** I5: the hash chain of the audit trail verifies. */
 export const watchAudit: Check = scene => ({
   async atEnd() {
     const verdict = await bookOf(scene.disk.store.audit).verify(wholeTrail);

@@ -3,7 +3,7 @@ import type { Committed, JobChange } from '../world/disk.ts';
 import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';
 
-/** What a worker's call says about a job. */
+/** What a call of a worker reports about a job. */
 export interface Said {
   readonly about: 'report' | 'register' | 'beat' | 'other';
   readonly jobId: string | null;
@@ -28,7 +28,7 @@ export function whatItSays(request: WireRequest): Said {
   return nothing;
 }
 
-/** I4: only the newest attempt of a job, and only from the worker that holds it, changes the job. */
+/** I4: a job changes only through its newest attempt, and only by the worker that holds it. */
 export const watchAuthority: Check = scene => ({
   onCommit(command) {
     for (const change of command.changes) {
@@ -40,7 +40,10 @@ export const watchAuthority: Check = scene => ({
   },
 });
 
-/** The event that is written down for a change, or the act where none happens to the job; empty when there is none. */
+/**
+ * Returns the audited event that explains a change, or the audited act when the job has no event; empty when there is
+ * neither.
+ */
 export function whyOf(audits: Committed['audits'], { was, next }: JobChange): string {
   const row = audits.find(
     ({ target, details }) =>
@@ -61,7 +64,7 @@ const ofPeople: ReadonlySet<string> = new Set([
   'job.moved_to_top',
 ]);
 
-/** Null when it is right that this call, or the passing of time, brought this event. */
+/** Returns null when this call, or the passing of time, may cause this event; or else the objection. */
 function objection(scene: Scene, cause: WireRequest | null, was: Job, on: string): string | null {
   if (on === 'offer') return null;
   if (cause === null) return ofTime.has(on) ? null : 'came by itself';

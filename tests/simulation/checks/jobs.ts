@@ -3,7 +3,7 @@ import type { Committed, JobChange } from '../world/disk.ts';
 import type { Check, Scene } from '../world/scene.ts';
 import { isFinal, isLive, mayBeRevived } from './ledger.ts';
 
-/** What holds of every job after every commit: I2, I3, one audit row a transition (I5), and the budget of retries. */
+/** Invariants of every job after every commit: I2, I3, one audit row per transition (I5), and the retry budget. */
 export const watchJobs: Check = scene => ({
   onCommit(command) {
     for (const change of command.changes) {
@@ -25,10 +25,10 @@ export const watchJobs: Check = scene => ({
 const inShort = ({ id, status, attempt, retriesUsed }: Job): string =>
   `${id} ${status} ${attempt?.id ?? 'no attempt'} retries ${retriesUsed}`;
 
-/** The writer sees each job as the command before has left it. Checks run first: the ledger is noted after them. */
+/** Each command sees a job as the previous command left it. Checks run before the ledger records the command. */
 function followsTheLedger({ ledger, violate }: Scene, { was }: JobChange): void {
   const known = ledger.job(was.id);
-  // Two changes of one job in one command: the first of them is not in the ledger yet.
+  // When one command changes a job twice, the ledger does not know the first change yet.
   if (known === null || known.status === was.status || known.attempt?.id === was.attempt?.id) return;
   violate('I2 one writer', `the job was ${inShort(known)}, and a command found ${inShort(was)}`);
 }
@@ -37,7 +37,7 @@ function staysEnded({ violate }: Scene, { was, next }: JobChange): void {
   if (isFinal(was)) violate('I3 terminal is final', `${inShort(was)} became ${inShort(next)}`);
 }
 
-/** Once it is known how an attempt ended, nothing that comes later tells it otherwise, but its result. */
+/** After the end of an attempt is known, later reports change nothing except by adding its result. */
 function keepsKnownEnds({ violate }: Scene, { was, next }: JobChange): void {
   const before = was.attempt;
   if (before === null || before.end === null || mayBeRevived(before)) return;
@@ -49,7 +49,7 @@ function keepsKnownEnds({ violate }: Scene, { was, next }: JobChange): void {
   );
 }
 
-/** A retry is what an attempt's end has cost, and one that is taken on again gives it back. */
+/** An attempt that ends may cost one retry. Re-adopting the attempt gives the retry back. */
 function staysInBudget({ disk, violate }: Scene, job: Job): void {
   const charged = disk.store.attempts(job.id).filter(({ end }) => end?.charged === true).length;
   if (job.retriesUsed > job.spec.maxRetries || charged > job.spec.maxRetries)
@@ -59,7 +59,7 @@ function staysInBudget({ disk, violate }: Scene, job: Job): void {
     );
 }
 
-/** Within a commit the database is ahead of the commands: so this is looked at where it stands still. */
+/** During a commit, the database is ahead of the commands, so this check runs only while nothing is being committed. */
 function countsRetries({ disk, ledger, violate }: Scene): void {
   for (const { id } of ledger.jobs()) {
     const job = disk.store.job(id);
@@ -98,7 +98,7 @@ function oneAttemptEach({ disk, violate }: Scene): void {
   }
 }
 
-/** What was committed is there, and nothing else is. */
+/** After a restart, the database holds exactly what was committed. */
 function survivedTheRestart({ ledger, disk, violate }: Scene): void {
   for (const known of ledger.jobs()) {
     const stored = disk.store.job(known.id);

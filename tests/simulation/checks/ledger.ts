@@ -10,18 +10,18 @@ const live: ReadonlySet<Job['status']> = new Set([
   'cancelling',
 ]);
 
-/** Who holds an attempt now. */
+/** Whether a worker holds an attempt of this job now. */
 export const isLive = (job: Job): job is LiveJob => live.has(job.status);
 
 export const isFinal = (job: Job): boolean => !isLive(job) && job.status !== 'pending';
 
-/** Its worker may still run it, and go on with it: it was silent, or did not answer an offer. */
+/** Whether the worker may still run the attempt and continue it, because it was silent or did not answer an offer. */
 export const mayBeRevived = (attempt: Attempt | null): boolean =>
   attempt?.end?.outcome === 'given_up' || attempt?.end?.outcome === 'withdrawn';
 
 /**
- * The jobs as the commands that were committed so far left them. Commands that share a commit are in the database
- * together; here they come one after the other, each before its effects.
+ * The jobs as the committed commands have left them. The database applies commands of one commit together; the ledger
+ * applies them one after the other, each before its effects.
  */
 export interface Ledger {
   job(id: JobId): Job | null;

@@ -1,10 +1,10 @@
 import type { Check, Scene, SceneRig } from '../world/scene.ts';
 import { isFinal } from './ledger.ts';
 
-/** Within this after the last fault, or after the end of the last backoff if that is later, every job has ended. */
+/** Every job must end within this time after the last fault, or after the last backoff if that ends later. In ms. */
 const endWithinMs = 600_000;
 
-/** When every job has to have ended, in world time. A backoff that a job waits out does not count. */
+/** Computes when every job must have ended, in world time. It does not count the time that a job spends in backoff. */
 export function createDeadline() {
   let waitsUntil = 0;
   const check: Check = scene => ({
@@ -29,7 +29,7 @@ export function tellWhoWaits({ ledger, violate }: Scene): void {
   violate('I1 every job ends', `still there: ${words.join('; ')}`);
 }
 
-/** Whoever is there is known to be there, and who was asked to drain still does. */
+/** Every running worker has an online status, and a drained worker is still draining. */
 export const watchStatuses: Check = scene => ({
   atEnd() {
     for (const of of scene.rigs()) lookAt(scene, of);

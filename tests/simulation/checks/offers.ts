@@ -7,20 +7,23 @@ import type { Check } from '../world/scene.ts';
 const settleMs = 50;
 const settleAfterStopMs = 500;
 
-/** After this many unacknowledged offers a worker is in quarantine. */
+/** The orchestrator quarantines a worker after this many unacknowledged offers. */
 const mostMissed = 3;
 
-/** Repeats are on time within this, in world time: ticks, and clocks that drift. */
+/** A repeat may be this much late, in world time. Clock ticks and clock drift cause the delay. */
 const leewayMs = 2_500;
 
 interface Sent {
   readonly at: number;
-  /** What held then: an offer that nothing has disturbed since is repeated to the letter. */
+  /** A fingerprint of the conditions at the first send. While it stays the same, every repeat must be sent. */
   readonly calm: string;
   times: number;
 }
 
-/** An offer is repeated before it is given up: a worker that could be reached by then has not been asked once only. */
+/**
+ * The orchestrator repeats an offer before it withdraws it. A worker that was reachable by then has seen it more than
+ * once.
+ */
 export const watchOffers: Check = scene => {
   const { plan, world, host } = scene;
   const { repeatOfferMs } = timesFrom(plan.heartbeatTimeoutMs);
@@ -59,7 +62,7 @@ export const watchOffers: Check = scene => {
   };
 };
 
-/** A worker in contact that acknowledges none of several offers in a row gets no further jobs. */
+/** A worker that is in contact but leaves several offers in a row unacknowledged gets no further jobs. */
 export const watchMute: Check = scene => {
   const missed = new Map<WorkerId, { readonly life: number; readonly count: number }>();
   const sentAt = new Map<AttemptId, number>();
@@ -91,7 +94,10 @@ export const watchMute: Check = scene => {
   };
 };
 
-/** The published agent drops what is pushed too soon after its last word about a job was answered (CONTRACT.md, 3). */
+/**
+ * The published agent drops offers that arrive too soon after the answer to its last report about a job (CONTRACT.md,
+ * 3).
+ */
 export const watchSettling: Check = scene => {
   const settled = new Map<WorkerId, number>();
   return {

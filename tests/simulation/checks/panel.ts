@@ -1,6 +1,6 @@
 import type { Check } from '../world/scene.ts';
 
-/** I6: over any number of reconnects the panel sees each event once, in order, and none that is not stored. */
+/** I6: the panel sees each event once and in order, over any number of reconnects, and only events that are stored. */
 export const watchPanel: Check = scene => {
   let last = 0;
   return {

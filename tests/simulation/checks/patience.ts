@@ -5,16 +5,17 @@ import type { WireRequest } from '../world/wire.ts';
 
 interface Heard {
   readonly at: number;
-  /** How often the orchestrator had been held up until then. */
+  /** How many long pauses the orchestrator had had until then. */
   readonly pauses: number;
 }
 
-/** What a running orchestrator takes for a moment of its own. */
+/** Tolerance for rounding, in ms. */
 const roundingMs = 100;
 
 /**
- * Nobody is given up too early: a worker is offline after T without contact and its job goes after takeover, counted
- * while the orchestrator runs. Its own start counts as contact with everybody, and its own pauses count as nothing.
+ * The orchestrator gives up no worker too early. A worker goes offline after T without contact and loses its job after
+ * the takeover time. Only the time in which the orchestrator runs counts. Its own start counts as contact with every
+ * worker, and its own pauses count as zero.
  */
 export const watchPatience: Check = scene => {
   const { plan, host } = scene;
@@ -27,7 +28,7 @@ export const watchPatience: Check = scene => {
     const last = heard.get(worker) ?? started;
     const since = last.at > started.at ? last : started;
     const passedMs = host.steadyMs() - since.at;
-    // A tick of the time before each pause may be counted with it.
+    // The orchestrator may also count one clock tick before each pause.
     const leewayMs = roundingMs + (host.pauses - since.pauses) * (times.tickMs + roundingMs);
     return passedMs + leewayMs >= spanMs
       ? null
@@ -45,7 +46,7 @@ export const watchPatience: Check = scene => {
       arrived.delete(request);
       const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
       if (at === undefined || request.kind !== 'worker' || worker === null) return;
-      // A call that is turned away at the door is no contact, and neither is a goodbye, nor what is asked right before it.
+      // Rejected calls and goodbyes do not count as contact. Nor does the queue request that precedes a goodbye.
       const isContact =
         answer.kind === 'answer' && answer.status !== 401 && !/\/(disconnect|queue)$/.test(pathOf(request));
       if (isContact && at.at >= (heard.get(worker)?.at ?? 0)) heard.set(worker, at);

@@ -4,7 +4,7 @@ import type { Check, Scene } from '../world/scene.ts';
 import type { WireRequest } from '../world/wire.ts';
 import { isLive } from './ledger.ts';
 
-/** I1: a submit that was answered stays; where else it is lost, the ledger sees it. */
+/** I1: a job whose submission was answered is never lost. The ledger checks this for the other cases. */
 export const watchSubmits: Check = scene => {
   const promised = new Set<JobId>();
   const removed = new Set<JobId>();
@@ -28,12 +28,12 @@ export const watchSubmits: Check = scene => {
   };
 };
 
-/** I8: between a drain and its end nothing is offered to the worker; and what it still has ends before it is sent away. */
+/** I8: a draining worker receives no offers. Its current job ends before the orchestrator shuts the worker down. */
 export const watchDrains: Check = scene => {
   const draining = new Set<WorkerId>();
   return {
     onCommit({ audits, changes }) {
-      // Within one command an end of the drain comes before what is offered then.
+      // Within one command, the end of a drain precedes the offers that follow from it.
       for (const { type, target } of audits) {
         if (type === 'worker.undrained' || type === 'worker.deleted') draining.delete(target.id as WorkerId);
       }
@@ -56,11 +56,11 @@ export const watchDrains: Check = scene => {
 
 interface Tokens {
   readonly newest: string | null;
-  /** Works on until the worker's job has ended: the one that its agent has. */
+  /** The hash of the old token, which stays valid until the worker's current job has ended. */
   readonly old: string | null;
 }
 
-/** I9: once a rotation is on disk nothing works with an older token, unless it was asked to live as long as the job. */
+/** I9: after a rotation is on disk, no older token works, unless the rotation keeps it until the job ends. */
 export const watchTokens: Check = scene => {
   const valid = new Map<WorkerId, Tokens>();
   const late = new Set<WireRequest>();
@@ -101,7 +101,9 @@ export function issuedIn(body: unknown): { readonly worker: WorkerId; readonly t
   return { worker: body.workerId as WorkerId, token: String(body.token) };
 }
 
-/** What goes to a worker is on disk by then, is about what it holds, and nothing is said too late. */
+/**
+ * A command to a worker leaves only after it is on disk, concerns the worker's current job, and does not come too late.
+ */
 export const watchFrames: Check = scene => ({
   onFrame(worker, _token, command) {
     if (scene.disk.isInCommand && command.type !== 'ping')

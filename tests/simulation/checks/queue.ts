@@ -7,7 +7,7 @@ import { submittedIn } from '../world/people.ts';
 import type { Check } from '../world/scene.ts';
 import { isFinal } from './ledger.ts';
 
-/** As people have decided: limits, pauses and approvals hold at every dispatch, over every restart. */
+/** Every dispatch respects the limits, pauses and approvals that people have set, even after restarts. */
 export const watchQueue: Check = scene => {
   const needed = new Set<string>();
   const teams = new Map<string, string>();
@@ -37,7 +37,7 @@ const rowOf = ({ type, target, actor, details }: AuditFact) => ({
   details: JSON.stringify(details),
 });
 
-/** One that was deleted had ended, and never comes back. */
+/** Only ended jobs are deleted, and a deleted job never reappears. */
 export const watchDeletions: Check = scene => {
   const gone = new Set<JobId>();
   return {
@@ -46,7 +46,7 @@ export const watchDeletions: Check = scene => {
         if (gone.has(id)) scene.violate('what is deleted stays so', `${id} is back`);
       for (const id of removed) {
         const known = scene.ledger.job(id);
-        // Within one command it may have ended and gone; nothing in the orchestrator does that.
+        // The job might have ended within the same command, but nothing in the orchestrator does that.
         if (known === null || !isFinal(known))
           scene.violate('only what has ended is deleted', `${id} was ${known?.status ?? 'not there'}`);
         gone.add(id);
@@ -59,7 +59,7 @@ export const watchDeletions: Check = scene => {
   };
 };
 
-/** What was asked for with a key is one job, however often it was asked; who is not to wait is taken at once. */
+/** All submissions with the same key create one job. A job that must not wait is dispatched immediately. */
 export const watchSubmissions: Check = scene => {
   const keyed = new Map<number, JobId>();
   return {

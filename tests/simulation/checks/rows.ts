@@ -1,6 +1,6 @@
 import { finalStatuses, JobStatus } from '../../../protocol/job.ts';
 
-/** Every event of a job's life, as job-lifecycle.ts has them. */
+/** Every event of the job lifecycle, as in job-lifecycle.ts. */
 const events = [
   'offer',
   'claim',
@@ -19,8 +19,8 @@ const events = [
 ] as const;
 
 /**
- * Pairs of status and event that nothing in the orchestrator brings about, and why. One that is reached after all fails
- * the run: then this list tells an untruth.
+ * Pairs of status and event that the orchestrator never produces, with the reason. The run fails when it reaches one of
+ * them, because then this list is wrong.
  */
 const unreachable: readonly (readonly [events: string, statuses: readonly string[], why: string])[] = [
   ['offer', JobStatus.options.filter(status => status !== 'pending'), 'dispatch looks at pending jobs only'],
@@ -50,7 +50,7 @@ const unreachableRows: readonly string[] = cells
   .filter(({ status, event }) => isUnreachable(status, event))
   .map(({ status, event }) => cell(status, event));
 
-/** The tables of SEMANTICS.md, section 5, with the cases that hide in one of their lines told apart. */
+/** The rows of the tables in SEMANTICS.md, section 5. Lines that cover several cases are split. */
 const claimRows = [
   'names its live attempt -> resume',
   'names a job that waits, given up or withdrawn -> re-adopt',
@@ -86,13 +86,13 @@ const tableRows: readonly string[] = [
   ...reportRows.map(row => `report: ${row}`),
 ];
 
-/** How much of the tables a run has seen; `reached` counts for each row how often it was come by. */
+/** Computes how many rows a run has reached. `reached` counts for each row how often the run reached it. */
 export function coverageOf(reached: ReadonlyMap<string, number>) {
   const rows = [...lifecycleRows, ...tableRows];
   return {
     rows: rows.length,
     missing: rows.filter(row => !reached.has(row)),
-    /** Of which the list above says that nothing brings them about. */
+    /** Rows that the run reached although the list above calls them unreachable. */
     surprises: unreachableRows.filter(row => reached.has(row)),
   };
 }

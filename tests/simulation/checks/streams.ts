@@ -2,7 +2,7 @@ import type { WorkerId } from '../../../protocol/ids.ts';
 import type { Check } from '../world/scene.ts';
 import type { ServerEnd } from '../world/wire.ts';
 
-/** The newest stream of a worker counts, until it is over: the end of an older one changes nothing. */
+/** Only the newest stream of a worker counts until it closes. The end of an older stream changes nothing. */
 export const watchStreams: Check = scene => {
   const newest = new Map<WorkerId, ServerEnd>();
   const compare = (worker: WorkerId): void => {

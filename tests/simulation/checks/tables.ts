@@ -6,14 +6,14 @@ import { type Said, whatItSays } from './authority.ts';
 import { isFinal, isLive, mayBeRevived } from './ledger.ts';
 import type { ClaimRow, ReportRow } from './rows.ts';
 
-/** What the tables of SEMANTICS.md, section 5, want a call to be answered with. */
+/** The answer to a call that the tables of SEMANTICS.md, section 5, require. */
 interface Expected {
   readonly row: string;
-  /** Null when the answer is as it should be. */
+  /** Returns null when the answer is correct, or else a description of the problem. */
   readonly judge: (status: number, body: Readonly<Record<string, unknown>>) => string | null;
 }
 
-/** Registrations, beats and reports are answered as the tables say, whatever has happened before. */
+/** The orchestrator answers registrations, heartbeats and reports as the tables require, whatever happened before. */
 export const watchTables: Check = scene => {
   const expected = new Map<WireRequest, Expected>();
   const expectFrom = (request: WireRequest, read: Read): void => {
@@ -24,7 +24,8 @@ export const watchTables: Check = scene => {
   };
   return {
     onArrive(request) {
-      // A beat that brings nothing new is answered without a transaction; two of them make an absence.
+      // The orchestrator answers a heartbeat without news outside a transaction. A worker is absent only after two of
+      // them.
       if (whatItSays(request).about !== 'beat') return;
       expectFrom(request, scene.disk.store);
       if (expected.get(request)?.row.endsWith('-> vanished')) expected.delete(request);
@@ -42,7 +43,10 @@ export const watchTables: Check = scene => {
   };
 };
 
-/** Of a registration, come after a later one or after the goodbye: nobody waits for its answer any more. */
+/**
+ * Whether this is an old copy of a registration: it arrived after a newer one or after the goodbye. No caller waits for
+ * its answer.
+ */
 function isOldCopy(request: WireRequest, worker: Worker | null): boolean {
   if (request.kind !== 'worker' || !request.path.endsWith('/register') || !worker?.agent) return false;
   const { start_id: startId, registration_no: no } = Object(request.body) as Record<string, unknown>;
@@ -75,7 +79,7 @@ function claimRow(worker: WorkerId, said: Said, read: Read): ClaimRow {
   if (job.status === 'cancelling') return 'names a job that is to be stopped -> cancel';
   if (isLive(job)) return 'names its live attempt -> resume';
   if (isFinal(job)) return 'names a job that has ended -> abandon';
-  // Of what it holds beside that, only an offer outlives a registration that does not name it.
+  // Of the worker's other jobs, only an offer survives a registration that does not name it.
   const hasOther = live !== null && (said.about === 'beat' || live.status === 'dispatched');
   if (hasOther) return 'names a job that waits, but has another -> abandon';
   return mayBeRevived(job.attempt)
@@ -92,7 +96,7 @@ function judgeClaim(
   status: number,
   body: Readonly<Record<string, unknown>>,
 ): string | null {
-  // Another machine works with this token, or its worker is gone: no part of these tables.
+  // Another machine uses this token, or its worker was deleted. These tables do not cover either case.
   if (status !== 200) return status === 409 || status === 401 ? null : `answered ${status}`;
   const abandoned = body['abandon_job'] ?? null;
   const resumed = idIn(body['resume_job']);
@@ -132,7 +136,7 @@ function ofReport(worker: WorkerId, said: Said, read: Read): Expected | null {
   };
 }
 
-/** The row, and the answer: `ok`, `duplicate` or the code of a refusal. */
+/** Returns the row and the expected answer: `ok`, `duplicate` or the code of a refusal. */
 function reportRow(worker: WorkerId, said: Said, job: Job, read: Read): readonly [ReportRow, string] {
   const { attempt } = job;
   const isV1 = read.worker(worker)?.agent?.protocol === 1;
@@ -153,7 +157,7 @@ function reportRow(worker: WorkerId, said: Said, job: Job, read: Read): readonly
       : ['another word about an ended job -> 409 job_final', 'job_final'];
   }
   const isEnd = word === 'completed' || word === 'failed' || word === 'cancelled';
-  // An end needs no place on its worker.
+  // A final report is accepted even when its worker is busy with another job.
   if (!isEnd && read.liveJobOf(worker) !== null)
     return [
       'the last attempt of a job that waits, busy with another -> 409 superseded',
@@ -161,7 +165,8 @@ function reportRow(worker: WorkerId, said: Said, job: Job, read: Read): readonly
     ];
   if (word === 'completed') return ['the last attempt of a job that waits -> 200, re-adopted', 'ok'];
   if (mayBeRevived(attempt)) {
-    // Nothing has been spawned before a claim, so what was taken back stays taken back; the published agent can't be told.
+    // The v2 agent spawns nothing before a claim, so a withdrawn offer stays withdrawn. The published agent cannot be
+    // refused.
     const isRefusedClaim = word === 'starting' && !isV1;
     return [
       'the last attempt of a job that waits -> 200, re-adopted',

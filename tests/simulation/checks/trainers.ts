@@ -6,11 +6,11 @@ import type { WireRequest } from '../world/wire.ts';
 import { whatItSays, whyOf } from './authority.ts';
 import { isLive } from './ledger.ts';
 
-/** I12 and its kin: what the orchestrator believes of trainers, held against the trainers themselves. */
+/** I12 and related invariants: compares what the orchestrator believes about trainers with the trainers themselves. */
 export const watchTrainers: Check = scene => {
-  /** A person did not want to wait for a silent worker: that is their risk. */
+  /** Jobs that a person released from a silent worker. That person accepts the risk of a second trainer. */
   const released = new Set<JobId>();
-  /** Attempts whose claim was answered. */
+  /** Attempts whose claim has been answered. */
   const claimed = new Set<string>();
   return {
     onAnswer(request, answer) {
@@ -21,7 +21,7 @@ export const watchTrainers: Check = scene => {
     },
     onTrainerStart(trainer) {
       isAlone(scene, trainer, released);
-      // Our own agent spawns nothing before its claim has been answered.
+      // The v2 agent spawns nothing before its claim has been answered.
       if (trainer.attemptId !== null && !claimed.has(trainer.attemptId))
         scene.violate('nothing is spawned before its claim', `${trainer.jobId} starts on ${trainer.machine}`);
     },
@@ -40,7 +40,7 @@ export const watchTrainers: Check = scene => {
   };
 };
 
-/** For the answer's way, the order in a file, and the guard's look at it. */
+/** Covers the travel time of the answer, the order file, and the guard's next look at it. In ms. */
 const orderLeewayMs = 5_000;
 
 const holdsNow = ({ ledger }: Scene, { jobId, attemptId }: Trainer): boolean => {
@@ -48,7 +48,7 @@ const holdsNow = ({ ledger }: Scene, { jobId, attemptId }: Trainer): boolean => 
   return job !== null && (isLive(job) || job.status === 'pending') && job.attempt?.id === attemptId;
 };
 
-/** A worker that was told that its job is not its own any more stops the trainer, if the word has reached it. */
+/** A worker must stop its trainer after an answer said that the job is no longer its own, if the answer arrived. */
 function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
   const worker = request.kind === 'worker' ? scene.workerOf(request.token) : null;
   const of = worker === null ? null : scene.rigOf(worker);
@@ -57,11 +57,11 @@ function expectStop(scene: Scene, request: WireRequest, body: unknown): void {
   const isGivenAway =
     ('abandon_job' in body && body.abandon_job === jobId) || ('action' in body && body.action === 'stop');
   const trainer = scene.yard.on(of.rig.machine.name).find(running => running.jobId === jobId);
-  // It may have been given to the same worker again meanwhile.
+  // The same worker may have received the job again in the meantime.
   if (!isGivenAway || trainer === undefined || holdsNow(scene, trainer)) return;
   const toldAt = scene.world.mono();
   scene.world.after(orderLeewayMs, () => {
-    // The word is in the answer, so that it needs no stream.
+    // The order is part of the answer, so it needs no stream.
     const hasHeard =
       of.rig.link.roughAt < toldAt && of.rig.changedAt < toldAt && of.rig.process?.isPaused === false;
     if (trainer.isAlive && !trainer.isTold && hasHeard)
@@ -80,14 +80,14 @@ const isV1On = (scene: Scene, machine: string): boolean => rigOn(scene, machine)
 function isAlone(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): void {
   const { yard, ledger, violate } = scene;
   const others = yard.alive().filter(other => other !== trainer);
-  // The published agent leaves an orphan where it is killed (CONTRACT.md, section 3, item 12).
+  // The published agent leaves an orphan trainer when it is killed (CONTRACT.md, section 3, item 12).
   const beside = others.find(({ machine }) => machine === trainer.machine);
   if (beside !== undefined && !isV1On(scene, trainer.machine))
     violate(
       'one trainer a machine',
       `${trainer.jobId} starts on ${trainer.machine}, where ${beside.jobId} runs`,
     );
-  // Only our own agent can keep the promise: the published one knows nothing of it.
+  // Only the v2 agent can guarantee this, because the published agent does not know the rule.
   const rival = others.find(({ jobId, machine }) => jobId === trainer.jobId && !isV1On(scene, machine));
   const stops = ledger.job(trainer.jobId)?.spec.onLostContact === 'stop' && !released.has(trainer.jobId);
   if (rival !== undefined && stops && !isV1On(scene, trainer.machine))
@@ -97,7 +97,7 @@ function isAlone(scene: Scene, trainer: Trainer, released: ReadonlySet<JobId>): 
     );
 }
 
-/** Of the published agent only while nothing disturbs it: it loses its trainers by itself otherwise. */
+/** For the published agent, this holds only while nothing disturbs it. Otherwise it loses its trainers by itself. */
 const isBelievable = (scene: Scene, { rig, guard }: SceneRig, trainer: Trainer): boolean =>
   guard !== null || (rig.link.isCalm && scene.calmSince(rig) < trainer.startedAt);
 
@@ -115,7 +115,7 @@ function trainerOf(
   return { of, trainer: trainer ?? null };
 }
 
-/** "The worker is there, and its process is not": neither the process nor a word of how it ended. */
+/** "The worker is there, and its process is not": neither the process nor a record of its end exists. */
 function isGone(scene: Scene, change: JobChange): void {
   const found = trainerOf(scene, change);
   if (found === null) return;

@@ -8,9 +8,9 @@ const lifecycle = urlOf('main/orchestrator/job-lifecycle.ts');
 const observed = new URL('observed-lifecycle.ts', import.meta.url).href;
 
 /**
- * From here on the product's modules are loaded with these changes: `job-lifecycle` tells of each of its steps, and a
- * planted bug, if any, is in its place. To be called before any of them is imported. Throws when the text that a plant
- * replaces is not there, exactly once.
+ * Makes Node load the product's modules with changes: `job-lifecycle` publishes each of its steps, and the planted bug
+ * is in place, if there is one. Call it before importing any of these modules. Throws when the text that a plant
+ * replaces does not occur exactly once.
  */
 export function install(plant: Plant | null): void {
   const planted = plant === null ? new Map<string, string>() : sourcesWith(plant);
@@ -28,7 +28,7 @@ export function install(plant: Plant | null): void {
   });
 }
 
-/** @internal The modules that a plant changes, by their URL, as they are with it. */
+/** @internal Returns the changed source of each module that a plant changes, by the module's URL. */
 export function sourcesWith({ name, changes }: Plant): ReadonlyMap<string, string> {
   const sources = new Map<string, string>();
   for (const { file, text, instead } of changes) {

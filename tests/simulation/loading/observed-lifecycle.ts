@@ -1,11 +1,11 @@
-/** Stands in for main/orchestrator/job-lifecycle.ts while a simulation runs: the same, and who listens hears of every step. */
+/** Replaces main/orchestrator/job-lifecycle.ts during a simulation. It behaves the same and publishes every step. */
 import { channel } from 'node:diagnostics_channel';
 import type { Advance, JobEvent } from '../../../main/orchestrator/job-lifecycle.ts';
 import { advance as decide } from '../../../main/orchestrator/job-lifecycle.ts';
 import type { Job } from '../../../main/orchestrator/ports.ts';
 import { type Step, stepChannel } from './steps.ts';
 
-// The line below takes the place of this one's `advance`.
+// The `advance` that this file declares shadows the one that the next line exports.
 export * from '../../../main/orchestrator/job-lifecycle.ts';
 
 const steps = channel(stepChannel);

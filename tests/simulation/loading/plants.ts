@@ -1,13 +1,13 @@
-/** A bug that somebody could make, as exact changes of the product's source. */
+/** A bug that a developer could make, as exact changes to the product's source. */
 export interface Plant {
   readonly name: string;
   readonly changes: readonly Change[];
 }
 
 interface Change {
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   readonly file: string;
-  /** Stands there exactly once. */
+  /** The text to replace. It must occur exactly once in the file. */
   readonly text: string;
   readonly instead: string;
 }
@@ -28,7 +28,7 @@ const agent = (file: string, text: string, instead: string): Change => ({
   instead,
 });
 
-/** Each has to be found by the simulation; one that is not shows what it does not look at. */
+/** The simulation must find each of these bugs. A bug that it misses shows a gap in its checks. */
 export const plants: readonly Plant[] = [
   {
     name: 'an offer is never repeated',

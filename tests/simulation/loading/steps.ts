@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Advance, JobEvent } from '../../../main/orchestrator/job-lifecycle.ts';
 import type { Job } from '../../../main/orchestrator/ports.ts';
 
-/** One look into the table of a job's life, whatever came of it. */
+/** One lookup in the table of the job lifecycle, whatever its outcome. */
 export interface Step {
   readonly status: Job['status'];
   readonly event: JobEvent['type'];
@@ -12,7 +12,7 @@ export interface Step {
 /** @internal */
 export const stepChannel = 'simulation: a step of a job';
 
-/** The answer ends it. Nothing is heard where the hooks of `install` are not in place. */
+/** Returns a function that stops listening. It reports no steps unless the hooks of `install` are active. */
 export function listenToSteps(hear: (step: Step) => void): () => void {
   const listener = (message: unknown): void => hear(message as Step);
   subscribe(stepChannel, listener);

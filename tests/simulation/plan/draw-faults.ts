@@ -8,11 +8,11 @@ interface Context extends Span {
   readonly place: () => Place;
   readonly rig: () => number;
   readonly job: () => number;
-  /** Shorter than T, about as long as takeover, or much longer. */
+  /** Draws an outage that is shorter than T, about as long as the takeover time, or much longer. In ms. */
   readonly outageMs: () => number;
 }
 
-/** Every kind of fault, and how one of them is drawn. A seed switches on some of the kinds. */
+/** One entry per kind of fault: how to draw it. A seed enables only some of the kinds. */
 const kinds: readonly Draw[] = [
   (random, { place, t }) => ({
     ...weather(place(), { delayMs: random.pick([300, 2_000, 12_000]) }),
@@ -76,7 +76,7 @@ const kinds: readonly Draw[] = [
 
 const weather = (place: Place, condition: object) => ({ kind: 'weather', place, condition }) as const;
 
-/** How many kinds a seed has, and how many faults of all of them. */
+/** The maximum number of kinds that a seed enables, and of faults that it draws. */
 const mostKinds = 6;
 const mostFaults = 12;
 
@@ -107,7 +107,9 @@ export function drawFaults(
   return [...faults, ...drawCutOff(random.fork('cut off'), span)].toSorted((a, b) => a.atMs - b.atMs);
 }
 
-/** Chance alone seldom makes a training outlast both the takeover and the cut. */
+/**
+ * Adds a long outage that starts with a training. Random faults seldom let a training outlast both takeover and outage.
+ */
 function drawCutOff(random: Random, { t, healAtMs }: Span): readonly Fault[] {
   if (!random.chance(0.35)) return [];
   const forMs = Math.floor(t * (1.34 + random.next() / 5));

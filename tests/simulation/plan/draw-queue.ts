@@ -1,7 +1,7 @@
 import type { Random } from '../world/random.ts';
 import type { Act, JobManners, JobPlan, Span } from './plan.ts';
 
-/** How a job is submitted. Draws of its own: what the job does is not moved by it. */
+/** Draws how a job is submitted. It uses its own random stream, so that it does not change what the job does. */
 export function drawManners(random: Random): JobManners {
   const needsApproval = random.chance(0.15);
   return {
@@ -12,7 +12,7 @@ export function drawManners(random: Random): JobManners {
   };
 }
 
-/** What people who run the queue do with it: seldom enough that it still runs. */
+/** Draws the acts of people who manage the queue. They are rare enough that the queue keeps running. */
 export function drawQueueActs(random: Random, { healAtMs }: Span, jobs: readonly JobPlan[]): readonly Act[] {
   const before = (): number => Math.floor(random.next() * healAtMs * 0.95);
   const soonAfter = (atMs: number, share: number): number =>

@@ -5,7 +5,10 @@ import { drawFaults } from './draw-faults.ts';
 import { drawManners, drawQueueActs } from './draw-queue.ts';
 import type { Act, JobPlan, Plan, Play, RigPlan, Span, Teams } from './plan.ts';
 
-/** The plan of a seed. Each part has draws of its own, so that a change of one leaves the others as they were. */
+/**
+ * Draws the plan of a seed. Each part has its own random stream, so that a change to one part leaves the others
+ * unchanged.
+ */
 export function drawPlan(seed: number): Plan {
   const random = createRandom(`seed ${seed}`);
   const scale = random.fork('scale');
@@ -32,7 +35,7 @@ export function drawPlan(seed: number): Plan {
   };
 }
 
-/** Clocks of two machines drift apart by up to 1 %. */
+/** Lets the clocks of two machines drift apart by up to 1 %. */
 const drawRate = (random: Random): number => (random.chance(0.5) ? 1 : 1 + random.int(-50, 50) / 10_000);
 
 function drawRigs(random: Random): readonly RigPlan[] {
@@ -49,7 +52,7 @@ function drawRigs(random: Random): readonly RigPlan[] {
       protocol,
       persistent: own.chance(0.75),
       gpus: own.pick([1, 1, 2, 8]),
-      // The published agent brings none.
+      // The published agent reports no labels.
       labels: protocol === 2 ? { zone: own.pick(['east', 'west']) } : {},
       rate: drawRate(own),
       hasTokenFile: own.chance(0.6),
@@ -60,7 +63,7 @@ function drawRigs(random: Random): readonly RigPlan[] {
   });
 }
 
-/** Both users in one team, one of them in a team, or no team at all. */
+/** Puts both users in one team, only one of them in a team, or the two in different teams; or uses no teams at all. */
 function drawTeams(random: Random): Teams {
   if (random.chance(0.4)) return { ada: null, bob: null };
   return { ada: 'vision', bob: random.pick(['vision', 'audio', null]) };

@@ -5,28 +5,28 @@ import type { Condition } from '../world/link.ts';
 import type { Nature } from '../world/trainer.ts';
 
 /**
- * Everything that a seed decides before its world begins: who is there, what people want, what goes wrong and when.
- * Times are in virtual milliseconds from the beginning. Leaving a fault or an act out leaves the rest as it is, so that
- * a failure can be shrunk to the few that it needs.
+ * Everything that a seed decides before its world starts: which rigs, jobs and acts there are, and what fails when.
+ * Times are in virtual milliseconds from the start. Removing a fault or an act leaves the rest of the plan unchanged,
+ * so that a failure can be reduced to the few events that it needs.
  */
 export interface Plan {
   readonly seed: number;
-  /** T. */
+  /** T: the silence after which a worker is offline. */
   readonly heartbeatTimeoutMs: number;
   readonly v1SilenceMs: number;
-  /** From here on nothing goes wrong any more. */
+  /** No fault is active after this time. */
   readonly healAtMs: number;
-  /** How fast the orchestrator's clocks run. */
+  /** How fast the orchestrator's clocks run; 1 is exact. */
   readonly rate: number;
   readonly rigs: readonly RigPlan[];
   readonly jobs: readonly JobPlan[];
-  /** Of the users whose token has a team. */
+  /** The teams of the users' tokens. */
   readonly teams: Teams;
   readonly acts: readonly Act[];
   readonly faults: readonly Fault[];
 }
 
-/** What all draws of a plan measure their times by. */
+/** The time scale of a plan, which all its draws share. */
 export interface Span {
   /** T. */
   readonly t: number;
@@ -37,21 +37,21 @@ export interface RigPlan {
   readonly index: number;
   readonly name: string;
   readonly protocol: 1 | 2;
-  /** Stays between jobs, and is started again by its owner. */
+  /** The agent keeps running between jobs, and its owner restarts it. */
   readonly persistent: boolean;
   readonly gpus: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly rate: number;
   readonly hasTokenFile: boolean;
-  /** Its agent says whatever comes into its head. */
+  /** Its agent sends random calls. */
   readonly isWild: boolean;
   /** Its agent never acknowledges an offer. */
   readonly isMute: boolean;
-  /** No trainer starts here. */
+  /** No trainer can start on this rig. */
   readonly isBroken: boolean;
 }
 
-/** What a job does when it is started: a training, or an agent's refusal. */
+/** What happens when a job starts: a training, or a refusal by the agent. */
 export type Play = Nature | 'rejected' | 'start_failed';
 
 export interface JobPlan {
@@ -61,24 +61,24 @@ export interface JobPlan {
   /** `on_lost_contact: stop`. */
   readonly stopsWithoutContact: boolean;
   readonly manners: JobManners;
-  /** For its first start, its second, ...; the last one from then on. */
+  /** The plays of the first start, the second, and so on. The last one repeats. */
   readonly plays: readonly [Play, ...Play[]];
 }
 
-/** Null for a user whose token has none. */
+/** The team of each user's token; null when the token has no team. */
 export type Teams = Readonly<Record<JobManners['user'], string | null>>;
 
-/** How its owner submits it. */
+/** How its owner submits the job. */
 export interface JobManners {
   readonly user: 'ada' | 'bob';
   readonly needsApproval: boolean;
-  /** At once, or not at all. */
+  /** The job must be dispatched immediately, or the submission fails. */
   readonly isNow: boolean;
-  /** With a key: so its owner may ask again. */
+  /** The submission has an idempotency key, so the owner may repeat it. */
   readonly hasKey: boolean;
 }
 
-/** About a job, by its index. */
+/** An act on one job, which it names by its index. */
 export type JobAct =
   | {
       readonly kind: 'cancel' | 'release' | 'approve' | 'reject' | 'move to top' | 'retry' | 'remove';
@@ -86,7 +86,7 @@ export type JobAct =
     }
   | { readonly kind: 'priority'; readonly job: number; readonly priority: number };
 
-/** About the queue as a whole. */
+/** An act on the whole queue. */
 export type QueueAct =
   | { readonly kind: 'pause' | 'resume' | 'clean up' }
   | {
@@ -96,7 +96,7 @@ export type QueueAct =
       readonly perTeam: number | null;
     };
 
-/** What a person does. Rigs are named by their index, too. */
+/** An act of a person. Acts name rigs by their index, too. */
 export type Act = { readonly atMs: number } & (
   | JobAct
   | QueueAct
@@ -105,10 +105,10 @@ export type Act = { readonly atMs: number } & (
   | { readonly kind: 'rotate'; readonly rig: number; readonly mode: 'now' | 'after_job' }
 );
 
-/** Who has a link of their own. */
+/** A client with a link of its own. */
 export type Place = number | 'people' | 'panel';
 
-/** What can go wrong. */
+/** A fault that can occur. */
 export type Trouble =
   | { readonly kind: 'weather'; readonly place: Place; readonly condition: Condition; readonly forMs: number }
   | { readonly kind: 'break streams'; readonly place: Place; readonly how: 'reset' | 'half-open' }
@@ -121,9 +121,9 @@ export type Trouble =
   | { readonly kind: 'stop orchestrator' | 'kill orchestrator'; readonly downMs: number }
   | { readonly kind: 'crash at'; readonly point: CrashPoint; readonly skip: number; readonly downMs: number }
   | { readonly kind: 'disk full'; readonly forMs: number }
-  /** The rig on which the next training begins. */
+  /** Cuts off the rig on which the next training starts. */
   | { readonly kind: 'cut off who starts next'; readonly forMs: number }
-  /** A worker speaks of a job that was never its own. */
+  /** A worker sends a report about a job that it never had. */
   | {
       readonly kind: 'stray report';
       readonly rig: number;
