@@ -30,7 +30,7 @@ export interface World {
   readonly troubles: Troubles;
   /** Creates a worker, sets up its rig and starts the agent there. */
   hire(plan: RigPlan): Promise<void>;
-  /** From here on nothing goes wrong any more: faults end, the mad fall silent, and trainings are short and end well. */
+  /** Ends all faults and erratic agents. From then on, trainings are short and succeed. */
   calmDown(): void;
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ interface WorldParts {
   readonly violate: (rule: string, how: string) => void;
 }
 
-/** Puts the parts of a world together: who hears whom stands here and nowhere else. */
+/** Connects the parts of a world. Only this function decides which part observes which. */
 export function buildWorld({ plan, observers: observersOf, reach, violate }: WorldParts): World {
   const random = createRandom(`world ${plan.seed}`);
   const rigs = new Map<number, SceneRig>();
@@ -263,7 +263,7 @@ function playFor(plan: Plan, rig: RigPlan, job: number, run: number, isCalm: boo
   return rig.isBroken ? 'start_failed' : play;
 }
 
-/** The published agent has no word for what it can't start: its trainer ends at once. */
+/** The published agent cannot report a failed start. Its trainer exits at once instead. */
 const natureIn = (play: Play): Nature =>
   typeof play === 'string'
     ? { ...short, runsMs: 300, printsEveryMs: null, ends: { code: 1, signal: null } }

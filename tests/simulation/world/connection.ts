@@ -3,35 +3,35 @@ import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
 import type { Server, ServerEnd, WireRequest } from './wire.ts';
 
-/** What the client of a stream hears. After `onEnd` or `onError` it hears nothing more. */
+/** The events that the client of a stream receives. `onEnd` or `onError` is the last one. */
 export interface StreamEars {
   onOpen(status: number): void;
   onFrame(frame: unknown): void;
-  /** The server has ended it in good order. */
+  /** The server has closed the stream in an orderly way. */
   onEnd(): void;
   onError(): void;
 }
 
 /** One TCP connection that carries frames down, in order. */
 export interface Connection {
-  /** Both ends hold it, and what is sent arrives. */
+  /** Whether both ends hold the connection and sent data arrives. */
   readonly isWhole: boolean;
-  /** World time; infinite before the client has heard that it is open. */
+  /** World time; infinite until the client learns that the stream is open. */
   readonly openSince: number;
-  /** The client hangs up. */
+  /** The client closes the connection. */
   close(): void;
   break(how: 'reset' | 'half-open'): void;
-  /** What a cut has held up goes on. */
+  /** Sends what a cut has held up. */
   flush(): void;
-  /** Nobody holds an end of it any more. */
+  /** Runs when neither end holds the connection any more. */
   onGone(run: () => void): void;
 }
 
-/** What a connection needs to know of its link. */
+/** What a connection needs to know about its link. */
 export interface Way {
   readonly name: string;
   isCut(direction: 'up' | 'down'): boolean;
-  /** ms on the way. */
+  /** The travel time of a message, in ms. */
   transitMs(): number;
 }
 
@@ -45,14 +45,14 @@ interface ConnectionParts {
   readonly ears: StreamEars;
 }
 
-/** A connection that nobody accepts is given up after this. */
+/** The client gives up a connection that no server accepts after this time. */
 const connectMs = 20_000;
 
 export function openConnection(parts: ConnectionParts): Connection {
   const { world, random, link, process, request, ears } = parts;
   let clientHolds = true;
   let serverHolds = false;
-  /** Neither end has been told, and nothing passes any more. */
+  /** The connection is dead and carries nothing, but neither end has noticed. */
   let isHalfOpen = false;
   let orderly = 0;
   let openSince = Number.POSITIVE_INFINITY;
@@ -70,7 +70,7 @@ export function openConnection(parts: ConnectionParts): Connection {
       stalled.push(run);
       return;
     }
-    // In order: nothing overtakes what was sent before.
+    // In order: no message overtakes an earlier one.
     orderly = Math.max(orderly, world.mono() + link.transitMs());
     world.after(orderly - world.mono(), () => {
       if (!isHalfOpen) process.deliver(() => clientHolds && run());
@@ -89,7 +89,7 @@ export function openConnection(parts: ConnectionParts): Connection {
     for (const run of closers) server?.process.deliver(run);
     mourn();
   };
-  /** A peer that is gone without a word is found by keepalive, or by what is sent in vain: between 15 s and 10 min. */
+  /** A server notices a silently lost client by keepalive or by a failed send, after 15 s to 10 min. */
   const serverLosesLater = (): void => {
     const knows = !isHalfOpen && !link.isCut('up');
     world.after(knows ? link.transitMs() : random.int(15_000, 600_000), serverLoses);

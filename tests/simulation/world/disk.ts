@@ -19,17 +19,17 @@ export interface JobChange {
   readonly next: Job;
 }
 
-/** SHA-256 of a worker's new token; null when it has none any more. */
+/** The SHA-256 of a worker's new token; null when the worker has no token any more. */
 export interface TokenChange {
   readonly worker: WorkerId;
   readonly hash: string | null;
-  /** The token so far works on, until the worker's job has ended. */
+  /** The previous token stays valid until the worker's job has ended. */
   readonly keepsOld: boolean;
 }
 
-/** One command of the writer: who asked for it, what it found, what it did. */
+/** One command of the writer: its cause, what it found and what it changed. */
 export interface Committed {
-  /** Null when a timer or the orchestrator's own start is behind it. */
+  /** Null when a timer or the orchestrator's own start has caused it. */
   readonly cause: WireRequest | null;
   readonly inserted: readonly Job[];
   readonly changes: readonly JobChange[];
@@ -42,40 +42,42 @@ export interface Committed {
 export type CrashPoint = 'before commit' | 'after commit' | 'after effects';
 
 export interface DiskEars {
-  /** Called inside the transaction, before the command: for what must be compared with its answer. */
+  /** Called inside the transaction before the command, so that checks can compare the state with the answer. */
   onBegin(cause: WireRequest, read: Read): void;
   onCommit(command: Committed): void;
-  /** The armed crash has come. */
+  /** The armed crash has struck. */
   onCrash(point: CrashPoint): void;
   readonly log: Log;
 }
 
-/** The orchestrator's disk: what was committed outlives every crash, and nothing else does. */
+/** The orchestrator's disk. Committed data survives every crash; nothing else does. */
 export interface Disk {
-  /** Sees what is committed, whoever runs. */
+  /** Reads what is committed, whichever process runs. */
   readonly store: Store;
   isBusy(): boolean;
-  /** Whether a command is being carried out at this very moment: what is sent now is not on disk yet. */
+  /** Whether a command is running right now. What is sent now is not on disk yet. */
   readonly isInCommand: boolean;
-  /** It takes no changes until it is told otherwise. */
+  /** While the disk is full, it accepts no changes. */
   setFull(isFull: boolean): void;
   readonly isFull: boolean;
-  /** The next command that changes a job (after `skip` others) meets its end at this point; null disarms. */
+  /**
+   * Arms a crash at this point of the next command that changes a job, after skipping `skip` of them. Null disarms it.
+   */
   armCrash(armed: { readonly point: CrashPoint; readonly skip: number } | null): void;
-  /** Commands that are given meanwhile count as caused by this call. */
+  /** Attributes the commands that `run` issues to this call. */
   during<T>(cause: WireRequest, run: () => T): T;
   begin(clock: Clock): DiskLife;
 }
 
 export interface DiskLife {
   readonly store: Store;
-  /** kill -9: what is queued is never done, effects do not come, and nobody is answered. */
+  /** Simulates kill -9: queued commands never run, effects do not happen, and no caller receives an answer. */
   crash(): void;
-  /** An orderly end: what was given is done, and nothing more is taken. */
+  /** Ends in an orderly way: finishes the accepted commands and accepts no more. */
   end(): void;
 }
 
-/** How long a disk that took no change is left alone (main/store). */
+/** How long the store waits before it tries a disk again that refused a change (main/store). In ms. */
 const probeEveryMs = 5_000;
 
 export function openDisk(world: Clock, ears: DiskEars): Disk {
@@ -116,12 +118,12 @@ export function openDisk(world: Clock, ears: DiskEars): Disk {
       ears.onCrash(point);
     };
 
-    /** The command in its savepoint, watched. What it throws takes it back. */
+    /** Runs the command in its savepoint and records what it does. An exception rolls the command back. */
     const carryOut = <T>(tx: Tx, command: (tx: Tx) => T, by: WireRequest | null): T => {
       if (isCrashed) throw new Error('the process is gone');
       const { watched, ...seen } = watch(tx, () => isCrashed);
       let crashHere: CrashPoint | null = null;
-      // It is on disk even where the process has met its end meanwhile, so whoever watches from outside hears of it.
+      // The command is on disk even when the process has died in the meantime, so observers are notified anyway.
       tx.afterCommit(() => {
         ears.onCommit({ cause: by, ...seen });
         if (crashHere === 'after commit' && !isCrashed) strike(crashHere);
@@ -190,7 +192,7 @@ export function openDisk(world: Clock, ears: DiskEars): Disk {
   };
 }
 
-/** The transaction as the command sees it, with notes of what it does. */
+/** Wraps the transaction for the command and records what the command does. */
 function watch(tx: Tx, isCrashed: () => boolean) {
   const inserted: Job[] = [];
   const changes: JobChange[] = [];

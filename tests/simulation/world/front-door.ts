@@ -10,16 +10,16 @@ import type { WorkerCommand } from '../../../protocol/worker-api.ts';
 import type { SimProcess } from './process.ts';
 import type { Server, ServerEnd, WireAnswer, WireRequest } from './wire.ts';
 
-/** What is noticed at the door; the checks and the trace live from it. */
+/** The events at the front door. The checks and the trace depend on them. */
 export interface DoorEars {
-  /** Brackets a handler up to its first wait: what it writes until then is caused by this call. */
+  /** Runs a handler up to its first await and attributes everything that it writes until then to this call. */
   during<T>(request: WireRequest, handle: () => T): T;
   onArrive(request: WireRequest, link: string): void;
   onAnswer(request: WireRequest, answer: WireAnswer, link: string): void;
-  /** A frame leaves on a worker's stream. */
+  /** The orchestrator sends a frame on a worker's stream. */
   onFrame(workerToken: string, command: WorkerCommand): void;
   onStream(workerToken: string, end: ServerEnd, what: 'open' | 'ended' | 'closed'): void;
-  /** Something that no handler expected. */
+  /** A handler threw an unexpected error. */
   onCrash(cause: unknown): void;
 }
 
@@ -38,7 +38,7 @@ interface DoorParts {
   readonly ears: DoorEars;
 }
 
-/** The product's own routes and its own check of tokens, without sockets: `main/http/server.ts` for a simulated network. */
+/** The product's own routes and token check without sockets: `main/http/server.ts` for a simulated network. */
 export function createFrontDoor({ orchestrator, process, ears }: DoorParts): FrontDoor {
   const routes: Mounted[] = [];
   const { authenticate } = createAuth({
@@ -66,7 +66,7 @@ export function createFrontDoor({ orchestrator, process, ears }: DoorParts): Fro
         send(command) {
           if (isOver) return;
           ears.onFrame(token, command as WorkerCommand);
-          // As it looks after its way through JSON.
+          // The JSON round trip gives the frame the shape that it has on the wire.
           end.send(JSON.parse(JSON.stringify(command)));
         },
         sendFrame: () => {},
@@ -166,7 +166,7 @@ function collectRoutes(routes: Mounted[]): Router {
 
 type WorkerRequest = Extract<WireRequest, { kind: 'worker' }>;
 
-/** What `main/http/route.ts` does before it calls a handler. */
+/** Does what `main/http/route.ts` does before it calls a handler. */
 function readRequest(
   routes: readonly Mounted[],
   { method, path, token, body, address }: WorkerRequest,
@@ -198,7 +198,7 @@ interface Handed {
   readonly token: string;
 }
 
-/** The response as far as the stream's route uses it: it tells when the connection is gone. */
+/** The part of a response that the stream's route uses. It reports when the connection closes. */
 const responseFor = (end: ServerEnd, token: string): Response =>
   ({
     handed: { end, token },

@@ -11,13 +11,13 @@ import type { SimProcess } from './process.ts';
 import type { Random } from './random.ts';
 import type { Exit, Nature, Trainer, TrainerYard } from './trainer.ts';
 
-/** A run as it stands on the rig's disk: outlives the agent, and even the machine's power. */
+/** The state of a run on the rig's disk. It survives the agent's end and a power loss. */
 interface RunRecord {
   readonly origin: RunOrigin;
   contact: RunOrigin['contact'];
-  /** Whether its guard has said who it is: until then the run can be called off. */
+  /** Whether the guard has confirmed that it took over. Until then, the agent can cancel the run. */
   isTaken: boolean;
-  /** Its guard is gone without a word. */
+  /** The guard died without leaving a record. */
   isOrphan: boolean;
   trainer: Trainer | null;
   order: Order | null;
@@ -26,23 +26,23 @@ interface RunRecord {
 }
 
 /**
- * The disk of a rig, and the guards that run under none of its agents: they hold the trainer, write down how it ended,
- * and stop it when contact is lost. Stands in for the processes of agent/guard.ts and the files of agent/guard-files.ts.
+ * The rig's disk, and the guards, which are not children of any agent. A guard holds the trainer, records how it ended,
+ * and stops it when contact is lost. Replaces the processes of agent/guard.ts and the files of agent/guard-files.ts.
  */
 export interface Guard {
   readonly state: Pick<StateFolder, 'keepReport' | 'dropReport'>;
   readonly registrations: Registrations;
-  /** Something is here that an agent still has to see to its end. */
+  /** At least one run still needs an agent to finish it. */
   readonly isNeeded: boolean;
-  /** It is known here how this attempt ended, and the orchestrator has not taken note of it. */
+  /** Whether the disk holds this attempt's end and the orchestrator has not confirmed it yet. */
   keeps(attempt: AttemptId): boolean;
-  /** What an earlier process of the agent has left, for the next one. */
+  /** Finds a run that an earlier process of the agent has left; null when there is none. */
   find(process: SimProcess): Found | null;
-  /** Rejects when there is none in time. */
+  /** Rejects when no guard starts in time. */
   start(process: SimProcess, offer: JobOffer, origin: RunOrigin, ears: RunEars): Promise<Run>;
-  /** kill -9 of the guard alone: its trainer can't print any more. */
+  /** Simulates kill -9 of the guard alone. Its trainer cannot print any more. */
   kill(): void;
-  /** Guards and trainers are gone with the machine's power; what was written down stays. */
+  /** A power loss ends guards and trainers. Files on disk stay. */
   losePower(): void;
 }
 
@@ -57,7 +57,7 @@ export function createGuard(parts: GuardParts): Guard {
   const { machine, yard, random } = parts;
   const runs = new Map<AttemptId, RunRecord>();
   const registrations = holdRegistrations();
-  /** Called when something of a run has changed that its agent waits for. */
+  /** Called when a change in a run concerns its agent. */
   const watchers = new Map<RunRecord, Set<() => void>>();
 
   const tell = (run: RunRecord): void => {
@@ -116,7 +116,7 @@ export function createGuard(parts: GuardParts): Guard {
       finished: finished.promise,
       stop(order) {
         run.order ??= order;
-        // A file that is seen a moment later.
+        // The guard notices the order file a moment later.
         machine.after(random.int(1, 400), () => tell(run));
       },
       contact: contact => void (run.contact = contact),
@@ -138,7 +138,7 @@ export function createGuard(parts: GuardParts): Guard {
     state: {
       keepReport(report) {
         const run = runs.get(report.attemptId);
-        // Of what could not even be started there is no folder yet.
+        // A run that failed to start has no folder yet.
         if (run !== undefined) run.report = report;
       },
       dropReport: attempt => void runs.delete(attempt),
@@ -173,7 +173,7 @@ export function createGuard(parts: GuardParts): Guard {
       runs.set(origin.attemptId, run);
       const nature = parts.natureOf(offer);
       const takenMs = random.int(2, 120);
-      // A process of its own: the agent's end does not hold it up, unless the next agent calls it off first.
+      // The guard is a separate process. It continues when the agent dies, unless the next agent cancels the run first.
       machine.after(takenMs, () => (run.isTaken = runs.get(origin.attemptId) === run && !run.isOrphan));
       machine.after(takenMs + random.int(2, 120), () => begin(run, nature));
       await new Promise<void>(resolve => {
@@ -190,7 +190,7 @@ export function createGuard(parts: GuardParts): Guard {
       for (const run of runs.values()) {
         if (run.exit !== null || run.report !== null) continue;
         run.isOrphan = true;
-        // Nobody reads the pipe any more: the next line ends it.
+        // No process reads the pipe any more, so the next line kills the trainer.
         run.trainer?.onPrint(() => run.trainer?.kill());
         tell(run);
       }
@@ -207,7 +207,7 @@ function terminate(machine: Machine, trainer: Trainer, graceMs: number): void {
   machine.after(graceMs, () => trainer.isAlive && trainer.kill());
 }
 
-/** As agent/run-follow.ts has it for a trainer whose guard is gone. */
+/** The same grace period as in agent/run-follow.ts for a trainer whose guard is gone. */
 const orphanGraceMs = 5_000;
 
 function endOrphan(process: SimProcess, machine: Machine, trainer: Trainer | null): Promise<Exit | null> {

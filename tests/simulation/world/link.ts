@@ -6,35 +6,35 @@ import type { Server, WireAnswer, WireRequest } from './wire.ts';
 
 type Direction = 'up' | 'down';
 
-/** What may be wrong with a link for a while. Several conditions add up. */
+/** A temporary problem of a link. Several conditions add up. */
 export interface Condition {
   readonly cutUp?: boolean;
   readonly cutDown?: boolean;
-  /** Up to this much is added, evenly spread. */
+  /** The maximum delay to add; delays are uniformly distributed. */
   readonly delayMs?: number;
-  /** How likely a request, or an answer, is lost. */
+  /** The probability that a request (`lossUp`) or an answer (`lossDown`) is lost. */
   readonly lossUp?: number;
   readonly lossDown?: number;
-  /** How likely a request arrives twice, or once more a good while later. */
+  /** The probability that a request arrives twice at once (`duplicate`), or again much later (`replay`). */
   readonly duplicate?: number;
   readonly replay?: number;
 }
 
-/** The way between one client and the orchestrator. */
+/** The path between one client and the orchestrator. */
 export interface Link extends Way {
-  /** The answer ends the condition. */
+  /** Imposes a condition. The returned function ends it. */
   impose(condition: Condition): () => void;
-  /** Nothing is cut, lost or held up for long. */
+  /** True while nothing is cut or lost, and no delay is long. */
   readonly isCalm: boolean;
-  /** World time of the last moment at which it was not. */
+  /** World time of the last moment at which the link was not calm. */
   readonly roughAt: number;
-  /** The newest one, open or not. */
+  /** The newest stream, open or closed. */
   readonly stream: Connection | null;
   call(process: SimProcess, request: WireRequest, timeoutMs: number): Promise<WireAnswer>;
   connect(process: SimProcess, request: WireRequest, ears: StreamEars): Connection;
-  /** Streams that are open now break: both ends learn it (`reset`), or neither does. */
+  /** Breaks the streams that are open now. With `reset`, both ends notice; with `half-open`, neither does. */
   breakStreams(how: 'reset' | 'half-open'): void;
-  /** Both ends of what is broken learn it now. */
+  /** Makes both ends of each broken stream notice the break now. */
   wakeDeadStreams(): void;
 }
 
@@ -45,7 +45,7 @@ export interface LinkParts {
   readonly server: () => Server | null;
 }
 
-/** Shorter ones are weather. */
+/** Shorter delays are normal network conditions. */
 const longDelayMs = 1_000;
 
 export function createLink(parts: LinkParts): Link {
@@ -64,7 +64,7 @@ export function createLink(parts: LinkParts): Link {
   const isCalm = (): boolean => ![...conditions].some(isRough);
   const transitMs = (): number =>
     random.int(1, 12) + Math.floor(random.next() * sum(({ delayMs }) => delayMs));
-  /** Null when it is lost on the way. */
+  /** Returns the travel time in ms; null when the message is lost on the way. */
   const travel = (direction: Direction): number | null => {
     const ms = transitMs();
     const lost = random.chance(sum(({ lossUp, lossDown }) => (direction === 'up' ? lossUp : lossDown)));
@@ -135,8 +135,9 @@ export function createLink(parts: LinkParts): Link {
 }
 
 /**
- * A person who rotates a token twice holds the dead one: nobody promises otherwise. The published agent does not number
- * its registrations: a second one, a moment after the first, takes the job away that was given out in between.
+ * Person calls are not doubled: after a double token rotation, the caller may hold the revoked token, which no rule
+ * forbids. The published agent does not number its registrations. A second one, a moment later, would take away a job
+ * that was dispatched in between.
  */
 const canBeDoubled = (request: WireRequest): boolean =>
   request.kind === 'worker' && (!request.path.endsWith('/register') || isNumbered(request.body));
@@ -145,8 +146,8 @@ const isNumbered = (body: unknown): boolean =>
   typeof body === 'object' && body !== null && 'registration_no' in body;
 
 /**
- * Reports name their attempt, so that a late copy of one is known for what it is. A copy of a beat or a goodbye that is
- * minutes old, or a registration of an earlier start, is taken for news: these come in time or not at all here.
+ * Reports name their attempt, so the orchestrator recognizes a late copy. It cannot recognize old copies of heartbeats,
+ * goodbyes, or registrations of an earlier start, so the simulation never replays those.
  */
 const canBeReplayed = (request: WireRequest): boolean =>
   request.kind === 'worker' && request.path.endsWith('/status');
@@ -163,7 +164,7 @@ function arrive(
   }
   const release = server.hold(() => reply({ kind: 'failed', code: 'ECONNRESET' }));
   server.process.deliver(() => {
-    // Copies of a request are calls of their own.
+    // Each copy of a request is a separate call.
     void server.serve({ ...request }, link).then(answer => {
       release();
       reply(answer);

@@ -11,32 +11,32 @@ import type { Server } from './wire.ts';
 /** One run of the orchestrator's process, from its start to its end. */
 export interface Life extends Server {
   readonly orchestrator: Orchestrator;
-  /** On the machine's clock. */
+  /** On the machine's monotonic clock. */
   readonly startedAt: number;
 }
 
-/** The machine on which the orchestrator lives, and what becomes of it there. */
+/** The machine on which the orchestrator runs, and the process control on it. */
 export interface OrchestratorHost {
   readonly machine: Machine;
-  /** Null while nothing runs. */
+  /** Null while no orchestrator process runs. */
   readonly life: Life | null;
   start(): void;
-  /** kill -9, now. */
+  /** Simulates an immediate kill -9. */
   crash(): void;
-  /** An orderly end; what it has been given is done first. */
+  /** Stops in an orderly way, after finishing the calls that it has accepted. */
   stop(): void;
-  /** Goes on to be powered, and does nothing; asleep, its monotonic clock stands still, too. */
+  /** Freezes the process. When the machine sleeps as well, its monotonic clock stops, too. */
   pause(isAsleep: boolean): void;
   resume(): void;
-  /** Its monotonic clock, without the time in which it was held up for long. */
+  /** The monotonic clock minus the long pauses of the process, in ms. */
   steadyMs(): number;
-  /** How often that was. */
+  /** The number of pauses so far. */
   readonly pauses: number;
-  /** World time at which it was last started, stopped or held up, or let go on. */
+  /** World time at which the process was last started, stopped, paused or resumed. */
   readonly changedAt: number;
 }
 
-/** Held up for longer than this it notices, and does not count it (5 s, and a tick of its steady clock). */
+/** The orchestrator notices pauses longer than this and does not count them (5 s, plus a tick of its steady clock). */
 const noticedMs = 6_000;
 
 interface HostParts {
@@ -125,7 +125,7 @@ export function createOrchestratorHost(parts: HostParts): OrchestratorHost {
       now = null;
       change('stops');
       life.orchestrator.stop();
-      // Calls that have begun are answered; then the process is gone.
+      // The process answers the calls in progress, then ends.
       machine.after(1, () => {
         diskLife.end();
         life.process.kill();
@@ -175,7 +175,7 @@ export const crashPoints: readonly [CrashPoint, ...CrashPoint[]] = [
   'after effects',
 ];
 
-/** `w1`, `j1`, `a1`, `wt_1`: counted over all lives, so that a trace can be read. */
+/** Creates ids such as `w1`, `j1`, `a1` and `wt_1`, counted across all lives, so that a trace is readable. */
 function countedIds(): Ids {
   const counts = new Map<string, number>();
   const next = (prefix: string): string => {

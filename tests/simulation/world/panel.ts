@@ -16,10 +16,10 @@ interface PanelParts {
 }
 
 const reconnectMs = 3_000;
-/** A stream that carries nothing for this long is opened anew, as a page does that has been in the background. */
+/** The panel reopens a stream that is silent for this long, as a page does after it was in the background. */
 const silenceMs = 90_000;
 
-/** A page that follows the UI stream, and resumes after the last event that it has seen. */
+/** A page that follows the UI stream and resumes after the last event that it has seen. */
 export function openPanel({ link, process, onEvent }: PanelParts): void {
   let last = 0;
   const connect = (): void => {

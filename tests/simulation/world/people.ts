@@ -14,17 +14,17 @@ import type { Random } from './random.ts';
 import type { Rig } from './rig.ts';
 import type { WireAnswer, WireRequest } from './wire.ts';
 
-/** The people who own rigs and jobs: they ask over a network of their own, and ask again where asking twice is safe. */
+/** The people who own rigs and jobs. They call over a network of their own, and retry where a retry is safe. */
 export interface People {
-  /** Creates the tokens of users with a team. */
+  /** Creates the tokens of the users who have a team. */
   enrol(teams: Teams): Promise<void>;
   submit(job: JobPlan): Promise<void>;
   carryOut(act: Act): Promise<void>;
-  /** Leaves nothing behind that would keep a job from its worker for ever. */
+  /** Removes every rule that could keep a job from its worker forever. */
   openQueue(): Promise<void>;
-  /** A worker and its token; asked until it is answered. */
+  /** Creates a worker and returns its id and token. Retries until the orchestrator answers. */
   hire(plan: RigPlan): Promise<{ readonly workerId: WorkerId; readonly token: string }>;
-  /** Jobs whose submit was answered. */
+  /** The id of the job at this index; null until its submission has been answered. */
   jobOf(index: number): JobId | null;
 }
 
@@ -38,7 +38,7 @@ interface PeopleParts {
 const personCalled = (name: JobManners['user']): Actor => ({ type: 'admin', id: name, address: null });
 const ada = personCalled('ada');
 const patienceMs = 10_000;
-/** After this many tries in vain they turn to something else. */
+/** After this many failed tries, people give up an act. */
 const mostTries = 100;
 
 const requestOf = ({ request, stopsWithoutContact, manners }: JobPlan): SubmitRequest =>
@@ -51,7 +51,7 @@ const requestOf = ({ request, stopsWithoutContact, manners }: JobPlan): SubmitRe
 
 const submissionOf = ({ index }: JobPlan): string => `submit job ${index}`;
 
-/** The job that this call submits; null for every other call. */
+/** Returns the job that this call submits; null for every other call. */
 export const submittedIn = (request: WireRequest, jobs: readonly JobPlan[]): JobPlan | null =>
   request.kind === 'person' ? (jobs.find(job => submissionOf(job) === request.what) ?? null) : null;
 
@@ -126,7 +126,7 @@ export function createPeople({ process, link, random, rigOf }: PeopleParts): Peo
     async submit(job) {
       const { user, hasKey } = job.manners;
       const key = { key: `job ${job.index}`, fingerprint: 'the same' };
-      // Without a key once only: who asks again without an answer may have two.
+      // Submits only once without a key, because a retry after a lost answer could create a second job.
       const answer = await (hasKey ? insist : ask)(submissionOf(job), orchestrator =>
         orchestrator.submit(requestOf(job), personCalled(user), hasKey ? key : null),
       );

@@ -2,8 +2,8 @@ import type { Clock } from '../../../main/orchestrator/ports.ts';
 import type { Machine } from './machine.ts';
 
 /**
- * A process of a machine. Whatever reaches it from outside (a timer, an answer, a line) comes in through `deliver`: it
- * waits while the process is stopped, and is lost when the process is dead.
+ * A process of a machine. Every external event (a timer, an answer, a line) enters through `deliver`. Events wait while
+ * the process is stopped, and are lost when it is dead.
  */
 export interface SimProcess {
   readonly name: string;
@@ -11,11 +11,11 @@ export interface SimProcess {
   readonly isAlive: boolean;
   readonly isPaused: boolean;
   deliver(run: () => void): void;
-  /** What comes from outside as a promise; never settles once the process is dead. */
+  /** Passes on a promise from outside. The result never settles after the process is dead. */
   gate<T>(coming: Promise<T>): Promise<T>;
   /** SIGSTOP. */
   pause(): void;
-  /** SIGCONT: what came meanwhile comes now, in its order. */
+  /** SIGCONT: delivers the events that arrived in the meantime, in order. */
   resume(): void;
   /** kill -9. */
   kill(): void;
@@ -39,7 +39,7 @@ export function startProcess(machine: Machine, name: string): SimProcess {
     iso: at => new Date(at).toISOString(),
     after(ms, run) {
       let isOff = false;
-      // A timer that comes due in a stopped process can still be taken back before it goes on.
+      // Code may still cancel a timer that expires in a stopped process, until the process resumes.
       const cancel = machine.after(ms, () => deliver(() => isOff || run()));
       return () => {
         isOff = true;

@@ -9,17 +9,17 @@ import type { WireAnswer } from './wire.ts';
 
 type Ask = (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
 
-/** Asks until there is an answer. */
+/** Retries until there is an answer. */
 type Insist = (what: string, act: Ask) => Promise<WireAnswer>;
 
 interface Manners {
   readonly insist: Insist;
-  /** Once. */
+  /** Asks once, without retries. */
   readonly ask: Insist;
   readonly later: (ms: number) => Promise<void>;
 }
 
-/** Somebody may still want to try a job again minutes after all is well, and that may need approval. */
+/** Some people retry a job minutes after the faults are healed, and the retry may need approval. */
 const rounds = 15;
 const roundMs = 30_000;
 
@@ -32,7 +32,7 @@ type Limits = Pick<Concurrency, 'max_concurrent' | 'user_max_concurrent' | 'team
 
 const none: Limits = { max_concurrent: null, user_max_concurrent: null, team_max_concurrent: null };
 
-/** What people do who run the queue: each act may be asked for twice, but a retry, which would make two jobs. */
+/** The acts of people who manage the queue. Each act may be repeated, except a retry, which would create two jobs. */
 export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
   const limit = (limits: Limits): Promise<WireAnswer> =>
     insist(`limits ${JSON.stringify(limits)}`, orchestrator => answered(orchestrator.limitQueue(limits, by)));
@@ -89,7 +89,10 @@ export function createQueuePeople({ insist, ask, later }: Manners, by: Actor) {
       }
     },
 
-    /** Leaves nothing behind that would keep a job from its worker for ever: what was still being asked for, neither. */
+    /**
+     * Removes every rule that could keep a job from its worker forever, including rules from requests that are still in
+     * progress.
+     */
     async openQueue(): Promise<void> {
       for (let round = 0; round < rounds; round += 1) {
         await openOnce();

@@ -1,14 +1,17 @@
-/** All chance in the simulation: the same seed and label give the same draws, whatever others draw meanwhile. */
+/**
+ * The only source of randomness in the simulation. The same seed and label give the same draws, whatever other streams
+ * draw.
+ */
 export interface Random {
-  /** From 0 to 1, without 1. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   next(): number;
-  /** A whole number, both ends included. */
+  /** A whole number; both ends are included. */
   int(from: number, to: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly [T, ...T[]]): T;
-  /** Each element with this probability. */
+  /** Selects each element with this probability. */
   some<T>(list: readonly T[], probability: number): readonly T[];
-  /** A stream of draws of its own. */
+  /** Returns an independent stream of draws. */
   fork(label: string): Random;
 }
 
@@ -25,7 +28,7 @@ export function createRandom(seed: string): Random {
   };
 }
 
-/** Four words from a text (the hash "cyrb128"). */
+/** Four 32-bit words from a text (the hash "cyrb128"). */
 function hashOf(text: string): readonly [number, number, number, number] {
   let [a, b, c, d] = [1779033703, 3144134277, 1013904242, 2773480762];
   for (let index = 0; index < text.length; index += 1) {
@@ -42,7 +45,7 @@ function hashOf(text: string): readonly [number, number, number, number] {
   return [a ^ b ^ c ^ d, b ^ a, c ^ a, d ^ a];
 }
 
-/** "Small fast counter", 32 bits: passes the usual batteries, and is twelve lines. */
+/** "Small fast counter", 32 bits: passes the usual test batteries and is short. */
 function sfc32(words: readonly [number, number, number, number]): () => number {
   let [a, b, c, d] = words;
   const draw = (): number => {
@@ -53,7 +56,7 @@ function sfc32(words: readonly [number, number, number, number]): () => number {
     c = (((c << 21) | (c >>> 11)) + sum) | 0;
     return (sum >>> 0) / 2 ** 32;
   };
-  // The first draws still look like the seed.
+  // The first draws still resemble the seed.
   for (let n = 0; n < 12; n += 1) draw();
   return draw;
 }

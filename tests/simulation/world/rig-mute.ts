@@ -3,7 +3,7 @@ import { createRig, type Rig, type RunningAgent } from './rig.ts';
 import type { WildParts } from './rig-wild.ts';
 import type { WireRequest } from './wire.ts';
 
-/** Registers, keeps its stream open and sends heartbeats, but never acknowledges an offer. */
+/** A rig whose agent registers, keeps its stream open and sends heartbeats, but never acknowledges an offer. */
 export function createMuteRig(parts: WildParts): Rig {
   return createRig({
     ...parts,
@@ -70,7 +70,7 @@ function launchAgent(
   process.clock.after(beatMs, beat);
   return {
     exited: neverEnds,
-    // It never takes an offer, whatever reaches it.
+    // The agent never takes an offer.
     isBusy: () => true,
     leaveNow: () => post('disconnect', { worker_id: workerId }),
     handOver: () => {},

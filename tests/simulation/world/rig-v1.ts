@@ -16,7 +16,7 @@ export interface V1Parts extends Omit<RigParts, 'launch' | 'restartMs' | 'losePo
   readonly natureOf: (job: V1Job) => Nature;
 }
 
-/** A rig with SimpleTuner's published agent: the model of it in tests/support, with this rig's clock, disk and network. */
+/** A rig with SimpleTuner's published agent: the model in tests/support, with this rig's clock, disk and network. */
 export function createV1Rig(parts: V1Parts): Rig {
   return createRig({
     ...parts,
@@ -70,13 +70,13 @@ const waitOn =
       });
     });
 
-/** The agent reads its trainer's pipe and holds its pid; a kill -9 of the agent leaves the trainer alone [12]. */
+/** The agent reads its trainer's pipe and knows its pid. A kill -9 of the agent does not stop the trainer [12]. */
 function startTrainer(parts: V1Parts, process: SimProcess, job: V1Job): FakeRun {
   const what = { jobId: JobId.parse(job.jobId), attemptId: null };
   const trainer = parts.yard.start(parts.machine, what, { ...parts.natureOf(job), childrenMs: 0 });
   const run = createManualRun(job);
   trainer.onPrint(step => {
-    // Nobody reads the pipe any more: the next line ends it.
+    // After the agent's death, no process reads the pipe, so the trainer's next line kills it.
     if (process.isAlive) process.deliver(() => run.exitCode() ?? run.print(`step ${step}`));
     else trainer.kill();
   });
@@ -87,7 +87,7 @@ function startTrainer(parts: V1Parts, process: SimProcess, job: V1Job): FakeRun 
 const signals = { SIGTERM: -15, SIGKILL: -9, SIGSEGV: -11 } as const;
 const codeOf = ({ code, signal }: Exit): number => (signal === null ? (code ?? 0) : signals[signal]);
 
-/** tests/support/v1-http.ts over a simulated network. */
+/** Implements tests/support/v1-http.ts over a simulated network. */
 function createWireHttp(link: Link, process: SimProcess, token: string, address: string): V1Http {
   const request = (method: 'GET' | 'POST', path: string, body: unknown) =>
     ({ kind: 'worker', method, path, token, address, body }) as const;

@@ -14,7 +14,7 @@ export interface V2Parts extends Omit<RigParts, 'launch' | 'restartMs' | 'losePo
   readonly natureOf: (offer: JobOffer) => Nature | 'rejected' | 'start_failed';
 }
 
-/** A rig with our own agent: the real core of it (agent/agent.ts) on this rig's clock, disk and network. */
+/** A rig with the v2 agent: its real core (agent/agent.ts) on this rig's clock, disk and network. */
 export function createV2Rig(parts: V2Parts): { readonly rig: Rig; readonly guard: Guard } {
   const { machine, random, yard } = parts;
   const healthy = (offer: JobOffer): Nature => {
@@ -89,7 +89,7 @@ function launchAgent(parts: LaunchParts): RunningAgent {
   };
 }
 
-/** The command and its files are of no account here: the folder's name finds the offer again. */
+/** The simulation ignores the command and its files. The folder's name identifies the offer. */
 function trainingOf({ guard, process, natureOf }: LaunchParts) {
   const offers = new Map<string, JobOffer>();
   const prepared: Omit<PreparedJob, 'folder'> = {
@@ -119,7 +119,7 @@ function trainingOf({ guard, process, natureOf }: LaunchParts) {
 
 type Tail<T extends readonly unknown[]> = T extends readonly [unknown, unknown, ...infer R] ? R : never;
 
-/** agent/token-holder.ts, with the rig's owner in the place of the file. */
+/** Implements agent/token-holder.ts; the rig's owner replaces the token file. */
 function holdToken(newest: () => string, hasFile: boolean): TokenHolder {
   let token = newest();
   return holdWorkerToken({

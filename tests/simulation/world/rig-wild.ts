@@ -12,8 +12,8 @@ export interface WildParts extends Omit<RigParts, 'launch' | 'restartMs' | 'lose
 }
 
 /**
- * A rig whose agent is mad: it trains nothing, and says whatever comes into its head about whatever it was ever given,
- * in any order. Nothing that it says may break a promise to anybody else.
+ * A rig with an erratic agent. It trains nothing, and sends random calls in any order about any job that it ever had.
+ * None of its calls may break a guarantee for other workers or jobs.
  */
 export function createWildRig(parts: WildParts): Rig {
   return createRig({
@@ -58,7 +58,7 @@ function launchAgent(parts: WildParts, process: SimProcess, token: () => string)
         )
           return;
         heard.add(attempt_id);
-        // Some it comes back to only when they have been taken away.
+        // The agent names some jobs only after they have been taken away from it.
         const laterMs = random.chance(0.3) ? parts.heartbeatTimeoutMs / 2 : 0;
         process.clock.after(laterMs, () => given.push({ job_id, attempt_id }));
       },
@@ -66,7 +66,7 @@ function launchAgent(parts: WildParts, process: SimProcess, token: () => string)
       onError: () => {},
     });
   };
-  /** Mostly the newest job; null where it names none. The published agent knows no attempts. */
+  /** Mostly the newest job; null when the call names no job. The published agent does not know attempts. */
   const subject = (): { readonly job: string; readonly attempt: string | null } | null => {
     const newest = given.at(-1);
     if (newest === undefined || random.chance(0.25))
@@ -112,7 +112,7 @@ function launchAgent(parts: WildParts, process: SimProcess, token: () => string)
   };
   const act = (): void => {
     if (random.chance(0.1)) {
-      // Thought lost by then.
+      // By then, the orchestrator considers the worker lost.
       const silentMs = parts.heartbeatTimeoutMs * (1 + random.next());
       process.clock.after(silentMs, random.pick([report, beat, register, openStream]));
       process.clock.after(silentMs + 1_000, random.pick([report, beat, register]));

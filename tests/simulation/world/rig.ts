@@ -4,50 +4,50 @@ import type { Link } from './link.ts';
 import type { Machine } from './machine.ts';
 import { type SimProcess, startProcess } from './process.ts';
 
-/** An agent's process, once it has been started. */
+/** The process of a running agent. */
 export interface RunningAgent {
-  /** How it ended by itself; never settles for one that is killed. */
+  /** Settles when the agent exits by itself; never settles when the agent is killed. */
   readonly exited: Promise<{
     readonly code: number;
     readonly wasRejected: boolean;
-    /** It has left its training to the next one. */
+    /** Whether it has left its training for the next process to adopt. */
     readonly isComingBack: boolean;
   }>;
-  /** It holds a job, or believes so, or is about to leave: an offer would not be taken. */
+  /** Whether it holds a job, believes that it does, or is about to leave. It would not take an offer then. */
   readonly isBusy: () => boolean;
-  /** SIGTERM, as a spot machine's end sends it: the trainer is stopped. */
+  /** SIGTERM, as at the end of a spot instance: the agent stops its trainer. */
   leaveNow(): void;
-  /** Makes way for a newer version of itself, which goes on with the training. */
+  /** Exits for a newer version of itself, which continues the training. */
   handOver(): void;
 }
 
-/** A machine with GPUs, the agent on it, and its owner, who starts the agent again. */
+/** A machine with GPUs, its agent, and its owner, who restarts the agent. */
 export interface Rig {
   readonly plan: RigPlan;
   readonly workerId: WorkerId;
   readonly machine: Machine;
   readonly link: Link;
-  /** The agent's process, while there is one. */
+  /** The agent's process; null while none runs. */
   readonly process: SimProcess | null;
-  /** Nobody will start it any more: it has left, was lost, or its worker is gone. */
+  /** Whether the agent will never start again, because it left, its machine is lost, or its worker was deleted. */
   readonly isRetired: boolean;
   readonly isBusy: boolean;
-  /** World time at which its agent was last started, stopped, held up, told to leave or let go on. */
+  /** World time at which the agent was last started, stopped, paused, resumed or told to leave. */
   readonly changedAt: number;
-  /** The token as its owner knows it. */
+  /** The newest token that the owner knows. */
   readonly token: string;
   start(): void;
-  /** kill -9 of the agent alone; its owner starts it again after this long. */
+  /** Simulates kill -9 of the agent alone. Its owner restarts it after this time. */
   kill(restartInMs: number): void;
-  /** Power off, and on again. */
+  /** Power off, then on again after `downMs`. */
   reboot(downMs: number): void;
-  /** Power off for ever, without a word to anybody. */
+  /** Power off forever, without a goodbye. */
   lose(): void;
   preempt(): void;
   upgrade(): void;
   pause(): void;
   resume(): void;
-  /** Its owner puts the new token where the agent looks for it, or starts the agent with it. */
+  /** The owner writes the new token where the agent looks for it, or restarts the agent with it. */
   giveToken(token: string): void;
 }
 
@@ -59,10 +59,10 @@ export interface RigParts {
   readonly machine: Machine;
   readonly link: Link;
   readonly restartMs: () => number;
-  /** What is lost with the machine's power. */
+  /** Drops everything that a power loss destroys. */
   readonly losePower: () => void;
   readonly note: (what: string) => void;
-  /** Starts the agent's program; `token` is asked for whenever it looks. */
+  /** Starts the agent's program, which calls `token` each time it looks for its token. */
   readonly launch: (process: SimProcess, token: () => string) => RunningAgent;
 }
 

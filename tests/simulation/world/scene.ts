@@ -12,10 +12,10 @@ import type { Exit, Trainer, TrainerYard } from './trainer.ts';
 import type { Read } from '../../../main/orchestrator/ports.ts';
 import type { ServerEnd, WireAnswer, WireRequest } from './wire.ts';
 
-/** A rig with what only an onlooker can see. */
+/** A rig, with the details that only an observer can see. */
 export interface SceneRig {
   readonly rig: Rig;
-  /** Null for the published agent, which has none. */
+  /** Null for the published agent, which has no guard. */
   readonly guard: Guard | null;
 }
 
@@ -27,25 +27,25 @@ export interface Scene {
   readonly disk: Disk;
   readonly host: OrchestratorHost;
   readonly yard: TrainerYard;
-  /** What was committed, command by command. */
+  /** The effects of every committed command, in order. */
   readonly ledger: Ledger;
   readonly rigs: () => readonly SceneRig[];
   rigOf(worker: WorkerId): SceneRig | null;
-  /** Null for a token that was never given out. */
+  /** Null for a token that was never issued. */
   workerOf(token: string): WorkerId | null;
-  /** World time since which nothing has disturbed this rig, its way to the orchestrator, or that. */
+  /** World time since which nothing has disturbed this rig, its link, or the orchestrator. */
   calmSince(rig: Rig): number;
   /** Counts that a row of a table was reached. */
   reach(row: string): void;
-  /** A promise is broken: the run ends here. */
+  /** Records that a check failed. The run ends here. */
   violate(rule: string, how: string): void;
 }
 
-/** What a check may listen to. Everything is told when it happens, in the order in which it happens. */
+/** The events that a check can observe. The world reports each one as it happens, in order. */
 export interface Observer {
   onLife?(life: Life): void;
   onArrive?(request: WireRequest, link: string): void;
-  /** Inside the transaction, before the command of this call. */
+  /** Runs inside the transaction, before the command of this call. */
   onBegin?(request: WireRequest, read: Read): void;
   onCommit?(command: Committed): void;
   onAnswer?(request: WireRequest, answer: WireAnswer, link: string): void;
@@ -54,7 +54,7 @@ export interface Observer {
   onTrainerStart?(trainer: Trainer): void;
   onTrainerEnd?(trainer: Trainer, exit: Exit): void;
   onPanelEvent?(event: { readonly seq: number; readonly kind: string; readonly type?: string }): void;
-  /** All is healed, and every job has ended. */
+  /** Runs when all faults are healed and every job has ended. */
   atEnd?(): Promise<void> | void;
 }
 

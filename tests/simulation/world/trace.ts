@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 
-/** What happened, line by line: the last lines for people, a hash of all of them for the comparison of two runs. */
+/** The trace of a run, line by line. People read the last lines; a hash of all lines compares two runs. */
 export interface Trace {
   note(who: string, what: string): void;
   readonly lines: number;
-  /** SHA-256 of everything that was noted, in lower-case hex. */
+  /** SHA-256 of all lines, in lower-case hex. */
   hash(): string;
   /** The newest lines, oldest first. */
   tail(count: number): readonly string[];
@@ -32,7 +32,7 @@ export function createTrace(now: () => number): Trace {
   };
 }
 
-/** Virtual time since the beginning: minutes, seconds, milliseconds. */
+/** Formats virtual time since the start as minutes, seconds and milliseconds. */
 export function stamp(ms: number): string {
   const whole = Math.round(ms);
   const minutes = String(Math.floor(whole / 60_000)).padStart(3, ' ');

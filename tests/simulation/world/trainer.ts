@@ -2,15 +2,15 @@ import type { AttemptId, JobId } from '../../../protocol/ids.ts';
 import type { Machine } from './machine.ts';
 import type { Random } from './random.ts';
 
-/** How a training behaves. */
+/** The behavior of a training. */
 export interface Nature {
   readonly runsMs: number;
-  /** Null for one that prints nothing before its end. */
+  /** Null for a trainer that prints nothing before its end. */
   readonly printsEveryMs: number | null;
   readonly ends: Exit;
-  /** On SIGTERM: dies of it, saves a last checkpoint and exits 0, or takes no notice. */
+  /** The reaction to SIGTERM: dies of it, saves a last checkpoint and exits 0, or ignores it. */
   readonly onTerm: 'dies' | 'finishes' | 'ignores';
-  /** Children that hold the GPU after it has ended, until they are told. */
+  /** How long child processes hold the GPU after the trainer has ended, unless a signal ends them. In ms. */
   readonly childrenMs: number;
 }
 
@@ -19,33 +19,33 @@ export interface Exit {
   readonly signal: 'SIGTERM' | 'SIGKILL' | 'SIGSEGV' | null;
 }
 
-/** A trainer's process group on a machine: it knows neither agents nor networks. */
+/** A trainer's process group on a machine. It does not know agents or networks. */
 export interface Trainer {
   readonly pid: number;
   readonly jobId: JobId;
-  /** Null where the agent knows no attempts. */
+  /** Null when the agent does not know attempts. */
   readonly attemptId: AttemptId | null;
   readonly machine: string;
   /** World time. */
   readonly startedAt: number;
-  /** Something of the group still runs. */
+  /** Whether any process of the group still runs. */
   readonly isAlive: boolean;
-  /** It was told to end, whatever it makes of that. */
+  /** Whether it was told to end, whatever its reaction. */
   readonly isTold: boolean;
-  /** SIGTERM, SIGKILL to the group. */
+  /** Sends SIGTERM (`term`) or SIGKILL (`kill`) to the group. */
   term(): void;
   kill(): void;
   onPrint(run: (step: number) => void): void;
-  /** When nothing of the group is left. */
+  /** Runs when no process of the group is left. */
   onExit(run: (exit: Exit) => void): void;
 }
 
-/** Everything that trains in this world. */
+/** All trainers of this world. */
 export interface TrainerYard {
   start(machine: Machine, what: Pick<Trainer, 'jobId' | 'attemptId'>, nature: Nature): Trainer;
   alive(): readonly Trainer[];
   on(machine: string): readonly Trainer[];
-  /** How often a trainer of this job was started so far. */
+  /** How many times a trainer of this job has been started. */
   runsOf(jobId: JobId): number;
 }
 
@@ -127,7 +127,7 @@ function runTrainer(
         machine.after(random.int(5, 1_500), () => leaderEnds({ code: null, signal: 'SIGTERM' }));
       if (nature.onTerm === 'finishes')
         machine.after(random.int(500, 6_000), () => leaderEnds({ code: 0, signal: null }));
-      // Children do not hold out against it.
+      // Child processes do not ignore SIGTERM.
       if (exit !== null) machine.after(random.int(5, 900), groupEnds);
     },
     kill() {

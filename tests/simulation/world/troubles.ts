@@ -8,9 +8,9 @@ import type { VirtualClock } from '../../support/virtual-clock.ts';
 
 export interface Troubles {
   begin(fault: Fault): void;
-  /** Everything that goes wrong stops doing so, and whatever can be started is. */
+  /** Ends every fault and restarts everything that can be restarted. */
   heal(): void;
-  /** An armed crash has struck. */
+  /** Called when an armed crash has struck. */
   onCrash(): void;
   onTrainer(machine: string): void;
 }
@@ -27,12 +27,12 @@ interface TroubleParts {
   readonly note: (what: string) => void;
 }
 
-/** Of one rig alone. */
+/** A fault that concerns one rig only. */
 type RigFault = Exclude<Extract<Fault, { rig: number }>, { kind: 'set clock' }>;
 
 export function createTroubles(parts: TroubleParts): Troubles {
   const { world, disk, host } = parts;
-  /** What is still to be put right, each once. */
+  /** The pending repairs, each of which runs once. */
   const open = new Set<() => void>();
   let isHealed = false;
   let restartInMs = 0;
@@ -152,7 +152,7 @@ function strayReport(
   const rig = parts.rigOf(index)?.rig;
   const id = parts.people.jobOf(job);
   if (rig === undefined || rig.process === null || id === null) return;
-  // Of a job that it has, or may be given in the next moment, it would not be a stranger.
+  // The report must be a stray one, so this skips jobs that the worker has, or could receive in the next moment.
   const { store } = parts.disk;
   const isOwn = store.attempts(id).some(({ workerId }) => workerId === rig.workerId);
   if (isOwn || store.job(id)?.status === 'pending') return;

@@ -16,11 +16,11 @@ interface ClientParts {
   readonly address: string;
 }
 
-/** As agent/api-client.ts has them. */
+/** The same timeouts as in agent/api-client.ts. */
 const patienceMs = 10_000;
 const goodbyeMs = 2_000;
 
-/** agent/api-client.ts over a simulated network. */
+/** Implements agent/api-client.ts over a simulated network. */
 export function createWireApi({ link, process, token, address }: ClientParts): ApiClient {
   const send = async <C extends Call>(
     row: C,
@@ -53,7 +53,7 @@ export function createWireApi({ link, process, token, address }: ClientParts): A
   };
 }
 
-/** What protocol/client.ts makes of a response. */
+/** Turns an answer into a result as protocol/client.ts does. */
 function resultOf<C extends Call>(row: C, answer: WireAnswer): CallResult<C> {
   const fail = (failure: CallFailure) => ({ ok: false, failure }) as CallResult<C>;
   if (answer.kind === 'failed')
@@ -65,7 +65,10 @@ function resultOf<C extends Call>(row: C, answer: WireAnswer): CallResult<C> {
   return fail({ kind: 'unexpected', status: answer.status, detail: 'no problem, and not the reply' });
 }
 
-/** agent/command-stream.ts over a simulated network; `isOpen` tells the connection's state to whoever watches. */
+/**
+ * Implements agent/command-stream.ts over a simulated network. `isOpen` reports the state of the connection to
+ * observers.
+ */
 export function createFollowStream({ link, process, address }: Omit<ClientParts, 'token'>): FollowStream {
   return parts =>
     new Promise<StreamEnd>(resolve => {

@@ -2,16 +2,16 @@ import type { Orchestrator } from '../../../main/orchestrator/index.ts';
 import type { Outcome } from '../../../protocol/problem.ts';
 import type { SimProcess } from './process.ts';
 
-/** A call as it travels. Workers speak HTTP; people reach the same face without the paths and the JSON. */
+/** A call on the network. Workers use HTTP; people call the orchestrator's interface directly, without paths and JSON. */
 export type WireRequest =
   | {
       readonly kind: 'worker';
       readonly method: 'GET' | 'POST';
-      /** With its query. */
+      /** Includes the query string. */
       readonly path: string;
       readonly token: string;
       readonly body: unknown;
-      /** Where it comes from, as the server's socket says. */
+      /** The client's address, as the server's socket reports it. */
       readonly address: string;
     }
   | {
@@ -19,10 +19,10 @@ export type WireRequest =
       readonly what: string;
       readonly act: (orchestrator: Orchestrator) => Promise<Outcome<unknown>>;
     }
-  /** The UI stream, from the event after this one. */
+  /** The UI stream, starting after this event number. */
   | { readonly kind: 'panel'; readonly after: number };
 
-/** As the caller sees it; the codes are those of Node's sockets and of `AbortSignal.timeout`. */
+/** The answer that the caller sees. The codes are those of Node's sockets and of `AbortSignal.timeout`. */
 export type WireAnswer =
   | { readonly kind: 'answer'; readonly status: number; readonly body: unknown }
   | { readonly kind: 'failed'; readonly code: 'ECONNREFUSED' | 'ECONNRESET' | 'TimeoutError' };
@@ -31,7 +31,7 @@ export type WireAnswer =
 export interface ServerEnd {
   send(frame: unknown): void;
   end(): void;
-  /** The connection is gone, as far as the server can tell: often a good while later. */
+  /** Runs when the server learns that the connection is gone, which is often much later. */
   onClose(run: () => void): void;
 }
 
@@ -39,8 +39,8 @@ export interface ServerEnd {
 export interface Server {
   readonly process: SimProcess;
   serve(request: WireRequest, link: string): Promise<WireAnswer>;
-  /** Answers with the status; after 200 the end belongs to the server. */
+  /** Returns the status. After 200, the stream end belongs to the server. */
   open(request: WireRequest, end: ServerEnd, link: string): number;
-  /** Called when the process dies with a connection in hand; the answer takes it back. */
+  /** Runs `onReset` when the process dies while the connection is open. The returned function removes it. */
   hold(onReset: () => void): () => void;
 }
