@@ -45,7 +45,7 @@ export async function walkOutputs(root: string, mostEntries = usualEntries): Pro
     const path = folder.path + name;
     const key = ArtifactPath.safeParse(path);
     if (key.data !== path)
-      return leaveOut(folder, `${JSON.stringify(path)} can not be the name of an artifact`);
+      return leaveOut(folder, `${JSON.stringify(path)} cannot be the name of an artifact`);
     if (!isFolder) {
       const found = await lstat(join(root, path)).catch(() => null);
       // Gone since: what was removed is missed by nobody.

@@ -60,7 +60,7 @@ function unreachable(cause: unknown, url: string): string {
     );
   }
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return `Host not found: the name in ${url} can not be resolved. Check the spelling, or use the IP address`;
+    return `Host not found: the name in ${url} cannot be resolved. Check the spelling, or use the IP address`;
   }
   if (certificateCodes.has(code) || /certificate/i.test(message)) {
     return `SSL certificate verify failed (${code || shown(message)}): ${ofCertificate(code, message, url)}`;

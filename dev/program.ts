@@ -46,7 +46,7 @@ export function startProgram({ args, root, env, onOut, onErr }: ProgramParts): P
   const exited = new Promise<End>(resolve => {
     child.once('close', (code, signal) => resolve({ code, signal }));
     child.once('error', cause => {
-      onErr(`It can not be started: ${cause.message}`);
+      onErr(`It cannot be started: ${cause.message}`);
       resolve({ code: null, signal: null });
     });
   });

@@ -63,7 +63,7 @@ function endOf(child: ChildProcess): Promise<number> {
   process.on('SIGINT', () => undefined);
   return new Promise(done => {
     child.once('error', cause => {
-      say(`${child.spawnfile} can not be started: ${cause.message}`);
+      say(`${child.spawnfile} cannot be started: ${cause.message}`);
       done(1);
     });
     child.once('exit', (code, signal) =>

@@ -128,5 +128,5 @@ function startFailure(cause: unknown, config: ServerConfig): string {
   if (code === 'EADDRNOTAVAIL')
     return `${config.host} is no address of this machine: choose another one with --host`;
   if (cause instanceof FolderInUse) return cause.message;
-  return `The orchestrator can not start: ${cause instanceof Error ? cause.message : String(cause)}`;
+  return `The orchestrator cannot start: ${cause instanceof Error ? cause.message : String(cause)}`;
 }

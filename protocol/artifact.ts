@@ -37,7 +37,7 @@ export const ArtifactKey = z.array(z.string()).transform((parts, context): strin
     segments.length === 0 || segments.length > mostSegments || key.length > longestKey
       ? `1 to ${mostSegments} names and ${longestKey} characters are taken`
       : segments.map(flawOf).find(found => found !== null);
-  if (flaw) context.addIssue({ code: 'custom', message: `this can not be the name of a file: ${flaw}` });
+  if (flaw) context.addIssue({ code: 'custom', message: `this cannot be the name of a file: ${flaw}` });
   return key;
 });
 

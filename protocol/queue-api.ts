@@ -86,7 +86,7 @@ export const SubmitRequest = z
   })
   .refine(body => !(body.no_wait && body.requires_approval), {
     path: ['no_wait'],
-    message: 'what waits for approval can not be taken at once',
+    message: 'what waits for approval cannot be taken at once',
   })
   .refine(body => body.config_name !== undefined || body.config !== undefined, {
     path: ['config_name'],

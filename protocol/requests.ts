@@ -44,7 +44,7 @@ export function requestsOf(config: Readonly<Record<string, unknown>>): RequestsR
   const parsed = Requests.safeParse(config[requestsKey] ?? {}, plainIssues);
   if (parsed.success) return { ok: true, value: parsed.data };
   const [reason] = parsed.error.issues.map(
-    ({ path, message }) => `${[requestsKey, ...path].join('.')} in the config can not be read: ${message}`,
+    ({ path, message }) => `${[requestsKey, ...path].join('.')} in the config cannot be read: ${message}`,
   );
   return { ok: false, reason: String(reason) };
 }

@@ -188,7 +188,7 @@ function readToken(path: string): Found<string> {
   } catch (cause) {
     return missing(
       exitCodes.rights,
-      `The token can not be read: ${reasonOf(cause)}. Name the file that holds it with --token-file`,
+      `The token cannot be read: ${reasonOf(cause)}. Name the file that holds it with --token-file`,
     );
   }
 }

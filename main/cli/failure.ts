@@ -49,7 +49,7 @@ const byStatus: Readonly<Record<number, number>> = {
 /** What to say of a call that failed, and the exit code for it. */
 export function failureOf(failure: CallFailure, url: string): Failure {
   if (failure.kind === 'unreachable')
-    return { code: exitCodes.unreachable, message: `${url} can not be reached: ${reasonOf(failure.cause)}` };
+    return { code: exitCodes.unreachable, message: `${url} cannot be reached: ${reasonOf(failure.cause)}` };
   if (failure.kind === 'unexpected')
     return {
       code: exitCodes.failed,

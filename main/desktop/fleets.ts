@@ -85,7 +85,7 @@ export function createFleets(file: DesktopSettingsFile, vault: Vault) {
       } catch {
         return {
           ok: false,
-          detail: `The token of ${kept.name} can not be unsealed on this computer: give it again`,
+          detail: `The token of ${kept.name} cannot be unsealed on this computer: give it again`,
         };
       }
     },

@@ -35,7 +35,7 @@ export function makeFolder(path: string): void {
   } catch (cause) {
     // On a read-only disk Node says that the folder above is not there.
     throw new Error(
-      `The folder ${path} can not be made: something else has its name, or the folder above it can not be written`,
+      `The folder ${path} cannot be made: something else has its name, or the folder above it cannot be written`,
       { cause },
     );
   }
@@ -108,7 +108,7 @@ function readKey(file: string): Uint8Array {
   if (/^[0-9a-f]{64}$/.test(text)) return Buffer.from(text, 'hex');
   throw new Error(
     `${file} is not the key that was made: put it back from a copy. Without the file the next start makes a new key, and ` +
-      'what the audit trail holds by then can not be verified any more',
+      'what the audit trail holds by then cannot be verified any more',
   );
 }
 

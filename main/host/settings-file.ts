@@ -49,7 +49,7 @@ function read(file: string): Settings {
   const [issue] = parsed.error.issues;
   const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `;
   throw new Error(
-    `${file} is not what was written (${where}${issue?.message ?? 'it can not be read'}): put that right, or delete the ` +
+    `${file} is not what was written (${where}${issue?.message ?? 'it cannot be read'}): put that right, or delete the ` +
       'file, and what was set in the panel is to be set again',
   );
 }

@@ -231,7 +231,7 @@ function whyNot(cause: unknown, host: string, port: number): string {
   if (code === 'EADDRINUSE')
     return `Port ${port} on ${address} is in use by another program: stop that one first`;
   if (code === 'EADDRNOTAVAIL') return notOwn(address);
-  return `${address} can not be listened on: ${failure.message}`;
+  return `${address} cannot be listened on: ${failure.message}`;
 }
 
 /** In the file and in the audit trail, or in neither. Rejects when the trail can not be written. */

@@ -37,7 +37,7 @@ function saying(file: string, act: () => void): void {
   try {
     act();
   } catch (cause) {
-    throw new Error(`${file} can not be written: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    throw new Error(`${file} cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
   }

@@ -136,7 +136,7 @@ function createMachineAuth({
     return refuse(
       'token_invalid',
       token.startsWith(joinTokenPrefix)
-        ? "Invalid token: a join token is not a worker token. This worker program can not join with one: update it, or give it the worker's token"
+        ? "Invalid token: a join token is not a worker token. This worker program cannot join with one: update it, or give it the worker's token"
         : 'Invalid token: it may have been rotated, or its worker deleted; ask for a new one',
     );
   };

@@ -7,9 +7,9 @@ interface Pinned {
 }
 
 /**
- * What brings the worker program onto a machine and starts it, for any POSIX shell. It takes no program but those that it names by
- * their hash, so whoever knows the hash of the script knows what will run. It is the same for every caller: where the
- * orchestrator is, the caller says. Nothing of it is done before all of it has come: the shell reads to the last brace first.
+ * Returns the script that installs and starts the worker program, for any POSIX shell. The script pins each program by its SHA-256, so the
+ * hash of the script determines what will run. The script is the same for every client; the command line names the orchestrator. The shell
+ * reads up to the last brace before it runs anything, so a truncated download does nothing.
  */
 export function installScript(version: string, programs: readonly Pinned[]): string {
   const hashOf = (wanted: ProgramName): string => programs.find(({ name }) => name === wanted)?.sha256 ?? '';
@@ -44,12 +44,12 @@ fail() { say "$1"; exit "\${2:-1}"; }
 has() { command -v "$1" >/dev/null 2>&1; }
 `;
 
-/** The script reads these itself, and gives them to the worker, too. */
+/** The script reads these options itself and also passes them to the worker. */
 const ownOptions: readonly string[] = ['--orchestrator-url', '--pin', '--ca-file'];
-/** The worker's other options with a value: the next word belongs to them, whatever it looks like. */
+/** The worker's other options with a value. The next word is the value, whatever it looks like. */
 const valueOptions = workerValueOptions.filter(option => !ownOptions.includes(option));
 
-/** What it needs itself is looked at; the worker gets all but its own three, in their order. */
+/** Parses the options. The worker gets all of them in order, except the script's own three. */
 const reading = `main() {
   url='' pins='' ca='' trust=pinned dir='' start=yes from_stdin=no token=''
   left=$#
@@ -103,7 +103,7 @@ add_pin() {
 }
 `;
 
-/** No token goes with it, and what comes is checked: over which way it came does not matter. */
+/** The download carries no token and its hash is verified, so the transport need not be trusted. */
 const fetching = `fetch() {
   if has curl; then
     set -- -fgsS --connect-timeout 20 --retry 5 -o "$2" "$url/agent/$1"
@@ -144,7 +144,7 @@ const installing = `install() {
     [ -n "$home" ] || fail 'This user has no home: say with --dir where the worker is to be put' 2
     dir=$home/.local/bin
   fi
-  mkdir -p -- "$dir" || fail "$dir can not be made: say with --dir where the worker is to be put"
+  mkdir -p -- "$dir" || fail "$dir cannot be made: say with --dir where the worker is to be put"
   dir=$(cd -- "$dir" && pwd)
   program=$dir/trainyard-worker
   case $(uname -s)-$(uname -m) in
@@ -175,7 +175,7 @@ put() {
   is_it "$draft" "$2" || fail "What came from $url/agent/$1 is not the worker that belongs to this script: nothing was changed"
   chmod 755 "$draft"
   if said=$("$draft" --version 2>&1) && [ "$said" = "$version" ]; then
-    mv -f -- "$draft" "$3" || fail "The worker can not be put into $dir"
+    mv -f -- "$draft" "$3" || fail "The worker cannot be put into $dir"
     trap - EXIT HUP INT TERM
     say "The worker $version is in $3"
   else

@@ -81,7 +81,7 @@ function askable(core: Core, tx: Tx, job: Job, what: RequestKind): Outcome<HeldJ
   if (worker.agent?.protocol !== 2)
     return refuse(
       'worker_unable',
-      `Worker ${worker.name} is SimpleTuner's own, which can not ask its trainer for anything: use Trainyard's worker there`,
+      `Worker ${worker.name} is SimpleTuner's own, which cannot ask its trainer for anything: use Trainyard's worker there`,
     );
   return core.presence.of(worker.id)?.streaming === true ? accept(job) : notThere(id, worker.name);
 }

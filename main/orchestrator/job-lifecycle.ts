@@ -84,9 +84,9 @@ type Row<S extends JobStatus> = { readonly [T in JobEvent['type']]: Rule<JobIn<S
 const final = (job: Job): Advance =>
   deny('job_final', `job ${job.id} has already ended as ${job.status}`, 'stop');
 const notPending = (job: Job): Advance =>
-  deny('attempt_superseded', `job ${job.id} is ${job.status} and can not be offered`);
+  deny('attempt_superseded', `job ${job.id} is ${job.status} and cannot be offered`);
 const unapproved = (job: Job): Advance =>
-  deny('attempt_superseded', `job ${job.id} waits for approval and can not be offered`);
+  deny('attempt_superseded', `job ${job.id} waits for approval and cannot be offered`);
 const nothingToRelease = (job: Job): Advance =>
   deny('nothing_to_release', `job ${job.id} is ${job.status}: it does not wait for a silent worker`);
 

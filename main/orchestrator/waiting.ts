@@ -261,7 +261,7 @@ const words: Readonly<Record<Mismatch['code'], Words>> = {
   },
   guard: {
     heading: () => 'that train on without contact',
-    detail: () => 'The job is to be stopped when contact is lost, and its agent can not do that',
+    detail: () => 'The job is to be stopped when contact is lost, and its agent cannot do that',
     isListed: false,
     isSaidByAdmin: false,
   },

@@ -151,7 +151,7 @@ async function placeAt(root: string, name: string, file: string): Promise<Outcom
     : (entries.map(nameOfFile).find(found => foldName(found) === foldName(name)) ?? null);
   if (rival !== null) return accept({ root, name, file: `${name}.json`, now: null, rival });
   const found = await readInside(root, join(root, file));
-  if (found === null) return inTheWay(`${file} can not be read by the orchestrator`);
+  if (found === null) return inTheWay(`${file} cannot be read by the orchestrator`);
   if (holdsList(found.content, file))
     return inTheWay(`${file} is there, and holds a list, as dataloaders do: it is no config`);
   return accept({ root, name, file, now: { ...found, tag: tagOf(found.content) }, rival: null });
@@ -293,5 +293,5 @@ const reasons: Readonly<Record<string, string>> = {
 const notStored = (why: string): Refused =>
   refuse(
     'storage',
-    `The folder of configs could not be changed: ${reasons[why] ?? `it can not be written (${why})`}`,
+    `The folder of configs could not be changed: ${reasons[why] ?? `it cannot be written (${why})`}`,
   );

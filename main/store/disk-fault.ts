@@ -41,13 +41,13 @@ const reasons: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_CORRUPT/, 'is damaged: put a backup in its place, or use another --data-dir'],
   [
     /^(SQLITE_READONLY|EROFS|EACCES|EPERM)/,
-    'can not be written: give its owner the right to write to it and to its folder, or use another --data-dir',
+    'cannot be written: give its owner the right to write to it and to its folder, or use another --data-dir',
   ],
   [fullDisk, 'does not fit on its disk, which is full: make room, and start again'],
   [/^SQLITE_BUSY/, 'is locked by another program: close what works on it, and start again'],
   [
     /^(SQLITE_CANTOPEN|EISDIR|ENOTDIR|ENOENT)/,
-    'can not be opened: it and its folder must be there, and may be written by their owner',
+    'cannot be opened: it and its folder must be there, and may be written by their owner',
   ],
-  [/^(SQLITE_IOERR|EIO)/, 'can not be read or written, because its disk fails: look at the system log'],
+  [/^(SQLITE_IOERR|EIO)/, 'cannot be read or written, because its disk fails: look at the system log'],
 ];

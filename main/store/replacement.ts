@@ -76,7 +76,7 @@ export async function prepareReplacement(
   }
   const unusable = (why: string) => {
     drop();
-    return refuse('backup_unusable', `The backup ${name} can not be used: ${why}`);
+    return refuse('backup_unusable', `The backup ${name} cannot be used: ${why}`);
   };
   try {
     const fault = await examine(ready, parts.lastEvent);

@@ -101,7 +101,7 @@ describe('trainyard configs', () => {
   });
 
   test.each([
-    ['a file that is not there', ['put', 'x', join(here, 'none.json')], 2, /can not be read/],
+    ['a file that is not there', ['put', 'x', join(here, 'none.json')], 2, /cannot be read/],
     ['a file that is no JSON', ['put', 'x', file('bad.json', '{')], 2, /is not valid JSON/],
     ['a file that holds a list', ['put', 'x', file('list.json', '[]')], 2, /holds no keys with values/],
     ['no name', ['get', '.'], 2, /name of a config is needed/],

@@ -95,7 +95,7 @@ describe('without a worker', () => {
 
   test.each<[string, number, readonly string[], RegExp]>([
     ['no such config', 4, ['submit', 'missing'], /no config missing.*\.\/NAME\.json/s],
-    ['a file that is not there', 2, ['submit', './missing.json'], /can not be read: ENOENT/],
+    ['a file that is not there', 2, ['submit', './missing.json'], /cannot be read: ENOENT/],
     ['no number', 2, ['submit', 'digits', '--gpus', 'two'], /whole number/],
     [
       'a priority that there is not',

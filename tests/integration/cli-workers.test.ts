@@ -241,7 +241,7 @@ describe('what can not be done has its exit code, says why, and leaves stdout em
     const run = await runTrainyard(['workers', 'list', '--url', gone.url, '--token', gone.adminToken]);
     expect(run).toMatchObject({ code: 6, out: '' });
     expect(run.err).toContain(
-      `${gone.url} can not be reached: Connection refused. Check that the orchestrator runs, and the address and port\n`,
+      `${gone.url} cannot be reached: Connection refused. Check that the orchestrator runs, and the address and port\n`,
     );
   });
 });

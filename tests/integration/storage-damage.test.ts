@@ -94,7 +94,7 @@ describe('a damaged database', () => {
     const { code, said } = await failureOf(tryServer(dataDir));
     expect(code).toBe(1);
     expect(said).toMatch(
-      /^The orchestrator can not start: .*trainyard\.db is damaged: .*no whole backup in .*begin anew$/,
+      /^The orchestrator cannot start: .*trainyard\.db is damaged: .*no whole backup in .*begin anew$/,
     );
     expect(readFileSync(file).equals(bytes)).toBe(true);
     expect(readdirSync(dataDir).filter(name => name.includes('damaged'))).toEqual([]);

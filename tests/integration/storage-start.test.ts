@@ -81,7 +81,7 @@ describe('a data folder that can not be used', () => {
       const readOnlyFolder = await failureOf(serverUnder(withoutRootsRights, dataDir));
       chmodSync(dataDir, 0o700);
       expect(readOnlyFolder.code).toBe(1);
-      expect(readOnlyFolder.said).toMatch(/can not start: .*can not be written: give its owner the right/);
+      expect(readOnlyFolder.said).toMatch(/cannot start: .*cannot be written: give its owner the right/);
     },
   );
 
@@ -92,10 +92,10 @@ describe('a data folder that can not be used', () => {
     disk.makeReadOnly();
     const old = await failureOf(tryServer(dataDir));
     expect(old.code).toBe(1);
-    expect(old.said).toMatch(/^The orchestrator can not start: .*can not be written: give its owner/);
+    expect(old.said).toMatch(/^The orchestrator cannot start: .*cannot be written: give its owner/);
     const fresh = await failureOf(tryServer(join(disk.path, 'other')));
     expect(fresh.code).toBe(1);
-    expect(fresh.said).toContain(`The folder ${join(disk.path, 'other')} can not be made: `);
+    expect(fresh.said).toContain(`The folder ${join(disk.path, 'other')} cannot be made: `);
   });
 
   test.skipIf(!canMount)(
@@ -108,7 +108,7 @@ describe('a data folder that can not be used', () => {
         disk.fillBut(4 * pages);
         const { code, said } = await failureOf(tryServer(dataDir));
         expect(code).toBe(1);
-        expect(said).toMatch(/^The orchestrator can not start: .*(full: make room|no space left)/);
+        expect(said).toMatch(/^The orchestrator cannot start: .*(full: make room|no space left)/);
         disk.free();
       }
       await openServer(dataDir);

@@ -67,6 +67,6 @@ async function checkDatabase(file: string, isServed: boolean): Promise<Check> {
       `${file} ${damage}: the next start puts the last backup in its place, and keeps this one aside`,
     );
   } catch (cause) {
-    return failed(what, `${file} can not be read: ${reasonOf(cause)}`);
+    return failed(what, `${file} cannot be read: ${reasonOf(cause)}`);
   }
 }

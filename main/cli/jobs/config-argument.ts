@@ -112,7 +112,7 @@ function textOf(path: string): string {
   } catch (cause) {
     return fail(
       exitCodes.usage,
-      `The config can not be read: ${reasonOf(cause)}. Give a file of this machine, or the name of a config of the orchestrator`,
+      `The config cannot be read: ${reasonOf(cause)}. Give a file of this machine, or the name of a config of the orchestrator`,
     );
   }
 }

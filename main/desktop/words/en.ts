@@ -36,7 +36,7 @@ export const en: Words = {
   portTakenWhat:
     'Workers on other machines find the orchestrator by it. Stop that program and start Trainyard again, or use another port this once.',
   otherPort: 'Use another port',
-  notStarted: 'The orchestrator can not start',
+  notStarted: 'The orchestrator cannot start',
   restored: 'The database was damaged, and a backup has taken its place: what has changed since then is lost',
   menu: {
     file: 'File',

@@ -90,7 +90,7 @@ function readGiven(flag: string, file: string): string {
     return readFileSync(file, 'utf8');
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`${file} (${flag}) can not be read: ${reason}`, { cause });
+    throw new Error(`${file} (${flag}) cannot be read: ${reason}`, { cause });
   }
 }
 

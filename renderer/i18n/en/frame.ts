@@ -23,7 +23,7 @@ export const frame = {
   'signIn.used':
     'This link was used before, or is older than ten minutes. Paste a token, or ask the server for a new link.',
   'signIn.wrong': 'This token is not valid.',
-  'signIn.unreachable': 'The server can not be reached.',
+  'signIn.unreachable': 'The server cannot be reached.',
   signOut: 'Sign out',
   'may.as': 'Signed in as {user}',
   'may.may': 'You may:',

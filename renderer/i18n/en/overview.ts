@@ -24,7 +24,7 @@ export const overview = {
   'overview.unsatisfiable':
     '{more, plural, =0 {No worker can run {job}} one {No worker can run {job} and # job like it} other {No worker can run {job} and # jobs like it}}',
   'overview.wantsApproval': '{job} by {user} needs approval',
-  'overview.quarantined': '{worker} is in quarantine: jobs can not start there',
+  'overview.quarantined': '{worker} is in quarantine: jobs cannot start there',
   'overview.gpuTrouble': '{worker}: {what}',
   'overview.duplicate': 'Another machine has tried to join as {worker}',
   'overview.offline': '{worker} lost its connection and is offline',

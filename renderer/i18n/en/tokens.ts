@@ -21,7 +21,7 @@ export const tokens = {
   'tokens.revoke.of': 'Revoke the token of {name}',
   'tokens.revoke.title': 'Revoke the token of {name}?',
   'tokens.revoke.consequence':
-    'Whoever uses it is shut out at once, in browsers and in scripts. It can not be taken back.',
+    'Whoever uses it is shut out at once, in browsers and in scripts. It cannot be taken back.',
   'tokens.may.queue.view': 'See all jobs',
   'tokens.may.queue.submit': 'Submit jobs, and retry or download any job',
   'tokens.may.queue.cancel': 'Cancel any job',

@@ -23,9 +23,7 @@ function judgeContents(jobCase: JobCase): readonly Violation[] {
     .filter(({ key }) => !key.endsWith(`/${manifestName}`))
     .flatMap(({ key, listed, sha256 }) => {
       if (sha256 === null)
-        return [
-          { rule: 'files can be downloaded', what: `${key} is listed and can not be had`, job: job.id },
-        ];
+        return [{ rule: 'files can be downloaded', what: `${key} is listed and cannot be had`, job: job.id }];
       const isKnown = sha256 === listed && written.get(key)?.has(sha256) === true;
       // A trainer that is killed while it writes never announces the file.
       const isAnnounced = written.has(key);

@@ -19,7 +19,7 @@ test.each<readonly [what: string, method: string, path: string, status: number]>
   ['a page', 'GET', '/docs', 200],
   ['a stream', 'GET', '/api/events', 200],
   ['a path that is not there', 'GET', '/nowhere', 404],
-  ['a path that can not be read', 'GET', '/api/queue/%zz/artifacts', 400],
+  ['a path that cannot be read', 'GET', '/api/queue/%zz/artifacts', 400],
   ['another method', 'DELETE', '/api/version', 405],
   ['a refusal of what was sent', 'POST', '/api/queue/submit', 400],
 ])('%s', async (_what, method, path, status) => {

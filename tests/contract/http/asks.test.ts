@@ -89,7 +89,7 @@ test('an unknown job is', async () => {
 });
 
 test.each([true, false])(
-  'a config that can not be read is refused where it is submitted, dry run: %s',
+  'a config that cannot be read is refused where it is submitted, dry run: %s',
   async dry_run => {
     expect(
       await server.admin.call(queueApi.submit, { body: { config_name: 'typo', dry_run } }),
@@ -100,7 +100,7 @@ test.each([true, false])(
           status: 422,
           code: 'config_invalid',
           detail:
-            '$requests.save.signal in the config can not be read: expected one of SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH',
+            '$requests.save.signal in the config cannot be read: expected one of SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH',
         },
       },
     });

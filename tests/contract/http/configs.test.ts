@@ -170,7 +170,7 @@ describe('GET /api/configs/{name}', () => {
     ['a way to the root', '%2fetc%2fpasswd', 400, 'invalid_request'],
     ['a NUL', 'a%00', 400, 'invalid_request'],
     ['a name of 300 characters', 'x'.repeat(300), 400, 'invalid_request'],
-    ['what can not be decoded', '%ff', 400, 'invalid_request'],
+    ['what cannot be decoded', '%ff', 400, 'invalid_request'],
     ['a link that leads out', 'out', 404, 'config_not_found'],
     ['one that is broken', 'broken', 422, 'config_invalid'],
     ['a list', 'data', 422, 'config_invalid'],

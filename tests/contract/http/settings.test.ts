@@ -172,7 +172,7 @@ describe('the network', () => {
     mkdirSync(`${settingsFile(server)}.new`);
     expect(await patch(server, { host: elsewhere, local_worker: { enabled: true } })).toMatchObject({
       status: 507,
-      body: { code: 'storage', detail: expect.stringContaining('settings.json can not be written') },
+      body: { code: 'storage', detail: expect.stringContaining('settings.json cannot be written') },
     });
     expect(await view(server)).toMatchObject({
       network: { host: '127.0.0.1', listening: [server.url] },

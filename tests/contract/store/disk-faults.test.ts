@@ -329,7 +329,7 @@ describe('the log of the database', () => {
     ['SQLITE_FULL', ['store.refusing'], 0],
     ['SQLITE_IOERR_FSYNC', ['store.fatal'], 1],
     ['SQLITE_LOCKED', ['store.checkpoint_failed'], 0],
-  ])('when it can not be copied (%s) that is noticed', async (code, events, fatal) => {
+  ])('when it cannot be copied (%s) that is noticed', async (code, events, fatal) => {
     const bench = openBench();
     bench.fail('PRAGMA wal_checkpoint(PASSIVE)', code);
     await write(bench.store, 1, 13_000_000);

@@ -235,6 +235,6 @@ describe('not looked at any further', () => {
   test('a folder', () => {
     const file = newFile();
     mkdirSync(file);
-    expect(() => findDamage(file)).toThrow(`${file} can not be opened`);
+    expect(() => findDamage(file)).toThrow(`${file} cannot be opened`);
   });
 });

@@ -274,7 +274,7 @@ describe('nothing happens', () => {
   it.each<[string, unknown, string]>([
     ['without a way in the config', { save: both.save }, 'its config has no "sample" in $requests'],
     ['with one that leads elsewhere', { sample: { file: '../x' } }, '$requests.sample.file in the config'],
-    ['with one that is none', 'sample', '$requests in the config can not be read'],
+    ['with one that is none', 'sample', '$requests in the config cannot be read'],
   ])('%s, but that it is said', async (_what, requests, words) => {
     const { ask, outputDir, end } = await openTrainer(stay, requests);
     expect(await ask('sample')).toContain(words);

@@ -158,10 +158,10 @@ test('a stretch goes out to who does not know the question, and breaks where it 
     bytes: 8,
     async *pieces() {
       yield Buffer.from('half');
-      throw new Error('it can not be read');
+      throw new Error('it cannot be read');
     },
   };
   await expect(openNetwork(usualTrust)(await open(), { method: 'PUT', body: broken })).rejects.toThrow(
-    'it can not be read',
+    'it cannot be read',
   );
 });

@@ -281,7 +281,7 @@ describe('a start that fails', () => {
       },
     ],
     [
-      'because its folder can not be made',
+      'because its folder cannot be made',
       { prepare: throws(noFolder) },
       {
         status: 'failed',

@@ -51,8 +51,8 @@ test('what can not be an artifact is left out and named, and a checkpoint with s
   const root = folderWith('fine', 'a:b', 'checkpoint-1/fine', 'checkpoint-1/con', 'checkpoint-2/fine');
   expect(await keysIn(root)).toEqual(['checkpoint-2/fine', 'fine']);
   expect((await walkOutputs(root)).flaws.toSorted()).toEqual([
-    '"a:b" can not be the name of an artifact',
-    '"checkpoint-1/con" can not be the name of an artifact',
+    '"a:b" cannot be the name of an artifact',
+    '"checkpoint-1/con" cannot be the name of an artifact',
   ]);
 });
 

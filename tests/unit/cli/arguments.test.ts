@@ -179,8 +179,8 @@ describe('a config', () => {
   });
 
   test.each([
-    ['is not there', '/nowhere/x.json', /can not be read: ENOENT.*name of a config/],
-    ['is a folder', '/', /can not be read: EISDIR/],
+    ['is not there', '/nowhere/x.json', /cannot be read: ENOENT.*name of a config/],
+    ['is a folder', '/', /cannot be read: EISDIR/],
     ['is no JSON', file('x.json', '{"a": '), /x\.json is not valid JSON: line 1, column 7: /],
     ['has a tab in YAML', file('x.yaml', 'a:\n\tb: 1'), /x\.yaml is not valid YAML: line 2, column 1: a tab/],
     [

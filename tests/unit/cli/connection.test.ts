@@ -151,7 +151,7 @@ describe('a token comes', () => {
   test('not from a file that is not there, or holds none', () => {
     const { find, file } = machine();
     expect(find({ 'token-file': '/nowhere/token' })).toEqual(
-      refused(3, /can not be read.*ENOENT.*--token-file/),
+      refused(3, /cannot be read.*ENOENT.*--token-file/),
     );
     for (const text of ['', 'two words', 'x'.repeat(600), 'ta_\u00e9']) {
       const path = file('token', text);

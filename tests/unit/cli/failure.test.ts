@@ -68,7 +68,7 @@ describe('an orchestrator that can not be reached: exit code 6, the reason, and 
     ['EWHATEVER', /deep down/],
   ])('%s', (code, message) => {
     expect(unreachable(code).code).toBe(6);
-    expect(unreachable(code).message).toMatch(/^http:\/\/host:8001 can not be reached: /);
+    expect(unreachable(code).message).toMatch(/^http:\/\/host:8001 cannot be reached: /);
     expect(unreachable(code).message).toMatch(message);
   });
 

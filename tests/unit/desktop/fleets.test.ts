@@ -68,7 +68,7 @@ describe('the list of fleets', () => {
     const [{ id } = { id: '' }] = elsewhere.list();
     expect(await elsewhere.reach(id)).toMatchObject({
       ok: false,
-      detail: expect.stringMatching(/can not be unsealed/),
+      detail: expect.stringMatching(/cannot be unsealed/),
     });
   });
 

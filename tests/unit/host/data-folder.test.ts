@@ -99,7 +99,7 @@ describe('a folder', () => {
     const file = join(openFolder(), 'file');
     writeFileSync(file, '');
     const path = join(file, 'data');
-    expect(() => makeFolder(path)).toThrow(`The folder ${path} can not be made: `);
-    expect(() => makeFolder(file)).toThrow(`The folder ${file} can not be made: `);
+    expect(() => makeFolder(path)).toThrow(`The folder ${path} cannot be made: `);
+    expect(() => makeFolder(file)).toThrow(`The folder ${file} cannot be made: `);
   });
 });

@@ -55,12 +55,12 @@ describe('a start is refused, and says why', () => {
     [
       'without the certificate',
       ({ files }) => rmSync(files.certificate),
-      /fullchain\.pem \(--ssl-cert\) can not be read: ENOENT/,
+      /fullchain\.pem \(--ssl-cert\) cannot be read: ENOENT/,
     ],
     [
       'without the key',
       ({ files }) => rmSync(files.key),
-      /privkey\.pem \(--ssl-key\) can not be read: ENOENT/,
+      /privkey\.pem \(--ssl-key\) cannot be read: ENOENT/,
     ],
     [
       'with a key of another certificate',
@@ -143,7 +143,7 @@ describe('files that change', () => {
 
   test.each<[string, (bench: Awaited<ReturnType<typeof open>>) => unknown, RegExp]>([
     ['broken', ({ files }) => writeFileSync(files.certificate, 'x'), /PEM format/],
-    ['gone', ({ files }) => rmSync(files.key), /can not be read/],
+    ['gone', ({ files }) => rmSync(files.key), /cannot be read/],
     ['expired', ({ issue, clock }) => issue(undefined, clock.wall() - 400 * dayMs), /has expired/],
   ])('and are %s then leave the old one, and a line in the log', async (_what, spoil, reason) => {
     const bench = await open();

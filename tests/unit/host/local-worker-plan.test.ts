@@ -91,7 +91,7 @@ describe('after an end', () => {
   test.each([
     ['a signal, or no start at all', null],
     ['as asked', 0],
-    ['a state folder that can not be used', 1],
+    ['a state folder that cannot be used', 1],
     ['a token that was refused', 3],
     ['anything else', 134],
   ])('by %s it waits longer each time, but never more than a minute', (_what, code) => {

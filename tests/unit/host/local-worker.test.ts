@@ -147,7 +147,7 @@ test('a folder that can not be made is said, and tried again', async () => {
   writeFileSync(file, '');
   const bench = open(`${hook} ${waits}`, { folder: join(file, 'local-worker') });
   expect(await bench.skip()).toBe(1_000);
-  expect(String((await bench.nth('local_worker.not_started'))['cause'])).toContain('can not be made');
+  expect(String((await bench.nth('local_worker.not_started'))['cause'])).toContain('cannot be made');
 });
 
 test('without a token, as on a full disk, nothing is started before there is one', async () => {

@@ -207,7 +207,7 @@ describe('at a later start', () => {
     const folder = openFolder();
     writeFileSync(join(folder, 'tls'), '');
     mkdirSync(join(folder, 'other'));
-    await expect(open(join(folder, 'tls')).certificates.open()).rejects.toThrow(/tls can not be made/);
+    await expect(open(join(folder, 'tls')).certificates.open()).rejects.toThrow(/tls cannot be made/);
   });
 });
 

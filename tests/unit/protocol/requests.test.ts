@@ -24,8 +24,8 @@ describe('what a config says of how its trainer is asked', () => {
     ['a signal that stops a process', { save: { signal: 'SIGTERM' } }, '$requests.save.signal in the config'],
     ['one that nobody can hear', { save: { signal: 'SIGKILL' } }, 'expected one of SIGUSR1, SIGUSR2'],
     ['a number', { save: { signal: 10 } }, '$requests.save.signal in the config'],
-    ['a file elsewhere', { sample: { file: '../sample.now' } }, 'this can not be the name of a file'],
-    ['a file from the root', { sample: { file: '/tmp/now' } }, 'this can not be the name of a file'],
+    ['a file elsewhere', { sample: { file: '../sample.now' } }, 'this cannot be the name of a file'],
+    ['a file from the root', { sample: { file: '/tmp/now' } }, 'this cannot be the name of a file'],
     ['no file at all', { sample: { file: '' } }, '$requests.sample.file in the config'],
     ['both', { save: { signal: 'SIGUSR1', file: 'save.now' } }, 'expected a signal or a file, and not both'],
     ['neither', { save: {} }, 'expected a signal or a file, and not both'],
@@ -37,9 +37,9 @@ describe('what a config says of how its trainer is asked', () => {
     ['something else to ask for', { pause: { signal: 'SIGUSR1' } }, '$requests in the config'],
     ['a list', ['save'], '$requests in the config'],
     ['a text', 'SIGUSR1', '$requests in the config'],
-  ])('can not be %s', (_what, requests, words) => {
+  ])('cannot be %s', (_what, requests, words) => {
     const refused = read(requests);
     expect(refused.ok ? '' : refused.reason).toContain(words);
-    expect(refused.ok ? '' : refused.reason).toContain('can not be read: ');
+    expect(refused.ok ? '' : refused.reason).toContain('cannot be read: ');
   });
 });

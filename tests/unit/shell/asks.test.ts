@@ -102,7 +102,7 @@ describe('what can be asked for', () => {
     const outcome = await fleet.orchestrator[call](request, ada);
     expect(refusalOf(outcome)).toEqual({ code: 'config_invalid' });
     expect(outcome.ok ? '' : outcome.refusal.detail).toBe(
-      '$requests.save.signal in the config can not be read: expected one of SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH',
+      '$requests.save.signal in the config cannot be read: expected one of SIGUSR1, SIGUSR2, SIGHUP, SIGWINCH',
     );
   });
 });

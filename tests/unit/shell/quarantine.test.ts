@@ -176,7 +176,7 @@ describe('after ten minutes', () => {
   test.each([
     ['the next job', false],
     ['a job that had failed here before', true],
-  ])('a trial that can not start either puts it back for ten minutes more: %s', async (_what, sameJob) => {
+  ])('a trial that cannot start either puts it back for ten minutes more: %s', async (_what, sameJob) => {
     const fleet = await openFleet();
     const rig = await fleet.addIdleWorker();
     for (let n = 0; n < 2; n++) await fail(fleet, rig);

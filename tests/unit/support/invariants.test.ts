@@ -166,7 +166,7 @@ const broken: readonly (readonly [id: string, what: string, evidence: Evidence])
     stored({ attempts: evidence().stored.attempts.map(each => ({ ...each, outcome: 'completed' })) }),
   ],
   ['I5', 'the chain does not verify', evidence({ audit: { status: 200, body: { valid: false } } })],
-  ['I5', 'the audit can not be read', evidence({ audit: { status: 404, body: null } })],
+  ['I5', 'the audit cannot be read', evidence({ audit: { status: 404, body: null } })],
   ['I5', 'a transition without a row', stored({ transitions: evidence().stored.transitions.slice(1) })],
   ['I6', 'a gap', evidence({ streamFaults: ['event 4 after 2'] })],
   ['I6', 'the end of the stream is missing', evidence({ lastSeq: 99 })],
