@@ -157,7 +157,7 @@ test('samples are seen by step, the newest first, and nothing that is no picture
   for (const step of [100, 200])
     for (const prompt of prompts) await expectSeen(tileOf(page, `step_${step}_${prompt}.png`).locator('img'));
   await expect(tileOf(page, 'broken.png')).toContainText('It could not be shown');
-  await expect(tileOf(page, 'scan.tiff')).toContainText('A browser can not show this');
+  await expect(tileOf(page, 'scan.tiff')).toContainText('A browser cannot show this');
   expect(asked.filter(path => /scan\.tiff|page\.svg/.test(path))).toEqual([]);
   const sources = await page
     .locator('img')
@@ -200,9 +200,9 @@ test('an attempt says what it went on from', async ({ page }) => {
   await signIn(page, orchestrator);
   await page.goto(`${orchestrator.url}/jobs/${job.jobId}`);
   const second = page.getByRole('listitem').filter({ hasText: 'Attempt 2' });
-  await expect(second).toContainText('Went on from checkpoint-200 at step 200');
-  await expect(second).toContainText(/\d+ steps done again/);
-  await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).not.toContainText('Went on');
+  await expect(second).toContainText('Continued from checkpoint-200 at step 200');
+  await expect(second).toContainText(/\d+ steps repeated/);
+  await expect(page.getByRole('listitem').filter({ hasText: 'Attempt 1' })).not.toContainText('Continued');
 });
 
 test('the page may show pictures and films from its own memory, and nothing else has become open', async ({
@@ -241,7 +241,7 @@ test('a checkpoint is deleted with all that belongs to it, after a question', as
   await asking.click();
   const question = page.getByRole('alertdialog', { name: 'Delete checkpoint-20.bin?' });
   await expect(question).toContainText('It is gone for good: 4 kB.');
-  await expect(question).toContainText('The next attempt of this job would go on from it.');
+  await expect(question).toContainText('The next attempt of this job would continue from it.');
   await expectAccessible(page);
   await page.keyboard.press('Escape');
   await expect(asking).toBeFocused();

@@ -117,7 +117,7 @@ test('a training is asked for samples from its page, which offers what its confi
   const job = await orchestrator.submit({ config_name: 'long-digits', config });
   await page.goto(`${orchestrator.url}/jobs/${job}`);
   await expect(page.locator('.job-title')).toContainText('running', { timeout: 30_000 });
-  await page.getByRole('button', { name: 'Acts on job long-digits' }).click();
+  await page.getByRole('button', { name: 'Actions for job long-digits' }).click();
   await expect(page.getByRole('menuitem', { name: 'Save now' })).toHaveCount(0);
   await page.getByRole('menuitem', { name: 'Sample now' }).click();
   await expect(page.getByText('Asked rig-1 for samples.')).toBeVisible();
@@ -126,6 +126,6 @@ test('a training is asked for samples from its page, which offers what its confi
   await expect(told).toContainText('job.asked');
   await orchestrator.call('POST', `/api/queue/${job}/cancel`, {});
   await expect(page.locator('.job-title')).toContainText('cancelled', { timeout: 30_000 });
-  await page.getByRole('button', { name: 'Acts on job long-digits' }).click();
+  await page.getByRole('button', { name: 'Actions for job long-digits' }).click();
   await expect(page.getByRole('menuitem', { name: 'Sample now' })).toHaveCount(0);
 });

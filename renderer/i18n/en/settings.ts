@@ -71,7 +71,8 @@ export const settings = {
   'settings.here.gpus': 'GPUs',
   'settings.here.gpusHint': 'Numbers with commas between them. Left empty, all of them.',
   'settings.here.trainer': 'What runs a job',
-  'settings.here.trainerHint': 'Left empty, SimpleTuner; or a command, as for “trainyard worker --trainer”.',
+  'settings.here.trainerHint':
+    'As for “trainyard worker --trainer”: simpletuner (also if left empty), kohya=FOLDER or another trainer, or a command.',
   'settings.here.trainerElsewhere':
     'It is a command that runs on the server’s machine: it can be changed only in a browser on that machine.',
   'settings.here.restarts': 'Saving starts the worker anew; what it trains goes on.',

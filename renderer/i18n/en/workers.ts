@@ -178,7 +178,7 @@ export const workers = {
   'workers.issued.simpletunerUnchecked':
     'It knows no pins: so it does not look at the certificate, and whoever is in between can take the token. For a network that you do not trust, give the orchestrator a certificate of a known authority (--ssl-cert).',
   'workers.issued.simpletunerRun':
-    'SimpleTuner’s own worker can not join: it is given the lasting token. Use this, or one of the other commands: joining makes this token void.',
+    'SimpleTuner’s own worker cannot join: it is given the lasting token. Use this, or one of the other commands: joining makes this token void.',
   'workers.copy.byHand': 'This page may not copy by itself: it is selected, press Ctrl or Cmd and C.',
   'workers.wait.listening': 'Listening for {name}',
   'workers.wait.greeted': '{name} has said hello from {host}, and is about to listen',
@@ -210,7 +210,7 @@ export const workers = {
   'workers.detail.noData': 'No training data is stored on this rig.',
   'workers.detail.dataset': '{count, plural, one {# file} other {# files}}, {size}',
   'workers.detail.events': 'Events',
-  'workers.detail.noEvents': 'Nothing has been written down about it.',
+  'workers.detail.noEvents': 'No events yet.',
   'workers.detail.connection': 'Connection',
   'workers.detail.host': 'Host',
   'workers.detail.protocol': 'Protocol',

@@ -74,7 +74,7 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'settings.here.gpusHint': 'Números separados por comas. Si queda vacío, todas.',
   'settings.here.trainer': 'Qué ejecuta un trabajo',
   'settings.here.trainerHint':
-    'Si queda vacío, SimpleTuner; o un comando, como en «trainyard worker --trainer».',
+    'Como en «trainyard worker --trainer»: simpletuner (también si queda vacío), kohya=FOLDER u otro entrenador, o un comando.',
   'settings.here.trainerElsewhere':
     'Es un comando que se ejecuta en la máquina del servidor: solo se puede cambiar en un navegador de esa máquina.',
   'settings.here.restarts': 'Al guardar, el worker se inicia de nuevo; lo que entrena continúa.',

@@ -73,7 +73,7 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'settings.here.gpusHint': 'अल्पविराम से अलग किए गए नंबर। खाली छोड़ने पर सभी।',
   'settings.here.trainer': 'जॉब किससे चलती है',
   'settings.here.trainerHint':
-    'खाली छोड़ने पर SimpleTuner; या कोई कमांड, जैसे “trainyard worker --trainer” के लिए।',
+    '“trainyard worker --trainer” की तरह: simpletuner (खाली छोड़ने पर भी), kohya=FOLDER या कोई और ट्रेनर, या कोई कमांड।',
   'settings.here.trainerElsewhere':
     'यह सर्वर की मशीन पर चलने वाली कमांड है: इसे केवल उसी मशीन के ब्राउज़र में बदला जा सकता है।',
   'settings.here.restarts': 'सहेजने पर वर्कर नए सिरे से शुरू होता है; उसकी ट्रेनिंग चलती रहती है।',

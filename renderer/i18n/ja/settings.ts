@@ -73,7 +73,8 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'settings.here.gpus': 'GPU',
   'settings.here.gpusHint': '番号をコンマで区切ります。空にすると、すべて使います。',
   'settings.here.trainer': 'ジョブを実行するもの',
-  'settings.here.trainerHint': '空にすると SimpleTuner。または “trainyard worker --trainer” と同じコマンド。',
+  'settings.here.trainerHint':
+    '“trainyard worker --trainer” と同じ指定：simpletuner（空の場合も同じ）、kohya=FOLDER などのトレーナー、またはコマンド。',
   'settings.here.trainerElsewhere':
     'サーバーのマシンで実行されるコマンドです。そのマシンのブラウザーでのみ変更できます。',
   'settings.here.restarts': '保存するとワーカーが起動し直されます。実行中の学習は続きます。',

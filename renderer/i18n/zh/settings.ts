@@ -67,7 +67,8 @@ export const settings: Readonly<Record<keyof typeof source, string>> = {
   'settings.here.gpus': 'GPU',
   'settings.here.gpusHint': '用逗号分隔的编号。留空则使用全部。',
   'settings.here.trainer': '用什么运行任务',
-  'settings.here.trainerHint': '留空则为 SimpleTuner；也可填写命令，与 “trainyard worker --trainer” 相同。',
+  'settings.here.trainerHint':
+    '与 “trainyard worker --trainer” 相同：simpletuner（留空时也是）、kohya=FOLDER 或其他训练器，或一条命令。',
   'settings.here.trainerElsewhere': '这是在服务器机器上运行的命令：只能在那台机器的浏览器中更改。',
   'settings.here.restarts': '保存会重新启动工作节点；正在进行的训练会继续。',
   'settings.folders': '文件夹',
