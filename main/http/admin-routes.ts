@@ -11,20 +11,23 @@ import type { Router } from './route.ts';
 export const actorOf = (caller: Caller, request: Request): Actor =>
   personAt(principalBehind(caller).user, request);
 
-/** Somebody by the name of their token. */
+/** An actor for the audit trail, identified by the name of the token. */
 export const personAt = (id: string, request: Request): Actor => ({
   type: 'admin',
   id,
   address: addressOf(request),
 });
 
-/** What workers are to call when this address was called here, and the pin of the key that they meet there, if it is ours. */
+/**
+ * Returns the URL that workers should call, given the URL of this request. `pin` is the hash of the server's key. It is null when TLS is
+ * off, a proxy provides it, or the worker's system already trusts the certificate.
+ */
 export type JoinAddress = (called: string) => { readonly url: string; readonly pin: string | null };
 
 export interface WorkerAdminParts {
   readonly orchestrator: Orchestrator;
   readonly joinAddress: JoinAddress;
-  /** Of the script that brings the worker program to a rig; null where that was not built. */
+  /** SHA-256 of the install script for the worker program; null when no worker program was built. */
   readonly scriptHash: () => Promise<string | null>;
 }
 
@@ -102,6 +105,6 @@ const replyFor = (issued: IssuedToken, at: ReturnType<JoinAddress>) => ({
 
 type Startable = Pick<IssuedToken, 'token' | 'name' | 'persistent'>;
 
-/** The token goes in front of the command, not behind it: arguments can be read by every user of the machine. */
+/** The token is an environment variable, not an argument: every user of the machine can read the arguments of a process. */
 const commandFor = ({ token, name, persistent }: Startable, at: ReturnType<JoinAddress>): string =>
   `SIMPLETUNER_WORKER_TOKEN=${token} trainyard worker ${workerWords({ ...at, name, persistent })}`;

@@ -9,16 +9,16 @@ import { networkOf } from './failure-limit.ts';
 import { installScript } from './install-script.ts';
 import type { Router, WriteHandler } from './route.ts';
 
-/** One that was built on this machine. */
+/** A worker program that was built on this machine. */
 export interface WorkerProgram {
   readonly name: ProgramName;
   readonly path: string;
   readonly bytes: number;
-  /** In lower-case hex. */
+  /** Lower-case hex. */
   readonly sha256: string;
 }
 
-/** What there is to give away, as it is on disk by now. */
+/** Returns the programs that are on disk now. */
 export type WorkerPrograms = () => Promise<readonly WorkerProgram[]>;
 
 export interface AgentParts {
@@ -27,10 +27,10 @@ export interface AgentParts {
   readonly downloadLimits?: DownloadLimits | undefined;
 }
 
-/** curl and the agent wait this long, up to five times: long enough for a place to become free. */
+/** Seconds. curl and the agent retry up to five times at this interval, which is long enough for a download slot to become free. */
 const retryDownloadS = '10';
 
-/** The worker program of this version, for everybody: a rig has no token before it has joined. */
+/** Serves the worker program of this version without authentication: a rig has no token before it joins. */
 export function mountAgentRoutes(router: Router, parts: AgentParts): void {
   const offer = (): Promise<Outcome<Offer>> => findOffer(parts);
   const text =
@@ -54,7 +54,7 @@ export function mountAgentRoutes(router: Router, parts: AgentParts): void {
   );
 }
 
-/** The SHA-256 of the script that a command may fetch and run; null where there is nothing for it to bring. */
+/** Returns the SHA-256 of the install script, or null when no worker program was built. */
 export async function scriptHash(parts: AgentParts): Promise<string | null> {
   const offered = await findOffer(parts);
   return offered.ok ? offered.value.manifest.sha256.install : null;
@@ -93,7 +93,7 @@ function createSend({ programs, downloadLimits: limits = downloadLimits }: Agent
       return tooMany;
     }
     response.set({ ...headersFor(program.sha256), 'Content-Type': 'application/octet-stream' });
-    // By its name alone: a folder above it may begin with a dot, and what does is not given away.
+    // Pass only the file name: `sendFile` rejects paths with a dot folder, and a folder above this file may be one.
     response.sendFile(name, { root: dirname(program.path), cacheControl: false }, cause => {
       if (cause instanceof Error) response.destroy();
     });
@@ -107,7 +107,7 @@ function sendText(request: Request, response: Response, text: string): void {
   else response.send(text);
 }
 
-/** A cache may keep it, and asks whether it is still that: the names stay the same from version to version. */
+/** Caches may store the file but must revalidate it, because file names stay the same across versions. */
 const headersFor = (sha256: string) => ({ ETag: `"${sha256}"`, 'Cache-Control': 'public, no-cache' });
 
 const sha256Of = (text: string): string => createHash('sha256').update(text).digest('hex');

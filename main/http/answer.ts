@@ -5,7 +5,7 @@ import { requestIdOf } from './requests.ts';
 
 type FieldErrors = NonNullable<Problem['errors']>;
 
-/** The one place in which a refusal becomes an HTTP answer. */
+/** The only place that turns a refusal into an HTTP response. */
 export function sendProblem(response: Response, refusal: Refusal, errors: FieldErrors = []): void {
   const { status, title } = problems[refusal.code];
   const problem: Problem = {
@@ -24,12 +24,12 @@ export function sendProblem(response: Response, refusal: Refusal, errors: FieldE
   response.status(status).type('application/problem+json').send(JSON.stringify(problem));
 }
 
-/** Longer ones are encoded before they meet their head, and not once more with it. */
+/** In characters. Longer texts become a buffer first; otherwise Node would copy them again when it prepends the headers. */
 const longText = 1_000;
 
-/** As Express would, in half the time, where nobody has asked for what only Express can do. */
+/** Does what Express' `json` does in half the time, unless the response needs a feature that only Express has. */
 export function sendJson(response: Response, value: unknown): void {
-  // A handler has given it a tag, or whoever asks has one.
+  // A handler has set a header, such as an ETag, or the client sent a conditional request.
   if (response.getHeaderNames().length > 0 || response.req.headers['if-none-match'] !== undefined) {
     response.json(value);
     return;
@@ -45,7 +45,7 @@ export function sendJson(response: Response, value: unknown): void {
   response.end(text.length < longText ? text : Buffer.from(text));
 }
 
-/** What the body parser finds, by its own names for it. */
+/** The body parser's error types, each with the problem that the client gets. */
 const bodyProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   'entity.too.large': ['body_too_large', 'The body is larger than this call takes'],
   'entity.parse.failed': ['malformed_json', 'The body could not be read as JSON'],
@@ -57,7 +57,7 @@ const bodyProblems: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   'request.aborted': ['invalid_request', 'The body ended too early'],
 };
 
-/** What no handler expected: logged here with its stack; the caller learns an id to ask about, and nothing else. */
+/** Handles errors that no handler expected. It logs the error with its stack; the client gets only a request id to ask about. */
 export function unexpected(log: Log): ErrorRequestHandler {
   return (cause: unknown, request, response, next) => {
     if (response.headersSent) {
@@ -66,7 +66,7 @@ export function unexpected(log: Log): ErrorRequestHandler {
     }
     const { code, detail } = refusalFor(cause).refusal;
     const status = problems[code].status;
-    // The store has said it, once, and would say it again with every call while the disk is full.
+    // The store has already logged the disk fault. Logging it here would repeat it for every call while the disk is full.
     if (status >= 500 && code !== 'storage') {
       const { method, path } = request;
       log.error('http.failed', { request_id: requestIdOf(response), method, path, cause });
@@ -86,7 +86,7 @@ function refusalFor(cause: unknown): ReturnType<typeof refuse> {
       'The change could not be stored, and nothing of it was: the disk of the orchestrator is full or fails. Try again',
     );
   }
-  // Express marks what it found wrong with the request itself, such as a path that can't be decoded.
+  // Express sets this status when the request itself is invalid, such as a path that cannot be decoded.
   if ('status' in fields && fields.status === 400)
     return refuse('invalid_request', 'The request could not be read');
   return refuse('internal', 'Something went wrong here: the log has more under this request_id');

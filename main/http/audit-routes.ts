@@ -15,7 +15,7 @@ import {
 import type { AuditFilter, AuditSieve } from '../orchestrator/ports.ts';
 import type { Router } from './route.ts';
 
-/** The audit trail as people read it. */
+/** Reads the audit trail for people. */
 export interface AuditReader {
   list(filter: AuditFilter): ReplyOf<typeof auditApi.list>;
   figures(sieve: AuditSieve): ReplyOf<typeof auditApi.stats>;
@@ -67,7 +67,7 @@ export function mountAuditRoutes(router: Router, audit: AuditReader): void {
   });
 }
 
-/** The same of one job, for those who may see jobs: no address, and nothing of anybody else. */
+/** Serves the audit rows of one job to callers who may read jobs. It leaves out addresses and rows of other targets. */
 export function mountJobEvents(
   router: Router,
   orchestrator: Pick<Orchestrator, 'job'>,
@@ -91,7 +91,10 @@ export function mountJobEvents(
   });
 }
 
-/** A line each, whatever a reader takes for the end of one. At its pace: the next portion is read when this one is on its way. */
+/**
+ * Writes one JSON object per line; escapes all characters that a reader might take for a line break. It reads the next portion only after
+ * the response accepts this one.
+ */
 async function writeLines(response: Response, portions: Iterable<readonly unknown[]>): Promise<void> {
   const gone = once(response, 'close');
   try {
@@ -103,7 +106,7 @@ async function writeLines(response: Response, portions: Iterable<readonly unknow
     }
     response.end();
   } catch (cause) {
-    // Half of it is there: an end would look like the whole.
+    // The client has half of the file. Ending the response normally would make it look complete.
     response.destroy(cause instanceof Error ? cause : undefined);
   }
 }

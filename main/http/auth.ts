@@ -11,44 +11,44 @@ import { sentAs } from './heads.ts';
 import { isOwnPage } from './origin.ts';
 
 /**
- * Who calls: nobody in particular, a worker, a machine that is to be one, a trainer, or a person or script by the name of their
- * token, and what they may.
+ * Who sent a request: an unauthenticated client, a worker, a machine that joins, a trainer, or the owner of a bearer token with its
+ * permissions.
  */
 export type Caller =
   | { readonly kind: 'anybody' }
   | { readonly kind: 'worker'; readonly id: WorkerId }
-  /** A machine with a join token, by the hash of that. */
+  /** A machine with a join token, identified by the SHA-256 of the token. */
   | { readonly kind: 'joiner'; readonly hash: string }
   | { readonly kind: 'uploader'; readonly uploader: Uploader }
-  /** `reach`: whether this call is about every job, or about those of its own token only. */
+  /** `reach`: whether the call may see every job, or only the jobs of its own token. */
   | { readonly kind: 'bearer'; readonly principal: Principal; readonly reach: Exclude<Reach, 'none'> };
 
 /**
- * Where a browser keeps what it has signed in with. One that came over TLS has a name that nobody can set without, and is another
- * one: a browser takes none of the same name in its place once the same address is called without.
+ * The name of the session cookie. Over HTTPS it has the `__Host-` prefix, which browsers accept only over HTTPS. The two names differ, so
+ * that a plain-HTTP page at the same address cannot replace the HTTPS cookie.
  */
 export const sessionCookie = (request: IncomingMessage): string =>
   schemeOf(request) === 'https' ? '__Host-trainyard_session' : 'trainyard_session';
 
 export interface AuthParts {
-  /** By the hash of their token; null for none, or one that is over. */
+  /** Finds a principal by the hash of its token; null when the token is unknown or expired. */
   readonly principalByTokenHash: (hash: string) => Principal | null;
-  /** Of the session whose token has this hash; null for none, or one that is over. */
+  /** Finds the principal of a session by the hash of the session's token; null when the session is unknown or expired. */
   readonly principalBySessionHash: (hash: string) => Principal | null;
   readonly admin: Principal;
-  /** SHA-256 of the admin token that is valid now. */
+  /** SHA-256 of the current admin token. */
   readonly adminHash: () => Buffer;
   readonly workerByTokenHash: (hash: string) => WorkerId | null;
-  /** Whether there is such a join token, used or not. */
+  /** Returns true when this join token exists, whether used or not. */
   readonly knowsJoinToken: (hash: string) => boolean;
-  /** Whose upload token it is; null when it is none. */
+  /** Returns the attempt that owns this upload token; null when the token is unknown. */
   readonly uploaderOf: (token: string) => Uploader | null;
   readonly mayUpload: (uploader: Uploader) => Outcome<unknown>;
 }
 
 export interface Auth {
   readonly authenticate: Authenticate;
-  /** Whose bearer token this is; null when it is none. */
+  /** Returns the owner of this bearer token; null when the token is unknown. */
   principalOf(token: string): Principal | null;
 }
 
@@ -57,12 +57,12 @@ export type Authenticate = (
   row: Pick<Call, 'authority' | 'own'>,
 ) => Outcome<Caller>;
 
-/** Longer ones are not hashed: no token of ours is. */
+/** In characters. The server rejects longer tokens before it hashes them, because it never issues any. */
 const longestToken = 512;
 
 /**
- * Workers carry `X-Worker-Token`, people and scripts `Authorization: Bearer`. Tokens are compared by their SHA-256:
- * what is compared is of one length and tells nothing, and the worker's is looked up by it.
+ * Workers send `X-Worker-Token`; people and scripts send `Authorization: Bearer`. The server compares SHA-256 hashes of tokens. Hashes have
+ * equal length and their comparison leaks nothing; the worker's row is found by its hash.
  */
 export function createAuth(parts: AuthParts): Auth {
   const { workerByTokenHash, principalByTokenHash, principalBySessionHash, adminHash } = parts;
@@ -122,7 +122,7 @@ export function createAuth(parts: AuthParts): Auth {
   };
 }
 
-/** Rigs: those that are workers, and those that are to become one. */
+/** Authenticates machines: workers, and machines that join. */
 function createMachineAuth({
   workerByTokenHash,
   knowsJoinToken,
@@ -155,11 +155,11 @@ function createMachineAuth({
 
 interface MachineToken {
   readonly token: string;
-  /** Null when no token of ours looks like that. */
+  /** Null when the token is malformed. */
   readonly hash: string | null;
 }
 
-/** What a rig shows itself by, of either kind: in a header of its own, and never as a bearer. */
+/** Reads a worker or join token from its own header. A bearer token is never accepted here. */
 function machineToken(
   request: IncomingMessage,
   kind: 'worker' | 'join',
@@ -176,7 +176,7 @@ function machineToken(
   return accept({ token, hash: isOne ? hashOf(token).toString('hex') : null });
 }
 
-/** Trainers: whatever worker has started them. */
+/** Authenticates trainers, on whatever worker they run. */
 function createUploadAuth({ uploaderOf, mayUpload }: Pick<AuthParts, 'uploaderOf' | 'mayUpload'>) {
   return (request: IncomingMessage): Outcome<Caller> => {
     const token = uploadTokenOf(request);
@@ -196,19 +196,19 @@ function createUploadAuth({ uploaderOf, mayUpload }: Pick<AuthParts, 'uploaderOf
   };
 }
 
-/** In one of its headers, or the same in both; what is sent twice is none of ours. */
+/** Returns the upload token. Both headers may carry it if they agree; a token that appears twice with different values is invalid. */
 export function uploadTokenOf({ headers }: IncomingMessage): string | null {
   const sent = uploadTokenHeaders.map(name => headers[name]).filter(value => value !== undefined);
   return sent.length === 0 ? null : [...new Set(sent.map(String))].join(', ');
 }
 
-/** Behind a call that needs an upload token stands an attempt. */
+/** Returns the attempt that the upload token belongs to. Throws when the route did not require an upload token. */
 export function uploaderBehind(caller: Caller): Uploader {
   if (caller.kind !== 'uploader') throw new Error('an upload came without its token');
   return caller.uploader;
 }
 
-/** Behind a call that needs a permission stands somebody who has it. */
+/** Returns the principal of an authenticated call. Throws when the route did not require a permission. */
 export function principalBehind(caller: Caller): Principal {
   if (caller.kind !== 'bearer') throw new Error('an admin call came without a bearer');
   return caller.principal;
@@ -225,12 +225,12 @@ function permitted(principal: Principal, row: Pick<Call, 'authority' | 'own'>): 
   );
 }
 
-/** In one call: an object to hash with would outlive each of them by a round of the garbage collector. */
+/** Hashes in one call. A hash object would survive until the next garbage collection, for every request. */
 export const hashOf = (token: string): Buffer => digestOf('sha256', token, 'buffer');
 
 const wellFormed = (token: string): boolean => token.length <= longestToken && /^[\x21-\x7e]+$/.test(token);
 
-/** The session's token in the cookie; null when there is none. */
+/** Returns the session token from the cookie; null when there is none. */
 export function sessionOf(request: IncomingMessage): string | null {
   const cookies = (request.headers.cookie ?? '').split(';').map(part => part.trim());
   const name = sessionCookie(request);
@@ -238,22 +238,22 @@ export function sessionOf(request: IncomingMessage): string | null {
   return token !== undefined && wellFormed(token) ? token : null;
 }
 
-/** What a call tried to show itself by, of whatever kind; null when it tried nothing. */
+/** Returns the credential that the request carries, of any kind; null when it carries none. */
 export function secretOf(request: IncomingMessage): string | null {
   const machine = request.headers['x-worker-token'] ?? uploadTokenOf(request) ?? undefined;
   return bearerOf(request) ?? (machine === undefined ? sessionOf(request) : String(machine));
 }
 
 /**
- * What the caller has spoken, be it with a proxy: who lies about that is answered with an address, or a cookie, that is of no
- * use to them, and nobody else is.
+ * The scheme that the client uses, possibly with a proxy. A client may forge this header, but harms only itself: it gets a URL or a cookie
+ * that it cannot use.
  */
 export const schemeOf = (request: IncomingMessage): 'http' | 'https' =>
   request.socket instanceof TLSSocket || request.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http';
 
 /**
- * The token of the header, or null when there is none of that scheme. Two headers are no token: a proxy in between may have
- * looked at the other one.
+ * Returns the bearer token, or null when the request has none. Two `Authorization` headers count as none, because a proxy may have checked
+ * the other one.
  */
 export function bearerOf(request: IncomingMessage): string | null {
   if (request.headers.authorization === undefined) return null;

@@ -14,14 +14,14 @@ interface Made {
   readonly bytes: number;
 }
 
-/** The backups of this orchestrator. */
+/** Lists, makes and restores backups of this orchestrator. */
 export interface BackupDesk {
   readonly path: string;
   list(): readonly Made[];
   make(kind: 'manual'): Promise<Made>;
-  /** Whether the newest attempt to make one failed. */
+  /** Returns true when the newest attempt to make a backup failed. */
   hasFailed(): boolean;
-  /** Answers when all works on it; the call of whoever asked is the only one that outlives it. */
+  /** Resolves once the server runs on the restored database. The request `asker` is the only one that survives the restore. */
   restore(
     name: string,
     by: Actor,

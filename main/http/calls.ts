@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Calls that are not over, between those who watch sockets, those who answer, and those who read what is sent. */
+/** Requests in progress, shared by the code that watches sockets, writes responses and reads bodies. */
 export interface Calls {
-  /** By whatever door they came. */
+  /** Across all listeners. */
   readonly inProgress: Set<ServerResponse>;
-  /** Its body may take as long as it wants, as far as sockets go: the caller is known, and is watched by whoever reads. */
+  /** Lifts the socket's time limit for this request's body: the caller is authenticated, and the body's reader enforces its own limit. */
   takeOver(request: IncomingMessage): void;
   isTakenOver(request: IncomingMessage): boolean;
 }

@@ -3,22 +3,22 @@ import { isIP } from 'node:net';
 import type { Request } from 'express';
 
 /**
- * The proxies whose `X-Forwarded-For` is believed, as in Express' `trust proxy`: addresses, networks and their names, or how many
- * proxies every call passes. An empty list trusts nobody.
+ * Proxies whose `X-Forwarded-For` the server trusts, as in Express' `trust proxy`: addresses, networks and their names, or the number of
+ * proxies in front of the server. An empty list trusts no proxy.
  */
 export type TrustedProxies = number | readonly string[];
 
-/** The client's address: the socket's, or the one that a trusted proxy names. Null once the connection is closed. */
+/** Returns the client's address: the one that a trusted proxy reports, or else the socket's. Null once the connection is closed. */
 export function addressOf(request: Request): string | null {
   const named = withoutPort(request.ip ?? '');
   return isIP(named) === 0 ? (request.socket.remoteAddress ?? null) : named;
 }
 
-/** Some proxies write the port behind the address: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+/** Some proxies append the port to the address: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 const withoutPort = (text: string): string =>
   /^\[([\da-f:.]+)\](?::\d+)?$/i.exec(text)?.[1] ?? /^(\d+(?:\.\d+){3}):\d+$/.exec(text)?.[1] ?? text;
 
-/** Headers by which proxies, CDNs and tunnels describe a client. No browser and no client of ours sends one. */
+/** Headers in which proxies, CDNs and tunnels describe a client. Browsers and Trainyard's own clients never send them. */
 const forwarding = [
   /^(?:forwarded|via|cdn-loop)$/,
   /^x-forward/,
@@ -29,8 +29,8 @@ const forwarding = [
 ];
 
 /**
- * Whether the caller runs on this machine. It fails closed: a header that only proxies send, the HTTP version that nginx speaks by
- * default, or a name that is not this machine's loopback mean that the caller may be anywhere.
+ * Returns true when the client runs on this machine. It fails closed. A header that only proxies send, HTTP/1.0 (nginx's default) or a host
+ * name other than loopback means that the client may be anywhere.
  */
 export function isFromHere(request: IncomingMessage): boolean {
   const { remoteAddress = '', localAddress = '' } = request.socket;
@@ -43,7 +43,7 @@ function isForwarded({ headers, httpVersion }: IncomingMessage): boolean {
   return httpVersion !== '1.1' || names.some(name => forwarding.some(pattern => pattern.test(name)));
 }
 
-/** A proxy passes on its public name, which may be a name of this machine as well. */
+/** A proxy forwards its public name, which may also be a name of this machine. */
 function isCalledByOwnAddress({ headers }: IncomingMessage, localAddress: string): boolean {
   const called = (headers.host ?? '')
     .replace(/:\d+$/, '')
@@ -56,9 +56,9 @@ function isCalledByOwnAddress({ headers }: IncomingMessage, localAddress: string
 
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '').toLowerCase();
 
-/** The one loopback address that the orchestrator always listens on. */
+/** The loopback addresses that the orchestrator always listens on. */
 export const isHomeAddress = (address: string): boolean =>
   /^(?:::1|(?:::ffff:)?127\.0\.0\.1)$/i.test(address);
 
-/** Of a socket, as it says itself. */
+/** Tests a socket address in the format that Node reports. */
 export const isLoopbackAddress = (address: string): boolean => /^(?:::1$|(?:::ffff:)?127\.)/i.test(address);

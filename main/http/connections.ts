@@ -3,15 +3,15 @@ import type { Socket } from 'node:net';
 import type { Calls } from './calls.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
-/** One that was accepted. There may be ten thousand: what is kept of each is little. */
+/** An accepted connection. There may be ten thousand, so each record is small. */
 interface Connection {
   readonly raw: Socket;
   readonly isSecure: boolean;
-  /** What HTTP is spoken over: `raw`, or what decrypts it. Null before that is known. */
+  /** The socket that carries HTTP: `raw`, or the TLS socket that decrypts it. Null until the protocol is known. */
   spoken: Socket | null;
-  /** So many calls are answered over it now. */
+  /** Number of requests in progress on this connection. */
   calls: number;
-  /** To the newest call with a body; null once that is known to be whole. */
+  /** The response to the newest request with a body; null once the whole body has arrived. */
   awaited: ServerResponse | null;
   awaitedSince: number;
   isUsed: boolean;
@@ -19,15 +19,15 @@ interface Connection {
 }
 
 export interface Connections {
-  /** Of a socket that was just accepted. Undecided: what it speaks, plain HTTP or TLS, is known with its first byte. */
+  /** Registers a socket that was just accepted. `isUndecided`: its first byte decides between plain HTTP and TLS. */
   accept(raw: Socket, isSecure: boolean, isUndecided?: boolean): void;
-  /** HTTP begins over `spoken`: false when its connection has gone meanwhile. */
+  /** Registers `spoken` as the socket that carries HTTP. Returns false when its connection has closed in the meantime. */
   begin(spoken: Socket): boolean;
-  /** To be told of each call before it is answered. */
+  /** Must be called for each request before it is answered. */
   noteCall(request: IncomingMessage, response: ServerResponse): void;
-  /** Cuts off who takes too long with a body, unless somebody else has taken that over. To be called every now and then. */
+  /** Cuts off clients that take too long to send a body, except requests that were taken over. Call it at regular intervals. */
   look(): void;
-  /** Ends their streams, lets calls in progress finish for a moment. */
+  /** Ends the event streams of the matching connections and gives requests in progress a moment to finish. */
   end(which: (raw: Socket, isSecure: boolean) => boolean): Promise<void>;
 }
 
@@ -38,14 +38,14 @@ interface ConnectionLimits {
   readonly requestMs: number;
 }
 
-/** The connections of one address. */
+/** Tracks the connections of one listener. */
 export function createConnections(
   { streams, calls }: { readonly streams: StreamRegistry; readonly calls: Calls },
   limits: ConnectionLimits,
 ): Connections {
   const open = new Set<Connection>();
   const bySpoken = new Map<Socket, Connection>();
-  /** By name: what decrypts them is still to be made. */
+  /** Keyed by socket name, because the TLS socket does not exist yet. */
   const shakingHands = new Map<string, Connection>();
   const waiting = createWaiting(calls, limits);
   const speak = (connection: Connection, spoken: Socket): void => {
@@ -101,7 +101,7 @@ export function createConnections(
         ({ raw }) => new Promise<void>(resolve => raw.once('close', () => resolve())),
       );
       const answers = callsOver(new Set(leaving));
-      // What is answered yet is the last that comes this way.
+      // The current response is the last one on this connection.
       for (const response of answers) response.shouldKeepAlive = false;
       for (const connection of leaving) {
         connection.isLeaving = true;
@@ -118,12 +118,13 @@ export function createConnections(
 }
 
 /**
- * Those that have not sent a whole request yet are no more than `mostWaiting`: when there is one more, the one goes that has had
- * the most time for it. An honest caller needs milliseconds. Nearly every body comes with its head: nothing is set up to wait for
- * one, and whether it has come is looked at when that matters.
+ * Limits the connections that have not sent a whole request to `mostWaiting`. Above that, it drops the connection that has waited longest;
+ * an honest client needs milliseconds.
+ * Nearly every body arrives together with its headers. The code therefore sets up no listener for it, and checks for completeness only when
+ * that matters.
  */
 function createWaiting(calls: Calls, { mostWaiting, requestMs }: ConnectionLimits) {
-  /** In the order in which they began to wait; some have sent all by now. */
+  /** In the order in which they started to wait. Some may have sent everything by now. */
   const waiting = new Set<Connection>();
   const isWhole = ({ awaited }: Connection): boolean =>
     awaited === null || awaited.req.complete || calls.isTakenOver(awaited.req);
@@ -137,9 +138,9 @@ function createWaiting(calls: Calls, { mostWaiting, requestMs }: ConnectionLimit
     }
   };
   return {
-    /** Nothing is asked over it. */
+    /** The connection has no request in progress. */
     rest,
-    /** A call begins, whose body may be still to come. */
+    /** A request starts; its body may still be incomplete. */
     begin(connection: Connection, response: ServerResponse): void {
       connection.calls += 1;
       connection.isUsed = true;
@@ -150,7 +151,7 @@ function createWaiting(calls: Calls, { mostWaiting, requestMs }: ConnectionLimit
     },
     finish(connection: Connection): void {
       connection.calls -= 1;
-      // Else a connection that rests would keep the last call.
+      // Otherwise an idle connection would keep the last request in memory.
       if (isWhole(connection)) connection.awaited = null;
       if (connection.calls > 0 || connection.raw.destroyed) return;
       if (connection.isLeaving) connection.spoken?.destroySoon();
@@ -182,7 +183,7 @@ function cutOff(connection: Connection): void {
   spoken?.destroySoon();
 }
 
-/** The same for a socket and for what decrypts it, and of no other that is open: it was accepted at one port. */
+/** A name that a raw socket shares with its TLS socket, and with no other open connection of the same port. */
 const nameOf = ({ localAddress, remoteAddress, remotePort }: Socket): string =>
   `${localAddress} ${remoteAddress} ${remotePort}`;
 

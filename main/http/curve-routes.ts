@@ -7,14 +7,14 @@ import { accept, refuse } from '../../protocol/problem.ts';
 import type { JobCurves, Orchestrator } from '../orchestrator/index.ts';
 import type { Router } from './route.ts';
 
-/** Of one answer: who asks for many curves at once gets coarser ones. */
+/** Limit per response: the more curves a client requests at once, the coarser each one is. */
 const mostPoints = 100_000;
 const everything = { fromStep: null, toStep: null, fromMs: null, toMs: null };
 
 type Read = ReplyOf<typeof metricsApi.read>;
 type Curves = Pick<Orchestrator, 'jobCurves' | 'curve' | 'bringMetrics'>;
 
-/** The curves of trainings: what workers bring, and what people look at. */
+/** Training curves: workers upload points, and people read them. */
 export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
   router.answer(metricsApi.bring, ({ caller, params, body }) =>
     caller.kind === 'worker'
@@ -68,13 +68,13 @@ export function mountCurveRoutes(router: Router, orchestrator: Curves): void {
 
 const fileNameOf = (id: JobId): string => `metrics-${id}.csv`;
 
-/** Without those of which nothing was asked for. */
+/** Leaves out attempts without any of the requested keys. */
 const chosen = ({ attempts }: JobCurves, keys: readonly string[] | undefined) =>
   attempts
     .map(each => ({ ...each, keys: each.keys.filter(key => keys === undefined || keys.includes(key)) }))
     .filter(each => each.keys.length > 0);
 
-/** A long curve takes a moment to read: others have their turn between two of them. */
+/** Reading a long curve takes a moment, so other requests get a turn between two curves. */
 const otherCalls = (): Promise<void> => new Promise(resolve => setImmediate(resolve));
 
 const columns = [
@@ -90,7 +90,7 @@ const columns = [
   'gaps',
 ] as const;
 
-/** A curve a portion. */
+/** Yields one curve per portion. */
 function* csvOf(
   orchestrator: Pick<Curves, 'curve'>,
   attempts: JobCurves['attempts'],
@@ -107,7 +107,7 @@ function* csvOf(
   }
 }
 
-/** RFC 4180; what a spreadsheet would take for a formula is a name here, and begins with an apostrophe. */
+/** Quotes a CSV cell (RFC 4180). An apostrophe in front keeps spreadsheets from reading the key as a formula. */
 const cell = (key: string): string => `"${(/^[=+@-]/.test(key) ? `'${key}` : key).replaceAll('"', '""')}"`;
 
 async function writeCsv(response: Response, portions: Iterable<string>): Promise<void> {
@@ -120,7 +120,7 @@ async function writeCsv(response: Response, portions: Iterable<string>): Promise
     }
     response.end();
   } catch (cause) {
-    // Half of it is there: an end would look like the whole.
+    // The client has half of the file. Ending the response normally would make it look complete.
     response.destroy(cause instanceof Error ? cause : undefined);
   }
 }

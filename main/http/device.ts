@@ -1,4 +1,4 @@
-/** Earlier ones win: Edge and Opera also call themselves Chrome, and Chrome calls itself Safari. */
+/** The first match wins: Edge and Opera also claim to be Chrome, and Chrome claims to be Safari. */
 const browsers = [
   ['Edge', /\bEdg(?:e|A|iOS)?\/(\d+)/],
   ['Opera', /\bOPR\/(\d+)/],
@@ -8,7 +8,7 @@ const browsers = [
   ['Safari', /\bVersion\/(\d+)[.\d]* (?:Mobile\/\w+ )?Safari\//],
 ] as const;
 
-/** iPhones also name Mac OS X, and Android names Linux. */
+/** The first match wins: iPhones also name Mac OS X, and Android also names Linux. */
 const systems = [
   ['iOS', /\b(?:iPhone|iPad)\b/],
   ['Android', /\bAndroid\b/],
@@ -17,10 +17,10 @@ const systems = [
   ['Linux', /\bLinux\b/],
 ] as const;
 
-/** Of a header, which may be of any length. */
+/** In characters. The header may have any length. */
 const maxRead = 400;
 
-/** What people recognise a browser by, such as `Firefox 140 on Linux`; null for a `User-Agent` that names no program. */
+/** Returns a readable browser name such as `Firefox 140 on Linux`; null when the `User-Agent` names no program. */
 export function describeDevice(userAgent: string | undefined): string | null {
   const text = (userAgent ?? '').slice(0, maxRead);
   for (const [name, pattern] of browsers) {

@@ -9,25 +9,26 @@ import { tellTlsApart } from './first-byte.ts';
 import { mostHeaders } from './heads.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
-/** How long a caller may take. Answers, and streams with them, may take as long as they want. */
+/** Time limits for clients, in milliseconds. Responses and event streams may take any time. */
 export interface SocketLimits {
-  /** To send the headers, from the first moment on, TLS included. */
+  /** For the headers, counted from the connection's start, TLS handshake included. */
   readonly headersMs: number;
-  /** To send a body; a file that somebody uploads may take longer, as long as it comes. */
+  /** For a body. File uploads may take longer as long as data keeps arriving. */
   readonly requestMs: number;
-  /** To send the next one. */
+  /** Until the next request. */
   readonly idleMs: number;
-  /** How often slow callers are looked for: they have so much more at most. */
+  /** Interval of the check for slow clients; they may exceed a limit by this much. */
   readonly checkMs: number;
-  /** Connections to one address that have not sent a whole request. */
+  /** Maximum number of connections to one listener that have not sent a whole request. */
   readonly mostWaiting: number;
 }
 
 /**
- * The headers are one or two packets; 20 s leave room for a bad link, and for a handshake on a busy machine. A whole body may take five
- * minutes: 5 MB at 140 kbit/s. Five seconds between calls are fewer than any router forgets a connection in, so that no beat
- * of a worker, half a minute after the last, is lost on one that is dead. There is no limit an address: many rigs may sit
- * behind one.
+ * Headers are one or two packets; 20 s allow for a bad link and for a handshake on a busy machine. A whole body may take five minutes: 5 MB
+ * at 140 kbit/s.
+ * The idle limit of 5 s is shorter than the time after which any router forgets a connection. A worker's heartbeat, 30 s after the last
+ * one, therefore never goes to a dead connection.
+ * There is no limit per address, because many rigs may share one.
  */
 export const socketLimits: SocketLimits = {
   headersMs: 20_000,
@@ -38,8 +39,8 @@ export const socketLimits: SocketLimits = {
 };
 
 /**
- * Connections that the system keeps until they are taken, if it keeps as many (Linux: `net.core.somaxconn`). A fleet that comes back
- * at once is one burst: whom there is no place for tries again after 1, 2, 4, ... seconds, and the last ones after half a minute.
+ * Length of the accept queue, if the system allows it (Linux: `net.core.somaxconn`). A fleet that reconnects makes one burst. Clients that
+ * find the queue full retry after 1, 2, 4, ... seconds; the last ones connect after half a minute.
  */
 const mostUnaccepted = 16_384;
 
@@ -48,20 +49,20 @@ const longestHeaders = 16_384;
 export interface TlsIdentity {
   /** PEM. */
   readonly key: string;
-  /** PEM, with the certificates that lead to a known one behind it, if there are any. */
+  /** PEM; may include the intermediate certificates after it. */
   readonly certificate: string;
 }
 
-/** A socket that takes calls; there may be several, and each ends alone. */
+/** A listening socket. A server may have several, and each closes independently. */
 export interface Door {
   readonly port: number;
-  /** What is spoken with whoever comes from now on; who is there already is left alone. */
+  /** Sets whether new connections use TLS. Existing connections stay as they are. */
   speakTls(isSecure: boolean): void;
-  /** Ends the connections that do not speak what is spoken now. */
+  /** Ends the connections whose protocol differs from the current setting. */
   dropOthers(): Promise<void>;
-  /** From now on. */
+  /** Sets the certificate for new connections. */
   present(identity: TlsIdentity): void;
-  /** Takes no more calls, ends its streams, lets calls in progress finish for a moment. */
+  /** Accepts no more connections, ends event streams, and gives requests in progress a moment to finish. */
   close(): Promise<void>;
 }
 
@@ -70,21 +71,20 @@ export interface DoorParts {
   readonly streams: StreamRegistry;
   readonly calls: Calls;
   readonly limits: SocketLimits;
-  /** Null as long as nobody speaks TLS. */
+  /** Null as long as TLS is off. */
   readonly identity: TlsIdentity | null;
 }
 
 const contextOf = (identity: TlsIdentity | null): SecureContextOptions => ({
   minVersion: 'TLSv1.2',
-  // Nobody shows a certificate here: without this word, those of all authorities are read, for whoever would.
+  // Clients present no certificates. Without this line, Node would load all root certificates to verify them.
   ca: [],
   ...(identity && { key: identity.key, cert: identity.certificate }),
 });
 
 /**
- * Listens at one address; fails as `listen` does: EADDRINUSE, EACCES, ... One socket takes all that come, and each of them meets plain
- * HTTP or TLS, so that it can be changed with nothing that may fail. By the loopback address both work at the same port, and plain HTTP
- * always does (docs/adr/0013).
+ * Listens on one address. Rejects as `listen` does: EADDRINUSE, EACCES, ... One socket accepts all connections and hands each to plain HTTP
+ * or to TLS, so that switching cannot fail. On the loopback address, one port accepts both, and plain HTTP always works (docs/adr/0013).
  */
 export async function openDoor(
   { handler, streams, calls, limits, identity }: DoorParts,
@@ -95,16 +95,16 @@ export async function openDoor(
   let isSecure = isSecureAtFirst;
   let hasIdentity = identity !== null;
   const isForAll = host === '0.0.0.0' || host === '::';
-  // What a socket knows of its address it keeps from when it is asked.
+  // A socket caches its address when it is first read, so read it before the socket closes.
   const meetsTls = (socket: Pick<Socket, 'localAddress'>): boolean =>
     isSecure && !(isForAll && isLoopbackAddress(socket.localAddress ?? ''));
   const connections = createConnections({ streams, calls }, limits);
   const http = createHttp({ ...optionsOf(limits), ServerResponse: Answer }, handler);
   http.maxHeadersCount = mostHeaders;
   http.prependListener('request', connections.noteCall);
-  // Who asks whether to send its body is told when that is read, and not when it is refused.
+  // Node would send `100 Continue` at once. The reader of the body sends it instead, and a refused request gets none.
   http.on('checkContinue', (request, response) => void http.emit('request', request, response));
-  // Node begins to look for slow callers with this event, and it is not this server that listens.
+  // Node starts its check for slow clients on this event. Here another server listens, so the event must be emitted by hand.
   http.emit('listening');
   const begin = (socket: Socket): void => {
     if (connections.begin(socket)) http.emit('connection', socket);
@@ -143,7 +143,7 @@ export async function openDoor(
     },
     async close() {
       const closed = new Promise<void>(resolve => front.close(() => resolve()));
-      // Only what looks for slow callers.
+      // Stops only Node's check for slow clients.
       http.close();
       clearInterval(looking);
       await connections.end(() => true);
@@ -154,7 +154,7 @@ export async function openDoor(
 
 const optionsOf = ({ headersMs, idleMs, checkMs }: SocketLimits) => ({
   headersTimeout: headersMs,
-  // Of all requests, or of none: bodies that may take longer are let go one by one (connections.ts).
+  // Node can limit all bodies or none. connections.ts limits them one by one, because uploads may take longer.
   requestTimeout: 0,
   keepAliveTimeout: idleMs,
   connectionsCheckingInterval: checkMs,

@@ -1,16 +1,16 @@
 import type { Response } from 'express';
 import type { Pace } from './receive-body.ts';
 
-/** How many downloads run at once, and how slow a reader may be. */
+/** How many downloads run at once, and how slow a client may be. */
 export interface DownloadLimits {
   readonly inAll: number;
-  /** One client: its address, or the name of its token. Less than `inAll`, so that no client can keep the others out. */
+  /** Per client: its address, or the name of its token. It is less than `inAll`, so that one client cannot block the others. */
   readonly perAddress: number;
   readonly pace: Pace;
 }
 
 /**
- * A site that starts 32 machines at once behind one address gets all of them through; the next ones retry. The span is long because a
+ * A site that starts 32 machines at once behind one address gets all downloads at once; further ones retry. The span is long because a
  * system with large send buffers reports progress in steps of a megabyte.
  */
 export const downloadLimits: DownloadLimits = {
@@ -19,9 +19,9 @@ export const downloadLimits: DownloadLimits = {
   pace: { spanMs: 60_000, leastBytes: 65_536 },
 };
 
-/** Counts the downloads that are in progress, in total and by client. */
+/** Counts the downloads in progress, in total and per client. */
 export interface Downloads {
-  /** Reserves a place until the response closes, or returns false when there is none. Ends a reader that is too slow. */
+  /** Reserves a slot until the response closes; returns false when none is free. Ends the response when the client reads too slowly. */
   admit(address: string, response: Response): boolean;
 }
 
@@ -48,7 +48,7 @@ export function createDownloads({ inAll, perAddress, pace }: DownloadLimits): Do
   };
 }
 
-/** Compares what the network has taken at the end of each span. One byte now and then does not hold a place. */
+/** Destroys the response when the network takes fewer than `leastBytes` in a span. A client cannot hold a slot with a byte now and then. */
 function endWhenSlow(response: Response, { spanMs, leastBytes }: Pace): () => void {
   let before = takenBy(response);
   const timer = setInterval(() => {
@@ -59,6 +59,6 @@ function endWhenSlow(response: Response, { spanMs, leastBytes }: Pace): () => vo
   return () => clearInterval(timer);
 }
 
-/** Bytes that have left this process; the socket counts those that still wait in it as written. */
+/** Bytes that have left this process. The socket's count includes bytes that it still buffers, so subtract them. */
 const takenBy = ({ socket }: Response): number =>
   socket === null ? 0 : socket.bytesWritten - socket.writableLength;

@@ -7,23 +7,23 @@ import { bearerOf, uploadTokenOf } from './auth.ts';
 import { sentAs } from './heads.ts';
 import { isForeign, type Provenance, provenanceOf } from './origin.ts';
 
-/** What a call shows before anybody asks who makes it. */
+/** What a request reveals before authentication. */
 export interface EdgeCall extends Omit<Provenance, 'host'> {
   readonly method: string;
-  /** Every `Host` that was sent. */
+  /** Every `Host` header of the request. */
   readonly hosts: readonly string[];
-  /** A token in a header: no page of another site can send one. Cookies count as none. */
+  /** True when a header carries a token, which a page of another site cannot send. Cookies do not count. */
   readonly hasToken: boolean;
 }
 
-/** Whether this orchestrator goes by a name or an address, in lower case and without port and brackets. */
+/** Returns true when the name or address belongs to this orchestrator. `hostname` is in lower case, without port and brackets. */
 export type IsOurs = (hostname: string) => boolean;
 
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Null when a call may go on (FAULTS.md, S1 and S2). A name that is not ours may be a page elsewhere that has made its own
- * name point here; and a page elsewhere can make a browser send forms.
+ * Returns null when the request may continue (FAULTS.md, S1 and S2). An unknown host name may be a DNS rebinding attack: a foreign page
+ * points its own name at this server. A foreign page can also make a browser send forms.
  *
  * @internal
  */
@@ -42,9 +42,9 @@ export function judgeEdge(call: EdgeCall, isOurs: IsOurs, nameIn = hostnameOf): 
 const remedyFor = (hostname: string): string =>
   `Start it with --allow-host ${hostname}, or open it by an address of its machine`;
 
-/** Null when it is none. */
+/** Returns null when the host is malformed. */
 function hostnameOf(host: string): string | null {
-  // What a URL would take for something else, such as a user or a path.
+  // A URL parser would read other characters as a user or a path.
   if (!/^[\w.:[\]-]+$/.test(host)) return null;
   const url = `http://${host}`;
   if (!URL.canParse(url)) return null;
@@ -52,11 +52,11 @@ function hostnameOf(host: string): string | null {
   return hostname.length <= longestName ? hostname : null;
 }
 
-/** Of a name in DNS. */
+/** The maximum length of a DNS name. */
 const longestName = 253;
 const mostRemembered = 64;
 
-/** A URL is parsed once for all calls by one name; whether it is ours is another question, and asked each time. */
+/** Caches the parsed host names. Whether a name is ours may change, so that check runs for every request. */
 function rememberHostnames(): (host: string) => string | null {
   const known = new Map<string, string | null>();
   return host => {
@@ -72,7 +72,7 @@ function rememberHostnames(): (host: string) => string | null {
 export function guardEdge(isOurs: IsOurs, log: Pick<Log, 'warn'>): RequestHandler {
   const nameIn = rememberHostnames();
   const logged = new Set<string>();
-  // Anybody can make names up: each is logged once, and no more than this many.
+  // Clients can invent names without limit, so each name is logged once, up to a maximum.
   const logOnce = (host: string): void => {
     const hostname = nameIn(host);
     if (hostname === null || logged.has(hostname) || logged.size === mostRemembered) return;

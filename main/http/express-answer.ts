@@ -6,7 +6,7 @@ import {
 } from 'node:http';
 import express, { type Express } from 'express';
 
-/** What browsers are told with every answer. */
+/** Security headers of every response. */
 const always = {
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
@@ -15,22 +15,21 @@ const always = {
 };
 const alwaysAsList = Object.entries(always).flat();
 
-/** What is known of an answer beside itself, so that it can be kept for longer. */
+/** The request id of a response, kept apart so that it can outlive the response. */
 export interface Account {
   readonly requestId: string;
-  /** As long as there is no head. */
+  /** True until the headers are sent. */
   isOpen: boolean;
 }
 
 type Headers = OutgoingHttpHeaders | OutgoingHttpHeader[];
 
 /**
- * An answer with the methods of Express from the first: to be given them later costs each of them as much as the way to its
- * handler. Whoever makes its head, that says what every head has to. A head that is given as a list goes out as it is, and none
- * of it is kept.
+ * A response that has Express' methods from the start. Adding them later would cost as much per request as routing does. `writeHead` adds
+ * the headers that every response needs. Headers that arrive as a list are sent unchanged and not stored.
  */
 export class Answer<R extends IncomingMessage = IncomingMessage> extends ServerResponse<R> {
-  /** The name is that of Express. */
+  /** Express requires this name. */
   declare locals: Account;
 
   override writeHead(status: number, first?: string | Headers, second?: Headers): this {
@@ -48,7 +47,7 @@ export class Answer<R extends IncomingMessage = IncomingMessage> extends ServerR
 
 const nobodys: Account = Object.freeze({ requestId: '', isOpen: false });
 
-/** An application whose answers are those. */
+/** Creates an Express application whose responses are `Answer` objects. */
 export function createExpress(): Express {
   const app = express();
   app.disable('x-powered-by');

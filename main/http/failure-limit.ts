@@ -1,18 +1,18 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** So many failures of one address in a row are answered; after that, one each so often. */
+/** An address may fail this many times in a row; after that, once per `oneEachMs`. */
 const burst = 60;
 const oneEachMs = 1_000;
-/** An address that is over its limit is told of again after this long. */
+/** The limiter reports an address that stays over its limit once per this interval. */
 const tellAgainMs = 600_000;
-/** More addresses than this are not kept apart: those that have been quiet for longest are forgotten. */
+/** Above this number, the limiter forgets the addresses whose last failure is oldest. */
 const mostAddresses = 10_000;
 
-/** `count`: within the limit. `begin`: over it, for the first time in a while. `limited`: over it. */
+/** `count`: within the limit. `begin`: over the limit, for the first time in a while. `limited`: still over the limit. */
 export type FailureVerdict = 'count' | 'begin' | 'limited';
 
 export interface FailureLimit {
-  /** A call from there had no valid token. */
+  /** Records a request without a valid token from this address. */
   note(address: string | null): FailureVerdict;
 }
 
@@ -23,8 +23,8 @@ interface Bucket {
 }
 
 /**
- * A bucket of failures for each address; who calls with a valid token is never asked for it, so that rigs behind one
- * address are not shut out by one of them. `now` is a clock that runs forward only, in milliseconds.
+ * Keeps a token bucket of failures per address. Requests with a valid token bypass it, so one rig cannot lock out others behind the same
+ * address. `now` is a monotonic clock in milliseconds.
  */
 export function createFailureLimit(now: () => number): FailureLimit {
   const buckets = new Map<string, Bucket>();
@@ -36,7 +36,7 @@ export function createFailureLimit(now: () => number): FailureLimit {
       const left = Math.min(burst, known.left + (at - known.at) / oneEachMs);
       const isWithin = left >= 1;
       const begins = !isWithin && (known.toldAt === null || at - known.toldAt >= tellAgainMs);
-      // Put in anew, so that the map is in the order of the last failures.
+      // Reinsert the entry, so that the map stays sorted by last failure.
       buckets.delete(key);
       buckets.set(key, { left: isWithin ? left - 1 : left, at, toldAt: begins ? at : known.toldAt });
       const [quietest] = buckets.keys();
@@ -47,10 +47,10 @@ export function createFailureLimit(now: () => number): FailureLimit {
   };
 }
 
-/** The address to count under: a customer has 2^64 addresses of version 6, and they count as one. */
+/** Returns the key to count under. An IPv6 customer has 2^64 addresses, which count as one. */
 export function networkOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
-  // A machine calls itself by 2^24 addresses of version 4, and one of version 6.
+  // Loopback has 2^24 IPv4 addresses and one IPv6 address.
   if (plain === '::1' || (isIPv4(plain) && plain.startsWith('127.'))) return 'loopback';
   if (!isIPv6(plain)) return plain;
   const [head = '', tail = ''] = plain.split('%', 1)[0]?.split('::') ?? [];

@@ -6,7 +6,7 @@ import { type Caller, hashOf, secretOf } from './auth.ts';
 import { addressOf } from './client-address.ts';
 import { type FailureLimit, networkOf } from './failure-limit.ts';
 
-/** What a caller is told who was refused: the refusal itself, or that there have been too many. `caller`: once it is known. */
+/** Returns the refusal to send: the original one, or "too many failures". `caller` is present once it is authenticated. */
 export type OnRefused = (request: Request, refusal: Refusal, caller?: Caller) => Refusal;
 
 const ofUnknownCallers: ReadonlySet<ProblemCode> = new Set([
@@ -17,7 +17,7 @@ const ofUnknownCallers: ReadonlySet<ProblemCode> = new Set([
   'join_token_used',
 ]);
 
-/** Enough to tell one wrong token from another in the audit trail, and of no use to anybody else. */
+/** In hex digits of the hash: enough to tell wrong tokens apart in the audit trail, and useless to an attacker. */
 const shownOfHash = 8;
 
 const tooMany = refuse(
@@ -25,11 +25,11 @@ const tooMany = refuse(
   'Too many calls without a valid token came from this address: wait a little, and check the token',
 ).refusal;
 
-/** Counts calls whose caller is unknown, writes down what they came with, and holds back who does not stop. */
+/** Counts unauthenticated requests, records their credentials' hashes in the audit trail, and throttles addresses that keep failing. */
 export function guardFailures(limit: FailureLimit, note: Orchestrator['noteRefusal']): OnRefused {
   return (request, refusal, caller) => {
     if (refusal.code === 'not_your_worker' && caller?.kind === 'worker') {
-      // Its token is a good one, and so it goes on being answered; only what is written down has a limit.
+      // The worker's token is valid, so the server keeps answering it. Only the audit rows are limited.
       if (limit.note(caller.id) === 'count')
         note(
           'auth.refused',
@@ -65,7 +65,7 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['noteRefus
     if (verdict === 'begin') note('auth.limited', address, call, {}, networkOf(address));
     if (verdict !== 'count') return tooMany;
     const secret = secretOf(request);
-    // Else nothing was tried: a browser that has not signed in yet, or somebody who looks around.
+    // Without a secret nobody tried to authenticate: a browser before sign-in, or a visitor.
     if (secret !== null || call.endsWith(` ${sessionApi.signIn.path}`)) {
       const hash = secret === null ? null : hashOf(secret).toString('hex').slice(0, shownOfHash);
       note('auth.refused', address, call, { why: refusal.code, sha256: hash }, networkOf(address));
@@ -74,6 +74,6 @@ export function guardFailures(limit: FailureLimit, note: Orchestrator['noteRefus
   };
 }
 
-/** Without the query, which may hold anything, and never long. */
+/** The method and path, cut to a bounded length. The query is left out because it may hold anything. */
 const callOf = ({ method, originalUrl: url }: Request): string =>
   `${method} ${(url.split('?', 1)[0] ?? '').slice(0, 200)}`;

@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net';
 
-/** The first byte of TLS: a record of the handshake (RFC 8446, section 5.1). */
+/** The first byte of TLS: a handshake record (RFC 8446, section 5.1). */
 const handshake = 0x16;
 
-/** For a client to read the answer, and to close. */
+/** Time for the client to read the response and close. */
 const lingerMs = 1_000;
 
 export interface Begin {
   readonly tls: () => void;
-  /** Null where plain HTTP is refused, in words that people can read. */
+  /** Null where plain HTTP is refused with a readable message. */
   readonly plain: (() => void) | null;
 }
 
 /**
- * Looks at the first byte of a connection, puts it back, and begins what it starts. Anything else than TLS and HTTP is cut off, and so
- * is a client that sends nothing for so long.
+ * Reads the first byte of a connection, puts it back, and starts TLS or plain HTTP. It closes connections that send anything else, or
+ * nothing within `withinMs`.
  */
 export function tellTlsApart(raw: Socket, withinMs: number, begin: Begin): void {
   const leave = (): void => void raw.destroy();
@@ -43,9 +43,9 @@ export function tellTlsApart(raw: Socket, withinMs: number, begin: Begin): void 
 
 const words = 'This port speaks https: call it by https:// instead of http://\n';
 
-/** No redirect: what was sent (a token, perhaps) has been on the network already, and the caller should come to know it. */
+/** Sends no redirect. The request, perhaps with a token, has already crossed the network in plain text, and its sender should notice. */
 function refusePlain(raw: Socket): void {
-  // Reading on: what is left unread would make a reset of the end, and the answer might not arrive.
+  // Keep reading: closing with unread data would reset the connection, and the response might not arrive.
   raw.resume();
   raw.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${words.length}\r\n` +

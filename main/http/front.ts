@@ -2,14 +2,14 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Calls } from './calls.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
-/** Stands before what answers, so that it can be exchanged while the sockets stay open. */
+/** Wraps the request handler so that it can be replaced while the sockets stay open. */
 export interface Front {
   readonly handler: RequestListener;
   hold(asker: IncomingMessage): Promise<void>;
   serve(handler: RequestListener): void;
 }
 
-/** What is not finished within this long is cut off: it would ask a database that is closed. */
+/** Requests that take longer are cut off, because they would query a closed database. */
 const finishWithinMs = 1_000;
 
 export function createFront(
@@ -28,7 +28,7 @@ export function createFront(
       };
       streams.endThose(() => true);
       const timer = setTimeout(cut, finishWithinMs);
-      // Those that come meanwhile are answered at once, and are not waited for.
+      // New requests already go to `held` and get a response at once, so they need no waiting.
       await Promise.all(others().map(closed));
       clearTimeout(timer);
     },

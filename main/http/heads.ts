@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Of one call; a browser behind two proxies sends about 40. What comes behind them is not looked at. */
+/** Headers per request. A browser behind two proxies sends about 40. The server ignores further ones. */
 export const mostHeaders = 100;
 
 /**
- * Every value that a header was sent with, in their order; `name` is in lower case. `headers` has the first one alone of those that
- * may be there once (RFC 9110), and `headersDistinct` makes a list of each header and keeps it for as long as there is the request.
+ * Returns every value of a header in the order sent; `name` is in lower case. `headers` keeps only the first value of single-value headers
+ * (RFC 9110). `headersDistinct` would build a list per header and keep it as long as the request.
  */
 export function sentAs({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>, name: string): readonly string[] {
   const values: string[] = [];

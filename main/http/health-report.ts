@@ -1,16 +1,16 @@
 import type { HealthComponent, HealthReport } from '../../protocol/health-api.ts';
 import type { HealthFacts } from '../orchestrator/index.ts';
 
-/** Everything that a health report follows from. */
+/** All input of a health report. */
 export interface Checks extends HealthFacts {
-  /** Of one commit; null when it failed or was not tried. */
+  /** Duration of one commit; null when it failed or was not tried. */
   readonly commitMs: number | null;
-  /** Null when the disk could not be asked. */
+  /** Null when the free space could not be read. */
   readonly freeBytes: number | null;
-  /** What uploads and logs leave free. */
+  /** Disk space that uploads and logs must leave free. */
   readonly reserveBytes: number;
   readonly backup: {
-    /** Of the newest one; null for none. */
+    /** Age of the newest backup; null when there is none. */
     readonly ageMs: number | null;
     readonly hasFailed: boolean;
   };
@@ -20,7 +20,7 @@ export interface Checks extends HealthFacts {
 type Verdict = Omit<HealthComponent, 'name' | 'latency_ms'>;
 
 const hourMs = 3_600_000;
-/** Backups are made every hour: a second one is overdue. */
+/** The server makes a backup every hour. Twice that means one is overdue. */
 const backupOverdueMs = 2 * hourMs;
 /** A local disk commits in milliseconds. */
 const slowCommitMs = 1_000;

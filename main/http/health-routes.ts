@@ -19,7 +19,7 @@ export interface HealthDeps {
 export const notReady = (): { readonly ok: false; readonly refusal: Refusal } =>
   refuse('not_ready', 'The disk takes no changes: it is full, or fails. Contact and reading go on');
 
-/** Open calls tell only whether the server works; everything else needs a token. */
+/** Calls without a token report only whether the server works; all details need a token. */
 export function mountHealthRoutes(router: Router, deps: HealthDeps): void {
   const { orchestrator, version } = deps;
   router.answer(healthApi.live, () => accept({ status: 'ok' as const }));

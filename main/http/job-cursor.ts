@@ -6,7 +6,7 @@ import type { JobPlace } from '../orchestrator/ports.ts';
 const Order = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const Place = z.tuple([z.union([z.string(), z.number(), z.null()]), Order, z.string()]);
 
-/** In the order of submission the number of the job says it all, and clients know it as a number. */
+/** In submission order, the job's number is enough, and clients rely on a number there. */
 export const cursorOf = ({ value, order }: JobPlace, sort: JobSort): string =>
   sort === 'submitted'
     ? String(order)

@@ -6,9 +6,9 @@ import type { StreamRegistry } from './stream-registry.ts';
 export type Listener = Omit<Door, 'present'>;
 
 export interface Listeners {
-  /** Fails as `listen` does: EADDRINUSE, EACCES, ... */
+  /** Rejects as `listen` does: EADDRINUSE, EACCES, ... */
   listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
-  /** What TLS shows from now on, wherever it is spoken. */
+  /** Sets the certificate for new TLS connections of all listeners. */
   present(identity: TlsIdentity): void;
   closeAll(): Promise<void>;
 }
@@ -24,7 +24,7 @@ export function createListeners(
   return {
     async listen(host, port, isSecure) {
       const door = await openDoor({ handler, streams, calls, limits, identity }, host, port, isSecure);
-      // It was made with what was shown when it was asked for.
+      // The certificate may have changed while the listener opened.
       if (identity !== null) door.present(identity);
       const listener = {
         ...door,
@@ -34,7 +34,7 @@ export function createListeners(
         },
       };
       open.add(door);
-      // It was on its way when all were closed.
+      // `closeAll` ran while the listener opened.
       if (isClosed) await listener.close();
       return listener;
     },

@@ -9,7 +9,7 @@ export interface LogFollowing {
   readonly orchestrator: Pick<Orchestrator, 'isLogOver' | 'attemptAfter'>;
   readonly files: LogFiles;
   readonly place: LogPlace;
-  /** The first line that is wanted. */
+  /** Number of the first line to send. */
   readonly from: number;
   readonly stream: EventStream;
   readonly response: Response;
@@ -18,16 +18,16 @@ export interface LogFollowing {
 }
 
 const mostShown = 16_384;
-/** Between two looks: what a bar is at is told four times a second at most. */
+/** Minimum time between two reads; a progress bar updates at most four times a second. */
 const shortestMs = 250;
-/** That an attempt is over may follow from the time alone. */
+/** Maximum time between two reads. An attempt can end by a timeout alone, without a change of its files. */
 const longestMs = 5_000;
-/** Of one event. A character may take six as JSON. */
+/** Limits per event. As JSON, one character may take six. */
 const mostInEvent = { lines: 500, characters: 32_768 };
 
 /**
- * Tells the past and then what comes, each line once, at the reader's pace: what is read is taken from the files, so that nothing
- * piles up for somebody who is slow.
+ * Streams the stored lines and then new ones, each once, at the client's pace. It reads from the files, so no backlog builds up for a slow
+ * client.
  */
 export async function followLog(following: LogFollowing): Promise<void> {
   const { files, place, stream, response, log } = following;
@@ -41,7 +41,7 @@ export async function followLog(following: LogFollowing): Promise<void> {
     while (!gone.signal.aborted) {
       changed = Promise.withResolvers();
       const facts = await files.facts(place.jobId, place.attempt);
-      // Deleted: who comes back is told so.
+      // The log was deleted; a client that reconnects gets an error.
       if (facts === null) return stream.end();
       const before = next;
       next = await tellLines(following, facts, next, gone.signal);
@@ -50,7 +50,7 @@ export async function followLog(following: LogFollowing): Promise<void> {
         tell(stream, { type: 'lines', lines: [], open_line: facts.openLine }, next);
       told = facts.openLine;
       if (next < facts.totalLines) {
-        // What was to be read has had to make room meanwhile.
+        // Storage limits removed the lines in the meantime.
         if (next === before) await waitFor(null, shortestMs, gone.signal);
         continue;
       }
@@ -72,14 +72,14 @@ export async function followLog(following: LogFollowing): Promise<void> {
 
 const tell = (stream: EventStream, event: LogEvent, next: number): void => stream.send(event, next);
 
-/** Whole lines as far as the facts count them; answers with the one behind those that were told. */
+/** Sends whole lines up to `facts.totalLines`. Returns the number of the next line to send. */
 async function tellLines(
   { files, place, stream, lineOf }: LogFollowing,
   facts: LogFacts,
   from: number,
   gone: AbortSignal,
 ): Promise<number> {
-  // Those before it have had to make room.
+  // Storage limits have removed the lines before it.
   let next = Math.max(from, Math.min(facts.firstLine, facts.totalLines));
   if (next >= facts.totalLines) return from;
   for await (const portion of files.lines(place.jobId, place.attempt, next, mostShown)) {
@@ -119,7 +119,7 @@ const roomIn = (stream: EventStream, gone: AbortSignal): Promise<void> =>
     gone.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** At most so long; null: just as long. */
+/** Waits until `what` settles, at most `mostMs`. Null: waits for `mostMs`. */
 async function waitFor(what: Promise<void> | null, mostMs: number, gone: AbortSignal): Promise<void> {
   const over = new AbortController();
   const limit = pause(mostMs, undefined, { signal: AbortSignal.any([over.signal, gone]) }).catch(

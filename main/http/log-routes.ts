@@ -21,26 +21,26 @@ export interface LogParts {
   readonly downloadLimits?: DownloadLimits | undefined;
 }
 
-/** Each download holds open files and up to a few megabytes of text, however slowly it is read. */
+/** A download holds open files and up to a few megabytes of text, however slowly the client reads. */
 const usualDownloads: DownloadLimits = {
   inAll: 32,
   perAddress: 8,
   pace: { spanMs: 30_000, leastBytes: 65_536 },
 };
 
-/** Of a line, in bytes. */
+/** Maximum length of a line, in bytes. */
 const mostShown = 16_384;
-/** As a file it may be longer, but has to be held in memory all the same. */
+/** In a file, lines may be longer, but each must still fit in memory. */
 const mostInText = 1_048_576;
-/** Of the lines of one answer, in characters: whoever wants more asks again, behind the last one. */
+/** Maximum size of all lines in a response, in characters. The client requests the rest from the last line on. */
 const mostInPage = 4_194_304;
 const longestSearchMs = 20_000;
-/** Each takes a part of the processor that all others wait for. */
+/** Each search takes CPU time from all other requests. */
 const mostSearches = 4;
 
 type Found = LogPlace & { readonly facts: LogFacts };
 
-/** What trainers have printed: from their workers, and to people and scripts. */
+/** Trainer logs: workers upload them, people and scripts read them. */
 export function mountLogRoutes(router: Router, parts: LogParts): void {
   const { orchestrator, files, streams, authenticate } = parts;
   router.answer(workerLogsApi.ship, async ({ caller, params, body }) => {
@@ -138,7 +138,7 @@ async function findLog(
   const place = await orchestrator.findLog(id, asked ?? null);
   if (!place.ok) return place;
   const facts = await files.facts(id, place.value.attempt);
-  // Removed in between, or nothing of it was whole.
+  // The log was removed in between, or holds no complete segment.
   if (facts === null)
     return refuse('log_not_found', `There is no log of attempt ${place.value.attempt} of job ${id} any more`);
   return accept({ ...place.value, facts });
@@ -165,7 +165,7 @@ const lineOf = ({ line, at, text, isCut, isNote }: StoredLine): LogLine => ({
   ...(isNote && { note: 'lost' }),
 });
 
-/** Those from a line on, or the last ones. */
+/** Returns the lines from a line number on, or the last ones. */
 async function pageOf(
   files: LogFiles,
   { jobId, attempt, facts }: Found,
@@ -177,7 +177,7 @@ async function pageOf(
   let size = 0;
   for await (const portion of files.lines(jobId, attempt, first, mostShown)) {
     for (const line of portion) {
-      // What has come since is not among those that are counted.
+      // Lines added since are not part of `facts`.
       if (line.line >= facts.totalLines || page.length === limit) return page.map(lineOf);
       if (from !== null && size + line.text.length > mostInPage) return page.map(lineOf);
       page.push(line);
@@ -188,13 +188,13 @@ async function pageOf(
   return page.map(lineOf);
 }
 
-/** Null without one. */
+/** Returns null without the header. */
 function resumedAt(id: string | string[] | undefined): number | null | 'unreadable' {
   if (id === undefined) return null;
   return typeof id === 'string' && /^\d{1,15}$/.test(id) ? Number(id) : 'unreadable';
 }
 
-/** As a file to be kept, and never a page to be opened here; at the reader's pace. */
+/** Sends the log as an attachment, which browsers do not open as a page, at the client's pace. */
 async function writeText(response: Response, { files, log }: LogParts, found: Found): Promise<void> {
   const { jobId, attempt, facts } = found;
   response.attachment(`${jobId}-${attempt}.log`);
@@ -214,13 +214,13 @@ async function writeText(response: Response, { files, log }: LogParts, found: Fo
         else await Promise.race([once(response, 'drain'), gone]);
         next = (portion.at(-1)?.line ?? next) + 1;
       }
-      // Older parts have had to make room while they were to be read.
+      // Storage limits removed older parts before they could be read.
       if (next === before) break;
     }
     response.end(facts.openLine ?? '');
   } catch (cause) {
     log.warn('log.not_read', { job_id: jobId, cause });
-    // Half of it is there: an end would look like the whole.
+    // The client has half of the file. Ending the response normally would make it look complete.
     response.destroy();
   }
 }

@@ -3,9 +3,9 @@ import { GpuTroubleKind } from '../../protocol/worker.ts';
 import type { FleetFigures } from '../orchestrator/index.ts';
 
 export interface Metrics {
-  /** A call was answered. `route` is its path with the names of its parameters. */
+  /** Records an answered request. `route` is the path with parameter names. */
   noteCall(method: string, route: string, status: number, seconds: number): void;
-  /** In the text format of Prometheus. */
+  /** Returns the metrics in Prometheus text format. */
   text(): Promise<string>;
   readonly contentType: string;
 }
@@ -15,15 +15,18 @@ export interface MetricsParts {
   readonly figures: () => FleetFigures;
 }
 
-/** From a call that is answered out of memory to one that waits for a slow disk. */
+/** Seconds. The range covers responses from memory up to those that wait for a slow disk. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** What Prometheus reads: the process by the names that every dashboard for Node knows, and the fleet beside it. */
+/** Metrics for Prometheus: process metrics under the names that Node dashboards expect, and metrics of the fleet. */
 export function createMetrics({ version, figures }: MetricsParts): Metrics {
   const registry = new Registry();
   const registers = [registry];
   let isAsked = false;
-  /** The delay of the event loop is measured a hundred times a second: a server that nobody asks for it rests instead. */
+  /**
+   * Measuring event loop delay wakes the process a hundred times a second. It starts with the first scrape, so that a server without
+   * Prometheus can idle.
+   */
   const watchProcess = (): void => {
     if (isAsked) return;
     isAsked = true;

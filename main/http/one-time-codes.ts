@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { TokenId } from '../../protocol/ids.ts';
 
-/** Who asked for a code, by the token that they asked with; null for the admin token. */
+/** The token that requested a code; null for the admin token. */
 export interface CodeHolder {
   readonly tokenId: TokenId | null;
 }
 
 export interface OneTimeCodes {
   make(holder: CodeHolder): string;
-  /** Whom the code signs in: once, and while it is young. */
+  /** Returns the code's holder and invalidates the code; null when it is unknown, used or expired. */
   redeem(code: string): CodeHolder | null;
 }
 
 export const codeLastsMs = 600_000;
-/** More are not waited for: the oldest is forgotten. */
+/** Above this number, the oldest code is dropped. */
 const mostCodes = 100;
 
 interface KnownCode {
@@ -23,8 +23,7 @@ interface KnownCode {
 }
 
 /**
- * Codes live in memory: a restart ends them. A code of the admin token ends when that token is replaced, which
- * `adminHash` shows.
+ * Codes live in memory only, so a restart invalidates them. Replacing the admin token, which `adminHash` reveals, invalidates its codes.
  */
 export function createOneTimeCodes(now: () => number, adminHash: () => string): OneTimeCodes {
   const codes = new Map<string, KnownCode>();

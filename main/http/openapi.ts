@@ -4,10 +4,10 @@ import { Problem, problems } from '../../protocol/problem.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A schema in JSON; shapes that have an `id` go into the document's components and are referred to. */
+/** Returns the JSON Schema. Shapes with an `id` become components of the document and are referenced. */
 type Describe = (schema: z.ZodType, io: 'input' | 'output') => Json;
 
-/** The document that describes these calls, after OpenAPI 3.1. */
+/** Returns the OpenAPI 3.1 document for these calls. */
 export function describeCalls(calls: readonly Call[], version: string): Json {
   const schemas: Record<string, Json> = {};
   const describe = createDescribe(schemas);
@@ -52,7 +52,7 @@ const securitySchemes = {
 
 function createDescribe(schemas: Record<string, Json>): Describe {
   return (schema, io) => {
-    // In a list, so that a shape with a name of its own is referred to like any other.
+    // Wrap the schema in a list, so that a named shape at the top becomes a reference too.
     const text = JSON.stringify(z.toJSONSchema(z.array(schema), { io, unrepresentable: 'any' }));
     const { items, $defs = {} } = Described.parse(
       JSON.parse(text.replaceAll('"#/$defs/', '"#/components/schemas/')),

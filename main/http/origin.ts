@@ -1,21 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 
-/** What a browser says of where a call comes from; scripts say nothing. */
+/** What a browser states about the origin of a request. Scripts send none of it. */
 export interface Provenance {
-  /** The `Host` that the call was made under. */
+  /** The `Host` header of the request. */
   readonly host: string | null;
   readonly origin: string | null;
   /** `Sec-Fetch-Site`. */
   readonly site: string | null;
 }
 
-/**
- * `own`: a page of this very address. `foreign`: a page elsewhere. `unknown`: nothing was said, by an old browser, or by
- * none.
- */
+/** `own`: a page of this address. `foreign`: a page of another site. `unknown`: an old browser, or no browser. */
 type Whence = 'own' | 'foreign' | 'unknown';
 
-/** Browsers send `Origin` with whatever changes something, and `Sec-Fetch-Site` with every call. */
+/** Browsers send `Origin` with every request that changes state, and `Sec-Fetch-Site` with every request. */
 function whence({ host, origin, site }: Provenance): Whence {
   if (site !== null && site !== 'same-origin' && site !== 'none') return 'foreign';
   if (origin === null) return site === null ? 'unknown' : 'own';
@@ -25,7 +22,7 @@ function whence({ host, origin, site }: Provenance): Whence {
 type Heads = Pick<IncomingMessage, 'headers'>;
 
 export function provenanceOf({ headers }: Heads): Provenance {
-  // A site that was sent twice is one value with a comma here, and none that a browser sends.
+  // Node joins a repeated header with a comma, and no browser sends such a value.
   const { host = null, origin = null, 'sec-fetch-site': site = null } = headers;
   return { host, origin, site };
 }
@@ -33,8 +30,8 @@ export function provenanceOf({ headers }: Heads): Provenance {
 export const isForeign = (provenance: Provenance): boolean => whence(provenance) === 'foreign';
 
 /**
- * A cookie is sent with whatever a page asks for, whoever wrote the page: what changes something has to come from a page
- * of this very address, and has to say so.
+ * Browsers attach cookies to requests of any page. A request that changes state must therefore prove that it comes from a page of this
+ * address.
  */
 export function isOwnPage(request: Heads & Pick<IncomingMessage, 'method'>): boolean {
   const from = whence(provenanceOf(request));

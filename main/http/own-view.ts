@@ -4,7 +4,7 @@ import { workersApi } from '../../protocol/admin-api.ts';
 import { reachOf } from '../../protocol/call.ts';
 import type { Principal } from '../orchestrator/index.ts';
 
-/** The settings of the queue without the names of other users. */
+/** Removes the names of other users from the queue settings. */
 export const ownLimits = <T extends Pick<Concurrency, 'approval_required_for'>>(
   limits: T,
   user: string | null,
@@ -17,11 +17,11 @@ export const ownLimits = <T extends Pick<Concurrency, 'approval_required_for'>>(
       };
 
 /**
- * What a token with `queue.view.own` hears of events: its own jobs, the queue, and workers if it may list them. Every other event
- * arrives as `hidden`, with its number only, so that the reader misses none and can resume after it.
+ * Filters events for a token with `queue.view.own`: its own jobs, the queue, and workers if it may list them. Every other event becomes
+ * `hidden` with only its number, so that the client sees no gap and can resume after it.
  */
 export function createOwnEvents(): (event: UiEvent, principal: Principal) => UiEvent {
-  // All readers share one object of an event, and so its encoded frame.
+  // All clients share one hidden object per event, and therefore its encoded frame.
   const hidden = new WeakMap<UiEvent, UiEvent>();
   const hide = (event: UiEvent): UiEvent => {
     const made = hidden.get(event) ?? { kind: 'hidden', seq: event.seq, at: event.at };

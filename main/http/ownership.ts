@@ -4,12 +4,12 @@ import { JobId } from '../../protocol/ids.ts';
 import { type Refusal, refuse } from '../../protocol/problem.ts';
 import type { Caller } from './auth.ts';
 
-/** Whose job this is: the name of a token; null when there is no such job. */
+/** Returns the owner of a job, as the name of a token; null when the job does not exist. */
 export type OwnerOf = (id: JobId) => string | null;
 
 /**
- * The one place that keeps a token with `.own` permissions from jobs of others. Null when the call may go on. Who may view all
- * jobs hears whose job it is; for everybody else the job does not exist.
+ * The only place that keeps tokens with `.own` permissions away from other users' jobs. Returns null when the request may continue. Callers
+ * who may view all jobs learn the owner's name; for all others the job does not exist.
  */
 export function refuseForeignJob(
   row: Pick<Call, 'authority' | 'own'>,
@@ -30,11 +30,11 @@ export function refuseForeignJob(
   ).refusal;
 }
 
-/** The user whose jobs alone this caller may see or change with its call; null for all jobs. */
+/** Returns the user whose jobs the caller is limited to in this call; null for no limit. */
 export const onlyUserOf = (caller: Caller): string | null =>
   caller.kind === 'bearer' && caller.reach === 'own' ? caller.principal.user : null;
 
 const JobParams = z.object({ id: JobId });
 
-/** A row with the rule `job` has its job as `id`; a test holds each row to that. */
+/** Every call with the rule `job` has the job in the parameter `id`; a test enforces that. */
 const jobIn = (params: unknown): JobId => JobParams.parse(params).id;

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import express, { type Express } from 'express';
 
-/** What a page of the panel may load: its own files, and the calls of its own address. */
+/** The panel may load only its own files and call only its own address. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
-  // The tabs of a browser share one that holds their stream of events.
+  // A shared worker holds the event stream for all tabs of a browser.
   "worker-src 'self'",
-  // Components set the place of a menu, and the length of a bar, from scripts, which no policy concerns.
+  // Components position menus and size bars from scripts, which the policy does not restrict.
   "style-src 'self'",
-  // What a trainer has made is handed out to be kept; the page shows pictures and films of it from its own memory.
+  // The server sends trainer output as attachments only. The page shows images and videos of it from blobs.
   "img-src 'self' blob: data:",
   "media-src 'self' blob:",
   "font-src 'self'",
@@ -20,10 +20,10 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What the build gives a name by its contents never changes under that name. */
+/** The build names these files by their content, so a file never changes under its name. */
 const forEver = 'public, max-age=31536000, immutable';
 
-/** Serves the panel that was built into this folder. */
+/** Serves the built panel from this folder. */
 export function servePanel(app: Express, folder: string): void {
   app.use(
     '/assets',
@@ -33,12 +33,12 @@ export function servePanel(app: Express, folder: string): void {
       setHeaders: response => response.setHeader('Cache-Control', forEver),
     }),
   );
-  // Every address of a page is answered with the one page, which shows what the address says.
+  // Every page URL returns the same document, which renders the page for the URL.
   app.get(/^\/(?:|(?:workers|jobs|queue|data|audit|settings|help)(?:\/.*)?)$/, (_request, response) => {
     response.setHeader('Content-Security-Policy', policy);
     response.setHeader('Referrer-Policy', 'no-referrer');
     response.setHeader('Cache-Control', 'no-cache');
-    // By its name alone: a folder above it may begin with a dot, and what does is not given away.
+    // Pass only the file name: `sendFile` rejects paths with a dot folder, and a folder above this file may be one.
     response.sendFile('index.html', { root: folder });
   });
 }

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { Call } from '../../protocol/call.ts';
 import { nearestName } from '../../protocol/nearest-name.ts';
 
-/** A key that no call of this path takes, with the known one that it resembles. */
+/** A query key that the call does not accept, with the most similar known key in `message`. */
 export interface UnknownKey {
   readonly field: string;
   readonly message: string;
 }
 
-/** Finds keys of a query that the schema of a call does not have: a misspelt filter would otherwise select everything. */
+/** Returns the query keys that the schema of the call does not have. A misspelt filter would otherwise select everything. */
 export function unknownKeys({ query }: Call, sent: object): readonly UnknownKey[] {
   if (!(query instanceof z.ZodObject)) return [];
   const known = Object.keys(query.shape);

@@ -15,7 +15,7 @@ import { onlyUserOf } from './ownership.ts';
 import type { Router } from './route.ts';
 
 export function mountQueueRoutes(router: Router, orchestrator: Orchestrator): void {
-  // Before what takes any word for the id of a job.
+  // Mount these first: later routes would take their names for job ids.
   mountWholeQueue(router, orchestrator);
   mountList(router, orchestrator);
   router.answer(queueApi.submit, async ({ body: { idempotency_key: inBody, ...body }, caller, request }) => {
@@ -112,7 +112,7 @@ function mountList(router: Router, orchestrator: Orchestrator): void {
   });
 }
 
-/** Who asks for jobs of somebody else without the right to see them finds none: no user has an empty name. */
+/** Without the right to see other users' jobs, a filter for another user matches none: no user has an empty name. */
 const userAmong = (asked: string | null, only: string | null): string | null =>
   only === null || asked === only ? asked : asked === null ? only : '';
 
@@ -245,7 +245,7 @@ function statsReply(orchestrator: Orchestrator, only: string | null): ReplyOf<ty
   };
 }
 
-/** In the body or in the header; both say the same, or one is wrong. */
+/** Reads the key from the body or the header; refuses different keys in both. */
 function idempotencyKey(inBody: string | undefined, request: Request): Outcome<string | null> {
   const header = request.headers['idempotency-key'];
   if (header === undefined) return accept(inBody ?? null);
@@ -256,7 +256,7 @@ function idempotencyKey(inBody: string | undefined, request: Request): Outcome<s
   return refuse('invalid_request', 'Idempotency-Key: the header and the body name different keys');
 }
 
-/** Of all that was asked for, whatever the order in which it was written. */
+/** Hashes the whole submit, whatever the order of its keys. */
 const fingerprintOf = (body: Omit<SubmitRequest, 'idempotency_key'>): string =>
   createHash('sha256')
     .update(JSON.stringify({ ...body, dry_run: undefined }, sortedKeys))

@@ -3,24 +3,27 @@ import type { RequestHandler, Response } from 'express';
 import type { Log } from '../orchestrator/ports.ts';
 import type { Account } from './express-answer.ts';
 
-/** A log whose lines can be told to belong to a request. */
+/** A log that can attach lines to a request. */
 export interface RequestLog extends Log {
-  /** Lines written while this runs, or by what it has begun, carry these fields while there are any. */
+  /** Lines written during `run`, or by work that it starts, carry these fields until `fields` returns null. */
   within(fields: () => Readonly<Record<string, unknown>> | null, run: () => void): void;
 }
 
-/** What proxies and clients make: hex, UUIDs, ULIDs. Anything else could forge what it is shown in. */
+/** Ids that proxies and clients generate: hex, UUIDs, ULIDs. Other characters could forge log lines. */
 const wellFormed = /^[\w.-]{1,64}$/;
 
-/** Node keeps a store of UUIDs: other random bytes it asks the system for, each time. Of its five parts these three are 16 digits. */
+/**
+ * Takes random hex digits from a UUID. Node caches random data for UUIDs; `randomBytes` would make a system call each time. These three
+ * parts have 16 digits.
+ */
 function newId(): string {
   const uuid = randomUUID();
   return uuid.slice(0, 8) + uuid.slice(9, 13) + uuid.slice(14, 18);
 }
 
 /**
- * Gives each request an id, or takes over the one that it brings, so that an answer, a line of the log and what a proxy has
- * written can be found by each other. With `all`, each request leaves a line when it is over.
+ * Gives each request an id, or keeps the id that it carries. The id links the response, the log and a proxy's log. With `all`, the server
+ * logs every request when it ends.
  */
 export const identify =
   (log: RequestLog, all: boolean): RequestHandler =>
@@ -34,7 +37,7 @@ export const identify =
       response.on('close', () => {
         const { statusCode: status, writableFinished: whole } = response;
         const ms = Math.round(performance.now() - begun);
-        // Without the query, which may hold anything.
+        // The query is left out because it may hold anything.
         const path = request.path.slice(0, 200);
         log.info('http.answered', { request_id: id, method: request.method, path, status, ms, whole });
       });
@@ -42,7 +45,7 @@ export const identify =
     log.within(whileOpen(account), next);
   };
 
-/** What is begun here can outlive the request by hours, and must not keep it: so this knows its account alone. */
+/** Work started by a request can outlive it by hours. It must not keep the request in memory, so the closure holds only the account. */
 function whileOpen(account: Account): () => { readonly request_id: string } | null {
   const fields = { request_id: account.requestId };
   return () => (account.isOpen ? fields : null);

@@ -1,23 +1,25 @@
-/** Of each interval: ten thousand streams are pinged by a hundred and fifty at a time, and not in one turn of the event loop. */
+/** Turns per interval. With ten thousand streams, each turn pings about 150 instead of all at once. */
 const mostTurns = 64;
 const shortestTurnMs = 20;
 
-/** Visits each of its members once in every interval, by one timer for all of them. */
+/** Visits each member once per interval, with one timer for all members. */
 export interface Rounds<T> {
-  /** The first visit comes within the interval. Answers with where it is to be taken out again. */
+  /** Adds a member; the first visit follows within one interval. Returns the set from which to remove the member. */
   join(member: T): Set<T>;
 }
 
 /**
- * Whoever joins gets the turn before the one that was given last, and so the first of them a whole interval: those who come in one
- * burst are visited evenly over it. Turns with nobody in them pass without a timer: a server with little to do is left to sleep.
+ * New members join turns in reverse order, starting with the turn just taken, whose next visit is a whole interval away. A burst of members
+ * is thus spread evenly over the interval. Empty turns need no timer, so an idle server can sleep.
  */
 export function createRounds<T>(everyMs: number, visit: (member: T) => void): Rounds<T> {
   const count = Math.min(mostTurns, Math.max(1, Math.floor(everyMs / shortestTurnMs)));
   const turnMs = everyMs / count;
   const turns = Array.from({ length: count }, () => new Set<T>());
   const turn = (n: number): Set<T> => turns[n % count] ?? new Set();
-  /** The turn that was taken last, or passed, and when; and how many there are from it to the one that the timer is set for. */
+  /**
+   * `at` is the last turn taken or skipped, and `since` its time. `ahead` counts the turns from there to the one that the timer is set for.
+   */
   let at = 0;
   let since = 0;
   let ahead = 0;
@@ -32,13 +34,13 @@ export function createRounds<T>(everyMs: number, visit: (member: T) => void): Ro
   const setTimer = (): void => {
     if (timer !== null) clearTimeout(timer);
     ahead = turns.findIndex((_, n) => turn(at + n + 1).size > 0) + 1;
-    // A visit may have taken longer than a turn, and Node warns of timers in the past.
+    // A visit may take longer than a turn, and Node warns about negative timeouts.
     const waitMs = Math.max(0, since + ahead * turnMs - performance.now());
     timer = ahead === 0 ? null : setTimeout(takeTurn, waitMs).unref();
   };
   const takeTurn = (): void => {
     move(ahead);
-    // A machine that has slept does not make up for it.
+    // After the machine sleeps, do not catch up on missed turns.
     since = Math.max(since, performance.now() - turnMs);
     for (const member of turn(at)) visit(member);
     setTimer();

@@ -23,21 +23,21 @@ export interface Input<C extends Call> {
 
 export type Handler<C extends Call> = (input: Input<C>) => Outcome<ReplyOf<C>> | Promise<Outcome<ReplyOf<C>>>;
 
-/** Takes over the response for as long as the stream lasts, or refuses before its first byte. */
+/** Takes over the response for the duration of the stream, or returns a refusal before its first byte. */
 export type StreamHandler<C extends Call> = (input: Input<C>, response: Response) => Outcome<void>;
 
-/** Reads the body of the request itself, if there is one, and writes the answer, or refuses before its first byte. */
+/** Reads the request body, if any, and writes the response, or returns a refusal before its first byte. */
 export type WriteHandler<C extends Call> = (input: Input<C>, response: Response) => Promise<Outcome<void>>;
 
 export interface Router {
   answer<C extends Call>(row: C, handler: Handler<C>): void;
   stream<C extends Call>(row: C, handler: StreamHandler<C>): void;
   write<C extends Call>(row: C, handler: WriteHandler<C>): void;
-  /** For people, and open to everybody: no call of the contract. */
+  /** Mounts a web page without authentication. It is not part of the API. */
   page(path: `/${string}`, render: () => Page): void;
-  /** What has been mounted so far. */
+  /** The calls that have been mounted so far. */
   calls(): readonly Call[];
-  /** Calls once after the last row: other methods on known paths, and unknown paths, get their problems. */
+  /** Call once after the last route. Other methods on known paths, and unknown paths, then get their problem responses. */
   seal(): void;
 }
 
@@ -45,11 +45,14 @@ export interface RouterParts {
   readonly authenticate: Authenticate;
   readonly ownerOf: OwnerOf;
   readonly onRefused: OnRefused;
-  /** Streams are no calls that are answered. */
+  /** Runs after every response except streams. */
   readonly onAnswered: (method: string, path: string, status: number, seconds: number) => void;
 }
 
-/** Mounts rows of the contract: who may call, then what was sent, then whose job it is, then the handler, then the answer. */
+/**
+ * Mounts calls of the protocol. For each request the router checks the caller, the input and the job's owner. It then runs the handler and
+ * sends the response.
+ */
 export function createRouter(app: Express, parts: RouterParts): Router {
   const { onRefused, onAnswered } = parts;
   const methods = new Map<string, string[]>();
@@ -73,7 +76,7 @@ export function createRouter(app: Express, parts: RouterParts): Router {
       mount(row, async (input, response) => {
         const outcome = await handler(input);
         if (outcome.ok) sendJson(response, outcome.value);
-        // Who signs in shows a secret in the body.
+        // Sign-in calls carry a secret in the body, so refused ones count as failures too.
         else sendProblem(response, onRefused(input.request, outcome.refusal, input.caller));
       });
     },
@@ -102,7 +105,7 @@ export function createRouter(app: Express, parts: RouterParts): Router {
     calls: () => rows,
     seal() {
       for (const [path, allowed] of methods) {
-        // `app.all` would make a layer for each of 35 methods.
+        // `app.all` would create a layer for each of 35 methods.
         app.route(path).all((request, response) => {
           response.setHeader('Allow', allowed.join(', '));
           sendProblem(
@@ -121,7 +124,7 @@ export function createRouter(app: Express, parts: RouterParts): Router {
   };
 }
 
-/** Who calls, and what was sent; null when it has been refused. */
+/** Authenticates the request and validates its input. Returns null when it has sent a refusal. */
 function createAdmission({ authenticate, ownerOf, onRefused }: RouterParts) {
   return async (row: Call, request: Request, response: Response): Promise<Input<Call> | null> => {
     const caller = authenticate(request, row);
@@ -159,22 +162,22 @@ const largestBody = 1_048_576;
 const readJson = express.json({
   type: () => true,
   limit: largestBody,
-  // A compressed body could unfold into any size.
+  // A compressed body could expand to any size.
   inflate: false,
   strict: false,
   verify: (_request, _response, bytes) => {
     if (!isUtf8(bytes)) throw new Error('not UTF-8');
-    // What parses it does not mind; what writes it again would run out of stack.
+    // The parser accepts any depth, but serializing the value again would overflow the stack.
     if (depthOf(bytes) > deepest) throw Object.assign(new Error('too deep'), { type: 'entity.too.deep' });
   },
 });
 
 const deepest = 200;
-/** `[` and `{` differ in this bit alone, and so do `]` and `}`. */
+/** `[` and `{` differ only in this bit, and so do `]` and `}`. */
 const curly = 0x20;
 const marks = { quote: 0x22, escape: 0x5c, open: 0x7b, close: 0x7d };
 
-/** How many brackets of JSON are open at once, at most. */
+/** Returns the maximum nesting depth of JSON brackets. */
 function depthOf(bytes: Uint8Array): number {
   let depth = 0;
   let most = 0;
@@ -198,8 +201,8 @@ const readBody = (request: Request, response: Response): Promise<void> =>
   });
 
 /**
- * A page elsewhere can make a browser send forms and plain text here without asking, but no JSON and no bearer header.
- * So JSON is required; curl's form type is let through only beside such a header, for the guide's own commands.
+ * A page of another site can make a browser send forms and plain text without a CORS preflight, but not JSON or a bearer header. Bodies
+ * must therefore be JSON. curl's form type is accepted only with such a header, for the commands in the guide.
  */
 function isJson(request: Request): boolean {
   const { headers } = request;

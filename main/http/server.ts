@@ -51,57 +51,57 @@ export interface HttpParts {
   readonly settings: SettingsDesk;
   readonly configs: ConfigFolder;
   readonly artifacts: ArtifactParts;
-  /** Where the contents of datasets are; the folder exists, and the locks are shared with whoever removes contents. */
+  /** The contents of datasets. The folder exists; the code that removes contents shares the locks. */
   readonly contents: { readonly files: ContentFiles; readonly folder: string; readonly locks: Locks };
   readonly logFiles: LogFiles;
-  /** SHA-256 of the admin token that is valid now. */
+  /** SHA-256 of the current admin token. */
   readonly adminHash: () => Buffer;
   readonly prove: Prove;
   readonly log: RequestLog;
-  /** Leaves a line for each request. */
+  /** Log a line for each request. */
   readonly logRequests: boolean;
   readonly version: string;
-  /** Where the panel was built; null for none. */
+  /** Folder of the built panel; null when there is none. */
   readonly panelDir: string | null;
-  /** What rigs fetch here to become workers. */
+  /** The worker programs that rigs download to join. */
   readonly programs: WorkerPrograms;
   readonly mono: () => number;
   readonly backups: BackupDesk;
   readonly isOurHost: IsOurs;
-  /** Those that may name the address of their client. */
+  /** Proxies whose client address the server trusts. */
   readonly trustedProxies: TrustedProxies;
   readonly failureLimit?: FailureLimit | undefined;
   readonly socketLimits?: SocketLimits | undefined;
   readonly downloadLimits?: DownloadLimits | undefined;
 }
 
-/** Where artifacts go, and who may bring them. */
+/** Where artifacts are stored, and who may upload them. */
 export interface ArtifactParts {
   readonly files: ArtifactFiles;
-  /** So much of the disk is for everything else. */
+  /** Disk space that uploads must leave free. */
   readonly reserveBytes: number;
-  /** Whose upload token it is; null when it is none. */
+  /** Returns the attempt that owns this upload token; null when the token is unknown. */
   readonly uploaderOf: (token: string) => Uploader | null;
   readonly pace?: Pace | undefined;
 }
 
 export interface HttpServer {
-  /** What signs a browser in, once: to be put behind the address. */
+  /** Returns a path that signs a browser in once. Append it to the address. */
   signInPath(): string;
   /**
-   * Ends streams, and answers everybody with 503 from now on, on the sockets that are open: whoever asked for it alone
-   * still gets an answer. Calls in progress may finish for a moment.
+   * Ends event streams and answers all new requests with 503; the sockets stay open. Requests in progress get a moment to finish. Only the
+   * request `asker` still gets its real response.
    */
   hold(asker: IncomingMessage): Promise<void>;
-  /** Ends streams whose readers are no longer allowed to read them. */
+  /** Ends the streams of clients that have lost the right to read them. */
   recheck(): void;
-  /** Goes on, with these. */
+  /** Resumes with these parts. */
   serve(parts: HttpParts): void;
-  /** Begins to take calls there, too. Fails as `listen` does: EADDRINUSE, EACCES, ... */
+  /** Starts listening on another address. Rejects as `listen` does: EADDRINUSE, EACCES, ... */
   listen(host: string, port: number, isSecure: boolean): Promise<Listener>;
-  /** What TLS shows from now on, wherever it is spoken. */
+  /** Sets the certificate for new TLS connections of all listeners. */
   present(identity: TlsIdentity): void;
-  /** Takes no more calls anywhere, ends streams, lets calls in progress finish for a moment. */
+  /** Stops listening, ends event streams, and gives requests in progress a moment to finish. */
   close(): Promise<void>;
 }
 
@@ -133,12 +133,12 @@ export function createHttpServer(parts: HttpParts): HttpServer {
   };
 }
 
-/** Without any call. */
+/** An application without any routes. */
 function createBare({ log, logRequests }: Pick<HttpParts, 'log' | 'logRequests'>): Express {
   return createExpress().use(identify(log, logRequests));
 }
 
-/** As long as there is no database to ask. */
+/** Answers 503 while a restore replaces the database. */
 function createHeld(parts: HttpParts): RequestListener {
   const detail = 'A backup takes the place of the database: that is done in a moment. Try again then';
   return createBare(parts).use((_request, response) =>
@@ -146,7 +146,7 @@ function createHeld(parts: HttpParts): RequestListener {
   );
 }
 
-/** What goes on when all the rest is exchanged. */
+/** Parts that survive a restore. */
 interface Lasting {
   readonly streams: StreamRegistry;
   readonly calls: Calls;
@@ -162,7 +162,7 @@ interface App {
 function createApp(parts: HttpParts, { streams, calls, failureLimit, metrics }: Lasting): App {
   const { orchestrator, audit, settings, configs, adminHash, log, version, panelDir, mono } = parts;
   const app = createBare(parts);
-  // As Express has it: no address is trusted by an empty list.
+  // As in Express, an empty list trusts no address.
   app.set('trust proxy', parts.trustedProxies);
   app.use(guardEdge(parts.isOurHost, log));
   const { workerByTokenHash, knowsJoinToken, principalByTokenHash, sessionByHash, principalOfToken } =

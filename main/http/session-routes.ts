@@ -16,9 +16,9 @@ type SignIn = BodyOf<typeof sessionApi.signIn>;
 export interface SessionParts {
   readonly orchestrator: Orchestrator;
   readonly codes: OneTimeCodes;
-  /** Whose bearer token this is; null when it is none. */
+  /** Returns the owner of this bearer token; null when the token is unknown. */
   readonly principalOf: (token: string) => Principal | null;
-  /** Streams of who may look no longer are ended. */
+  /** Ends the streams of clients that have lost the right to read them. */
   readonly recheck: () => void;
 }
 
@@ -30,7 +30,7 @@ const replyFor = ({ user, permissions }: Principal, until: number | null): Sessi
   expires_at: until === null ? null : new Date(until).toISOString(),
 });
 
-/** Behind `#`, so that it is in no request and in no log. */
+/** The code follows `#`, so browsers never send it and servers never log it. */
 export const signInPath = (code: string): string => `/#sign-in=${code}`;
 
 const outdated = refuse('code_invalid', 'This link was used, or is too old: ask the server for a new one');
@@ -59,7 +59,7 @@ export function mountSessionRoutes(router: Router, parts: SessionParts): void {
   };
 
   router.answer(sessionApi.get, ({ request }) => {
-    // As with every other call, a token in the header counts for more than a cookie. It ends when it is revoked.
+    // As in every other call, a bearer token takes precedence over the cookie. It has no session, and so no `expires_at`.
     const token = bearerOf(request);
     if (token !== null) {
       const principal = principalOf(token);
@@ -95,7 +95,7 @@ export function mountSessionRoutes(router: Router, parts: SessionParts): void {
     const code = codes.make(principalBehind(caller));
     return accept({ code, path: signInPath(code), expires_in_s: codeLastsMs / 1000 });
   });
-  // A bearer counts for more than a cookie: a call with one is made by no session.
+  // A bearer token takes precedence over the cookie, so a request with one belongs to no session.
   const currentId = (request: Request) =>
     bearerOf(request) === null ? (current(request)?.session.id ?? null) : null;
   router.answer(sessionApi.list, ({ request }) =>

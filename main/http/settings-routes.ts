@@ -8,13 +8,13 @@ import type { Router } from './route.ts';
 
 type View = ReplyOf<typeof settingsApi.get>;
 
-/** Who asks, and whether from the orchestrator's own machine. */
+/** Who changes settings, and whether the request comes from the orchestrator's own machine. */
 export interface Asker {
   readonly actor: Actor;
   readonly isHere: boolean;
 }
 
-/** The settings of the orchestrator, as far as calls need them. */
+/** The orchestrator's settings, as the routes use them. */
 export interface SettingsDesk {
   view(isHere: boolean): View;
   change(wanted: SettingsChange, by: Asker): Promise<Outcome<View>>;

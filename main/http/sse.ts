@@ -1,26 +1,26 @@
 import type { Response } from 'express';
 import type { UnreadBudget } from './unread-budget.ts';
 
-/** The past is sent in portions of this size, so that hundreds of readers may resume at once within the budget of all. */
+/** Stored events are sent in portions of this size, so that hundreds of clients can resume at once within the shared budget. */
 const portionBytes = 65_536;
-/** A reader that lets more than this pile up is cut off: it can resume, and nobody else waits for it. */
+/** Clients with more unread bytes are disconnected. They can resume, and do not hold up others. */
 const mostUnread = 1_048_576;
 
 export interface EventStream {
-  /** One event; `id` is what a reader that returns will name. */
+  /** Sends one event. A client that reconnects sends `id` back as `Last-Event-ID`. */
   send(data: unknown, id?: number): void;
-  /** As `send`, of what `encodeFrame` has made: all readers share its bytes, whether they have read them or not. */
+  /** Like `send`, for a frame made by `encodeFrame`. All clients share its bytes, even those that lag behind. */
   sendFrame(frame: Uint8Array): void;
-  /** A comment: keeps the way open and is seen by no reader. */
+  /** Sends a comment, which keeps the connection open and which clients ignore. */
   comment(text: string): void;
   end(): void;
-  /** There is enough on its way for now. */
+  /** Returns true when enough bytes are waiting to be sent. */
   isFull(): boolean;
-  /** Runs once, when what was on its way has been taken. */
+  /** Runs the function once, when the waiting bytes have been sent. */
   onRoom(run: () => void): void;
 }
 
-// Tells nginx, too, not to hold events back.
+// `X-Accel-Buffering` stops nginx from buffering events.
 const head = Object.entries({
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-cache, no-transform',
@@ -31,7 +31,8 @@ export function openEventStream(response: Response, budget: UnreadBudget): Event
   response.writeHead(200, [...head]);
   response.socket?.setNoDelay(true);
   response.socket?.setKeepAlive(true, 5_000);
-  // By itself, and not with the first frame: it is kept for as long as the stream, and else in the pieces that it was made of.
+  // Send the headers on their own. Node keeps them as long as the stream; sent with the first frame, they would stay in memory as many
+  // small strings.
   response.flushHeaders();
   response.on('close', () => budget.forget(response));
   const stream = new ResponseStream(response, budget);
@@ -39,7 +40,7 @@ export function openEventStream(response: Response, budget: UnreadBudget): Event
   return stream;
 }
 
-/** No factory, because there may be ten thousand: a class has its methods once. */
+/** A class, not a factory: with ten thousand streams, they should share their methods. */
 class ResponseStream implements EventStream {
   readonly #response: Response;
   readonly #budget: UnreadBudget;
@@ -86,8 +87,8 @@ export const encodeFrame = (data: unknown, id: number): Uint8Array =>
   Buffer.from(`id: ${id}\ndata: ${asciiJson(data)}\n\n`, 'latin1');
 
 /**
- * One line of plain ASCII: the published agent's HTTP library takes U+0085, U+2028 and U+2029 for line ends, and would
- * cut a frame in two there (CONTRACT.md, section 3, item 1).
+ * Encodes JSON as one line of ASCII. The published agent's HTTP library takes U+0085, U+2028 and U+2029 for line ends, and would cut a
+ * frame in two there (CONTRACT.md, section 3, item 1).
  */
 const asciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(

@@ -25,10 +25,10 @@ export interface StorageParts {
   readonly heap: TransferHeap;
 }
 
-/** Of the list that a trainer gets; S3's are as long. */
+/** Page size of the list that trainers get; the same as in S3. */
 const pageOfTrainers = 1_000;
 
-/** What trainers bring and look for, with the upload token of their attempt. */
+/** Calls of trainers, authenticated with the upload token of their attempt: uploads, downloads and lists. */
 export function mountStorageRoutes(router: Router, parts: StorageParts): void {
   mountPut(router, parts);
   const { orchestrator, desk, files, contents, heap } = parts;
@@ -113,7 +113,7 @@ function mountPut(router: Router, { desk, calls, heap }: StorageParts): void {
   });
 }
 
-/** The same for people and scripts. */
+/** Artifact calls for people and scripts. */
 export function mountArtifactRoutes(
   router: Router,
   { orchestrator, files, heap }: Pick<StorageParts, 'orchestrator' | 'files' | 'heap'>,
@@ -156,7 +156,7 @@ const ownBucket = (bucket: string, { jobId }: Uploader): Outcome<unknown> =>
         `The token is that of job ${jobId}: send its files to "${commonBucket}", or to "${jobId}"`,
       );
 
-/** In the bucket of all jobs SimpleTuner's trainers begin their keys with the job. */
+/** SimpleTuner's trainers prefix their keys with the job id when they use the bucket of all jobs. */
 function keyIn(bucket: string, key: string, uploader: Uploader): Outcome<string> {
   const own = ownBucket(bucket, uploader);
   if (!own.ok) return own;
@@ -164,7 +164,10 @@ function keyIn(bucket: string, key: string, uploader: Uploader): Outcome<string>
   return accept(bucket === commonBucket && key.startsWith(prefix) ? key.slice(prefix.length) : key);
 }
 
-/** As `Range` for who knows it from elsewhere, and by the words of the draft on resumable uploads. */
+/**
+ * Reports how far an upload is. It sends `Range` for clients that know it from other services, and the headers of the draft on resumable
+ * uploads.
+ */
 function sayOffset(
   response: Response,
   progress: { readonly offset: number; readonly total: number } | null,
@@ -185,8 +188,8 @@ interface Sending {
 }
 
 /**
- * To be kept as a file, and never to be opened here: what a trainer calls a page is one of somebody else's making. Ranges, and what
- * has not changed, are as RFC 9110 has them.
+ * Sends an artifact as an attachment, so that browsers never open a file that a trainer made as a page of this site. Ranges and conditional
+ * requests follow RFC 9110.
  */
 function sendArtifact(sending: Sending, files: ArtifactFiles, artifact: Artifact): void {
   const { response } = sending;
@@ -212,7 +215,7 @@ function sendStored({ response, heap }: Sending, path: string, sha256: string, n
     lastModified: false,
     cacheControl: false,
     dotfiles: 'allow',
-    // Of each read, in bytes; it reaches `createReadStream`, whose 64 KiB take twice the time.
+    // Bytes per read, passed on to `createReadStream`. Its default of 64 KiB takes twice as long.
     highWaterMark: 262_144,
   } as const;
   response.sendFile(path, options, (cause?: Error) => {
@@ -222,7 +225,7 @@ function sendStored({ response, heap }: Sending, path: string, sha256: string, n
   });
 }
 
-/** The row is there, and the file is not: a backup of the database has come back without it. */
+/** The row exists but the file does not: the database was restored from a backup without its files. */
 const lost = (cause: Error, key: string) =>
   'status' in cause && cause.status === 416
     ? refuse('invalid_request', 'Range: there are not so many bytes')

@@ -5,20 +5,20 @@ import { createUnreadBudget, mostUnreadInAll } from './unread-budget.ts';
 
 export interface StreamTerms {
   readonly pingMs: number;
-  /** Sent as an event, for readers that see events only; left out, a comment is sent. */
+  /** The event to send as ping, for clients that see only events. Without it, the ping is a comment. */
   readonly ping?: unknown;
-  /** Whose stream it is; left out where there is never more than one. */
+  /** The token whose limit this stream counts against. Absent where a client never has more than one stream. */
   readonly holder?: string;
-  /** Whether its reader may still look: asked with every ping, and with every `recheck`. Left out, nobody asks who called. */
+  /** Returns whether the client may still read the stream. Checked at every ping and `recheck`; absent means always allowed. */
   readonly isAllowed?: () => boolean;
 }
 
-/** All streams that are open, so that they can be ended with the socket they came by, or with the right to read them. */
+/** All open streams, so that they can be ended with their socket or with their reader's permission. */
 export interface StreamRegistry {
   open(response: Response, terms: StreamTerms): EventStream;
-  /** Whether one holder may have another one. */
+  /** Returns whether the holder may open another stream. */
   hasRoom(holder: string): boolean;
-  /** Ends those whose readers may look no longer. */
+  /** Ends the streams of clients that have lost the right to read them. */
   recheck(): void;
   endThose(which: (response: Response) => boolean): void;
 }
@@ -27,7 +27,7 @@ interface Held extends Pick<StreamTerms, 'ping' | 'isAllowed'> {
   readonly stream: EventStream;
 }
 
-/** Of one holder: a few browsers and scripts. Each costs a connection, and work with every event. */
+/** Per holder: enough for a few browsers and scripts. Each stream costs a connection, and work for every event. */
 const mostStreams = 100;
 
 export function createStreamRegistry(mostUnreadBytes = mostUnreadInAll): StreamRegistry {
@@ -86,8 +86,8 @@ function sendPing(held: Held): void {
 const nothing = Object.freeze({});
 
 /**
- * What was needed to find out who answers, and how: Express keeps it with the call, and so with a stream, for hours. Who called is
- * kept if that is asked again.
+ * Drops what routing and authentication needed. Express keeps it with the request, and so with a stream, for hours. The headers stay when
+ * `isAllowed` will authenticate the client again.
  */
 function letGo(response: Response, isAskedAgain: boolean): void {
   const { req } = response;

@@ -16,7 +16,7 @@ import type { Router } from './route.ts';
 import { encodeFrame } from './sse.ts';
 import type { StreamRegistry } from './stream-registry.ts';
 
-/** Proves that this server holds the key of its data folder, bound to the socket of the request. */
+/** Proves that this server holds the key of its data folder. The proof is bound to the socket of the request. */
 export type Prove = (nonce: string, at: { readonly address: string; readonly port: number }) => string;
 
 export interface SystemParts {
@@ -30,7 +30,7 @@ export interface SystemParts {
 
 export function mountSystemRoutes(router: Router, parts: SystemParts): void {
   const { orchestrator, streams, version, authenticate, metrics, prove } = parts;
-  // Whatever is mounted after this is described as well.
+  // The description is built lazily, so it includes calls that are mounted later.
   const describe = () => describeCalls(router.calls(), version);
   const document = createDocument(describe);
   router.write(systemApi.openapi, ({ request }, response) => {
@@ -86,7 +86,7 @@ interface Document {
   readonly text: string;
 }
 
-/** Building and serializing it takes tens of milliseconds of the one thread, so it is done once, on the first call. */
+/** Building and serializing the document blocks the event loop for tens of milliseconds. It happens once, on the first request. */
 function createDocument(describe: () => unknown): () => Document {
   let made: Document | null = null;
   return () => {
@@ -97,7 +97,7 @@ function createDocument(describe: () => unknown): () => Document {
   };
 }
 
-/** Encodes an event once, for the first of its readers. */
+/** Encodes each event once; all its readers share the frame. */
 function createFrames(): (event: UiEvent) => Uint8Array {
   const frames = new WeakMap<UiEvent, Uint8Array>();
   return event => {
@@ -107,7 +107,7 @@ function createFrames(): (event: UiEvent) => Uint8Array {
   };
 }
 
-/** Null without one; what is no number of ours is answered like one from the future: with a reset. */
+/** Returns null without the header. An id that is no valid number counts as one from the future, which leads to a reset. */
 function lastEventId(request: Request): number | null {
   const id = request.headers['last-event-id'];
   if (id === undefined) return null;

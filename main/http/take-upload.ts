@@ -22,7 +22,7 @@ export interface UploadParts {
     | 'sharedFile'
   >;
   readonly files: ArtifactFiles;
-  /** The rest of the disk stays free for everything else. */
+  /** Disk space that uploads must leave free. */
   readonly reserveBytes: number;
   readonly pace?: Pace;
   readonly log: Log;
@@ -33,14 +33,14 @@ export interface Delivery {
   readonly key: string;
   readonly plan: UploadPlan;
   readonly request: IncomingMessage;
-  /** It is to be sent, and may take its time. */
+  /** Runs when the server accepts the upload, before it reads the body. */
   readonly onAccepted: () => void;
 }
 
-/** All of it is there, or so many of its first bytes. Null: whoever sent it is gone. */
+/** The artifact when the whole file has arrived, or the number of bytes so far. Null when the client disconnected. */
 export type Delivered = ArtifactView | { readonly offset: number; readonly total: number } | null;
 
-/** What one request works with. */
+/** Everything that one request works with. */
 export interface Scope extends UploadParts {
   readonly room: UploadRoom;
   readonly claim: Claim;
@@ -86,7 +86,7 @@ export async function takeWhole(
   }
 }
 
-/** When the connection breaks, what has arrived is kept, and the next part starts behind it. */
+/** Receives a part. When the connection breaks, the server keeps the bytes that have arrived, and the next part starts after them. */
 export async function takePart(
   scope: Scope,
   delivery: Delivery,
@@ -102,7 +102,7 @@ export async function takePart(
   let isSettled = false;
   try {
     const outcome = await writePart(scope, delivery, part, growing);
-    // All of the file has arrived, or just the bytes that are reserved.
+    // The whole file has arrived, or exactly the reserved bytes.
     isSettled = outcome.ok && outcome.value !== null && (last === part.total || reserved === last);
     return outcome;
   } finally {
@@ -129,7 +129,7 @@ async function writePart(
       await end.cutTo(first);
       return checksumRefusal(wrong);
     }
-    // A crash of the machine may cost parts: the digest of the whole file then tells.
+    // A crash of the machine may lose parts; the digest of the whole file then reveals it.
     if (offset < total) end.beginSync();
     else await end.sync();
     return accept(true);
@@ -146,12 +146,15 @@ async function writePart(
     return checksumRefusal(wrong);
   }
   const outcome = await finish(scope, uploader, { file, key }, { bytes: total, sha256 });
-  // With it went the row, and who may begin anew may not go on.
+  // The upload's row is gone. A client that may start over must not resume.
   if (!outcome.ok) await drop(scope, { file, jobId: uploader.jobId });
   return outcome;
 }
 
-/** A file of the job with the same content is used again if it is still on the disk: a restored database may name lost ones. */
+/**
+ * Shares the file of an artifact of the same job with equal content. The file must still exist, because a restored database may name lost
+ * files.
+ */
 async function finish(
   { orchestrator, files }: UploadParts,
   uploader: Uploader,
@@ -159,13 +162,13 @@ async function finish(
   content: Pick<Artifact, 'bytes' | 'sha256'>,
 ): Promise<Outcome<ArtifactView>> {
   const known = orchestrator.sharedFile(uploader.jobId, content);
-  // Nothing is saved by sharing an empty file, and a lost one looks the same.
+  // Sharing an empty file saves nothing, and a missing file also has size 0.
   const isThere =
     known !== null && content.bytes > 0 && (await files.sizeOf(uploader.jobId, known)) === content.bytes;
   return orchestrator.finishUpload(uploader, { ...upload, shared: isThere ? known : null }, content);
 }
 
-/** What the part belongs to: a new one when it is the first, and else the one that ends where the part begins. */
+/** Returns the upload of this part. The first part starts a new upload; a later part must start where the stored bytes end. */
 async function uploadAt(
   { orchestrator, files }: UploadParts,
   uploader: Uploader,

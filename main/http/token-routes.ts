@@ -5,7 +5,7 @@ import { actorOf } from './admin-routes.ts';
 import { principalBehind } from './auth.ts';
 import type { Router } from './route.ts';
 
-/** Tokens of people and scripts. `recheck` ends the streams of who may look no longer. */
+/** Tokens of people and scripts. `recheck` ends the streams of clients that have lost the right to read them. */
 export function mountTokenRoutes(router: Router, orchestrator: Orchestrator, recheck: () => void): void {
   router.answer(tokensApi.list, () => accept({ tokens: [...orchestrator.listTokens()] }));
   router.answer(tokensApi.create, ({ body, caller, request }) =>

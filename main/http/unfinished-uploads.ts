@@ -1,16 +1,16 @@
 import type { ContentFiles } from '../../datasets/content-files.ts';
 
-/** What has arrived of contents that are not complete. It takes room on the disk, and counts towards the limit of the datasets. */
+/** Partial uploads of dataset contents. They use disk space and count towards the datasets' limit. */
 export interface UnfinishedUploads {
-  /** Bytes of the parts of all contents but these. */
+  /** Returns the bytes of all partial uploads except those of these contents. */
   besides(sha256s: ReadonlySet<string>): Promise<number>;
-  /** More of this content has arrived, or it is complete. */
+  /** Reports that more of this content has arrived, or that it is complete. */
   changed(sha256: string): void;
-  /** Looks at the whole disk for the next answer, because parts that nobody continues are removed after a day. */
+  /** Makes the next call of `besides` read the whole disk again, because abandoned parts are removed after a day. */
   recount(): void;
 }
 
-/** Looks at the whole disk once, and then only at what changes: a look for each file would slow a large push down. */
+/** Reads the whole disk once and then only what changes: a full read per file would slow down a large push. */
 export function createUnfinishedUploads(files: Pick<ContentFiles, 'parts' | 'arrived'>): UnfinishedUploads {
   type Parts = Map<string, number>;
   let counted: Promise<Parts> | null = null;
@@ -29,7 +29,7 @@ export function createUnfinishedUploads(files: Pick<ContentFiles, 'parts' | 'arr
   };
   const next = (parts: Promise<Parts>): Promise<Parts> => {
     counted = parts;
-    // The disk may answer again later.
+    // The disk may work again later.
     parts.catch(() => {
       if (counted === parts) counted = null;
     });

@@ -1,20 +1,20 @@
 import type { Response } from 'express';
 
-/** What the budget needs of a stream: how much of it waits to be read, and a way to cut it off. */
+/** The parts of a stream that the budget uses: its number of unread bytes, and a way to disconnect it. */
 export type Unread = Pick<Response, 'writableLength' | 'destroy'>;
 
-/** Bounds the bytes that wait for all readers of streams together. */
+/** Limits the unread bytes of all event streams together. */
 export interface UnreadBudget {
-  /** After every write: counts what this stream has waiting, and cuts off the readers furthest behind when it is too much. */
+  /** Call after every write. It counts the stream's unread bytes, and disconnects the slowest clients when the total is too high. */
   note(stream: Unread): void;
   forget(stream: Unread): void;
 }
 
-/** Of all streams together. A reader that is cut off resumes after the last event it has seen. */
+/** For all streams together. A disconnected client resumes after the last event it received. */
 export const mostUnreadInAll = 32 * 1_048_576;
-/** Less than this is on its way to a reader that keeps up. */
+/** A client that keeps up has fewer unread bytes than this. */
 const passingBytes = 16_384;
-/** After cutting off there is room for a while: it is not done again with the next write. */
+/** Disconnecting continues down to this share of the limit, so that the next write does not trigger it again. */
 const keptShare = 3 / 4;
 
 export function createUnreadBudget(mostBytes: number): UnreadBudget {
@@ -28,7 +28,7 @@ export function createUnreadBudget(mostBytes: number): UnreadBudget {
   const measure = (stream: Unread): void =>
     set(stream, stream.writableLength > passingBytes ? stream.writableLength : 0);
   const cutOff = (): void => {
-    // Some have read since they were counted.
+    // Some clients have read data since they were counted.
     for (const stream of held.keys()) measure(stream);
     if (total <= mostBytes) return;
     const furthestFirst = [...held].toSorted(([, a], [, b]) => b - a);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hasBody } from './connections.ts';
 
-/** Who asks first (`Expect: 100-continue`, RFC 9110, section 10.1.1) may send its body now. */
+/** Sends `100 Continue` to a client that waits for it before it sends the body (RFC 9110, section 10.1.1). */
 export function proceed(request: IncomingMessage, response: ServerResponse): void {
   if (isAsking(request) && !response.headersSent) response.writeContinue();
 }
@@ -13,8 +13,9 @@ const mostBytes = 16 * 1_048_576;
 const withinMs = 1_000;
 
 /**
- * Before a refusal of what is being sent: who is cut off while it sends may never come to see why. So some of it is read and thrown
- * away; what is more than that ends with the connection. Who has asked first has sent nothing.
+ * Call before refusing a request whose body is still arriving. A client that is cut off while it sends may never read the response. The
+ * server therefore reads and discards up to a limit, then closes the connection. A client that sent `Expect: 100-continue` has sent no body
+ * yet.
  */
 export async function discardBody(request: IncomingMessage, response: ServerResponse): Promise<void> {
   if (request.complete || request.destroyed || !hasBody(request)) return;

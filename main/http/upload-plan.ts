@@ -3,26 +3,26 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 
 export type Digests = Readonly<Partial<Record<'sha256' | 'md5' | 'crc32', string>>>;
 
-/** What a request says of the bytes that it brings. Digests are in lower-case hex. */
+/** What the request headers state about the body. Digests are in lower-case hex. */
 export interface UploadPlan {
-  /** Of the body. */
+  /** Length of the body, in bytes. */
   readonly length: number;
-  /** Null when the body is all of it. */
+  /** Null when the body is the whole file. */
   readonly part: { readonly first: number; readonly total: number } | null;
-  /** Of the body. */
+  /** Digests of the body. */
   readonly ofBody: Digests;
-  /** Of the file, once it is whole. */
+  /** Digests of the complete file. */
   readonly ofFile: Digests;
 }
 
-/** As a header has it: hex, base64, or either. */
+/** Encoding of a digest in a header. */
 type Spelling = 'hex' | 'base64' | 'any';
 
 const byteCount = { sha256: 32, md5: 16, crc32: 4 } as const;
 type Algorithm = keyof typeof byteCount;
 const algorithms = ['sha256', 'md5', 'crc32'] as const satisfies readonly Algorithm[];
 
-/** Ours, those of S3's clients, and RFC 9530. `of`: the body of this request, or the whole file. */
+/** Headers of Trainyard, of S3 clients, and of RFC 9530. `of`: the body of this request, or the whole file. */
 const checksums: readonly (readonly [
   header: string,
   algorithm: Algorithm,
@@ -58,7 +58,7 @@ export function planUpload(headers: IncomingHttpHeaders): Outcome<UploadPlan> {
   return accept({ length, part: part.value, ofBody, ofFile });
 }
 
-/** Null when it is not said; nothing at all is an empty file. */
+/** Returns null when the length is not stated. Without both headers the file is empty. */
 function lengthOf({
   'content-length': length,
   'transfer-encoding': coding,
@@ -68,7 +68,7 @@ function lengthOf({
   return Number.isSafeInteger(bytes) ? bytes : null;
 }
 
-/** `bytes 0-1048575/52428800`, as RFC 9110, section 14.4, has it; null when all of it comes. */
+/** Parses `bytes 0-1048575/52428800` (RFC 9110, section 14.4); null when the body is the whole file. */
 function partOf(text: string | undefined, length: number): Outcome<UploadPlan['part']> {
   if (text === undefined) return accept(null);
   const [, from = '', to = '', of = ''] = /^bytes (\d{1,15})-(\d{1,15})\/(\d{1,15})$/.exec(text) ?? [];
@@ -103,7 +103,7 @@ function digestsOf(headers: IncomingHttpHeaders): Outcome<Pick<UploadPlan, 'ofBo
     if (digest === null) return bad(`${header}: expected sha-256=:BASE64:`);
     found[of].sha256 = digest;
   }
-  // S3's clients have other words there, too, such as UNSIGNED-PAYLOAD.
+  // S3 clients also send other values here, such as UNSIGNED-PAYLOAD.
   const signed = digestOf(String(headers['x-amz-content-sha256'] ?? ''), 'sha256', 'hex');
   if (signed !== null) found.body.sha256 = signed;
   return accept({ ofBody: found.body, ofFile: found.file });
@@ -115,7 +115,7 @@ const wording: Readonly<Record<Spelling, string>> = {
   any: 'the hexadecimal digits, or the base64,',
 };
 
-/** In lower-case hex; null when it is not spelled like that. */
+/** Returns lower-case hex; null when the text does not have this encoding. */
 function digestOf(text: string, algorithm: Algorithm, spelling: Spelling): string | null {
   const bytes = byteCount[algorithm];
   const isHex = text.length === bytes * 2 && /^[0-9a-f]*$/i.test(text);
@@ -125,7 +125,7 @@ function digestOf(text: string, algorithm: Algorithm, spelling: Spelling): strin
   return decoded.length === bytes && decoded.toString('base64') === text ? decoded.toString('hex') : null;
 }
 
-/** The first that is not what it was said to be; null when all are. What is not known is not looked at. */
+/** Returns the first algorithm whose digests differ; null when none do. It ignores algorithms that only one side has. */
 export function mismatch(said: Digests, found: Digests): string | null {
   const isWrong = (algorithm: Algorithm): boolean =>
     said[algorithm] !== undefined && found[algorithm] !== undefined && said[algorithm] !== found[algorithm];

@@ -3,10 +3,10 @@ import { refuse } from '../../protocol/problem.ts';
 import type { Orchestrator, Uploader } from '../orchestrator/index.ts';
 import type { ArtifactFiles, FileEnd, Log } from '../orchestrator/ports.ts';
 
-/** How far a request reserves room beyond the bytes that have arrived, so that an announced size locks no storage. */
+/** How many bytes a request reserves beyond those that have arrived, so that an announced size locks no storage. */
 export const lookAheadBytes = 64 * 1_048_576;
 
-/** The room on the disk that one request has reserved and not yet filled. */
+/** Disk space that one request has reserved but not yet filled. */
 export interface Claim {
   ahead: number;
 }
@@ -14,7 +14,7 @@ export interface Claim {
 export interface RoomDeps {
   readonly orchestrator: Pick<Orchestrator, 'growUpload' | 'settleUpload'>;
   readonly files: Pick<ArtifactFiles, 'freeBytes' | 'sizeOf' | 'remove'>;
-  /** The rest of the disk stays free for everything else. */
+  /** Disk space that uploads must leave free. */
   readonly reserveBytes: number;
   readonly log: Log;
 }
@@ -28,7 +28,7 @@ export interface Growing {
   readonly reserved: number;
 }
 
-/** Thrown from a write that finds no room: what has arrived of the request stays on the disk for now. */
+/** Thrown by a write when the disk or the quota is full. The bytes that have arrived stay on the disk for now. */
 export class OutOfRoom extends Error {
   override readonly name = 'OutOfRoom';
   readonly refusal: Refusal;
@@ -45,11 +45,11 @@ export const noRoom = refuse(
 
 export type UploadRoom = ReturnType<typeof createUploadRoom>;
 
-/** Shares out the free disk between the requests that upload at the moment. */
+/** Shares the free disk space between concurrent uploads. */
 export function createUploadRoom({ orchestrator, files, reserveBytes, log }: RoomDeps) {
   const claims = new Set<Claim>();
 
-  /** Adds to the claim, if the disk has room for `bytes` more beside all other claims. */
+  /** Grows the claim if the disk has room for `bytes` more beside all other claims. */
   const claimMore = async (claim: Claim, ahead: number, bytes: number): Promise<boolean> => {
     const free = (await files.freeBytes()) - reserveBytes;
     const claimed = [...claims].reduce((sum, each) => sum + each.ahead, 0);
@@ -59,7 +59,7 @@ export function createUploadRoom({ orchestrator, files, reserveBytes, log }: Roo
   };
 
   return {
-    /** A claim for a request of this length; null when the disk has no room for all of it at present. */
+    /** Opens a claim for a request of this length; returns null when the disk cannot hold all of it now. */
     async open(length: number): Promise<Claim | null> {
       const claim: Claim = { ahead: 0 };
       claims.add(claim);
@@ -70,7 +70,7 @@ export function createUploadRoom({ orchestrator, files, reserveBytes, log }: Roo
 
     close: (claim: Claim): boolean => claims.delete(claim),
 
-    /** Writes to the file as long as there is room: it reserves more whenever a look-ahead is used up. */
+    /** Returns a file end that reserves more space whenever a look-ahead is used up. Its writes throw `OutOfRoom`. */
     limited(end: FileEnd, claim: Claim, { uploader, file, first, last, reserved }: Growing): FileEnd {
       let at = first;
       let until = reserved;
@@ -92,7 +92,7 @@ export function createUploadRoom({ orchestrator, files, reserveBytes, log }: Roo
       };
     },
 
-    /** After a request that did not finish the file: its upload reserves the bytes that are on the disk. */
+    /** Call after a request that did not finish the file. The upload's reservation becomes the bytes that are on the disk. */
     async settle({ jobId }: Uploader, file: string): Promise<void> {
       try {
         const isThere = await orchestrator.settleUpload(file, await files.sizeOf(jobId, file));
@@ -104,7 +104,7 @@ export function createUploadRoom({ orchestrator, files, reserveBytes, log }: Roo
   };
 }
 
-/** Room may be found later, and what has arrived of a resumable upload is kept: not the fault of the request. */
+/** Storage may become free later, and the bytes of a resumable upload are kept. So this is a server error, not one of the request. */
 const afterStart = (refusal: Refusal): Refusal =>
   refusal.code === 'quota_exceeded' ? refuse('storage', refusal.detail).refusal : refusal;
 

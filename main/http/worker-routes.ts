@@ -10,13 +10,13 @@ import type { StreamRegistry } from './stream-registry.ts';
 interface WorkerParts {
   readonly orchestrator: Orchestrator;
   readonly streams: Pick<StreamRegistry, 'open'>;
-  /** Whose upload token it is; null for a forged one. */
+  /** Returns the attempt that owns this upload token; null for a forged token. */
   readonly uploaderOf: (token: string) => Uploader | null;
-  /** How long a connection is kept between two calls. */
+  /** Keep-alive time of a connection between two requests, in milliseconds. */
   readonly idleMs: number;
 }
 
-/** Worker -> orchestrator. Who calls is what the token says; an id in the request may only confirm it. */
+/** Calls from workers to the orchestrator. The token identifies the worker; an id in the request may only confirm it. */
 export function mountWorkerRoutes(
   router: Router,
   { orchestrator, streams, uploaderOf, idleMs }: WorkerParts,
@@ -31,7 +31,7 @@ export function mountWorkerRoutes(
   );
   router.answer(workerApi.heartbeat, ({ caller, body, request }) =>
     forWorker(caller, body.worker_id, id => {
-      // By its next beat the connection would be closed: at once costs neither side anything for as long as it would rest.
+      // The idle connection would time out before the next heartbeat, so close it now and free its memory on both sides.
       if (orchestrator.silenceOf(id) > idleMs && request.res) request.res.shouldKeepAlive = false;
       return orchestrator.heartbeat(id, body);
     }),
@@ -39,7 +39,7 @@ export function mountWorkerRoutes(
   router.answer(workerApi.disconnect, ({ caller, body }) =>
     forWorker(caller, body.worker_id, id => orchestrator.disconnect(id)),
   );
-  // One job is what an ephemeral worker is for, as the guide has it.
+  // An ephemeral worker takes only one job, as the guide describes.
   router.answer(workerApi.queue, ({ caller, query }) =>
     forWorker(caller, query.worker_id, () => accept({ has_jobs: false })),
   );

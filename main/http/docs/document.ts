@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** As much of JSON Schema as zod writes. */
+/** The subset of JSON Schema that zod writes. */
 export const Schema = z.record(z.string(), z.unknown());
 export type Schema = z.output<typeof Schema>;
 
@@ -19,7 +19,7 @@ const Operation = z.object({
 });
 export type Operation = z.output<typeof Operation>;
 
-/** A document after OpenAPI 3.1, as far as its page shows it. */
+/** The parts of an OpenAPI 3.1 document that the page shows. */
 export const ApiDocument = z.object({
   info: z.object({ title: z.string(), version: z.string(), description: z.string().default('') }),
   paths: z.record(z.string(), z.record(z.string(), Operation)),
@@ -36,7 +36,7 @@ export const ApiDocument = z.object({
 });
 export type ApiDocument = z.output<typeof ApiDocument>;
 
-/** The schema of a body or an answer, whatever its media type; null for none. */
+/** Returns the schema of a request or response body with its media type; null when there is no body. */
 export function schemaIn(
   of: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> } | undefined,
 ): { readonly type: string; readonly schema: Schema } | null {

@@ -1,11 +1,11 @@
-/** Text in which every `<` is meant: `html` makes it. */
+/** Safe markup, made by `html`: every `<` in it is intended. */
 export interface Html {
   readonly markup: string;
 }
 
 type Part = string | number | Html | readonly Html[] | null;
 
-/** As a template: texts are escaped, and only what `html` itself has made goes in as it is. */
+/** A template tag. It escapes texts and inserts unchanged only what `html` itself made. */
 export function html(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const markup = texts.reduce((all, text, at) => all + markupOf(parts[at - 1] ?? null) + text);
   return { markup };
@@ -27,6 +27,6 @@ const entities: Readonly<Record<string, string>> = {
 
 const escape = (text: string): string => text.replaceAll(/[&<>"']/g, char => entities[char] ?? '');
 
-/** A text of the document: what stands between backticks is code. */
+/** Renders a text of the document: parts between backticks become code. */
 export const prose = (text: string): Html =>
   html`${text.split('`').map((part, at) => (at % 2 === 0 ? html`${part}` : html`<code>${part}</code>`))}`;

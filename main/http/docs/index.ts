@@ -9,7 +9,7 @@ export interface Page {
 
 const styleHash = createHash('sha256').update(style).digest('base64');
 
-/** Nothing runs, nothing is loaded, nothing may frame it. */
+/** The page runs no scripts, loads nothing, and cannot be framed. */
 const headers = {
   'Content-Type': 'text/html; charset=utf-8',
   'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -17,7 +17,7 @@ const headers = {
   'Cache-Control': 'no-cache',
 };
 
-/** What shows the document that `describe` gives; made once, when it is first asked for. */
+/** Returns the page for the document that `describe` returns. It renders the page on the first request only. */
 export function createDocs(describe: () => unknown): () => Page {
   let page: Page | null = null;
   return () => {

@@ -14,8 +14,8 @@ interface Group {
 }
 
 /**
- * A document after OpenAPI 3.1 as a page for people: whole without scripts, and with nothing from elsewhere. All of the
- * document's texts are escaped.
+ * Renders an OpenAPI 3.1 document as a web page. The page needs no scripts and no external resources. All texts of the document are
+ * escaped.
  */
 export function docsPage(json: unknown): string {
   const document = ApiDocument.parse(json);
@@ -36,7 +36,9 @@ ${groups.map(({ title: name, endpoints }) => html`<h2>${name}</h2>${endpoints.ma
   return page.markup;
 }
 
-/** By the beginning of their paths, in the order of the document; what stands alone stands last. */
+/**
+ * Groups endpoints by the start of their paths, in the order of the document. Endpoints that would form a group alone go to the last group.
+ */
 function groupsOf({ paths }: ApiDocument): readonly Group[] {
   const groups = new Map<string, Endpoint[]>();
   for (const [path, operations] of Object.entries(paths)) {
@@ -101,7 +103,7 @@ const replyView = ({ responses }: Endpoint): Html =>
     return html`<h4>Answer ${status}${found && ` (${found.type})`}</h4>${found && schemaView(found.schema)}`;
   })}`;
 
-/** One that can be pasted into a POSIX shell; names in capitals are to be filled in. */
+/** A command that can be pasted into a POSIX shell; names in capitals are placeholders. */
 function curlLine(endpoint: Endpoint, document: ApiDocument): string {
   const { method, security, requestBody, responses } = endpoint;
   const schemes = security.flatMap(Object.keys).map(name => document.components.securitySchemes[name]);

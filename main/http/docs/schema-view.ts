@@ -8,7 +8,7 @@ const asSchema = (value: unknown): Schema | null => Schema.safeParse(value).data
 
 export const anchorOf = (name: string): string => `schema-${name}`;
 
-/** A shape: its fields one below the other, those of fields among them; a shape with a name of its own is linked to. */
+/** Renders a shape as a list of its fields, with nested fields inside. Named shapes become links. */
 export function schemaView(schema: Schema): Html {
   const fields = fieldsOf(schema);
   if (fields.length === 0) return html`<p>${typeView(schema)}${limitsView(schema)}</p>${nestedView(schema)}`;
@@ -22,7 +22,7 @@ export const fieldView = (name: string, schema: Schema, isRequired: boolean): Ht
 const fieldsOf = (schema: Schema): readonly (readonly [string, Schema])[] =>
   Object.entries(asSchema(schema['properties']) ?? {}).map(([name, field]) => [name, asSchema(field) ?? {}]);
 
-/** The fields of what is in it, however deep: in a list, or in one of several shapes. */
+/** Renders the fields of nested shapes at any depth: in a list, or in a union of shapes. */
 function nestedView(schema: Schema): Html | null {
   if (fieldsOf(schema).length > 0) return schemaView(schema);
   const inner = [...schemas.parse(schema['anyOf']), ...schemas.parse(schema['oneOf'])];
@@ -70,7 +70,7 @@ const limits: Readonly<Record<string, (value: string) => string>> = {
 };
 
 function limitsView(schema: Schema): Html | null {
-  // What has a format needs no pattern to be understood.
+  // A field with a format needs no pattern to be understood.
   const { pattern, ...rest } = schema;
   const told: Schema = schema['format'] === undefined ? { ...rest, pattern } : rest;
   const texts = Object.entries(limits)
@@ -81,11 +81,11 @@ function limitsView(schema: Schema): Html | null {
 
 const wordOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** Bounds that only say what a number in JSON can be are left out. */
+/** Hides bounds that only state the range of JSON integers. */
 const isWorthSaying = (value: unknown): boolean =>
   value !== undefined && (typeof value !== 'number' || Math.abs(value) < Number.MAX_SAFE_INTEGER);
 
-/** The least that such a value can be, to begin an own one with. */
+/** Returns a minimal example value that readers can start from. */
 export function exampleOf(schema: Schema): unknown {
   const { enum: words, const: constant, type, minimum } = schema;
   if (constant !== undefined) return constant;
@@ -99,7 +99,7 @@ export function exampleOf(schema: Schema): unknown {
   if (type !== 'object') return '...';
   const fields = fieldsOf(schema);
   const required = names.parse(schema['required']);
-  // Where none is required by itself, at least one of them often is.
+  // Shapes without required fields often need at least one field.
   const shown = required.length > 0 ? fields.filter(([name]) => required.includes(name)) : fields.slice(0, 1);
   return Object.fromEntries(shown.map(([name, field]) => [name, exampleOf(field)]));
 }

@@ -1,4 +1,4 @@
-/** All that the page looks like. The header that allows it names its hash: it goes in as it is. */
+/** The page's only style sheet. The Content-Security-Policy header allows it by its hash, so the page must embed it unchanged. */
 export const style = `
 :root { color-scheme: light dark; --line: #8886; --soft: light-dark(#f3f3f0, #222); --quiet: light-dark(#555, #aaa);
   --link: light-dark(#0b57a4, #8ec5ff); }
