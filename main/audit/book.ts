@@ -15,21 +15,21 @@ import { compareMarks } from './witness.ts';
 type Verdict = ReplyOf<typeof auditApi.verify>;
 type Entry = ReplyOf<typeof auditApi.list>['entries'][number];
 
-/** Both included; null for the first and the newest row. */
+/** Both bounds are inclusive; null means the first or the newest row. */
 export interface AuditRange {
   readonly from: number | null;
   readonly to: number | null;
 }
 
-/** The trail as people ask for it. */
+/** Read access to the audit trail for the API. */
 export interface AuditBook {
   list(filter: AuditFilter): ReplyOf<typeof auditApi.list>;
   figures(sieve: AuditSieve): ReplyOf<typeof auditApi.stats>;
-  /** Oldest first, a portion at a time; what is written meanwhile comes, too. */
+  /** Yields entries in portions, oldest first. Rows that are appended during the export are included. */
   export(sieve: AuditSieve): Iterable<readonly Entry[]>;
-  /** Walks the chain, a page at a turn of the event loop, and names the first row that is not as written. */
+  /** Verifies the hash chain, one page per turn of the event loop. Reports the first row that does not verify. */
   verify(range: AuditRange): Promise<Verdict>;
-  /** Looks for the rows that a witness has. */
+  /** Compares rows that a witness remembers with those of the trail. */
   compare(marks: readonly Pick<AuditRow, 'seq' | 'hash'>[]): ReplyOf<typeof auditApi.compare>;
 }
 
@@ -90,7 +90,7 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookParts): A
       const start = startOf(trail, anchor, range.from ?? 1);
       let before = start.before;
       let due = start.due;
-      // Numbers begin with 1: what stands below was never written here.
+      // Row numbers start at 1; the server never wrote a row with a lower number.
       let from = range.from === null && anchor === null ? Number.MIN_SAFE_INTEGER : due - 1;
       for (;;) {
         const page: readonly AuditRow[] = trail.after(from, pageSize);
@@ -119,7 +119,7 @@ export function createAuditBook({ trail, seal, markSeal, keeper }: BookParts): A
   };
 }
 
-/** The row that is looked at first, and the hash before it. */
+/** Returns the number of the first row to verify and the hash of the row before it. */
 function startOf(trail: AuditTrail, anchor: AuditMark | null, from: number) {
   const first = anchor === null ? 1 : anchor.seq + 1;
   if (from <= first) return { due: first, before: anchor?.hash ?? null };
@@ -157,7 +157,7 @@ const problems: Readonly<Record<AuditFault, string>> = {
     'next row on',
 };
 
-/** The orchestrator writes such a row at its start, about rows that were missing by then. */
+/** At startup, the orchestrator appends such a row to report rows that were already missing. */
 function admittedLoss(row: AuditRow): { readonly seq: number; readonly code: AuditFault } | null {
   if (row.type === 'audit.head_lost') return { seq: row.seq, code: 'head_lost' };
   if (row.type === 'audit.rolled_back') return { seq: row.seq, code: 'head_rolled_back' };
@@ -182,13 +182,13 @@ const entryOf = (row: AuditRow): Entry => ({
   hash: row.hash,
 });
 
-/** Times that RFC 3339 can write: the years 0 to 9999. */
+/** Range of times that RFC 3339 can represent: the years 0 to 9999. */
 const earliest = Date.parse('0000-01-01T00:00:00.000Z');
 const latest = Date.parse('9999-12-31T23:59:59.999Z');
 
 const isoOf = (at: number): string => new Date(Math.min(Math.max(at, earliest), latest)).toISOString();
 
-/** A row that somebody has edited must not keep the others from being read. */
+/** Parses tolerantly, so that one manipulated row does not block reading the others. */
 function detailsOf(text: string): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(text);

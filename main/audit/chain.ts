@@ -2,12 +2,12 @@ import { createHmac, createSecretKey } from 'node:crypto';
 import type { AuditMark, AuditSeal } from '../orchestrator/ports.ts';
 
 /**
- * Seals a row: HMAC-SHA256 in lower-case hex over the hash of the row before and every field of this one, as one JSON
- * array, so that no two different rows give the same text. Without the key nobody who edits the database can make
- * the chain fit again.
+ * Seals a row with HMAC-SHA256 in lower-case hex. It covers the hash of the previous row and every field of this one, as one JSON
+ * array, so that no two different rows produce the same text. Without the key, nobody who edits the database can repair the
+ * chain.
  */
 export function createSeal(folderKey: Uint8Array): AuditSeal {
-  // Made once: to make it takes longer than a seal.
+  // Created once, because creating a key takes longer than sealing a row.
   const key = createSecretKey(folderKey);
   return (before, row) =>
     createHmac('sha256', key)
@@ -28,13 +28,15 @@ export function createSeal(folderKey: Uint8Array): AuditSeal {
       .digest('hex');
 }
 
-/** What a mark stands for: the newest row that there was, or the newest one that retention has removed. */
+/** A head marks the newest row; an anchor marks the newest row that retention has removed. */
 export type MarkKind = 'head' | 'anchor';
 
-/** Seals a mark, so that nobody without the key can make one that fits. */
+/** Seals a mark. Without the key, nobody can forge a valid one. */
 export type MarkSeal = (kind: MarkKind, mark: AuditMark) => string;
 
-/** HMAC-SHA256 in lower-case hex, over another first word than any row has. */
+/**
+ * HMAC-SHA256 in lower-case hex. The first array element differs from that of any row, so a row's seal never fits a mark.
+ */
 export const createMarkSeal =
   (key: Uint8Array): MarkSeal =>
   (kind, { seq, hash, at }) =>

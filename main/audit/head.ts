@@ -1,11 +1,11 @@
 import type { AuditMark, AuditTrail, Clock, Log, SealedMark } from '../orchestrator/ports.ts';
 import type { MarkSeal } from './chain.ts';
 
-/** Where the head is kept: outside the database, so that who cuts the trail there does not cut it here. */
+/** Stores the head outside the database, so that truncating the trail there leaves the head intact. */
 export interface HeadFile {
-  /** Null when there is none. Throws when it can not be read. */
+  /** Returns null when the file does not exist. Throws when it cannot be read. */
   read(): string | null;
-  /** Whole or not at all. Throws when the disk does not take it. */
+  /** Atomic: writes all of the text or nothing. Throws when the disk rejects the write. */
   write(text: string): void;
 }
 
@@ -15,34 +15,39 @@ export interface HeadParts {
   readonly seal: MarkSeal;
   readonly clock: Clock;
   readonly log: Log;
-  /** The head is gone, and that could not be told: a new one would hide it. */
+  /** The head file is missing and no audit row records that yet. Writing a new head would hide the loss. */
   readonly isWithheld?: boolean;
 }
 
-/** Null when there is none; `unreadable` when what is there is no head. */
+/** Null when there is no head file; `unreadable` when the file does not contain a head. */
 export type Head = SealedMark | 'unreadable' | null;
 
 export interface HeadKeeper {
-  /** As it is kept now. */
+  /** Returns the current head. */
   head(): Head;
-  /** Whether it is one of ours, and the trail goes on from it. */
+  /** Whether the head has a valid seal and the trail still contains its row, or retention has removed that row. */
   fits(): boolean;
-  /** It was gone at the start, and the trail could not be told so: it is not written anew before a start that can. */
+  /**
+   * The head was missing at startup, and the row that reports it could not be written. A later start that can write the row
+   * creates a new head.
+   */
   readonly isWithheld: boolean;
-  /** Whether it is one of ours, whatever the trail is. */
+  /** Whether the head has a valid seal. Ignores the trail. */
   isSealed(): boolean;
-  /** The trail was replaced by an older one, and says so itself: the head stands for that from now on. */
+  /**
+   * Replaces the head by one for the current trail. Call it only when the trail itself records that a backup replaced it.
+   */
   accept(): void;
-  /** Writes the newest one a last time. */
+  /** Writes the head a last time. */
   stop(): void;
 }
 
-/** What a power cut can take from under the head: rows younger than this. */
+/** A power failure can leave this much of the trail uncovered by the head: rows younger than this. */
 const everyMs = 5_000;
 
 /**
- * Keeps the number and the hash of the newest row, sealed. It never goes back: where the trail does not contain the row
- * that it stands for, somebody has cut it, and the head stays as the proof of that.
+ * Keeps the number and hash of the newest row in a sealed file. The head never moves back. If the trail lacks the row of the
+ * head, somebody has truncated the trail; the head then stays unchanged as proof.
  */
 export function keepHead(parts: HeadParts): HeadKeeper {
   const { trail, file, seal, clock, log, isWithheld = false } = parts;
@@ -53,7 +58,7 @@ export function keepHead(parts: HeadParts): HeadKeeper {
   const fits = (): boolean => {
     if (kept === null) return true;
     if (kept === 'unreadable' || !isSealed(kept)) return false;
-    // From before the first row: it shows that there has been a head.
+    // Written before the first row: it only proves that a head existed.
     if (kept.seq === 0) return true;
     return trail.row(kept.seq)?.hash === kept.hash || isTrimmed(kept, trail);
   };
@@ -97,7 +102,7 @@ const newestOf = (trail: AuditTrail): Omit<AuditMark, 'at'> => {
 
 const beforeTheFirst = { seq: 0, hash: '' };
 
-/** Retention has removed the row that it stands for, and all before it. */
+/** Retention has removed the row of the head and all rows before it. */
 const isTrimmed = ({ seq, hash }: AuditMark, trail: AuditTrail): boolean => {
   const anchor = trail.anchor();
   return anchor !== null && (anchor.seq > seq || (anchor.seq === seq && anchor.hash === hash));

@@ -13,11 +13,11 @@ export interface AuditParts {
   readonly key: Uint8Array;
   readonly seal: AuditSeal;
   readonly headFile: HeadFile;
-  /** Outside the data folder; none unless the owner names some. */
+  /** Witnesses outside the data folder; empty unless the owner configures some. */
   readonly witnesses: readonly Witness[];
-  /** Whether a backup has just taken the place of the database. */
+  /** Whether a backup has just replaced the database. */
   readonly isRestored: boolean;
-  /** Null keeps everything. */
+  /** Null keeps all rows. */
   readonly retentionDays: number | null;
   readonly clock: Clock;
   readonly time: Pick<TrustedTime, 'earliest'>;
@@ -26,22 +26,24 @@ export interface AuditParts {
 
 export interface Audit {
   readonly book: AuditBook;
-  /** From now on; null keeps everything. */
+  /** Changes retention from now on; null keeps all rows. */
   keepFor(days: number | null): void;
-  /** What a row `audit.restored` of the trail that takes the place of this one has to say of it. Once it is stopped. */
+  /** Describes this trail for the `audit.restored` row of the trail that replaces it. Call it after `stop`. */
   account(): ReturnType<typeof accountOf>;
-  /** Rows that the head vouched for and that a restored backup does not have; null when none are known to be lost. */
+  /** Rows that the head covers but the restored backup lacks; null when no rows are known to be lost. */
   readonly lost: LostRows | null;
-  /** Before the store is closed. */
+  /** Call it before closing the store. */
   stop(): Promise<void>;
 }
 
-/** What vouches for the trail, and keeps it from growing for ever. What it finds at its start is written into the trail. */
+/**
+ * Opens everything that protects the trail, and its retention. Problems found at startup are recorded in the trail itself.
+ */
 export async function openAudit(parts: AuditParts): Promise<Audit> {
   const { store, seal, key, clock, log, retentionDays, witnesses } = parts;
   const markSeal = createMarkSeal(key);
   const found = readHead(parts.headFile);
-  // Whoever empties the trail as a whole leaves the numbers of the events.
+  // Deleting the whole trail leaves the event numbers behind, and they reveal that rows existed.
   const wasLost = found === null && (store.audit.lastSeq() > 0 || store.eventRange().last > 0);
   const lost = parts.isRestored ? lostRows(store.audit, found) : null;
   if (lost !== null) log.error('audit.rows_lost', { ...lost });
@@ -74,7 +76,10 @@ export async function openAudit(parts: AuditParts): Promise<Audit> {
   };
 }
 
-/** A backup has fewer rows than the head stands for; and who takes the head away takes with it what shows a cut tail. */
+/**
+ * Records a restored backup, which has fewer rows than the head covers, or a missing head. Deleting the head removes the evidence
+ * of a truncated trail.
+ */
 function tellOf(parts: AuditParts, head: Head, lost: LostRows | null): Promise<boolean> {
   const { store, isRestored } = parts;
   const about = { newest: store.audit.lastSeq(), head: shownHead(head) };
@@ -82,7 +87,7 @@ function tellOf(parts: AuditParts, head: Head, lost: LostRows | null): Promise<b
   return append(parts, isRestored ? 'audit.restored' : 'audit.head_lost', details);
 }
 
-/** What the witness is told from now on fits this trail, so the row is what keeps the finding. */
+/** Later marks for the witness match this trail again, so only this row preserves the finding. */
 async function tellRollback(parts: AuditParts, found: RolledBack): Promise<void> {
   const details = { newest: parts.store.audit.lastSeq(), ...found };
   parts.log.error('audit.rolled_back', details);
@@ -101,7 +106,7 @@ async function append(
     );
     return true;
   } catch (cause) {
-    // A full disk keeps nobody from starting. What shows the loss stays as it is: no head, or one that does not fit.
+    // A full disk must not prevent the start. The evidence of the loss remains: a missing head, or one that does not match.
     log.warn('audit.not_told', { type, cause });
     return false;
   }

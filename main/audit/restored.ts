@@ -1,32 +1,34 @@
 import type { AuditRow, AuditSeal, AuditTrail } from '../orchestrator/ports.ts';
 import type { Head, HeadKeeper } from './head.ts';
 
-/** As a row of the trail names a head; null for none, and for one that could not be read. */
+/** The head as audit rows name it; null for a missing or unreadable head. */
 export const shownHead = (head: Head) =>
   head === null || head === 'unreadable' ? null : { seq: head.seq, hash: head.hash };
 
-/** Both included. There may be more after `through`: the head follows the trail by some seconds. */
+/**
+ * Both bounds are inclusive. Rows after `through` may be lost as well: the head lags a few seconds behind the trail.
+ */
 export interface LostRows {
   readonly from: number;
   readonly through: number;
 }
 
-/** The rows that the head of the replaced trail vouches for and this one does not have. */
+/** Returns the rows that the head of the replaced trail covers and this trail lacks; null when it lacks none. */
 export function lostRows(trail: AuditTrail, head: Head): LostRows | null {
   if (head === null || head === 'unreadable' || head.seq <= trail.lastSeq()) return null;
   return { from: trail.lastSeq() + 1, through: head.seq };
 }
 
-/** Where a trail stands that another one takes the place of: its own newest row, and the one that the head vouches for. */
+/** Describes a trail that another one replaces: its newest row and the row of its head. */
 export function accountOf(trail: AuditTrail, head: Head) {
   const row = trail.row(trail.lastSeq());
   return { was: row === null ? null : { seq: row.seq, hash: row.hash }, head: shownHead(head) };
 }
 
 /**
- * Whether the head is that of a trail which this one has taken the place of, and says so itself: its newest row is an
- * `audit.restored` that names this very head, sealed with our key. A process that was ended between the two has
- * left it that way; nobody without the key can. A head that fits, or can not be read, is left alone.
+ * Whether the head belongs to a trail that this one replaced and names. The newest row must be an `audit.restored` that names
+ * exactly this head, with a valid seal. A process that died between writing the row and the head leaves this state; nobody
+ * without the key can fake it. Returns false for a head that matches the trail or cannot be read.
  */
 export function isAccountedFor(
   trail: AuditTrail,

@@ -12,27 +12,29 @@ import type { MarkSeal } from './chain.ts';
 const dayMs = 86_400_000;
 const firstAfterMs = 60_000;
 const everyMs = 6 * 3_600_000;
-/** So many rows go in one transaction: nobody waits for more. */
+/** Rows per transaction; it bounds how long other writers wait. */
 const portion = 1_000;
 
 export interface RetentionParts {
   readonly store: Pick<Store, 'audit' | 'write' | 'takesChanges'>;
   readonly seal: MarkSeal;
   readonly clock: Clock;
-  /** Age is counted by it, so that a clock that jumps removes nothing. */
+  /** Measures age with trusted time, so that a clock jump removes nothing. */
   readonly time: Pick<TrustedTime, 'earliest'>;
   readonly log: Log;
-  /** Rows older than this are removed; null keeps everything. */
+  /** Removes rows older than this many days; null keeps all rows. */
   readonly days: number | null;
 }
 
 export interface Retention {
-  /** From now on; what is old by then goes a little later. Null keeps everything. */
+  /** Changes retention from now on; the first pass with the new value runs a minute later. Null keeps all rows. */
   keepFor(days: number | null): void;
   stop(): Promise<void>;
 }
 
-/** Removes old rows now and then, and leaves an anchor in their place, so that what is left can still be verified. */
+/**
+ * Removes old rows periodically. It leaves an anchor in their place so that the remaining rows can still be verified.
+ */
 export function startRetention(parts: RetentionParts): Retention {
   const { clock, log } = parts;
   let days: number | null = null;
@@ -66,7 +68,10 @@ export function startRetention(parts: RetentionParts): Retention {
   };
 }
 
-/** One pass, for as many days as `daysNow` says; ends early on null. Each portion is written down in the transaction that removes it. */
+/**
+ * Runs one pass and reads `daysNow` before each portion; null ends the pass. Each portion is recorded in the transaction that
+ * removes it.
+ */
 async function trim(
   { store, seal, clock, time }: RetentionParts,
   daysNow: () => number | null,
@@ -88,7 +93,10 @@ async function trim(
   }
 }
 
-/** The oldest rows, as far as all of them are older. The newest of all always stays: the next one is sealed with it. */
+/**
+ * Returns the oldest rows, up to the first that is recent enough to keep. The newest row always stays because the next one is
+ * sealed with its hash.
+ */
 function oldest(trail: AuditTrail, cutoff: number): readonly AuditRow[] {
   const rows = trail.after(trail.anchor()?.seq ?? 0, portion);
   const kept = rows.findIndex(({ at, seq }) => at >= cutoff || seq === trail.lastSeq());

@@ -1,22 +1,25 @@
 import type { AuditRow, AuditTrail, Clock, Log } from '../orchestrator/ports.ts';
 
-/** What is told to a witness: the newest row, whose hash stands for it and all rows before it. */
+/** A mark that a witness receives: the newest row. Its hash also covers all earlier rows. */
 export interface WitnessMark extends Pick<AuditRow, 'seq' | 'hash'> {
-  /** RFC 3339, by the clock of the orchestrator. */
+  /** RFC 3339, by the orchestrator's clock. */
   readonly at: string;
 }
 
-/** Somebody outside the data folder who remembers marks. */
+/** Remembers marks outside the data folder. */
 export interface Witness {
-  /** For the log; nothing secret. */
+  /** Appears in the log; must not contain secrets. */
   readonly name: string;
-  /** Rejects when it could not be told. */
+  /** Rejects when the mark could not be delivered. */
   tell(mark: WitnessMark, signal: AbortSignal): Promise<void>;
-  /** The newest mark that it was told; null when there is none. Left out by one that cannot be asked. */
+  /** Returns the newest mark that the witness received, or null. Absent for witnesses that cannot be queried. */
   readonly newest?: () => Pick<WitnessMark, 'seq' | 'hash'> | null;
 }
 
-/** The first mark that a witness was told and the trail does not have: an older database is in the place of this one. */
+/**
+ * Finds the first witness whose newest mark the trail lacks: an older database has replaced this one. Returns null when there is
+ * none.
+ */
 export function findRollback(
   trail: AuditTrail,
   witnesses: readonly Witness[],
@@ -34,7 +37,7 @@ export interface RolledBack extends Pick<WitnessMark, 'seq' | 'hash'> {
   readonly witness: string;
 }
 
-/** A witness that cannot be read keeps nobody from starting. */
+/** An unreadable witness must not prevent the start. */
 function newestOf(witness: Witness, log: Pick<Log, 'warn'>) {
   try {
     return witness.newest?.() ?? null;
@@ -44,7 +47,7 @@ function newestOf(witness: Witness, log: Pick<Log, 'warn'>) {
   }
 }
 
-/** Marks of rows that retention has removed since are skipped. */
+/** Finds the first mark that the trail contradicts. Skips marks of rows that retention has removed. */
 export function compareMarks(trail: AuditTrail, marks: readonly Pick<WitnessMark, 'seq' | 'hash'>[]) {
   const anchor = trail.anchor();
   const kept = marks.filter(({ seq }) => anchor === null || seq >= anchor.seq);
@@ -62,15 +65,15 @@ export interface WitnessParts {
 }
 
 const lookEveryMs = 5_000;
-/** Rows that are added within this time cost one mark together, ... */
+/** Rows that are added within this time share one mark, ... */
 const tellWithinMs = 60_000;
 /** ... unless there are more than this. */
 const maxRows = 500;
 const timeoutMs = 10_000;
-/** The server must end within two seconds. */
+/** The server must exit within two seconds. */
 const lastTimeoutMs = 1_000;
 
-/** Tells a witness of the newest row, at the start, at the end, and now and then. One that can not be told is told later. */
+/** Sends the newest row to a witness: at the start, periodically, and at the end. Retries after a failure. */
 export function startWitness({ trail, witness, clock, log }: WitnessParts): { stop(): Promise<void> } {
   let told: { readonly seq: number; readonly hash: string; readonly at: number } | null = null;
   let underWay: Promise<void> | null = null;
