@@ -2,9 +2,9 @@ import { openNetwork, parseTrust } from '../../agent/network.ts';
 import type { Fetch } from '../../protocol/client.ts';
 
 export interface FleetAddress {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
-  /** The way there, which is particular about whom it speaks to. */
+  /** Connection that verifies the server's identity. */
   readonly fetch: Fetch;
 }
 
@@ -12,7 +12,7 @@ type Parsed =
   | { readonly ok: true; readonly value: FleetAddress }
   | { readonly ok: false; readonly detail: string };
 
-/** Of an orchestrator elsewhere, as a person gives it; the pin by the same rules as a worker's. */
+/** Parses the address of a remote orchestrator. The pin follows the same rules as a worker's. */
 export function parseFleetAddress(given: { readonly url: string; readonly pin: string | null }): Parsed {
   const url = URL.canParse(given.url) ? new URL(given.url) : null;
   const isPlain = url?.username === '' && url.password === '' && url.search === '' && url.hash === '';

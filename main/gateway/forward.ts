@@ -3,18 +3,18 @@ import { Readable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { type Fetch, piecesOf } from '../../protocol/client.ts';
 
-/** An orchestrator elsewhere, and who the app is there. */
+/** A remote orchestrator and the app's token there. */
 export interface FarFleet {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly fetch: Fetch;
   readonly token: string;
 }
 
-/** No call of the panel is larger: configs are the longest. */
+/** Upper bound for the panel's requests; configs are the largest. */
 const mostBytes = 16 * 1_024 * 1_024;
 
-/** What the orchestrator needs to know of a call; where the page is, and what it keeps, is nothing for it. */
+/** Request headers that the orchestrator needs. Headers about the page's origin and its cookies stay here. */
 const sentOn = ['accept', 'content-type', 'last-event-id', 'idempotency-key', 'if-match', 'if-none-match'];
 const handedBack = [
   'content-type',
@@ -27,8 +27,8 @@ const handedBack = [
 ];
 
 /**
- * Hands a call on under the fleet's own token, and its answer back as it comes, a stream too. When the orchestrator is not
- * reached, or is not the one that was meant, the connection breaks off: to the page that is what it would be without this.
+ * Forwards a request with the fleet's token and streams the response back. When the orchestrator is unreachable or fails
+ * verification, the connection is closed; the page sees an ordinary network failure.
  */
 export async function forward(
   fleet: FarFleet,

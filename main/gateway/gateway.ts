@@ -8,25 +8,28 @@ export type { FarFleet };
 
 export interface Gateway {
   readonly origin: string;
-  /** Goes with each call, or it is refused: other users of this computer reach the port, too. New with each start. */
+  /** Required on every call, because other users of this computer can reach the port. Changes at each start. */
   readonly bearer: string;
   close(): void;
 }
 
 export interface GatewayParts {
-  /** Where the panel was built. */
+  /** Folder of the built panel. */
   readonly panelDir: string;
-  /** 0 for any; where one is in use, another one is taken. The page keeps its preferences by the address. */
+  /**
+   * 0 for any free port. Another port is used when this one is taken. The page stores its preferences per origin, so a stable
+   * port matters.
+   */
   readonly port: number;
-  /** Whose orchestrator it stands for now; null for none. */
+  /** Returns the fleet that receives the calls; null for none. */
   readonly fleet: () => FarFleet | null;
 }
 
 const home = '127.0.0.1';
 
 /**
- * Serves the app's own panel, and stands for an orchestrator elsewhere: calls and streams go there, and no page ever comes from
- * there. It listens on the loopback address alone.
+ * Serves the app's own panel and forwards calls and streams to a remote orchestrator. Pages are never loaded from there. It
+ * listens on the loopback address only.
  */
 export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const bearer = randomBytes(32).toString('base64url');
