@@ -2,12 +2,15 @@ import type { Battery } from '../protocol/desktop-api.ts';
 
 interface BatteryManager extends EventTarget, Battery {}
 
-/** In browsers of one kind alone, and so in no list of what all have. */
+/** Only Chromium implements this API, so the standard DOM types lack it. */
 interface WithBattery {
   readonly getBattery?: () => Promise<BatteryManager>;
 }
 
-/** The program behind the page is not told of it by Electron: pages are. Computers without one are always charging. */
+/**
+ * Reports the battery to the main process: Electron exposes its level to pages only. Computers without a battery always report
+ * charging.
+ */
 export function tellBattery(tell: (battery: Battery) => void): void {
   const self: Navigator & WithBattery = navigator;
   void self.getBattery?.().then(battery => {

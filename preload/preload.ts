@@ -5,7 +5,7 @@ import { tellBattery } from './battery.ts';
 const call = (name: DesktopRequest['name'], input?: unknown): Promise<DesktopAnswer> =>
   ipcRenderer.invoke('desktop', { name, input });
 
-/** Asked for before the panel was there to listen. */
+/** A page requested before the panel started to listen. */
 let early: string | null = null;
 const keepEarly = (_event: IpcRendererEvent, path: unknown): void => {
   early = String(path);
