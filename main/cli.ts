@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { oldNodeMessage } from '../protocol/node-version.ts';
 
-// The rest is only loaded by a Node that can run it: an older one crashes on the way.
+// Load the rest only on a supported Node, because an older one crashes while loading it.
 const message = oldNodeMessage(process.versions.node, process.execPath);
 if (message === null) await import('./cli/main.ts');
 else {

@@ -56,58 +56,61 @@ export { FolderInUse, holderOf } from './store/folder-lock.ts';
 
 export interface Composed {
   readonly url: string;
-  /** What signs a browser in on the panel, once; null without a panel. */
+  /** Returns a one-time path that signs a browser in to the panel; null without a panel. */
   readonly signInPath: (() => string) | null;
   readonly adminTokenFile: string;
-  /** The one that is valid now. */
+  /** Returns the currently valid token. */
   readonly adminToken: () => string;
-  /** Not null when the database was damaged and a backup has taken its place: people must be told. */
+  /** Not null when a backup replaced a damaged database; the user must be notified. */
   readonly restored: (NonNullable<DataStore['restored']> & { readonly lostRows: Audit['lost'] }) | null;
-  /** Where other machines reach it, if they are to. */
+  /** URLs under which other machines reach the server; empty when it is not shared. */
   readonly reachableAt: readonly string[];
-  /** Of the key that they meet there; null without a certificate of its own. */
+  /** Pin of the certificate that other machines see; null unless the orchestrator made the certificate itself. */
   readonly pin: string | null;
-  /** To be told when the machine has slept. */
+  /** Call it after the machine wakes from sleep. */
   awoken(): void;
-  /** Ends the local worker, streams and calls, then closes the store. What workers run goes on, here, too. */
+  /**
+   * Stops the local worker, closes streams and connections, then the store. Trainers on all workers keep running, including those
+   * of the local worker.
+   */
   close(): Promise<void>;
 }
 
 export interface Surroundings {
   readonly clock: Clock;
-  /** Of the machine; left out, of this one. */
+  /** Reads the boot of a machine; defaults to this machine. */
   readonly boot?: () => BootReading;
   readonly ids: Ids;
   readonly log: RequestLog;
-  /** Leaves a line in it for each request; else not. */
+  /** Logs one line per request when true. */
   readonly logRequests?: boolean;
-  /** What the worker on this machine is started with, if there is to be one. */
+  /** The agent program for the worker on this machine. */
   readonly agent: AgentProgram & {
-    /** Whether it can run the sample training. */
+    /** Whether the program can run the sample training. */
     readonly hasSample: boolean;
   };
-  /** Where the worker program was built, for rigs to fetch; null for nowhere. Left out, it is looked for. */
+  /** Folder of the built worker programs for rigs to download; null for none. Searched for when absent. */
   readonly workerPrograms?: string | null;
-  /** Of this machine, as they are now; the system's own unless told. */
+  /** Current addresses of this machine; defaults to those of the operating system. */
   readonly addresses?: () => readonly MachineAddress[];
-  /** How long callers may take; left out, as `main/http/door` has it. */
+  /** Time limits for clients; default in `main/http/door`. */
   readonly socketLimits?: SocketLimits;
-  /** Of the worker program; left out, as `main/http/downloads` has it. */
+  /** Limits for downloads of the worker program; default in `main/http/downloads`. */
   readonly downloadLimits?: HttpParts['downloadLimits'];
-  /** How slowly uploads may come; left out, as `main/http/receive-body` has it. */
+  /** Minimum pace of uploads; default in `main/http/receive-body`. */
   readonly uploadPace?: HttpParts['artifacts']['pace'];
-  /** Of calls without a valid token; left out, as docs/access.md has it. */
+  /** Limit on calls without a valid token; default in docs/access.md. */
   readonly failureLimit?: FailureLimit;
-  /** The disk has failed: ends the process at once, because nobody may be answered any more. */
+  /** Called when the disk has failed. Must exit the process at once: no further request may be answered. */
   readonly onFatal: () => void;
 }
 
-/** With the time that outlives the process. */
+/** Dependencies, plus the trusted time that outlives the process. */
 type Timed = Surroundings & { readonly time: TrustedTime };
 
 /**
- * The composition root: every part is made here and nowhere else. Throws with a reason when it can't start; `FolderInUse`
- * when another orchestrator works on the data folder.
+ * Composition root: creates every part of the server. Throws with a reason when the server cannot start, and `FolderInUse` when
+ * another orchestrator uses the data folder.
  */
 export async function compose(config: ServerConfig, parts: Surroundings): Promise<Composed> {
   makeFolder(config.dataDir);
@@ -148,7 +151,7 @@ interface SetParts {
   readonly audit: Audit;
 }
 
-/** What people set while it runs. */
+/** Settings that users change at runtime. */
 function createSet({ config, parts, file, network, certificates, orchestrator, audit }: SetParts) {
   const localWorker = createLocalWorkerSwitch(settings =>
     startLocalWorker({
@@ -182,7 +185,7 @@ function createSet({ config, parts, file, network, certificates, orchestrator, a
   return { localWorker, settings };
 }
 
-/** What is stored, and what vouches for its trail. */
+/** Opens the store and the audit of its trail. */
 async function openStore(
   folder: DataFolder,
   retentionDays: number | null,
@@ -204,12 +207,12 @@ async function openStore(
   return { ...opened, audit };
 }
 
-/** What outlives the database: a restore leaves it as it is. */
+/** Dependencies that outlive the database; a restore does not touch them. */
 interface Ground {
   readonly config: ServerConfig;
   readonly parts: Timed;
   readonly folder: DataFolder;
-  /** SHA-256 of the admin token that is valid now. */
+  /** Returns the SHA-256 of the currently valid admin token. */
   readonly adminHash: () => Buffer;
   readonly file: SettingsFile;
   readonly network: Network;
@@ -220,13 +223,13 @@ interface Ground {
   readonly restore: BackupDesk['restore'];
 }
 
-/** All that works on one database, from its opening to its closing. */
+/** Everything that uses one database, from opening it to closing it. */
 interface Works {
   readonly orchestrator: Orchestrator;
   readonly audit: Audit;
   readonly data: DataStore;
   readonly http: HttpParts;
-  /** Begins, once it is served. */
+  /** Call it once the HTTP server serves this scope. */
   startLocalWorker(): Promise<void>;
   readonly localWorker: ReturnType<typeof createSet>['localWorker'];
   readonly sweep: ReturnType<typeof startArtifactSweep>;
@@ -234,7 +237,7 @@ interface Works {
   readonly contentSweep: ContentSweep;
 }
 
-/** What trainers print, in files beside the database. */
+/** Opens the trainer logs, which are files beside the database. */
 function openLogs(
   { dataDir, logs, storage }: ServerConfig,
   parts: Timed,
@@ -246,7 +249,7 @@ function openLogs(
   return { files, sweep: startLogSweep({ ...parts, store, files, days: retentionDays }) };
 }
 
-/** The files of datasets, which many jobs share. */
+/** Opens the files of datasets, which jobs share. */
 function openContents({ dataDir }: ServerConfig) {
   const folder = join(dataDir, 'contents');
   makeFolder(folder);
@@ -329,7 +332,7 @@ async function openWorks(ground: Ground): Promise<Works> {
 }
 
 async function closeWorks(works: Works, http: HttpServer): Promise<void> {
-  // The worker of this machine is first, so that it can still say goodbye.
+  // Stop the local worker first, so that it can still report that it goes offline.
   await works.localWorker.close();
   works.orchestrator.stop();
   await http.close();
@@ -338,7 +341,7 @@ async function closeWorks(works: Works, http: HttpServer): Promise<void> {
   await works.data.store.close();
 }
 
-/** What is beside the database. */
+/** Closes the files beside the database. */
 async function closeFiles({ sweep, logs, contentSweep }: Works): Promise<void> {
   await sweep.stop();
   await contentSweep.stop();
@@ -353,7 +356,7 @@ interface Exchange {
   readonly http: ReturnType<typeof createHttpServer>;
 }
 
-/** Another database in the place of the one that is worked with, under the sockets and the lock that are there. */
+/** Replaces the current database by a backup while the sockets and the folder lock stay open. */
 function createExchange({
   ground,
   works,
@@ -366,13 +369,13 @@ function createExchange({
     {
       prepare: name => works().data.prepare(name),
       async quiet(asker) {
-        // First, so that it can still say goodbye.
+        // Stop the local worker first, so that it can still report that it goes offline.
         await works().localWorker.close();
         works().orchestrator.stop();
         await http.hold(asker);
         await closeFiles(works());
         await works().audit.stop();
-        // It can be asked as long as its store is open.
+        // Readable only while the store is open.
         trail = works().audit.account();
       },
       save: () => works().data.backups.make('before-restore'),
@@ -386,7 +389,7 @@ function createExchange({
           details: {
             backup: backup.name,
             backup_at: clock.iso(backup.at),
-            // Rows after this one tell of changes that the restore has taken back.
+            // Rows after this one describe changes that the restore has undone.
             backup_row: had,
             saved: saved.name,
             newest: trail?.was?.seq ?? 0,
@@ -398,7 +401,7 @@ function createExchange({
           setWorks(await openWorks(ground));
           works().orchestrator.start();
         } catch (cause) {
-          // It was looked through before; who starts it anew reads why.
+          // The replacement was checked before, so only a restart can help; the log explains why.
           log.error('restore.not_opened', { cause });
           onFatal();
           throw cause;

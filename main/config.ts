@@ -8,61 +8,67 @@ import { plainIssues } from '../protocol/plain-issue.ts';
 import { accept, type Outcome, refuse } from '../protocol/problem.ts';
 import { PublicUrl } from '../protocol/settings-api.ts';
 
-/** Where the orchestrator listens and keeps its things. Built once, from flags, environment and file. */
+/** Where the orchestrator listens and stores its data. Built once from flags, environment and config file. */
 export interface ServerConfig {
   readonly host: string;
-  /** 0 for any free port. */
+  /** 0 selects any free port. */
   readonly port: number;
-  /** Names that it goes by beside its own, in lower case. */
+  /** Additional host names of the server, in lower case. */
   readonly allowHosts: readonly string[];
-  /** The address in join commands and sign-in links; null: as set in the panel. */
+  /** Base URL in join commands and sign-in links; null uses the value from the panel. */
   readonly publicUrl: string | null;
-  /** Proxies whose X-Forwarded-For names the client: addresses and networks, or how many each call passes. */
+  /**
+   * Proxies whose X-Forwarded-For header is trusted: addresses and networks, or the number of proxies in front of the server.
+   */
   readonly trustedProxies: number | readonly string[];
   readonly dataDir: string;
   readonly configsDir: string;
-  /** Who remembers the newest row of the audit trail, outside the data folder: paths of files, and URLs. */
+  /** Witnesses of the audit trail outside the data folder: file paths and URLs. They remember the newest row. */
   readonly auditWitnesses: readonly string[];
-  /** The wall clock is right, whatever was known of the time before. */
+  /** Trust the wall clock, even if it contradicts the recorded time. */
   readonly trustClock: boolean;
-  /** T: silence after which a worker is offline. */
+  /** T: a worker is offline after this much silence. */
   readonly heartbeatTimeoutMs: number;
-  /** What agents that fall silent while their trainer prints nothing are granted instead, if it is more. */
+  /** Silence allowed for published (v1) agents, which send no heartbeat while their trainer prints nothing; used if above T. */
   readonly v1SilenceMs: number;
-  /** Older entries of the audit trail are removed; null keeps all. */
+  /** Audit rows older than this are removed; null keeps all rows. */
   readonly auditRetentionDays: number | null;
-  /** What the files of jobs may take up, and what of the disk is for everything else: in bytes. */
+  /** Limits for job files and the disk space to keep free, in bytes; `keepCheckpoints` is a count. */
   readonly storage: {
     readonly perJob: number;
     readonly inAll: number;
     readonly keepCheckpoints: number;
     readonly reserve: number;
   };
-  /** What the contents of datasets may take up, in bytes; 0 for no limit. */
+  /** Maximum total size of dataset contents in bytes; 0 means no limit. */
   readonly datasetsInAll: number;
-  /** What the log of an attempt may take up, in bytes, and how long after the end of a job its logs are kept; null: as long as it is. */
+  /**
+   * Maximum log size per attempt in bytes, and days to keep logs after a job ends; null keeps them as long as the job.
+   */
   readonly logs: { readonly perAttempt: number; readonly retentionDays: number | null };
-  /** Whether other machines are spoken to by TLS. */
+  /** Whether other machines connect by TLS. */
   readonly isSecure: boolean;
-  /** What TLS shows there, in the PEM format; null for a certificate that the orchestrator makes itself. */
+  /** Paths of the PEM certificate and key for TLS; null when the orchestrator makes its own certificate. */
   readonly certificateFiles: { readonly certificate: string; readonly key: string } | null;
-  /** The worker on the orchestrator's own machine; what is not fixed here is set in the panel. */
-  /** Config keys that jobs may use on the local worker although they reach beyond the job. */
+  /**
+   * Restricted config keys that jobs on the local worker may use although they reach beyond the job; comma-separated.
+   */
   readonly localAllowConfigScripts: string | null;
+  /** The worker on the orchestrator's own machine; the panel sets whatever is not fixed here. */
   readonly localWorker: {
     readonly enabled: boolean;
-    /** Numbers with commas between them; null for all. */
+    /** Comma-separated GPU numbers; null for all. */
     readonly gpus: string | null;
-    /** What runs a job, as `trainyard worker` is told it; null for its default. */
+    /** Trainer command, as for `trainyard worker --trainer`; null for the default. */
     readonly trainer: string | null;
-    /** Null for a place in the data folder. */
+    /** Null for a folder inside the data folder. */
     readonly workDir: string | null;
   };
-  /** Who says so (a flag, or a key of the file), where no later setting counts. */
+  /** The flag, variable or file key that fixes a setting, by setting. The panel cannot change a fixed setting. */
   readonly fixedBy: Readonly<Partial<Record<PanelSetting, string>>>;
 }
 
-/** What the panel sets, too, where neither a flag nor the file has said it. */
+/** Settings that the panel can change unless a flag, a variable or the config file fixes them. */
 const panelSettings = [
   'host',
   'ssl',
@@ -77,10 +83,10 @@ export type PanelSetting = (typeof panelSettings)[number];
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Flags as they were given on the command line, by name; what was not given is missing. */
+/** Command-line flags by name; absent flags are missing. */
 export type Flags = Readonly<Record<string, unknown>>;
 
-/** A number in the file, its text in a flag or a variable. */
+/** Accepts a number (config file) or its text (flag or variable). */
 const number = z.union(
   [
     z.number(),
@@ -97,14 +103,14 @@ const number = z.union(
 const GiB = 2 ** 30;
 const MiB = 2 ** 20;
 
-/** Checked here, because the worker that gets them starts later and in the background. */
+/** Validated here because the worker that receives the keys starts later, in the background. */
 const ConfigKeyList = z
   .string()
   .refine(
     list => list.split(',').every(key => restrictedKeys.includes(key.trim())),
     `expected keys with commas between them: ${restrictedKeys.join(', ')}`,
   );
-/** `2`, or `loopback, 10.0.0.0/8`. */
+/** Accepts `2` or `loopback, 10.0.0.0/8`. */
 function toProxies(given: number | string | readonly string[]): number | readonly string[] {
   if (typeof given === 'number') return given;
   if (typeof given === 'string' && /^\d+$/.test(given)) return Number(given);
@@ -168,14 +174,17 @@ const Settings = z.object({
   'local-worker-allow-config-scripts': ConfigKeyList.optional(),
 });
 
-/** Environment variables of settings. SimpleTuner's guide names the first two. */
+/** Environment variables of settings. SimpleTuner's guide defines the first two. */
 const variables: Readonly<Partial<Record<keyof typeof Settings.shape, string>>> = {
   'heartbeat-timeout': 'SIMPLETUNER_HEARTBEAT_TIMEOUT',
   'audit-retention-days': 'SIMPLETUNER_AUDIT_RETENTION_DAYS',
   'public-url': 'TRAINYARD_PUBLIC_URL',
 };
 
-/** On the command line they would be given in vain without `--local-worker`; in a file they may wait for it, or for the panel. */
+/**
+ * These flags have no effect without `--local-worker`. In the config file they are allowed, because the panel can enable the
+ * worker later.
+ */
 const localFlags = [
   'local-worker-gpus',
   'local-worker-trainer',
@@ -183,7 +192,7 @@ const localFlags = [
   'local-worker-allow-config-scripts',
 ] as const;
 
-/** Each value on its own: flag, then environment, then file, then what was set in the panel (later), then default. */
+/** Resolves each setting separately: flag, environment, config file, value from the panel (applied later), default. */
 export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> {
   const file = readConfigFile(flags['config'], env);
   if (!file.ok) return file;
@@ -256,7 +265,7 @@ export function loadServerConfig(flags: Flags, env: Env): Outcome<ServerConfig> 
   );
 }
 
-/** Why it is no witness; null when it is one. */
+/** Returns the reason why a target cannot be a witness; null when it can. */
 function witnessFault(target: string, dataDir: string): string | null {
   if (/^https?:/.test(target)) {
     const url = URL.parse(target);
@@ -272,7 +281,7 @@ function witnessFault(target: string, dataDir: string): string | null {
     : 'give a file outside the data folder: inside it proves nothing';
 }
 
-/** Each is of no use without the other. They may stay in a file whose `ssl` is false. */
+/** Certificate and key need each other. A config file may keep both while `ssl` is false. */
 function certificateFiles({
   ssl,
   'ssl-cert': certificate,
@@ -287,7 +296,7 @@ function certificateFiles({
   return accept(ssl === false ? null : { certificate, key });
 }
 
-/** Where a value comes from, in the words of whoever has to change it: a flag, a variable, or a key of the file. */
+/** Returns the source of a value as the user knows it: a flag, a variable, or a key of the config file. */
 function sourceOf(
   name: keyof typeof Settings.shape,
   flags: Flags,
@@ -311,18 +320,18 @@ function fixedBy(flags: Flags, env: Env, file: ConfigFile): ServerConfig['fixedB
 
 export interface ConfigFile {
   readonly path: string;
-  /** By the names of the flags. */
+  /** Keyed by flag name. */
   readonly settings: Flags;
 }
 
-/** What the config file says; nothing when there is none. */
+/** Reads the config file; empty settings when the default file does not exist. */
 export function readConfigFile(named: unknown, env: Env): Outcome<ConfigFile> {
   const path = typeof named === 'string' ? named : join(defaultConfigDir(env), 'config.json');
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    // Only a file that was asked for by name has to be there.
+    // Only a file that was named explicitly must exist.
     return typeof named === 'string'
       ? refuse('invalid_request', `--config ${path}: ${reason(cause)}`)
       : accept({ path, settings: {} });
@@ -339,7 +348,7 @@ export function readConfigFile(named: unknown, env: Env): Outcome<ConfigFile> {
 
 const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
-/** The platform's own place for each kind of thing, unless XDG says otherwise. */
+/** Returns the platform's standard folder, unless the XDG variable names another. */
 function place(env: Env, xdg: string, onMac: string, onWindows: string, onLinux: string): string {
   const chosen = env[xdg];
   if (chosen) return join(chosen, 'trainyard');
@@ -348,7 +357,7 @@ function place(env: Env, xdg: string, onMac: string, onWindows: string, onLinux:
   return join(homedir(), onLinux, 'trainyard');
 }
 
-/** Where an orchestrator of this machine keeps its things, unless told otherwise. */
+/** Default data folder of an orchestrator on this machine. */
 export const defaultDataDir = (env: Env): string =>
   place(env, 'XDG_DATA_HOME', 'Library/Application Support', 'LOCALAPPDATA', '.local/share');
 

@@ -31,7 +31,7 @@ function partsOf(config: ServerConfig, { isHidden }: Arguments): AppParts {
       config,
       log,
       agent: localAgent({ ...places, dist: import.meta.dirname }),
-      // Nobody may be answered any more.
+      // After a disk failure, no further request may be answered.
       onFatal: () => process.exit(exitCodes.diskFailed),
     },
     settings: openDesktopSettings(join(app.getPath('userData'), 'desktop.json')),
@@ -58,7 +58,7 @@ function run(config: ServerConfig, given: Arguments): void {
   const start = async (): Promise<void> => {
     desktop = await startApp(partsOf(config, given));
     if (desktop === null) return app.exit(exitCodes.failed);
-    // Asked for while the orchestrator started.
+    // Opens the page that was requested while the orchestrator started.
     desktop.begin(page);
   };
   app.on('second-instance', (_event, argv) => follow(linkAmong(argv)));
@@ -67,7 +67,7 @@ function run(config: ServerConfig, given: Arguments): void {
     follow(url);
   });
   app.on('activate', () => desktop?.open(null));
-  // It lives on in the tray.
+  // The app keeps running in the tray.
   app.on('window-all-closed', () => undefined);
   app.on('before-quit', event => {
     event.preventDefault();
@@ -81,14 +81,14 @@ function run(config: ServerConfig, given: Arguments): void {
 const given = readArguments(process.argv.slice(1));
 const config = loadServerConfig(given.flags, process.env);
 if (config.ok) {
-  // What the app keeps, and what makes it one, is of the data folder: two folders are two apps.
+  // Single-instance lock and app data belong to the data folder, so two data folders mean two apps.
   makeFolder(config.value.dataDir);
   const folder = join(config.value.dataDir, 'desktop');
   makeFolder(folder);
   app.setPath('userData', folder);
-  // Whoever runs it as root, as in a container, has to turn the system's sandbox off for all of its processes.
+  // Running as root, for example in a container, requires disabling the system's sandbox for all processes.
   if (!app.commandLine.hasSwitch('no-sandbox')) app.enableSandbox();
-  // What stands behind `--` is never read as an option: the text of a link comes from any page of the web.
+  // Arguments after `--` are never parsed as options; any web page can supply the text of a link.
   if (app.isPackaged) app.setAsDefaultProtocolClient(scheme, process.execPath, ['--']);
   if (app.requestSingleInstanceLock()) run(config.value, given);
   else app.exit(0);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { systemApi } from '../protocol/admin-api.ts';
 import { createClient, type Fetch, type Send } from '../protocol/client.ts';
 
-/** The socket that a challenge arrived at, as the server sees it. */
+/** The local address and port of the socket on which a challenge arrived, as the server sees it. */
 export interface ReachedAt {
   readonly address: string;
   readonly port: number;
@@ -14,8 +14,8 @@ export interface ReachedAt {
 export type Prove = (nonce: string, at: ReachedAt) => string;
 
 /**
- * Proves that a server holds the key of its data folder, without showing it. The proof names the socket that the
- * challenge arrived at: a program on another port cannot pass on the answer of the real server (docs/adr/0026).
+ * Proves that a server holds the key of its data folder without revealing the key. The proof names the socket on which the
+ * challenge arrived, so a program on another port cannot relay the real server's answer (docs/adr/0026).
  */
 export function createProver(folderKey: Uint8Array): Prove {
   const key = new Uint8Array(hkdfSync('sha256', folderKey, '', 'trainyard server proof', 32));
@@ -25,7 +25,7 @@ export function createProver(folderKey: Uint8Array): Prove {
       .digest('hex');
 }
 
-/** The program at an address does not prove that it works on the data folder: it must not see a token. */
+/** The program at the address does not prove that it uses the data folder, so it must not receive a token. */
 class NotProven extends Error {
   override readonly name = 'NotProven';
   readonly code = 'ERR_NOT_PROVEN';
@@ -33,14 +33,14 @@ class NotProven extends Error {
 
 export interface Challenged {
   readonly url: string;
-  /** Whose server is expected there. */
+  /** Data folder that the server is expected to use. */
   readonly dataDir: string;
   readonly fetch: Fetch;
 }
 
 const timeoutMs = 5_000;
 
-/** Resolves when the server at the address works on the data folder. Rejects with `NotProven` when it does not. */
+/** Resolves when the server at the address uses the data folder. Rejects with `NotProven` when it does not. */
 export async function challenge({ url, dataDir, fetch }: Challenged): Promise<void> {
   const nonce = randomBytes(32).toString('base64url');
   const client = createClient({ baseUrl: url, headers: () => ({}), timeoutMs, fetch });
@@ -56,7 +56,7 @@ export async function challenge({ url, dataDir, fetch }: Challenged): Promise<vo
     throw new NotProven('its proof is wrong');
 }
 
-/** The same way to the network, for calls that carry a token of the data folder: each is sent only after a proof. */
+/** Wraps `fetch` for calls that carry a token of the data folder: each is sent only after a successful proof. */
 export const provenFetch =
   ({ url, dataDir, fetch }: Challenged & { readonly fetch: Send }): Send =>
   async (to, init) => {
@@ -70,7 +70,7 @@ function proverOf(dataDir: string): Prove {
   return createProver(Buffer.from(text, 'hex'));
 }
 
-/** The sockets that an address may mean; a name other than localhost means none. */
+/** Returns the sockets that an address may mean; empty for a host name other than localhost. */
 function socketsOf(url: string): readonly ReachedAt[] {
   const { hostname, port, protocol } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');

@@ -7,24 +7,27 @@ import { systemClock, systemIds } from './host/system.ts';
 export interface Terminal {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** Whether so much waits to be read there that more would only cost memory; absent where nothing ever waits. */
+  /**
+   * Whether the reader of stderr lags so far behind that more output would only use memory. Absent where output is never
+   * buffered.
+   */
   readonly isErrBehind?: () => boolean;
 }
 
-/** What is not answered within this long of a signal is cut off. */
+/** Connections that are still open this long after a signal are cut off. */
 const stopWithinMs = 1_800;
 
-/** As in sysexits.h: what could not be created, and what may work another time. */
+/** From sysexits.h: 73 means that a file could not be created, 75 that a retry may succeed. */
 const exitCodes = { failed: 1, folderInUse: 73, diskFailed: 75 } as const;
 
 export interface Logging {
-  /** Stdout carries one line when the server is ready, and stderr logs as JSON. */
+  /** Prints one JSON line to stdout when the server is ready, and logs JSON to stderr. */
   readonly json: boolean;
-  /** A line for each request. */
+  /** Logs one line per request. */
   readonly requests: boolean;
 }
 
-/** Runs the orchestrator without a display until SIGTERM or SIGINT; answers with the exit code. */
+/** Runs the orchestrator without a display until SIGTERM or SIGINT. Resolves with the exit code. */
 export async function runServer(
   config: ServerConfig,
   { json, requests }: Logging,
@@ -52,7 +55,7 @@ export async function runServer(
     const cut = setTimeout(() => process.exit(code), stopWithinMs);
     await composed.close();
     code = 0;
-    // From here on only a log that nobody reads could keep the process.
+    // From here on, only a log that nobody reads could keep the process alive.
     cut.unref();
     return code;
   } catch (cause) {
@@ -106,7 +109,7 @@ function greeting(composed: Composed, config: ServerConfig): string {
   return `Trainyard listens on ${url}\n${panel}${workers}Admin token: ${adminTokenFile}\nConfigs: ${config.configsDir}\n`;
 }
 
-/** The first signal stops in order; a second one, at once. */
+/** The first signal stops the server in order; the second exits immediately. */
 function untilSignal(): Promise<string> {
   return new Promise(resolve => {
     let asked = false;
