@@ -35,17 +35,17 @@ export interface AppParts {
 }
 
 export interface DesktopApp {
-  /** Shows the window for the first time: at this page, or as it was started to be. */
+  /** Shows the window for the first time, at this page. With null, a start in the background shows no window. */
   begin(page: string | null): void;
-  /** In front, at this page of what is shown; null for where it is. */
+  /** Brings the window to the front, at this page of the current fleet; null keeps the current page. */
   open(page: string | null): void;
-  /** Asks first, where that says something. */
+  /** Quits; asks for confirmation first when jobs of this computer are running. */
   quit(): Promise<void>;
-  /** Without a question: the session ends. */
+  /** Quits without asking, because the user's session ends. */
   leave(): Promise<void>;
 }
 
-/** What is made before anything is seen. */
+/** Everything that is created before the window. */
 interface Backstage extends AppParts {
   readonly words: Words;
   readonly fleets: Fleets;
@@ -53,7 +53,7 @@ interface Backstage extends AppParts {
   readonly stage: Stage;
 }
 
-/** All of the app, once Electron is ready. Null when it is not to start; a person has been told why. */
+/** Starts the app once Electron is ready. Returns null when it cannot start; the user has seen the reason. */
 export async function startApp(parts: AppParts): Promise<DesktopApp | null> {
   const { settings } = parts;
   const words = wordsFor(app.getPreferredSystemLanguages());
@@ -74,13 +74,15 @@ export async function startApp(parts: AppParts): Promise<DesktopApp | null> {
   }
 }
 
-/** Nobody waits for it to be read. */
+/** Does not wait for the user to dismiss the message. */
 function tellRestored(holder: OwnHolder, words: Words): void {
   const detail = holder.now()?.restored ?? null;
   if (detail !== null) void dialog.showMessageBox({ type: 'warning', message: words.restored, detail });
 }
 
-/** Answers with what keeps the app from showing what it should, and shows its own then; null for nothing. */
+/**
+ * Shows the fleet from the settings. When that fails, shows this computer's own and returns the reason; null on success.
+ */
 async function raise({ settings, stage, holder, fleets }: Backstage): Promise<string | null> {
   const { shown, runs_own: runsOwn } = settings.now;
   const trouble = await stage.show(shown !== null && fleets.has(shown) ? shown : null);
@@ -186,13 +188,13 @@ function listen({ window, stage, power, answer }: Listening): void {
   });
 }
 
-/** Of what is shown. */
+/** Name of the current fleet. */
 function nameOf({ stage, fleets, words }: Backstage): string {
   const key = stage.key();
   return (key === null ? null : fleets.name(key)) ?? words.thisComputer;
 }
 
-/** The one that is shown, and this computer's own as long as it runs. */
+/** The fleets to watch: the current one, and this computer's own while it runs. */
 function linesOf({ stage, holder }: Backstage): ReadonlyMap<FleetKey, FleetLine> {
   const [line, own] = [stage.line(), holder.now()];
   return new Map<FleetKey, FleetLine>([
@@ -201,7 +203,7 @@ function linesOf({ stage, holder }: Backstage): ReadonlyMap<FleetKey, FleetLine>
   ]);
 }
 
-/** What becomes of it is told by an event, as if somebody else had done it. */
+/** Ignores the response: the event stream reports the change, as for any other client. */
 async function steerQueue(line: FleetLine | null, act: 'pause' | 'resume'): Promise<void> {
   if (line !== null) await clientFor(line).call(queueApi[act], { body: {} });
 }

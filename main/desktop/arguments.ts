@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
 import { linkAmong } from './link.ts';
 
-/** What the app is started with. Electron and the system put words of their own beside these. */
+/** Command-line arguments of the app. Electron and the operating system add arguments of their own. */
 export interface Arguments {
-  /** As `trainyard server` takes them, by name. */
+  /** Flags by name, as for `trainyard server`. */
   readonly flags: Readonly<Record<string, string | undefined>>;
-  /** Without a window, until somebody opens it: how it starts with the session. */
+  /** Starts without a window, as at login, until the user opens one. */
   readonly isHidden: boolean;
-  /** What somebody has clicked on. */
+  /** The `trainyard://` link that the user clicked. */
   readonly link: string | null;
 }
 

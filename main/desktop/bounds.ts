@@ -1,4 +1,4 @@
-/** In the pixels of the desktop, which do not depend on the scale of a display. */
+/** In device-independent pixels. */
 export interface Rectangle {
   readonly x: number;
   readonly y: number;
@@ -8,13 +8,13 @@ export interface Rectangle {
 
 export const smallest = { width: 480, height: 360 };
 const usual = { width: 1_280, height: 840 };
-/** So much of it has to be seen, or nobody can take hold of it. */
+/** This much of the title bar must stay visible, or the user cannot grab the window. */
 const handleWidth = 120;
 const handleHeight = 24;
 
 /**
- * Where a window goes that was at `kept` when it was last seen. A display may have been taken away since, or have another size:
- * then it goes to the middle of the first one. `displays` are their work areas, the primary one first.
+ * Returns the bounds for a window that was last at `kept`. If that display was removed or resized, centers the window on the
+ * primary display. `displays` are work areas, the primary one first.
  */
 export function placeWindow(kept: Rectangle | null, displays: readonly Rectangle[]): Rectangle {
   const [primary = { x: 0, y: 0, ...usual }] = displays;
@@ -23,7 +23,7 @@ export function placeWindow(kept: Rectangle | null, displays: readonly Rectangle
   return display === undefined ? inMiddle(kept, primary) : within(kept, display);
 }
 
-/** By the upper edge, where its title is. */
+/** Checks the upper edge, where the title bar is. */
 function isReachable(window: Rectangle, display: Rectangle): boolean {
   const left = Math.max(window.x, display.x);
   const right = Math.min(window.x + window.width, display.x + display.width);

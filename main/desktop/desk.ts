@@ -15,18 +15,18 @@ export interface DeskParts {
   readonly login: LoginItem;
   readonly holder: Pick<OwnHolder, 'open' | 'close'>;
   readonly canSeal: () => Promise<boolean>;
-  /** The fleet that is in the window; null for this computer's own. */
+  /** The fleet in the window; null for this computer's own. */
   readonly key: () => string | null;
   readonly trouble: () => string | null;
-  /** Null when the window shows it; else why it does not. */
+  /** Resolves with null when the window shows the fleet, otherwise with the reason why not. */
   readonly show: (fleet: string | null) => Promise<string | null>;
-  /** The fleets are others by now. */
+  /** Call it after the list of fleets has changed. */
   readonly refresh: () => void;
 }
 
 const refused = (detail: string): DesktopAnswer => ({ ok: false, detail });
 
-/** What the panel may ask of the app. */
+/** Handles the requests that the panel sends to the app. */
 export function createDesk(parts: DeskParts): (request: DesktopRequest) => Promise<DesktopAnswer> {
   const { settings, fleets, key, show, refresh } = parts;
   const view = async (): Promise<DesktopAnswer> => ({ ok: true, view: await viewOf(parts) });
@@ -47,7 +47,7 @@ export function createDesk(parts: DeskParts): (request: DesktopRequest) => Promi
         return done(await fleets.add(request.input));
       case 'change_fleet': {
         const answer = await done(await fleets.change(request.input));
-        // It is reached another way from now on.
+        // Its address or token may have changed, so connect again.
         if (answer.ok && request.input.id === key()) await show(key());
         return answer;
       }
@@ -77,7 +77,7 @@ async function viewOf({ settings, fleets, key, trouble, login, canSeal }: DeskPa
   };
 }
 
-/** Null when it is done; else why it is not. */
+/** Applies the change and resolves with null; otherwise resolves with the reason why it failed. */
 async function change(parts: DeskParts, wanted: DesktopChange): Promise<string | null> {
   const { settings, login, holder, key, refresh } = parts;
   const { notices, open_at_login: atLogin, runs_own: runsOwn } = wanted;

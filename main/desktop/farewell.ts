@@ -13,13 +13,13 @@ export interface FarewellParts {
   readonly stage: Stage;
   readonly log: Pick<ScopedLog, 'error'>;
   readonly window: PanelWindow;
-  /** Of this computer's own fleet; null when nothing is known of it. */
+  /** Summary of this computer's own fleet; null when it is unknown. */
   readonly ownSummary: () => Summary | null;
-  /** Ends what people see of the app beside its window. */
+  /** Stops the tray, notifications and watchers. */
   readonly stopAll: () => void;
 }
 
-/** The end, in order: first what people see, then what works. Begun twice, it is one. */
+/** Quits in order: first everything visible, then the orchestrator. A second call joins the first. */
 export function createFarewell({ words, holder, stage, log, window, ownSummary, stopAll }: FarewellParts) {
   let leaving: Promise<void> | null = null;
   const end = async (): Promise<void> => {

@@ -3,11 +3,11 @@ import type { DesktopView, FleetChange, NewFleet } from '../../protocol/desktop-
 import { type FarFleet, parseFleetAddress } from '../gateway.ts';
 import type { DesktopSettingsFile, KeptFleet } from './settings.ts';
 
-/** What keeps a secret for this user, as far as the platform can. */
+/** Encrypts secrets for this user, as far as the platform can. */
 export interface Vault {
   readonly canSeal: () => Promise<boolean>;
   readonly seal: (text: string) => Promise<string>;
-  /** Rejects when it is not what was sealed here. */
+  /** Rejects for text that was not sealed on this computer by this user. */
   readonly unseal: (sealed: string) => Promise<string>;
 }
 
@@ -17,7 +17,7 @@ type Reached =
   | { readonly ok: true; readonly fleet: FarFleet }
   | { readonly ok: false; readonly detail: string };
 
-/** Orchestrators elsewhere that the app can show, as they are kept in its settings. */
+/** Manages the remote orchestrators in the app's settings. */
 export function createFleets(file: DesktopSettingsFile, vault: Vault) {
   const find = (id: string): KeptFleet | undefined => file.now.fleets.find(fleet => fleet.id === id);
   const keepToken = async (token: string): Promise<KeptFleet['token']> =>
@@ -55,7 +55,7 @@ export function createFleets(file: DesktopSettingsFile, vault: Vault) {
       const pin = next.pin === '' ? null : next.pin;
       const address = parseFleetAddress({ url: next.url, pin });
       if (!address.ok) return address;
-      // A token is for the orchestrator that it was given for.
+      // Never send a token to another orchestrator than the one it was given for.
       if (address.value.url !== was.url && token === undefined)
         return { ok: false, detail: 'Another address needs its token: give that, too' };
       const kept = {
@@ -74,7 +74,9 @@ export function createFleets(file: DesktopSettingsFile, vault: Vault) {
         file.now.fleets.filter(fleet => fleet.id !== id),
         id,
       ),
-    /** The way to it. `detail`: its token can not be read any more, or its address is none. */
+    /**
+     * Returns the connection data of a fleet. Fails with `detail` when the token cannot be unsealed or the address is invalid.
+     */
     async reach(id: string): Promise<Reached> {
       const kept = find(id);
       if (kept === undefined) return { ok: false, detail: 'There is no such fleet any more' };

@@ -4,15 +4,18 @@ import { plainIssues } from '../../protocol/plain-issue.ts';
 import { isAt } from './rules.ts';
 
 export interface IpcParts {
-  /** Of the panel's window. */
+  /** Contents of the panel's window. */
   readonly contents: () => WebContents | null;
-  /** Which its page has to come from. */
+  /** Origin that the panel must have been loaded from. */
   readonly origin: () => string | null;
   readonly answer: (request: DesktopRequest) => DesktopAnswer | Promise<DesktopAnswer>;
   readonly onBattery: (battery: Battery) => void;
 }
 
-/** What the panel asks of the app: of its own page in its own window, and only in the shape that the contract has. */
+/**
+ * Answers requests from the panel. Accepts them only from the panel's own page in its own window, and only when they match the
+ * contract.
+ */
 export function answerPanel({ contents, origin, answer, onBattery }: IpcParts): void {
   const isOurs = ({ sender, senderFrame }: IpcMainInvokeEvent | IpcMainEvent): boolean => {
     const [window, from] = [contents(), origin()];

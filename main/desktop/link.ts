@@ -5,8 +5,8 @@ export const scheme = 'trainyard';
 const things = { job: { id: JobId, page: '/jobs' }, worker: { id: WorkerId, page: '/workers' } } as const;
 
 /**
- * The page of the panel that a link such as `trainyard://job/j_abc` is to; null for anything else. Every page of the web can
- * make the system open one: it shows a thing, and never does anything.
+ * Returns the panel page for a link such as `trainyard://job/j_abc`; null for anything else. Any web page can open such a link,
+ * so it only shows an object and never changes one.
  */
 export function pageOfLink(link: string): string | null {
   const [, thing, id] = /^trainyard:\/\/(job|worker)\/([^/?#]+)\/?$/i.exec(link) ?? [];
@@ -18,8 +18,8 @@ export function pageOfLink(link: string): string | null {
 }
 
 /**
- * In the arguments of a program that was started to open one. It stands behind `--`; a registration by an earlier version puts it
- * anywhere.
+ * Finds a link in the arguments of a program that the system started to open it. It follows `--`; registrations by earlier
+ * versions may put it anywhere.
  */
 export const linkAmong = (args: readonly string[]): string | null =>
   args.slice(args.indexOf('--') + 1).find(arg => arg.toLowerCase().startsWith(`${scheme}://`)) ?? null;

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 
-/** On Linux there is a file for what starts with the session; Electron knows the other platforms' ways. */
+/** Linux uses a file to start programs at login; Electron implements the other platforms. */
 export const autostartFile = (configHome: string): string =>
   join(configHome, 'autostart', 'trainyard.desktop');
 
-/** After the Desktop Entry Specification: first the rules of `Exec`, then those of any text in such a file. */
+/** Follows the Desktop Entry Specification: escapes first for `Exec`, then for string values in general. */
 export function autostartEntry(program: string): string {
   const inQuotes = program.replaceAll(/["`$\\]/g, String.raw`\$&`).replaceAll('%', '%%');
   const exec = `"${inQuotes}" --hidden`.replaceAll('\\', '\\\\');

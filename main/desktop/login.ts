@@ -4,18 +4,18 @@ import { app } from 'electron';
 import { autostartEntry, autostartFile } from './login-entry.ts';
 
 export interface LoginItem {
-  /** Null where there is no such setting: from a checkout, the program is not the app. */
+  /** Null where the setting does not exist: in a checkout, the running program is not the packaged app. */
   readonly isOn: () => boolean | null;
   readonly set: (isOn: boolean) => void;
 }
 
 export interface LoginParts {
   readonly configHome: string;
-  /** What is started: an AppImage is another file than the program in it. */
+  /** Program to start. For an AppImage this is the image, not the executable inside it. */
   readonly program: string;
 }
 
-/** Whether the app starts with the session, without a window. */
+/** Controls whether the app starts at login, without a window. */
 export function createLoginItem({ configHome, program }: LoginParts): LoginItem {
   if (!app.isPackaged) return { isOn: () => null, set() {} };
   if (process.platform !== 'linux') {

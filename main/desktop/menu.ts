@@ -15,7 +15,7 @@ export interface MenuParts {
 const pages = ['overview', 'workers', 'jobs', 'queue', 'data', 'audit'] as const;
 const pathOf = (page: (typeof pages)[number]): string => (page === 'overview' ? '/' : `/${page}`);
 
-/** The menu of the application, with its keys. */
+/** Sets the application menu with its shortcuts. */
 export function setMenu(parts: MenuParts): void {
   Menu.setApplicationMenu(
     Menu.buildFromTemplate([...menuOf(parts, process.platform === 'darwin', app.isPackaged)]),

@@ -2,18 +2,18 @@ import type { NoticeKinds } from '../../protocol/desktop-api.ts';
 import type { UiEvent } from '../../protocol/events.ts';
 import type { Words } from './words/index.ts';
 
-/** Something that people want to hear of while they do something else: no effects here. */
+/** A notification for the user. This file has no side effects. */
 export interface Notice {
   readonly kind: keyof NoticeKinds;
-  /** Whose: null for this computer's own. */
+  /** Id of the fleet; null for this computer's own. */
   readonly fleet: string | null;
-  /** Of the job. */
+  /** Name of the job's config. */
   readonly name: string;
-  /** Of the worker that fell silent, or had the job; null for none. */
+  /** The worker that went offline or ran the job; null for none. */
   readonly worker: string | null;
-  /** Why a job failed, in a line. */
+  /** Error message of a failed job. */
   readonly why: string | null;
-  /** The page that shows it. */
+  /** The panel page with the details. */
   readonly page: string;
 }
 
@@ -23,7 +23,7 @@ const kinds: ReadonlyMap<string, Notice['kind']> = new Map([
   ['job.recovering', 'worker_lost'],
 ]);
 
-/** Null for what is no news. */
+/** Returns null for events that need no notification. */
 export function noticeOf(fleet: string | null, event: UiEvent, wanted: NoticeKinds): Notice | null {
   if (event.kind !== 'job' || event.job === null) return null;
   const { config_name: name, worker_name: worker, error_message: why } = event.job;
@@ -34,7 +34,7 @@ export function noticeOf(fleet: string | null, event: UiEvent, wanted: NoticeKin
   return { ...about, kind, why: kind === 'job_failed' ? why : null };
 }
 
-/** One that has said goodbye is about to come back: its agent is started anew. */
+/** A worker that announced its shutdown is usually about to return, because its agent restarts. */
 function lostWorker(event: Extract<UiEvent, { kind: 'job' }>, notice: Notice): Notice | null {
   if (event.worker?.status_reason === 'goodbye') return null;
   return event.worker_id === null ? notice : { ...notice, page: `/workers/${event.worker_id}` };
@@ -46,7 +46,7 @@ export interface Told extends Pick<Notice, 'fleet'> {
   readonly page: string;
 }
 
-/** More than so many at once are told as one. */
+/** More notifications than this at once are merged into one. */
 const mostAlone = 2;
 const longestWhy = 200;
 
@@ -82,7 +82,7 @@ function tellOne({ kind, fleet, name, worker, why, page }: Notice, words: Words)
   }
 }
 
-/** The first of a burst waits for those that come with it; while they go on coming, they are told of ever less often. */
+/** A notification waits this long so that later ones can join it. While a burst continues, the delay grows. */
 const firstMs = 1_500;
 const mostMs = 30_000;
 
@@ -91,7 +91,7 @@ export interface BurstParts {
   readonly show: (notices: readonly Notice[]) => void;
 }
 
-/** Gathers what comes within a while. */
+/** Merges notifications that arrive shortly after one another. */
 export function createBurst({ after, show }: BurstParts) {
   let waiting: readonly Notice[] = [];
   let windowMs = firstMs;
@@ -106,7 +106,7 @@ export function createBurst({ after, show }: BurstParts) {
     }
     show(ready);
     windowMs = ready.length > mostAlone ? Math.min(mostMs, windowMs * 4) : firstMs;
-    // Quiet for as long ends the burst.
+    // A quiet period of the same length ends the burst.
     takeBack = after(windowMs, ring);
   };
   return {

@@ -5,13 +5,13 @@ import type { Words } from './words/index.ts';
 export interface NotificationParts {
   readonly words: Words;
   readonly after: (ms: number, run: () => void) => () => void;
-  /** The page of a fleet; null for this computer's own. */
+  /** Opens a page of a fleet; null for this computer's own. */
   readonly open: (fleet: string | null, page: string) => void;
 }
 
-/** Those of the system. */
+/** Shows notifications of the operating system. */
 export function createNotifications({ words, after, open }: NotificationParts) {
-  // One that nobody holds is forgotten, and a click on it leads nowhere.
+  // A notification without a reference is garbage-collected, and a click on it has no effect.
   const shown = new Set<Notification>();
   const show = (title: string, body: string, onClick: () => void): void => {
     if (!Notification.isSupported()) return;

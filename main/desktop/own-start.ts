@@ -2,20 +2,20 @@ import { dialog } from 'electron';
 import { isPortTaken, openOwn, type Own, type OwnParts } from './own.ts';
 import type { Words } from './words/index.ts';
 
-/** A person was asked, and would rather not. */
+/** The user declined. */
 export class Declined extends Error {
   override readonly name = 'Declined';
 }
 
 export interface OwnHolder {
-  /** Null as long as it has not been started. */
+  /** Null until it has been started. */
   readonly now: () => Own | null;
-  /** Starts it the first time. Rejects with a reason. */
+  /** Starts the orchestrator on the first call. Rejects with a reason. */
   open(): Promise<Own>;
   close(): Promise<void>;
 }
 
-/** The orchestrator of this computer: there is one at most. */
+/** Owns the orchestrator of this computer; there is at most one. */
 export function createOwnHolder(parts: OwnParts, words: Words): OwnHolder {
   let now: Own | null = null;
   let opening: Promise<Own> | null = null;
@@ -42,7 +42,7 @@ export function createOwnHolder(parts: OwnParts, words: Words): OwnHolder {
   };
 }
 
-/** Where another program has its port, a person says what to do. */
+/** Asks the user what to do when another program uses the port. */
 async function startOwn(parts: OwnParts, words: Words): Promise<Own> {
   try {
     return await openOwn(parts);

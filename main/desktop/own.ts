@@ -7,11 +7,11 @@ import { findRunning } from './running.ts';
 /** The orchestrator of this computer. */
 export interface Own {
   readonly url: string;
-  /** As of now: it changes when the file `admin-token` is replaced. */
+  /** The current token; it changes when the file `admin-token` is replaced. */
   readonly token: string;
-  /** Not ended with the app: somebody else has started it. */
+  /** Started by another program, so it keeps running when the app quits. */
   readonly isGuest: boolean;
-  /** What happened to its database, and which backup is in its place; null for nothing. */
+  /** Describes the damage to the database and the backup that replaced it; null for no damage. */
   readonly restored: string | null;
   awoken(): void;
   close(): Promise<void>;
@@ -25,8 +25,8 @@ export interface OwnParts {
 }
 
 /**
- * The one that runs on the data folder already, such as `trainyard server` as a service; else one inside of this process. What
- * that takes, SQLite among it, is loaded only then. Rejects with a reason.
+ * Uses the orchestrator that already runs on the data folder, such as a `trainyard server` service. Otherwise starts one in this
+ * process. Its modules, including SQLite, are loaded only then. Rejects with a reason.
  */
 export async function openOwn(parts: OwnParts): Promise<Own> {
   const { config, log, agent, onFatal } = parts;
@@ -54,6 +54,6 @@ function restoredText(restored: Composed['restored']): string | null {
   return `${damage}${kept}\n${backup} (${systemClock.iso(backupAt)})`;
 }
 
-/** Whether the port is what keeps it from starting. */
+/** Whether the start failed because the port is in use. */
 export const isPortTaken = (cause: unknown): boolean =>
   cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';

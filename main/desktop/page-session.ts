@@ -1,15 +1,15 @@
 import type { Session } from 'electron';
 import { isAt, mayLoad } from './rules.ts';
 
-/** What the window is loaded from, and what goes with each call there. */
+/** Origin of the page in the window, and the bearer for calls to it. */
 export interface Shown {
   readonly origin: string;
   readonly bearer: string;
 }
 
 /**
- * The way of the page to the network: nowhere but to the server that is shown, and with a bearer that neither the page nor its
- * address ever has (docs/adr/0017). What a page may ask the system for, it may not have.
+ * Restricts the network access of the page to the server on display. Adds a bearer that neither the page nor its address ever
+ * contains (docs/adr/0017). Denies all permissions except writing to the clipboard.
  */
 export function guardSession(session: Session, shown: () => Shown | null): void {
   const { webRequest } = session;
@@ -32,5 +32,5 @@ export function guardSession(session: Session, shown: () => Shown | null): void 
   session.setDevicePermissionHandler(() => false);
 }
 
-/** Copying a command needs a click all the same. */
+/** Copying a command still requires a click. */
 const isHarmless = (permission: string): boolean => permission === 'clipboard-sanitized-write';

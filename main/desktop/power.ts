@@ -3,13 +3,15 @@ import type { Battery } from '../../protocol/desktop-api.ts';
 import { staysAwake } from './sleep.ts';
 
 export interface Power {
-  /** So many jobs depend on this computer being awake. */
+  /** Sets the number of jobs that need this computer to stay awake. */
   jobs(count: number): void;
   battery(battery: Battery): void;
   close(): void;
 }
 
-/** Keeps the computer from falling asleep by itself while jobs run, and tells when it has slept. The display may go dark. */
+/**
+ * Prevents the computer from sleeping automatically while jobs run, and reports when it resumes. The display may turn off.
+ */
 export function createPower(onAwoken: () => void): Power {
   let runningJobs = 0;
   let battery: Battery | null = null;

@@ -5,21 +5,21 @@ import type { Env } from '../config.ts';
 
 export interface Places {
   readonly isPackaged: boolean;
-  /** Where a package keeps what lies beside the app. */
+  /** Folder in which a package stores the files beside the app. */
   readonly resources: string;
-  /** Where this program was built to. */
+  /** Build folder of this program. */
   readonly dist: string;
   readonly platform: NodeJS.Platform;
   readonly arch: string;
   readonly env: Env;
 }
 
-/** Named by `npm start`: what has started it. */
+/** Set by `npm start` to the Node that started it. */
 const nodeVariable = 'TRAINYARD_NODE';
 
 /**
- * What the worker of this computer is started with. A package has its own program for that, which needs nothing else: with its
- * fuses the app can not play Node. From a checkout it is the command line, under the Node that has started the app.
+ * Returns the command for the worker of this computer. A package contains a standalone worker executable, because the app's
+ * Electron fuses prevent running it as Node. In a checkout, the command line runs under the Node that started the app.
  */
 export function localAgent({
   isPackaged,

@@ -6,7 +6,7 @@ export interface Question {
   readonly detail: string;
 }
 
-/** What is asked before the app quits; null when that changes nothing for anybody. Another fleet goes on as it is. */
+/** The question to confirm quitting; null when quitting stops no running job. Remote fleets are not affected. */
 export function quitQuestion(
   own: { readonly isGuest: boolean; readonly summary: Summary | null } | null,
   words: Words,

@@ -1,17 +1,19 @@
-/** What the page in the window may do, and where it may lead: no effects. */
+/** Rules for what the page in the window may do and where it may navigate. This file has no side effects. */
 
-/** Of an address, or null when it is none. */
+/** Returns the origin of a URL; null for an invalid one. */
 const originOf = (url: string): string | null => (URL.canParse(url) ? new URL(url).origin : null);
 
 export const isAt = (url: string, origin: string): boolean => originOf(url) === origin;
 
-/** Nothing is loaded from anywhere but the app's own server: what is made in the page itself has no address. */
+/**
+ * The page may load only from the app's own server. `data:` and `blob:` content is created in the page and never touches the
+ * network.
+ */
 export const mayLoad = (url: string, origin: string): boolean =>
   isAt(url, origin) || /^(?:data|blob|devtools):/.test(url);
 
 /**
- * Whether a link of the page is handed to the browser of the system. The documents of the API, which are no part of the panel,
- * are shown there, too.
+ * Whether the system's browser opens a link of the page. This includes the API docs, which are not part of the panel.
  */
 export function mayOpenOutside(url: string, origin: string): boolean {
   if (!URL.canParse(url)) return false;
@@ -20,7 +22,7 @@ export function mayOpenOutside(url: string, origin: string): boolean {
   return protocol === 'https:' || (isAt(url, origin) && /^\/docs(?:\/|$)/.test(pathname));
 }
 
-/** How the page is kept apart from the system; each is asked for by its name, whatever Electron's own choice is by now. */
+/** Isolates the page from the system. Every option is explicit, so that new Electron defaults change nothing. */
 export const pagePreferences = {
   contextIsolation: true,
   sandbox: true,
@@ -35,7 +37,7 @@ export const pagePreferences = {
   safeDialogs: true,
 } as const;
 
-/** A page that was lost is loaded again: at once the first time, and ever later when it is lost again and again. */
+/** Backoff before reloading a crashed page: none the first time, then growing with each crash of the last minute. */
 export function reloadDelayMs(lossesAt: readonly number[], now: number): number {
   const lately = lossesAt.filter(at => now - at < 60_000).length;
   return lately <= 1 ? 0 : Math.min(30_000, 500 * 2 ** (lately - 2));

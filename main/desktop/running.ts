@@ -5,13 +5,16 @@ import { createClient } from '../../protocol/client.ts';
 import { readSecret } from '../host/data-folder.ts';
 import { challenge } from '../server-proof.ts';
 
-/** The server of the folder, if it proves that it is the one. A program on the port of a killed server does not. */
+/**
+ * Finds the server of the data folder; null when there is none or it cannot prove its identity. A program that took over a dead
+ * server's port fails the proof.
+ */
 export async function findRunning(
   dataDir: string,
 ): Promise<{ readonly url: string; readonly token: string } | null> {
   const [urlFile, tokenFile] = [join(dataDir, 'url'), join(dataDir, 'admin-token')];
   if (!existsSync(urlFile) || !existsSync(tokenFile)) return null;
-  // Who could write it would be sent the token.
+  // Must not be writable by other users: whoever writes this file receives the token.
   const url = readSecret(urlFile);
   if (!/^http:\/\/(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/.test(url)) return null;
   const token = readSecret(tokenFile);

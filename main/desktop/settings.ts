@@ -9,7 +9,7 @@ const KeptFleet = z.object({
   name: z.string(),
   url: z.string(),
   pin: z.string().nullable(),
-  /** As it was sealed by the platform, in base64; or as it is, where there is nothing to seal it with. */
+  /** Sealed by the platform, in base64; plain text where the platform cannot seal it. */
   token: z.discriminatedUnion('kept', [
     z.object({ kept: z.literal('sealed'), text: z.string() }),
     z.object({ kept: z.literal('plain'), text: z.string() }),
@@ -17,10 +17,10 @@ const KeptFleet = z.object({
 });
 export type KeptFleet = z.output<typeof KeptFleet>;
 
-/** What the app itself remembers. What the orchestrator does is set there, and kept by it. */
+/** Settings of the app itself. The orchestrator stores its own. */
 const DesktopSettings = z.object({
   fleets: z.array(KeptFleet).default([]),
-  /** Null for the one of this computer. */
+  /** Null for this computer's own fleet. */
   shown: z.string().nullable().default(null),
   runs_own: z.boolean().default(true),
   notices: z
@@ -31,20 +31,20 @@ const DesktopSettings = z.object({
     })
     .prefault({}),
   window: z.object({ bounds: Rectangle, is_maximized: z.boolean() }).nullable().default(null),
-  /** That closing the window ends nothing: it is said once. */
+  /** Whether the app has explained, once, that it keeps running after its window closes. */
   has_told_goes_on: z.boolean().default(false),
-  /** Of the server for other fleets: 0 before the first. */
+  /** Port of the gateway to remote fleets; 0 before its first start. */
   gateway_port: z.number().int().min(0).max(65_535).default(0),
 });
 export type DesktopSettings = z.output<typeof DesktopSettings>;
 
 export interface DesktopSettingsFile {
   readonly now: DesktopSettings;
-  /** In force at once; kept as far as the disk takes it. Answers with why it did not. */
+  /** Applies the change at once and saves it. Returns the error when saving failed. */
   change(change: Partial<DesktopSettings>): Error | null;
 }
 
-/** One that can not be read is set aside by the next change: what it held was comfort, but for the tokens of other fleets. */
+/** An unreadable file is replaced at the next change. Only the tokens of remote fleets are a real loss. */
 export function openDesktopSettings(file: string): DesktopSettingsFile {
   let now = read(file);
   return {

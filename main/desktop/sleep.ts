@@ -1,9 +1,9 @@
 import type { Battery } from '../../protocol/desktop-api.ts';
 
-/** Below it the battery counts for more than the jobs: a computer that sleeps loses less than one that goes out. */
+/** At or below this level, saving the battery has priority: a sleeping computer loses less than one that shuts down. */
 const lowLevel = 0.2;
 
-/** Whether the computer is kept from falling asleep by itself. A battery that says nothing is taken for a full one. */
+/** Whether to prevent automatic sleep. A battery with unknown level counts as full. */
 export const staysAwake = (
   runningJobs: number,
   { isOnBattery, battery }: { readonly isOnBattery: boolean; readonly battery: Battery | null },

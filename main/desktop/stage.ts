@@ -9,18 +9,18 @@ import type { FleetLine } from './watch.ts';
 export interface StageParts {
   readonly settings: DesktopSettingsFile;
   readonly fleets: Fleets;
-  /** Started, or found, the first time that it is asked for. Rejects with a reason. */
+  /** Starts or finds the orchestrator on the first call. Rejects with a reason. */
   readonly openOwn: () => Promise<Own>;
 }
 
-/** What is in the window: this computer's own orchestrator, or another one behind the gateway. */
+/** The fleet in the window: this computer's own orchestrator, or a remote one through the gateway. */
 export interface Stage {
   readonly shown: () => Shown | null;
-  /** Which fleet that is; null for this computer's own. */
+  /** Id of that fleet; null for this computer's own. */
   readonly key: () => string | null;
-  /** The same, for the app itself; null as long as there is none. */
+  /** The app's own connection to that fleet; null before one is shown. */
   readonly line: () => FleetLine | null;
-  /** Null when the window shows what was asked for; else why it does not. */
+  /** Resolves with null on success, otherwise with the reason why the fleet cannot be shown. */
   show(id: string | null): Promise<string | null>;
   close(): void;
 }

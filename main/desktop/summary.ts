@@ -3,12 +3,12 @@ import { type ShownStatus, type JobView, liveStatuses } from '../../protocol/job
 import type { QueueView } from '../../protocol/queue.ts';
 import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
 
-/** What the tray, the notifications and the guard against sleep need to know of a fleet. */
+/** State of a fleet that the tray, the notifications and the sleep blocker need. */
 export interface Summary {
   readonly workers: ReadonlyMap<string, WorkerStatus>;
-  /** Those that somebody has, by their ids. */
+  /** Jobs that a worker runs, by job id. */
   readonly live: ReadonlyMap<string, LiveJob>;
-  /** Null where the token may not look. */
+  /** Null when the token may not read the queue. */
   readonly isPaused: boolean | null;
   /** Whether the token may pause the queue. */
   readonly mayPause: boolean;
@@ -17,7 +17,7 @@ export interface Summary {
 export interface LiveJob {
   readonly id: string;
   readonly name: string;
-  /** 0 to 100; null when nothing was said yet. */
+  /** 0 to 100; null before the first progress report. */
   readonly percent: number | null;
 }
 
@@ -37,7 +37,7 @@ export const summaryOf = ({ workers, jobs, queue, mayPause }: Read): Summary => 
   isPaused: queue === null ? null : queue.paused !== null,
 });
 
-/** Events may repeat what was read already: each carries its thing as it is. */
+/** Applies an event. Replaying one is harmless because each carries the full state of its object. */
 export function follow(summary: Summary, event: UiEvent): Summary {
   switch (event.kind) {
     case 'worker':
@@ -56,7 +56,7 @@ export function follow(summary: Summary, event: UiEvent): Summary {
   }
 }
 
-/** So many workers are there. */
+/** Number of connected workers. */
 export const present = ({ workers }: Summary): number =>
   [...workers.values()].filter(status => status !== 'offline' && status !== 'connecting').length;
 

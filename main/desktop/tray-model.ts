@@ -1,7 +1,7 @@
 import { nothing, present, type Summary } from './summary.ts';
 import type { Words } from './words/index.ts';
 
-/** What the icon beside the clock shows and offers: no effects. */
+/** Content of the tray menu. This file has no side effects. */
 export type TrayItem =
   | { readonly kind: 'text'; readonly label: string }
   | { readonly kind: 'line' }
@@ -14,9 +14,9 @@ export type TrayAct =
   | { readonly type: 'quit' };
 
 export interface TrayState {
-  /** Of the fleet that is shown. */
+  /** Name of the current fleet. */
   readonly fleet: string;
-  /** Null while its orchestrator is not reached. */
+  /** Null while the orchestrator is unreachable. */
   readonly summary: Summary | null;
 }
 
@@ -59,13 +59,13 @@ export function trayMenu({ fleet, summary }: TrayState, words: Words): readonly 
   ];
 }
 
-/** In one line. */
+/** One-line summary. */
 export function trayText({ fleet, summary }: TrayState, words: Words): string {
   if (summary === null) return `${fleet}: ${words.notReached}`;
   const state = [words.workersThere(present(summary)), words.jobsRunning(summary.live.size)];
   return `${fleet}: ${[...state, ...(summary.isPaused === true ? [words.paused] : [])].join(', ')}`;
 }
 
-/** A name may be as long as somebody wants; `&` would underline what stands behind it. */
+/** Names can be arbitrarily long, and a single `&` would mark a mnemonic. */
 const short = (name: string): string =>
   (name.length > longestName ? `${name.slice(0, longestName - 1)}…` : name).replaceAll('&', '&&');

@@ -13,7 +13,7 @@ export interface PanelTray {
   close(): void;
 }
 
-/** The icon beside the clock. Where the desktop has no place for one, the window and the menu have all that it has. */
+/** The tray icon. On desktops without a tray, the window and its menu offer the same functions. */
 export function createTray({ icon, words, act }: TrayParts): PanelTray {
   const image = nativeImage.createFromPath(icon);
   if (process.platform === 'darwin') image.setTemplateImage(true);
@@ -24,7 +24,7 @@ export function createTray({ icon, words, act }: TrayParts): PanelTray {
     show(state) {
       const items = trayMenu(state, words);
       const text = JSON.stringify(items);
-      // Some desktops close an open menu when it is set anew.
+      // Some desktops close an open menu when the app replaces it.
       if (text === told) return;
       told = text;
       tray.setToolTip(`Trainyard\n${trayText(state, words)}`);

@@ -1,7 +1,7 @@
 import { safeStorage } from 'electron';
 import type { Vault } from './fleets.ts';
 
-/** The keyring of the platform. On Linux Electron has a stand-in for one, which hides a secret from nobody. */
+/** Uses the platform's keyring. Electron's fallback on Linux, `basic_text`, offers no protection. */
 export const systemVault: Vault = {
   async canSeal() {
     const isReal = process.platform !== 'linux' || safeStorage.getSelectedStorageBackend() !== 'basic_text';

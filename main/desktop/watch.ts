@@ -9,19 +9,19 @@ import type { WorkerView } from '../../protocol/worker.ts';
 import { FeedRefused, openEvents } from '../cli/event-feed.ts';
 import { follow, type Read, type Summary, summaryOf } from './summary.ts';
 
-/** An orchestrator, as the app itself speaks with it: behind the page's back, and by the same calls. */
+/** The app's own connection to an orchestrator, independent of the page but with the same API. */
 export interface FleetLine {
   readonly url: string;
   readonly token: string;
-  /** The way there; the global one unless told. */
+  /** Defaults to the global `fetch`. */
   readonly fetch?: Fetch;
 }
 
 export interface WatchParts {
   readonly line: FleetLine;
-  /** Null while it is not reached; then `trouble` says why. */
+  /** The summary is null while the orchestrator is unreachable; `trouble` is then the reason. */
   readonly onSummary: (summary: Summary | null, trouble: string | null) => void;
-  /** What happened since the app was started, once. */
+  /** Delivers each event since the start of the app once. */
   readonly onEvent: (event: UiEvent) => void;
   readonly after: (ms: number, run: () => void) => () => void;
 }
@@ -37,7 +37,10 @@ export const clientFor = ({ url, token, fetch: over }: FleetLine): Client =>
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
 
-/** Follows a fleet until the answer is called. What it could not hear it hears later, or reads anew. */
+/**
+ * Follows a fleet until the returned function is called. After an interruption it resumes the event stream, or reads the full
+ * state again.
+ */
 export function watchFleet({ line, onSummary, onEvent, after }: WatchParts): () => void {
   const over = new AbortController();
   const client = clientFor(line);
@@ -57,7 +60,7 @@ export function watchFleet({ line, onSummary, onEvent, after }: WatchParts): () 
     const events = await openEvents({ ...line, signal: over.signal, after: heard ?? seq });
     heard ??= seq;
     for await (const event of events) {
-      // Too much was missed to be told one by one.
+      // Too many events were missed to report them one by one.
       if (event.kind === 'reset') {
         heard = null;
         return;
@@ -88,7 +91,7 @@ export function watchFleet({ line, onSummary, onEvent, after }: WatchParts): () 
 
 const pageSize = 1_000;
 
-/** What the token may see; the rest is as if there were none. `seq`: what is read carries at least this state. */
+/** Reads what the token may see and leaves the rest empty. The result includes at least all events up to `seq`. */
 async function readFleet(
   client: Client,
   signal: AbortSignal,
@@ -134,7 +137,7 @@ function textOf(failure: CallFailure): string {
   return failure.kind === 'unexpected' ? failure.detail : reasonOf(failure.cause);
 }
 
-/** What lies at the bottom says most: a library above it says that it has failed. */
+/** Returns the innermost cause, which is the most specific; outer errors only report that a library call failed. */
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   return cause.cause === undefined ? cause.message : reasonOf(cause.cause);

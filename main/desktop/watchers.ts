@@ -2,7 +2,7 @@ import type { UiEvent } from '../../protocol/events.ts';
 import type { Summary } from './summary.ts';
 import { type FleetLine, watchFleet } from './watch.ts';
 
-/** A fleet by its id; null for this computer's own. */
+/** Id of a fleet; null for this computer's own. */
 export type FleetKey = string | null;
 
 export interface WatchersParts {
@@ -18,7 +18,7 @@ interface Watched {
   trouble: string | null;
 }
 
-/** The fleets that are followed: the one that is shown, and this computer's own as long as it runs. */
+/** Watches the current fleet, and this computer's own while it runs. */
 export function createWatchers({ after, onEvent, onChange }: WatchersParts) {
   const watched = new Map<FleetKey, Watched>();
   const start = (fleet: FleetKey, line: FleetLine): void => {
@@ -44,7 +44,7 @@ export function createWatchers({ after, onEvent, onChange }: WatchersParts) {
     watched.delete(fleet);
   };
   return {
-    /** These, and no others. */
+    /** Watches exactly these fleets and stops watching all others. */
     follow(lines: ReadonlyMap<FleetKey, FleetLine>): void {
       for (const [fleet, { line }] of watched) if (!isSame(lines.get(fleet), line)) stop(fleet);
       for (const [fleet, line] of lines) if (!watched.has(fleet)) start(fleet, line);

@@ -10,24 +10,26 @@ export interface WindowParts {
   readonly preload: string;
   readonly icons: { readonly window: string };
   readonly isHidden: boolean;
-  /** It was closed by a person, and is only hidden. */
+  /** The user closed the window, which only hides it. */
   readonly onClosed: () => void;
   readonly log: { readonly warn: (event: string, fields?: Readonly<Record<string, unknown>>) => void };
 }
 
 export interface PanelWindow {
   readonly contents: WebContents;
-  /** Loads the panel for the first time, and is seen once it is there: always with a page, which somebody has asked for. */
+  /**
+   * Loads the panel for the first time and shows the window once it is ready. A hidden start shows it only for an explicit page.
+   */
   begin(page: string | null): void;
-  /** Loads the panel of what is shown now, at this page of it. */
+  /** Loads this page of the current fleet's panel. */
   load(page?: string): Promise<void>;
-  /** In front of everything, at this page. */
+  /** Brings the window to the front, at this page. */
   open(page: string | null): void;
   isSeen(): boolean;
   title(text: string): void;
-  /** As its own button does. */
+  /** Same as the window's close button. */
   close(): void;
-  /** From here on closing it really closes it. */
+  /** From then on, closing the window destroys it. */
   letGo(): void;
 }
 
@@ -50,7 +52,7 @@ export function createWindow(parts: WindowParts): PanelWindow {
   confine(contents, shown);
   const load = async (page = '/'): Promise<void> => {
     const now = shown();
-    // What is loaded while it is replaced by something newer fails, and that is nothing to tell.
+    // A newer navigation aborts this one, which is not worth reporting.
     if (now !== null) await window.loadURL(now.origin + page).catch(() => undefined);
   };
   reloadWhenLost(window, load, parts.log);
@@ -76,7 +78,7 @@ export function createWindow(parts: WindowParts): PanelWindow {
       window.show();
       window.focus();
       if (page === null) return;
-      // A page that is not there yet hears nothing.
+      // A page that is still loading would miss the message.
       if (contents.isLoadingMainFrame()) void load(page);
       else contents.send('go', page);
     },
@@ -89,7 +91,7 @@ export function createWindow(parts: WindowParts): PanelWindow {
   };
 }
 
-/** The page stays where it is, and opens nothing; a link to elsewhere is for the browser of the system. */
+/** Blocks navigation and new windows; the system's browser opens external links. */
 function confine(contents: WebContents, shown: () => Shown | null): void {
   contents.setWindowOpenHandler(({ url }) => {
     if (mayOpenOutside(url, shown()?.origin ?? '')) void shell.openExternal(url);
@@ -103,7 +105,7 @@ function confine(contents: WebContents, shown: () => Shown | null): void {
   contents.on('will-attach-webview', event => event.preventDefault());
 }
 
-/** Whatever becomes of the page, what gives jobs out is in another process and goes on. */
+/** Reloads a crashed page. Dispatch runs in another process and is not affected. */
 function reloadWhenLost(
   window: BrowserWindow,
   load: (page: string) => Promise<void>,

@@ -1,4 +1,4 @@
-/** What the app says outside of its page. Counts of nothing are told by nothing, where they stand in a list. */
+/** Texts that the app shows outside its page. Inside a list, a count of zero yields an empty string. */
 export interface Words {
   readonly thisComputer: string;
   readonly open: string;
