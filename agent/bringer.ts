@@ -42,8 +42,7 @@ export function createBringer(parts: BringerParts): Bringer {
   const signal = AbortSignal.any([parts.signal, stopped.signal]);
   const restless = AbortSignal.any([signal, over.signal]);
   const sayOnce = createSayOnce(say);
-  const onFlaw = (flaw: string): void =>
-    sayOnce(`Of what is in ${root} not all is brought to the orchestrator: ${flaw}`);
+  const onFlaw = (flaw: string): void => sayOnce(`Some files in ${root} are not uploaded: ${flaw}`);
   const book = createOutputBook({ root, images, clock, begunAt, onFlaw });
   const backoff = createBackoff({ ...finalBackoff, random });
   const conclude = createConclusion({ ...parts, signal }, book);

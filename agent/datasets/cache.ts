@@ -86,7 +86,7 @@ export function createDatasetCache({ folder, contents, limit, wall }: CacheOptio
       if (needed > limitBytes)
         return {
           ok: false,
-          reason: `The data has ${sizeInWords(needed)}, and the cache of this rig holds ${sizeInWords(limitBytes)}: make room on its disk, or raise --data-cache`,
+          reason: `The data is ${sizeInWords(needed)}, but this rig's cache can hold only ${sizeInWords(limitBytes)}: free disk space, or raise --data-cache`,
         };
       const all = await entries();
       const kept = all.filter(({ digest }) => inUse.has(digest));
@@ -95,7 +95,7 @@ export function createDatasetCache({ folder, contents, limit, wall }: CacheOptio
       if (bytesOf([files, ...kept.map(each => each.files)]) > limitBytes)
         return {
           ok: false,
-          reason: `The data has ${sizeInWords(needed)}, and the data of running jobs leaves too little of the cache of this rig (${sizeInWords(limitBytes)}): raise --data-cache`,
+          reason: `The data is ${sizeInWords(needed)}, but the data of running jobs leaves too little of this rig's cache of ${sizeInWords(limitBytes)}: raise --data-cache`,
         };
       const stays = new Set(
         [files, ...kept.map(each => each.files)].flatMap(each => each.map(({ sha256 }) => sha256)),

@@ -124,7 +124,7 @@ async function fetchOne(
     if (await contents.keep(content, signal)) return null;
     wrong += 1;
     if (wrong === maxWrong)
-      return `A file of the dataset (${sha256.slice(0, 12)}) came ${maxWrong} times with another content than it must have`;
+      return `A file of the dataset (${sha256.slice(0, 12)}) arrived ${maxWrong} times with the wrong SHA-256. Push the dataset again`;
   }
   return null;
 }

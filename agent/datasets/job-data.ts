@@ -45,12 +45,12 @@ export async function fetchData(places: readonly DataPlace[], parts: DataParts):
 }
 
 function messageOf(why: string): string {
-  const remedy = isFullDisk(why) ? '. Make room on the disk of --work-dir' : '';
+  const remedy = isFullDisk(why) ? '. Free space on the disk of --work-dir' : '';
   return `The data of this job cannot be fetched: ${why}${remedy}`;
 }
 
 const wordsOf = (places: readonly DataPlace[], fetched: number): string =>
-  `Data: ${places.map(({ data }) => data.path).join(', ')}; ${fetched === 0 ? 'all of it is here already' : `${sizeInWords(fetched)} fetched`}`;
+  `Data: ${places.map(({ data }) => data.path).join(', ')}; ${fetched === 0 ? 'already on this rig' : `${sizeInWords(fetched)} fetched`}`;
 
 /** Returns how many bytes came over the network, or why the data cannot be fetched. */
 async function fetchAll(places: readonly DataPlace[], parts: DataParts): Promise<number | string> {
@@ -130,7 +130,7 @@ async function manifestOf(version: string, parts: DataParts): Promise<readonly D
         return manifest.ok ? manifest.files : manifest.reason;
       }
       wrong += 1;
-      if (wrong === mostWrong) return 'The list of files came with another content than it must have';
+      if (wrong === mostWrong) return 'The list of files arrived with the wrong SHA-256';
     }
     await pause(clock, 200 + backoff.nextMs(), signal);
   }

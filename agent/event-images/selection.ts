@@ -40,7 +40,7 @@ export const limits = {
 
 const tooLarge = `event files hold images of more than ${limits.imageBytes / mib} MiB`;
 /** Reported when the attempt has as many images as it can have. */
-export const noMore = `an attempt has at most ${limits.images} images and ${limits.bytes / mib} MiB from event files, and this one has them`;
+export const noMore = `this attempt has reached the limit of ${limits.images} images or ${limits.bytes / mib} MiB from event files`;
 
 interface Series {
   readonly lastStep: number;

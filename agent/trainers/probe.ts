@@ -82,7 +82,7 @@ function problemIn(result: CommandResult, python: string): string | null {
 
 const remedyFor = (choice: TrainerChoice, title: string): string =>
   choice.kind === 'package'
-    ? `Install ${title} there, or name the Python that has it with --trainer simpletuner=/path/to/venv; another trainer is named with --trainer, too`
+    ? `Install ${title} there, or name the Python that has it with --trainer simpletuner=/path/to/venv. To use another trainer, name it with --trainer`
     : `Install its requirements there, or name its Python with --python /path/to/venv`;
 
 function versionOf(choice: TrainerChoice, result: CommandResult): string | null {

@@ -98,7 +98,7 @@ test('two rigs get the same data one after the other, and a second job on a rig 
   expect(first.seen(job)).toEqual(digests);
   const again = await submit(path);
   expect(await server.watch.jobEnd(again)).toMatchObject({ status: 'completed' });
-  await program.said(/all of it is here already/);
+  await program.said(/already on this rig/);
   program.kill('SIGTERM');
   await program.exited;
   const second = await startRig('rig-2');
@@ -108,7 +108,7 @@ test('two rigs get the same data one after the other, and a second job on a rig 
   expect(second.seen(other)).toEqual(digests);
 });
 
-test('a worker that is killed while it fetches goes on where it was', async () => {
+test('a worker that is killed during a fetch continues where it stopped', async () => {
   const { path, digests } = openImages(400, 50_000);
   const rig = await startRig('rig-1');
   const program = rig.start();
@@ -133,5 +133,5 @@ test('a rig whose cache is too small says so, and the job fails with both sizes'
   const job = await submit(path);
   expect(await server.watch.jobEnd(job)).toMatchObject({ status: 'failed' });
   const { error_message: words } = valueOf(await server.admin.call(queueApi.get, { params: { id: job } }));
-  expect(words).toContain('The data has 3.0 MB, and the cache of this rig holds 1.0 MB');
+  expect(words).toContain("The data is 3.0 MB, but this rig's cache can hold only 1.0 MB");
 });

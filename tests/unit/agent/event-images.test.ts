@@ -477,6 +477,6 @@ describe('a logger of many images', () => {
     for (const step of range(0, limits.images)) writeFileSync(join(full, `step_${step}_b_0.png`), '');
     const { keys, flaws } = await open(earlier);
     expect(await keys()).toHaveLength(limits.images);
-    expect(flaws).toEqual([expect.stringContaining('at most 2000 images and 2048 MiB from event files')]);
+    expect(flaws).toEqual([expect.stringContaining('the limit of 2000 images or 2048 MiB from event files')]);
   });
 });

@@ -47,11 +47,11 @@ describe('SimpleTuner', () => {
   it.each([
     ['is not installed', { torch: '2.11' }, "ModuleNotFoundError: No module named 'simpletuner'"],
     ['has no torch', { simpletuner: '4.1.0' }, "ModuleNotFoundError: No module named 'torch'"],
-  ])('that %s is not offered, and the reason says which Python', async (_what, modules, said) => {
+  ])('reports a SimpleTuner that %s, and names the Python', async (_what, modules, said) => {
     const python = pythonWith(modules);
     const { problem } = await probed(simpletuner(python));
     expect(problem).toBe(
-      `SimpleTuner cannot be started: ${python} says "${said}". Install SimpleTuner there, or name the Python that has it with --trainer simpletuner=/path/to/venv; another trainer is named with --trainer, too`,
+      `SimpleTuner cannot be started: ${python} says "${said}". Install SimpleTuner there, or name the Python that has it with --trainer simpletuner=/path/to/venv. To use another trainer, name it with --trainer`,
     );
   });
 
@@ -73,14 +73,14 @@ describe('a checkout', () => {
     python: pythonWith({ torch: '2.11', accelerate: '1.2' }),
   });
 
-  it('has the version that stands in its code, where it has one', async () => {
+  it('reads the version from version.py', async () => {
     const folder = tempFolder();
     writeFile(folder, 'run.py', '');
     writeFile(folder, 'version.py', 'VERSION = "0.7.2"\n');
     expect(await probed(checkout('ai-toolkit', folder))).toMatchObject({ version: '0.7.2', problem: null });
   });
 
-  it('that is another folder is not taken for it', async () => {
+  it('rejects a folder without the trainer', async () => {
     const folder = tempFolder();
     mkdirSync(join(folder, 'src'));
     expect((await probed(checkout('kohya', folder))).problem).toBe(
@@ -92,7 +92,7 @@ describe('a checkout', () => {
 describe('a program', () => {
   const program = (name: string): TrainerChoice => ({ kind: 'command', argv: [name, 'x'], takesAll: true });
 
-  it('has to be there', async () => {
+  it('must exist', async () => {
     expect((await probed(program('sh'))).problem).toBeNull();
     expect((await probed(program('/opt/train'))).problem).toBe(
       'No trainer found: /opt/train is not on this machine',

@@ -103,7 +103,7 @@ describe('room for a dataset', () => {
     await bring(cats);
     expect(await cache.makeRoom(datasetOf('dog').files, new Set([cats.digest]))).toEqual({
       ok: false,
-      reason: expect.stringContaining('running jobs leaves too little of the cache'),
+      reason: expect.stringContaining('running jobs leaves too little of'),
     });
     expect([await digests(), await has('cat')]).toEqual([[cats.digest], true]);
   });
@@ -114,7 +114,7 @@ describe('room for a dataset', () => {
     expect(await cache.makeRoom(datasetOf('a very large dog').files, none)).toEqual({
       ok: false,
       reason:
-        'The data has 16 bytes, and the cache of this rig holds 5 bytes: make room on its disk, or raise --data-cache',
+        "The data is 16 bytes, but this rig's cache can hold only 5 bytes: free disk space, or raise --data-cache",
     });
     expect(await has('cat')).toBe(true);
   });

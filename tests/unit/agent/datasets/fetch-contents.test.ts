@@ -164,7 +164,7 @@ describe('a fetch', () => {
     }));
     expect(await fetch(source, 'cat')).toMatchObject({
       kind: 'failed',
-      why: expect.stringContaining('came 2 times'),
+      why: expect.stringContaining('arrived 2 times'),
     });
     expect(asked).toHaveLength(2);
     expect(await contents.arrived(sha256('cat'))).toBe(0);

@@ -82,7 +82,7 @@ describe('the data of a job', () => {
     await rig.fetch(createShelf(photos.stored), 'j1', [photos]);
     const shelf = createShelf(photos.stored);
     const { fetched, at } = await rig.fetch(shelf, 'j2', [photos]);
-    expect(fetched).toMatchObject({ words: 'Data: /home/me/photos; all of it is here already' });
+    expect(fetched).toMatchObject({ words: 'Data: /home/me/photos; already on this rig' });
     expect(askedFor(shelf)).toBe(0);
     expect(readFileSync(join(at(), 'a.jpg'), 'utf8')).toBe('one');
   });
@@ -132,7 +132,7 @@ describe('the data of a job', () => {
     const { fetched } = await openRig().fetch(createShelf(damaged), 'j1', [photos]);
     expect(fetched).toMatchObject({
       kind: 'failed',
-      message: expect.stringContaining('another content') as unknown,
+      message: expect.stringContaining('wrong SHA-256') as unknown,
     });
   });
 
@@ -142,7 +142,7 @@ describe('the data of a job', () => {
     expect(fetched).toEqual({
       kind: 'failed',
       message:
-        'The data of this job cannot be fetched: The data has 15 bytes, and the cache of this rig holds 10 bytes: make room on its disk, or raise --data-cache',
+        "The data of this job cannot be fetched: The data is 15 bytes, but this rig's cache can hold only 10 bytes: free disk space, or raise --data-cache",
     });
     // The list of files alone.
     expect(askedFor(shelf)).toBe(1);
