@@ -60,7 +60,8 @@ function nameFlaw(name: string): string | null {
   if (name === '') return 'has an empty name in it';
   if (name === '.' || name === '..') return `has the name ${name} in it`;
   // A backslash separates names on Windows; a control character or half a character hides what the name is.
-  if (/[\\\p{Cc}\p{Cs}]/u.test(name)) return 'has a backslash, a control character or half a character in it';
+  if (/[\\\p{Cc}\p{Cs}]/u.test(name))
+    return 'contains a backslash, a control character or an invalid character';
   const bytes = new TextEncoder().encode(name).length;
   return bytes > datasetLimits.name ? `has a name longer than ${datasetLimits.name} bytes in it` : null;
 }

@@ -110,7 +110,7 @@ const withLocalWorkerOptions = (command: Command): Command =>
     .option('--local-worker-gpus <list>', 'it uses only these GPUs, such as 0,1 (default: all)')
     .option(
       '--local-worker-trainer <trainer>',
-      'what runs its jobs: simpletuner, or a command as for "trainyard worker" (default: simpletuner)',
+      'its trainer, as for "trainyard worker": such as simpletuner=PYTHON or kohya=FOLDER, or a command (default: simpletuner)',
     )
     .option(
       '--local-worker-work-dir <folder>',

@@ -130,7 +130,7 @@ async function admit(
 ): Promise<Outcome<null>> {
   const own = others.filter(each => each.user === user).length;
   if (others.length >= mostAtOnce.inAll || own >= mostAtOnce.ofUser)
-    return refuse('too_many_uploads', 'Too many uploads come at once: send fewer at a time');
+    return refuse('too_many_uploads', 'Too many concurrent uploads: send fewer at a time');
   const comes = new Map(others.map(each => [each.sha256, each.bytes]));
   comes.delete(sha256);
   const incomplete = await unfinished.besides(new Set([sha256, ...comes.keys()]));
@@ -152,7 +152,7 @@ async function take(
   const { first, total } = plan.part ?? { first: 0, total: plan.length };
   const here = await files.arrived(sha256);
   if (first > here)
-    return refuse('upload_offset', `${here} bytes of this file are stored: continue behind them`);
+    return refuse('upload_offset', `The server has ${here} bytes of this file: continue at that offset`);
   const part = await files.openPart(sha256, first);
   const hash = createHash('sha256');
   try {

@@ -55,7 +55,7 @@ export function createUploadDesk(parts: UploadParts): UploadDesk {
     async receive(delivery) {
       const { uploader, key, plan, request } = delivery;
       if (crowded(uploader))
-        return refuse('too_many_uploads', 'Too many uploads come at once: send fewer at a time');
+        return refuse('too_many_uploads', 'Too many concurrent uploads: send fewer at a time');
       const name = `${uploader.attemptId} ${key}`;
       if (plan.part !== null) {
         // Who comes anew has lost the connection, whether it shows here already or not.

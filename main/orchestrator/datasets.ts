@@ -2,6 +2,7 @@ import type { DatasetFile } from '../../protocol/dataset.ts';
 import type { DatasetView } from '../../protocol/datasets-api.ts';
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
+import { sizeText } from '../../protocol/size-text.ts';
 import type { Core } from './core.ts';
 import { type Actor, type AuditType, nameOf, system } from './model.ts';
 import type { DatasetFilter, Read, StoredContent, StoredVersion, Tx } from './ports.ts';
@@ -48,7 +49,7 @@ const keptForMs = 24 * 3_600_000;
 /** How many contents one transaction lists, so that others can run in between. */
 const portion = 2_000;
 
-const unknown = (id: number) => refuse('dataset_not_found', `There is no version ${id} of a dataset`);
+const unknown = (id: number) => refuse('dataset_not_found', `There is no dataset version ${id}`);
 
 /** Datasets and their contents. Other code stores the bytes. */
 export const createDatasetCalls = (core: Core, limitBytes: number) => ({
@@ -109,7 +110,7 @@ function createReading(core: Core, limitBytes: number) {
       if (limitBytes === 0 || stored + onTheWay + bytes <= limitBytes) return accept(null);
       return refuse(
         'quota_exceeded',
-        `The datasets and the uploads that are not complete take ${stored + onTheWay} bytes, and the limit is ${limitBytes}: remove some with "trainyard data prune", or set a higher --datasets-in-all`,
+        `A file of ${sizeText(bytes)} does not fit: datasets and unfinished uploads use ${sizeText(stored + onTheWay)} of ${sizeText(limitBytes)}. Remove some with "trainyard data prune", or raise --datasets-in-all`,
       );
     },
   };
@@ -142,7 +143,7 @@ function createPublishing(core: Core) {
         await store.write(tx => tx.dropDatasetVersion(id));
         return refuse(
           'content_not_found',
-          `${some.length - listed} files of the dataset are not stored: ask which, store them, and publish it again`,
+          `${some.length - listed} files of the dataset are not stored: upload the missing files, then publish it again`,
         );
       }
       const made = await store.write(tx => {

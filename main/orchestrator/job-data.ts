@@ -22,7 +22,7 @@ export function dataFor(
         `The data for ${path} is not stored (version ${version.slice(0, 12)}): push it with "trainyard data push", and submit the job again`,
       );
     if (is_file && found.files !== 1)
-      return refuse('config_invalid', `The data for ${path} is to be one file, and has ${found.files}`);
+      return refuse('config_invalid', `The data for ${path} must be one file, but has ${found.files} files`);
     data.push({ path, version, files: found.files, bytes: found.bytes, is_file });
   }
   return accept(data);

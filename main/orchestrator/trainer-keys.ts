@@ -81,7 +81,7 @@ export const createTrainerKeyCalls = ({ store, trainerKeys }: Parts) => ({
     if (offer === undefined || !withKeys.has(trainer))
       return refuse(
         'not_registered',
-        `The worker has not registered with a trainer ${trainer} that has keys`,
+        `The worker has not registered a trainer ${trainer} with a list of keys`,
       );
     trainerKeys.keep(offer, keys);
     return accept({ success: true });

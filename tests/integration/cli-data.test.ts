@@ -38,15 +38,15 @@ describe('trainyard data', () => {
     expect(await data('list')).toMatchObject({
       code: 0,
       out: '',
-      err: 'There is no dataset yet: trainyard data push FOLDER stores one\n',
+      err: 'No datasets yet. Store one with "trainyard data push FOLDER"\n',
     });
     const path = folder('cats', cats);
     const first = await data('push', path);
     expect(first.code).toBe(0);
     expect(first.out).toMatch(
-      /^Dataset {2}cats\nVersion {2}[0-9a-f]{12}\nHas {6}3 files, 15 bytes\nSent {5}3 files, 15 bytes\n$/,
+      /^Dataset {2}cats\nVersion {2}[0-9a-f]{12}\nSize {5}3 files, 15 bytes\nSent {5}3 files, 15 bytes\n$/,
     );
-    expect((await data('push', path)).out).toContain('nothing: all of it was stored');
+    expect((await data('push', path)).out).toContain('nothing, all files were stored already');
     appendFileSync(join(path, 'a.txt'), ', better');
     expect((await data('push', path, '-o', 'sent_files,sent_bytes,files')).out).toBe('1\t17\t3\n');
     const { out, err } = await data('list', '--all');
@@ -66,15 +66,13 @@ describe('trainyard data', () => {
   test('keeps what is pinned, and removes what is named', async () => {
     const path = folder('cats', cats);
     await data('push', path, '--keep');
-    expect((await data('prune', 'cats')).err).toContain('There is nothing to remove');
-    expect((await data('pin', 'cats', '--remove')).out).toMatch(
-      /^Not pinned any more {2}cats@[0-9a-f]{12}\n$/,
-    );
+    expect((await data('prune', 'cats')).err).toContain('Nothing to remove');
+    expect((await data('pin', 'cats', '--remove')).out).toMatch(/^Unpinned {2}cats@[0-9a-f]{12}\n$/);
     expect((await data('prune', 'cats', '--dry-run')).out).toContain('cats');
     const asked = await trainyard(['data', 'prune', 'cats'], { answer: 'n' });
     expect([asked.code, asked.questions]).toEqual([
       1,
-      ['Remove 1 versions of datasets? Their files are gone then. [y/N] '],
+      ['Remove 1 dataset version? Files in no other version are deleted. [y/N] '],
     ]);
     expect(await data('prune', 'cats', '--yes')).toMatchObject({ code: 0, err: 'Removed\n' });
     expect((await data('list', '--all')).out).toBe('');
@@ -102,7 +100,7 @@ describe('trainyard data', () => {
     expect(stored).toBe(0);
   });
 
-  test('goes on with a large file whose upload was interrupted', async () => {
+  test('continues an interrupted upload', async () => {
     const large = 'x'.repeat(10_000_000);
     const path = folder('cats', { 'large.bin': large });
     const sha256 = createHash('sha256').update(large).digest('hex');
@@ -149,7 +147,7 @@ describe('a config that is submitted from this machine', () => {
     expect((await submitted(out)).dataloader).toMatchObject([{ instance_data_dir: 'cats' }]);
   });
 
-  test('leaves paths as they are that are not here, or with --no-data', async () => {
+  test('leaves paths unchanged if they are not here, or with --no-data', async () => {
     const away = await trainyard(['jobs', 'submit', simpletuner('/mnt/nas/cats')]);
     expect(away).toMatchObject({
       code: 0,
@@ -163,7 +161,7 @@ describe('a config that is submitted from this machine', () => {
     expect(valueOf(await server.admin.call(datasetsApi.list, { query: {} })).datasets).toEqual([]);
   });
 
-  test('sends nothing when it is tried out, and says what it would send', async () => {
+  test('sends nothing in a dry run, and says what it would send', async () => {
     folder('cats', cats);
     const { code, err } = await trainyard(['jobs', 'submit', simpletuner('cats'), '--dry-run']);
     expect(code).toBe(0);
@@ -171,7 +169,7 @@ describe('a config that is submitted from this machine', () => {
     expect(valueOf(await server.admin.call(datasetsApi.list, { query: {} })).stored_bytes).toBe(0);
   });
 
-  test('takes data that is named for a program of its own, and refuses what is not here', async () => {
+  test('accepts --data for a program of its own, and refuses a path that is not here', async () => {
     const path = folder('cats', cats);
     const own = config('own.json', { images: path });
     const outcome = await trainyard(['jobs', 'submit', own, '--data', path]);

@@ -90,7 +90,7 @@ test('checkpoints are listed with what they are good for', async () => {
   expect(lines[0]).toMatch(/^NAME +STEP +LOSS +SIZE +FILES +TRY +CAME +WHAT$/);
   expect(lines[1]).toMatch(/^checkpoint-300 +300 .* incomplete$/);
   expect(lines[2]).toMatch(
-    /^checkpoint-200 +200 +- +300 kB +3 +1 .* newest: the next attempt goes on from it$/,
+    /^checkpoint-200 +200 +- +300 kB +3 +1 .* newest: the next attempt continues from it$/,
   );
   expect(lines[3]).toMatch(/^checkpoint-000100\.bin +100 +- +19 bytes +1 +1 [^a-z]+Z$/);
   expect((await jobs(['checkpoints', job.jobId, '-o', 'name,newest'])).out).toContain(
@@ -101,7 +101,7 @@ test('checkpoints are listed with what they are good for', async () => {
 
 test('an attempt says what it went on from', async () => {
   const { out } = await jobs(['get', job.jobId]);
-  expect(out).toMatch(/ lives; went on from checkpoint-200 at step 200, 37 steps done again\n/);
+  expect(out).toMatch(/ lives; continued from checkpoint-200 at step 200, 37 steps repeated\n/);
 });
 
 test('all files come into a folder; a second time nothing is fetched, and nothing changes', async () => {

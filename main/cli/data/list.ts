@@ -1,6 +1,6 @@
 import { type DatasetView, datasetsApi } from '../../../protocol/datasets-api.ts';
+import { sizeText } from '../../../protocol/size-text.ts';
 import { isOn, textOf } from '../flags.ts';
-import { sizeText } from '../jobs/text.ts';
 import { printRows } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Column } from '../table.ts';
@@ -19,11 +19,11 @@ export const columns: readonly Column<DatasetView>[] = [
 
 export const list: RemoteSpec = {
   name: 'list',
-  description: 'List the datasets, with the room that they take',
+  description: 'List datasets and the space that they use',
   shape: command =>
     command
-      .option('--all', 'older versions, too')
-      .option('--worker <worker>', 'only versions that the rig of this worker has'),
+      .option('--all', 'also list older versions')
+      .option('--worker <worker>', "only versions on this worker's rig"),
   async act(remote) {
     const all = isOn(remote.flags, 'all') ? 'true' : undefined;
     const word = textOf(remote.flags, 'worker');
@@ -31,7 +31,7 @@ export const list: RemoteSpec = {
     const answer = await remote.ask(datasetsApi.list, { query: { all, worker_id: worker?.id } });
     const none =
       worker === null
-        ? 'There is no dataset yet: trainyard data push FOLDER stores one'
+        ? 'No datasets yet. Store one with "trainyard data push FOLDER"'
         : `The rig of ${worker.name} has no dataset`;
     printRows(remote, { answer, rows: answer.datasets, columns, none });
     const limit = answer.limit_bytes === null ? '' : ` of ${sizeText(answer.limit_bytes)}`;

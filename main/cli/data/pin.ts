@@ -11,13 +11,13 @@ export const pin: RemoteSpec = {
   shape: command =>
     command
       .argument('<dataset>', 'its name, for the newest version; or NAME@VERSION')
-      .option('--remove', 'keep it no longer'),
+      .option('--remove', 'unpin it'),
   async act(remote, [word = '']) {
     const { id } = await findVersion(remote, word);
     const pinned = !isOn(remote.flags, 'remove');
     const answer = await remote.ask(datasetsApi.pin, { params: { id }, body: { pinned } });
     const what = `${answer.name}@${answer.version.slice(0, 12)}`;
-    printOne(remote, { answer, facts: [[pinned ? 'Pinned' : 'Not pinned any more', what]] });
+    printOne(remote, { answer, facts: [[pinned ? 'Pinned' : 'Unpinned', what]] });
   },
 };
 
@@ -34,5 +34,8 @@ async function findVersion(remote: Remote, word: string): Promise<DatasetView> {
     );
   if (new Set(found.map(({ owner }) => owner)).size === 1) return one;
   const owners = found.map(({ owner }) => owner).join(', ');
-  return fail(exitCodes.usage, `There are several datasets ${word}, of ${owners}: use a token of its owner`);
+  return fail(
+    exitCodes.usage,
+    `Several users have a dataset ${word}: ${owners}. Use the token of the one you mean`,
+  );
 }

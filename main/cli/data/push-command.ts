@@ -1,19 +1,19 @@
 import { basename, resolve } from 'node:path';
 import { DatasetName } from '../../../protocol/datasets-api.ts';
+import { sizeText } from '../../../protocol/size-text.ts';
 import { isOn, textOf } from '../flags.ts';
 import { readInput } from '../input.ts';
-import { sizeText } from '../jobs/text.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import { indexData, pushData } from './push.ts';
 
 export const push: RemoteSpec = {
   name: 'push',
-  description: 'Store a folder of training data, or a file, for jobs; only what is new is sent',
+  description: 'Store a folder of training data, or a file, for jobs. Sends only new files',
   shape: command =>
     command
       .argument('<path>', 'the folder, or the file')
-      .option('--name <name>', 'what the dataset is called (default: the name of the folder)')
+      .option('--name <name>', 'name of the dataset (default: the name of the folder)')
       .option('--keep', 'pin it: this version stays even when no job uses it'),
   async act(remote, [path = '']) {
     const { flags } = remote;
@@ -25,10 +25,12 @@ export const push: RemoteSpec = {
       facts: [
         ['Dataset', dataset.name],
         ['Version', dataset.version.slice(0, 12)],
-        ['Has', `${dataset.files} files, ${sizeText(dataset.bytes)}`],
+        ['Size', `${dataset.files} files, ${sizeText(dataset.bytes)}`],
         [
           'Sent',
-          sent.files === 0 ? 'nothing: all of it was stored' : `${sent.files} files, ${sizeText(sent.bytes)}`,
+          sent.files === 0
+            ? 'nothing, all files were stored already'
+            : `${sent.files} files, ${sizeText(sent.bytes)}`,
         ],
       ],
     });

@@ -11,8 +11,8 @@ import { type CallFailure, type CallResult, type Stretch, urlOf } from '../../..
 import { manifestText } from '../../../protocol/dataset.ts';
 import { type DatasetView, datasetsApi } from '../../../protocol/datasets-api.ts';
 import { Problem } from '../../../protocol/problem.ts';
+import { sizeText } from '../../../protocol/size-text.ts';
 import { CommandEnd, exitCodes, fail, failureOf, reasonOf } from '../failure.ts';
-import { sizeText } from '../jobs/text.ts';
 import { bar, createDisplay, duration } from '../progress-bar.ts';
 import type { Remote } from '../remote.ts';
 

@@ -2,13 +2,13 @@ import type { ArtifactView } from '../../../protocol/artifact.ts';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
 import type { ValueOf } from '../../../protocol/client.ts';
 import type { JobId } from '../../../protocol/ids.ts';
+import { sizeText } from '../../../protocol/size-text.ts';
 import { printRows } from '../output.ts';
 import type { Remote } from '../remote.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Column } from '../table.ts';
 import { among, takesJob } from './argument.ts';
 import { findJob } from './find.ts';
-import { sizeText } from './text.ts';
 
 const columns: readonly Column<ArtifactView>[] = [
   { title: 'KEY', text: ({ key }) => key },

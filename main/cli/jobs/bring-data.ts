@@ -1,12 +1,12 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, isAbsolute, join } from 'node:path';
 import type { SubmitRequest } from '../../../protocol/queue-api.ts';
+import { sizeText } from '../../../protocol/size-text.ts';
 import { type Bundle, dataOf, trainerFor } from '../../../trainers/index.ts';
 import { indexData, pushData } from '../data/push.ts';
 import { exitCodes, fail } from '../failure.ts';
 import type { Remote } from '../remote.ts';
 import { foldersAround } from './config-argument.ts';
-import { sizeText } from './text.ts';
 
 export interface DataWish {
   /** The file that the bundle was read from. */
@@ -46,7 +46,7 @@ export async function bringData(
     const name = basename(place).slice(0, 120);
     const { dataset, sent } = await pushData(remote, folder, { name, isPinned: false });
     const news =
-      sent.files === 0 ? 'all of it was stored' : `${sent.files} new, ${sizeText(sent.bytes)} sent`;
+      sent.files === 0 ? 'all files stored already' : `${sent.files} new, ${sizeText(sent.bytes)} sent`;
     err(`Data: ${path} (${whole}; ${news})\n`);
     data.push({ path, version: dataset.version, is_file: statSync(place).isFile() });
   }

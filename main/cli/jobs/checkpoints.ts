@@ -1,11 +1,11 @@
 import type { CheckpointView } from '../../../protocol/artifact.ts';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
+import { sizeText } from '../../../protocol/size-text.ts';
 import { printRows } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 import type { Column } from '../table.ts';
 import { among, takesJob } from './argument.ts';
 import { findJob } from './find.ts';
-import { sizeText } from './text.ts';
 
 const columns: readonly Column<CheckpointView>[] = [
   { title: 'NAME', text: ({ name }) => name },
@@ -20,7 +20,7 @@ const columns: readonly Column<CheckpointView>[] = [
 
 function marks({ newest, best, complete }: CheckpointView): string {
   const all = [
-    newest && 'newest: the next attempt goes on from it',
+    newest && 'newest: the next attempt continues from it',
     best && 'best',
     !complete && 'incomplete',
   ];

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { ArtifactView } from '../../../protocol/artifact.ts';
 import { artifactsApi } from '../../../protocol/artifacts-api.ts';
+import { sizeText } from '../../../protocol/size-text.ts';
 import { CommandEnd, exitCodes, fail, type Failure } from '../failure.ts';
 import { isOn, textOf } from '../flags.ts';
 import { printRows } from '../output.ts';
@@ -13,7 +14,6 @@ import { everyArtifact } from './artifacts.ts';
 import { filesNamed, filesOfCheckpoint } from './chosen-files.ts';
 import { findJob } from './find.ts';
 import { saveFile } from './save-file.ts';
-import { sizeText } from './text.ts';
 
 interface Row extends Readonly<Record<string, unknown>> {
   readonly key: string;

@@ -8,6 +8,7 @@ import type {
   Outstanding,
 } from '../../../protocol/job.ts';
 import type { Progress } from '../../../protocol/progress.ts';
+import { sizeText } from '../../../protocol/size-text.ts';
 import { duration } from '../progress-bar.ts';
 import { type Column, type Fact, plainLines } from '../table.ts';
 
@@ -161,18 +162,7 @@ function wentOn({ resumed }: AttemptView): string {
   if (resumed === null) return '';
   const { checkpoint, step, steps_lost: lost } = resumed;
   const steps = `${lost} ${lost === 1 ? 'step' : 'steps'}`;
-  if (checkpoint === null) return `began anew${lost === null ? '' : `, ${steps} lost`}`;
+  if (checkpoint === null) return `started from the beginning${lost === null ? '' : `, ${steps} lost`}`;
   const at = step === null ? '' : ` at step ${step}`;
-  return `went on from ${checkpoint}${at}${lost === null || lost === 0 ? '' : `, ${steps} done again`}`;
-}
-
-const sizeUnits = ['bytes', 'kB', 'MB', 'GB', 'TB'] as const;
-
-/** In the greatest unit that is not greater than it: "12.3 MB". A kB is 1,000 bytes. */
-export function sizeText(bytes: number): string {
-  const at = Math.max(
-    0,
-    sizeUnits.findLastIndex((_, power) => Number(bytes.toPrecision(3)) >= 1_000 ** power),
-  );
-  return `${Number((bytes / 1_000 ** at).toPrecision(3))} ${sizeUnits[at]}`;
+  return `continued from ${checkpoint}${at}${lost === null || lost === 0 ? '' : `, ${steps} repeated`}`;
 }

@@ -7,7 +7,7 @@ import { nested, valueFrom } from './keys.ts';
 
 export const set: RemoteSpec = {
   name: 'set',
-  description: 'Change settings of the running server; all of them, or none if one is refused',
+  description: 'Change settings of the running server. If one is refused, none changes',
   shape: command =>
     command.argument(
       '<settings...>',

@@ -75,11 +75,11 @@ describe('an attempt', () => {
 
   test.each([
     [null, /  lives$/],
-    [{ checkpoint: 'c-5', step: 5, steps_lost: 37 }, /; went on from c-5 at step 5, 37 steps done again$/],
-    [{ checkpoint: 'c-5', step: 5, steps_lost: 0 }, /; went on from c-5 at step 5$/],
-    [{ checkpoint: 'c', step: null, steps_lost: null }, /; went on from c$/],
-    [{ checkpoint: null, step: null, steps_lost: 1 }, /; began anew, 1 step lost$/],
-    [{ checkpoint: null, step: null, steps_lost: null }, /; began anew$/],
+    [{ checkpoint: 'c-5', step: 5, steps_lost: 37 }, /; continued from c-5 at step 5, 37 steps repeated$/],
+    [{ checkpoint: 'c-5', step: 5, steps_lost: 0 }, /; continued from c-5 at step 5$/],
+    [{ checkpoint: 'c', step: null, steps_lost: null }, /; continued from c$/],
+    [{ checkpoint: null, step: null, steps_lost: 1 }, /; started from the beginning, 1 step lost$/],
+    [{ checkpoint: null, step: null, steps_lost: null }, /; started from the beginning$/],
   ])('with %j says what it has kept of those before it', (resumed, words) => {
     expect(attemptText(resumed)).toMatch(words);
   });

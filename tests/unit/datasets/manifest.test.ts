@@ -39,7 +39,7 @@ describe('the files of a dataset', () => {
     ['C:\\x', 'backslash'],
     ['a\u0000b', 'control character'],
     ['a\nb', 'control character'],
-    ['a\ud800', 'half a character'],
+    ['a\ud800', 'invalid character'],
     ['ü'.repeat(128), 'longer than 255 bytes'],
     [`${'d/'.repeat(64)}x`, 'more than 64 levels'],
     ['x/'.repeat(1_100), 'longer than 2048 characters'],
