@@ -31,7 +31,7 @@ test('settings are shown in a table, one by one, and as JSON', async () => {
   });
 });
 
-test('settings are changed together, and shown as they are then', async () => {
+test('changes settings together, and prints the new values', async () => {
   const { run } = await openServer();
   const changed = await run(
     'settings',
@@ -107,7 +107,7 @@ test('a link has the public address of the server, without a warning', async () 
   expect(made.out).toMatch(/^https:\/\/yard\.example\.org\/fleet\/#sign-in=\S+\n$/);
 });
 
-test('a token that may not make links gets none', async () => {
+test('refuses a link to a token without the permission', async () => {
   const { run, admin } = await openServer();
   const body = { name: 'ada', permissions: ['queue.view' as const], expires_in_s: null };
   const { token } = valueOf(await admin.call(tokensApi.create, { body }));

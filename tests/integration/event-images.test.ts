@@ -34,7 +34,7 @@ function makeTrainer() {
   };
 }
 
-test('a job gets the images of its event files as samples with their steps, once, also if its worker is killed', async () => {
+test('images of event files become samples exactly once, even if the worker is killed', async () => {
   const server = await startTestServer();
   onTestFinished(() => server.close());
   const { token } = await server.createWorker({ name: 'rig-1' });

@@ -193,7 +193,7 @@ const newestOf = async (id: JobId) =>
     ({ newest }) => newest,
   );
 
-test('each config goes with its images to the rig with its trainer, continues on another one, and its model comes home', async () => {
+test('runs each config with its images on the right rig, resumes on another, and uploads the model', async () => {
   const rigs = await Promise.all(names.map(name => startRig(`${name}-1`, name)));
   const jobs = await Promise.all(names.map(submit));
   for (const [index, name] of names.entries()) {
@@ -225,7 +225,7 @@ test('each config goes with its images to the rig with its trainer, continues on
   }
 }, 180_000);
 
-test('a job waits while no rig has its trainer, and says so', async () => {
+test('keeps a job pending and says why while no rig has its trainer', async () => {
   await startRig('kohya-2', 'kohya');
   const job = await server.submit({ config: aiToolkitConfig, gpu_count: 0 });
   const { summary } = valueOf(await server.admin.call(queueApi.explain, { params: { id: job } }));
@@ -256,7 +256,7 @@ const python3 = (process.env['PATH'] ?? '')
   .find(file => existsSync(file));
 
 test.skipIf(python3 === undefined)(
-  'a misspelt key of a config is named before it is submitted, as soon as a rig has said what its trainer takes',
+  "warns of a misspelt key before the submit, once a rig has reported its trainer's keys",
   async () => {
     const { token } = await server.createWorker({ name: 'rig-1' });
     const stateHome = temporaryFolder();

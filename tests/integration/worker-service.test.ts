@@ -40,7 +40,7 @@ const args = ['--user', '--orchestrator-url', 'http://yard:8001', '--name', 'rig
 const secret = { SIMPLETUNER_WORKER_TOKEN: 'tj_secret' };
 
 describe.skipIf(process.platform !== 'linux')('a service', () => {
-  test('is installed and started, with the token in a file that nobody else can read, and taken away again', async () => {
+  test('is installed, started and uninstalled, with the token in a private file', async () => {
     const machine = open();
     const state = join(machine.home, 'its state');
     const more = ['--label', 'a=b c', '-v', '--state-dir', state];
@@ -124,7 +124,7 @@ describe.skipIf(process.platform !== 'linux')('a service', () => {
     await service.said(new RegExp(`^Connected to ${server.url} as rig-1 \\(${id}\\)$`));
   }, 60_000);
 
-  test('that does not start is told of, with the words of the manager', async () => {
+  test("reports a service that does not start, with the manager's message", async () => {
     const machine = open('echo "Failed to connect to bus" >&2; exit 1');
     const [code, said] = await machine.run(['install-service', ...args], secret);
     expect([code, said]).toEqual([

@@ -13,7 +13,7 @@ const environmentOf = (offer: Partial<JobOffer>, rig: Partial<Rig>) => {
 };
 
 describe("a trainer's environment", () => {
-  it("is the agent's own and what the published agent sets, without tokens of ours", () => {
+  it("contains the agent's variables, but no Trainyard tokens", () => {
     const { env, config } = environmentOf(
       { upload_endpoint: '/api/cloud/storage/b', upload_token: 'ut_1', hf_token: 'hf_1' },
       {
@@ -42,7 +42,7 @@ describe("a trainer's environment", () => {
     });
   });
 
-  it('names no token where none was sent, and keeps the one of the rig', () => {
+  it("sets no token if none was sent, and keeps the rig's", () => {
     expect(environmentOf({}, {}).env).toMatchObject({ SIMPLETUNER_UPLOAD_TOKEN: '' });
     expect(environmentOf({}, {}).env).not.toHaveProperty('HF_TOKEN');
     expect(environmentOf({}, { env: { HF_TOKEN: 'hf_rig' } }).env).toMatchObject({ HF_TOKEN: 'hf_rig' });
@@ -95,7 +95,7 @@ describe('what the orchestrator sends stays data (FAULTS.md S11)', () => {
     '--data_backend_config': '/etc/passwd',
   };
 
-  it('in a job that is really run', async () => {
+  it('never runs config values as code', async () => {
     const { seen, folder } = await runLooker({
       config: hostile,
       config_name: '$(touch touched)',
@@ -115,7 +115,7 @@ describe('what the orchestrator sends stays data (FAULTS.md S11)', () => {
     expect(existsSync('touched')).toBe(false);
   });
 
-  it('prototypes included', () => {
+  it('ignores __proto__ keys', () => {
     const text = '{"type":"ping","__proto__":{"polluted":1}}';
     expect(WorkerCommand.parse(JSON.parse(text))).toEqual({ type: 'ping' });
     const config = JSON.parse('{"__proto__":{"polluted":1},"trainer":"selftest"}') as JobOffer['config'];

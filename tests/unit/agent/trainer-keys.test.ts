@@ -99,7 +99,7 @@ describe.skipIf(python === null)('the keys of a trainer', () => {
     ]);
   });
 
-  it('are unknown where the code is not there, and where it cannot be imported', async () => {
+  it('returns null if the code is missing or cannot be imported', async () => {
     expect(await readKnownKeys(checkout('onetrainer', tempFolder()), trainerProbe(env))).toBeNull();
     const choice: TrainerChoice = { kind: 'package', name: 'simpletuner', python };
     expect(await readKnownKeys(choice, trainerProbe(env))).toBeNull();
@@ -110,7 +110,7 @@ describe('what the Python of a trainer says about its keys', () => {
   const notOurs =
     '#!/bin/sh\necho \'trainyard-keys ["fine", "with space", 7, "\'"$(head -c 200 /dev/zero | tr "\\0" x)"\'"]\'\n';
 
-  it('is a list without the words that can be no keys', async () => {
+  it('drops entries that cannot be keys', async () => {
     const fake = writeFile(tempFolder(), 'python', notOurs, 0o755);
     const choice: TrainerChoice = { kind: 'package', name: 'simpletuner', python: fake };
     expect(await readKnownKeys(choice, trainerProbe(env))).toEqual(['fine']);
@@ -120,7 +120,7 @@ describe('what the Python of a trainer says about its keys', () => {
     ['an unfinished list', 'trainyard-keys ["a'],
     ['no list', 'trainyard-keys 7'],
     ['nothing', 'hello'],
-  ])('is no list of keys where it is %s', async (_what, said) => {
+  ])('returns null for %s', async (_what, said) => {
     const fake = writeFile(tempFolder(), 'python', `#!/bin/sh\necho '${said}'\n`, 0o755);
     const choice: TrainerChoice = { kind: 'package', name: 'simpletuner', python: fake };
     expect(await readKnownKeys(choice, trainerProbe(env))).toBeNull();
@@ -130,7 +130,7 @@ describe('what the Python of a trainer says about its keys', () => {
     ['a command of the owner’s', { kind: 'command', argv: ['train'], takesAll: true }],
     ['scripts', { kind: 'checkout', name: 'diffusers', folder: '/opt/scripts', python: null }],
     ['a Python that is not there', { kind: 'package', name: 'simpletuner', python: '/not/there/python' }],
-  ])('is not asked of %s', async (_what, choice) => {
+  ])('reads no keys for %s', async (_what, choice) => {
     expect(await readKnownKeys(choice, trainerProbe(env))).toBeNull();
   });
 });

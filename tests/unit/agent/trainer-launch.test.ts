@@ -65,7 +65,7 @@ describe('SimpleTuner', () => {
     expect(readFileSync(path, 'utf8')).toBe('{"algo": "lokr"}');
   });
 
-  it('never writes a file where the name of one leads out of the folder', () => {
+  it('never writes a file outside the job folder', () => {
     const name = '../../../../escaped.json';
     const rig = simpletunerRig();
     const { folder } = prepared(rig, {
@@ -77,7 +77,7 @@ describe('SimpleTuner', () => {
     expect(path).toBe(join(folder, 'files', path.split('/').at(-1) ?? ''));
   });
 
-  it('drops a folder for logs that leads elsewhere', () => {
+  it('drops a logging_dir that leads out of the job folder', () => {
     const config = { ...simpletuner, logging_dir: '/var/log' };
     const kept = { ...simpletuner, logging_dir: 'tensorboard' };
     const written = (given: object, rig = simpletunerRig()): unknown =>
@@ -122,7 +122,7 @@ describe('the processes of SimpleTuner', () => {
     expect(argvOf({ ...config, '--num_processes': '4' }, null)).toEqual(four);
   });
 
-  it('take the words that the owner of the rig allows from the config', () => {
+  it('get the accelerate arguments that the owner allows', () => {
     const rig = simpletunerRig({ allowedConfigKeys: ['accelerate_extra_args', 'accelerate_config'] });
     expect(argvOf({ accelerate_extra_args: "--use_fsdp --a 'b c'" }, [0, 1], rig)).toEqual([
       ...launcher,
@@ -191,7 +191,7 @@ describe("kohya's scripts", () => {
     expect(optionsOf([0, 1])).toEqual(['--multi_gpu', '--num_processes=2']);
   });
 
-  it('get the keys of all sections together, and the script that these tell', () => {
+  it('get the merged keys of all sections, and the script that they identify', () => {
     const { rig, folder: code } = rigWith('kohya');
     const { argv, folder } = prepared(rig, { config: kohyaSections });
     expect(argv).toContain(join(code, 'flux_train_network.py'));
@@ -339,7 +339,7 @@ describe('a rig without the trainer that a config is for', () => {
     expect(configAt(join(folder, 'config.json'))).toEqual(aiToolkit);
   });
 
-  it('runs no program that is meant for configs of unknown trainers alone', () => {
+  it('does not run a program that is only for unrecognised configs', () => {
     const rig = rigOf(tempFolder(), { trainers: [{ kind: 'command', argv: ['train'], takesAll: false }] });
     expect(prepareJob(offerOf('j1', 'a1', { config: aiToolkit }), rig)).toMatchObject({
       ok: false,
@@ -368,7 +368,7 @@ describe('two jobs with one config', () => {
       config => config['workspace_dir'],
     ],
     ['diffusers', { config: { ...diffusers, ...absolute } }, config => config['output_dir']],
-  ])('never find the checkpoints of each other with %s', (name, offer, folderIn) => {
+  ])("never find each other's checkpoints (%s)", (name, offer, folderIn) => {
     const rig = name === 'simpletuner' ? simpletunerRig() : rigWith(name as 'kohya').rig;
     const start = (id: string) => {
       const made = prepareJob(offerOf(id, `a-${id}`, offer), rig);

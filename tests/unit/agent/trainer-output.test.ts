@@ -124,7 +124,7 @@ describe('any output', () => {
     '"loss":null}',
   );
 
-  test('is read without an error, wherever it is cut, and figures come out of it alone', () => {
+  test('is parsed the same wherever it is cut, and yields only finite numbers', () => {
     const texts = fc.array(fc.oneof(pieces, fc.string({ unit: 'binary', maxLength: 8 })), { maxLength: 60 });
     fc.assert(
       fc.property(texts, parts => {
@@ -146,7 +146,7 @@ describe('any output', () => {
     ['a bar that is open', ' 45%|x| 450/1000 [01:23<01:41, '],
     ['brackets', '[01:23<'],
     ['epochs', 'epoch 1/'],
-  ])('of one endless line costs no more than its length: %s', (_what, piece) => {
+  ])('takes linear time for an endless line of %s', (_what, piece) => {
     const timeOf = (count: number): number => {
       const text = `${piece.repeat(count)}}`;
       const began = performance.now();

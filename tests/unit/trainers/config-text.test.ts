@@ -22,7 +22,7 @@ describe('the format of a file', () => {
   });
 });
 
-describe('a text that is parsed', () => {
+describe('the text of a config', () => {
   test.each<[string, ConfigFormat, string, unknown]>([
     ['JSON behind a byte order mark', 'json', '\ufeff{"lr": 1e-4}', { lr: 0.0001 }],
     ['a float of YAML without a dot, as ai-toolkit reads it', 'yaml', 'lr: 1e-4', { lr: 0.0001 }],
@@ -36,13 +36,13 @@ describe('a text that is parsed', () => {
       { model: { v2: false }, train: { lr: 0.0001 } },
     ],
     ['a date of TOML', 'toml', 'day = 2026-01-31', { day: '2026-01-31' }],
-  ])('gives values of JSON: %s', (_what, format, text, value) => {
+  ])('parses to JSON values: %s', (_what, format, text, value) => {
     expect(parsed(text, format)).toEqual(value);
   });
 
   test.each<[string, ConfigFormat, string, string]>([
-    ['a comma too much', 'json', '{\n  "a": 1,\n}', 'line 3, column 1: expected double-quoted property name'],
-    ['a value that is no JSON', 'json', '{"a": NaN}', "line 1, column 7: unexpected token 'N'"],
+    ['a trailing comma', 'json', '{\n  "a": 1,\n}', 'line 3, column 1: expected double-quoted property name'],
+    ['a value that is not JSON', 'json', '{"a": NaN}', "line 1, column 7: unexpected token 'N'"],
     [
       'a text that is cut off',
       'json',
@@ -51,7 +51,7 @@ describe('a text that is parsed', () => {
     ],
     ['no text', 'json', '', 'line 1, column 1: the file ends in the middle of the JSON'],
     ['a tab', 'yaml', 'config:\n\tname: x', 'line 2, column 1: a tab cannot indent YAML: use spaces'],
-    ['a key that is there twice', 'yaml', 'a: 1\na: 2', 'line 2, column 1: Map keys must be unique'],
+    ['a duplicate key', 'yaml', 'a: 1\na: 2', 'line 2, column 1: Map keys must be unique'],
     [
       'a tag that asks for code',
       'yaml',
@@ -59,13 +59,13 @@ describe('a text that is parsed', () => {
       'line 1, column 36: the tag tag:yaml.org,2002:python/object/apply:os.system is not allowed',
     ],
     [
-      'a key of TOML that is there twice',
+      'a duplicate key of TOML',
       'toml',
       'lr = 1\nlr = 2',
       'line 2, column 1: trying to redefine an already defined table or value',
     ],
     ['a string of TOML that does not end', 'toml', 'a = "x', 'line 1, column 5: unfinished string'],
-  ])('fails with its place: %s', (_what, format, text, message) => {
+  ])('fails with line and column: %s', (_what, format, text, message) => {
     expect(parsed(text, format)).toBe(message);
   });
 
@@ -82,7 +82,7 @@ describe('a text that is parsed', () => {
   });
 });
 
-test('a config is written as TOML without its nulls, in sections as it had', () => {
+test('writes TOML without nulls and keeps sections', () => {
   const text = configTextIn(
     { lr: 0.0001, name: 'a "b"', none: null, train: { steps: 10, none: null } },
     'toml',

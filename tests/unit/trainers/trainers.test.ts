@@ -20,7 +20,7 @@ describe('a config is recognised', () => {
   });
 });
 
-describe('a config that its trainer would refuse', () => {
+describe('the check of a config', () => {
   test.each([
     [
       'ai-toolkit without a name',
@@ -47,12 +47,12 @@ describe('a config that its trainer would refuse', () => {
       { script: '../../bin/x.py' },
       'script must be a path below the folder of scripts on the rig, such as dreambooth/train_dreambooth_lora_flux.py',
     ],
-  ])('has that for a problem: %s', (_what, config, problem) => {
+  ])('reports the problem: %s', (_what, config, problem) => {
     expect(trainerFor(config).problem(config)).toBe(problem);
   });
 
   test.each([simpletuner, aiToolkit, kohya, kohyaSections, onetrainer, diffusers, { lr: 1 }])(
-    'is not %j',
+    'accepts %j',
     config => {
       expect(trainerFor(config).problem(config)).toBeNull();
     },
@@ -115,7 +115,7 @@ describe('what a config names', () => {
       { ...onetrainer, concept_file_name: 'none.json' },
       'names none.json (concept_file_name), but it is not there',
     ],
-  ])('is missed by its path: %s', async (_what, config, reason) => {
+  ])('reports a missing file by its path: %s', async (_what, config, reason) => {
     expect(await gather(config, trainerFor(config), find)).toEqual({ ok: false, reason });
   });
 
@@ -141,7 +141,7 @@ describe('training data', () => {
   });
 
   test.each([simpletuner, aiToolkit, kohya, kohyaSections, onetrainer, diffusers])(
-    'has other paths in a copy of %j, and all else stays',
+    'replaces only the data paths in a copy of %j',
     async config => {
       const bundle = await bundleOf(config);
       const before = dataOf(bundle, trainerFor(bundle.config));

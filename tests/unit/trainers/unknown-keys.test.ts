@@ -44,7 +44,7 @@ describe.each<readonly [TrainerName, Config, Config, key: string, nearest: strin
   ],
   ['onetrainer', onetrainer, { ...onetrainer, epoch_count: 1, epochss: 3 }, 'epochss', 'epochs'],
 ])('a config of %s', (name, right, wrong, key, nearest) => {
-  it('of known keys alone has no unknown ones', () => expect(unknownIn(name, right)).toEqual([]));
+  it('reports nothing if all keys are known', () => expect(unknownIn(name, right)).toEqual([]));
   it('with a misspelt key names its place, and the key that was meant', () =>
     expect(unknownIn(name, wrong)).toContainEqual({ key, nearest }));
 });
@@ -57,7 +57,7 @@ describe('a config of SimpleTuner', () => {
     ]);
   });
 
-  it('may have the beginning of a key, as long as only one begins so', () => {
+  it('accepts an unambiguous prefix of a key', () => {
     expect(unknownIn('simpletuner', { learning: 1, train_batch: 4 })).toEqual([]);
     expect(unknownIn('simpletuner', { max_train: 1 })).toEqual([
       { key: 'max_train', nearest: 'max_train_steps' },
@@ -74,7 +74,7 @@ it('what ai-toolkit hands on to a library, or writes into the metadata of a mode
   expect(unknownIn('ai-toolkit', { meta: { any: 'thing' }, config: { process } })).toEqual([]);
 });
 
-it('a key that names the trainer is no key of the trainer', () => {
+it('ignores $trainer', () => {
   expect(unknownIn('onetrainer', { $trainer: 'onetrainer' })).toEqual([]);
 });
 
@@ -82,7 +82,7 @@ it('scripts without a list of their keys have no unknown ones', () => {
   expect(unknownIn('diffusers', diffusers)).toEqual([]);
 });
 
-it('a config of nothing but unknown keys is compared for the first 20 alone', () => {
+it('reports at most 20 unknown keys', () => {
   const config = Object.fromEntries(Array.from({ length: 50_000 }, (_none, n) => [`made_up_${n}`, n]));
   expect(unknownIn('onetrainer', config)).toHaveLength(20);
 });
