@@ -2,14 +2,14 @@ import { isIPv6 } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { isLoopback } from '../../protocol/reachable.ts';
 
-/** One of this machine's own. */
+/** An address of this machine. */
 export interface MachineAddress {
   readonly address: string;
   readonly family: 'IPv4' | 'IPv6';
   readonly interface: string;
 }
 
-/** Without those of IPv6 that mean something on one cable only, and can stand in no URL of a browser. */
+/** Omits link-local IPv6 addresses: they are valid on one link only, and browsers reject them in URLs. */
 export function ownAddresses(): readonly MachineAddress[] {
   return Object.entries(networkInterfaces()).flatMap(([name, list = []]) =>
     list
@@ -22,11 +22,11 @@ export { isLoopback };
 
 export const isWildcard = (host: string): boolean => host === '0.0.0.0' || host === '::';
 
-/** What stands for `host` in an address that a client can use. */
+/** Returns the base URL for a host and port; puts IPv6 addresses in brackets. */
 export const urlOf = (host: string, port: number, isSecure: boolean): string =>
   `${isSecure ? 'https' : 'http'}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
-/** Those of `addresses` that a socket which listens on `host` answers at, and that others may reach. */
+/** Returns the `addresses` under which other machines reach a socket that listens on `host`. */
 export function addressesBehind(
   host: string,
   addresses: readonly MachineAddress[],
@@ -37,13 +37,13 @@ export function addressesBehind(
   return others.filter(({ address }) => address === host);
 }
 
-/** Who reaches an address; null for the machines of an ordinary network. */
+/** Kind of network that an address belongs to; null for an ordinary one. */
 export type Reach = 'loopback' | 'virtual' | 'vpn' | null;
 
 const virtual = /^(?:docker|br-|veth|virbr|vmnet|vboxnet|vEthernet|lxc|lxd|cni|podman|bridge\d)/i;
 const vpn = /^(?:tun|tap|wg|tailscale|zt|utun|ppp|nebula)/i;
 
-/** Goes by the names that programs give to the interfaces which they make. */
+/** Recognises virtual and VPN interfaces by their usual names. */
 export function reachOf({ address, interface: name }: MachineAddress): Reach {
   if (isLoopback(address)) return 'loopback';
   if (virtual.test(name)) return 'virtual';
@@ -52,6 +52,6 @@ export function reachOf({ address, interface: name }: MachineAddress): Reach {
 
 const order: readonly Reach[] = [null, 'vpn', 'virtual', 'loopback'];
 
-/** Those first that most machines reach; of two such, those of IPv4, which are shorter to type. */
+/** Sorts the most widely reachable addresses first, then IPv4 before IPv6 because it is shorter to type. */
 export const byReach = (a: MachineAddress, b: MachineAddress): number =>
   order.indexOf(reachOf(a)) - order.indexOf(reachOf(b)) || a.family.localeCompare(b.family);

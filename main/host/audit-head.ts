@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { writeWhole } from './whole-file.ts';
 
-/** The head of the audit trail as a file of its own, beside the database, for its owner's eyes only. */
+/** Stores the head of the audit trail in its own file beside the database, readable only by its owner. */
 export const openHeadFile = (file: string) => ({
   read(): string | null {
     try {

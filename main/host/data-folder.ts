@@ -17,23 +17,23 @@ export interface DataFolder {
   readonly databaseFile: string;
   readonly adminTokenFile: string;
   readonly adminToken: string;
-  /** What was set in the panel; not there before that. */
+  /** Settings from the panel; the file exists only after the first change. */
   readonly settingsFile: string;
-  /** Seals the audit trail: lies beside the database, never in it. */
+  /** Key that seals the audit trail. It is stored beside the database, never in it. */
   readonly auditKey: Uint8Array;
-  /** Shows when the end of the trail was cut off. */
+  /** Reveals a truncated trail. */
   readonly auditHeadFile: string;
 }
 
 /**
- * Makes a folder for its owner's eyes only, whatever the umask; one that is there is left as it is. Throws with a reason
- * when that can't be done.
+ * Creates a folder that only its owner can access, whatever the umask. Leaves an existing folder unchanged. Throws with a reason
+ * when it cannot be created.
  */
 export function makeFolder(path: string): void {
   try {
     if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
   } catch (cause) {
-    // On a read-only disk Node says that the folder above is not there.
+    // On a read-only disk, Node reports that the parent folder does not exist.
     throw new Error(
       `The folder ${path} cannot be made: something else has its name, or the folder above it cannot be written`,
       { cause },
@@ -44,8 +44,8 @@ export function makeFolder(path: string): void {
 export const databaseFileIn = (dataDir: string): string => join(dataDir, 'trainyard.db');
 
 /**
- * Makes the secrets of a data folder that are not there yet, for its owner's eyes only. The folder must be locked for this
- * process. Throws with a reason when they can't be made, or are not what was made.
+ * Opens the data folder and creates its missing secrets, readable only by their owner. This process must hold the folder lock.
+ * Throws with a reason when a secret cannot be created or is damaged.
  */
 export function openDataFolder(dataDir: string): DataFolder {
   const adminTokenFile = join(dataDir, 'admin-token');
@@ -63,9 +63,9 @@ export function openDataFolder(dataDir: string): DataFolder {
 }
 
 /**
- * Says in the data folder where its orchestrator listens, so that the command line of this machine finds it; the answer
- * takes that back. What a crash left behind is replaced. The folder must be locked for this process. Throws when the disk
- * does not take it.
+ * Writes the server's URL to the data folder so that the command line on this machine finds it. Replaces a file that a crash left
+ * behind. Returns a function that removes the file. This process must hold the folder lock. Throws when the disk rejects the
+ * write.
  */
 function announce(dataDir: string, url: string): () => void {
   const file = join(dataDir, 'url');
@@ -76,7 +76,7 @@ function announce(dataDir: string, url: string): () => void {
   return () => rmSync(file, { force: true });
 }
 
-/** A full disk may have room later: the server starts without the file, and the command line needs the URL. */
+/** A full disk may be temporary, so the server starts without the file; until then the command line needs `--url`. */
 export function announceOrWarn(dataDir: string, url: string, log: Log): () => void {
   try {
     return announce(dataDir, url);
@@ -86,15 +86,15 @@ export function announceOrWarn(dataDir: string, url: string, log: Log): () => vo
   }
 }
 
-/** One that exists is left alone. */
+/** Keeps an existing file. */
 function createOnce(file: string, text: string): void {
   if (!existsSync(file)) writeWhole(file, text);
 }
 
-/** The longest token that the server accepts has 512 characters; the rest is room for spaces around it. */
+/** The server accepts tokens of up to 512 characters; the rest allows for surrounding whitespace. */
 const maxTokenFileBytes = 1_024;
 
-/** Throws with a reason when the file is missing, is readable by others, or holds nothing that can be sent as a token. */
+/** Throws with a reason when the file is missing, readable by others, or not a valid token. */
 export function readAdminToken(file: string): string {
   const token = statSync(file).size > maxTokenFileBytes ? null : readSecret(file);
   if (token === '') throw new Error(`${file} is empty: delete it, and the next start writes a new token`);
@@ -112,7 +112,7 @@ function readKey(file: string): Uint8Array {
   );
 }
 
-/** Of a file that is its owner's alone; throws when others could read it, or write to it. */
+/** Reads a file that only its owner may access. Throws when others could read or write it. */
 export function readSecret(file: string): string {
   if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) {
     throw new Error(`${file} can be read by others: make it yours alone with "chmod 600 ${file}"`);

@@ -1,7 +1,7 @@
 import type { Orchestrator } from '../orchestrator/index.ts';
 import type { Log } from '../orchestrator/ports.ts';
 
-/** Other machines reach it, and what they send can be read on the way: said in the log, and in the audit trail. */
+/** Warns in the log and in the audit trail that other machines connect without encryption. */
 export const tellExposed =
   (orchestrator: Pick<Orchestrator, 'noteSettings'>, log: Log) =>
   (host: string): void => {

@@ -1,13 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Those that were there before are back by then. */
+/** Workers that were connected before the restart are back by then. */
 const settleAfterMs = 2_000;
 
 /**
- * Keeps the heap small from now on, once the start is over (docs/adr/0023). V8 lets the space for new objects grow from 2 to 64 MB with the
- * first burst; almost all that a call makes is dead when it is answered, so that a small one is no slower. The answer ends what is
- * still to come of it.
+ * Keeps the heap small after startup (docs/adr/0023). V8 lets the young generation grow from 2 to 64 MB at the first burst.
+ * Almost everything that a request allocates is garbage once it is answered, so a small one is no slower. Returns a function that
+ * cancels the pending collection.
  */
 export function keepHeapSmall(): () => void {
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -16,8 +16,8 @@ export function keepHeapSmall(): () => void {
 }
 
 /**
- * What the start has taken, and needs no more: some 20 ms. V8 does it by itself when little happens, but only once it has collected all
- * of its heap for the first time, and a server that does little never comes to that.
+ * Frees the memory of startup in about 20 ms. V8 shrinks an idle heap on its own, but only after a first full collection, which
+ * an idle server never reaches.
  */
 function giveBack(): void {
   setFlagsFromString('--expose-gc');

@@ -4,13 +4,13 @@ import { createTrustedTime } from '../orchestrator/index.ts';
 import type { Clock, ClockMark, ClockReading, Log, TrustedTime } from '../orchestrator/ports.ts';
 import { writeWhole } from './whole-file.ts';
 
-/** How often the trusted time is kept, and a jump of the wall clock looked for. */
+/** Interval for saving the trusted time and checking for jumps of the wall clock. */
 const everyMs = 600_000;
 
-/** What a machine says of its own start. */
+/** Time since boot in milliseconds, and the id of the boot. */
 export type BootReading = Omit<ClockReading, 'wall'>;
 
-/** Linux counts sleep in both of them; elsewhere the system has no name for a boot. */
+/** On Linux both include time asleep. Other systems have no boot id. */
 export function systemBoot(): BootReading {
   return { sinceBoot: uptime() * 1_000, bootId };
 }
@@ -24,11 +24,11 @@ const bootId = ((): string | null => {
 })();
 
 export interface KeptTimeParts {
-  /** Where the time of the last run is kept. */
+  /** Stores the trusted time of the last run. */
   readonly file: string;
-  /** Stands in for it, by the time of its last change, where there is none yet. */
+  /** Fallback when there is no such file: the database's modification time. */
   readonly database: string;
-  /** The owner says that the wall clock is right. */
+  /** The owner declares the wall clock correct. */
   readonly isTrusted: boolean;
   readonly clock: Clock;
   readonly boot: () => BootReading;
@@ -36,11 +36,11 @@ export interface KeptTimeParts {
 }
 
 export interface KeptTime extends TrustedTime {
-  /** Keeps it a last time. */
+  /** Saves the time a last time. */
   stop(): void;
 }
 
-/** The trusted time of a data folder: kept in a file of its own, because a database may be restored from an older one. */
+/** Keeps the trusted time of a data folder. It has its own file because a restored database may be older. */
 export function keepTime({ file, database, isTrusted, clock, boot, log }: KeptTimeParts): KeptTime {
   const found = isTrusted ? null : (readMark(file) ?? lastChange(database));
   const time = createTrustedTime(() => ({ wall: clock.wall(), ...boot() }), found);
@@ -89,7 +89,7 @@ function readMark(file: string): ClockMark | null {
   }
 }
 
-/** Of a folder that an older version has worked with: some boot, at some time. */
+/** For a folder from an older version: the boot is unknown and the time is the last change of the database. */
 function lastChange(database: string): ClockMark | null {
   const changedAt = statSync(database, { throwIfNoEntry: false })?.mtimeMs;
   return changedAt === undefined ? null : { trusted: Math.floor(changedAt), sinceBoot: 0, bootId: null };

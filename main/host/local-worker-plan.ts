@@ -1,18 +1,18 @@
-/** What the agent of this machine is started with, and when it is started again: no effects. */
+/** Plans how the agent of this machine starts and restarts. This file has no side effects. */
 
-/** What the owner of this machine says of its agent; null where nothing was said. */
+/** The owner's settings for the agent on this machine; null for the agent's default. */
 export interface LocalWorkerSettings {
-  /** As in the agent's `--gpus`: numbers with commas between them. */
+  /** Comma-separated GPU numbers, as in the agent's `--gpus`. */
   readonly gpus: string | null;
   readonly trainer: string | null;
   readonly workDir: string | null;
 }
 
 export interface Place {
-  /** Where this orchestrator is to be reached from its own machine. */
+  /** URL of this orchestrator for clients on its own machine. */
   readonly url: string;
   readonly name: string;
-  /** The agent's state; jobs are kept below it unless told otherwise. */
+  /** Folder for the agent's state; jobs go below it unless `workDir` is set. */
   readonly stateDir: string;
   /** As in the agent's `--allow-config-scripts`; null for none. */
   readonly allowConfigScripts: string | null;
@@ -20,7 +20,7 @@ export interface Place {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The agent's config file, by the names of its options (docs/workers.md). */
+/** Builds the agent's config file, keyed by option name (docs/workers.md). */
 export function agentFile(
   { gpus, trainer, workDir }: LocalWorkerSettings,
   { url, name, stateDir, allowConfigScripts }: Place,
@@ -38,7 +38,7 @@ export function agentFile(
   };
 }
 
-/** What would count for more than the file, or is meant for others: the agent is to know its own token alone. */
+/** Variables that would override the config file, or secrets of others: the agent receives only its own token. */
 const notForTheAgent = [
   'ADMIN_TOKEN',
   'SIMPLETUNER_ORCHESTRATOR_URL',
@@ -46,45 +46,45 @@ const notForTheAgent = [
   'SIMPLETUNER_WORKER_PERSISTENT',
 ];
 
-/** The token goes through the environment: arguments can be read by every user of the machine. */
+/** Passes the token in the environment, because every user of the machine can read arguments. */
 export function agentEnvironment(env: Variables, token: string): Variables {
   const kept = Object.entries(env).filter(([name]) => !notForTheAgent.includes(name));
   return { ...Object.fromEntries(kept), SIMPLETUNER_WORKER_TOKEN: token };
 }
 
-/** How a process of the agent ended. */
+/** How an agent process ended. */
 export interface Ending {
-  /** Null when a signal ended it, or when it could not even be started. */
+  /** Null when a signal ended the process or it could not start. */
   readonly code: number | null;
   readonly livedMs: number;
 }
 
 export interface Sequel {
-  /** After so long it is started again. */
+  /** Delay before the restart, in milliseconds. */
   readonly inMs: number;
-  /** Ends soon after a start, one after the other. */
+  /** Number of consecutive processes that ended soon after their start. */
   readonly failures: number;
-  /** Whether the token that it has is of no use any more. */
+  /** Whether the agent needs a new token. */
   readonly needsToken: boolean;
 }
 
-/** As in docs/workers.md. */
+/** Same as in docs/workers.md. */
 const exitCodes = { usage: 2, tokenRefused: 3, stateInUse: 73 } as const;
 
 const firstMs = 1_000;
 const mostMs = 60_000;
 const usageMs = 300_000;
 const inUseMs = 5_000;
-/** Whatever ended one that had lived for so long, it was not its start. */
+/** A process that lived this long did not fail because of its start. */
 const wellMs = 60_000;
 
 /**
- * It is always started again: whether this machine works at all is decided by the orchestrator's own settings, so one
- * that has left as asked (0) was asked to make room for its next process.
+ * The agent is always restarted, because the orchestrator's settings decide whether this machine runs jobs. Exit code 0 means
+ * that it made room for its next process.
  *
- * - 2: wrong options or a refused introduction heal seldom, but they do: GPUs may appear after the machine's start.
- * - 3: somebody rotated the token, or deleted the worker.
- * - 73: an agent of an orchestrator that was killed is about to leave.
+ * - 2: wrong options or a rejected registration. Rarely recovers, but can: GPUs may appear late after boot.
+ * - 3: the token was rotated or the worker deleted.
+ * - 73: the agent of a killed orchestrator still holds the state folder and is about to exit.
  */
 export function planRestart({ code, livedMs }: Ending, failuresBefore: number): Sequel {
   const failures = livedMs >= wellMs ? 0 : failuresBefore + 1;
@@ -95,7 +95,7 @@ export function planRestart({ code, livedMs }: Ending, failuresBefore: number): 
   return { inMs, failures, needsToken };
 }
 
-/** The host's name as one for a worker: one line of text, and not too long. */
+/** Turns the host name into a worker name: one line of printable ASCII, at most 80 characters. */
 export function workerNameOf(hostname: string): string {
   const name = hostname
     .replaceAll(/[^\x20-\x7e]/g, '')

@@ -1,16 +1,16 @@
 import type { LocalWorker } from './local-worker.ts';
 import type { LocalWorkerSettings } from './local-worker-plan.ts';
 
-/** The worker of this machine, which comes and goes as people set it. */
+/** Starts and stops the worker of this machine as users change its settings. */
 export interface LocalWorkerSwitch {
-  /** `leaving`: it was turned off, and finishes its job first. */
+  /** `leaving`: turned off, but still finishing its job. */
   state(): 'off' | 'on' | 'leaving';
   /**
-   * With other settings the agent is started anew, also one that was about to leave, and what it trains goes on. Null turns
-   * it off: it leaves when its job is done. Answers when that has begun.
+   * Applies new settings by restarting the agent, even one that is leaving; its training continues. Null turns the worker off:
+   * the agent leaves after its job. Resolves once the change is under way.
    */
   turn(settings: LocalWorkerSettings | null): Promise<void>;
-  /** Has it leave at once; what it trains goes on. */
+  /** Stops the agent at once; its training continues. */
   close(): Promise<void>;
 }
 
@@ -27,7 +27,7 @@ export function createLocalWorkerSwitch(
       if (isClosed) return;
       if (settings !== null) {
         await before?.stop();
-        // It may have been closed meanwhile.
+        // `close` may have been called during the wait.
         if (!isClosed) worker = start(settings);
         state = 'on';
       } else if (before !== null && state === 'on') {

@@ -12,9 +12,9 @@ import {
   planRestart,
 } from './local-worker-plan.ts';
 
-/** How an agent is started on this machine: a server and a packaged app bring other programs. */
+/** How to start an agent on this machine; a server and a packaged app use different programs. */
 export interface AgentProgram {
-  /** Up to and including its `worker` command, if it has one. */
+  /** Command line up to and including the `worker` subcommand, if any. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }
@@ -22,37 +22,37 @@ export interface AgentProgram {
 export interface LocalWorkerParts {
   readonly program: AgentProgram;
   readonly settings: LocalWorkerSettings;
-  /** Config keys that jobs may use here although they reach beyond the job; null for none. */
+  /** Restricted config keys that jobs may use here although they reach beyond the job; null for none. */
   readonly allowConfigScripts: string | null;
-  /** For the agent's state, its jobs and its config file; made if it is not there. */
+  /** Holds the agent's state, jobs and config file; created when missing. */
   readonly folder: string;
-  /** Where the orchestrator really listens. */
+  /** Where the orchestrator actually listens. */
   readonly url: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Makes the worker if there is none, and gives it a new token; may reject, as on a full disk. */
+  /** Creates the worker if needed and issues a new token. May reject, for example on a full disk. */
   readonly issue: () => Promise<{ readonly name: string; readonly token: string }>;
 }
 
 export interface LocalWorker {
-  /** Has the agent leave; what it trains goes on, for the agent of the next start. Never takes long. */
+  /** Stops the agent quickly. Its training continues, and the next agent adopts it. */
   stop(): Promise<void>;
-  /** Has the agent leave when its job is done; it is not started again. Takes as long as the job does. */
+  /** Stops the agent after its job, without a restart. Takes as long as the job. */
   retire(): Promise<void>;
 }
 
-/** After this long the agent is killed: its training does not depend on it. */
+/** After this many milliseconds the agent is killed; its training does not depend on it. */
 const leaveWithinMs = 700;
 const longestLine = 2_000;
 
 /**
- * Keeps an agent on this machine as a child process. The pipe to its stdin holds the two together: when this process
- * ends, in whatever way, the pipe ends with it, and the agent leaves (`--leave-with-parent`). What it trains goes on under
- * its guard, and the agent of the next start adopts it.
+ * Runs an agent on this machine as a child process. The pipe to its stdin ties the two together: when this process ends for any
+ * reason, the pipe closes and the agent exits (`--leave-with-parent`). Training continues under its guard, and the next agent
+ * adopts it.
  *
- * Its token is new with each start of this process, and only in memory: one kept in a file would be one more secret on the
- * disk, and would not fit a database that was restored from a backup. It also shuts out an agent that a killed
- * orchestrator has left and that has not noticed yet.
+ * Each start of this process issues a new token, kept only in memory. A token in a file would be another secret on disk, and
+ * would not match a database restored from a backup. A new token also locks out an agent of a killed orchestrator that has not
+ * exited yet.
  */
 export function startLocalWorker(parts: LocalWorkerParts): LocalWorker {
   const over = new AbortController();
@@ -75,11 +75,11 @@ export function startLocalWorker(parts: LocalWorkerParts): LocalWorker {
 }
 
 interface Orders {
-  /** To leave at once. */
+  /** Exit at once. */
   readonly over: AbortSignal;
-  /** To leave when the job is done. */
+  /** Exit after the job. */
   readonly retired: AbortSignal;
-  /** Either. */
+  /** Fires with either of the two. */
   readonly ended: AbortSignal;
 }
 
@@ -94,7 +94,7 @@ async function keepRunning(parts: LocalWorkerParts, orders: Orders): Promise<voi
     let ending: Ending = { code: null, livedMs: 0 };
     try {
       issued ??= await issue();
-      // Asked to stop while it waited for the disk.
+      // A stop was requested while waiting for the token.
       if (ended.aborted) return;
       ending = await runAgent(parts, issued, orders);
     } catch (cause) {
@@ -109,7 +109,7 @@ async function keepRunning(parts: LocalWorkerParts, orders: Orders): Promise<voi
   }
 }
 
-/** From its start to its end. Rejects when it could not be started. */
+/** Runs one agent process. Resolves when it ends; rejects when it cannot start. */
 async function runAgent(parts: LocalWorkerParts, issued: Issued, orders: Orders): Promise<Ending> {
   const { clock, log, program } = parts;
   const [file = '', ...args] = program.command;
@@ -118,11 +118,11 @@ async function runAgent(parts: LocalWorkerParts, issued: Issued, orders: Orders)
   const child = spawn(file, [...args, '--config', settingsFile], {
     env: agentEnvironment(program.env, issued.token),
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A session of its own, so that Ctrl-C in a terminal reaches the orchestrator alone; Windows would open a window.
+    // A separate session, so that Ctrl-C in a terminal reaches only the orchestrator. On Windows, `detached` would open a window.
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
-  // An agent that has ended takes no end of its input any more.
+  // Ignores EPIPE from closing the stdin of an agent that has already exited.
   child.stdin.on('error', () => {});
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', line =>
@@ -143,7 +143,7 @@ interface ProcessEnd {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Waits for its end, and brings that about when all is over. */
+/** Waits until the process ends. Stops it when `over` fires. */
 async function endOf(
   child: ChildProcessWithoutNullStreams,
   clock: Clock,
@@ -171,7 +171,9 @@ async function endOf(
   }
 }
 
-/** A file of its own, whole at any time: that of the user may be meant for another worker on this machine. */
+/**
+ * Written atomically. The user's own config file is not used because it may belong to another worker on this machine.
+ */
 function writeSettings(
   { folder, settings, url, allowConfigScripts }: LocalWorkerParts,
   name: string,
@@ -189,7 +191,7 @@ function writeSettings(
   return file;
 }
 
-/** Shorter when the signal fires. */
+/** Resolves early when the signal fires. */
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolved => {
     const done = (): void => {

@@ -4,22 +4,21 @@ import type { Log } from '../orchestrator/ports.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A log whose lines say on whose behalf they were written. */
+/** A log whose lines carry the fields of the request that caused them. */
 export interface ScopedLog extends Log {
   /**
-   * Every line that is written while this runs, or by what it has begun, carries these fields for as long as there are any: a
-   * timer outlives the call that has set it.
+   * Adds the fields to every line that `run`, or anything it starts, writes. Timers outlive the request that set them, so
+   * `fields` may return null later.
    */
   within(fields: () => Fields | null, run: () => void): void;
 }
 
-/** Makes a line, when nobody waits for it. */
+/** Formats a line later, when the event loop is idle. */
 type MakeLine = () => string;
 
 /**
- * One line an event, to be read by people or, with `json`, by programs. While what reads it `isBehind`, lines are counted and
- * not kept: the next one that is written comes after a `log.left_out`. A line says what was so when it was called for, also when it is
- * made later.
+ * Writes one line per event, as text or, with `json`, as JSON. While the reader `isBehind`, lines are only counted; the next
+ * written line follows a `log.left_out`. A line's time and scope are captured at the call, even when it is formatted later.
  */
 export function createLog(
   write: (line: MakeLine) => void,
@@ -83,8 +82,8 @@ function shownOf(scope: Fields | null, fields: Fields): Fields {
 }
 
 /**
- * Lines of one turn of the event loop are made and written at once, after what else is to be done in it: to write is to wait for it, where
- * a log is a file or a pipe. What ends the process in an orderly way loses none.
+ * Formats and writes all lines of one turn of the event loop together, after its other work. Writing to a file or pipe blocks. An
+ * orderly exit loses no lines.
  */
 export function inTurns(write: (text: string) => void): (line: MakeLine) => void {
   let lines: MakeLine[] = [];

@@ -11,7 +11,7 @@ export interface NetworkViewParts {
   readonly network: Network;
   readonly given: Given;
   readonly addresses: () => readonly MachineAddress[];
-  /** What TLS shows; null before it was ever spoken. */
+  /** Certificate that TLS clients see; null before TLS was first enabled. */
   readonly identity: () => Identity | null;
 }
 
@@ -58,25 +58,25 @@ const tlsView = ({ source, pin, fingerprint, expiresAt, names }: Identity): NonN
   names: [...names],
 });
 
-/** A socket that a flag has put on one address of others can not serve this machine, too. */
+/** When a flag puts the only socket on one external address, TLS there would exclude this machine. */
 export const tlsFixedBy = ({ isSecure, hasHome }: Network, { fixedBy }: Given): string | null =>
   fixedBy.ssl ?? (isSecure || hasHome ? null : (fixedBy.host ?? null));
 
-/** What a worker is to call, and which key it will meet there. */
+/** URL for a new worker, and the pin of the key that it will see there. */
 export interface JoinAddress {
   readonly url: string;
-  /** Null where TLS is not spoken, somebody else speaks it, or the certificate is one that the worker's system knows. */
+  /** Null without TLS, behind a TLS proxy, or for a certificate that the worker's system already trusts. */
   readonly pin: string | null;
 }
 
-/** `called` is the address by which somebody has called for a new worker. */
+/** `called` is the URL under which the client requested a new worker. */
 export function joinAddress(parts: NetworkViewParts, set: Settings, called: string): JoinAddress {
   const view = networkView(parts);
   const url = set.public_url ?? reachableFor(view, called);
   return { url, pin: pinFor(view, url) };
 }
 
-/** The addresses that other machines can use, and the pin of the certificate that they get; null unless the server made it. */
+/** URLs that other machines can use, and the pin of the certificate; null unless the server made it. */
 export const reachFromAfar = (network: Network, identity: Identity | null) => ({
   reachableAt: network.listening().filter(each => !isLoopback(new URL(each).hostname)),
   pin: network.isSecure && identity?.source === 'own' ? identity.pin : null,

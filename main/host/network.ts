@@ -2,54 +2,54 @@ import type { Clock } from '../orchestrator/ports.ts';
 import { addressesBehind, isLoopback, isWildcard, type MachineAddress, urlOf } from './addresses.ts';
 import { createSockets, home, isHome, type SocketParts, speaksTls } from './sockets.ts';
 
-/** Who reaches it, and how. */
+/** Address to listen on, and whether other machines use TLS. */
 export interface Reach {
   readonly host: string;
-  /** Whether it speaks TLS with other machines. */
+  /** Whether other machines connect by TLS. */
   readonly isSecure: boolean;
 }
 
 export interface NetworkParts extends SocketParts {
   readonly addresses: () => readonly MachineAddress[];
   readonly clock: Clock;
-  /** Where a flag or the config file has it listen, and nowhere else; null for where it is moved to. */
+  /** Address that a flag or the config file fixes; null when the panel may change it. */
   readonly fixedHost: string | null;
-  /** What it was moved to last. */
+  /** Last setting from the panel. */
   readonly reach: Reach;
-  /** Other machines reach it, and what they send can be read on the way. */
+  /** Called when other machines can connect without encryption. */
   readonly onExposed: (host: string) => void;
 }
 
-/** It listens on the new address already, and still on the old one. */
+/** A change in progress: the server listens on the new addresses and still on the old ones. */
 export interface Move {
-  /** Leaves the old one: who came that way is cut off. */
+  /** Closes the old addresses and the connections there. */
   settle(): void;
   undo(): Promise<void>;
 }
 
 export interface Network extends Reach {
   readonly port: number;
-  /** For clients on this machine. */
+  /** For clients on this machine; always plain HTTP. */
   readonly url: string;
-  /** Whether this machine is served by itself, so that others may be spoken to by TLS. */
+  /** Whether this machine has its own socket, so that other machines can be required to use TLS. */
   readonly hasHome: boolean;
-  /** Where calls are taken now. */
+  /** Returns the URLs on which the server currently listens. */
   listening(): readonly string[];
-  /** Fails when the first socket does, or one that is fixed; others for other machines are tried again later. */
+  /** Rejects when the first socket or a fixed address cannot be opened. Retries other addresses later. */
   open(): Promise<void>;
-  /** Rejects, with all as it was, when it can not listen on every address that the host stands for. */
+  /** Rejects, without any change, when one of the addresses cannot be opened. */
   move(next: Reach): Promise<Move>;
-  /** Looks no more for new addresses; its listeners are closed by whoever made them. */
+  /** Stops watching for new addresses. The creator of the listeners closes them. */
   stop(): void;
 }
 
-/** A machine that joins another network has a new address. */
+/** A machine gets a new address when it joins another network. */
 const lookEveryMs = 10_000;
 
 /**
- * Where the orchestrator listens. The socket on the loopback address is opened first and stays, and speaks plain HTTP: the
- * window, the worker of this machine and the command line use it, and nothing that is moved cuts them off. For other machines
- * there is a socket an address, because one for all of them can not be opened beside the first (docs/adr/0011).
+ * Manages the addresses on which the orchestrator listens. The loopback socket opens first, stays open and speaks plain HTTP. The
+ * window, the local worker and the command line use it, so a change never disconnects them. Other machines get one socket per
+ * address, because a wildcard socket cannot share the port with the first (docs/adr/0011).
  */
 export function createNetwork(parts: NetworkParts): Network {
   const { clock, fixedHost, addresses } = parts;
@@ -81,7 +81,7 @@ export function createNetwork(parts: NetworkParts): Network {
     return {
       settle() {
         const kept = wanted(next.host);
-        // It takes a while to say goodbye, and nobody has to wait for that.
+        // Closing streams takes a while, and nothing depends on it.
         void sockets.leave(sockets.addresses().filter(address => !kept.includes(address)));
         void sockets.dropOthers();
         tellIfExposed();
@@ -120,7 +120,7 @@ export function createNetwork(parts: NetworkParts): Network {
     async open() {
       await sockets.openFirst(base, reach.isSecure);
       tellIfExposed();
-      // What was asked for at the start and can not be had is a reason not to start.
+      // A fixed address that cannot be opened is a reason not to start.
       await inTurn(async () => {
         if (fixedHost === null) await follow();
         else await sockets.openAll(wanted(fixedHost), reach.isSecure);
@@ -135,13 +135,16 @@ export function createNetwork(parts: NetworkParts): Network {
   };
 }
 
-/** Where the first socket is. One that is fixed on an address of others, and speaks TLS there, serves this machine beside it. */
+/**
+ * Returns the address of the first socket. When a fixed external address uses TLS, this machine gets an additional loopback
+ * socket.
+ */
 function baseOf({ fixedHost, reach }: NetworkParts): string {
   if (fixedHost === null) return home;
   return isHome(fixedHost) || isWildcard(fixedHost) || !reach.isSecure ? fixedHost : home;
 }
 
-/** One after the other: two that open the same socket would get in each other's way. */
+/** Runs changes one at a time, because two could try to open the same socket. */
 function createTurns() {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(act: () => Promise<T>): Promise<T> => {

@@ -1,18 +1,21 @@
 import { hostname } from 'node:os';
 import { isLoopback, isWildcard, type MachineAddress } from './addresses.ts';
 
-/** A machine gets new addresses while it runs: they are looked up again, but not with every call of a stranger. */
+/**
+ * Addresses change at runtime, so an unknown name triggers a new lookup. The interval keeps unauthenticated requests from causing
+ * one each.
+ */
 const lookAgainMs = 5_000;
 
 export interface OwnNamesParts {
   readonly mono: () => number;
-  /** Of this machine, as they are now. */
+  /** Returns the current addresses of this machine. */
   readonly addresses: () => readonly MachineAddress[];
-  /** Beside those that the machine has by itself; in lower case. */
+  /** Additional names of the machine, in lower case. */
   readonly others: () => readonly string[];
 }
 
-/** Whether this machine goes by a name or an address: in lower case, without port and brackets. */
+/** Returns whether a name or address belongs to this machine. Expects lower case, without port or brackets. */
 export function createOwnNames({ mono, addresses, others }: OwnNamesParts): (name: string) => boolean {
   let known: ReadonlySet<string> = new Set();
   let lookedAt = Number.NEGATIVE_INFINITY;
@@ -30,7 +33,7 @@ export function createOwnNames({ mono, addresses, others }: OwnNamesParts): (nam
     isKnown(name);
 }
 
-/** The certificate files that an owner gives name the hosts that the server may be called by. */
+/** Host names from `--allow-host`, the public URL, and a certificate that the owner supplied. */
 export const namesGiven = (
   allowHosts: readonly string[],
   publicUrl: string | null,
@@ -41,12 +44,12 @@ export const namesGiven = (
   ...(certificate?.source === 'files' ? certificate.names : []),
 ];
 
-/** As in a certificate, `*.example.org` stands for one label. */
+/** As in certificates, `*.example.org` matches exactly one label. */
 const isMatch = (other: string, name: string): boolean =>
   other === name ||
   (other.startsWith('*.') && name.includes('.') && other.slice(1) === name.slice(name.indexOf('.')));
 
-/** What it may be called by with TLS; `0.0.0.0` and `::` are nobody's name. */
+/** Names for the certificate; omits the wildcard addresses `0.0.0.0` and `::`. */
 export const certificateNames = (
   addresses: readonly MachineAddress[],
   others: readonly string[],
@@ -55,7 +58,7 @@ export const certificateNames = (
     name => !isWildcard(name),
   );
 
-/** On the machine itself it speaks TLS as well. */
+/** Clients on this machine may use TLS as well. */
 const loopback = ['localhost', '127.0.0.1', '::1'];
 
 function namesNow(addresses: readonly MachineAddress[]): ReadonlySet<string> {

@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Beside the program when that is built, whose parts lie at its top or one folder below; in `dist` when it runs from its sources. */
+/**
+ * Folder of the panel relative to this module: beside a built program, whose modules are at its top or one folder below, or in
+ * `dist` for a run from sources.
+ */
 const places = ['../renderer/', '../../renderer/', '../../dist/renderer/'];
 
-/** Where the panel was built; null when it was not. Its sources have a page, too, and nothing to load for it. */
+/** Finds the built panel; null when it was not built. The sources also contain an index.html, but no assets. */
 export function findPanel(program: string = import.meta.url): string | null {
   const folders = places.map(place => fileURLToPath(new URL(place, program)));
   const isBuilt = (folder: string): boolean =>

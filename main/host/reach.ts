@@ -16,7 +16,7 @@ export interface ReachParts {
   };
   readonly settings: Parameters<typeof inForce>[1];
   readonly addresses: () => readonly MachineAddress[];
-  /** Names of the machine beside those that it finds by itself. */
+  /** Names of the machine that it cannot detect itself. */
   readonly otherNames: () => readonly string[];
   readonly listen: NetworkParts['listen'];
   readonly present: TlsParts['present'];
@@ -25,7 +25,7 @@ export interface ReachParts {
   readonly orchestrator: Pick<Orchestrator, 'noteSettings'>;
 }
 
-/** Where the server listens, and the certificate that it shows there. */
+/** Creates the network and the certificates that it presents. */
 export function createReach(parts: ReachParts) {
   const { given, settings, addresses, otherNames, listen, present, clock, log, orchestrator } = parts;
   const network = createNetwork({

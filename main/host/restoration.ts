@@ -1,51 +1,53 @@
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import type { Actor, Log } from '../orchestrator/ports.ts';
 
-/** What a backup is made ready as. */
+/** A checked copy of a backup, ready to replace the database. */
 interface Ready<B> {
   readonly backup: B;
   takePlace(): void;
   drop(): void;
 }
 
-/** What works on the database, from its opening to its closing. */
+/** Everything that uses the database, from opening it to closing it. */
 export interface Running<B, R extends Ready<B>, O> {
-  /** Refuses what can not be used; all goes on meanwhile. */
+  /** Checks and copies the backup; refuses an unusable one. Service continues meanwhile. */
   prepare(name: string): Promise<Outcome<R>>;
-  /** Serves nobody any more but whoever asked, and ends all that could still write. What workers run goes on. */
+  /**
+   * Rejects all requests except the restore itself, and stops everything that could still write. Training on workers continues.
+   */
   quiet(asker: O): Promise<void>;
-  /** A backup of what there is. Rejects with the reason when it can not be made. */
+  /** Backs up the current database. Rejects with the reason when that fails. */
   save(): Promise<B>;
-  /** Lets go of the database. */
+  /** Closes the database. */
   close(): Promise<void>;
-  /** Has the copy say in its own trail what becomes of it. */
+  /** Appends a row to the copy's own audit trail that records the restore. */
   sign(ready: R, saved: B, by: Actor): Promise<void>;
-  /** Begins to work on the database that is there now, and to serve. */
+  /** Opens the current database and resumes service. */
   reopen(): Promise<void>;
 }
 
 export interface Restoration<B, O> {
   restore(name: string, by: Actor, asker: O): Promise<Outcome<Restored<B>>>;
-  /** Answers when none is under way. */
+  /** Resolves when no restore is in progress. */
   idle(): Promise<void>;
 }
 
 export interface Restored<B> {
   readonly restored: B;
-  /** What there was until then. */
+  /** Backup of the previous database. */
   readonly saved: B;
 }
 
 /**
- * Puts a backup in the place of the database, without giving up the process, its folder or its port. In this order,
- * so that a crash at any point leaves the old database or the new one, whole:
+ * Replaces the database by a backup while the process, its folder lock and its port stay. Because of this order, a crash at any
+ * step leaves either the old or the new database intact:
  *
- *     a copy is made and checked   refused here, nothing has happened
- *     nobody is served any more    workers are told that it stops, and train on
- *     what there is, is saved      so that it can be undone
- *     the copy is signed           its trail says where it comes from, before anybody sees it
- *     one rename                   until here, whatever fails: the old one goes on
- *     all begins anew
+ * 1. Copy and check the backup. A refusal here has no effect.
+ * 2. Stop serving requests. Workers learn of the shutdown and continue training.
+ * 3. Back up the current database, so that the restore can be undone.
+ * 4. Sign the copy: its trail records its origin before anyone can read it.
+ * 5. Replace the database by one rename. If any step up to here fails, the old database returns to service.
+ * 6. Start again.
  */
 export function createRestoration<B extends { readonly name: string }, R extends Ready<B>, O>(
   running: Running<B, R, O>,
@@ -62,7 +64,7 @@ export function createRestoration<B extends { readonly name: string }, R extends
   };
 
   const exchange = async (ready: R, by: Actor, asker: O): Promise<Outcome<Restored<B>>> => {
-    /** Which file of this machine is the matter is for the log alone. */
+    /** Only the log names the affected file; clients must not see paths of this machine. */
     const attempt = async <T>(what: string, act: () => Promise<T>): Promise<Outcome<T>> => {
       try {
         return accept(await act());

@@ -4,14 +4,16 @@ import { plainIssues } from '../../protocol/plain-issue.ts';
 import { readSecret } from './data-folder.ts';
 import { type Draft, draftOf } from './whole-file.ts';
 
-/** What was set while the orchestrator ran, kept over its restarts. */
+/** Settings changed at runtime, persisted across restarts. */
 export interface SettingsFile {
   readonly settings: Settings;
-  /** On disk, and not in force before it is kept. Throws with a reason when the disk does not take it. */
+  /**
+   * Writes the settings to disk; they take effect with `keep`. Throws with a reason when the disk rejects the write.
+   */
   draft(settings: Settings): Draft;
 }
 
-/** As long as nobody has set anything. */
+/** Defaults before the first change. */
 const atFirst: Settings = {
   host: '127.0.0.1',
   tls: false,
@@ -21,7 +23,7 @@ const atFirst: Settings = {
   gpu_troubles: holdingBackAtFirst,
 };
 
-/** The data folder must be locked for this process. Throws with a reason when the file is not what was written. */
+/** This process must hold the folder lock. Throws with a reason when the file is damaged. */
 export function openSettingsFile(file: string): SettingsFile {
   let settings = existsSync(file) ? read(file) : atFirst;
   return {
@@ -41,7 +43,7 @@ export function openSettingsFile(file: string): SettingsFile {
   };
 }
 
-/** What it sets may be a command: nobody else may have had a hand in it. */
+/** The file may contain a command, so nobody but the owner may have write access. */
 function read(file: string): Settings {
   const text = readSecret(file);
   const parsed = Settings.safeParse(parseJson(text), plainIssues);

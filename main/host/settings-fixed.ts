@@ -2,15 +2,15 @@ import { refuse } from '../../protocol/problem.ts';
 import { holdingBackAtFirst, type Settings } from '../../protocol/settings-api.ts';
 import type { LocalWorkerSettings } from './local-worker-plan.ts';
 
-/** What flags and the config file say, and which of it they say. */
+/** Values from flags, environment and config file, and which settings they fix. */
 export interface Given {
   readonly host: string;
-  /** Whether other machines are spoken to by TLS. */
+  /** Whether other machines connect by TLS. */
   readonly isSecure: boolean;
-  /** Null: none is given. */
+  /** Null when not set. */
   readonly publicUrl: string | null;
   readonly localWorker: LocalWorkerSettings & { readonly enabled: boolean };
-  /** Null keeps everything. */
+  /** Null keeps all rows. */
   readonly auditRetentionDays: number | null;
   readonly fixedBy: Readonly<Partial<Record<Fixable, string>>>;
 }
@@ -25,12 +25,12 @@ type Fixable =
   | 'local-worker-work-dir'
   | 'audit-retention-days';
 
-/** A setting that a flag or the config file may fix. */
+/** A setting that a flag, a variable or the config file may fix. */
 interface Row {
   readonly flag: Fixable;
   readonly what: string;
   of(settings: Settings): unknown;
-  /** `to`, with this one of `from`. */
+  /** Returns `to` with the value of this setting from `from`. */
   copy(to: Settings, from: Settings): Settings;
 }
 
@@ -78,11 +78,11 @@ const fixedRows = ({ fixedBy }: Given): readonly Row[] =>
 const taking = (some: readonly Row[], to: Settings, from: Settings): Settings =>
   some.reduce((settings, row) => row.copy(settings, from), to);
 
-/** Each value on its own: what a flag or the config file says counts before what was set. */
+/** Effective settings: each fixed value overrides the stored one. */
 export const inForce = (given: Given, set: Settings): Settings =>
   taking(fixedRows(given), set, asSettings(given));
 
-/** Of what is fixed, what was set before stays as it was: it counts again when nothing fixes it any more. */
+/** Settings to store: fixed ones keep their stored value, which applies again once they are no longer fixed. */
 export const toKeep = (given: Given, set: Settings, next: Settings): Settings =>
   taking(fixedRows(given), next, set);
 
@@ -110,17 +110,17 @@ export function fixedRefusal(given: Given, was: Settings, next: Settings): Refus
 const refusalOf = (what: string, by: string): Refused =>
   refuse('setting_fixed', `${what} is fixed by ${by}: start the orchestrator without it to set it here`);
 
-/** What the worker of this machine is started with; null for none. */
+/** Settings for the worker of this machine; null when it is disabled. */
 export function localWorkerInForce(given: Given, set: Settings): LocalWorkerSettings | null {
   const { local_worker: worker } = inForce(given, set);
   return worker.enabled ? workerSettingsOf(worker) : null;
 }
 
-/** The address in join commands and sign-in links; null: none is set. */
+/** Base URL in join commands and sign-in links; null when not set. */
 export const publicUrlInForce = (given: Given, set: Settings): string | null =>
   inForce(given, set).public_url;
 
-/** Null keeps everything. */
+/** Null keeps all rows. */
 export const auditDaysInForce = (given: Given, set: Settings): number | null =>
   inForce(given, set).audit_retention_days;
 

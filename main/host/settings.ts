@@ -26,9 +26,9 @@ import type { SettingsFile } from './settings-file.ts';
 
 export interface SettingsParts extends NetworkViewParts {
   readonly file: SettingsFile;
-  /** Makes or reads what TLS is to show. Rejects with a reason. */
+  /** Creates or reads the certificate. Rejects with a reason. */
   readonly openCertificate: () => Promise<unknown>;
-  /** What it goes by may have changed. */
+  /** Call it when the host names may have changed. */
   readonly refreshCertificate: () => Promise<void>;
   readonly localWorker: LocalWorkerSwitch;
   readonly orchestrator: Pick<Orchestrator, 'noteSettings' | 'runLocally' | 'holdBackFor'>;
@@ -40,13 +40,13 @@ export interface SettingsParts extends NetworkViewParts {
 
 interface Asker {
   readonly actor: Actor;
-  /** At this machine. */
+  /** The client connects from this machine. */
   readonly isHere: boolean;
 }
 
 /**
- * What people set while the orchestrator runs. A change is done as a whole or not at all: first what can fail (the sockets,
- * the file, the audit trail), then what can not.
+ * Settings that users change at runtime. A change applies completely or not at all: steps that can fail (sockets, file, audit
+ * trail) run first.
  */
 export function createSettings(parts: SettingsParts) {
   const { file, given, localWorker, orchestrator, about } = parts;
@@ -114,7 +114,7 @@ export function createSettings(parts: SettingsParts) {
   return {
     view,
     joinAddress: (called: string): JoinAddress => joinAddress(parts, inForce(given, file.settings), called),
-    /** One after the other. */
+    /** Runs changes one at a time. */
     change(wanted: SettingsChange, by: Asker): Promise<Outcome<SettingsView>> {
       const turn = last.then(() => change(wanted, by));
       last = turn.catch(() => undefined);
@@ -139,13 +139,13 @@ function changed(
   };
 }
 
-/** One that is shared as somebody has chosen it stays as it is. */
+/** Keeps the address when the server is already shared on a chosen one. */
 function hostFor(shared: boolean, host: string): string {
   if (!shared) return '127.0.0.1';
   return isLoopback(host) ? '0.0.0.0' : host;
 }
 
-/** Where this machine has no socket of its own, it would have to speak TLS with itself. */
+/** Without its own socket, this machine would have to use TLS for itself. */
 function homeRefusal({ network, given }: SettingsParts, was: Settings, next: Settings): Refused | null {
   const by = tlsFixedBy(network, given);
   if (was.tls === next.tls || by === null) return null;
@@ -155,7 +155,7 @@ function homeRefusal({ network, given }: SettingsParts, was: Settings, next: Set
   );
 }
 
-/** What is started on this machine, and where it writes, is for those to say who sit at it: a token may have leaked. */
+/** Only users at this machine may set the command and folder of its worker, because a token may have leaked. */
 function commandRefusal({ local_worker: was }: Settings, next: Settings, { isHere }: Asker): Refused | null {
   const { trainer, work_dir: workDir } = next.local_worker;
   if (trainer === was.trainer && workDir === was.work_dir) return null;
@@ -169,7 +169,7 @@ function commandRefusal({ local_worker: was }: Settings, next: Settings, { isHer
   return refuse('invalid_request', `local_worker.work_dir: ${workDir} is no absolute path`);
 }
 
-/** What is to stand in the audit trail, and what of the settings it tells of. */
+/** Maps each audit event type to the settings that it covers. */
 const tales = [
   { type: 'settings.network_changed', of: ({ host }) => ({ host }) },
   { type: 'settings.tls_changed', of: ({ tls }) => ({ tls }) },
@@ -193,14 +193,14 @@ function factsOf(was: Settings, next: Settings): readonly SettingsFact[] {
   });
 }
 
-/** Where it listens and what it speaks there are one move; null when neither changes. */
+/** Changes address and TLS together; the value is null when neither changes. */
 async function moveTo(
   { network, addresses, openCertificate }: SettingsParts,
   was: Settings,
   { host, tls }: Settings,
 ): Promise<Outcome<Move | null>> {
   if (host === was.host && tls === was.tls) return accept(null);
-  // Some systems listen on addresses that are not their own, and nobody comes.
+  // Some systems allow listening on foreign addresses, where no client can connect.
   const isOwn =
     host === was.host ||
     isWildcard(host) ||
@@ -234,7 +234,7 @@ function whyNot(cause: unknown, host: string, port: number): string {
   return `${address} cannot be listened on: ${failure.message}`;
 }
 
-/** In the file and in the audit trail, or in neither. Rejects when the trail can not be written. */
+/** Saves to both the file and the audit trail, or to neither. Rejects when the trail cannot be written. */
 async function keep(
   { file, orchestrator }: SettingsParts,
   settings: Settings,

@@ -1,19 +1,24 @@
 import type { Log } from '../orchestrator/ports.ts';
 import { isWildcard } from './addresses.ts';
 
-/** A socket that takes calls. */
+/** A socket that accepts connections. */
 export interface Listener {
   readonly port: number;
-  /** What is spoken with whoever comes from now on; who is there already is left alone. */
+  /** Applies to new connections only. */
   speakTls(isSecure: boolean): void;
-  /** Ends the connections that do not speak what is spoken now. */
+  /** Closes connections that use the other protocol. */
   dropOthers(): Promise<void>;
-  /** Takes no more calls, ends its streams, lets calls in progress finish for a moment. Other listeners go on. */
+  /**
+   * Stops accepting connections, ends streams, and gives running requests a moment to finish. Does not affect other listeners.
+   */
   close(): Promise<void>;
 }
 
 export interface SocketParts {
-  /** Rejects as `listen` does: EADDRINUSE, EADDRNOTAVAIL, EACCES, ... Of all addresses, those of the loopback speak plain HTTP. */
+  /**
+   * Rejects like `listen`: EADDRINUSE, EADDRNOTAVAIL, EACCES, ... On a wildcard address, connections over loopback use plain
+   * HTTP.
+   */
   readonly listen: (host: string, port: number, isSecure: boolean) => Promise<Listener>;
   readonly log: Log;
   readonly port: number;
@@ -25,7 +30,7 @@ export const isHome = (host: string): boolean => host === home || host === '::1'
 
 export const speaksTls = (isSecure: boolean, address: string): boolean => isSecure && !isHome(address);
 
-/** The first, and one an address beside it. */
+/** The first socket, plus one for each further address. */
 export function createSockets({ listen, log, port: wantedPort }: SocketParts) {
   let first: Listener | null = null;
   let isFirstForAll = false;
@@ -41,12 +46,12 @@ export function createSockets({ listen, log, port: wantedPort }: SocketParts) {
     addresses: (): readonly string[] => [...open.keys()],
     leave,
     port,
-    /** One for all addresses speaks what it is to speak with those that are not this machine's alone. */
+    /** A wildcard socket uses TLS only with other machines. */
     async openFirst(host: string, isSecure: boolean): Promise<void> {
       isFirstForAll = isWildcard(host);
       first = await listen(host, wantedPort, isFirstForAll && isSecure);
     },
-    /** With whoever comes from now on. */
+    /** Applies to new connections only. */
     speakTls(isSecure: boolean): void {
       if (isFirstForAll) first?.speakTls(isSecure);
       for (const [address, listener] of open) listener.speakTls(speaksTls(isSecure, address));
@@ -55,7 +60,7 @@ export function createSockets({ listen, log, port: wantedPort }: SocketParts) {
       const all = [...(first === null ? [] : [first]), ...open.values()];
       await Promise.all(all.map(listener => listener.dropOthers()));
     },
-    /** All of them, or none; answers with those that were not open before. */
+    /** Opens all addresses or none. Returns those that were not open before. */
     async openAll(addresses: readonly string[], isSecure: boolean): Promise<readonly string[]> {
       const opened: string[] = [];
       try {
@@ -71,7 +76,7 @@ export function createSockets({ listen, log, port: wantedPort }: SocketParts) {
         throw cause;
       }
     },
-    /** As many as can be. What can not is said once: its address may come back, its port become free. */
+    /** Opens as many addresses as possible and retries the rest later. Logs each failure once. */
     async openSome(addresses: readonly string[], isSecure: boolean): Promise<void> {
       for (const address of addresses) {
         if (open.has(address)) continue;

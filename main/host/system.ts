@@ -3,7 +3,7 @@ import { AttemptId, JobId, SessionId, TokenId, WorkerId } from '../../protocol/i
 import { joinTokenPrefix } from '../../protocol/worker-api.ts';
 import type { Clock, Ids } from '../orchestrator/ports.ts';
 
-/** Longer delays overflow in Node and would fire at once. */
+/** Node clamps longer delays to 1 ms. */
 const longestDelayMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -16,10 +16,12 @@ export const systemClock: Clock = {
   },
 };
 
-/** No look-alikes, no case: ids are read aloud and typed. 5 bits a character, in the order in which they are sorted. */
+/**
+ * Lower case without ambiguous characters, because people read ids aloud and type them. 5 bits per character, in sort order.
+ */
 const alphabet = '023456789abcdefghjkmnpqrstuvwxyz';
 
-/** To ask the system for a few bytes takes as long as to ask for many. */
+/** Reading a few random bytes from the system costs as much as reading many. */
 const poolBytes = 4_096;
 
 function createRandomBytes(): (length: number) => Uint8Array {
@@ -47,9 +49,9 @@ const placeChars = 3;
 const places = alphabet.length ** placeChars;
 
 /**
- * Names of what is made by the thousand. Those of one second begin alike, and go on in the order in which they are made: so the database
- * has in one place what is new, and need not write a page for each. Those of another second begin with something else, so that
- * people can tell them apart by their first characters.
+ * Generates ids for objects created in large numbers. Ids of one second share a random prefix and continue in order of creation,
+ * so new database rows land on the same pages. Ids of different seconds start differently, so that people can tell them apart by
+ * their first characters.
  */
 function createBurstNames(prefix: string, length: number): () => string {
   let second = Number.NaN;
@@ -80,7 +82,7 @@ function newToken(prefix: string) {
   return { token, hash: createHash('sha256').update(token).digest('hex') };
 }
 
-/** Worker tokens begin with `wt_`, so that none can be taken for an option of a command line. */
+/** The prefix `wt_` prevents a worker token from being parsed as a command-line option. */
 export const systemIds: Ids = {
   worker: () => WorkerId.parse(randomName('w_', 10)),
   job: () => JobId.parse(jobName()),

@@ -5,23 +5,26 @@ import type { UploadTokenOf } from '../orchestrator/ports.ts';
 
 export interface UploadTokens {
   readonly of: UploadTokenOf;
-  /** Returns the attempt that the token was issued for, or null for a forged one. The orchestrator decides whether it is still valid. */
+  /**
+   * Returns the attempt that the token was issued for; null for a forged token. The orchestrator decides whether it is still
+   * valid.
+   */
   read(token: string): Uploader | null;
 }
 
 const shape = /^tu_([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{43})(?:\.([1-9]\d{0,8}))?$/;
 
 /**
- * `tu_<job>.<attempt>.<seal>` and, after the first rotation of the worker token, `.<generation>`. The seal is an HMAC of all
- * others, under a key that is derived from that of the data folder (HKDF, RFC 5869). So a repeated offer brings the same token,
- * also after a restart, and none is stored (docs/adr/0016).
+ * Format: `tu_<job>.<attempt>.<seal>` and, after the first rotation of the worker token, `.<generation>`. The seal is an HMAC of
+ * the other parts under a key derived from that of the data folder (HKDF, RFC 5869). A repeated offer therefore carries the same
+ * token, even after a restart, and none is stored (docs/adr/0016).
  */
 export function createUploadTokens(folderKey: Uint8Array): UploadTokens {
   const key = createSecretKey(
     new Uint8Array(hkdfSync('sha256', folderKey, '', 'trainyard upload token', 32)),
   );
   const sealOf = (text: string): Buffer => createHmac('sha256', key).update(text).digest();
-  /** Generation 0 has the form of tokens from before there were generations. */
+  /** Generation 0 keeps the format of tokens from before generations existed. */
   const suffixOf = (generation: number): string => (generation === 0 ? '' : `.${generation}`);
   return {
     of(job, attempt, generation) {

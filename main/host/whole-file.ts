@@ -1,14 +1,14 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** A file that is written, whole and on disk, and does not have its name yet. */
+/** A file that is completely written and synced under a temporary name. */
 export interface Draft {
-  /** It takes its name, in the place of what had it. */
+  /** Renames the draft to its final name and replaces any existing file. */
   keep(): void;
   drop(): void;
 }
 
-/** For its owner's eyes only. Throws with a reason. */
+/** Writes a draft that only its owner can access. Throws with a reason. */
 export function draftOf(file: string, text: string): Draft {
   const unfinished = `${file}.new`;
   const drop = (): void => rmSync(unfinished, { force: true });
@@ -24,13 +24,13 @@ export function draftOf(file: string, text: string): Draft {
     keep: () =>
       saying(file, () => {
         renameSync(unfinished, file);
-        // Windows opens no folders, and keeps names in order by itself.
+        // Windows cannot open a folder to sync it, and does not need to.
         if (process.platform !== 'win32') withOpen(dirname(file), 'r', fsyncSync);
       }),
   };
 }
 
-/** No end of the process leaves a part of it. Throws with a reason. */
+/** Atomic: a crash never leaves a partial file. Throws with a reason. */
 export const writeWhole = (file: string, text: string): void => draftOf(file, text).keep();
 
 function saying(file: string, act: () => void): void {

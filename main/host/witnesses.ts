@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, statSync, writeSync } from 'node:fs';
 import { readWitnessMark, type WitnessMark } from '../../protocol/admin-api.ts';
 
-/** Receives the newest row of the audit trail, outside of the data folder. */
+/** Receives the newest row of the audit trail outside the data folder. */
 interface Witness {
-  /** For the log; holds nothing secret. */
+  /** Appears in the log; contains no secrets. */
   readonly name: string;
   /** Rejects when the witness did not take the mark. */
   tell(mark: object, signal: AbortSignal): Promise<void>;
@@ -27,7 +27,7 @@ function appendedFile(file: string): Witness {
         closeSync(handle);
       }
     },
-    // To open a named pipe for reading would wait for a writer.
+    // Opening a named pipe for reading would block until a writer opens it.
     newest: () => (statSync(file, { throwIfNoEntry: false })?.isFile() ? newestIn(file) : null),
   };
 }
@@ -48,7 +48,7 @@ function newestIn(file: string): WitnessMark | null {
   }
 }
 
-/** The path may hold a secret, and is in no log. */
+/** Logs never contain the path because it may include a secret. */
 function webhook(url: string): Witness {
   const { origin } = new URL(url);
   return {
@@ -61,7 +61,7 @@ function webhook(url: string): Witness {
         redirect: 'error',
         signal,
       }).catch((cause: unknown) => {
-        // What fetch says may name the whole address.
+        // Error messages of fetch may contain the whole URL.
         const code =
           cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : 'no answer';
         throw new Error(`${origin} could not be told: ${code.replaceAll(url, origin)}`);

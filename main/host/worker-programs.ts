@@ -6,10 +6,13 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { type ProgramName, programNames } from '../../protocol/agent-api.ts';
 
-/** Beside the program when that is built, whose parts lie at its top or one folder below; in `dist` when it runs from its sources. */
+/**
+ * Folder of the worker programs relative to this module: beside a built program, whose modules are at its top or one folder
+ * below, or in `dist` for a run from sources.
+ */
 const places = ['../agent/', '../../agent/', '../../dist/agent/'];
 
-/** Where the worker program was built; null when it was not. */
+/** Finds the built worker programs; null when they were not built. */
 export function findWorkerPrograms(program: string = import.meta.url): string | null {
   const folders = places.map(place => fileURLToPath(new URL(place, program)));
   return folders.find(folder => existsSync(join(folder, programNames[0]))) ?? null;
@@ -22,9 +25,11 @@ interface Program {
   readonly sha256: string;
 }
 
-/** What lies in the folder, each time anew, and that, too: a build puts others there while the orchestrator runs. */
+/**
+ * Lists the worker programs. Searches for the folder and reads it on each call, because a build may replace it at runtime.
+ */
 export function createWorkerPrograms(find: () => string | null): () => Promise<readonly Program[]> {
-  /** What was hashed, under what tells it from another file of that name. */
+  /** Hash by path and by the inode, size and mtime of the file. */
   const known = new Map<string, Promise<string>>();
   const hashOf = (path: string, mark: string): Promise<string> => {
     const key = `${path} ${mark}`;

@@ -1,29 +1,29 @@
 import type { Clock, Log } from '../../orchestrator/ports.ts';
 import type { Identity } from './identity.ts';
 
-/** A certificate that is good for less than this is to be renewed. */
+/** Renew a certificate that expires within this time. */
 export const expiresSoonMs = 30 * 86_400_000;
 
-/** Why there is another certificate: the first, an old one, another name, other files. */
+/** Why there is a new certificate: first one, expiry, changed names, or changed files. */
 export type Why = 'made' | 'expiring' | 'names' | 'files';
 
 export interface CertificateParts {
   readonly clock: Clock;
   readonly log: Log;
-  /** To be shown from now on. */
+  /** Called with each certificate to present from then on. */
   readonly onChange: (identity: Identity) => void;
-  /** Writes it into the audit trail; what can not be written there is not done. */
+  /** Records the certificate in the audit trail. When it rejects, the certificate is not used. */
   readonly note: (identity: Identity, why: Why) => Promise<void>;
 }
 
-/** What TLS shows, kept good while the orchestrator runs. */
+/** Provides the TLS certificate and renews it while the orchestrator runs. */
 export interface Certificates {
-  /** Null before it was opened. */
+  /** Null before `open`. */
   readonly shown: Identity | null;
-  /** Makes or reads what is to be shown; once it is there, the same again. Rejects with a reason that says what to do. */
+  /** Creates or reads the certificate; later calls return the same one. Rejects with a reason that says what to do. */
   open(): Promise<Identity>;
-  /** Looks at once whether it goes by all its names: they were changed here. What fails is in the log, and tried again. */
+  /** Checks at once whether the certificate covers all names. Failures are logged and retried. */
   refresh(): Promise<void>;
-  /** Looks after it no more. */
+  /** Stops renewing the certificate. */
   stop(): void;
 }

@@ -5,8 +5,8 @@ import type { Identity } from './identity.ts';
 const dayMs = 86_400_000;
 
 /**
- * Says once a day, and at once of a certificate that is another one, that it expires soon or has expired: whoever else looks after it may have
- * stopped doing so. To be called often; a wall clock that is set does not make it say more.
+ * Warns when a certificate expires soon or has expired: at once for a new one, then once a day. Its external renewal may have
+ * failed. Call it often; clock changes do not cause extra warnings.
  */
 export function createExpiryWarning(file: string, clock: Clock, log: Log): (shown: Identity) => void {
   let told: { readonly fingerprint: string; readonly at: number } | null = null;

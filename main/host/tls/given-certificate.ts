@@ -16,13 +16,14 @@ interface Texts {
 }
 
 /**
- * A certificate that somebody else looks after (`--ssl-cert`, `--ssl-key`). The files are read again when they have changed, as certbot
- * does; what is no good then is said once in the log, and what was shown stays. One that expires soon is said at the start and once a day.
+ * Uses a certificate that is renewed externally (`--ssl-cert`, `--ssl-key`). Reads the files again after changes, for example by
+ * certbot. An invalid replacement is logged once, and the previous certificate stays. A warning appears at startup and once a day
+ * when the certificate expires soon.
  */
 export function createGivenCertificate(parts: GivenCertificateParts): Certificates {
   const { clock, log, onChange, note } = parts;
   let shown: Identity | null = null;
-  /** What was tried last, good or not. */
+  /** Files read last, whether valid or not. */
   let tried: Texts | null = null;
   let told = '';
   const warnOfExpiry = createExpiryWarning(parts.certificateFile, clock, log);
@@ -52,7 +53,7 @@ export function createGivenCertificate(parts: GivenCertificateParts): Certificat
       told = '';
       onChange(next);
     } catch (cause) {
-      // Whoever replaces two files has replaced one of them first: it is tried until it is right.
+      // Replacing two files takes two steps, so a mismatch may be temporary; the next check retries.
       const reason = cause instanceof Error ? cause.message : String(cause);
       if (reason !== told)
         log.warn('tls.certificate_refused', { reason, note: 'the one before is still shown' });
@@ -67,7 +68,7 @@ export function createGivenCertificate(parts: GivenCertificateParts): Certificat
     get shown() {
       return shown;
     },
-    // It can fail at once, and is asked for as one that takes its time.
+    // Async so that a failure becomes a rejection.
     open: async () => {
       if (shown !== null) return shown;
       const texts = read();

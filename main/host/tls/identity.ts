@@ -1,24 +1,26 @@
 import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 
-/** What TLS shows to whoever calls: a certificate, and the key that it is of. */
+/** A certificate with its private key, as presented by TLS. */
 export interface Identity {
   readonly source: 'own' | 'files';
   /** PEM. */
   readonly key: string;
-  /** PEM; of files, with those behind it that lead to a known one. */
+  /** PEM; for external files including the intermediate certificates. */
   readonly certificate: string;
-  /** `sha256:` and the SHA-256 of the public key (SPKI, DER) in base64: the same for every certificate of one key. */
+  /**
+   * `sha256:` followed by the base64 SHA-256 of the public key (SPKI, DER). Identical for all certificates of one key.
+   */
   readonly pin: string;
-  /** SHA-256 of the certificate, in hexadecimal with colons, as browsers show it. */
+  /** SHA-256 of the certificate as colon-separated hex, as browsers display it. */
   readonly fingerprint: string;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970-01-01 UTC. */
   readonly validFrom: number;
   readonly expiresAt: number;
-  /** In lower case; addresses without brackets. */
+  /** Lower case; IP addresses without brackets. */
   readonly names: readonly string[];
 }
 
-/** Throws with a reason when one of the two is not what it should be, or they do not belong together. */
+/** Throws with a reason when key or certificate is invalid, or when they do not match. */
 export function identityOf(source: Identity['source'], key: string, certificate: string): Identity {
   const parsed = parseCertificate(certificate);
   if (!parsed.checkPrivateKey(parseKey(key)))
@@ -36,7 +38,7 @@ export function identityOf(source: Identity['source'], key: string, certificate:
   };
 }
 
-/** The first of the text: it is the server's own. */
+/** Parses the first certificate of the text, which is the server's own. */
 function parseCertificate(pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
@@ -55,7 +57,7 @@ function parseKey(pem: string): KeyObject {
   }
 }
 
-/** As Node writes them: `DNS:yard.lan, IP Address:192.0.2.7`. */
+/** Parses Node's format: `DNS:yard.lan, IP Address:192.0.2.7`. */
 const namesOf = (text: string): readonly string[] =>
   text
     .split(', ')

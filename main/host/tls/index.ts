@@ -8,19 +8,19 @@ import { createOwnCertificate } from './own-certificate.ts';
 export type { Certificates } from './certificates.ts';
 
 export interface TlsParts {
-  /** PEM; null for a certificate of its own, which is kept in `folder`. */
+  /** Paths of PEM files; null for a certificate that the orchestrator makes and stores in `folder`. */
   readonly files: { readonly certificate: string; readonly key: string } | null;
   readonly folder: string;
-  /** What the machine goes by now, in lower case. */
+  /** Current names and addresses of the machine, in lower case. */
   readonly names: () => readonly string[];
   readonly clock: Clock;
   readonly log: Log;
   readonly orchestrator: Pick<Orchestrator, 'noteSettings'>;
-  /** To be shown from now on. */
+  /** Called with each certificate to present from then on. */
   readonly present: (identity: Identity) => void;
 }
 
-/** What TLS shows: files that somebody else looks after, or a certificate of its own. */
+/** Provides the TLS certificate, from external files or made by the orchestrator. */
 export function createCertificates(parts: TlsParts): Certificates {
   const { files, folder, names, clock, log, orchestrator, present } = parts;
   const common = {

@@ -2,20 +2,20 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, randomBytes } f
 import { isIP } from 'node:net';
 
 const dayMs = 86_400_000;
-/** The longest that browsers accept of one that they were told to trust. */
+/** Maximum lifetime that browsers accept. */
 const lastsDays = 397;
-/** For machines whose clocks are behind. */
+/** Backdates certificates for machines whose clocks are slow. */
 const earlierMs = 3_600_000;
 const curve = 'P-256';
 const algorithm = { name: 'ECDSA', namedCurve: curve, hash: 'SHA-256' };
 
-/** PEM. */
+/** Returns a new private key as PEM. */
 export function makeKey(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: curve });
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** Throws when it is none that `makeKey` has made. */
+/** Throws for a key that `makeKey` could not have created. */
 export function checkKey(pem: string): void {
   const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pem);
   if (asymmetricKeyType !== 'ec' || asymmetricKeyDetails?.namedCurve !== 'prime256v1')
@@ -23,11 +23,12 @@ export function checkKey(pem: string): void {
 }
 
 /**
- * Signed by its own key, for servers alone, and no authority over others. Without a key usage: with one that does not sign
- * certificates OpenSSL would not take it as its own root (`--ca-file`).
+ * Makes a self-signed server certificate that is not a CA. It has no key usage extension: with one that excludes signing
+ * certificates, OpenSSL would not accept it as its own root (`--ca-file`).
  */
 export async function makeCertificate(key: string, names: readonly string[], now: number): Promise<string> {
-  // They take 140 ms to load, and a certificate is made once a year. The second needs what the first adds to the language.
+  // Loaded on demand: they take 140 ms to load and are needed once a year. `@peculiar/x509` requires the polyfill of
+  // `reflect-metadata`.
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
   const privateKey = createPrivateKey(key);
@@ -50,7 +51,7 @@ export async function makeCertificate(key: string, names: readonly string[], now
   };
   const notBefore = now - earlierMs;
   const made = await x509.X509CertificateGenerator.createSelfSigned({
-    // Positive: its first bit is 0.
+    // A leading 4 makes the serial number positive: its first bit is 0.
     serialNumber: `4${randomBytes(16).toString('hex').slice(1)}`,
     name: 'CN=Trainyard',
     notBefore: new Date(notBefore),

@@ -7,20 +7,20 @@ import { type Certificates, type CertificateParts, expiresSoonMs, type Why } fro
 import { type Identity, identityOf } from './identity.ts';
 import { checkKey, makeCertificate, makeKey } from './make-certificate.ts';
 
-/** A machine that joins another network has a new address, and is called by it at once. */
+/** A machine that joins another network gets a new address, which clients use at once. */
 const lookEveryMs = 10_000;
 
 export interface OwnCertificateParts extends CertificateParts {
-  /** `DATA/tls`: made when it is not there, for its owner's eyes only. */
+  /** `DATA/tls`; created when missing, accessible only to its owner. */
   readonly folder: string;
-  /** What the machine goes by now, in lower case. */
+  /** Current names and addresses of the machine, in lower case. */
   readonly names: () => readonly string[];
 }
 
 /**
- * The certificate that the orchestrator makes for itself. The key is made once and stays: pins are of the key, and hold whatever
- * certificate it has. A new one is made when the old one expires soon, or when the machine goes by a name that it does
- * not have. A name too many stays in it: a cable that is pulled out and put in again would make two.
+ * Certificate that the orchestrator makes itself. The key never changes, so pins of it stay valid across certificates. A new
+ * certificate is made before the old one expires, or when the machine has a name that it lacks. Surplus names stay: otherwise
+ * unplugging and replugging a cable would make two certificates.
  */
 export function createOwnCertificate(parts: OwnCertificateParts): Certificates {
   const { folder, clock, log, names, onChange, note } = parts;
@@ -58,7 +58,7 @@ export function createOwnCertificate(parts: OwnCertificateParts): Certificates {
     }
   };
   let last = Promise.resolve();
-  /** One after the other: two would make a certificate each. */
+  /** One at a time: concurrent runs would make one certificate each. */
   const look = (): Promise<void> => (last = last.then(lookOnce));
   const first = async (key: string): Promise<Identity> => {
     const made = await renew(key, 'made');
@@ -100,12 +100,12 @@ function whyRenew(
   wanted: readonly string[],
   now: number,
 ): Why | null {
-  // One of the future is of a clock that was wrong.
+  // A start date in the future comes from a clock that was wrong.
   if (expiresAt - now < expiresSoonMs || validFrom > now) return 'expiring';
   return wanted.every(name => names.includes(name)) ? null : 'names';
 }
 
-/** Others can stand in no certificate: what a machine is called is for its owner to say. */
+/** Drops names that certificates cannot contain; owners can name their machines freely. */
 const certifiable = (names: readonly string[]): readonly string[] =>
   names.filter(name => isIP(name) !== 0 || /^(?=.{1,253}$)[a-z\d_](?:[a-z\d_.-]*[a-z\d_])?$/.test(name));
 
@@ -124,7 +124,7 @@ function keyIn(file: string): string {
   return key;
 }
 
-/** Null when it is none of this key: a new one costs nothing, and the pin stays. */
+/** Returns null for an unreadable certificate or one of another key. A new one costs nothing, and the pin stays. */
 function keptIn(file: string, key: string): Identity | null {
   try {
     return identityOf('own', key, readFileSync(file, 'utf8'));
