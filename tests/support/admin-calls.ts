@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseJson } from './chaos-proxy-exchange.ts';
 
-/** An answer as it came, whatever its status. */
+/** An answer with any status, as received. */
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -18,7 +18,7 @@ const Attempt = z.looseObject({
   signal: z.string().nullable(),
 });
 
-/** What fault tests look at in a job; everything else in it is somebody else's matter. */
+/** The fields of a job that fault tests check. Other tests cover the rest. */
 export const Job = z.looseObject({
   id: z.string(),
   status: z.string(),
@@ -42,15 +42,15 @@ export type Worker = z.output<typeof Worker>;
 const Issued = z.object({ worker_id: z.string(), token: z.string() });
 const Submitted = z.looseObject({ job_id: z.string() });
 
-/** A person at the API, from outside: shapes are read loosely, because a fault test is no contract test. */
+/** A person who uses the API from outside. It parses answers loosely, because fault tests do not check the contract. */
 export interface AdminCalls {
-  /** Throws only when there is no answer at all. */
+  /** Throws only when there is no answer. */
   call(method: string, path: string, body?: unknown): Promise<Answer>;
   createWorker(name: string, more?: object): Promise<{ readonly id: string; readonly token: string }>;
   submit(body: object): Promise<string>;
   job(id: string): Promise<Job>;
   worker(id: string): Promise<Worker>;
-  /** With what the call must answer; throws on any other status than 200. */
+  /** Returns the body of the answer; throws on any status except 200. */
   must(method: string, path: string, body?: unknown): Promise<unknown>;
 }
 
@@ -64,7 +64,7 @@ export function createAdminCalls(url: () => string, token: () => string): AdminC
       signal: AbortSignal.timeout(patienceMs),
       headers: {
         authorization: `Bearer ${token()}`,
-        // No connection stays behind: the server's descriptors are counted.
+        // Closes each connection, because tests count the server's file descriptors.
         connection: 'close',
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },

@@ -1,9 +1,9 @@
-/** In a preload: fills the disk under a program's database, and makes room again. */
+/** A preload that simulates a full disk under a program's database, and frees it again. */
 import Database, { type Database as Connection } from 'better-sqlite3';
 
 const { exec } = Database.prototype;
 const connections = new Set<Connection>();
-/** SQLite's own limit. */
+/** SQLite's own maximum. */
 const mostPages = 4_294_967_294;
 let isFull = false;
 
@@ -16,7 +16,7 @@ function limit(db: Connection): void {
 Database.prototype.exec = function execWatched(this: Connection, sql: string) {
   if (!connections.has(this)) {
     connections.add(this);
-    // One that is opened on a full disk finds it full.
+    // A connection that opens while the disk is full is limited, too.
     if (isFull) limit(this);
   }
   return exec.call(this, sql);

@@ -3,45 +3,48 @@ import type { Socket } from 'node:net';
 import type { Lane } from './chaos-proxy-lane.ts';
 import type { Fate, ProxiedCall } from './chaos-proxy-rules.ts';
 
-/** What came down a stream, as the orchestrator sent it. */
+/** A frame of a stream, as the orchestrator sent it. */
 export interface Frame {
   readonly at: number;
   /** The JSON of its `data:` line. */
   readonly data: unknown;
-  /** Written to the client's socket. */
+  /** Whether the frame was written to the client's socket. */
   delivered: boolean;
 }
 
-/** One request and what became of it. Times are of `performance.now()`. */
+/** One request and its outcome. Times are those of `performance.now()`. */
 export interface Exchange extends ProxiedCall {
   readonly at: number;
   readonly fate: Fate;
-  /** What the orchestrator answered, whether or not that reached the client; null so far. */
+  /** The orchestrator's answer, whether or not it reached the client; null until there is one. */
   answer: { readonly status: number; readonly body: unknown } | null;
-  /** The client has the whole answer; of a stream, its head. */
+  /** Whether the client received the whole answer or, for a stream, its head. */
   delivered: boolean;
-  /** Of a stream: it is open towards the orchestrator. */
+  /** For a stream: whether its connection to the orchestrator is open. */
   open: boolean;
-  /** The client's socket is gone. */
+  /** Whether the client's socket has closed. */
   left: boolean;
   readonly frames: Frame[];
 }
 
-/** What an exchange is carried over. */
+/** The connections that carry an exchange. */
 export interface Ends {
   readonly target: () => URL;
   readonly client: http.ServerResponse;
   readonly up: Lane;
   readonly down: Lane;
   readonly changed: () => void;
-  /** Looks at every piece of a stream before it is passed on: how much of it the client is given before a reset. */
+  /**
+   * Checks every piece of a stream before it is passed on. Returns how much of it the client receives before a reset;
+   * null for no reset.
+   */
   readonly cutAt: (text: string) => number | null;
 }
 
 export interface Forwarded {
-  /** Both sides at once, by RST. */
+  /** Resets both sides at once by RST. */
   reset(): void;
-  /** The orchestrator's side alone. */
+  /** Closes the orchestrator's side alone. */
   hangUp(): void;
 }
 
@@ -50,13 +53,16 @@ export function resetMessage(message: http.ServerResponse | http.ClientRequest):
   message.destroy();
 }
 
-/** By RST where the system allows it: not while the socket is being shut, or it would stay open for ever. */
+/**
+ * Resets by RST where the system allows it. During a shutdown of the socket it must not, or the socket would never
+ * close.
+ */
 export function resetSocket(socket: Socket): void {
   if (!socket.destroyed && !socket.connecting && !socket.writableEnded) socket.resetAndDestroy();
   socket.destroy();
 }
 
-/** Sends the call on and brings its answer back, as far as fate and lanes let it. */
+/** Forwards the call and returns its answer, as far as its fate and the lanes allow. */
 export function forward(exchange: Exchange, ends: Ends): Forwarded {
   const { client, up, down, changed } = ends;
   let upstream: http.ClientRequest | null = null;
@@ -123,7 +129,7 @@ async function relayAnswer(exchange: Exchange, ends: Ends, answer: http.Incoming
       resetMessage(client);
       return;
     }
-    // Of a call that was sent twice, the first answer has been taken.
+    // For a call that was sent twice, the client has already received the first answer.
     if (client.headersSent || client.destroyed) return;
     client.writeHead(answer.statusCode ?? 502, headOf(answer)).end(text);
     exchange.delivered = true;
@@ -185,7 +191,7 @@ export async function textOf(message: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Null for what is no JSON. */
+/** Returns null for text that is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

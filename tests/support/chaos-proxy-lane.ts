@@ -1,27 +1,27 @@
 /**
- * One direction of one exchange through a chaos proxy: what is to happen at its far end, in order, and what the
- * weather makes of it.
+ * One direction of one exchange through a chaos proxy. It delivers data at its far end in order, depending on the
+ * weather:
  *
- *   clear    at once, or after the delay
- *   stalled  kept, and done in order once it clears up: what TCP makes of a short partition
- *   black    lost. What comes later on the same lane is lost, too, in any weather: a connection that lost bytes never
- *            carries others, and only its ends can find that out
+ *   clear    delivers at once, or after the delay
+ *   stalled  holds data and delivers it in order when the weather clears, as TCP does after a short partition
+ *   black    loses data. The lane then loses all later data, too, in any weather: a connection that lost bytes
+ *            never carries others, and only its ends can find that out
  */
 export type Weather = 'clear' | 'stalled' | 'black';
 
 export interface Lane {
-  /** Something arrives at the near end; `deliver` lets it happen at the far one. */
+  /** Accepts data at the near end and calls `deliver` when it reaches the far end. */
   carry(deliver: () => void): void;
-  /** Everything from here on vanishes, for good. */
+  /** Loses all data from now on, permanently. */
   lose(): void;
   readonly lost: boolean;
 }
 
-/** The weather over all lanes of one direction. */
+/** The weather of all lanes of one direction. */
 export interface Sky {
   lane(): Lane;
   turn(weather: Weather): void;
-  /** How long everything takes from now on; what is on its way keeps its time and its place. */
+  /** Sets the delay of later data. Data in transit keeps its delay and its order. */
   delay(ms: number): void;
 }
 

@@ -1,35 +1,36 @@
-/** A request as a chaos proxy takes it from a client, whole. */
+/** A complete request that a chaos proxy has received from a client. */
 export interface ProxiedCall {
   readonly method: string;
-  /** With its query. */
+  /** Includes the query string. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
-  /** The body as JSON; null when it is none. */
+  /** The body as JSON; null when it is not JSON. */
   readonly body: unknown;
 }
 
 /**
- * What becomes of a call:
- * - `pass`: it is forwarded, and its answer brought back;
- * - `drop`: it vanishes, and its socket stays open without an answer;
- * - `reset`: it vanishes, and its socket is reset;
- * - `lose_answer`, `reset_answer`: it is forwarded; its answer vanishes, or is a reset;
- * - `duplicate`: it is forwarded twice at once; the client gets the answer that comes first.
+ * What the proxy does with a call:
+ *
+ * - `pass`: forwards it and returns the answer;
+ * - `drop`: discards it and leaves its socket open without an answer;
+ * - `reset`: discards it and resets its socket;
+ * - `lose_answer`, `reset_answer`: forwards it, then discards the answer or resets the socket instead;
+ * - `duplicate`: forwards it twice at once; the client receives the first answer.
  */
 export type Fate = 'pass' | 'drop' | 'reset' | 'lose_answer' | 'reset_answer' | 'duplicate';
 
 export interface Rule {
-  /** `POST /api/workers/heartbeat`: a text that method and path, joined by a blank, contain. */
+  /** Selects calls whose method and path contain this text, such as `POST /api/workers/heartbeat`. */
   readonly call?: string;
   readonly where?: (call: ProxiedCall) => boolean;
   readonly fate: Fate;
-  /** How often it is applied; without a number, until it is taken back. */
+  /** How many times the rule applies; without a number, until it is removed. */
   readonly times?: number;
 }
 
 export interface RuleBook {
-  /** The answer takes it back. Of several that fit, the oldest is applied. */
+  /** Adds a rule and returns a function that removes it. When several rules match, the oldest applies. */
   add(rule: Rule): () => void;
   fateOf(call: ProxiedCall): Fate;
   clear(): void;
@@ -58,7 +59,7 @@ export function createRuleBook(): RuleBook {
 const fits = ({ call = '', where }: Rule, seen: ProxiedCall): boolean =>
   `${seen.method} ${seen.path}`.includes(call) && (where === undefined || where(seen));
 
-/** For `where`: a report of this status, in the agent's own word. */
+/** For `where`: matches a report with this status, in the agent's wording. */
 export const reports =
   (status: string) =>
   ({ body }: ProxiedCall): boolean =>

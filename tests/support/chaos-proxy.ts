@@ -1,6 +1,6 @@
 /**
- * A bad network on loopback, between one agent and its orchestrator: a proxy for HTTP and event streams that keeps a
- * log of all that passes, and breaks it when told. One for each agent makes partitions per worker.
+ * A bad network on loopback, between one agent and its orchestrator. This proxy for HTTP and event streams logs all
+ * traffic and breaks it on request. A test that needs partitions per worker starts one proxy for each agent.
  */
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
@@ -20,38 +20,41 @@ import { createNotices, type Notices } from './notices.ts';
 export type { Exchange } from './chaos-proxy-exchange.ts';
 export { type ProxiedCall, reports } from './chaos-proxy-rules.ts';
 
-/** `up` is what the agent says, `down` what it hears. */
+/** `up` is from the agent to the orchestrator, `down` is the reverse. */
 export type Direction = 'up' | 'down' | 'both';
 
 export interface ChaosProxy {
   readonly url: string;
   /** Every request so far, oldest first. */
   readonly log: readonly Exchange[];
-  /** Waits for something that shows in the log. */
+  /** Waits for a condition on the log. */
   readonly waitFor: Notices['waitFor'];
-  /** Those whose method and path contain this. */
+  /** The requests whose method and path contain this text. */
   calls(part: string): readonly Exchange[];
-  /** Bytes vanish, sockets stay open; a new connection is accepted, and nothing comes. */
+  /** Discards all bytes and keeps sockets open. New connections are accepted but receive nothing. */
   blackhole(direction?: Direction): void;
-  /** Bytes wait until `heal`, and then all come: a partition that TCP outlives. */
+  /** Holds bytes until `heal`, then delivers them all: a partition that TCP survives. */
   stall(direction?: Direction): void;
   delay(ms: number): void;
-  /** Nothing listens any more; what is connected stays so. */
+  /** Stops listening. Existing connections stay open. */
   refuse(): void;
   /** Resets every connection, on both sides. */
   cut(): void;
-  /** Ends weather, delay, refusal and rules. What was lost stays lost. */
+  /** Ends all faults: lost or held bytes, delay, refusal and rules. Lost data stays lost. */
   heal(): Promise<void>;
   /**
-   * Streams that are open now become half open: of one that is dead at the `client`, the orchestrator hears nothing
-   * more, and the reverse; the other side still believes in it.
+   * Makes the open streams half-open. With `client`, the orchestrator receives nothing more on them; with
+   * `orchestrator`, the client does. The other side still considers them open.
    */
   halfOpen(deadAt: 'client' | 'orchestrator'): void;
-  /** The next frame that contains this text is passed up to there; then both sides are reset. Resolves after that. */
+  /**
+   * Sends the next frame that contains this text up to the end of that text, then resets both sides. Resolves after the
+   * reset.
+   */
   resetInFrame(text: string): Promise<void>;
-  /** Until the answer is called: see `Rule`. */
+  /** Applies a rule until the returned function is called: see `Rule`. */
   rule(rule: Rule): () => void;
-  /** Sends a call once more, as it was, past all faults. */
+  /** Sends a copy of a call again, unaffected by all faults. */
   replay(call: ProxiedCall): Promise<{ readonly status: number; readonly body: unknown }>;
   close(): Promise<void>;
 }
@@ -67,7 +70,7 @@ interface FrameCut {
   readonly done: () => void;
 }
 
-/** `target` is asked for every call: the orchestrator may come back elsewhere. */
+/** Calls `target` for every request, because the orchestrator may restart at another address. */
 export async function startChaosProxy(target: () => string): Promise<ChaosProxy> {
   const notices = createNotices();
   const skies = { up: createSky(), down: createSky() };
@@ -120,13 +123,14 @@ export async function startChaosProxy(target: () => string): Promise<ChaosProxy>
     };
     links.add(link);
     client.on('close', () => {
-      // One whose client has gone without the orchestrator's notice still has a half to be cut.
+      // A link whose client left while the orchestrator has not noticed must stay, because its other half can still be
+      // cut.
       if (!link.lanes.some(({ lost }) => lost)) links.delete(link);
     });
   };
 
   const speaker = http.createServer((request, response) => void take(request, response).catch(() => {}));
-  // As the orchestrator has it: what is small does not wait for what was sent before it to be acknowledged.
+  // Disables Nagle's algorithm, as the orchestrator does: small writes do not wait for earlier ones to be acknowledged.
   const listener = net.createServer({ noDelay: true }, socket => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));

@@ -3,11 +3,11 @@ import { runCli } from '../../main/cli/program.ts';
 
 export interface CliOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** What stdout and stderr are; by default no screen. */
+  /** What stdout and stderr are connected to; no terminal by default. */
   readonly screen?: Screen;
-  /** What the person at the terminal answers; by default nobody is there. */
+  /** The answer of the person at the terminal. By default, there is no person. */
   readonly answer?: string | null;
-  /** Hears what is written, as it comes. */
+  /** Called with each piece of output. */
   readonly onText?: (text: string) => void;
 }
 
@@ -15,7 +15,7 @@ export interface CliRun {
   readonly code: number;
   readonly out: string;
   readonly err: string;
-  /** What the person was asked. */
+  /** The questions that the command asked. */
   readonly questions: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export async function runTrainyard(argv: readonly string[], options: CliOptions 
     onText?.(text);
   };
   const code = await runCli(argv, {
-    // A folder of this machine's user is none of a test's business.
+    // Keeps tests away from the folders of the user who runs them.
     env: {
       XDG_DATA_HOME: '/nonexistent',
       XDG_CONFIG_HOME: '/nonexistent',

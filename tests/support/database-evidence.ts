@@ -11,24 +11,27 @@ export interface StoredAttempt {
   readonly outcome: string | null;
 }
 
-/** What an orchestrator has left on disk, read while it does not run. */
+/** What an orchestrator has stored on disk. Tests read it while no orchestrator runs. */
 export interface Stored {
-  /** Job ids and statuses. */
+  /** The status of each job, by job id. */
   readonly jobs: ReadonlyMap<string, string>;
   readonly attempts: readonly StoredAttempt[];
-  /** Rows of the audit trail that tell of a transition, in their order: see `transition`. */
+  /** The audit rows that record a transition, in order: see `transition`. */
   readonly transitions: readonly string[];
-  /** What SQLite says of the file: `ok`. */
+  /** The result of SQLite's integrity check; `ok` when the file is intact. */
   readonly integrity: string;
-  /** Names of indexes and triggers. */
+  /** The names of indexes and triggers. */
   readonly guards: readonly string[];
 }
 
-/** One transition in a word, so that events and audit rows can be compared. */
+/** Describes one transition as text, so that events and audit rows can be compared. */
 export const transition = (type: string, id: string, attempt: number | null): string =>
   `${type} of ${id}${type.startsWith('job.') ? ` (${attempt})` : ''}`;
 
-/** Looks at a copy, so that no log is replayed into the original: the next start finds everything as it was left. */
+/**
+ * Reads a copy, so that SQLite does not replay the write-ahead log into the original. The next start finds it
+ * unchanged.
+ */
 export function readStored(databaseFile: string): Stored {
   const folder = mkdtempSync(join(dirname(databaseFile), 'copy-'));
   const copy = join(folder, 'copy.db');

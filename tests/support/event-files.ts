@@ -1,9 +1,12 @@
-/** Writes TensorBoard event files. The field numbers are those of TensorFlow's event.proto, summary.proto and tensor.proto. */
+/**
+ * Writes TensorBoard event files. The field numbers are those of TensorFlow's event.proto, summary.proto and
+ * tensor.proto.
+ */
 
 import { PbfWriter } from 'pbf';
 import { maskedCrc32c } from '../../agent/metrics-files/crc32c.ts';
 
-/** A name as TensorBoard's writers make it. */
+/** A file name in the format of TensorBoard's writers. */
 export const eventsName = 'events.out.tfevents.1795405017.rig.1.0';
 
 /** One record of a TFRecord file. */
@@ -39,7 +42,7 @@ export function eventOf(step: number, values: readonly Value[]): Buffer {
   return frame(pbf.finish());
 }
 
-/** An event with one value, which `write` fills. */
+/** An event with one value, which `write` encodes. */
 export const eventWith = (step: number, tag: string, write: (value: PbfWriter) => void): Buffer =>
   eventOf(step, [{ tag, write }]);
 
@@ -62,14 +65,14 @@ export const imageValue = (tag: string, encoded: Uint8Array): Value => ({
     ),
 });
 
-/** An event with one image for each of these. */
+/** An event with one value for each of these images. */
 export const imageEvent = (step: number, tag: string, ...encoded: readonly Uint8Array[]): Buffer =>
   eventOf(
     step,
     encoded.map(bytes => imageValue(tag, bytes)),
   );
 
-/** A tensor of strings; TensorFlow's `tf.summary.image` writes width, height, then images. */
+/** A tensor of strings. TensorFlow's `tf.summary.image` writes the width, the height, then the images. */
 export const stringsEvent = (step: number, tag: string, ...strings: readonly Uint8Array[]): Buffer =>
   eventWith(step, tag, value =>
     value.writeMessage(

@@ -15,7 +15,7 @@ import { storageApi } from '../../protocol/storage-api.ts';
 import { tokensApi } from '../../protocol/tokens-api.ts';
 import { workerApi } from '../../protocol/worker-api.ts';
 
-/** Every row of the contract, by its table: tests/contract/http/openapi.test.ts finds those that are mounted and not here. */
+/** Every row of the contract, by table. tests/contract/http/openapi.test.ts finds mounted calls that are missing here. */
 export const everyTable: readonly Readonly<Record<string, Call>>[] = [
   workerApi,
   workerLogsApi,

@@ -1,6 +1,6 @@
 import { parseSearch } from '../../protocol/job-search.ts';
 
-/** Of a list of jobs: what leaves none out. */
+/** A job filter that excludes nothing. */
 export const everyJob = {
   statuses: [],
   includeFinal: true,

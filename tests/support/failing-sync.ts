@@ -1,6 +1,6 @@
 /**
- * Loaded into a server with `node --import`: from SIGUSR2 on, its disk fails to sync what is committed. The commit has
- * happened by then, as with a real disk: what of it is kept is another question.
+ * Loaded into a server with `node --import`. From SIGUSR2 on, syncing a commit to disk fails. As with a real disk, the
+ * commit itself has already happened; whether it survives is undefined.
  */
 import Database from 'better-sqlite3';
 

@@ -1,4 +1,4 @@
-/** Dies by SIGKILL `before` or `after` the commit of the first transaction that makes an attempt. */
+/** Kills the process with SIGKILL `before` or `after` the commit of the first transaction that creates an attempt. */
 import Database, { type Database as Connection, type Statement } from 'better-sqlite3';
 import { die, setting } from './failpoint.ts';
 

@@ -1,4 +1,4 @@
-/** Fills the disk under a program's database (`full`), and makes room again (`free`). */
+/** Simulates a full disk under a program's database (`full`), and frees it again (`free`). */
 import { fillDisk } from './bounded-disk.ts';
 import { onOrder } from './failpoint.ts';
 

@@ -1,6 +1,6 @@
 /**
- * A program lives this many times faster: its clocks run ahead, its timers fire early. When all programs of a test do,
- * they agree on the time, and ten minutes pass in half of one.
+ * Makes time in a program pass this many times faster: clocks run ahead and timers fire early. When all programs of a
+ * test use the same factor, they agree on the time.
  */
 import { setting } from './failpoint.ts';
 

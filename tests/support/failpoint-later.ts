@@ -1,4 +1,4 @@
-/** A program that starts when the wall clock is this many milliseconds ahead, as after the server was away for so long. */
+/** Starts a program with the wall clock this many milliseconds ahead, as if the server had been down for that long. */
 import { setting } from './failpoint.ts';
 import { shiftClock } from './shifted-clock.ts';
 

@@ -1,4 +1,4 @@
-/** Dies by SIGKILL as soon as the first offer of a job is in the hands of the system, on its way to its worker. */
+/** Kills the process with SIGKILL as soon as the first job offer is written to the worker's stream. */
 import { ServerResponse } from 'node:http';
 import { die } from './failpoint.ts';
 

@@ -1,6 +1,7 @@
 /**
- * Dies by SIGKILL in the middle of a restore: `copied` (the backup lies beside the database), `saved` (what there is has
- * become a backup), `signed` (all is ready for the rename), `renamed` (the backup is the database).
+ * Kills the process with SIGKILL in the middle of a restore: `copied` (the backup lies beside the database), `saved`
+ * (the current database has become a backup), `signed` (all is ready for the rename), `renamed` (the backup is the
+ * database).
  */
 import fs, { promises } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

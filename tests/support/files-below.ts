@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The paths of all files and folders below a folder; what goes while it is looked at is not among them. */
+/** The paths of all files and folders below a folder. It omits those that disappear during the listing. */
 export function pathsBelow(folder: string): readonly string[] {
   return entriesOf(folder).flatMap(entry => {
     const path = join(folder, entry.name);
@@ -9,7 +9,7 @@ export function pathsBelow(folder: string): readonly string[] {
   });
 }
 
-/** Every file below a folder as text, by its path; those with a name in `except` are left out. */
+/** The text of every file below a folder, by path, except files with a name in `except`. */
 export function textsBelow(folder: string, except: readonly string[] = []): ReadonlyMap<string, string> {
   const texts = new Map<string, string>();
   for (const entry of entriesOf(folder)) {
@@ -26,7 +26,7 @@ export function textsBelow(folder: string, except: readonly string[] = []): Read
 const entriesOf = (folder: string): readonly Dirent[] =>
   unlessGone(() => readdirSync(folder, { withFileTypes: true })) ?? [];
 
-/** Null for what a process that still runs has taken away in between. */
+/** Returns null when a running process has removed the file in the meantime. */
 function unlessGone<T>(look: () => T): T | null {
   try {
     return look();

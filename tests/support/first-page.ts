@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-/** As much of a row of Vite's manifest as is needed; all names are keys of it. */
+/** The fields of a row of Vite's manifest that are needed here. All names are keys of the manifest. */
 interface Entry {
   readonly file: string;
   readonly imports?: readonly string[];
 }
 
-/** The scripts that a browser has loaded when the overview is there, in English. */
+/** The modules that a browser loads to show the overview in English. */
 const beginnings = ['renderer/index.html', 'renderer/pages/overview/index.tsx'];
 
-/** Their paths, from the manifest of a build of the panel: what these modules import, and what that imports. */
+/** The paths of these modules and of everything that they import, from the manifest of a panel build. */
 export function firstPageFiles(folder: string): readonly string[] {
   const manifest = JSON.parse(readFileSync(join(folder, '.vite/manifest.json'), 'utf8')) as Record<
     string,
@@ -29,6 +29,6 @@ export function firstPageFiles(folder: string): readonly string[] {
   return [...files].map(file => join(folder, file));
 }
 
-/** Each compressed by itself, as a server would send it. */
+/** The total size when each file is compressed separately, as a server does. */
 export const gzipBytes = (files: readonly string[]): number =>
   files.reduce((sum, file) => sum + gzipSync(readFileSync(file)).length, 0);

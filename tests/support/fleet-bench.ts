@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createFleet, type Fleet, type FleetOptions } from './fleet.ts';
 
-/** A fleet that is closed with the test; it fails when something went wrong behind the scenes. */
+/** Opens a fleet that closes with the test. The test fails when the fleet has logged an error. */
 export async function openFleet(options?: FleetOptions): Promise<Fleet> {
   const fleet = await createFleet(options);
   onTestFinished(() => fleet.close());
   return fleet;
 }
 
-/** Where Linux keeps files in memory: a sync costs nothing there, and hundreds of tests sync. */
+/** Linux keeps files here in memory. Syncing is free there, and hundreds of tests sync. */
 const inMemory = '/dev/shm';
 
-/** An empty folder, removed with the test. */
+/** Creates an empty folder, which is removed with the test. */
 export function openFolder(): string {
   const folder = mkdtempSync(join(existsSync(inMemory) ? inMemory : tmpdir(), 'trainyard-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

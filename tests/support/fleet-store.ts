@@ -1,21 +1,26 @@
 import type { Store, Tx } from '../../main/orchestrator/ports.ts';
 import { openSqliteStore, type StoreParts } from '../../main/store/sqlite-store.ts';
 
-/** The real store of one fleet, through any number of its orchestrator's lives. */
+/** The real store of one fleet, across any number of restarts of its orchestrator. */
 export interface FleetStore {
-  /** What the orchestrator of this life works with. */
+  /** The store for the current life of the orchestrator. */
   readonly store: Store;
-  /** How many commands were given to it since the fleet began. */
+  /** The number of commands since the fleet started. */
   readonly writes: number;
   isBusy(): boolean;
-  /** While it is full, every command is run, taken back and refused; then whoever asked is told that there is room. */
+  /**
+   * While the disk is full, the store runs every command, rolls it back and refuses it. Freeing the disk notifies those
+   * callers.
+   */
   setFull(full: boolean): void;
-  /** Ends this life and begins the next. After a crash what was queued is never done, and nobody is answered. */
+  /**
+   * Ends this life and starts the next. After a crash, queued commands never run, and their callers receive no answer.
+   */
   restart(crash: boolean): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A store in memory stays open over a restart, as its file would stay on the disk. */
+/** An in-memory store stays open across a restart, as its file would stay on disk. */
 export function openFleetStore(file: string, parts: StoreParts): FleetStore {
   let writes = 0;
   let underWay = 0;

@@ -15,74 +15,74 @@ import type { Orchestrator } from '../../main/orchestrator/index.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 import { valueOf } from './fleet-outcome.ts';
 
-/** How an agent introduces itself. What is left out is what Trainyard's own agent on a rig with one GPU says. */
+/** How an agent registers. By default, like Trainyard's own agent on a rig with one GPU. */
 export interface AgentOptions {
   /** 1: SimpleTuner's published agent, which knows no attempts and sends no instance id. */
   readonly protocol?: 1 | 2;
-  /** Of protocol 2; none unless told, as from agents that check no config. */
+  /** Protocol 2 only. Default: omitted, as by agents that do not check configs. */
   readonly allowedConfigKeys?: readonly string[];
-  /** Of protocol 2; none unless told, as from agents that do not report them. */
+  /** Protocol 2 only. Default: omitted, as by agents that do not report trainers. */
   readonly trainers?: RegistrationBody['trainers'];
   readonly outputs?: RegistrationBody['outputs'];
-  /** As the worker was created, unless told. */
+  /** Default: as the worker was created. */
   readonly persistent?: boolean;
   readonly gpus?: number;
   readonly host?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** The machine; of protocol 2, which is told apart by it. */
+  /** Identifies the machine; protocol 2 only. */
   readonly instanceId?: string;
-  /** This start of the agent; of protocol 2. */
+  /** Identifies this start of the agent; protocol 2 only. */
   readonly startId?: string;
-  /** Of protocol 2; none unless told, as from older agents. */
+  /** Protocol 2 only. Default: omitted, as by older agents. */
   readonly registrationNo?: number;
-  /** Where it calls from. */
+  /** The address from which it calls. */
   readonly address?: string;
-  /** Of protocol 2; none unless told, as from agents that do not look after their GPUs. */
+  /** Protocol 2 only. Default: omitted, as by agents that do not watch their GPUs. */
   readonly gpuTroubles?: readonly GpuTrouble[];
   readonly currentJobId?: JobId;
-  /** Of protocol 2; the attempt that was last offered for `currentJobId`, unless told. */
+  /** Protocol 2 only. Default: the attempt that was last offered for `currentJobId`. */
   readonly currentAttemptId?: AttemptId;
 }
 
 /** The worker's end of one stream. */
 export interface FleetStream {
-  /** What came on it, oldest first. */
+  /** The commands received on it, oldest first. */
   readonly commands: readonly WorkerCommand[];
-  /** The orchestrator has ended it. */
+  /** Whether the orchestrator has closed it. */
   readonly ended: boolean;
-  /** The connection breaks. The orchestrator hears of it, late where the stream has been replaced meanwhile. */
+  /** Breaks the connection. The orchestrator notices later if a newer stream has replaced this one. */
   drop(): Promise<void>;
 }
 
-/** A worker and its agent. Every call is answered, and all that follows from it is done, when it resolves. */
+/** A worker and its agent. Each call resolves after its answer arrived and all its effects are done. */
 export interface FleetWorker {
   readonly id: WorkerId;
   readonly token: string;
-  /** The newest stream; throws while there was none. */
+  /** The newest stream; throws when there was none yet. */
   readonly stream: FleetStream;
-  /** What came on all its streams, oldest first. */
+  /** The commands received on all its streams, oldest first. */
   readonly commands: readonly WorkerCommand[];
-  /** Those of one type. */
+  /** The received commands of one type. */
   commandsOf<T extends WorkerCommand['type']>(type: T): readonly Extract<WorkerCommand, { type: T }>[];
-  /** What was last offered to it; throws when nothing was. */
+  /** The last offer that it received; throws when there was none. */
   lastOffer(): Extract<WorkerCommand, { type: 'job_submit' }>;
   view(): WorkerView;
-  /** Like its last introduction, with these changes. Throws when it is refused. */
+  /** Registers as before, with these changes. Throws when the orchestrator refuses. */
   register(changes?: AgentOptions): Promise<RegisterReply>;
-  /** `register`, when it may be refused. */
+  /** Like `register`, but returns a refusal. */
   tryRegister(changes?: AgentOptions): Promise<Outcome<RegisterReply>>;
   openStream(): Promise<FleetStream>;
   /** `register`, then `openStream`. */
   connect(changes?: AgentOptions): Promise<FleetStream>;
-  /** Names the job and the attempt it runs; idle without. */
+  /** Sends a heartbeat that names the job and the running attempt. Without a job, the worker is idle. */
   beat(jobId?: JobId | null, more?: Partial<HeartbeatBody>): Promise<Outcome<HeartbeatReply>>;
-  /** Protocol 2 names the attempt that was last offered for the job, unless told otherwise. */
+  /** Protocol 2 names the attempt that was last offered for the job, unless `more` names another. */
   report(
     jobId: JobId,
     status: StatusReportBody['status'],
     more?: Partial<StatusReportBody>,
   ): Promise<Outcome<{ readonly duplicate: boolean }>>;
-  /** Accepts its last offer and reports that it runs. Throws when that is refused. */
+  /** Accepts the last offer and reports that it runs. Throws when the orchestrator refuses. */
   run(jobId: JobId): Promise<void>;
   disconnect(): Promise<Outcome<{ readonly success: true }>>;
 }
@@ -92,7 +92,7 @@ export interface FleetWorkerParts {
   readonly token: string;
   readonly persistent: boolean;
   readonly clock: VirtualClock;
-  /** The one that runs now. */
+  /** Returns the orchestrator that runs now. */
   readonly orchestrator: () => Orchestrator;
 }
 
@@ -230,7 +230,7 @@ function openFleetStream(
     },
     end() {
       ended = true;
-      // A server hears of the end of its own stream as well, a little later.
+      // The server is notified that its own stream has ended, too, a moment later.
       void Promise.resolve().then(() => close());
     },
   });

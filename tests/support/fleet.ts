@@ -1,6 +1,6 @@
 /**
- * A whole orchestrator in this process, on virtual time and its real store, with workers that do only what they are
- * told. Every call settles what follows from it before it resolves: nothing sleeps and nothing polls.
+ * A complete orchestrator in this process, with virtual time, its real store, and workers that a test controls. Every
+ * call resolves after all its effects are done. Nothing sleeps or polls.
  */
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
@@ -28,15 +28,15 @@ import { testSeal } from './seal.ts';
 import { createVirtualClock, trustedTimeOf, type VirtualClock } from './virtual-clock.ts';
 
 export interface FleetOptions {
-  /** T; 120 s unless told. */
+  /** T, in ms; 120 s by default. */
   readonly heartbeatTimeoutMs?: number;
-  /** What agents of protocol 1 are granted instead, if it is more. */
+  /** A longer T for agents of protocol 1, in ms. */
   readonly v1SilenceMs?: number;
   /** Whether the orchestrator's own machine runs jobs. */
   readonly runsLocally?: boolean;
-  /** A file outlives the orchestrator as in real life; the store is in memory unless told. */
+  /** A database file that survives restarts of the orchestrator. By default, the store is in memory. */
   readonly storeFile?: string;
-  /** Where jobs that are submitted by name have their configs from; there are none unless told. */
+  /** The configs for jobs that are submitted by config name. By default, there are none. */
   readonly configs?: Configs;
 }
 
@@ -53,29 +53,29 @@ type Submitted = Extract<Awaited<ReturnType<Orchestrator['submit']>>, { ok: true
 type Accepted = Exclude<Submitted, { readonly status: 'rejected' }>;
 
 export interface Fleet {
-  /** The one that runs now. */
+  /** The orchestrator that runs now. */
   readonly orchestrator: Orchestrator;
   readonly store: Store;
   readonly clock: VirtualClock;
-  /** Everything that was told to a reader who has followed from the beginning, over every restart. */
+  /** Every event that a reader receives who has followed from the start, across restarts. */
   readonly events: readonly UiEvent[];
-  /** What was logged as an error: empty it where an error is expected, because `close` throws about the rest. */
+  /** The logged errors. Empty this list when an error is expected, because `close` throws when it is not empty. */
   readonly errors: string[];
-  /** How many commands the store was given. */
+  /** The number of commands given to the store. */
   readonly writes: number;
-  /** Creates a worker; its agent is not there yet. */
+  /** Creates a worker without an agent. */
   addWorker(options?: WorkerOptions): Promise<FleetWorker>;
   /** Creates a worker whose agent has registered and opened its stream. */
   addIdleWorker(options?: WorkerOptions & { readonly agent?: AgentOptions }): Promise<FleetWorker>;
-  /** A job with a config in line and the defaults of the API, of ada unless told. Throws when it is refused. */
+  /** Submits a job with an inline config and the API's defaults, by default as ada. Throws when it is refused. */
   submit(options?: JobOptions, by?: Actor): Promise<Accepted>;
-  /** `submit`, when it may be refused or rejected. */
+  /** Like `submit`, but returns a refusal. */
   trySubmit(options?: JobOptions, by?: Actor, key?: IdempotencyKey): ReturnType<Orchestrator['submit']>;
-  /** Submits a job of which the worker must be the taker, and has it run there. */
+  /** Submits a job, which must be dispatched to this worker, and runs it there. */
   runJob(worker: FleetWorker, options?: JobOptions): Promise<JobId>;
   cancel(id: JobId): ReturnType<Orchestrator['cancel']>;
   release(id: JobId): ReturnType<Orchestrator['release']>;
-  /** The worker as it is after that; throws when it is refused. */
+  /** Returns the worker after the drain; throws when the drain is refused. */
   drain(
     worker: FleetWorker,
     wish?: { readonly reason?: string; readonly deadlineMs?: number },
@@ -84,23 +84,23 @@ export interface Fleet {
   job(id: JobId): JobDetail;
   /** The audit trail, oldest first. */
   audit(): readonly AuditRow[];
-  /** While the disk is full no change is stored; when it is not any more, the orchestrator is told. */
+  /** While the disk is full, the store saves no change. Freeing the disk notifies the orchestrator. */
   setDiskFull(full: boolean): Promise<void>;
   /** The types of the events about one job or worker, oldest first. */
   trail(id: JobId | WorkerId): readonly string[];
   /**
-   * The same store and time, a new orchestrator. With `crash` as after kill -9: what was queued is never done, timers
-   * are lost, and streams are not ended but just cut.
+   * Starts a new orchestrator with the same store and time. With `crash`, the old one ends as by kill -9: queued
+   * commands are lost, timers are lost, and streams break without being closed.
    */
   restart(options?: {
     readonly crash?: boolean;
     readonly runsLocally?: boolean;
-    /** How long nothing runs in between. */
+    /** How long no orchestrator runs in between. */
     readonly awayMs?: number;
-    /** What was known of the time is lost: the wall clock is believed. */
+    /** Drops what the orchestrator knew about the time, so it trusts the wall clock. */
     readonly forgetsTime?: boolean;
   }): Promise<void>;
-  /** Throws when something went wrong behind the scenes. */
+  /** Throws when an error was logged. */
   close(): Promise<void>;
 }
 
@@ -245,14 +245,14 @@ export async function createFleet(options: FleetOptions = {}): Promise<Fleet> {
   };
 }
 
-/** Who asks for everything that people ask for. */
+/** The default actor of every call by a person. */
 export const ada: Actor = { type: 'admin', id: 'ada', address: '10.0.0.1' };
-/** Somebody else, where it matters whose a job is. */
+/** A second person, for tests where the owner of a job matters. */
 export const bob: Actor = { type: 'admin', id: 'bob', address: '10.0.0.2' };
 
 const noConfigs: Configs = { load: name => Promise.reject(new Error(`the fleet has no config ${name}`)) };
 
-/** A clock whose timers never fire once the process that set them is dead. */
+/** A clock whose timers never fire after the process that set them is dead. */
 function mortalClock(clock: Clock): { readonly clock: Clock; kill(): void } {
   let dead = false;
   const after: Clock['after'] = (ms, run) =>
@@ -293,7 +293,7 @@ function countedIds(): Ids & { counted(prefix: string): number } {
   };
 }
 
-/** What the store keeps of a token. */
+/** The hash of a token, as the store keeps it. */
 export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex');
 
 function errorLog(errors: string[]): Log {

@@ -1,4 +1,4 @@
-/** Machines with GPUs, as the output of their vendors' tools, which are real ones as far as a person has posted them. */
+/** Machines with GPUs, as the output of their vendors' tools. Where people have posted real output, it is used here. */
 
 import { probeGpus } from '../../agent/gpu-probe.ts';
 import type { CommandResult } from '../../agent/gpu-command.ts';
@@ -14,7 +14,7 @@ export const exited = (code: number, stdout: string, stderr = ''): CommandResult
 });
 export const TIMED_OUT: CommandResult = { kind: 'timed_out', timeoutMs: 10_000 };
 
-/** A machine on which only the commands of `outputs` exist; a text is what one prints on stdout, with exit code 0. */
+/** A machine on which only the commands of `outputs` exist. A text is the stdout of a command that exits with code 0. */
 export function machine(outputs: Outputs, calls: string[] = []): RunCommand {
   return async (command, args) => {
     calls.push([command, ...args].join(' '));

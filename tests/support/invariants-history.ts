@@ -1,9 +1,9 @@
-/** What must hold of the events of any run (FAULTS.md, section 1), read in the order of their numbers. */
+/** Invariants of the events of any run (FAULTS.md, section 1), checked in the order of their numbers. */
 import type { EventLine } from './stream-record.ts';
 
 const finals = new Set(['job.completed', 'job.failed', 'job.cancelled']);
 const closing = new Set([...finals, 'job.requeued']);
-/** Of a pending job: its former worker goes on with the last attempt. */
+/** Events that revive a pending job, because its former worker continues the last attempt. */
 const reopening = new Set(['job.starting', 'job.running']);
 
 interface Current {
@@ -13,7 +13,7 @@ interface Current {
 
 const never: Current = { attempt: 0, worker: null };
 
-/** I2, I3, I4 and I8, in one walk through history. */
+/** Checks I2, I3, I4 and I8 in one pass over the history. */
 export function historyViolations(events: readonly EventLine[]): readonly string[] {
   const found: string[] = [];
   const current = new Map<string, Current>();
@@ -30,7 +30,7 @@ export function historyViolations(events: readonly EventLine[]): readonly string
 
   const takeJob = (job: string, event: EventLine): void => {
     const ended = final.get(job);
-    // A result that was refused, or files that are still to come: the status stays.
+    // A refused result, or outputs that are still to be uploaded: neither changes the status.
     if (event.type === 'job.late_result' || event.type === 'job.outstanding') return;
     if (ended !== undefined) found.push(`I3 event ${event.seq}: ${event.type} of ${job} after ${ended}`);
     if (event.type === 'job.dispatched') {

@@ -1,6 +1,7 @@
 /**
- * What holds after any fault (FAULTS.md, section 1), judged from the outside: the API, the event stream, the database
- * of a server that has ended, logs, the record of the trainers, the process table. I11 has no call to ask yet.
+ * Checks the invariants that hold after any fault (FAULTS.md, section 1) from outside: through the API, the event
+ * stream, the database of a stopped server, logs, the record of the trainers, and the process table. No call exposes
+ * I11 yet.
  */
 import type { Answer } from './admin-calls.ts';
 import { type Stored, transition } from './database-evidence.ts';
@@ -9,53 +10,53 @@ import type { EventLine } from './stream-record.ts';
 import { overlapsOf, type TrainerRun } from './trainer-record.ts';
 
 export interface Evidence {
-  /** Jobs whose submit was answered 200. */
+  /** Jobs whose submission was answered with 200. */
   readonly accepted: readonly string[];
-  /** Status of every job, as the API says when all faults are over and time was given. */
+  /** The status of every job, as the API reports it after all faults have ended and the fleet had time to recover. */
   readonly statuses: ReadonlyMap<string, string>;
   readonly events: readonly EventLine[];
-  /** What the record of the event stream found wrong with it. */
+  /** The problems that the stream record found. */
   readonly streamFaults: readonly string[];
-  /** How often the record of the event stream was taken up. */
+  /** How many times the stream record connected. */
   readonly connections: number;
-  /** The last event that there was, as the API says. */
+  /** The number of the last event, as the API reports it. */
   readonly lastSeq: number;
-  /** What `GET /api/audit/verify` was answered. */
+  /** The answer to `GET /api/audit/verify`. */
   readonly audit: Pick<Answer, 'status' | 'body'>;
   readonly stored: Stored;
   readonly runs: readonly TrainerRun[];
-  /** Jobs of which two trainers may have lived at once: their worker was out of reach. */
+  /** Jobs that may have had two live trainers at once, because their worker was unreachable. */
   readonly mayOverlap: ReadonlySet<string>;
-  /** Trainers and their children that still live though all jobs have ended. */
+  /** Trainers and their children that are still alive although all jobs have ended. */
   readonly leftTrainers: readonly number[];
-  /** Where no secret may stand: logs, database, events, arguments; by name. */
+  /** Texts that must contain no secret, by name: logs, database, events, arguments. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Those of them that not only the orchestrator and its agents read. */
+  /** The subset of those texts that others than the orchestrator and its agents can read. */
   readonly openTexts: ReadonlyMap<string, string>;
-  /** By name. */
+  /** The secrets, by name. */
   readonly secrets: ReadonlyMap<string, string>;
-  /** Stands in every job's config, which is for its trainer alone. */
+  /** A marker in every job's config, which only its trainer may read. */
   readonly canary: string;
-  /** What calls with tokens of the past were answered. */
+  /** The answers to calls with revoked tokens. */
   readonly oldTokens: readonly { readonly call: string; readonly status: number }[];
   readonly baseline: Resources;
-  /** When everybody has gone. */
+  /** Resources after all clients have left. */
   readonly atEnd: Resources;
 }
 
-/** Of the server process. */
+/** Resources of the server process. */
 export interface Resources {
   readonly descriptors: readonly string[];
   readonly memory: number;
 }
 
-/** What a server may keep for good of a burst: heaps do not shrink at once. */
+/** How much memory a server may retain after a burst, in bytes. Heaps do not shrink at once. */
 const memoryAllowance = 256 * 1_048_576;
 
 export interface Judgement {
-  /** Numbers of the invariants that had something to judge, and hold. */
+  /** The numbers of the invariants that had something to check, and hold. */
   readonly held: readonly string[];
-  /** What does not hold, each as one line that begins with the number of its invariant. */
+  /** The violations, one line each, which starts with the number of the invariant. */
   readonly broken: readonly string[];
 }
 
@@ -66,7 +67,7 @@ export function judge(evidence: Evidence): Judgement {
   return { held: judged.map(([id]) => id).filter(id => !isBroken(id)), broken };
 }
 
-/** How much there was to judge. */
+/** How many items each invariant can check. */
 const subjects: Readonly<Record<string, (evidence: Evidence) => number>> = {
   I1: ({ accepted }) => accepted.length,
   I2: ({ stored }) => stored.attempts.length,
@@ -126,7 +127,7 @@ function oneLiveAttempt({ attempts, guards, integrity }: Stored): readonly strin
   ];
 }
 
-/** What the events told last is what the database holds; an attempt was accepted as completed once at most. */
+/** The last event of each job matches the database. At most one completion of an attempt was accepted. */
 function storedIsTold({ events, stored }: Evidence): readonly string[] {
   const told = new Map<string, string>();
   for (const { kind, type, job_id: id } of events) {
@@ -149,7 +150,7 @@ function auditVerifies({ status, body }: Evidence['audit']): readonly string[] {
   return status === 200 && valid ? [] : [`I5 the audit does not verify: ${status} ${JSON.stringify(body)}`];
 }
 
-/** One row a transition, in the order in which they were told; what came when the stream had ended is the audit's alone. */
+/** Each transition has one audit row, in the order of the events. Rows after the end of the stream have no event here. */
 function auditTellsAll({ events, stored }: Evidence): readonly string[] {
   const told = events
     .filter(({ kind, type }) => kind !== 'reset' && type !== 'job.progress' && type !== 'job.outstanding')
@@ -169,7 +170,7 @@ function streamIsWhole({ events, streamFaults, lastSeq }: Evidence): readonly st
 }
 
 function secretsAreKept({ texts, openTexts, canary, secrets, runs }: Evidence): readonly string[] {
-  // A thousand tokens in megabytes of text: most of it holds none, which shows at how they begin.
+  // Searching megabytes of text for a thousand tokens is slow. The first three characters rule out most texts quickly.
   const byBeginning = Map.groupBy(secrets, ([, secret]) => secret.slice(0, 3));
   const shown = [...texts].flatMap(([where, text]) =>
     [...byBeginning]

@@ -1,4 +1,4 @@
-/** Fills the store of a data folder with more than anybody makes by hand, as if it had run for months. */
+/** Fills the store of a data folder with the history of a large fleet, as if it had run for months. */
 import { createHash } from 'node:crypto';
 import { createSeal } from '../../main/audit/chain.ts';
 import { makeFolder, openDataFolder } from '../../main/host/data-folder.ts';
@@ -12,11 +12,11 @@ export interface Scale {
   readonly pending: number;
   readonly running: number;
   readonly ended: number;
-  /** Between two submits, in ms; a minute unless told. */
+  /** Time between two submissions, in ms; the default is one minute. */
   readonly everyMs?: number;
 }
 
-/** A job that runs, and what its worker reports it with. */
+/** A running job, and what its worker needs to report on it. */
 export interface RunningJob {
   readonly jobId: JobId;
   readonly attemptId: AttemptId;
@@ -28,14 +28,14 @@ export interface LargeFleet {
   readonly running: readonly RunningJob[];
 }
 
-/** One transaction each: together they would be one of a minute. */
+/** Rows per transaction. A single transaction for all rows would take about a minute. */
 const rowsAtOnce = 2_500;
 const minute = 60_000;
 
 /**
- * Workers have one to eight GPUs and two or three labels; one in 33 is offline, one in 50 drained. The first of them run a
- * job each. The jobs that wait want what nobody has who is idle, in ten shapes; of those that have ended, nine in ten
- * completed. Submitted in this order: ended, running, pending.
+ * Workers have one to eight GPUs and two or three labels. One in 33 is offline, one in 50 is drained. The first workers
+ * run one job each. Pending jobs match no idle worker and have ten different requirements. Of the ended jobs, nine in
+ * ten completed. Jobs are submitted in the order ended, running, pending.
  */
 export async function fillLargeFleet(dataDir: string, scale: Scale): Promise<LargeFleet> {
   makeFolder(dataDir);
@@ -177,7 +177,7 @@ function jobOf(n: number, queuedAt: number): PendingJob {
     },
     user: ['admin', 'ada', 'grace', 'ci'][n % 4] ?? 'admin',
     team: null,
-    // Never raised while somebody looks: what is measured is asked for.
+    // No priority boost is pending, so the rank stays constant during a measurement.
     rank: { priority, boosts: 0, boostAt: null, top: 0, level: priority },
     approval: null,
     retryOf: null,

@@ -10,24 +10,24 @@ const Command = z.looseObject({
 });
 type Command = z.output<typeof Command>;
 
-/** Answers are read loosely: a status, and the JSON that came with it. */
+/** Answers are parsed loosely: the status, and the JSON that came with it. */
 interface LightAnswer {
   readonly status: number;
   readonly body: unknown;
 }
 
 /**
- * A worker of our own protocol without an agent behind it: it says and does only what a test says, and costs next to
- * nothing, so that a process can hold a thousand.
+ * A worker of protocol 2 without an agent. It does only what a test tells it to, and is so cheap that one process can
+ * run a thousand of them.
  */
 export interface LightWorker {
   readonly id: string;
-  /** What came on all its streams, oldest first; pings are left out. */
+  /** The commands received on all its streams, oldest first, without pings. */
   readonly commands: readonly Command[];
   readonly isOpen: boolean;
   readonly waitFor: Notices['waitFor'];
   register(more?: object): Promise<LightAnswer>;
-  /** Resolves with the first byte. One that is `deaf` never reads after that. */
+  /** Resolves with the first byte. A `deaf` worker reads nothing after that. */
   openStream(options?: { readonly deaf?: boolean }): Promise<void>;
   /** Resets the stream's socket. */
   cut(): void;
@@ -39,7 +39,7 @@ export interface LightWorkerParts {
   readonly url: string;
   readonly id: string;
   readonly token: string;
-  /** Connections for calls, shared by a crowd. */
+  /** HTTP connections for calls, which many workers share. */
   readonly agent: http.Agent;
   readonly onCommand?: (command: Command, worker: LightWorker) => void;
 }
@@ -61,7 +61,7 @@ export function createLightWorker(parts: LightWorkerParts): LightWorker {
       const answer = await answerTo(request, JSON.stringify(body));
       return { status: answer.statusCode ?? 0, body: parseJson(await textOf(answer)) };
     } catch (cause) {
-      // A connection that is used again may be closed just then: everybody repeats a call after that.
+      // The server may close a reused connection at this moment. As every client does, this one retries.
       if (triesLeft === 0) throw cause;
       return call(path, body, triesLeft - 1);
     }
@@ -138,7 +138,7 @@ function followLines(answer: http.IncomingMessage, take: (line: string) => void)
   });
 }
 
-/** For `onCommand`: takes every offer, and completes it at once. */
+/** For `onCommand`: accepts every offer and completes it immediately. */
 export function completeAtOnce(command: Command, worker: LightWorker): void {
   const { type, job_id: job = '', attempt_id: attempt = '' } = command;
   if (type !== 'job_submit') return;

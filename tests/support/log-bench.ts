@@ -13,11 +13,11 @@ import type { Offered, Rig } from './upload-bench.ts';
 type Reachable = Pick<TestServer, 'url' | 'admin'>;
 
 export interface Shipper {
-  /** One chunk as it is: where the log ends by then. */
+  /** Sends one chunk unchanged. Resolves with the position at which the log ends then. */
   ship(chunk: Partial<LogChunkBody>): Promise<number>;
-  /** What follows, in chunks of a usual size; with an end when `isLast`. */
+  /** Sends the text that follows in chunks of a usual size; marks the end when `isLast`. */
   print(text: string, isLast?: boolean): Promise<void>;
-  /** How its worker calls. */
+  /** The worker's API call. */
   readonly call: ReturnType<typeof shipCall>;
 }
 
@@ -34,7 +34,7 @@ const shipCall =
 
 const usual = 50_000;
 
-/** Ships as an agent does, without one. */
+/** Uploads logs as an agent does, but without an agent. */
 export function createShipper(
   url: string,
   rig: Pick<Rig, 'token'>,
@@ -68,7 +68,7 @@ export const readLog = async (
 export const textsOf = ({ lines }: Pick<LogPage, 'lines'>): readonly string[] =>
   lines.map(({ text }) => text);
 
-/** Waits for what comes of a log, event by event. */
+/** Reads a log stream event by event. */
 export async function openLogStream(
   { url, adminToken }: Pick<TestServer, 'url' | 'adminToken'>,
   id: string,
@@ -101,7 +101,7 @@ export async function openLogStream(
     events,
     lines,
     close: () => over.abort(),
-    /** Reads on until it holds. */
+    /** Reads until the condition holds. */
     async until(holds: () => boolean): Promise<void> {
       while (!holds())
         if (!(await read())) throw new Error(`the stream ended: ${JSON.stringify(events.slice(-3))}`);
@@ -109,7 +109,7 @@ export async function openLogStream(
     async end(): Promise<void> {
       while (await read());
     },
-    /** As a reader that does nothing for a while. */
+    /** Pauses, like a reader that reads nothing for a while. */
     rest: (ms: number) => pause(ms),
   };
 }

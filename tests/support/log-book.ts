@@ -1,30 +1,30 @@
 import { workerLogsApi } from '../../protocol/logs-api.ts';
 
-/** What an orchestrator has of one attempt's log. */
+/** What an orchestrator has stored of one attempt's log. */
 export interface BookedLog {
   readonly text: string;
-  /** Where it ends. */
+  /** The position at which the stored log ends. */
   readonly next: number;
   readonly isComplete: boolean;
-  /** What is lost on the rig: where in the text it is missing, and how much. */
+  /** Parts that were lost on the rig: the position in the text, and how many bytes are missing. */
   readonly gaps: readonly { readonly at: number; readonly bytes: number }[];
-  /** Chunks that were taken. */
+  /** The number of accepted chunks. */
   readonly chunks: number;
 }
 
-/** Keeps logs as the contract says: a chunk is taken when it begins where the log ends. */
+/** Keeps logs according to the contract: it accepts a chunk that starts where the log ends. */
 export interface LogBook {
-  /** Answers with `next`; throws at what the contract refuses. */
+  /** Returns `next`; throws for a chunk that the contract forbids. */
   take(body: unknown): number;
   of(attempt?: string): BookedLog;
-  /** Forgets what comes after this place, as an orchestrator that went back to a backup has. */
+  /** Drops everything after this position, like an orchestrator that restored a backup. */
   rewind(attempt: string, to: number): void;
 }
 
 const empty: BookedLog = { text: '', next: 0, isComplete: false, gaps: [], chunks: 0 };
 
 export function createLogBook(): LogBook {
-  /** After each chunk that was taken. */
+  /** The state of each log after every accepted chunk. */
   const versions = new Map<string, BookedLog[]>();
   const of = (attempt = 'a1'): BookedLog => versions.get(attempt)?.at(-1) ?? empty;
   return {
@@ -57,7 +57,7 @@ export function createLogBook(): LogBook {
   };
 }
 
-/** What is left on a terminal: of what was drawn over only the last, without what was blank. */
+/** What a terminal shows in the end: the last text of each overwritten line. */
 export const settledText = (text: string): string =>
   text
     .replace(/\r+\n/g, '\n')

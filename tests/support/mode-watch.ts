@@ -1,20 +1,20 @@
 import { type FSWatcher, lstatSync, readdirSync, watch } from 'node:fs';
 import { join } from 'node:path';
 
-/** The modes that the files of a folder have, from the first moment that somebody else could look at them. */
+/** Records the file modes in a folder from the first moment that another user could see the files. */
 export interface ModeWatch {
-  /** Everything in it is looked at now, too. */
+  /** Records the current modes of all files now, too. */
   look(): void;
-  /** `path mode`, of all that others than the owner could read, write or enter at some time. */
+  /** `path mode` for every mode, past or present, that let other users read, write or enter. */
   open(): readonly string[];
-  /** How many files and folders were seen. */
+  /** The number of files and folders recorded so far. */
   seen(): number;
   close(): void;
 }
 
 /**
- * Folders are watched as they come. What comes and goes between two notices may be missed: the tests that write a file
- * under `umask 0` themselves are the proof for each kind, and this one for all of them together.
+ * Watches each folder as it appears. It can miss a file that appears and disappears between two notifications. Tests
+ * that write each kind of file under `umask 0` cover that gap; this watch covers all kinds together.
  */
 export function watchModes(folder: string, isOurs: (path: string) => boolean): ModeWatch {
   const watchers = new Map<string, FSWatcher>();
@@ -29,14 +29,14 @@ export function watchModes(folder: string, isOurs: (path: string) => boolean): M
       modes.set(path, own.add((stats.mode & 0o777).toString(8)));
       if (stats.isDirectory()) follow(path);
     } catch {
-      // It is gone already.
+      // The file is already gone.
     }
   };
   const inside = (path: string): void => {
     try {
       for (const name of readdirSync(path)) note(join(path, name));
     } catch {
-      // It is gone already.
+      // The folder is already gone.
     }
   };
   const follow = (path: string): void => {

@@ -1,13 +1,13 @@
-/** What a look may find: anything but these is worth the wait. */
+/** The result of a look. Any value except null, undefined and false ends the wait. */
 export type Found<T> = T | null | undefined | false;
 
-/** Waiting for what somebody else does: looked at again whenever there is news, and bounded in time. */
+/** Waits for the effects of other code: it looks again after every notification, with a time limit. */
 export interface Notices {
-  /** There is news: everybody who waits looks again. */
+  /** Makes every waiting caller look again. */
   changed(): void;
-  /** What `look` finds in the present, now or after some news; rejects when it finds nothing in time. */
+  /** Resolves with what `look` finds now or after a later notification; rejects when it finds nothing in time. */
   waitFor<T>(what: string, look: () => Found<T>, timeoutMs?: number): Promise<T>;
-  /** Nothing will change any more: everybody who waits is told so. */
+  /** Rejects all waits, because nothing will change any more. */
   end(cause: Error): void;
 }
 
@@ -59,7 +59,7 @@ export function createNotices(): Notices {
   };
 }
 
-/** For what nobody announces, such as a process that is gone: looks every 20 ms. */
+/** Waits for a change without notifications, such as the end of a process, by looking every 20 ms. */
 export async function eventually<T>(what: string, look: () => Found<T>, timeoutMs = patienceMs): Promise<T> {
   const notices = createNotices();
   const timer = setInterval(notices.changed, 20);

@@ -2,25 +2,25 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { eventually } from './notices.ts';
 
 /**
- * Every process that is started for a fault test has this in its environment, and passes it on to what it starts: so a
- * guard or a trainer is found even when its parent is gone.
+ * Every process that a fault test starts has this variable in its environment and passes it on to its children. Tests
+ * use it to find a guard or trainer whose parent is gone.
  */
 export const ownerVariable = 'TRAINYARD_TEST_OWNER';
 
-/** What a process was started with, as every user of the machine can see it. */
+/** The command line of a process, as every user of the machine can see it. */
 export const argvOf = (pid: number): string => read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim();
 
-/** What its own user can see of it besides. */
+/** The environment of a process, which only its own user can see. */
 export const environmentOf = (pid: number): string => read(`/proc/${pid}/environ`);
 
-/** A zombie is dead, whatever the process table says. */
+/** A zombie counts as dead, although the process table still lists it. */
 export function isAlive(pid: number): boolean {
   const stat = read(`/proc/${pid}/stat`);
   const state = stat.slice(stat.lastIndexOf(')') + 2).charAt(0);
   return state !== '' && state !== 'Z' && state !== 'X';
 }
 
-/** Living processes of this owner, or of all whose name begins like this. */
+/** Running processes of this owner, and of all owners whose name starts with this text. */
 export function processesOf(owner: string): readonly number[] {
   if (!existsSync('/proc/self/environ')) return [];
   const mark = `\0${ownerVariable}=${owner}`;
@@ -30,7 +30,7 @@ export function processesOf(owner: string): readonly number[] {
     .filter(pid => pid !== process.pid && `\0${environmentOf(pid)}`.includes(mark) && isAlive(pid));
 }
 
-/** SIGKILL to every process of this owner, until none is left: one may just be starting another. */
+/** Sends SIGKILL to every process of this owner until none is left, because one may be starting another. */
 export function killProcessesOf(owner: string): void {
   for (let round = 0; round < 20; round += 1) {
     const left = processesOf(owner);
@@ -39,7 +39,7 @@ export function killProcessesOf(owner: string): void {
   }
 }
 
-/** False when there is no such process any more. */
+/** Returns false when the process no longer exists. */
 export function signal(pid: number, name: NodeJS.Signals): boolean {
   try {
     process.kill(pid, name);
@@ -58,7 +58,7 @@ export function memoryOf(pid: number): number {
   return Number(kib ?? 0) * 1_024;
 }
 
-/** What each open descriptor of a process is: a path, `socket:[inode]`, `anon_inode:[eventpoll]`, ... */
+/** The target of each open descriptor of a process: a path, `socket:[inode]`, `anon_inode:[eventpoll]`, ... */
 export function descriptorsOf(pid: number): readonly string[] {
   const folder = `/proc/${pid}/fd`;
   try {
@@ -76,7 +76,7 @@ function link(path: string): string {
   }
 }
 
-/** Empty for a process that is gone, or another user's. */
+/** Returns an empty text for a process that is gone or belongs to another user. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'latin1');

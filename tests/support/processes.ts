@@ -10,12 +10,12 @@ import { endTrainings } from './trainings.ts';
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 const cli = join(root, 'main/cli.ts');
 
-/** A process of the program under test; what it says can be waited for. */
+/** A process of the program under test. Tests can wait for its output. */
 export interface Program {
   readonly pid: number;
-  /** Lines of stdout and stderr, in the order of their coming. */
+  /** Lines of stdout and stderr, in order of arrival. */
   readonly lines: readonly string[];
-  /** The first line, said already or still to come, that the pattern fits. */
+  /** Resolves with the first past or future line that matches the pattern. */
   said(pattern: RegExp): Promise<RegExpExecArray>;
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
   kill(signal: NodeJS.Signals): void;
@@ -69,7 +69,7 @@ export function startProgram(argv: readonly string[], options: ProgramOptions = 
   };
 }
 
-/** Ended, and everything that it said has been read. */
+/** Resolves when the process has ended and all its output was read. */
 const exitOf = (child: ChildProcess): Program['exited'] =>
   new Promise(resolve => child.once('close', (code, signal) => resolve({ code, signal })));
 
@@ -81,7 +81,7 @@ export interface ServerProgram extends Program {
   readonly dataDir: string;
 }
 
-/** `trainyard server --json`, ready. */
+/** Starts `trainyard server --json` and waits until it is ready. */
 export async function startServer(
   args: readonly string[] = [],
   dataDir = temporaryFolder(),
@@ -98,11 +98,14 @@ export interface WorkerOptions {
   readonly token: string;
   readonly args?: readonly string[];
   readonly stateHome?: string;
-  /** Over that of the tests. */
+  /** Overrides the environment of the tests. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** `trainyard worker`, with the token where nobody else can read it. It ends with its test, and what it trains, too. */
+/**
+ * Starts `trainyard worker` and passes the token where no other user can read it. The worker and its trainings end with
+ * the test.
+ */
 export function startWorker({
   url,
   token,
@@ -123,7 +126,7 @@ export function startWorker({
 
 export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), 'trainyard-test-'));
 
-/** The digits example as a rig's own trainer. */
+/** The digits example as a custom trainer of a rig. */
 export const digitsTrainer =
   `'${process.execPath}' '${join(root, 'examples/digits/train.ts')}' ` +
   '--config {config_path} --output {output_dir} --resume-from {resume_from}';

@@ -9,7 +9,7 @@ interface Server {
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Stores files, by their paths, as a new version of a dataset. */
+/** Stores files, given by path, as a new version of a dataset. */
 export async function pushDataset(
   server: Server,
   name: string,

@@ -1,9 +1,9 @@
-/** What people have decided about the queue, and whether each dispatch kept to it: from the audit trail alone. */
+/** Derives people's decisions about the queue from the audit trail alone, and checks every dispatch against them. */
 import type { AuditRow } from '../../main/orchestrator/ports.ts';
 import { liveStatuses } from '../../protocol/job.ts';
 
 export interface QueueRules {
-  /** Goes on with the next row of the trail; answers with what it breaks. */
+  /** Processes the next row of the trail and returns the rules that it breaks. */
   take(row: Row): readonly string[];
 }
 
@@ -18,7 +18,10 @@ interface Details {
 
 const isLive = (status: string): boolean => liveStatuses.some(word => word === status);
 
-/** `neededApproval`: whether a job was submitted with `requires_approval`. `teamOf`: the team that it counts for, or null. */
+/**
+ * `neededApproval`: whether a job was submitted with `requires_approval`. `teamOf`: the team whose limit the job uses,
+ * or null.
+ */
 export function createQueueRules(
   neededApproval: (id: string) => boolean,
   teamOf: (id: string) => string | null = () => null,
@@ -69,7 +72,7 @@ export function createQueueRules(
         return [];
       }
       if (kind !== 'job') return [];
-      // A report about it may still come, and is refused.
+      // A late report about a deleted job may still arrive, and the orchestrator refuses it.
       const isBack = deleted.has(id) && type !== 'job.report_refused';
       if (type === 'job.submitted') owners.set(id, actor ?? 'system');
       if (type === 'job.approved') approved.add(id);
@@ -81,7 +84,7 @@ export function createQueueRules(
   };
 }
 
-/** Of a whole trail. */
+/** Checks a whole trail. */
 export function brokenQueueRules(
   rows: readonly Row[],
   neededApproval: (id: string) => boolean,

@@ -1,10 +1,10 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 
-/** What `fetch` would not send: headers twice, a `Host` of one's own, paths that are not tidied up. */
+/** Requests that `fetch` cannot send: duplicate headers, a custom `Host`, paths without normalization. */
 export interface RawRequest {
   readonly method?: string;
-  /** As it goes over the wire. */
+  /** The path exactly as sent. */
   readonly path: string;
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: string | Uint8Array;
@@ -13,9 +13,9 @@ export interface RawRequest {
 export interface RawAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** Of a stream what came first. */
+  /** For a stream, only its first part. */
   readonly text: string;
-  /** Of a problem; null for everything else. */
+  /** The code of a problem response; null for every other response. */
   readonly code: string | null;
 }
 
@@ -62,7 +62,7 @@ export function sendRaw(
 export const bearer = (token: string): readonly [string, string] => ['authorization', `Bearer ${token}`];
 export const asJson: readonly [string, string] = ['content-type', 'application/json'];
 
-/** Bytes as they are, on a socket of their own; answers with all that came back until the server hung up. */
+/** Sends raw bytes on a separate socket. Resolves with all that the server sends until it closes the connection. */
 export function sendBytes(baseUrl: string, bytes: string | Uint8Array): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {

@@ -1,8 +1,8 @@
 /**
- * Stands by while a program tests with real processes, and cleans up when that program is gone, however it ended: by
- * itself, by Ctrl-C, or killed. It hears of that by the end of its stdin.
+ * Cleans up after a program that tests with real processes, when that program has exited, was interrupted by Ctrl-C, or
+ * was killed. The reaper notices this by the end of its stdin.
  *
- *   node reaper.ts PREFIX    ends all processes whose owner begins with this path, and removes the folders of that name
+ *   node reaper.ts PREFIX    ends all processes whose owner starts with this path, and removes the folders of that name
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -19,7 +19,7 @@ process.stdin.on('close', () => {
       rmSync(join(dirname(prefix), name), { recursive: true, force: true, maxRetries: 3 });
   }
 });
-// The signals of a terminal are for the program: this one ends after it.
+// Terminal signals are for the program. The reaper ignores them and ends after it.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 function namesIn(folder: string): readonly string[] {

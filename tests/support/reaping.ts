@@ -3,8 +3,8 @@ import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 /**
- * From now on all processes whose owner begins with this path (see `ownerVariable`) end at the latest with this process,
- * and the folders whose path begins so are gone soon after. The answer ends that at once.
+ * When this process ends, the reaper ends all processes whose owner starts with this path (see `ownerVariable`) and
+ * removes the folders whose path starts with it. The returned function does this immediately.
  */
 export function reapAtEnd(prefix: string): () => void {
   const reaper = spawn(process.execPath, [fileURLToPath(new URL('reaper.ts', import.meta.url)), prefix], {
@@ -14,7 +14,7 @@ export function reapAtEnd(prefix: string): () => void {
   reaper.unref();
   const { stdin } = reaper;
   stdin.on('error', () => {});
-  // Its being there keeps nobody.
+  // The pipe does not keep this process alive.
   if (stdin instanceof Socket) stdin.unref();
   return () => stdin.end();
 }

@@ -1,4 +1,4 @@
-/** Replays recordings of trainers through what the agent reads them with. */
+/** Replays recordings of trainers through the readers that the agent uses. */
 
 import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export const chunksOf = (name: string): readonly Chunk[] =>
       return { t, fd, bytes: Buffer.from(b64, 'base64') };
     });
 
-/** Every point that has gone out, in its order. */
+/** Every point that was sent, in order. */
 function takeAll(book: PointBook): readonly MetricPoint[] {
   const points: MetricPoint[] = [];
   book.settle();
@@ -46,7 +46,7 @@ export interface Replay {
   readonly progress: Progress;
 }
 
-/** Reads a printed text, and the files below `root`, as they are at each look. */
+/** Reads printed text, and the files below `root` as they are at each look. */
 export function createReplay(root: string | null, say: (message: string) => void = () => {}) {
   const clock = createVirtualClock();
   const book = createPointBook({ isAdopted: false, adoptedMs: 0 });
@@ -67,7 +67,7 @@ export function createReplay(root: string | null, say: (message: string) => void
   return {
     print: (bytes: Uint8Array | string) => note(reader.push(bytes)),
     skipEarlier: async () => files?.skipEarlier(),
-    /** Looks at the files, and sends what there is. */
+    /** Reads the files and sends the points that are ready. */
     async send() {
       while (await look?.());
       sent.push(...takeAll(book));
@@ -80,7 +80,7 @@ export function createReplay(root: string | null, say: (message: string) => void
   };
 }
 
-/** A whole recording. Of the files everything is there at once, as for a look after the end. */
+/** Replays a whole recording. All files exist from the start, as at a look after the end. */
 export async function replay(name: string, root: string | null): Promise<Replay> {
   const run = createReplay(root);
   for (const { bytes } of chunksOf(name)) run.print(bytes);
@@ -88,7 +88,7 @@ export async function replay(name: string, root: string | null): Promise<Replay>
   return run.end();
 }
 
-/** The value of a key at each step that has one; the last that went out counts. */
+/** The value of a key at each step that has one. When a step was sent several times, the last value counts. */
 export const curveOf = (points: readonly MetricPoint[], key: string): ReadonlyMap<number, number | null> =>
   new Map(
     points.flatMap(({ step, epoch, values }) => {

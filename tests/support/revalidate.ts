@@ -1,6 +1,9 @@
 import { get } from 'node:http';
 
-/** Asks as a cache does, for the ETag, the status and the length of the answer. `fetch` would ask for a fresh answer. */
+/**
+ * Sends an ETag as a cache does. Returns the ETag, the status and the length of the answer. `fetch` would bypass the
+ * cache.
+ */
 export const revalidate = (url: string, etag: string): Promise<readonly unknown[]> =>
   new Promise((resolve, reject) => {
     const sent = get(url, { headers: { 'if-none-match': etag } }, response => {

@@ -1,4 +1,4 @@
-/** The reverse proxies of docs/network.md as real programs, with exactly the blocks of that page. */
+/** Runs the reverse proxies of docs/network.md as real programs, with the exact blocks of that page. */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -9,10 +9,10 @@ import { root, temporaryFolder } from './processes.ts';
 
 export const certificate = join(root, 'tests/support/tls/test-cert.pem');
 const key = join(root, 'tests/support/tls/test-key.pem');
-/** The name in the blocks of the page. */
+/** The host name in the blocks of the page. */
 export const proxyName = 'yard.example.org';
 
-/** The first of these programs that runs here; null when none does. */
+/** Returns the first of these programs that runs on this machine; null when none does. */
 function findProgram(candidates: readonly string[], versionFlag: string): string | null {
   const runs = (candidate: string): boolean => {
     try {
@@ -25,12 +25,12 @@ function findProgram(candidates: readonly string[], versionFlag: string): string
   return candidates.find(runs) ?? null;
 }
 
-/** Null where it is not installed. */
+/** Null when nginx is not installed. */
 export const nginx = findProgram(['nginx', '/usr/sbin/nginx'], '-v');
-/** Null where it is not installed. */
+/** Null when Caddy is not installed. */
 export const caddy = findProgram(['caddy', '/usr/bin/caddy'], 'version');
 
-/** The blocks of docs/network.md in this language, in the order of the page. */
+/** The code blocks of docs/network.md in this language, in page order. */
 export function documentedBlocks(language: string): readonly string[] {
   const page = readFileSync(join(root, 'docs/network.md'), 'utf8');
   const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)];
@@ -118,7 +118,7 @@ ${change(block)}
     );
   write(adapt);
   const argv = [nginx ?? 'nginx', '-p', folder, '-c', file, '-e', 'stderr'];
-  // nginx writes its pid once it listens.
+  // nginx writes its pid file after it starts to listen.
   const program = await startProxy(argv, () => existsSync(join(folder, 'pid')));
   return {
     url: `https://127.0.0.1:${port}`,
@@ -134,7 +134,7 @@ export async function startCaddy(orchestrator: string): Promise<string> {
   const folder = temporaryFolder();
   const port = await freePort();
   const block = adaptBlock(documentedBlocks('caddy')[0] ?? '', [
-    // A test has no public name, and so no certificate of Let's Encrypt.
+    // A test has no public name, so it cannot get a certificate from Let's Encrypt.
     [/^yard\.example\.org \{/, `https://127.0.0.1:${port} {\n  tls ${certificate} ${key}`],
     [/reverse_proxy 127\.0\.0\.1:8001/, `reverse_proxy ${new URL(orchestrator).host}`],
   ]);

@@ -1,4 +1,4 @@
-/** A machine with a shell and what any Linux brings, and nothing else: no Node, no home, no environment. */
+/** A machine with a shell and the standard Linux tools only: no Node, no home, no environment. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const more = ['sha256sum', 'sleep', 'uname', 'tr', 'grep'];
 export interface Bare {
   readonly home: string;
   readonly path: string;
-  /** A line in its shell, as a person would type it; it ends with its test. */
+  /** Runs a line in its shell, as a person would type it. The program ends with its test. */
   run(line: string, env?: Readonly<Record<string, string>>): Program;
 }
 
@@ -39,7 +39,7 @@ export function openBare(): Bare {
   };
 }
 
-/** Those of its home that run now. */
+/** The pids of the running programs whose executable is in this home. */
 export function programsIn(home: string): readonly number[] {
   const links = execFileSync('sh', ['-c', 'ls -l /proc/[0-9]*/exe 2>/dev/null || :'], { encoding: 'utf8' });
   return links
@@ -48,11 +48,14 @@ export function programsIn(home: string): readonly number[] {
     .map(line => Number(/\/proc\/(\d+)\/exe/.exec(line)?.[1]));
 }
 
-/** Of a process, as everybody on the machine can read them. */
+/** The arguments of a process, as every user on the machine can read them. */
 export const argumentsOf = (pid: number): readonly string[] =>
   readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
 
-/** The worker of this checkout, as an orchestrator gives it away; null executable where npm has no Node for it. */
+/**
+ * Builds this checkout's worker as an orchestrator serves it. `executable` is null when npm has no Node for this
+ * platform.
+ */
 export async function buildPrograms(): Promise<{
   readonly folder: string;
   readonly executable: string | null;

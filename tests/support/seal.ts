@@ -5,7 +5,7 @@ import type { AuditFilter, AuditTrail } from '../../main/orchestrator/ports.ts';
 
 const key = new Uint8Array(32).fill(7);
 
-/** The key of every trail in the tests. */
+/** The key of every audit trail in the tests. */
 export const testSeal = createSeal(key);
 export const testMarkSeal = createMarkSeal(key);
 
@@ -15,13 +15,13 @@ const noHead: Pick<HeadKeeper, 'head' | 'fits' | 'isWithheld'> = {
   isWithheld: false,
 };
 
-/** Without a head, unless one is given. */
+/** Opens an audit book, by default without a head. */
 export const bookOf = (trail: AuditTrail, seal = testSeal, keeper = noHead): AuditBook =>
   createAuditBook({ trail, seal, markSeal: testMarkSeal, keeper });
 
 export const wholeTrail = { from: null, to: null };
 
-/** Everything, the newest fifty. */
+/** A filter that matches everything and returns the newest fifty rows. */
 export const auditFilter = (changes: Partial<AuditFilter> = {}): AuditFilter => ({
   type: null,
   actorId: null,

@@ -12,7 +12,7 @@ import { type CallInput, type CallResult, type Client, createClient } from '../.
 import type { JobId, WorkerId } from '../../protocol/ids.ts';
 import { type Watch, watchEvents } from './watch.ts';
 
-/** Quick enough for tests, and slow enough for two busy cores. */
+/** Fast enough for tests, and slow enough for two busy cores. */
 const defaultTimeoutMs = 20_000;
 
 export interface TestServer {
@@ -21,23 +21,23 @@ export interface TestServer {
   readonly dataDir: string;
   readonly admin: Client;
   readonly watch: Watch;
-  /** Everything that was logged. */
+  /** All logged lines. */
   readonly log: readonly string[];
   createWorker(
     body: CallInput<typeof workersApi.create>['body'],
   ): Promise<{ readonly id: WorkerId; readonly token: string }>;
   submit(body: CallInput<typeof queueApi.submit>['body']): Promise<JobId>;
-  /** Puts a config into the folder. */
+  /** Writes a config into the configs folder. */
   config(name: string, config: object): void;
   close(): Promise<void>;
 }
 
 export interface TestServerOptions {
   readonly heartbeatTimeoutMs?: number;
-  /** One that an earlier server has used; a new one unless told. It stays when it was told. */
+  /** The data folder of an earlier server; by default a new one. A given folder is not removed. */
   readonly dataDir?: string;
   readonly port?: number;
-  /** What flags would have said. */
+  /** Settings that flags would set. */
   readonly config?: Partial<
     Pick<
       ServerConfig,
@@ -55,10 +55,10 @@ export interface TestServerOptions {
       | 'logs'
     >
   >;
-  /** Of the machine on which it believes to run. */
+  /** The addresses of the machine on which the server believes it runs. */
   readonly addresses?: Surroundings['addresses'];
   readonly agent?: Partial<Surroundings['agent']>;
-  /** A folder with what rigs fetch; none unless told. */
+  /** A folder with the programs that rigs download; by default there is none. */
   readonly workerPrograms?: string;
   readonly failureLimit?: Surroundings['failureLimit'];
   readonly socketLimits?: Surroundings['socketLimits'];
@@ -69,7 +69,7 @@ export interface TestServerOptions {
   readonly jsonLog?: boolean;
 }
 
-/** With which a machine may become a worker that is made for it. */
+/** Returns a join token for a worker that this function creates. */
 export async function joinTokenOf(server: TestServer): Promise<string> {
   const { id } = await server.createWorker({ name: 'rig-to-join' });
   const answer = await server.admin.call(workersApi.createJoinToken, { params: { id }, body: {} });
@@ -78,7 +78,7 @@ export async function joinTokenOf(server: TestServer): Promise<string> {
 
 const bootOf = (clock: Clock) => () => ({ sinceBoot: clock.wall(), bootId: 'test' });
 
-/** A whole orchestrator on a port and a folder of its own, in this process. */
+/** Starts a complete orchestrator in this process, on its own port and in its own folder. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'trainyard-test-'));
   const configsDir = join(dataDir, 'configs');
@@ -109,7 +109,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     },
     {
       clock: options.clock ?? systemClock,
-      // A test that sets the clock forward means that this time passes, not that the clock is wrong.
+      // A test that sets the clock ahead means that this time passes, not that the clock is wrong.
       ...(options.clock && { boot: bootOf(options.clock) }),
       ids: systemIds,
       log: createLog(line => log.push(line()), options.jsonLog ?? false),
@@ -163,7 +163,7 @@ export const conveniences = (admin: Client): Pick<TestServer, 'createWorker' | '
   },
 });
 
-/** The answer of a call that must have succeeded. */
+/** Returns the value of a successful call; throws otherwise. */
 export function valueOf<T>(
   result: { readonly ok: true; readonly value: T } | Extract<CallResult<typeof queueApi.get>, { ok: false }>,
 ): T {

@@ -1,4 +1,4 @@
-/** In a preload: the wall clock of a program runs this many milliseconds ahead; nothing else of its time does. */
+/** A preload that shifts a program's wall clock ahead by this many milliseconds. Its other clocks stay unchanged. */
 const RealDate = Date;
 let shiftMs = 0;
 

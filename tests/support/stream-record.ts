@@ -5,7 +5,7 @@ import { createNotices, type Found, type Notices } from './notices.ts';
 
 const Named = z.looseObject({ status: z.string() }).nullish();
 
-/** One event of the UI stream, read as anybody outside may: nothing that is new in it is an error. */
+/** One event of the UI stream, parsed as an external client may: unknown fields are not an error. */
 const EventLine = z.looseObject({
   seq: z.number(),
   kind: z.string(),
@@ -20,36 +20,36 @@ const EventLine = z.looseObject({
 export type EventLine = z.output<typeof EventLine>;
 
 /**
- * Everything that a server tells on its event stream from its first event on, over all breaks of the connection. It
- * breaks it often by itself, so that every scenario proves the resumption (I6).
+ * Records all events of a server's stream from the first one on, across all reconnects. It often breaks the connection
+ * itself, so that every scenario tests resuming (I6).
  */
 export interface StreamRecord {
   readonly events: readonly EventLine[];
-  /** What was not as a stream of numbered events must be: a gap, a repeat, a reset, an id that is not the event's. */
+  /** Problems with the numbering: a gap, a repeat, a reset, or an SSE id that differs from the event's number. */
   readonly faults: readonly string[];
-  /** The server is to begin anew, once: the reset by which it says so is none of those. */
+  /** Allows one reset, because the server is about to restart its numbering. That reset is not a fault. */
   expectReset(): void;
-  /** Connections so far. */
+  /** The number of connections so far. */
   readonly connections: number;
   readonly waitFor: Notices['waitFor'];
-  /** The first event at or after position `from` that `pick` makes something of. */
+  /** Resolves with the first event at or after position `from` for which `pick` finds something. */
   event<T>(what: string, pick: (event: EventLine) => Found<T>, from?: number, timeoutMs?: number): Promise<T>;
-  /** `job.running` of this job and their kind; the answer is its position. */
+  /** Waits for an event such as `job.running` of this job. Resolves with its position. */
   job(id: string, type: string, from?: number, timeoutMs?: number): Promise<number>;
-  /** `worker.offline` of this worker and their kind. */
+  /** Waits for an event such as `worker.offline` of this worker. Resolves with its position. */
   worker(id: string, type: string, from?: number, timeoutMs?: number): Promise<number>;
   close(): void;
 }
 
 export interface StreamRecordParts {
-  /** Asked for each connection; null while there is no server. */
+  /** Called for each connection; returns null while no server runs. */
   readonly url: () => string | null;
   readonly token: () => string;
 }
 
 const reconnectMs = 50;
 
-/** After how many events the n-th connection is broken: mostly soon, and not while a long backlog is being read. */
+/** The number of events after which the n-th connection breaks. Most connections break soon; some read a long backlog. */
 const breakAfter = (connection: number): number => 4 * 2 ** (connection % 7);
 
 export function startStreamRecord({ url, token }: StreamRecordParts): StreamRecord {
@@ -151,7 +151,7 @@ interface SseFrame {
   readonly data: string;
 }
 
-/** The frames of one connection that have arrived whole, until it ends; the reader's leaving resets it. */
+/** Yields the complete frames of one connection until it ends. Leaving the loop resets the connection. */
 export async function* sseFrames(
   url: URL,
   headers: http.OutgoingHttpHeaders,

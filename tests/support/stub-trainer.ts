@@ -1,7 +1,7 @@
 /**
- * A trainer for the rigs of fault tests, steered by the job's config (`StubConfig`). It writes what it does into one
- * record that all trainers of a test share: a line of JSON each, appended whole, with its pid, its job and the time on
- * the machine's monotonic clock. From that it shows which runs overlapped, and which went on.
+ * A trainer for the rigs of fault tests. The job's config controls it (`StubConfig`). All trainers of a test write to
+ * one record: JSON lines with the pid, the job and the time on the machine's monotonic clock, each appended in one
+ * write. The record shows which runs overlapped and which continued.
  *
  *   node stub-trainer.ts --config {config_path} --record FILE
  */
@@ -17,12 +17,12 @@ const { values } = parseArgs({
   options: {
     config: { type: 'string', default: '' },
     record: { type: 'string', default: '' },
-    /** How many generations are still to come below this descendant of a trainer. */
+    /** The number of generations below this descendant of a trainer. */
     descendant: { type: 'string' },
   },
 });
 const config = JSON.parse(readFileSync(values.config, 'utf8')) as StubConfig;
-/** The config lies in a folder that is named after its job, at whatever depth. */
+/** The config is in a folder that is named after its job, at any depth. */
 const job = values.config.split('/').findLast(part => /^j_[a-z0-9]+$/.test(part)) ?? 'unknown';
 
 function note(kind: TrainerLine['kind'], more: Partial<TrainerLine> = {}): void {
@@ -84,19 +84,19 @@ function train(): void {
   }, tickMs);
 }
 
-/** At once: pipes are written synchronously, so nothing is left in them. */
+/** Exits immediately. Writes to pipes are synchronous, so no output is lost. */
 function end(): never {
   const code = config.exit_code ?? 0;
   note('end', { code });
   process.exit(code);
 }
 
-/** Whoever reads may be gone: a trainer that died of that could never be seen as an orphan. */
+/** Ignores write errors, because the reader may be gone. A trainer that died of them could never be seen as an orphan. */
 function print(text: string | Uint8Array): void {
   process.stdout.write(text, () => {});
 }
 
-/** Prints at a given rate; a reader that can't follow slows it down. */
+/** Prints at a given rate. A reader that can't keep up slows it down. */
 function storm({ kind, bytes, bytes_per_s: rate }: NonNullable<StubConfig['print']>): void {
   const units = {
     lines: Buffer.from(`${'lorem ipsum dolor sit amet '.repeat(4)}\n`),

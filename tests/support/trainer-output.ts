@@ -1,4 +1,4 @@
-/** What a trainer prints, and what the agent reads in it. */
+/** Reads the output of trainers as the agent does. */
 
 import { expect } from 'vitest';
 import { createProgressReader } from '../../agent/progress.ts';
@@ -11,7 +11,7 @@ export function readAll(...chunks: Chunks): readonly OutputItem[] {
   return [...chunks.flatMap(chunk => reader.push(chunk)), ...reader.end()];
 }
 
-/** What one line, drawn over by the next, says of the progress. */
+/** Returns the progress that one line reports, when the next line overwrites it. */
 export function progressOf(line: string): Progress | undefined {
   const [item, ...more] = readAll(`${line}\r`);
   expect(more).toEqual([]);

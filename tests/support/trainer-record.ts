@@ -1,21 +1,24 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { eventually, type Found } from './notices.ts';
 
-/** How a job steers its stub trainer: the job's config, as it is submitted. */
+/** How a job controls its stub trainer: the job's config, as submitted. */
 export interface StubConfig {
-  /** Nothing of its concern. */
+  /** The trainer ignores this value. */
   readonly canary?: string;
-  /** It ends by itself after this long, ... */
+  /** The trainer exits by itself after this time, ... */
   readonly run_ms?: number;
-  /** ... or as soon as this file exists, or one of its name with `.` and the trainer's pid; else it runs for ever. */
+  /**
+   * ... or as soon as this file exists, or this file name with `.` and the trainer's pid appended. Otherwise it runs
+   * forever.
+   */
   readonly until?: string;
   readonly exit_code?: number;
-  /** It sends itself this signal as soon as it has started. */
+  /** The trainer sends itself this signal right after its start. */
   readonly die_at_start?: 'SIGKILL' | 'SIGSEGV' | 'SIGABRT';
   readonly ignore_sigterm?: boolean;
-  /** A line of descendants of this length: 2 for a child and a grandchild. They ignore SIGTERM. */
+  /** The length of its chain of descendants: 2 for a child and a grandchild. They ignore SIGTERM. */
   readonly generations?: number;
-  /** What it prints besides its progress. */
+  /** The output in addition to its progress. */
   readonly print?: {
     readonly kind: 'lines' | 'one_line' | 'binary';
     readonly bytes: number;
@@ -30,9 +33,9 @@ export interface TrainerLine {
   readonly at: number;
   readonly pid: number;
   readonly job: string;
-  /** Of a start: names of environment variables that hold a token. */
+  /** For a start: names of environment variables that hold a token. */
   readonly leaks?: readonly string[];
-  /** Of an end: how it ended, as far as the trainer itself could know. */
+  /** For an end: how the trainer ended, as far as it could know. */
   readonly code?: number;
   readonly signal?: string;
 }
@@ -42,9 +45,9 @@ export interface TrainerRun {
   readonly job: string;
   readonly pid: number;
   readonly startedAt: number;
-  /** It showed signs of life until then. */
+  /** The time of its last line. */
   readonly lastAt: number;
-  /** It said so; one that was killed never does. */
+  /** Whether it recorded its own end. A killed trainer never does. */
   readonly ended: boolean;
   readonly lines: readonly TrainerLine[];
 }
@@ -52,7 +55,7 @@ export interface TrainerRun {
 export interface TrainerRecord {
   readonly file: string;
   lines(): readonly TrainerLine[];
-  /** In the order of their starts; of one job, or of all. */
+  /** The runs of one job, or of all jobs, in the order of their starts. */
   runs(job?: string): readonly TrainerRun[];
   waitFor<T>(what: string, look: (record: TrainerRecord) => Found<T>, timeoutMs?: number): Promise<T>;
 }
@@ -68,7 +71,7 @@ export function createTrainerRecord(file: string): TrainerRecord {
   return record;
 }
 
-/** A last line that is still being written is left for later. */
+/** Skips a last line that is still being written. */
 const parseRecord = (text: string): TrainerLine[] =>
   text
     .slice(0, text.lastIndexOf('\n') + 1)
@@ -76,7 +79,7 @@ const parseRecord = (text: string): TrainerLine[] =>
     .filter(line => line !== '')
     .map(line => JSON.parse(line) as TrainerLine);
 
-/** Leaders only: what the descendants of a trainer write is no run of its own. */
+/** Returns the runs of the trainers themselves. Their descendants are not separate runs. */
 export function runsOf(lines: readonly TrainerLine[]): readonly TrainerRun[] {
   const children = new Set(lines.filter(({ kind }) => kind === 'child').map(({ pid }) => pid));
   const byPid = Map.groupBy(
@@ -95,7 +98,7 @@ export function runsOf(lines: readonly TrainerLine[]): readonly TrainerRun[] {
     .toSorted((a, b) => a.startedAt - b.startedAt);
 }
 
-/** Pairs of runs of one job of which the later began while the earlier one still lived. */
+/** Pairs of runs of one job where the later one started while the earlier one was still alive. */
 export function overlapsOf(runs: readonly TrainerRun[]): readonly (readonly [TrainerRun, TrainerRun])[] {
   return [...Map.groupBy(runs, ({ job }) => job).values()].flatMap(own =>
     own.flatMap((earlier, n) =>

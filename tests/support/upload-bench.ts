@@ -11,15 +11,18 @@ export interface Offered {
   readonly data: Extract<WorkerCommand, { type: 'job_submit' }>['data'];
 }
 
-/** A worker without a trainer, until the server closes: it takes what it is offered when it is told to, and reports what it is told to. */
+/**
+ * A worker without a trainer, which runs until the server closes. It accepts offers and sends reports only when a test
+ * tells it to.
+ */
 export interface Rig {
   readonly id: WorkerId;
   readonly token: string;
-  /** The next job that it is offered. */
+  /** Resolves with the next job that it is offered. */
   offered(): Promise<Offered>;
-  /** Of one that it was offered. */
+  /** Reports on a job that it was offered. */
   report(offered: Pick<Offered, 'jobId' | 'attemptId'>, status: string, more?: object): Promise<Response>;
-  /** With another start: it has lost what it ran. */
+  /** Registers as a new start that has lost its running job. */
   register(): Promise<void>;
   openStream(): Promise<void>;
   beat(more?: object): Promise<void>;
@@ -27,7 +30,7 @@ export interface Rig {
 
 type Reachable = Pick<TestServer, 'url' | 'createWorker'>;
 
-/** `facts`: what it says of itself beside that. */
+/** `facts`: additional registration fields. */
 export async function openRig(server: Reachable, name = 'rig-1', facts: object = {}): Promise<Rig> {
   const { id, token } = await server.createWorker({ name });
   const offers: Offered[] = [];
@@ -93,7 +96,7 @@ export async function openRig(server: Reachable, name = 'rig-1', facts: object =
   return rig;
 }
 
-/** A job that runs there. */
+/** Starts a job on this rig. */
 export async function startJob(
   server: Pick<TestServer, 'submit'>,
   rig: Rig,
@@ -112,7 +115,7 @@ export interface Sent {
   readonly method?: string;
 }
 
-/** As a trainer sends it. */
+/** Uploads a file as a trainer does. */
 export const upload = (
   url: string,
   token: string,

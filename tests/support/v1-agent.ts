@@ -1,11 +1,11 @@
 /**
- * SimpleTuner's published worker agent ("v1") as a server sees it, for tests against our server. It keeps the
- * published one's faults: it is what we promise to work with, unmodified. Numbers in brackets are items of
- * CONTRACT.md, section 3; the trainer inside is the test's (v1-trainer.ts), and so is time (v1-waits.ts).
+ * SimpleTuner's published worker agent ("v1") as a server sees it, for tests of our server. The model reproduces its
+ * bugs, because we promise to support it unmodified. Numbers in brackets are items of CONTRACT.md, section 3. The test
+ * provides the trainer (v1-trainer.ts) and controls the time (v1-waits.ts).
  *
- *   register -> stream + beats -> stream ended: register again at once [9]
- *                              -> error: 10 s, register again [9]
- *                              -> 401, or a line of the stream after the shutdown flag [11]: stop job, goodbye
+ *   register -> stream + heartbeats -> stream ended: register again at once [9]
+ *                                   -> error: 10 s, register again [9]
+ *                                   -> 401, or a line of the stream after the shutdown flag [11]: stop job, goodbye
  */
 import { createCore, requestShutdown, type V1AgentOptions, type V1Core } from './v1-core.ts';
 import { createV1Events, type V1Events, type V1ExitCause, type V1Observation } from './v1-events.ts';
@@ -19,20 +19,26 @@ const DISCONNECT_TIMEOUT_MS = 5_000;
 
 export interface V1Agent {
   readonly events: V1Events;
-  /** The job it believes to run, null when idle. */
+  /** The job that the agent believes it runs; null when idle. */
   readonly currentJob: string | null;
-  /** The shutdown flag is set and waits for the next line of the stream [11]. */
+  /** The shutdown flag is set. The agent acts on it at the next line of the stream [11]. */
   readonly isLeaving: boolean;
   /**
-   * SIGTERM [14]. Takes effect when the trainer's output leaves the loop free; resolves at the exit, which like
-   * every flag needs one more line of the stream, or its end [11].
+   * Sends SIGTERM [14]. It takes effect when the trainer's output leaves the loop free. Resolves at the exit, which
+   * needs one more line of the stream or its end, like every use of the flag [11].
    */
   stop(): Promise<void>;
-  /** kill -9: every socket is destroyed and nothing is said. Returns the trainer that is left, if any [12]. */
+  /**
+   * Simulates kill -9: destroys every socket without a goodbye. Returns the trainer that keeps running; null when there
+   * is none [12].
+   */
   kill(): FakeRun | null;
 }
 
-/** Starts one agent process. It runs until it exits by itself, `stop` or `kill`; to restart it, start another. */
+/**
+ * Starts one agent process. It runs until it exits by itself, `stop` or `kill`. Start another one to simulate a
+ * restart.
+ */
 export function startV1Agent(options: V1AgentOptions): V1Agent {
   const dead = new AbortController();
   const events = createV1Events();
@@ -72,7 +78,7 @@ export function startV1Agent(options: V1AgentOptions): V1Agent {
   };
 }
 
-/** From start to goodbye. The goodbye is said after a 401 too, with the dead token [11]. */
+/** Runs the agent from start to goodbye. It sends the goodbye after a 401, too, with the rejected token [11]. */
 async function runAgent(core: V1Core): Promise<V1ExitCause> {
   let cause: V1ExitCause = 'shutdown';
   while (!core.state.isShutdownRequested) {
@@ -92,13 +98,13 @@ async function runAgent(core: V1Core): Promise<V1ExitCause> {
   try {
     await stopCurrentJob(core);
   } catch {
-    return 'crashed'; // a job without a name cannot be reported
+    return 'crashed'; // the agent cannot report a job without a name
   }
   await sayGoodbye(core);
   return cause;
 }
 
-/** The handler of SIGTERM: the flag, and a signal to the trainer, whose watcher then reports code -15 [14]. */
+/** The SIGTERM handler sets the flag and signals the trainer, whose watcher then reports code -15 [14]. */
 async function handleTermination(core: V1Core): Promise<void> {
   const { loop, state } = core;
   await loop.turn();

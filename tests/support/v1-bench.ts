@@ -1,6 +1,6 @@
 /**
- * The bench on which the v1 agent itself is tested: a fresh scripted server a test, agents that are killed after
- * it, and time in the test's hand.
+ * Test bench for the v1 agent itself. Each test gets a new scripted server; the bench kills agents after the test, and
+ * the test controls time.
  */
 import { afterEach, beforeEach } from 'vitest';
 import { startV1Agent, type V1Agent } from './v1-agent.ts';
@@ -18,19 +18,19 @@ interface Started {
 }
 
 interface StartOptions extends Partial<V1AgentOptions> {
-  /** Which waits end by themselves; none by default. */
+  /** The kinds of waits that end by themselves; none by default. */
   readonly instant?: readonly V1WaitReason[];
 }
 
 export interface V1Bench {
   readonly server: ScriptedServer;
-  /** A persistent agent with a trainer that does only what it is told, as soon as its stream is open. */
+  /** Starts a persistent agent with a manual trainer. Resolves as soon as its stream is open. */
   start(options?: StartOptions): Promise<Started>;
-  /** Like `start`, without waiting for anything. */
+  /** Like `start`, but does not wait for anything. */
   startOnly(options?: StartOptions): Started;
   /** Like `start`, with job `j1` offered and its trainer past its first line: the agent listens for 100 ms. */
   startBusy(options?: StartOptions): Promise<Started & { readonly run: ManualRun }>;
-  /** The statuses the server was told about a job, in order of arrival. */
+  /** The statuses that the server received for a job, in order of arrival. */
   statusesOf(jobId: string): string[];
   /** The bodies of all registrations. */
   registrations(): unknown[];
@@ -104,7 +104,7 @@ export function useV1Bench(): V1Bench {
   };
 }
 
-/** A `job_submit` as CONTRACT.md, section 3, item 2 wants it; a key given as undefined is left out. */
+/** A `job_submit` as CONTRACT.md, section 3, item 2 requires. A key that is set to undefined is omitted. */
 export function createSubmission(jobId: string, more: Readonly<Record<string, unknown>> = {}): unknown {
   return {
     type: 'job_submit',
@@ -119,7 +119,7 @@ export function createSubmission(jobId: string, more: Readonly<Record<string, un
   };
 }
 
-/** For `hold`: the post that reports this status. */
+/** For `hold`: matches the post that reports this status. */
 export function reports(wanted: string): (body: unknown) => boolean {
   return body => readStatus(body) === wanted;
 }

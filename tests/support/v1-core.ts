@@ -1,6 +1,6 @@
 /**
- * One v1 agent process: what it was started with, its state, and what it reaches the world through. Numbers in
- * brackets are items of CONTRACT.md, section 3.
+ * One v1 agent process: its options, its state, and its connection to the world. Numbers in brackets are items of
+ * CONTRACT.md, section 3.
  */
 import os from 'node:os';
 import type { V1Observation, V1ObservationOf } from './v1-events.ts';
@@ -9,8 +9,8 @@ import type { FakeRun, V1Trainer } from './v1-trainer.ts';
 import { createV1Loop, type V1Loop, type V1Wait, type V1WaitReason, waitForReal } from './v1-waits.ts';
 
 /**
- * What it detects: through torch with `driver` (the CUDA version, null on ROCm) and `vram_gb` in units of 10^9
- * bytes, through nvidia-smi without `driver` and in GiB; without either all unknown and `count` 0.
+ * The detected GPUs. torch reports `driver` (the CUDA version, null on ROCm) and `vram_gb` in units of 10^9 bytes.
+ * nvidia-smi reports no `driver` and `vram_gb` in GiB. Without either, everything is unknown and `count` is 0.
  */
 export interface V1GpuInfo {
   readonly name: string;
@@ -21,41 +21,41 @@ export interface V1GpuInfo {
 }
 
 export interface V1AgentOptions {
-  /** The orchestrator, without a path; a trailing slash is cut off. */
+  /** The orchestrator's URL without a path. A trailing slash is removed. */
   readonly url: string;
   readonly token: string;
-  /** Where the token is given. As an argument it cannot begin with `-` [13]: the agent exits 2 at once. */
+  /** How the token is passed. As an argument it cannot start with `-` [13]: the agent exits with code 2 at once. */
   readonly tokenFrom?: 'argument' | 'environment';
   /** Default: the host's name [13]. */
   readonly name?: string;
   /** Default: ephemeral. */
   readonly persistent?: boolean;
   readonly gpuInfo?: V1GpuInfo;
-  /** Sent only when given. */
+  /** Sent only when set. */
   readonly provider?: string;
   readonly trainer: V1Trainer;
-  /** Default: real time. Heartbeats wait here too, so a function that never waits makes a flood of them. */
+  /** Default: real time. Heartbeats wait here too, so a function that never waits causes a flood of them. */
   readonly wait?: V1Wait;
-  /** Between two beats, 30 s by default; the first is sent as the stream is opened. */
+  /** The time between two heartbeats; 30 s by default. The agent sends the first when it opens the stream. */
   readonly heartbeatMs?: number;
   /**
-   * Awaited by a trainer's watcher after the answer to its terminal report and before the job is forgotten: the
-   * instant in which a pushed job is dropped [4], held for as long as a test likes.
+   * A trainer's watcher awaits this after the answer to its terminal report and before it forgets the job. In this
+   * interval, the agent drops a pushed job [4]. A test can extend it.
    */
   readonly beforeClear?: (jobId: string) => Promise<void>;
-  /** Default: real sockets, which are destroyed with `dead`. */
+  /** Default: real sockets, which `dead` destroys. */
   readonly http?: (dead: AbortSignal) => V1Http;
 }
 
 export interface V1State {
   workerId: string | null;
-  /** What the agent believes it runs; a job without a name is what a `job_submit` without `job_id` leaves. */
+  /** The job that the agent believes it runs. A `job_submit` without `job_id` leaves a job without a name. */
   currentJob: { readonly jobId: string | undefined } | null;
   run: FakeRun | null;
   isShutdownRequested: boolean;
 }
 
-/** The options with every default filled in. */
+/** The options with all defaults filled in. */
 export type V1Config = Required<Omit<V1AgentOptions, 'provider'>> & Pick<V1AgentOptions, 'provider'>;
 
 export interface V1Core {
@@ -65,7 +65,7 @@ export interface V1Core {
   readonly http: V1Http;
   readonly emit: (observation: V1Observation) => void;
   readonly wait: V1Wait;
-  /** Waits as a coroutine; an aborted signal ends it early, without an error. */
+  /** Waits as a coroutine does. Aborting the signal ends the wait early, without an error. */
   pause(ms: number, reason: V1WaitReason, signal?: AbortSignal): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ const A100: V1GpuInfo = {
   accelerator: 'cuda',
 };
 
-/** All its calls and waits die with `dead`. */
+/** Aborting `dead` ends all calls and waits. */
 export function createCore(options: V1AgentOptions, emit: V1Core['emit'], dead: AbortSignal): V1Core {
   const config = fillIn(options);
   const loop = createV1Loop();
@@ -129,18 +129,18 @@ export function requestShutdown(
   emit({ kind: 'leaving', by, reason });
 }
 
-/** The name under which the agent speaks of its job. Throws for one that came without. */
+/** The name that the agent uses for its job. Throws for a job without one. */
 export function nameJob(job: { readonly jobId: string | undefined }): string {
   if (job.jobId === undefined) throw new Error("KeyError: 'job_id'");
   return job.jobId;
 }
 
-/** A value inside a text, as an f-string would put it there: strings as they are. */
+/** Formats a value as an f-string does: strings stay unchanged. */
 export function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** As in Python, what is no mapping cannot be asked for a key. */
+/** As in Python, a key lookup fails on a value that is not a mapping. */
 export function requireObject(value: unknown): StreamEvent {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   throw new Error('TypeError: JSON that is no object');

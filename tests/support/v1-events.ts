@@ -1,9 +1,9 @@
 /**
- * What a v1 agent lets a test see. Every observation is recorded in order; a test waits for one instead of
- * sleeping. Numbers in brackets are items of CONTRACT.md, section 3.
+ * The observations that a v1 agent offers to a test, recorded in order. Tests wait for one instead of sleeping. Numbers
+ * in brackets are items of CONTRACT.md, section 3.
  */
 
-/** A job as its trainer was started with it [2, 3]. `uploadUrl` is the orchestrator's URL + the event's path. */
+/** A job as its trainer was started with it [2, 3]. `uploadUrl` is the orchestrator's URL plus the event's path. */
 export interface V1Job {
   readonly jobId: string;
   readonly config: unknown;
@@ -16,11 +16,11 @@ export interface V1Job {
 
 export type V1JobStatus = 'starting' | 'training' | 'completed' | 'failed' | 'cancelled';
 
-/** Why an agent ended; the published one leaves with code 0 even after a 401. */
+/** Why an agent ended. The published one exits with code 0 even after a 401. */
 export type V1ExitCause = 'shutdown' | 'unauthorized' | 'killed' | 'usage' | 'crashed';
 
 export type V1Observation =
-  /** A registration was answered; `namedJob` is the `current_job_id` it carried [9, 12]. */
+  /** The server answered a registration. `namedJob` is the `current_job_id` that the registration carried [9, 12]. */
   | {
       readonly kind: 'registered';
       readonly workerId: string;
@@ -29,28 +29,31 @@ export type V1Observation =
       readonly abandonJob: string | null;
     }
   | { readonly kind: 'streamOpen'; readonly workerId: string }
-  /** The server ended the stream in good order: the next registration follows at once [9]. */
+  /** The server ended the stream in an orderly way. The agent registers again at once [9]. */
   | { readonly kind: 'streamEnded' }
-  /** Registration or stream failed; a wait of 10 s follows unless `status` is 401 [9, 11]. */
+  /** The registration or the stream failed. The agent waits 10 s unless `status` is 401 [9, 11]. */
   | { readonly kind: 'connectionLost'; readonly status: number | null; readonly message: string }
-  /** A line of the stream arrived while the trainer's silence blocks the agent; it is not heard yet [10]. */
+  /** A line of the stream arrived while the trainer's silence blocks the agent, which reads it later [10]. */
   | { readonly kind: 'lineHeld'; readonly text: string }
-  /** A `data: ` line was heard and is one JSON object [1]. */
+  /** The agent read a `data: ` line with one JSON object [1]. */
   | { readonly kind: 'lineReceived'; readonly event: Readonly<Record<string, unknown>> }
-  /** A `data: ` line was heard that is no JSON, such as one cut by U+2028: passed over [1]. */
+  /** The agent read and ignored a `data: ` line that is not JSON, such as one cut by U+2028 [1]. */
   | { readonly kind: 'lineUnreadable'; readonly text: string }
   | { readonly kind: 'jobStarted'; readonly job: V1Job }
-  /** Its loop is blocked from here until the trainer prints or ends: no beat, no line, no signal is felt [10]. */
+  /**
+   * The loop is blocked from here until the trainer prints or ends. The agent sends no heartbeat and reads no line or
+   * signal [10].
+   */
   | { readonly kind: 'trainerAwaited'; readonly jobId: string }
-  /** `job_submit` while a trainer runs, or while the agent believes so [5]. */
+  /** A `job_submit` arrived while a trainer runs, or while the agent believes that one does [5]. */
   | { readonly kind: 'jobIgnored'; readonly jobId: string; readonly heldJob: string }
-  /** `job_submit` while the terminal report of the job before is still being answered [4]. */
+  /** A `job_submit` arrived while the terminal report of the previous job was waiting for its answer [4]. */
   | { readonly kind: 'jobDropped'; readonly jobId: string; readonly heldJob: string }
   | { readonly kind: 'trainerLine'; readonly jobId: string; readonly line: string }
   | { readonly kind: 'trainerExited'; readonly jobId: string; readonly code: number }
-  /** The watcher of this job's trainer ended by an error: nothing will be reported about it. */
+  /** The watcher of this job's trainer failed. The agent reports nothing more about the job. */
   | { readonly kind: 'watcherDied'; readonly jobId: string; readonly message: string }
-  /** A status post came back (`answerStatus` null: it never did). The agent looks at neither field [8]. */
+  /** A status post returned; `answerStatus` is null when it got no answer. The agent ignores both fields [8]. */
   | {
       readonly kind: 'statusPosted';
       readonly jobId: string;
@@ -59,7 +62,7 @@ export type V1Observation =
       readonly answerStatus: number | null;
       readonly answerBody: unknown;
     }
-  /** The agent forgot its job (null: it had none left to forget) and takes another from here on [4, 7]. */
+  /** The agent forgot its job (null: it had none) and takes another one from here on [4, 7]. */
   | { readonly kind: 'jobCleared'; readonly jobId: string | null; readonly by: 'watcher' | 'stop' }
   | {
       readonly kind: 'heartbeatSent';
@@ -67,9 +70,9 @@ export type V1Observation =
       readonly currentJobId: string | null;
       readonly answerStatus: number | null;
     }
-  /** The ephemeral agent's question after its job [11]. */
+  /** The question of an ephemeral agent after its job [11]. */
   | { readonly kind: 'queueAsked'; readonly answerStatus: number | null; readonly hasJobs: boolean }
-  /** The shutdown flag is set; it is acted on at the next line of the stream, or its end [11, 14]. */
+  /** The shutdown flag is set. The agent acts on it at the next line of the stream, or at its end [11, 14]. */
   | { readonly kind: 'leaving'; readonly by: 'shutdown' | 'queue' | 'signal'; readonly reason: string | null }
   | { readonly kind: 'disconnectPosted'; readonly answerStatus: number | null }
   | { readonly kind: 'exited'; readonly code: number; readonly cause: V1ExitCause };
@@ -78,15 +81,15 @@ export type V1Kind = V1Observation['kind'];
 export type V1ObservationOf<K extends V1Kind> = Extract<V1Observation, { readonly kind: K }>;
 
 export interface V1Events {
-  /** Everything observed so far, oldest first. */
+  /** All observations so far, oldest first. */
   readonly seen: readonly V1Observation[];
   /** All observations of one kind, oldest first. */
   of<K extends V1Kind>(kind: K): V1ObservationOf<K>[];
-  /** A position to hand to `waitFor` as `from`, so that older observations do not count. */
+  /** The current position. Pass it to `waitFor` as `from` to skip older observations. */
   mark(): number;
   /**
-   * The first observation of this kind at or after `from` that `where` accepts, already seen or still to come.
-   * Rejects when the agent has exited without it.
+   * Resolves with the first past or future observation of this kind at or after `from` that `where` accepts. Rejects
+   * when the agent exits without one.
    */
   waitFor<K extends V1Kind>(
     kind: K,
@@ -134,7 +137,7 @@ export function createV1Events(): V1Events & { emit(observation: V1Observation):
         if (end !== undefined) giveUp(end);
         else waiters.push({ offer, giveUp });
       });
-      promise.catch(() => undefined); // a wait that a test has dropped must not count as unhandled
+      promise.catch(() => undefined); // a wait that a test drops must not count as unhandled
       return promise;
     },
     emit(observation) {

@@ -1,13 +1,13 @@
 /**
- * HTTP as the published agent's library does it: a fresh connection for every call, no redirects followed, and a
- * stream that is read as text and cut into lines (CONTRACT.md, section 3, item 1).
+ * HTTP as the published agent's library does it: a new connection for every call, no redirects, and a stream that is
+ * read as text and split into lines (CONTRACT.md, section 3, item 1).
  */
 import http from 'node:http';
 import https from 'node:https';
 import { pipeline } from 'node:stream';
 import zlib from 'node:zlib';
 
-/** An answer; `body` is the parsed JSON, else the text. */
+/** An answer; `body` is the parsed JSON, or else the text. */
 export interface V1Answer {
   readonly status: number;
   readonly body: unknown;
@@ -26,11 +26,11 @@ export interface V1Stream {
 export interface V1Http {
   get(path: string, timeoutMs: number): Promise<V1Answer>;
   post(path: string, body: unknown, timeoutMs: number, signal?: AbortSignal): Promise<V1Answer>;
-  /** `onLine` is called when a line arrives, which may be long before it is taken by `next`. */
+  /** Calls `onLine` when a line arrives, which may be long before `next` returns it. */
   stream(path: string, signal: AbortSignal, onLine: (text: string) => void): Promise<V1Stream>;
 }
 
-/** An answer outside 2xx where the agent insists on success: registration and stream. */
+/** An answer outside 2xx to a call that must succeed: registration and stream. */
 export class V1StatusError extends Error {
   readonly status: number;
 
@@ -40,7 +40,7 @@ export class V1StatusError extends Error {
   }
 }
 
-/** All calls die with `dead`: their sockets are destroyed, as when the process is gone. */
+/** Aborting `dead` ends all calls: it destroys their sockets, as when the process dies. */
 export function createV1Http(url: string, token: string, dead: AbortSignal): V1Http {
   async function send(
     method: string,
@@ -65,7 +65,8 @@ export function createV1Http(url: string, token: string, dead: AbortSignal): V1H
     const { request } = target.protocol === 'https:' ? https : http;
     return new Promise((resolve, reject) => {
       const outgoing = request(target, { method, agent: false, headers }, resolve).on('error', reject);
-      // Not by the option `signal`: that also goes to the socket, whose error nobody hears once it is released.
+      // Does not use the option `signal`, because that also reaches the socket. After its release, the socket's error
+      // has no listener.
       const cut = (): void => void outgoing.destroy();
       signal.addEventListener('abort', cut);
       outgoing.on('close', () => signal.removeEventListener('abort', cut)).end(text);
@@ -107,12 +108,12 @@ function parseBody(text: string): unknown {
   }
 }
 
-/** The library asks for compression, so it must be able to undo it. */
+/** The library requests compression, so this code must decompress. */
 function decodeBody(response: http.IncomingMessage): AsyncIterable<Buffer> {
   const encoding = response.headers['content-encoding'];
   if (encoding !== 'gzip' && encoding !== 'deflate') return response;
   const plain = zlib.createUnzip({ flush: zlib.constants.Z_SYNC_FLUSH });
-  pipeline(response, plain, () => undefined); // an error reaches the reader of `plain`
+  pipeline(response, plain, () => undefined); // the reader of `plain` receives the error
   return plain;
 }
 
@@ -134,7 +135,7 @@ function createInbox(): { put(item: V1StreamItem): void; readonly next: () => Pr
   };
 }
 
-/** A stream that ends in good order gives out its unfinished last line; a broken one does not. */
+/** A stream that ends in an orderly way yields its incomplete last line; a broken one does not. */
 async function readLines(response: http.IncomingMessage, onLine: (text: string) => void): Promise<void> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const splitter = createLineSplitter();
@@ -148,15 +149,15 @@ async function readLines(response: http.IncomingMessage, onLine: (text: string) 
 const LINE_BREAKS: ReadonlySet<string> = new Set('\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029');
 
 export interface LineSplitter {
-  /** The lines that this piece of text completes, without their ends. */
+  /** Returns the lines that this piece of text completes, without their line ends. */
   push(text: string): string[];
-  /** What is left at the end of the stream. */
+  /** Returns the rest at the end of the stream. */
   flush(): string[];
 }
 
 /**
- * Cuts text where Python's `str.splitlines` does, piece by piece (item 1). A `\r` at the end of a piece completes
- * no line before the next piece, or the end, shows whether a `\n` belongs to it.
+ * Splits text where Python's `str.splitlines` does, piece by piece (item 1). A `\r` at the end of a piece may belong to
+ * a `\r\n`, so it completes no line until the next piece or the end of the stream.
  */
 export function createLineSplitter(): LineSplitter {
   let rest = '';

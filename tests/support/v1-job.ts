@@ -1,12 +1,12 @@
 /**
- * How a v1 agent starts, watches, reports and stops its job. Numbers in brackets are items of CONTRACT.md,
- * section 3. There is one field for the current job and one for the trainer, and two coroutines that write them:
+ * How a v1 agent starts, watches, reports and stops its job. Numbers in brackets are items of CONTRACT.md, section 3.
+ * One field holds the current job and one holds the trainer. Two coroutines write both fields:
  *
  *   stream: job_submit -> start ... job_cancel, abandon_job, exit -> stop -> post `cancelled` -> clear both fields
- *   watcher (one a trainer): read a line, sleep 100 ms, look ... ended -> post the outcome -> clear both fields
+ *   watcher (one per trainer): read a line, sleep 100 ms, look ... ended -> post the outcome -> clear both fields
  *
- * The watcher reports about *the current job*, whichever that is by then, and clears it. That is the whole cause
- * of the races of items 4 and 7, so they come about here as they do there.
+ * The watcher reports and clears *the current job*, which may be a different job by then. This causes the races of
+ * items 4 and 7, so the model has the same races.
  */
 import { nameJob, requestShutdown, toText, type StreamEvent, type V1Core } from './v1-core.ts';
 import type { V1Job, V1JobStatus } from './v1-events.ts';
@@ -16,16 +16,16 @@ const POLL_MS = 100;
 const GRACE_MS = 30_000;
 const POST_TIMEOUT_MS = 10_000;
 
-/** Python's `mapping[key]`: an absent key is an error, null is a value. */
+/** Python's `mapping[key]`: throws for a missing key, but accepts null as a value. */
 function requireKey(event: StreamEvent, key: string): unknown {
   if (!(key in event)) throw new Error(`KeyError: '${key}'`);
   return event[key];
 }
 
 /**
- * `job_submit` [2, 3, 4, 5]. A key that is absent, or a token that is no string, throws *after* the job was
- * taken: the caller loses its stream, waits 10 s and registers naming a job that has no trainer. Without `job_id`
- * it can never name it, so never registers again.
+ * `job_submit` [2, 3, 4, 5]. A missing key, or a token that is not a string, throws *after* the agent took the job. The
+ * caller then loses its stream, waits 10 s and registers with a job that has no trainer. Without `job_id`, it can never
+ * name the job, so it never registers again.
  */
 export async function startJob(core: V1Core, event: StreamEvent): Promise<void> {
   const { state, emit } = core;
@@ -45,7 +45,7 @@ export async function startJob(core: V1Core, event: StreamEvent): Promise<void> 
 
   await reportStatus(core, 'starting');
 
-  // Only now does the environment reach the operating system, which takes nothing but strings.
+  // The agent sets the environment variables only now. They accept nothing but strings.
   if (typeof uploadToken !== 'string') throw new Error('TypeError: upload_token is no string');
   if (hfToken !== null && typeof hfToken !== 'string') throw new Error('TypeError: hf_token is no string');
   const provider = event['provider'];
@@ -54,7 +54,7 @@ export async function startJob(core: V1Core, event: StreamEvent): Promise<void> 
   state.run = run;
   emit({ kind: 'jobStarted', job });
   void watchRun(core, run, jobId).catch((error: unknown) => {
-    emit({ kind: 'watcherDied', jobId, message: String(error) }); // there, too, nobody awaits it
+    emit({ kind: 'watcherDied', jobId, message: String(error) }); // not awaited in the published agent either
   });
 }
 
@@ -62,7 +62,7 @@ function isConfig(config: unknown): boolean {
   return typeof config === 'object' && config !== null && !Array.isArray(config);
 }
 
-/** The trainer cannot read a config that is no object: it ends with code 1 [2]. */
+/** The trainer cannot read a config that is not an object, so it exits with code 1 [2]. */
 function failAtOnce(job: V1Job): FakeRun {
   const run = createManualRun(job);
   run.exit(1);
@@ -92,8 +92,8 @@ async function watchRun(core: V1Core, run: FakeRun, jobId: string): Promise<void
 }
 
 /**
- * Stops whatever runs and reports whatever is held, as `cancelled` [6]; the waiting blocks the loop. Then the
- * agent takes the next job, even though the watcher of this trainer may still be asleep [7].
+ * Stops the running trainer and reports the current job as `cancelled` [6]. Waiting for the trainer blocks the loop.
+ * Afterwards the agent can take the next job, even while the watcher of the old trainer still sleeps [7].
  */
 export async function stopCurrentJob(core: V1Core): Promise<void> {
   const { state, loop } = core;
@@ -124,7 +124,7 @@ function clearJob({ state, emit }: V1Core, by: 'watcher' | 'stop'): void {
   emit({ kind: 'jobCleared', jobId, by });
 }
 
-/** One post, never repeated; nothing that comes back, or does not, makes a difference [8]. */
+/** Sends one post without retries. The agent ignores the answer, and also a missing answer [8]. */
 async function reportStatus(core: V1Core, status: V1JobStatus, error: string | null = null): Promise<void> {
   if (core.state.currentJob === null) return;
   const jobId = nameJob(core.state.currentJob);
@@ -136,7 +136,7 @@ async function reportStatus(core: V1Core, status: V1JobStatus, error: string | n
   core.emit({ kind: 'statusPosted', jobId, status, error, answerStatus, answerBody });
 }
 
-/** The ephemeral agent's question; any answer but 200 and `has_jobs: true` means no [11]. */
+/** An ephemeral agent asks whether to stay. Any answer except 200 with `has_jobs: true` means no [11]. */
 async function askForMoreJobs(core: V1Core): Promise<boolean> {
   const path = `/api/workers/queue?worker_id=${encodeURIComponent(core.state.workerId ?? 'None')}`;
   const answer = await core.loop

@@ -1,29 +1,29 @@
 /**
- * A server without opinions, for the v1 agent's own tests: it records every call, answers what it is told, holds
- * an answer back when asked, and writes to the open stream whatever a test wants there.
+ * A scripted server for the v1 agent's own tests. It records every call, gives the answers that a test sets, delays an
+ * answer on request, and writes any text to the open stream.
  */
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 export interface RecordedCall {
-  /** Method and path with its query, as `POST /api/workers/heartbeat`. */
+  /** Method and path with its query, such as `POST /api/workers/heartbeat`. */
   readonly name: string;
   readonly headers: http.IncomingHttpHeaders;
   readonly body: unknown;
-  /** Resolves when the socket under this call is gone. */
+  /** Resolves when the socket of this call has closed. */
   readonly closed: Promise<void>;
 }
 
 export interface ScriptedAnswer {
-  /** Compressed, as the agent's library invites a server to. */
+  /** Whether to compress the body, which the agent's library allows. */
   readonly isCompressed?: boolean;
   readonly status?: number;
   readonly body?: unknown;
 }
 
 export interface HeldCall {
-  /** Resolves when the call is there; it has no answer yet. */
+  /** Resolves when the call has arrived. It has no answer yet. */
   readonly arrived: Promise<RecordedCall>;
   answer(answer?: ScriptedAnswer): void;
 }
@@ -31,9 +31,9 @@ export interface HeldCall {
 export interface ScriptedServer {
   readonly url: string;
   readonly calls: readonly RecordedCall[];
-  /** The calls whose name contains this. */
+  /** The calls whose name contains this text. */
   named(part: string): RecordedCall[];
-  /** Answers calls whose name contains this from now on; by default everything is 200 `success: true`. */
+  /** Sets the answer to all later calls whose name contains this text. The default is 200 with `success: true`. */
   answer(part: string, answer: ScriptedAnswer): void;
   /** Holds the next call whose name contains `part` and whose body `where` accepts. */
   hold(part: string, where?: (body: unknown) => boolean): HeldCall;
@@ -41,7 +41,7 @@ export interface ScriptedServer {
   write(text: string | Uint8Array): void;
   /** Writes one SSE frame with this event. */
   push(event: unknown): void;
-  /** Ends the stream in good order. */
+  /** Ends the stream in an orderly way. */
   endStream(): void;
   /** Destroys the stream's socket. */
   breakStream(): void;

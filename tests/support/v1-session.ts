@@ -1,5 +1,5 @@
 /**
- * A v1 agent's time with its orchestrator: registration, stream and beats. Numbers in brackets are items of
+ * A v1 agent's session with its orchestrator: registration, stream and heartbeats. Numbers in brackets are items of
  * CONTRACT.md, section 3.
  */
 import { nameJob, requestShutdown, requireObject, toText, type StreamEvent, type V1Core } from './v1-core.ts';
@@ -9,7 +9,7 @@ import { startJob, stopCurrentJob } from './v1-job.ts';
 const REGISTER_TIMEOUT_MS = 30_000;
 const BEAT_TIMEOUT_MS = 10_000;
 
-/** Sends no labels, protocol or instance [13], and obeys `resume_job` and `abandon_job` [9, 12]. */
+/** Sends no labels, protocol or instance id [13], and obeys `resume_job` and `abandon_job` [9, 12]. */
 export async function register(core: V1Core): Promise<void> {
   const { config, state } = core;
   const namedJob = state.currentJob === null ? null : nameJob(state.currentJob);
@@ -27,7 +27,7 @@ export async function register(core: V1Core): Promise<void> {
   const resumeJob = resume ? nameResumed(requireObject(resume)) : null;
   const abandonJob = resumeJob === null && abandon ? toText(abandon) : null;
   state.workerId = workerId;
-  // It takes the server's word, though its trainer may have ended meanwhile and nothing will clear the job then.
+  // The agent trusts the server even when its trainer has ended in the meantime. Then nothing ever clears the job.
   if (resumeJob !== null) state.currentJob = { jobId: resumeJob };
   core.emit({ kind: 'registered', workerId, namedJob, resumeJob, abandonJob });
   if (abandonJob !== null) await stopCurrentJob(core);
@@ -38,7 +38,7 @@ function nameResumed(resume: StreamEvent): string {
   return toText(resume['job_id']);
 }
 
-/** Beats from the opening of the stream to its end, and obeys its lines in between [1, 9, 11]. */
+/** Sends heartbeats while the stream is open, and obeys the lines that it receives [1, 9, 11]. */
 export async function followStream(core: V1Core): Promise<void> {
   const { state, loop } = core;
   const workerId = state.workerId ?? 'None';
@@ -65,7 +65,7 @@ export async function followStream(core: V1Core): Promise<void> {
   }
 }
 
-/** Everything but `data: ` and one JSON object a line passes by [1]; JSON that is no object costs the stream. */
+/** Ignores every line except `data: ` with one JSON object [1]. JSON that is not an object ends the stream. */
 async function handleLine(core: V1Core, line: string): Promise<void> {
   if (!line.startsWith('data: ')) return;
   let parsed: unknown;
@@ -81,10 +81,10 @@ async function handleLine(core: V1Core, line: string): Promise<void> {
     case 'job_submit':
       return startJob(core, event);
     case 'job_cancel':
-      return stopCurrentJob(core); // whatever id it carries [6]
+      return stopCurrentJob(core); // whatever id the event carries [6]
     case 'shutdown':
       return requestShutdown(core, 'shutdown', toText(event['reason'] ?? 'unknown'));
-    default: // `ping`, and every type it does not know
+    default: // `ping`, and every unknown type
   }
 }
 
@@ -95,7 +95,7 @@ async function beat(core: V1Core, over: AbortSignal): Promise<void> {
   }
 }
 
-/** No answer, a 401 included, makes a difference [8, 11]. */
+/** The agent ignores every answer, including 401 [8, 11]. */
 async function sendBeat({ state, loop, http, emit }: V1Core, over: AbortSignal): Promise<void> {
   const currentJobId = state.currentJob?.jobId ?? null;
   const status = currentJobId === null ? 'idle' : 'busy';

@@ -1,22 +1,20 @@
-/**
- * Trainers for a v1 agent: what it sees of the process it starts (CONTRACT.md, section 3, items 3, 6, 7, 10, 14).
- */
+/** Trainers for a v1 agent: what it sees of the process it starts (CONTRACT.md, section 3, items 3, 6, 7, 10, 14). */
 import type { V1Job } from './v1-events.ts';
 
 /** A trainer process. Codes are those of Python: negative for a signal, -15 for SIGTERM. */
 export interface FakeRun {
-  /** The next line of output; null when the process has ended and everything was read. */
+  /** Returns the next line of output; null when the process has ended and all output was read. */
   readLine(): Promise<string | null>;
-  /** Null while it runs. */
+  /** Null while the process runs. */
   exitCode(): number | null;
-  /** Resolves with the code when it has ended. */
+  /** Resolves with the exit code when the process has ended. */
   readonly exited: Promise<number>;
   signal(name: 'SIGTERM' | 'SIGKILL'): void;
 }
 
 export type V1Trainer = (job: V1Job) => FakeRun;
 
-/** A run that does what a test says. */
+/** A run that a test controls. */
 export interface ManualRun extends FakeRun {
   readonly job: V1Job;
   readonly signals: readonly string[];
@@ -25,7 +23,7 @@ export interface ManualRun extends FakeRun {
 }
 
 interface RunOptions {
-  /** What SIGTERM does: `exit` (the default) ends it with -15, `ignore` leaves it to SIGKILL. */
+  /** How the run reacts to SIGTERM: `exit` (the default) ends it with -15; `ignore` leaves it running until SIGKILL. */
   readonly onTerm?: 'exit' | 'ignore';
 }
 
@@ -76,13 +74,13 @@ export function createManualRun(job: V1Job, { onTerm = 'exit' }: RunOptions = {}
 
 export interface ManualTrainer {
   readonly trainer: V1Trainer;
-  /** Every run so far, in the order of starting. */
+  /** All runs so far, in the order of their starts. */
   readonly runs: readonly ManualRun[];
-  /** The n-th run of this trainer, counted from 0, as soon as it has been started. */
+  /** Resolves with the n-th run of this trainer, counted from 0, as soon as it has started. */
   readonly run: (index?: number) => Promise<ManualRun>;
 }
 
-/** A trainer that prints, and ends, only when told. */
+/** A trainer that prints and ends only when a test tells it to. */
 export function manualTrainer(options: RunOptions = {}): ManualTrainer {
   const runs: ManualRun[] = [];
   const slots = new Map<number, PromiseWithResolvers<ManualRun>>();
@@ -110,7 +108,7 @@ export interface Script {
   readonly exitCode?: number;
 }
 
-/** A trainer that prints its lines as they are read and then ends by itself, with code 0 unless told otherwise. */
+/** A trainer that prints its lines as the agent reads them and then exits, by default with code 0. */
 export function scriptedTrainer({ lines = [], exitCode = 0 }: Script = {}): V1Trainer {
   return job => {
     const run = createManualRun(job);

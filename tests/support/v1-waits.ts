@@ -1,29 +1,28 @@
-/**
- * The waits of a v1 agent and the single loop it runs on, both so that a test decides about time.
- */
+/** The waits of a v1 agent, and the single loop on which it runs. A test controls the time of both. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * Every wait of the agent has a reason:
- * - `poll`: 100 ms between two looks at its trainer, the only time at which it hears anything (item 10);
- * - `heartbeat`: between two beats;
+ *
+ * - `poll`: 100 ms between two looks at its trainer, the only time at which the loop is free (item 10);
+ * - `heartbeat`: between two heartbeats;
  * - `reconnect`: 10 s after an error (item 9);
  * - `grace`: 30 s from SIGTERM to SIGKILL.
  */
 export type V1WaitReason = 'poll' | 'heartbeat' | 'reconnect' | 'grace';
 
-/** Resolves when the time has passed. It may reject when `signal` aborts: nobody waits any more. */
+/** Resolves when the time has passed. It may reject when `signal` aborts, because the caller no longer needs it. */
 export type V1Wait = (ms: number, reason: V1WaitReason, signal: AbortSignal) => Promise<void>;
 
-/** The clock on the wall. An infinite wait ends only by its signal. */
+/** Waits in real time. An infinite wait ends only through its signal. */
 export const waitForReal: V1Wait = (ms, _reason, signal) =>
   Number.isFinite(ms) ? delay(ms, undefined, { signal, ref: false }) : new Promise(() => undefined);
 
 export interface V1Waits {
   readonly wait: V1Wait;
-  /** Ends the oldest wait with this reason, once there is one, and says how long it would have been (ms). */
+  /** Ends the oldest wait with this reason, as soon as there is one. Resolves with its intended length in ms. */
   release(reason: V1WaitReason): Promise<number>;
-  /** How many waits with this reason are held now. */
+  /** The number of waits with this reason that are held now. */
   held(reason: V1WaitReason): number;
 }
 
@@ -34,8 +33,8 @@ interface Held {
 }
 
 /**
- * Waits in a test's hand: each is held until `release`, except those whose reason is listed in `instant`, which
- * end at the next turn of the event loop. Do not make `heartbeat` instant: beats would follow one another.
+ * Waits that a test controls. Each one is held until `release`, except those whose reason is listed in `instant`, which
+ * end at the next turn of the event loop. Do not make `heartbeat` instant: heartbeats would follow without pause.
  */
 export function createV1Waits({
   instant = [],
@@ -75,19 +74,19 @@ export function createV1Waits({
 
 export interface V1Loop {
   readonly isBlocked: boolean;
-  /** Resolves when the loop is free; never again once it has halted. */
+  /** Resolves when the loop is free; never resolves after the loop has halted. */
   turn(): Promise<void>;
-  /** Awaits the outside world as a coroutine does: what came back is looked at only when the loop is free. */
+  /** Awaits external work as a coroutine does: the agent sees the result only when the loop is free. */
   io<T>(work: Promise<T>): Promise<T>;
-  /** Awaits `work` with the loop blocked: nothing else of this agent goes on meanwhile. */
+  /** Awaits `work` with the loop blocked: no other coroutine of this agent runs in the meantime. */
   blockOn<T>(work: Promise<T>): Promise<T>;
-  /** The process is gone: every coroutine stays where it is, for ever. */
+  /** Ends the process: no coroutine ever continues. */
   halt(): void;
 }
 
 /**
- * The one loop of the published agent. It reads its trainer's output and waits for a stopped trainer by blocking
- * calls, so beats, the stream, the answers to its posts and even signals stand still meanwhile (item 10).
+ * The single loop of the published agent. The agent reads its trainer's output and waits for a stopped trainer with
+ * blocking calls. Heartbeats, the stream, answers to its posts and even signals wait in the meantime (item 10).
  */
 export function createV1Loop(): V1Loop {
   let blockers = 0;

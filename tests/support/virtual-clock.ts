@@ -1,15 +1,15 @@
 import { createTrustedTime } from '../../main/orchestrator/index.ts';
 import type { Clock, ClockMark, TrustedTime } from '../../main/orchestrator/ports.ts';
 
-/** Time that stands still until it is moved. */
+/** A clock that moves only when a test moves it. */
 export interface VirtualClock extends Clock {
-  /** Lets all that needs no time to pass finish: promises, queued group commits, timers that are due. */
+  /** Finishes all work that needs no time: promises, queued group commits, and timers that are due. */
   settle(): Promise<void>;
-  /** Moves time on by `ms`. Timers run in the order in which they are due, each on time and settled before the next. */
+  /** Advances time by `ms`. Timers run in the order of their due times, each on time and settled before the next. */
   advance(ms: number): Promise<void>;
-  /** Sets the wall clock alone, forward or back, as its owner or a time server does; forward, too, as sleep does. */
+  /** Shifts only the wall clock, forward or back, as its owner or a time server does. Sleep also shifts it forward. */
   shiftWall(ms: number): void;
-  /** As SIGSTOP: time passes, and no timer runs before all of it has. */
+  /** Simulates SIGSTOP: timers run only after all of this time has passed. */
   pause(ms: number): Promise<void>;
 }
 
@@ -18,15 +18,15 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** 2026-01-01, noon. */
+/** 2026-01-01, noon UTC. */
 const startWall = Date.UTC(2026, 0, 1, 12);
 
-/** As many turns without a pause mean that something wakes itself up for ever. */
+/** After this many turns without a pause, some code must be rescheduling itself forever. */
 const endless = 100_000;
 
 /**
- * `isBusy` says that a queued commit is still to come; without it, `settle` gives each a few turns: as many as
- * `quietTurns`, which may be one where nothing else takes a turn of its own.
+ * `isBusy` reports that a queued commit is pending. Without it, `settle` waits `quietTurns` turns of the event loop for
+ * one; 1 is enough when no other code takes a turn of its own.
  */
 export function createVirtualClock(isBusy: () => boolean = () => false, quietTurns = 3): VirtualClock {
   // Far from zero and from the wall clock, so that a mix-up of the two shows.
@@ -40,7 +40,7 @@ export function createVirtualClock(isBusy: () => boolean = () => false, quietTur
       null,
     );
 
-  /** Timers of one instant run in the order of their making, unless an earlier one takes a later one back. */
+  /** Timers of the same instant run in the order of their creation, unless an earlier one cancels a later one. */
   const runDue = (at: number): void => {
     for (const timer of [...timers].filter(candidate => candidate.at <= at)) {
       if (timers.delete(timer)) timer.run();
@@ -62,7 +62,7 @@ export function createVirtualClock(isBusy: () => boolean = () => false, quietTur
   };
 
   return {
-    // As Date.now(): whole milliseconds, whatever the timers were set to.
+    // Like Date.now(): whole milliseconds, even when timers use fractions.
     wall: () => Math.floor(mono + wallOffset),
     mono: () => mono,
     iso: at => new Date(at).toISOString(),
@@ -92,7 +92,7 @@ export function createVirtualClock(isBusy: () => boolean = () => false, quietTur
   };
 }
 
-/** The trusted time of a process on a machine that is started once. */
+/** The trusted time of a process on a machine that boots once. */
 export const trustedTimeOf = (
   clock: Pick<Clock, 'wall' | 'mono'>,
   mark: ClockMark | null = null,

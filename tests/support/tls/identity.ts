@@ -1,6 +1,6 @@
 import { createHash, KeyObject, X509Certificate } from 'node:crypto';
 
-/** A server's key, and its certificate that nobody vouches for. Both in PEM. */
+/** A server's key and its self-signed certificate, both as PEM. */
 export interface Identity {
   readonly key: string;
   readonly cert: string;
@@ -8,11 +8,11 @@ export interface Identity {
 }
 
 export interface IdentityOptions {
-  /** Names and addresses in it. */
+  /** The names and addresses in the certificate. */
   readonly names?: readonly string[];
-  /** Its dates, in hours from now. */
+  /** The validity dates, in hours from now. */
   readonly hours?: readonly [number, number];
-  /** Whose key it has; a new one unless told. */
+  /** Reuses the key of this identity; by default a new key. */
   readonly keyOf?: Identity;
 }
 
@@ -52,7 +52,7 @@ async function keysOf({ key, cert }: Identity) {
   };
 }
 
-/** By RFC 7469, section 2.4, as the panel writes it. */
+/** The pin by RFC 7469, section 2.4, in the format of the panel. */
 function pinOfPem(cert: string): string {
   const spki = new X509Certificate(cert).publicKey.export({ type: 'spki', format: 'der' });
   return `sha256:${createHash('sha256').update(spki).digest('base64')}`;

@@ -4,31 +4,31 @@ import { onTestFinished } from 'vitest';
 import { createNotices } from '../notices.ts';
 import type { Identity } from './identity.ts';
 
-/** A server over TLS that writes down all that it is sent. It is gone after the test. */
+/** A TLS server that records everything it receives. It closes after the test. */
 export interface Listener {
   readonly url: string;
-  /** Its parts, for what stands before it. */
+  /** The port of `url`, for a server in front of this one. */
   readonly port: number;
-  /** How many connections were made. */
+  /** The number of connections made. */
   connections(): number;
-  /** How many of them have ended. */
+  /** Resolves when this many connections have ended. */
   ended(count: number): Promise<void>;
-  /** What came over the wire, encrypted or not. */
+  /** The bytes on the wire, encrypted or not. */
   wire(): Buffer;
-  /** What came inside of TLS: none of it may have when a server is refused. */
+  /** The text received inside TLS. It must be empty when a client refuses the server. */
   received(): string;
-  /** Resolves once this came inside of TLS. */
+  /** Resolves once this text has arrived inside TLS. */
   hears(text: string): Promise<void>;
-  /** How many connections went on with the session of an earlier one. */
+  /** The number of connections that resumed an earlier session. */
   resumed(): number;
-  /** From now on it has another key or certificate; tickets of earlier sessions stay good. */
+  /** Changes the key or certificate for later connections. Tickets of earlier sessions stay valid. */
   present(identity: Identity): void;
 }
 
 export interface ListenerOptions {
-  /** Where it passes on what it gets; else it gives each connection the same answer. */
+  /** Forwards the received data to this address. Without it, each connection receives the same answer. */
   readonly to?: string;
-  /** A whole HTTP answer. */
+  /** A complete HTTP answer. */
   readonly answer?: string;
   readonly tls?: Pick<TlsOptions, 'maxVersion'>;
 }
@@ -83,7 +83,7 @@ export async function startListener(identity: Identity, options: ListenerOptions
   };
 }
 
-/** Sees the bytes of the wire, and that a connection has ended, whatever TLS makes of both. */
+/** Records the bytes on the wire and the end of each connection, independent of TLS. */
 function createRelay(innerPort: number) {
   const chunks: Buffer[] = [];
   const closed = createNotices();

@@ -1,21 +1,21 @@
 /**
- * Stands for the Python of a trainer, started as `python ...`: it reads the config as the real one does, writes files with the real one's
- * names, and continues as the real one does. Each run makes as many steps as its config says, at once.
+ * Replaces the Python of a trainer; workers start it as `python ...`. It reads the config, names its files and resumes
+ * like the real trainer. Each run performs the steps of its config without delay.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { parse as parseToml } from 'smol-toml';
 
-/** What a real trainer would do, in terms that all of them share. */
+/** One training, in terms that all trainers share. */
 interface Training {
   readonly steps: number;
   readonly every: number;
-  /** How many steps are done already. */
+  /** The number of steps that are already done. */
   readonly done: number;
   /** The folder of its images. */
   readonly data: string;
-  /** The line of a bar. */
+  /** Formats one line of the progress bar. */
   bar(step: number, loss: string): string;
   checkpoint(step: number): void;
   finish(): void;
@@ -30,7 +30,7 @@ const write = (file: string, text: string): void => {
 const weights = (step: number): string => JSON.stringify({ step });
 const stepIn = (file: string): number => (JSON.parse(readFileSync(file, 'utf8')) as { step: number }).step;
 const namesIn = (folder: string): readonly string[] => (existsSync(folder) ? readdirSync(folder) : []);
-/** A setting of a config that has to be text. */
+/** Requires a setting of a config to be text; throws otherwise. */
 const text = (value: unknown): string => {
   if (typeof value !== 'string') throw new TypeError(`not a text: ${JSON.stringify(value)}`);
   return value;
@@ -38,7 +38,7 @@ const text = (value: unknown): string => {
 const json = (file: string): Config => JSON.parse(readFileSync(file, 'utf8')) as Config;
 const percent = (step: number, steps: number): string => String(Math.floor((100 * step) / steps)).padStart(3);
 
-/** `python -m simpletuner.train`: the config is where CONFIG_PATH says. */
+/** `python -m simpletuner.train`: CONFIG_PATH names the config. */
 function simpletuner(): Training {
   const config = json(process.env['CONFIG_PATH'] ?? '');
   const [backend = {}] = JSON.parse(readFileSync(text(config['data_backend_config']), 'utf8')) as Config[];
@@ -71,7 +71,7 @@ function simpletuner(): Training {
   };
 }
 
-/** `python run.py CONFIG` of ai-toolkit: it continues from the weights that were written last. */
+/** `python run.py CONFIG` of ai-toolkit: resumes from the weights that were written last. */
 function aiToolkit([path = '']: readonly string[]): Training {
   const { config } = json(path) as { config: { name: string; process: readonly Config[] } };
   const [process = {}] = config.process;
@@ -128,7 +128,9 @@ function kohya(script: string, path: string): Training {
   };
 }
 
-/** `python scripts/train.py --config-path CONFIG` of OneTrainer: it continues from the last backup if it is asked to. */
+/**
+ * `python scripts/train.py --config-path CONFIG` of OneTrainer: resumes from the last backup if the config requests it.
+ */
 function onetrainer([, path = '']: readonly string[]): Training {
   const config = json(path);
   const [concept = {}] = config['concepts'] as readonly Config[];
@@ -184,7 +186,10 @@ function diffusers(script: string, args: readonly string[]): Training {
 
 type ScriptArgs = readonly [config: string, output: string, resume: string];
 
-/** A script of its owner around the `Trainer` of Hugging Face: a dict every 10 steps, and the same in `trainer_state.json`. */
+/**
+ * A user's script around the `Trainer` of Hugging Face: prints a dict every 10 steps and writes it to
+ * `trainer_state.json`.
+ */
 function transformers([path, output, resume]: ScriptArgs): Training {
   const config = json(path);
   const steps = Number(config['max_steps']);
@@ -220,7 +225,7 @@ function transformers([path, output, resume]: ScriptArgs): Training {
   };
 }
 
-/** A script of its owner around Lightning's `Trainer`, with its bar and its `CSVLogger`. */
+/** A user's script around Lightning's `Trainer`, with its progress bar and its `CSVLogger`. */
 function lightning([path, output, resume]: ScriptArgs): Training {
   const config = json(path);
   const steps = Number(config['max_steps']);
@@ -260,7 +265,7 @@ function trainingOf(args: readonly string[]): Training {
   throw new Error(`python: can't open file '${first}'`);
 }
 
-/** Beside the interpreter: at this step it waits until the file is gone. */
+/** A file with a step number. The training waits at that step until the file is removed. */
 const holdFile = process.env['STAND_IN_HOLD'] ?? '';
 const holdAt = (): number =>
   existsSync(holdFile) ? Number(readFileSync(holdFile, 'utf8')) : Number.POSITIVE_INFINITY;
@@ -281,6 +286,6 @@ async function train({ steps, every, done, data, bar, checkpoint, finish }: Trai
 }
 
 const args = process.argv.slice(2);
-// A worker looks first whether the trainer can be imported.
+// A worker first checks whether Python can import the trainer.
 if (args[0] === '-c') process.stdout.write('version 0.0.1\n');
 else await train(trainingOf(args));

@@ -1,4 +1,4 @@
-/** What a test sees of the stand-in, and has it do: by the messages of a child process. */
+/** Lets a test inspect and control the stand-in through the messages of a child process. */
 import type { EventEmitter } from 'node:events';
 
 export interface ShownItem {
@@ -7,7 +7,7 @@ export interface ShownItem {
   readonly items: readonly ShownItem[];
 }
 
-/** Everything that the app has asked the system for. */
+/** Everything that the app has requested from the operating system. */
 export interface Seen {
   tray: readonly ShownItem[];
   tooltip: string;
@@ -34,7 +34,7 @@ export const seen: Seen = {
   title: '',
 };
 
-/** What a person presses in the next dialog, by number. */
+/** The buttons that a person presses in the next dialogs, by index. */
 export const answers: number[] = [];
 
 export type Order =

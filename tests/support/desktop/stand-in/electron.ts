@@ -1,4 +1,4 @@
-/** What the app imports of Electron, as far as it uses it. Types are Electron's own where the app is compiled; here is what runs. */
+/** The part of Electron that the app imports. The app compiles against Electron's own types and runs with this code. */
 import { EventEmitter } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ class App extends EventEmitter {
     paths.set(name, path);
   }
   exit(code: number): void {
-    // Like Electron's it does not come back, and answers nobody any more.
+    // As in Electron, this exits the process and runs no further callbacks.
     void closeBrowser().finally(() => process.exit(code));
   }
 }
@@ -44,7 +44,7 @@ export class BrowserWindow extends EventEmitter {
     this.webContents = new WebContents(app.getPath('userData'), options.webPreferences.preload);
     this.webContents.once('loaded', () => {
       this.emit('ready-to-show');
-      // Where a test connects to see the page.
+      // Signals that a test can now connect to the page.
       writeFileSync(join(app.getPath('userData'), 'stand-in-ready'), '');
     });
     emitters.set('window', this);

@@ -1,6 +1,6 @@
 /**
- * `node --import THIS dist/main/desktop.js`: runs the real program of the app where Electron can not be had. What stands for
- * Electron is in ./electron.ts; its windows are pages of Debian's Chromium, and all else is written down (./control.ts).
+ * `node --import THIS dist/main/desktop.js`: runs the real desktop program where Electron is not available.
+ * ./electron.ts replaces Electron. Windows are pages in Debian's Chromium; ./control.ts records everything else.
  */
 import { registerHooks } from 'node:module';
 

@@ -1,4 +1,4 @@
-/** The windows of the stand-in: pages of Debian's Chromium, with the app's own preload in them. */
+/** The windows of the stand-in: pages in Debian's Chromium, with the app's own preload script. */
 import { EventEmitter } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type BrowserContext, chromium, type Frame, type Page, type Route } from '@playwright/test';
@@ -13,7 +13,7 @@ interface Said {
   readonly requestHeaders?: Record<string, string>;
 }
 
-/** `session.defaultSession`, as far as the app uses it. */
+/** The part of `session.defaultSession` that the app uses. */
 const listeners: { before?: Listener; headers?: Listener } = {};
 export const defaultSession = {
   webRequest: {
@@ -46,7 +46,10 @@ async function pass(route: Route): Promise<void> {
 export const ipc = new EventEmitter();
 export const handlers = new Map<string, (event: object, ...args: unknown[]) => unknown>();
 
-/** In the page: what a sandboxed preload gets from `require('electron')`. It has no world of its own there. */
+/**
+ * Runs in the page and provides what a sandboxed preload gets from `require('electron')`. The preload is not isolated
+ * here.
+ */
 const shim = (preload: string): string => `{
   if (window.top === window) {
     delete globalThis.SharedWorker;
@@ -85,7 +88,7 @@ const launch = (userData: string): Promise<BrowserContext> =>
     ],
   });
 
-/** `WebContents`, as far as the app uses it. */
+/** The part of `WebContents` that the app uses. */
 export class WebContents extends EventEmitter {
   readonly mainFrame = { url: '' };
   readonly #page: Promise<Page>;
