@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import type { ArtifactFiles, FileEnd } from '../orchestrator/ports.ts';
 import { syncFolder } from './sync.ts';
 
-/** Large enough that the disk sets the pace, small enough that others get their turn. */
+/** Large enough to make the disk the bottleneck, small enough not to starve other work. */
 const portion = 1_048_576;
 
 /**
- * `<folder>/<job>/<file>`, for its owner's eyes only. What trainers call their files is in the database alone: no name of theirs is
- * ever one on the disk (docs/adr/0016). Reads and writes go by the threads of libuv, the syncing, too.
+ * Stores files as `<folder>/<job>/<file>`, accessible only to their owner. Only the database knows the names that trainers use;
+ * they never appear on disk (docs/adr/0016). Reads, writes and syncs run on the libuv thread pool.
  */
 export function createArtifactFiles(folder: string): ArtifactFiles {
   const early = createEarlySync();
@@ -46,7 +46,7 @@ export function createArtifactFiles(folder: string): ArtifactFiles {
     },
     async remove(job, file) {
       await rm(pathOf(job, file), { force: true });
-      // Of the last one; as long as there are others it stays.
+      // Succeeds only after the last file: a folder with others stays.
       await rmdir(folderOf(job)).catch(() => undefined);
     },
     async freeBytes() {
@@ -57,7 +57,7 @@ export function createArtifactFiles(folder: string): ArtifactFiles {
   };
 }
 
-/** Whoever removes the last file of a folder removes the folder, too: that may be right now. */
+/** Retries, because a concurrent removal of a folder's last file also removes the folder. */
 async function openIn(folder: string, path: string, triesLeft = 5): Promise<FileHandle> {
   const { O_CREAT, O_WRONLY } = constants;
   try {
@@ -69,7 +69,10 @@ async function openIn(folder: string, path: string, triesLeft = 5): Promise<File
   }
 }
 
-/** Syncs files before somebody waits for it: one at a time, because the threads of libuv are few. Resolves when the file may be closed. */
+/**
+ * Starts syncing a file before its upload ends. One at a time, because libuv has few threads. Resolves when the file may be
+ * closed.
+ */
 type EarlySync = (handle: FileHandle) => Promise<void>;
 
 function createEarlySync(): EarlySync {
@@ -77,7 +80,7 @@ function createEarlySync(): EarlySync {
   return async handle => {
     if (isBusy) return;
     isBusy = true;
-    // Whoever waits for the sync of the whole file hears of a failure.
+    // The later sync of the whole file reports any failure.
     await handle.datasync().catch(() => undefined);
     isBusy = false;
   };

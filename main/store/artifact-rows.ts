@@ -78,7 +78,7 @@ function artifactWrites(db: Database) {
   const remove = db.prepare<[string, string]>('DELETE FROM artifacts WHERE job_id = ? AND key = ?');
   return {
     putArtifact(artifact: Omit<Artifact, 'order'>) {
-      // Deleted, and not replaced: that drops its file.
+      // Delete and insert instead of REPLACE: only a DELETE fires the trigger that drops the old file.
       remove.run(artifact.jobId, artifact.key);
       insert.run(artifact);
     },

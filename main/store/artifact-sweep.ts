@@ -1,30 +1,32 @@
 import type { ArtifactFiles, Clock, Log, Store, TrustedTime } from '../orchestrator/ports.ts';
 
-/** Uploads of which nothing was heard for so long are given up: who comes back begins anew. */
+/** Uploads without activity for this long are dropped; a client that returns later starts over. */
 const forgottenAfterMs = 24 * 3_600_000;
-/** What could not be removed is tried again, and old uploads are looked for. */
+/** Interval for retrying failed removals and dropping old uploads. */
 const everyMs = 600_000;
 const batch = 200;
 
 export interface ArtifactSweep {
-  /** Files were dropped. */
+  /** Call it after files were dropped. */
   soon(): void;
-  /** Ends, once what it is at is done. */
+  /** Stops after the current step. */
   stop(): Promise<void>;
 }
 
 export interface SweepParts {
   readonly store: Pick<Store, 'write' | 'droppedFiles' | 'takesChanges' | 'uploads'>;
   readonly files: Pick<ArtifactFiles, 'remove' | 'sizeOf'>;
-  /** Drops the uploads of attempts that can never finish them. */
+  /** Drops the uploads of attempts that can no longer finish them. */
   readonly releaseUploads: () => Promise<void>;
   readonly clock: Pick<Clock, 'after'>;
-  /** Age is counted by it, so that a clock that jumps gives up nothing. */
+  /** Measures age with trusted time, so that a clock jump drops nothing. */
   readonly time: Pick<TrustedTime, 'earliest'>;
   readonly log: Log;
 }
 
-/** Removes the files of what was deleted, replaced or given up. A file that can not be removed keeps none of the others. */
+/**
+ * Removes the files of deleted, replaced and abandoned uploads. A file that cannot be removed does not block the others.
+ */
 export function startArtifactSweep({
   store,
   files,
@@ -63,7 +65,7 @@ export function startArtifactSweep({
       try {
         while (!isOver && (await removeSome()));
       } catch (cause) {
-        // A disk that takes no changes: the next round finds the same.
+        // The disk rejects writes; the next round retries.
         log.warn('artifact.sweep_failed', { cause });
       }
     }
@@ -78,14 +80,17 @@ export function startArtifactSweep({
     cancel = clock.after(everyMs, round);
     giveUp().then(soon, (cause: unknown) => log.warn('artifact.sweep_failed', { cause }));
   };
-  /** Requests of the last run of this process are over: what can't be resumed goes, the rest reserves what has arrived. */
+  /**
+   * Requests of the previous process are gone. Removes uploads that cannot be resumed, and reserves for the others what has
+   * arrived.
+   */
   const recount = async (): Promise<void> => {
     if (!store.takesChanges()) return;
     await store.write(tx => tx.removeUploads(null));
     for (const { jobId, attemptId, key, file, reserved } of store.uploads()) {
       const bytes = await files.sizeOf(jobId, file);
       if (bytes === reserved) continue;
-      // A request that has resumed it meanwhile has reserved more, and settles that itself.
+      // A request that has resumed the upload meanwhile reserves more and adjusts this itself.
       await store.write(tx => {
         if (tx.upload(attemptId, key)?.reserved === reserved) tx.reserveUpload(file, bytes);
       });

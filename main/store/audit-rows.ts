@@ -11,7 +11,7 @@ import type {
   Tx,
 } from '../orchestrator/ports.ts';
 
-/** Clocks that are kept by a time server are off by less. */
+/** A clock kept by a time server deviates by less. */
 const toldOffsetMs = 1_000;
 
 const columns = 'seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash';
@@ -32,7 +32,7 @@ export function createAuditAppend(
      ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, hash = excluded.hash, at = excluded.at, seal = excluded.seal`,
   );
   const trim = db.prepare<[number]>('DELETE FROM audit WHERE seq <= ?');
-  /** Null when it is to be read: nobody else appends. */
+  /** The last appended row; null after a rollback or trim. Caching is safe because this is the only writer. */
   let last: { readonly seq: number; readonly hash: string | null; readonly at: number } | null = null;
   const forget = (): void => {
     last = null;
@@ -41,7 +41,7 @@ export function createAuditAppend(
     const { hash = null, at = Number.NEGATIVE_INFINITY } = newest.get() ?? {};
     return { seq: given(), hash, at };
   };
-  /** Never before the row before: what the wall clock said is `at` and `clock_offset_ms` together. */
+  /** Dates never decrease from row to row. `at` plus `clock_offset_ms` is the wall clock time. */
   const dateOf = (wall: number, least: number) => {
     const at = Math.max(time?.now() ?? wall, least);
     return { at, offset: Math.abs(wall - at) < toldOffsetMs ? null : wall - at };
@@ -50,7 +50,7 @@ export function createAuditAppend(
     trimAudit(anchor) {
       afterRollback(forget);
       forget();
-      // A trigger lets go of those alone that the anchor stands for.
+      // A trigger allows deleting only the rows that the anchor covers.
       setAnchor.run(anchor);
       trim.run(anchor.seq);
     },
@@ -71,7 +71,7 @@ export function createAuditAppend(
         ),
       };
       const hash = seal(before.hash, row);
-      // In the order of `columns`: to bind by name takes longer.
+      // Bound by position in the order of `columns`, which is faster than by name.
       insert.run(...Object.values(row), hash);
       afterRollback(forget);
       last = { seq: row.seq, hash, at: row.at };
@@ -79,7 +79,7 @@ export function createAuditAppend(
   };
 }
 
-/** Kept by SQLite even when the row is gone, so that a number is never given twice. */
+/** SQLite keeps this number when rows are deleted, so no number is reused. */
 function lastSeqOf(db: Database): () => number {
   const last = db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'audit'").pluck();
   return () => last.get() ?? 0;
@@ -87,7 +87,7 @@ function lastSeqOf(db: Database): () => number {
 
 type SieveValues = Omit<AuditSieve, 'types' | 'cause'> & {
   readonly prefix: string | null;
-  /** A list in JSON. */
+  /** A JSON array. */
   readonly types: string | null;
   readonly cause: string | null;
 };
@@ -107,14 +107,14 @@ const sieved = `(@type IS NULL OR type = @type OR substr(type, 1, length(@prefix
   AND (@targetId IS NULL OR target_id = @targetId)
   AND (@since IS NULL OR at >= @since) AND (@until IS NULL OR at < @until)`;
 
-/** Whoever asks about one thing is answered by its index, however long the trail is. */
+/** Queries for one target use its index, so their cost does not grow with the trail. */
 function bySieve<S>(prepare: (condition: string) => S): (sieve: AuditSieve) => S {
   const all = prepare(sieved);
   const ofTarget = prepare(`target_id = @targetId AND ${sieved}`);
   return ({ targetId }) => (targetId === null ? all : ofTarget);
 }
 
-/** So many names are told apart in figures: there is no end of targets and tokens. */
+/** Maximum number of distinct names in statistics, because targets and tokens are unbounded. */
 const mostCounted = 100;
 
 export function createAuditTrail(db: Database): AuditTrail {

@@ -4,11 +4,11 @@ import type { BackupFolder } from './backups.ts';
 import type { SqliteStore } from './sqlite-store.ts';
 
 export interface BackupLoop {
-  /** Makes one beside those of every hour, after the one that is being made; answers with its path. Rejects with the reason. */
+  /** Makes an additional backup once the current one has finished. Resolves with its path; rejects with the reason. */
   now(kind: 'manual' | 'before-restore'): Promise<string>;
-  /** Whether the last one that was not cut off could not be made, for whatever reason. */
+  /** Whether the last backup that was not aborted failed. */
   hasFailed(): boolean;
-  /** Ends the one that is being made, if any: it is not kept. */
+  /** Aborts the current backup, if any, and discards it. */
   stop(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ interface BackupLoopParts {
   readonly log: Log;
 }
 
-/** Every hour, and at the start when the newest one is older than that. One that fails is logged, and that is all. */
+/** Makes a backup every hour, and at startup when the newest one is older. Logs failures and continues. */
 export function startBackups({ store, folder, clock, log }: BackupLoopParts): BackupLoop {
   const over = new AbortController();
   const { signal } = over;
@@ -37,7 +37,7 @@ export function startBackups({ store, folder, clock, log }: BackupLoopParts): Ba
         hasFailed = false;
       },
       () => {
-        // Being cut off says nothing of the database, and takes back nothing of what is known.
+        // An abort says nothing about the database, so an earlier failure stands.
         hasFailed ||= !signal.aborted;
       },
     );
@@ -70,12 +70,12 @@ export function startBackups({ store, folder, clock, log }: BackupLoopParts): Ba
 }
 
 function firstInMs({ store, folder, clock }: Omit<BackupLoopParts, 'log'>): number {
-  // A new database holds nothing yet that could be missed.
+  // A new database contains nothing worth a backup.
   if (store.isNew) return hourMs;
   try {
     return nextBackupInMs(folder.list(), clock.wall());
   } catch {
-    // A folder that can't be read fails the backup, too, and that says so.
+    // An unreadable folder makes the backup fail as well, which is then logged.
     return 0;
   }
 }

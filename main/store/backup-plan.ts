@@ -2,18 +2,18 @@ import type { Clock } from '../orchestrator/ports.ts';
 
 type WallMs = ReturnType<Clock['wall']>;
 
-/** Why a backup was made. `planRetention` says how long each kind is kept. */
+/** Why a backup was made. `planRetention` defines how long each kind is kept. */
 export type BackupKind = 'hourly' | 'manual' | 'before-restore' | `before-schema-${number}`;
 
 export interface Backup {
   readonly name: string;
   readonly kind: BackupKind;
-  /** Counts through all backups of a folder: which one is newer, even if the clock was set meanwhile. */
+  /** Increases across all backups of a folder, so it orders them even if the clock was changed. */
   readonly number: number;
   readonly at: WallMs;
 }
 
-/** As it lies in its folder. */
+/** A backup with the size of its file. */
 export interface KeptBackup extends Backup {
   readonly bytes: number;
 }
@@ -24,13 +24,16 @@ const keptHours = 24;
 const keptDays = 7;
 const keptTries = 3;
 const keptAsked = 10;
-/** A restore is refused while this many databases were replaced within a day: the disk has an end, and none of them is dropped. */
+/**
+ * Restores are refused while this many databases were replaced within a day: disk space is limited, and none of them may be
+ * dropped.
+ */
 const maxRestoresADay = 20;
 
 const pattern =
   /^(hourly|manual|before-restore|before-schema-\d+)-(\d{6,})-(\d{4,6}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z\.db$/;
 
-/** What a name stands for, such as `hourly-000042-2026-01-31T12-00-00Z.db`; null for other files. */
+/** Parses a name such as `hourly-000042-2026-01-31T12-00-00Z.db`; null for other files. */
 export function parseBackupName(name: string): Backup | null {
   const [, kind, number, date, hours, minutes, seconds] = pattern.exec(name) ?? [];
   const at = Date.parse(`${date}T${hours}:${minutes}:${seconds}Z`);
@@ -41,15 +44,15 @@ export function backupName(kind: BackupKind, number: number, at: WallMs): string
   return `${kind}-${String(number).padStart(6, '0')}-${fileTime(at)}.db`;
 }
 
-/** To the second, UTC, and a name on every file system. */
+/** UTC time to the second, in a form that every file system accepts. */
 export const fileTime = (at: WallMs): string =>
   `${new Date(at).toISOString().slice(0, -5).replaceAll(':', '-')}Z`;
 
 /**
- * The backups to delete. It keeps the newest 24 hourly ones, and the last of each of the newest 7 days that have any; the newest
- * 3 before the same schema, because a change that fails is tried with every start; the newest 10 of the kinds `manual` and
- * `before-restore`. Hourly ones of the last day and `before-restore` ones of the last week stay in any case, so that repeated restores
- * drop nothing that was made before them.
+ * Returns the backups to delete. Keeps the newest 24 hourly ones, and the last of each of the newest 7 days that have any. Keeps
+ * the newest 3 per schema, because a failing migration retries at every start. Keeps the newest 10 of the kinds `manual` and
+ * `before-restore`. Hourly ones of the last day and `before-restore` ones of the last week always stay, so repeated restores drop
+ * nothing that was made before them.
  */
 export function planRetention(backups: readonly Backup[], now: WallMs): readonly Backup[] {
   const newestFirst = backups.toSorted((a, b) => b.number - a.number);
@@ -63,10 +66,10 @@ export function planRetention(backups: readonly Backup[], now: WallMs): readonly
   });
 }
 
-/** One that lies in the future was made when the clock was wrong: its age is unknown, and its number alone counts. */
+/** A backup dated in the future was made while the clock was wrong. Its age is unknown, so only its number counts. */
 const isWithin = ({ at }: Backup, ms: number, now: WallMs): boolean => at <= now && now - at < ms;
 
-/** Whether the database was replaced so often within a day that another restore must wait. */
+/** Whether another restore must wait because the database was replaced too often within a day. */
 export const hasRestoredTooOften = (backups: readonly Backup[], now: WallMs): boolean =>
   backups.filter(backup => backup.kind === 'before-restore' && isWithin(backup, dayMs, now)).length >=
   maxRestoresADay;
@@ -82,8 +85,8 @@ function oldHourly(newestFirst: readonly Backup[]): readonly Backup[] {
 }
 
 /**
- * How long until the next hourly one is due. One that lies in the future was made when the clock was wrong. After a restore
- * it is due at once: the newest one holds what was restored away from, and would be the first to come back.
+ * Milliseconds until the next hourly backup. A backup dated in the future was made while the clock was wrong, so one is due now.
+ * After a restore one is also due now: otherwise recovery from damage would bring back the state before the restore.
  */
 export function nextBackupInMs(backups: readonly Backup[], now: WallMs): number {
   const newest = backups.reduce<Backup | null>(

@@ -28,20 +28,20 @@ export interface BackupFolder {
   readonly path: string;
   /** Newest first. */
   list(): readonly Backup[];
-  /** Whether another restore must wait until a day has passed since an earlier one. */
+  /** Whether another restore must wait until an earlier one is more than a day old. */
   hasRestoredTooOften(): boolean;
-  /** Copies and checks the database at once, and drops backups that are old. Throws when that can not be done. */
+  /** Copies and checks the database synchronously and drops old backups. Throws on failure. */
   addNow(kind: BackupKind, db: Database.Database): void;
   /**
-   * Has a copy made, checks it a table a turn of the event loop, and drops backups that are old. Answers with its path;
-   * rejects when it can not be done, or is aborted.
+   * Copies the database, checks the copy one table per turn of the event loop, and drops old backups. Resolves with the path;
+   * rejects on failure or abort.
    */
   add(kind: BackupKind, copyTo: (file: string) => Promise<void>, signal: AbortSignal): Promise<string>;
 }
 
 /**
- * Each backup is a whole database in one file, for its owner's eyes only, and has its name once it was checked. Names have the time of
- * the wall clock; ages are counted by `present`.
+ * Each backup is a complete database in one file, accessible only to its owner. It gets its final name after the check. Names
+ * contain the wall clock time; `present` is used to compute ages.
  */
 export function openBackupFolder(
   databaseFile: string,
@@ -110,7 +110,7 @@ export function openBackupFolder(
   };
 }
 
-/** A backup is not worth a full disk: as much as it takes must be left over. */
+/** Leaves at least as much free space as the backup takes, because a backup is not worth a full disk. */
 function refuseWithoutRoom(path: string, databaseFile: string): void {
   const { bavail, bsize } = statfsSync(path);
   const needed = 2 * ((sizeOf(databaseFile) ?? 0) + (sizeOf(`${databaseFile}-wal`) ?? 0));
@@ -119,13 +119,13 @@ function refuseWithoutRoom(path: string, databaseFile: string): void {
 }
 
 /**
- * What is wrong with a copy, in words of SQLite; null when it is whole. A large database takes a second to
- * check: too long for everybody else to wait. Throws what SQLite throws where it finds no way in.
+ * Returns SQLite's description of the damage to a copy; null when it is intact. Checking a large database takes a second, so
+ * other work runs between tables. Throws SQLite's error when the file cannot be opened.
  */
 export async function findDamageInSlices(file: string, signal: AbortSignal): Promise<string | null> {
   const db = new Database(file);
   try {
-    // The copy of a database with a log claims to have one, too.
+    // The copy of a database in WAL mode is marked as WAL, too.
     db.pragma('journal_mode = DELETE');
     const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck();
     for (const table of tables.all()) {

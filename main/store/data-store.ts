@@ -13,30 +13,30 @@ import { createStopMark } from './stop-mark.ts';
 export type { KeptBackup } from './backup-plan.ts';
 export type { Replacement } from './replacement.ts';
 
-/** Copies of the database, each checked before it has its name. */
+/** Copies of the database; each gets its name after a successful check. */
 export interface Backups {
-  /** Where they lie. */
+  /** Path of the folder. */
   readonly path: string;
   /** Newest first. */
   list(): readonly KeptBackup[];
-  /** Rejects with the reason when it can not be made. */
+  /** Rejects with the reason when the backup fails. */
   make(kind: 'manual' | 'before-restore'): Promise<KeptBackup>;
-  /** Whether the newest attempt to make one failed. */
+  /** Whether the last attempt to make a backup failed. */
   hasFailed(): boolean;
 }
 
 export interface DataStore {
   readonly store: Store;
   readonly backups: Backups;
-  /** Null when the database was whole. */
+  /** Null when the database was intact. */
   readonly restored: Restored | null;
-  /** Makes a backup ready to take the place of the database, or refuses it; the store goes on meanwhile. */
+  /** Prepares a backup to replace the database, or refuses it. The store stays in use meanwhile. */
   prepare(name: string): Promise<Outcome<Replacement>>;
 }
 
 /**
- * The store of a data folder that is locked for this process: checked before it is opened, unless an orderly stop has left it as it
- * is, and backed up every hour to `backups/` beside it. Throws with a reason when it can't be used.
+ * Opens the store of a data folder that this process has locked. Checks the database first, unless an orderly stop left it
+ * unchanged. Backs it up every hour to `backups/` beside it. Throws with a reason when it cannot be used.
  */
 export function openDataStore(file: string, parts: Omit<StoreParts, 'beforeMigration'>): DataStore {
   const { clock, log, time } = parts;
@@ -57,7 +57,7 @@ export function openDataStore(file: string, parts: Omit<StoreParts, 'beforeMigra
       async close() {
         await loop.stop();
         await store.close();
-        // A copy that was not whole says that something may be wrong with what was copied.
+        // A damaged copy suggests a damaged database, so the next start must check it.
         if (!loop.hasFailed()) stopMark.leave();
       },
     },

@@ -1,4 +1,4 @@
-/** The versions of datasets and what they contain. */
+/** Adds versions of datasets and their contents. */
 export const datasetMigrations: readonly string[] = [
   `
   CREATE TABLE dataset_versions (

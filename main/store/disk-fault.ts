@@ -1,19 +1,22 @@
 import Database from 'better-sqlite3';
 
 /**
- * `refusing`: nothing was stored, and it may pass (full, I/O error, write protection). `fatal`: nobody knows any more
- * what the disk holds (https://www.sqlite.org/rescode.html). A lock that somebody else holds is no fault of the disk.
+ * `refusing`: nothing was stored, and the cause may pass (full disk, I/O error, write protection). `fatal`: the state on disk is
+ * unknown (https://www.sqlite.org/rescode.html). A lock held by another program is not a disk fault.
  */
 export type DiskFault = 'refusing' | 'fatal';
 
 const fatal = /^SQLITE_(IOERR_(FSYNC|DIR_FSYNC|CORRUPTFS|DATA)$|READONLY_DBMOVED$|CORRUPT|NOTADB)/;
 const refusing = /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/;
 
-/** The file has gone from under its database: what is stored now is lost with the process. SQLite itself never looks. */
+/**
+ * The file was removed while the database was open, so later changes are lost when the process exits. SQLite does not detect
+ * this.
+ */
 export const movedAway = (file: string): Error =>
   new Database.SqliteError(`${file} was deleted, moved or replaced while in use`, 'SQLITE_READONLY_DBMOVED');
 
-/** What an error says about the disk; null when it has another reason. */
+/** Classifies an error; null when the disk is not the cause. */
 export function diskFault(cause: unknown): DiskFault | null {
   if (!(cause instanceof Database.SqliteError)) return null;
   if (fatal.test(cause.code)) return 'fatal';

@@ -1,33 +1,33 @@
 import type { Clock, Log } from '../orchestrator/ports.ts';
 import { type DiskFault, diskFault } from './disk-fault.ts';
 
-/** How long a disk that took no change is left alone; as long as callers are told to wait (`Retry-After`). */
+/** Pause before retrying after the disk rejected a change; the same as `Retry-After` for clients. */
 const probeEveryMs = 5_000;
 
 /**
  *     working --- disk full, I/O error ---> refusing
- *        ^ <---- a probe gets through ----- /  |
- *        |_____ fsync failed, damage ____ dead <
+ *     working <-- a probe succeeds -------- refusing
+ *     either  --- fsync failed, damage ---> dead
  *
- * While refusing, what is stored can still be read. From `dead` nothing leads back: the process has to end.
+ * In `refusing`, reads still work. `dead` is final: the process has to exit.
  */
 export interface DiskState {
   readonly now: () => 'working' | 'refusing' | 'dead';
-  /** What first made it refuse. */
+  /** The error that caused the switch to `refusing`. */
   readonly cause: () => unknown;
-  /** Takes notice of an error, and answers with what it says about the disk. */
+  /** Records an error and returns its class. */
   note(cause: unknown): DiskFault | null;
   onRecovery(run: () => void): void;
-  /** Tries no more. */
+  /** Stops probing. */
   stop(): void;
 }
 
 export interface DiskStateParts {
   readonly clock: Clock;
   readonly log: Log;
-  /** Writes and syncs as a change would; throws when that does not work. */
+  /** Writes and syncs like a change; throws when that fails. */
   readonly probe: () => void;
-  /** Called once, when the process has to end without answering anybody. */
+  /** Called once when the process has to exit without answering any request. */
   readonly onFatal: (cause: unknown) => void;
 }
 

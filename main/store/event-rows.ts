@@ -3,7 +3,7 @@ import type { EventFact, StoredEvent, Tx } from '../orchestrator/ports.ts';
 
 type EventStatements = Pick<Tx, 'appendEvent' | 'eventsAfter' | 'eventRange'>;
 
-/** Readers that were away for longer load everything again. */
+/** Number of events to keep; readers that missed more must reload everything. */
 const keptEvents = 100_000;
 const pruneEvery = 1_000;
 
@@ -20,7 +20,7 @@ export function createEventRows(db: Database): EventStatements {
     'SELECT seq, at, fact FROM events WHERE seq > ? ORDER BY seq LIMIT ?',
   );
   const first = db.prepare<[], number | null>('SELECT min(seq) FROM events').pluck();
-  // Kept by SQLite even when every row is gone, so that a number is never given twice.
+  // SQLite keeps this number when all rows are deleted, so no number is reused.
   const last = db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'events'").pluck();
   return {
     appendEvent(fact, at) {
@@ -36,13 +36,13 @@ export function createEventRows(db: Database): EventStatements {
   };
 }
 
-/** More than there can be between a backup and the end of the database that it replaces. */
+/** Larger than any possible number of events between a backup and the end of the database that it replaces. */
 const passedOver = 1_000_000_000;
 
 /**
- * For a backup that takes the place of the database, which shows in that it has no log yet. Readers know of events that it
- * does not: none of their numbers is given again, and whoever names one loads everything anew. `given` is the last
- * number that is known to have been given out, if there is one.
+ * Skips event numbers in a backup that replaces the database. Readers may have seen events that the backup lacks. None of those
+ * numbers is reused, and readers that resume from one of them reload everything. `given` is the highest number known to have been
+ * issued, if any.
  */
 export function passOverEvents(db: Database, given = 0): void {
   const isNew = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'events'").get() === undefined;

@@ -4,37 +4,37 @@ import { diskFault, openFailure } from './disk-fault.ts';
 import { schemaOf } from './migrations.ts';
 import { checkWal } from './wal-check.ts';
 
-/** What the names of the files end in that together are one database. */
+/** Suffixes of the files that form one database. */
 export const companions = ['', '-wal', '-shm'] as const;
 
 const magic = 'SQLite format 3\0';
 
 /**
- * What is wrong with a database, in words that go on from "it"; null when it is whole, or when there is none. Nothing
- * of it is changed. Of one that is as it was left its pages are not looked through, which takes a second for each million of jobs.
- * Throws when it can not be looked at, and when a newer program has written it.
+ * Describes the damage to a database, as a phrase that continues "it"; null when it is intact or missing. Changes nothing. For a
+ * database left unchanged since an orderly stop, it skips the check of all pages, which takes a second per million jobs. Throws
+ * when the file cannot be read or a newer program wrote it.
  */
 export function findDamage(file: string, isAsLeft = false): string | null {
   const size = sizeOf(file);
   const walSize = sizeOf(`${file}-wal`) ?? 0;
   if (size === null) return walSize > 0 ? 'is missing, but its log (-wal) is there' : null;
-  // SQLite would delete the log of an empty file without looking into it.
+  // SQLite would delete the log of an empty file without reading it.
   if (size === 0) return walSize > 0 ? 'was cut off: it is empty, but its log (-wal) is not' : null;
   const { isDatabase, pageBytes, hasLog } = readHeader(file);
   if (!isDatabase) return 'is not a database';
   const wal = walSize > 0 ? checkWal(`${file}-wal`) : { damage: null, pages: new Set<number>() };
   if (wal.damage !== null) return `is damaged: ${wal.damage}`;
-  // SQLite would mix the two: nothing in a log says of which file its pages are.
+  // SQLite would mix the two, because a log does not identify the database of its pages.
   if (!hasLog && wal.pages.size > 0) throw new Error(foreignLog(file));
-  // SQLite fills a page that was cut off with zeros; only the log may have the rest of it.
+  // SQLite pads a truncated page with zeros; only the log may contain the rest of it.
   const lastPage = Math.ceil(size / pageBytes);
   if (size % pageBytes !== 0 && !wal.pages.has(lastPage)) return 'was cut off in the middle of a page';
   return isAsLeft ? null : quickCheck(file);
 }
 
 /**
- * SQLite's own check of every page's structure, on a connection that can not write: one that can would copy the log
- * into a damaged file as it closes. Throws like `findDamage`.
+ * Runs SQLite's structure check of every page on a read-only connection. A writable one would copy the log into a damaged file on
+ * closing. Throws like `findDamage`.
  */
 export function quickCheck(file: string): string | null {
   const untouched = companions.map(suffix => file + suffix).filter(name => sizeOf(name) === null);
@@ -44,13 +44,13 @@ export function quickCheck(file: string): string | null {
     const [found] = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().all();
     return found === 'ok' ? null : `is damaged: ${String(found).split('\n').at(-1)}`;
   } catch (cause) {
-    // A file's very first write was cut off: taking that back needs the right to write.
+    // The very first write was interrupted; rolling it back requires write access.
     if (cause instanceof Database.SqliteError && cause.code === 'SQLITE_READONLY_ROLLBACK') return null;
     if (diskFault(cause) !== 'fatal') throw openFailure(cause, file);
     return `is damaged: ${cause instanceof Error ? cause.message : String(cause)}`;
   } finally {
     db.close();
-    // What a reader of a file with a log needs, and leaves behind.
+    // Removes the -wal and -shm files that a reader of a WAL database creates.
     for (const name of untouched) rmSync(name, { force: true });
   }
 }
@@ -63,11 +63,11 @@ function openToRead(file: string): Database.Database {
   }
 }
 
-/** Null when there is none. */
+/** Returns null when the file does not exist. */
 export const sizeOf = (file: string): number | null =>
   statSync(file, { throwIfNoEntry: false })?.size ?? null;
 
-/** A database that is worked with has a log; a backup has none, until it is first opened. */
+/** A database in use has a log; a backup has none until it is first opened. */
 const foreignLog = (file: string): string =>
   `the log ${file}-wal belongs to another database than ${file}, which is a backup. Nothing was changed: move ${file}-wal ` +
   `and ${file}-shm away, and start again`;
@@ -88,10 +88,10 @@ function readHeader(file: string): Header {
   } finally {
     closeSync(handle);
   }
-  // 1 stands for 65,536.
+  // The value 1 represents 65,536.
   const pageBytes = header.readUInt16BE(16);
   const isDatabase = header.toString('latin1', 0, 16) === magic && pageBytes > 0;
-  // What a reader has to know: 1, a file alone; 2, a log beside it.
+  // Read format version: 1 for a rollback journal, 2 for WAL.
   const hasLog = header.readUInt8(19) === 2;
   return { isDatabase, pageBytes: pageBytes === 1 ? 65_536 : pageBytes, hasLog };
 }

@@ -4,22 +4,22 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isDiskFull, openFailure } from './disk-fault.ts';
 
-/** How long a start waits for one that is just ending, and for those that try in the same instant. */
+/** How long to wait for a process that is about to exit or that starts at the same moment. */
 const waitMs = 500;
 
 export interface FolderLock {
   release(): void;
 }
 
-/** Another orchestrator works on the folder. */
+/** Another orchestrator uses the folder. */
 export class FolderInUse extends Error {
   override readonly name = 'FolderInUse';
 }
 
 /**
- * Locks the data folder for this process until it ends, however it ends. The operating system holds the lock on
- * lock.db, through SQLite (docs/adr/0007-folder-lock.md). Throws `FolderInUse`, which names the process that holds
- * the folder. Touches no other file in the folder than the two of the lock.
+ * Locks the data folder until this process ends, even by a crash. The operating system holds the lock on lock.db through SQLite
+ * (docs/adr/0007-folder-lock.md). Throws `FolderInUse`, which names the process that holds the lock. Touches only the two lock
+ * files.
  */
 export function lockFolder(folder: string, since: string): FolderLock {
   const file = join(folder, 'lock.db');
@@ -28,8 +28,8 @@ export function lockFolder(folder: string, since: string): FolderLock {
   try {
     writeHolder(holderFile, { pid: process.pid, host: hostname(), since });
   } catch (cause) {
-    // The lock itself is lock.db. On a full disk the server starts without its name in lock.json,
-    // so that it can serve reads and recover as soon as there is room.
+    // lock.db alone is the lock. On a full disk, the server starts without its entry in lock.json, so that it can serve reads and
+    // recover once there is space.
     if (!isDiskFull(cause)) {
       db.close();
       throw openFailure(cause, holderFile);
@@ -42,7 +42,7 @@ export function lockFolder(folder: string, since: string): FolderLock {
     forgetHolder(holderFile);
     db.close();
   };
-  // This also keeps the connection from being collected, and the lock with it.
+  // The listener also keeps the connection, and thus the lock, from being garbage-collected.
   process.on('exit', release);
   return { release };
 }
@@ -52,7 +52,7 @@ function openLocked(file: string, inUseError: () => Error): Database.Database {
   try {
     createOnce(file);
     db = new Database(file, { timeout: waitMs });
-    // Nothing is ever written, so that there is nothing to take back: no journal beside it.
+    // Nothing is ever written, so no journal file is needed.
     db.pragma('journal_mode = MEMORY');
     db.exec('BEGIN EXCLUSIVE');
     return db;
@@ -63,7 +63,7 @@ function openLocked(file: string, inUseError: () => Error): Database.Database {
   }
 }
 
-/** One that exists is not even opened: on POSIX, closing any handle of a file drops the process's locks on it. */
+/** Does not open an existing file: on POSIX, closing any handle of a file releases the process's locks on it. */
 function createOnce(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
@@ -75,7 +75,7 @@ function createOnce(file: string): void {
 interface Holder {
   readonly pid: number;
   readonly host: string;
-  /** RFC 3339 */
+  /** RFC 3339. */
   readonly since: string;
 }
 
@@ -88,7 +88,7 @@ function writeHolder(file: string, holder: Holder): void {
   renameSync(written, file);
 }
 
-/** Also removes the half-written file that a full disk leaves. */
+/** Also removes the partial file that a full disk leaves. */
 function forgetHolder(file: string): void {
   rmSync(file, { force: true });
   rmSync(unfinished(file), { force: true });
@@ -100,7 +100,7 @@ function inUse(folder: string, holderFile: string): string {
   return `The data folder ${folder} is in use by another orchestrator, ${who}: use or stop that one, or give this one another --data-dir`;
 }
 
-/** Who says to work on a folder, in words; null when nobody does, or has ended since. */
+/** Describes the process that claims a folder; null when there is none or it has ended. */
 export function holderOf(folder: string): string | null {
   const holder = readHolder(join(folder, 'lock.json'));
   return holder === null ? null : describe(holder);
@@ -110,7 +110,7 @@ function describe({ pid, host, since }: Holder): string {
   return `process ${pid}${host === hostname() ? '' : ` on ${host}`}, since ${since}`;
 }
 
-/** Null when it is not to be had, or was left by a process that has ended since. */
+/** Returns null for an unreadable file, or one left by a process that has ended. */
 function readHolder(file: string): Holder | null {
   try {
     const { pid, host, since } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
@@ -125,7 +125,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (cause) {
-    // It may be somebody else's.
+    // The process may belong to another user.
     return cause instanceof Error && 'code' in cause && cause.code === 'EPERM';
   }
 }

@@ -5,7 +5,7 @@ import { diskFault } from './disk-fault.ts';
 import type { DiskState } from './disk-state.ts';
 import type { WriteAheadLog } from './write-ahead-log.ts';
 
-/** Runs something on behalf of whoever has asked for the command: the log says who that was. */
+/** Runs a function in the async context of the client whose command it is, for the log. */
 type Scope = (run: () => void) => void;
 
 interface Queued {
@@ -23,12 +23,12 @@ interface Done {
 }
 
 export interface Writer {
-  /** Never answers when the disk has failed in a way that leaves open whether the change is stored. */
+  /** Never settles when the disk failed so that it is unknown whether the change is stored. */
   write<T>(run: () => T): Promise<T>;
   afterCommit(effect: () => void): void;
-  /** Run when what the command under way has done is taken back. */
+  /** Runs when the current command is rolled back. */
   afterRollback(effect: () => void): void;
-  /** Commits what is queued; afterwards every write is refused. */
+  /** Commits the queue; later writes are rejected. */
   close(): void;
 }
 
@@ -37,12 +37,12 @@ interface WriterParts {
   readonly wal: WriteAheadLog;
   readonly disk: DiskState;
   readonly log: Log;
-  /** Throws a fatal fault of the disk when what was just committed went to a file that no start will find. */
+  /** Throws a fatal disk fault when the commit went to a file that no later start will find. */
   readonly checkPlace: () => void;
 }
 
 /**
- * Thrown to whoever wrote when the transaction as a whole could not be put on disk: nothing of it is stored.
+ * Rejects writers when the whole transaction could not be stored; nothing of it is on disk.
  * @internal
  */
 export class StorageError extends Error {
@@ -50,9 +50,9 @@ export class StorageError extends Error {
 }
 
 /**
- * One writer: commands queue up during a turn of the event loop, run in their order inside one transaction, and are
- * answered when it is on disk. So a burst pays for one fdatasync, and nobody hears of what could still be lost. Each
- * command has a savepoint of its own: one that throws takes only itself back.
+ * Single writer with group commit. Commands queue up during a turn of the event loop, run in order inside one transaction, and
+ * are answered once it is on disk. A burst costs one fdatasync, and no client sees a change that could still be lost. Each
+ * command has its own savepoint, so one that throws rolls back only itself.
  */
 export function createWriter(parts: WriterParts): Writer {
   const { db, wal, disk, log } = parts;
@@ -74,7 +74,7 @@ export function createWriter(parts: WriterParts): Writer {
       if (result.ok) command.resolve(result.value as never);
       else command.reject(result.cause);
     }
-    // In a turn of its own: answers leave at the end of this one, and need not wait for it.
+    // In a separate turn, so that responses, which leave at the end of this one, do not wait for a checkpoint.
     setImmediate(() => {
       tend(() => {
         if (wal.isLong()) wal.checkpoint();
@@ -97,7 +97,7 @@ export function createWriter(parts: WriterParts): Writer {
       if (disk.now() === 'refusing') return Promise.reject(refused(disk));
       return new Promise<T>((resolve, reject) => {
         if (queue.length === 0) setImmediate(flush);
-        // The same as a snapshot of AsyncLocalStorage, in a fortieth of the time.
+        // Equivalent to `AsyncLocalStorage.snapshot()`, but 40 times faster.
         const asked = new AsyncResource('store.write');
         queue.push({ run, scope: runIn => asked.runInAsyncScope(runIn), resolve, reject });
       });
@@ -108,7 +108,7 @@ export function createWriter(parts: WriterParts): Writer {
       closed = true;
       flush();
       disk.stop();
-      // SQLite would do it while it closes, and say nothing if it failed.
+      // SQLite would checkpoint on closing, but ignore a failure.
       tend(wal.checkpoint);
     },
   };
@@ -116,18 +116,18 @@ export function createWriter(parts: WriterParts): Writer {
 
 const runHere: Scope = run => run();
 
-/** On whose behalf the command is run that is under way. */
+/** Scope of the command that is running. */
 interface Scopes {
   now: Scope;
 }
 
-/** What is to be done once the transaction is on disk, or was taken back: in order. */
+/** Callbacks to run in order after a commit or a rollback. */
 interface Effects {
   readonly add: (effect: () => void) => void;
   count(): number;
-  /** Forgets those that were added after there were so many. */
+  /** Discards the callbacks added after the count was `count`. */
   backTo(count: number): void;
-  /** Runs those that were added after there were so many, and forgets them. */
+  /** Runs and discards the callbacks added after the count was `count`. */
   run(count?: number): void;
 }
 
@@ -148,7 +148,7 @@ function createEffects(log: Log, scopes: Scopes): Effects {
     },
     run(count = 0) {
       const due = effects.splice(count);
-      // Those of one command follow one another: to go into its scope takes longer than most of them.
+      // Runs those of one command together: entering a scope takes longer than most callbacks.
       for (let at = 0; at < due.length; ) {
         const scope = due[at]?.scope ?? runHere;
         let end = at;
@@ -169,7 +169,7 @@ interface Ledger {
   readonly scopes: Scopes;
 }
 
-/** One transaction; null when nobody may be answered. */
+/** Runs one transaction. Returns null when no client may be answered. */
 function createCommit(
   { db, disk, log, checkPlace }: WriterParts,
   { effects, regrets, scopes }: Ledger,
@@ -180,7 +180,7 @@ function createCommit(
     command,
     result: { ok: true, value: runScoped(command, scopes) },
   });
-  /** A failing disk fails everybody; mostly it has ended the whole transaction by now, savepoint included. */
+  /** A disk fault affects the whole batch; it has usually ended the transaction, including the savepoint. */
   const isOwnFault = (cause: unknown): boolean => db.inTransaction && diskFault(cause) === null;
   const runOne = (command: Queued): Done => {
     const kept = [effects.count(), regrets.count()] as const;
@@ -198,7 +198,7 @@ function createCommit(
       return { command, result: { ok: false, cause } };
     }
   };
-  /** What a savepoint could take back is kept page by page: one that has the transaction for itself does without. */
+  /** Savepoints copy every changed page, so a command that is alone in its transaction does without. */
   const runAlone = (command: Queued): Done => {
     try {
       return run(command);
@@ -223,7 +223,7 @@ function createCommit(
     try {
       db.exec('BEGIN IMMEDIATE');
       const done = batch.map(batch.length === 1 ? runAlone : runOne);
-      // One that was alone and threw has taken all of it back.
+      // A single command that threw has already rolled back the transaction.
       if (batch.length > 1 || done.every(({ result }) => result.ok)) db.exec('COMMIT');
       checkPlace();
       regrets.backTo(0);

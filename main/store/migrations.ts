@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import { datasetMigrations } from './dataset-migrations.ts';
 import { uploadMigrations } from './upload-migrations.ts';
 
-/** One step each, never changed once released: a new one is added at the end (CONTRIBUTING.md). */
+/** One step per migration, never changed once released. Append new steps at the end (CONTRIBUTING.md). */
 const migrations: readonly string[] = [
   `
   CREATE TABLE workers (
@@ -430,13 +430,13 @@ const migrations: readonly string[] = [
   ...datasetMigrations,
 ];
 
-/** The newest that this version can work with. */
+/** The newest schema that this version supports. */
 export const knownSchema = migrations.length;
 
 /**
- * Brings the schema up to this version, in one transaction, which is the first write of every start. Answers with the
- * schema that was there before, 0 for a new file. Throws when a newer program has written it.
- * `beforeStep` is called with the schema to come before one that exists is changed.
+ * Migrates the schema to this version in one transaction, which is the first write of every start. Returns the previous schema
+ * version, 0 for a new file. Throws when a newer program wrote the database. Calls `beforeStep` with the new schema version
+ * before it changes an existing database.
  */
 export function migrate(
   db: Database,
@@ -449,7 +449,7 @@ export function migrate(
     for (const step of steps.slice(at)) db.exec(step);
     db.pragma(`user_version = ${steps.length}`);
   });
-  // Only in this mode SQLite lets anybody write the texts of its tables.
+  // SQLite allows changes to table definitions only in this mode.
   db.unsafeMode(at < steps.length);
   try {
     run.immediate();
@@ -459,7 +459,7 @@ export function migrate(
   return at;
 }
 
-/** Throws when a newer program has written the file. */
+/** Returns the schema version. Throws when a newer program wrote the file. */
 export function schemaOf(db: Database, steps = migrations): number {
   const at = Number(db.pragma('user_version', { simple: true }));
   if (at <= steps.length) return at;

@@ -16,15 +16,16 @@ import { carryTrail } from './trail-transfer.ts';
 
 type AuditPosition = Pick<AuditRow, 'seq' | 'hash'>;
 
-/** A copy of a backup that lies ready beside the database: checked, of this schema, and read as a start reads it. */
+/** A copy of a backup, ready beside the database: checked, migrated, and read as at startup. */
 export interface Replacement {
   readonly backup: KeptBackup;
   /**
-   * Gives it the trail of the database, whose store must be closed, and appends the row that tells of the restore; `describe` is
-   * given the newest row that the backup itself had. Both before anybody sees the copy: no crash can come in between.
+   * Copies the database's audit trail into the copy and appends the row that records the restore. `describe` receives the newest
+   * row of the backup itself. Close the database's store first. Both happen before the copy is used, so a crash cannot separate
+   * them.
    */
   sign(describe: (had: AuditPosition | null) => AuditFact): Promise<void>;
-  /** Takes the place of the database, whose store must be closed. Throws, with nothing changed, when it can not. */
+  /** Replaces the database, whose store must be closed. Throws without any change on failure. */
   takePlace(): void;
   drop(): void;
 }
@@ -33,18 +34,18 @@ export interface ReplacementParts {
   readonly file: string;
   readonly folder: BackupFolder;
   readonly store: Omit<StoreParts, 'onFatal' | 'log' | 'beforeMigration'>;
-  /** Whoever asked is told no path of this machine; the log is. */
+  /** Only the log contains paths of this machine; responses do not. */
   readonly log: Log;
-  /** The number of the newest event that readers may know of. */
+  /** Number of the newest event that readers may have seen. */
   readonly lastEvent: number;
 }
 
-/** For one that was cut off: what a start finds of it is of no use any more. */
+/** Removes a copy that an interrupted restore left behind; a later start cannot use it. */
 export function dropReplacement(file: string): void {
   for (const suffix of companions) rmSync(readyFile(file) + suffix, { force: true });
 }
 
-/** Refuses, with nothing changed, a backup that is not there, or can not be worked with. */
+/** Prepares a backup. Refuses a missing or unusable one without any change. */
 export async function prepareReplacement(
   parts: ReplacementParts,
   name: string,
@@ -102,7 +103,9 @@ export async function prepareReplacement(
 
 const readyFile = (file: string): string => `${file}.restoring`;
 
-/** As it lies there: why it is not one of ours, or not whole, in words that name no file; null when nothing is the matter. */
+/**
+ * Checks the copy. Returns why it is damaged or not a Trainyard database, without naming a file; null when it is fine.
+ */
 async function examine(ready: string, lastEvent: number): Promise<string | null> {
   const damage = await findDamageInSlices(ready, new AbortController().signal).catch(wordsOfSqlite);
   if (damage !== null) return `it is damaged (${damage.split('\n').at(-1)})`;
@@ -113,7 +116,7 @@ async function examine(ready: string, lastEvent: number): Promise<string | null>
     if (schema > knownSchema)
       return `a newer version of Trainyard has made it (schema ${schema}; this version knows ${knownSchema})`;
     passOverEvents(db, lastEvent);
-    // Or the store would take it for one whose events have not been passed over yet.
+    // Otherwise the store would skip its event numbers a second time.
     db.pragma('journal_mode = WAL');
     return null;
   } finally {
@@ -121,13 +124,15 @@ async function examine(ready: string, lastEvent: number): Promise<string | null>
   }
 }
 
-/** Throws whatever else it is. */
+/** Returns SQLite's message. Rethrows any other error. */
 function wordsOfSqlite(cause: unknown): string {
   if (cause instanceof Database.SqliteError) return cause.message;
   throw cause;
 }
 
-/** What a start reads at once: what is not as it was written shows here, and not when there is no way back. */
+/**
+ * Reads everything that startup reads, so that an unreadable backup fails here, where the old database is still in place.
+ */
 function readAll(store: Store): void {
   store.workers();
   store.pendingJobs();
@@ -140,7 +145,7 @@ function readAll(store: Store): void {
   store.audit.row(store.audit.lastSeq());
 }
 
-/** What fails here says so to whoever asked, and is no fault of the database that is in use. */
+/** Failures here concern only the copy and are reported to the client, so they must not stop the process. */
 async function withStore<T>(
   { file, store: parts }: ReplacementParts,
   act: (store: Store) => T | Promise<T>,
@@ -155,12 +160,12 @@ async function withStore<T>(
 
 const silent: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
-/** As long as another program may take to let go. */
+/** How long to wait for another program to release its lock. */
 const waitForLockMs = 1_000;
 
 /**
- * One rename: whenever this is cut off, the next start finds the old database or the new one, whole. The log of the old
- * one must be gone before, because nothing in it says of which file its pages are.
+ * Replaces the database by one rename, so after a crash the next start finds either the old or the new one intact. The old log
+ * must be removed first, because a log does not identify its database.
  */
 function swap(file: string): void {
   const ready = readyFile(file);
@@ -176,7 +181,7 @@ function swap(file: string): void {
   }
 }
 
-/** Only who has it alone can: it throws when another program works on it. */
+/** Merges the log into the database. Throws when another program uses it. */
 function foldLog(file: string): void {
   const db = new Database(file, { timeout: waitForLockMs });
   try {

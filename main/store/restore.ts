@@ -8,22 +8,22 @@ import { companions, findDamage, quickCheck, sizeOf } from './file-check.ts';
 import { syncFile, syncNames } from './sync.ts';
 import { salvageTrail } from './trail-transfer.ts';
 
-/** A backup has taken the place of the database. */
+/** Describes a backup that replaced the database. */
 export interface Restored {
-  /** What was wrong with the database, in words that go on from "the database". */
+  /** The damage, as a phrase that continues "the database". */
   readonly damage: string;
-  /** Where it lies now, with its companions; null when there was none left. */
+  /** New path of the damaged database; its companion files have the same prefix. Null when no file was left. */
   readonly setAside: string | null;
   readonly backup: string;
-  /** When the backup was made: what changed since is lost, but for the rows of the audit trail that can still be read. */
+  /** When the backup was made. Later changes are lost, except audit rows that could still be read. */
   readonly backupAt: ReturnType<Clock['wall']>;
-  /** Rows of the audit trail that were read from the damaged database and continue the trail of the backup. */
+  /** Number of audit rows read from the damaged database that continue the backup's trail. */
   readonly salvagedRows: number;
 }
 
 export interface RestoreParts {
   readonly file: string;
-  /** Whether nobody has touched it since an orderly stop. */
+  /** Whether the file is unchanged since an orderly stop. */
   readonly isAsLeft: boolean;
   readonly folder: BackupFolder;
   readonly clock: Clock;
@@ -32,8 +32,8 @@ export interface RestoreParts {
 }
 
 /**
- * Looks at the database before it is opened. A damaged one is set aside, never deleted, and the newest whole backup takes
- * its place. Null when nothing had to be done; throws, with nothing changed, when there is no such backup.
+ * Checks the database before it is opened. A damaged one is set aside, never deleted, and the newest intact backup replaces it.
+ * Returns null when nothing was wrong. Throws without any change when there is no such backup.
  */
 export function restoreIfDamaged(parts: RestoreParts): Restored | null {
   const { file, isAsLeft, folder, clock, log, seal } = parts;
@@ -53,7 +53,7 @@ export function restoreIfDamaged(parts: RestoreParts): Restored | null {
   return restored;
 }
 
-/** A trail that can not be read must not keep the server from starting. */
+/** An unreadable trail must not prevent the start. */
 function salvage(damaged: string, ready: string, seal: AuditSeal, log: Log): number {
   try {
     return salvageTrail(damaged, ready, seal);
@@ -63,7 +63,7 @@ function salvage(damaged: string, ready: string, seal: AuditSeal, log: Log): num
   }
 }
 
-/** Only a database that is new has no backups. */
+/** Backups exist, so a missing or empty database has been lost; only a new one has no backups. */
 function findLoss(file: string, folder: BackupFolder): string | null {
   const size = sizeOf(file) ?? null;
   if (size !== null && size > 0) return null;
@@ -87,8 +87,8 @@ function newestWhole(folder: BackupFolder, log: Log): Backup | null {
 }
 
 /**
- * The copy lies ready on the disk before anything is moved, and the database goes before its log: whenever this is cut
- * off, the next start finds the old state, or a database that is missing, and does it again.
+ * Syncs the copy before it moves anything, and moves the database before its log. After a crash, the next start finds either the
+ * old state or a missing database, and repeats the restore.
  */
 function replace(
   file: string,

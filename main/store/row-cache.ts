@@ -3,7 +3,7 @@ import type { Job, JobPayload, LiveJob, Tx, Worker } from '../orchestrator/ports
 import { type JobStatements, textsOf } from './job-rows.ts';
 import type { WorkerStatements } from './worker-rows.ts';
 
-/** All but what is only read, and always from the database: whatever is added to them has to be thought of here. */
+/** Excludes calls that always read from the database. New calls must be considered here. */
 type JobRows = Omit<
   JobStatements,
   | 'jobs'
@@ -20,13 +20,12 @@ type WorkerRows = Omit<
   WorkerStatements,
   'workersAfter' | 'deletedWorkerName' | 'uploadGenerations' | 'startUploadGeneration'
 >;
-/** Runs something now, and once more if what follows is taken back. */
+/** Runs `drop` now, and again if the current command is rolled back. */
 type Forget = (drop: () => void) => void;
 
 /**
- * Answers from memory for as long as nothing has changed the row: this process alone writes to the database, and all writes
- * come by here. What is written is forgotten, or known from then on where it is written whole, and forgotten when that is taken
- * back; it is read anew when somebody asks.
+ * Answers from memory while a row is unchanged. This works because this process is the only writer and all writes pass through
+ * here. A write invalidates the cached row, or replaces it when the whole row is known. A rollback invalidates it again.
  */
 export function cacheRows(
   rows: JobRows & WorkerRows,
@@ -39,18 +38,22 @@ export function cacheRows(
   return { ...cacheJobs(rows, forget), ...cacheWorkers(rows, forget) };
 }
 
-/** Of the jobs that were asked for last: those that run, those that are given out, and those that are looked at. */
+/**
+ * Maximum number of cached jobs: recently used ones, such as those that run, are dispatched, or are shown in a panel.
+ */
 const mostJobs = 5_000;
-/** Of those that came last, most of which are given out soon, and then are asked for: 4 MB of text at most. */
+/**
+ * Maximum number of cached payloads: those of the newest jobs, most of which are dispatched soon. At most 4 MB of text.
+ */
 const mostPayloads = 256;
 const longestPayload = 16_384;
 
 function cacheJobs(rows: JobRows, forget: Forget): CachedJobRows {
   const jobs = createRowCache<JobId, Job>(mostJobs);
-  /** Which one a worker runs. */
+  /** The live job of each worker. */
   const held = createRowCache<WorkerId, { readonly job: JobId | null }>();
   const payloads = createRowCache<JobId, JobPayload>(mostPayloads);
-  /** Null when that is to be read. */
+  /** Null when it must be read. */
   let nextOrder: number | null = null;
   const job: JobRows['job'] = id => jobs.get(id, () => rows.job(id));
   const nextJobOrder = (): number => (nextOrder ??= rows.nextJobOrder());
@@ -84,9 +87,9 @@ function cacheJobs(rows: JobRows, forget: Forget): CachedJobRows {
         for (const { attempt } of [was, next]) if (attempt !== null) held.drop(attempt.workerId);
       });
       if (!rows.replaceJob(was, next)) return false;
-      // What has changed since `was` was read is not in `next`, and is not written.
+      // `next` lacks changes that were made after `was` was read, so it must not be cached.
       if (isAsItWas) jobs.put(next.id, next);
-      // No worker has two, by an index of the table: one whose job has ended has none.
+      // A unique index ensures that a worker has at most one live job, so one whose job has ended has none.
       if (next.attempt !== null && (was.attempt?.id !== next.attempt.id || was.attempt.end === null))
         held.put(next.attempt.workerId, { job: next.attempt.end === null ? next.id : null });
       return true;
@@ -114,9 +117,9 @@ function cacheJobs(rows: JobRows, forget: Forget): CachedJobRows {
 function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
   const workers = createRowCache<WorkerId, Worker>();
   const byHash = createRowCache<string, WorkerId>();
-  /** Known to have no older token. */
+  /** Workers without a previous token. */
   const withOneToken = new Set<WorkerId>();
-  /** In their order; null when that is to be read. */
+  /** Ids in order; null when they must be read. */
   let everyone: readonly WorkerId[] | null = null;
   const forgetOrder = (): void =>
     forget(() => {
@@ -149,7 +152,7 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
     },
     updateWorker(updated) {
       const known = worker(updated.id);
-      // Most ends of jobs say nothing new of a worker.
+      // The end of a job rarely changes its worker.
       if (known === null || isSame(known, updated)) return;
       rows.updateWorker(updated);
       forget(() => workers.drop(updated.id));
@@ -159,7 +162,7 @@ function cacheWorkers(rows: WorkerRows, forget: Forget): WorkerRows {
       forgetWithToken(id);
     },
     dropOldToken(id) {
-      // Asked whenever a job ends, and hardly ever there.
+      // Called whenever a job ends, but a previous token is rare.
       if (withOneToken.has(id)) return false;
       const wasThere = rows.dropOldToken(id);
       if (wasThere) forgetWithToken(id);
@@ -180,20 +183,20 @@ const isSame = (known: Worker, updated: Worker): boolean =>
   );
 
 interface RowCache<K, V> {
-  /** What is not there is not kept: it may come. */
+  /** Does not cache missing rows, because they may be inserted later. */
   get(key: K, read: () => V | null): V | null;
-  /** Null when it is not kept. */
+  /** Null when the key is not cached. */
   peek(key: K): V | null;
   put(key: K, value: V): void;
-  /** Whether it is kept, and is this very one. */
+  /** Whether exactly this object is cached. */
   has(key: K, value: V): boolean;
   readonly drop: (key: K) => void;
   readonly clear: () => void;
 }
 
 /**
- * Of two generations: when the younger one has half of `most`, the older one goes. To look for the one that has been there for longest
- * would take longer than to read a row: a map is walked through with all the places that are empty by now.
+ * Cache with two generations: once the young one holds half of `most`, it replaces the old one. Finding the least recently used
+ * entry of a Map would take longer than reading a row, because iteration also visits deleted entries.
  */
 function createRowCache<K, V>(most = Number.POSITIVE_INFINITY): RowCache<K, V> {
   let young = new Map<K, V>();

@@ -27,33 +27,33 @@ export interface StoreParts {
   readonly log: Log;
   readonly clock: Clock;
   readonly seal: AuditSeal;
-  /** By which rows of the audit trail are dated; left out, each has the time that it says itself. */
+  /** Dates the rows of the audit trail; without it, each row keeps the time passed in. */
   readonly time?: TrustedTime;
   /**
-   * What the disk holds is unknown (a failed fsync, damage): the process has to end at once, and with it every call that
-   * waits for an answer. Called once; nothing is stored or answered afterwards.
+   * Called once when the state on disk is unknown (failed fsync, damage). The process must exit at once, and pending calls stay
+   * unanswered. Nothing is stored afterwards.
    */
   readonly onFatal: (cause: unknown) => void;
-  /** Called before an existing database is changed to this schema. */
+  /** Called with the new schema version before an existing database is migrated. */
   readonly beforeMigration?: (db: Database.Database, schema: number) => void;
 }
 
 export interface SqliteStore extends Store {
-  /** Made by this start. */
+  /** This start created the database. */
   readonly isNew: boolean;
   /**
-   * Copies what is committed into an empty file, some pages a turn of the event loop; changes go on meanwhile and are
-   * copied too. Rejects when `signal` aborts it.
+   * Copies all committed changes to an empty file, a few pages per turn of the event loop. Changes during the copy are included.
+   * Rejects when `signal` aborts it.
    */
   copyTo(file: string, signal: AbortSignal): Promise<void>;
 }
 
-/** `synchronous` as SQLite numbers it: a commit returns when the disk has it. */
+/** SQLite's number for `synchronous = FULL`: a commit returns once it is on disk. */
 const full = 2;
-/** Only a foreign program can hold the lock, as somebody's `sqlite3` does. It holds the event loop up that long. */
+/** Only another program can hold the lock, for example a `sqlite3` shell. The event loop blocks this long. */
 const waitForLockMs = 1_000;
 
-/** Opens the database (`:memory:` for none on disk), creating or migrating it. Throws with a reason if that fails. */
+/** Opens, creates or migrates the database (`:memory:` for none on disk). Throws with a reason on failure. */
 export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
   const { log, clock, seal, onFatal } = parts;
   const { db, isNew } = openDatabase(file, parts);
@@ -97,20 +97,20 @@ export function openSqliteStore(file: string, parts: StoreParts): SqliteStore {
     },
     async close() {
       writer.close();
-      // Those whose commands have just been committed may look once more before they answer.
+      // Callers of commands that were just committed may read once more before they respond.
       await setImmediate();
-      // Closing would write to a disk that must not be written to any more.
+      // Closing writes to the disk, which is forbidden after a fatal fault.
       if (disk.now() !== 'dead') db.close();
     },
   };
 }
 
-/** What is read again and again: SQLite's own 2 MB are gone through within a few hundred jobs. */
+/** The hot rows exceed SQLite's default cache of 2 MB after a few hundred jobs. */
 const cacheKib = 32_768;
 
 const pagesATurn = 100;
 
-/** Reading finds damage, too. */
+/** Reports disk faults that reads discover. */
 const watched = <R extends object>(rows: R, disk: DiskState): R =>
   wrapEach(rows, read => (...input) => {
     try {
@@ -133,9 +133,9 @@ function openDatabase(file: string, { beforeMigration }: StoreParts) {
       opened.pragma('journal_mode = WAL');
       opened.pragma('foreign_keys = ON');
       opened.pragma(`cache_size = -${cacheKib}`);
-      // What a command's savepoint would take back is kept beside the database in a file, unless told.
+      // By default, SQLite stores savepoint data in a file beside the database.
       opened.pragma('temp_store = MEMORY');
-      // Without this word WAL means NORMAL, from the first write on: the pragma reads FULL until then.
+      // Required: in WAL mode, the default becomes NORMAL with the first write, although the pragma reads FULL until then.
       opened.pragma('synchronous = FULL');
       if (process.platform === 'darwin') opened.pragma('fullfsync = 1');
       const was = migrate(opened, beforeMigration);
@@ -150,7 +150,7 @@ function openDatabase(file: string, { beforeMigration }: StoreParts) {
   });
 }
 
-/** Throws when the file that is open has lost its name, as SQLite looks for it. Windows lets nobody take that away. */
+/** Returns a check that throws when the open file was removed or replaced. Windows does not allow either. */
 function createPlaceCheck(file: string): () => void {
   if (file === ':memory:' || process.platform === 'win32') return () => {};
   const { ino } = statSync(file);
@@ -159,7 +159,9 @@ function createPlaceCheck(file: string): () => void {
   };
 }
 
-/** Null when there is no such file; `unknown` when it can't be looked at, which says nothing of what is open. */
+/**
+ * Returns null when the file does not exist, and `unknown` when it cannot be read, which says nothing about the open file.
+ */
 function inodeNow(file: string, unknown: number): number | null {
   try {
     return statSync(file, { throwIfNoEntry: false })?.ino ?? null;
@@ -168,12 +170,12 @@ function inodeNow(file: string, unknown: number): number | null {
   }
 }
 
-/** Made with its mode before SQLite writes a byte; companions that are made later take it over. */
+/** Creates the file with its mode before SQLite writes to it; companion files inherit the mode. */
 function makePrivate(file: string): void {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found === undefined) closeSync(openSync(file, 'wx', 0o600));
   else if (!found.isFile()) throw new Error(`${file} is not a file: move it away, or use another --data-dir`);
-  // Somebody has taken away their own right to write: that is not undone behind their back.
+  // The owner made the file read-only on purpose, so the server does not undo that.
   else if ((found.mode & 0o200) === 0)
     throw new Error(`${file} is read-only: "chmod 600" it, or use another --data-dir`);
   for (const name of companions.map(suffix => file + suffix)) {

@@ -2,13 +2,16 @@ import { readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:
 import { sizeOf } from './file-check.ts';
 
 /**
- * What an orderly stop leaves beside the database: by it the next start knows that nobody has touched the file since, and that it need
- * not look through all of it (docs/adr/0023).
+ * A file that an orderly stop leaves beside the database. It tells the next start that the database is unchanged, so a full check
+ * is unnecessary (docs/adr/0023).
  */
 export interface StopMark {
-  /** Whether the file is as it was left. That is true once: the mark is gone afterwards. */
+  /** Returns whether the file is unchanged, and removes the mark. */
   take(): boolean;
-  /** Once the database is closed. Nothing where its log is still there: then it was not closed in order. */
+  /**
+   * Writes the mark. Call it after closing the database. Does nothing when the log still exists, because the database was then
+   * not closed properly.
+   */
   leave(): void;
 }
 
@@ -30,22 +33,22 @@ export function createStopMark(file: string): StopMark {
         setApart(file);
         writeFileSync(mark, traitsOf(file), { mode: 0o600 });
       } catch {
-        // The next start looks through the file, as it does after a crash.
+        // Without a mark, the next start checks the whole file, as after a crash.
       }
     },
   };
 }
 
 /**
- * Systems count the time of a change in steps of some milliseconds: one that comes within the same step as the last would not show. It
- * leaves no whole second behind.
+ * File times have a resolution of some milliseconds, so a change right after the stop could keep the same time. Rounds the time
+ * down to a whole second to make such a change visible.
  */
 function setApart(file: string): void {
   const { atime, mtimeMs } = statSync(file);
   utimesSync(file, atime, Math.floor(mtimeMs / 1_000));
 }
 
-/** No program changes a file and leaves all of these as they were: nobody can set the time of its last change of any kind. */
+/** Any change to a file also changes one of these: programs cannot set ctime. */
 function traitsOf(file: string): string {
   const { ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
   return [ino, size, mtimeNs, ctimeNs].join(' ');

@@ -2,19 +2,19 @@ import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Has the disk take what was written to the file, and its name in the folder. */
+/** Syncs the file, and its name in the folder. */
 export function syncFile(file: string): void {
   syncPath(file, 'r+');
   syncNames(file);
 }
 
-/** Has the disk take that a file beside it, or itself, was made or renamed. */
+/** Syncs the folder of a file after the file was created or renamed. */
 export function syncNames(file: string): void {
-  // Windows opens no folders, and keeps names in order by itself.
+  // Windows cannot open a folder to sync it, and does not need to.
   if (process.platform !== 'win32') syncPath(dirname(file), 'r');
 }
 
-/** The same for the names in a folder, by the threads of libuv. */
+/** Syncs a folder on the libuv thread pool. */
 export async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import type { AuditRow, AuditSeal } from '../orchestrator/ports.ts';
 import { companions } from './file-check.ts';
 
-/** Rows copied in one turn of the event loop. */
+/** Rows to copy per turn of the event loop. */
 const rowsATurn = 5_000;
 
 const columns = 'seq, at, type, actor_type, actor_id, address, target_type, target_id, details, hash';
@@ -12,8 +12,9 @@ const columns = 'seq, at, type, actor_type, actor_id, address, target_type, targ
 type Position = Pick<AuditRow, 'seq' | 'hash'>;
 
 /**
- * Replaces the whole trail of a copy (`to`) with that of the database it is about to replace (`from`, closed), so that a restore
- * never takes a row back. Returns the newest row that the copy had before; null for none. On failure the copy keeps its own trail.
+ * Replaces the whole trail of a copy (`to`) by that of the database that it is about to replace (`from`, closed). A restore
+ * therefore never removes a row. Returns the newest row that the copy had before, or null. On failure the copy keeps its own
+ * trail.
  */
 export async function carryTrail(from: string, to: string): Promise<Position | null> {
   const db = new Database(to);
@@ -26,7 +27,7 @@ export async function carryTrail(from: string, to: string): Promise<Position | n
       'DELETE FROM audit; DELETE FROM audit_anchor; INSERT INTO audit_anchor SELECT * FROM running.audit_anchor',
     );
     await copyRows(db);
-    // The number of the newest row ever written, whether that row still exists or not.
+    // The number of the newest row ever written, even if that row was removed.
     db.exec(
       `DELETE FROM sqlite_sequence WHERE name = 'audit';
        INSERT INTO sqlite_sequence SELECT name, seq FROM running.sqlite_sequence WHERE name = 'audit'`,
@@ -35,7 +36,7 @@ export async function carryTrail(from: string, to: string): Promise<Position | n
     db.exec('COMMIT');
     return had;
   } finally {
-    // Closing rolls back a transaction that is still open.
+    // Closing rolls back an open transaction.
     db.close();
   }
 }
@@ -50,7 +51,10 @@ async function copyRows(db: Database.Database): Promise<void> {
   }
 }
 
-/** They forbid what only a restore may do. Returns their definitions, so that they can be put back in the same transaction. */
+/**
+ * Drops the triggers that forbid what only a restore may do. Returns their definitions, so that they can be restored in the same
+ * transaction.
+ */
 function dropTriggers(db: Database.Database): readonly string[] {
   const found = db
     .prepare<[], { readonly name: string; readonly sql: string }>(
@@ -65,8 +69,8 @@ const newestRow = (db: Database.Database): Position | null =>
   db.prepare<[], Position>('SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1').get() ?? null;
 
 /**
- * Appends to a backup that replaces a damaged database the rows that can still be read there: those that continue the backup's
- * trail, each sealed with our key, up to the first that is missing or does not fit. Returns how many. Changes nothing in `damaged`.
+ * Appends rows of a damaged database to the backup that replaces it. Takes the readable rows that continue the backup's trail and
+ * have a valid seal, up to the first gap or mismatch. Returns their number. Does not change `damaged`.
  */
 export function salvageTrail(damaged: string, file: string, seal: AuditSeal): number {
   const db = new Database(file);
@@ -88,7 +92,7 @@ export function salvageTrail(damaged: string, file: string, seal: AuditSeal): nu
   }
 }
 
-/** Ends where the file can not be read any further. */
+/** Stops at the first row that cannot be read. */
 function* readableRows(damaged: string, after: number): Generator<AuditRow> {
   const untouched = companions.map(suffix => damaged + suffix).filter(name => !existsSync(name));
   let db: Database.Database | null = null;

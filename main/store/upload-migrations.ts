@@ -1,4 +1,4 @@
-/** The storage limits and tokens of uploads, and files that share their content; a later step follows in migrations.ts. */
+/** Storage limits and tokens of uploads, and files that share their content. A later step follows in migrations.ts. */
 export const uploadMigrations: readonly string[] = [
   `
   -- An announced size counts for its own job alone: for all jobs, an upload counts with what it reserves. Each start sets

@@ -1,22 +1,21 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-/** Sizes and places of https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
+/** Sizes and offsets from https://www.sqlite.org/fileformat2.html#the_write_ahead_log */
 const headerBytes = 32;
 const frameHeaderBytes = 24;
 const magic = 0x377f0682;
 
 export interface WalCheck {
-  /** What is wrong with it; null for nothing. */
+  /** Describes the damage; null for none. */
   readonly damage: string | null;
-  /** Numbers of the pages that it will bring into the database. */
+  /** Numbers of the pages that the log will write to the database. */
   readonly pages: ReadonlySet<number>;
 }
 
 /**
- * SQLite reads its log up to the first frame that is not whole and takes the rest for the remains of a transaction that
- * was never committed: after a power cut, that is what it is. But each commit is on disk before the next one begins. So
- * when more than one commit lies behind the first bad frame, or the header is bad, then changes that were answered are
- * lost, and SQLite would not say a word.
+ * Detects lost commits. SQLite reads its log up to the first invalid frame and treats the rest as an uncommitted transaction,
+ * which is right after a power failure. But each commit is on disk before the next one starts. So more than one commit after the
+ * first invalid frame, or an invalid header, means that acknowledged changes are lost. SQLite would ignore that.
  */
 export function checkWal(file: string): WalCheck {
   const handle = openSync(file, 'r');
@@ -35,7 +34,7 @@ function checkFrames(handle: number, size: number): WalCheck {
   const sum = createChecksum(header.readUInt32BE(0) === magic).add(header.subarray(0, 24));
   const known = header.readUInt32BE(0) === magic || header.readUInt32BE(0) === magic + 1;
   if (!known || !sum.is(header, 24)) {
-    // Too short for a commit: made by a process that was ended before it could write any.
+    // Too short for a commit: the process ended before it wrote one.
     const damage = size > headerBytes + frameHeaderBytes ? 'its log (-wal) has no valid header' : null;
     return { damage, pages };
   }
@@ -46,7 +45,7 @@ function checkFrames(handle: number, size: number): WalCheck {
   let written: number[] = [];
   for (let at = headerBytes; at + frame.length <= size; at += frame.length) {
     readSync(handle, frame, 0, frame.length, at);
-    // Else it is left from before the log was last begun anew.
+    // Other frames are left from before the last restart of the log.
     const isOfThisLog = frame.compare(header, 16, 24, 8, 16) === 0;
     const isCommit = isOfThisLog && frame.readUInt32BE(4) !== 0;
     whole &&=
@@ -67,7 +66,7 @@ interface Checksum {
   is(bytes: Buffer, at: number): boolean;
 }
 
-/** SQLite's own: over pairs of words, in the byte order that the header names. */
+/** SQLite's checksum over pairs of words, in the byte order that the header defines. */
 function createChecksum(littleEndian: boolean): Checksum {
   let [first, second] = [0, 0];
   const checksum: Checksum = {

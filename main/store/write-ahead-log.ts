@@ -1,20 +1,20 @@
 import type { Database } from 'better-sqlite3';
 
 /**
- * The log is copied into the database when it has grown by this many pages: three times as many as SQLite has it, because most of them
- * are written again and again, and are copied but once. As many as fit into `largestBytes`, or nearly.
+ * Checkpoint after this many pages, three times SQLite's default: most pages are rewritten often but copied only once. The pages
+ * nearly fill `largestBytes`.
  */
 const longestPages = 3_000;
-/** A log that had to grow beyond this goes back to it. */
+/** A log that grew beyond this is truncated to it. */
 const largestBytes = 16 * 1_048_576;
-/** What a probe must find room for, so that the next change does not meet a full disk again. */
+/** A probe needs this much space, so that the next change does not fail with a full disk again. */
 const probeBytes = 262_144;
 
 export interface WriteAheadLog {
   isLong(): boolean;
-  /** Copies it into the database, as far as no reader needs it. Throws when the disk fails. */
+  /** Copies the log into the database, as far as no reader needs it. Throws when the disk fails. */
   checkpoint(): void;
-  /** Writes and syncs as a change would. Throws when that does not work; nothing of it stays. */
+  /** Writes and syncs like a change, then reverts it. Throws on failure. */
   probe(): void;
 }
 
@@ -24,8 +24,8 @@ interface Checkpointed {
 }
 
 /**
- * SQLite's own checkpoints swallow their errors, a failed fsync included, after which the database would quietly miss
- * pages. So they are switched off and made here, where an error shows.
+ * SQLite's automatic checkpoints ignore errors, including a failed fsync, after which the database would silently lack pages.
+ * They are disabled and run here instead, where errors are reported.
  */
 export function createWriteAheadLog(db: Database): WriteAheadLog {
   db.pragma('wal_autocheckpoint = 0');
@@ -40,7 +40,7 @@ export function createWriteAheadLog(db: Database): WriteAheadLog {
     },
     checkpoint,
     probe() {
-      // First, because a log that has been copied is written again from its beginning, and needs no new room.
+      // First, because a copied log is overwritten from its start and needs no new space.
       checkpoint();
       db.exec('DROP TABLE IF EXISTS storage_probe');
       db.transaction(() => {
