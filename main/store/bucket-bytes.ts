@@ -1,6 +1,6 @@
 import type { Bucket } from '../orchestrator/ports.ts';
 
-/** Ten numbers a bucket, eight bytes each, the lowest byte first; NaN stands for no step. */
+/** A bucket is ten little-endian doubles; NaN represents a null step. */
 const fields = [
   'firstStep',
   'lastStep',

@@ -11,24 +11,27 @@ import { configText } from './config-text.ts';
 import { resolved } from './resolved.ts';
 import { syncNames } from './sync.ts';
 
-/** The file that a name means, and what is in it. */
+/** The file of a config name, with its current state. */
 interface Place {
   readonly root: string;
   readonly name: string;
-  /** Below the folder. */
+  /** Path below the configs folder. */
   readonly file: string;
-  /** Null when there is none yet. */
+  /** Null when the file does not exist. */
   readonly now: { readonly tag: string | null; readonly bytes: number; readonly mode: number } | null;
-  /** Another one, which some file systems take for it; null for none, or where both are there already. */
+  /**
+   * Another config whose name differs only by case, which some file systems treat as the same; null for none, or when both files
+   * exist.
+   */
   readonly rival: string | null;
 }
 
 /**
- * What is written gets its name when it is whole and on disk, so that neither a reader nor the end of the process ever
- * meets a part of it. A link is neither replaced nor removed: whoever made it knows where it leads.
+ * Writes atomically: a file gets its name once it is complete and synced, so neither readers nor a crash see a partial one. Never
+ * replaces or removes a link, because only its creator knows its target.
  */
 export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 'remove'> {
-  // One after the other: what was looked at is still so when it is changed, as far as this process has a say.
+  // Runs changes one at a time, so the state that a change was checked against still holds when it applies.
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(act: () => Promise<T>): Promise<T> => {
     const mine = last.then(act);
@@ -84,7 +87,7 @@ export function createConfigChanges(folder: string): Pick<ConfigFolder, 'put' | 
 
 type Refused = ReturnType<typeof refuse>;
 
-/** What is there has its name already. */
+/** Existing files keep their names. */
 function whyNotNew({ name, now, rival }: Place): Refused | null {
   if (now !== null) return null;
   if (rival !== null)
@@ -95,11 +98,11 @@ function whyNotNew({ name, now, rival }: Place): Refused | null {
 
 const ownFile = (name: string): string => `${name}/config.json`;
 
-/** A new config with files gets a folder: beside other configs, its files could be taken for theirs. */
+/** A new config with files gets its own folder; otherwise other configs could claim its files. */
 const inOwnFolder = (place: Place): Place =>
   place.now === null ? { ...place, file: ownFile(place.name) } : place;
 
-/** Only files are replaced, and only in the config's own folder. */
+/** Replaces only regular files, and only in the config's own folder. */
 async function whyNotBeside(
   { root, name, file }: Place,
   companions: readonly Companion[],
@@ -117,7 +120,7 @@ async function whyNotBeside(
   return null;
 }
 
-/** What is written is JSON. */
+/** The server writes configs as JSON only. */
 function whyNotJson({ file }: Place): Refused | null {
   const format = formatOf(file);
   return format === 'json'
@@ -145,7 +148,7 @@ async function findPlace(root: string, name: string): Promise<Outcome<Place>> {
 async function placeAt(root: string, name: string, file: string): Promise<Outcome<Place>> {
   const [top = ''] = file.split('/', 1);
   const entries = await readdir(root).catch((): string[] => []);
-  // A file system that ignores case finds the file of another name.
+  // A case-insensitive file system also finds the file of a differently cased name.
   const rival = entries.includes(top)
     ? null
     : (entries.map(nameOfFile).find(found => foldName(found) === foldName(name)) ?? null);
@@ -157,7 +160,7 @@ async function placeAt(root: string, name: string, file: string): Promise<Outcom
   return accept({ root, name, file, now: { ...found, tag: tagOf(found.content) }, rival: null });
 }
 
-/** The first part of a path that is a link; null when none is. */
+/** Returns the first part of a path that is a link; null when there is none. */
 async function linkOn(root: string, file: string): Promise<string | null> {
   const parts = file.split('/');
   for (let count = 1; count <= parts.length; count += 1) {
@@ -167,7 +170,7 @@ async function linkOn(root: string, file: string): Promise<string | null> {
   return null;
 }
 
-/** What lies there itself, and not what a link there leads to. */
+/** Describes a link itself, not its target. */
 const factsOf = (path: string): Promise<Stats | null> => lstat(path).catch(() => null);
 
 const inTheWay = (detail: string): Refused => refuse('config_in_the_way', `${detail}: choose another name`);
@@ -178,7 +181,7 @@ const isLink = (file: string): Refused =>
     `${file} is a link: change what it leads to, or remove it, on the machine of the orchestrator`,
   );
 
-/** Null when all is as it has to be. */
+/** Returns null when the precondition holds. */
 function whyNot({ name, now }: Place, expected: ExpectedConfig): Refused | null {
   if (expected === 'anything') return null;
   if (expected === 'nothing') {
@@ -193,7 +196,7 @@ function whyNot({ name, now }: Place, expected: ExpectedConfig): Refused | null 
   );
 }
 
-/** What is to be renamed to its name when all of it is on disk. */
+/** A complete file that still has to be renamed to its final name. */
 interface Unfinished {
   readonly from: string;
   readonly to: string;
@@ -214,7 +217,7 @@ async function write(
     tag: tagOf(content),
     bytes: content.length,
   };
-  // The config is the last: whoever reads it finds its files.
+  // The config is renamed last, so that its readers find its files.
   const parts = [
     ...companions.map(({ name: own, text }) => ({ to: join(folder, own), content: Buffer.from(text) })),
     { to: path, content, mode: now?.mode },
@@ -222,7 +225,7 @@ async function write(
   const unfinished: Unfinished[] = [];
   const takeBack = async (): Promise<void> => {
     for (const { from } of unfinished) await discard(from);
-    // Only an empty folder goes.
+    // Fails for a folder with content, as intended.
     if (now === null && folder !== root) await rmdir(folder).catch(() => undefined);
   };
   try {
@@ -250,7 +253,7 @@ async function write(
   return done;
 }
 
-/** One change at a time: what an end of the process has left there is replaced by the next one. */
+/** Changes run one at a time, so a file that a crash left behind can be overwritten. */
 async function writeUnfinished(
   path: string,
   { content, mode }: { readonly content: Buffer; readonly mode?: number | undefined },
@@ -280,7 +283,7 @@ const discard = (file: string): Promise<void> => rm(file, { force: true }).catch
 const codeOf = (cause: unknown): string =>
   cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown';
 
-/** By what the system calls it. */
+/** Keyed by system error code. */
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'it is not there',
   ENOSPC: 'its disk is full',

@@ -4,15 +4,15 @@ import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { trainerFor } from '../../trainers/index.ts';
 import { checkNewFile, foldName } from './config-names.ts';
 
-/** A file that goes beside a config. */
+/** A file stored beside a config. */
 export interface Companion {
   readonly name: string;
   readonly text: string;
 }
 
 /**
- * Files that a config names, as they are to lie beside it: each under the last part of its path, where the config finds it
- * (config-reading). Refuses what the config does not name, so that nothing else is ever written.
+ * Returns the files of a config as stored beside it, each under the last part of its path, where the config finds it
+ * (config-reading). Refuses files that the config does not name, so that nothing else is ever written.
  */
 export function companionsOf(
   config: TrainerConfig,

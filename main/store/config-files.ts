@@ -7,12 +7,12 @@ import { type ReadConfig, readConfig, readConfigFile } from './config-reading.ts
 import { candidatesIn, openTree } from './config-tree.ts';
 import { resolved } from './resolved.ts';
 
-/** Files that are read at once. */
+/** Number of files to read concurrently. */
 const batch = 16;
 
 /**
- * The configs folder, with everything below it: JSON, YAML and TOML. A config is called by its path without the ending, or by its
- * folder where its file is called `config`. Links that lead out of the folder are not followed.
+ * Manages the configs folder with all its subfolders: JSON, YAML and TOML. A config's name is its path without the extension, or
+ * its folder's name when the file is named `config`. Links that lead out of the folder are not followed.
  */
 export function createConfigFiles(folder: string): ConfigFolder {
   const find = async (name: string): Promise<Outcome<FoundConfig>> => {
@@ -38,7 +38,7 @@ export function createConfigFiles(folder: string): ConfigFolder {
         ({ name }) => (after === null || name > after) && foldName(name).includes(wanted),
       );
       const found: ReadConfig[] = [];
-      // Some of them hold no config: a dataloader, a link that leads out.
+      // Some candidates are not configs: dataloaders, or links that lead out of the folder.
       for (let at = 0; at < candidates.length && found.length <= limit; at += batch) {
         const read = await Promise.all(
           candidates.slice(at, at + batch).map(candidate => readConfigFile(tree, candidate)),

@@ -2,19 +2,19 @@ import { basename, dirname, extname } from 'node:path/posix';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { formatOf } from '../../trainers/index.ts';
 
-/** Of one name in a path, in bytes: file systems take no more. */
+/** Maximum length of one path segment in bytes, as in most file systems. */
 const maxSegmentBytes = 255;
-/** Configs lie in folders, and these in others; deeper ones are not looked for. */
+/** Maximum depth of a config's path; deeper files are ignored. */
 export const maxDepth = 8;
 
-/** Control characters, and those that turn the direction of writing round or are not seen. */
+/** Control characters, invisible characters, and those that change the text direction. */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const deviceName = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
-/** Windows opens a device or a stream by such names, and leaves dots and blanks at the end out. */
+/** Windows opens devices or streams by such names, and strips trailing dots and spaces. */
 const meansOther = (segment: string): boolean =>
   process.platform === 'win32' && (deviceName.test(segment) || /[<>:"|?*]|[. ]$/.test(segment));
 
-/** One part of a path that is neither hidden nor a way up. */
+/** Whether a path segment is valid: neither hidden nor `..`. */
 export const isPlainFile = (segment: string): boolean =>
   segment !== '' &&
   !segment.startsWith('.') &&
@@ -23,7 +23,7 @@ export const isPlainFile = (segment: string): boolean =>
   Buffer.byteLength(segment) <= maxSegmentBytes &&
   !meansOther(segment);
 
-/** The path of a config below the folder, without its ending: `flux/kontext`. */
+/** A config's path below the folder, without the extension: `flux/kontext`. */
 export const isConfigName = (name: string): boolean => {
   const segments = name.split('/');
   return segments.length <= maxDepth && segments.every(isPlainFile);
@@ -39,29 +39,29 @@ export const checkName = (name: string): Outcome<string> =>
 
 const endings = ['.json', '.jsonc', '.yaml', '.yml', '.toml'] as const;
 
-/** A file that may hold a config. */
+/** A file that may contain a config. */
 export interface Candidate {
   readonly name: string;
-  /** Below the folder, with slashes. */
+  /** Path below the folder, with forward slashes. */
   readonly file: string;
 }
 
-/** Where a config of this name may be, in the order in which they are looked for. */
+/** Returns the possible files of a config, in search order. */
 export const filesOf = (name: string): readonly string[] => [
   ...endings.flatMap(ending => [`${name}${ending}`, `${name}/config${ending}`]),
   ...(formatOf(name) === null ? [] : [name]),
 ];
 
-/** The name of the config in a file: that of its folder where the file is called `config`. */
+/** Returns the config name for a file: its folder when the file is named `config`. */
 export function nameOfFile(file: string): string {
   const bare = file.slice(0, file.length - extname(file).length);
   return basename(bare) === 'config' && dirname(bare) !== '.' ? dirname(bare) : bare;
 }
 
-/** A name of any script that every file system takes, as a new file should have. */
+/** Accepts letters of any script, but only names that every file system supports. */
 const portableName = /^[\p{L}\p{N}_]([\p{L}\p{M}\p{N}_. +-]{0,126}[\p{L}\p{M}\p{N}_+-])?$/u;
 
-/** What only a new file is asked for: one that is there has its name. */
+/** Stricter than `checkName`; applies to new files only. */
 export function checkNewName(name: string): Outcome<string> {
   if (Buffer.byteLength(`${name}.json`) > maxSegmentBytes)
     return refuse(
@@ -78,7 +78,7 @@ export function checkNewName(name: string): Outcome<string> {
       );
 }
 
-/** A file beside a config must not be taken for the config itself. */
+/** A companion file must not be mistaken for the config itself. */
 export function checkNewFile(name: string): Outcome<string> {
   const isConfig = formatOf(name) !== null && /^config\./i.test(name);
   return isPlainFile(name) && portableName.test(name) && !deviceName.test(name) && !isConfig
@@ -89,7 +89,7 @@ export function checkNewFile(name: string): Outcome<string> {
       );
 }
 
-/** Names that some file systems take for one. */
+/** Maps names that some file systems treat as the same to one key. */
 export const foldName = (name: string): string => name.normalize('NFC').toLowerCase();
 
 export const missing = (name: string) =>

@@ -20,24 +20,24 @@ import { type Candidate, filesOf, isPlainFile, nameOfFile } from './config-names
 import type { ConfigTree } from './config-tree.ts';
 import { resolved } from './resolved.ts';
 
-/** Of a config or dataloader, in characters. */
+/** Maximum size of a config or dataloader, in characters. */
 export const largest = 1_000_000;
 const mostBytesOfChar = 3;
 
-/** A file of the folder. */
+/** A file in the configs folder. */
 interface ConfigFile {
   readonly changedAt: number;
   readonly bytes: number;
   readonly mode: number;
-  /** Null of one that is too large to be a config, or that this process may not read. */
+  /** Null for a file that is too large to be a config, or unreadable. */
   readonly content: Buffer | null;
 }
 
-/** What lies there; null when that is no file inside the folder `root`. Links are followed within it, and not out of it. */
+/** Reads a file; null when the path is not a file inside `root`. Follows links only within `root`. */
 export async function readInside(root: string, path: string): Promise<ConfigFile | null> {
   const real = await resolved(path);
   if (real === null || !real.startsWith(root + sep)) return null;
-  // A pipe without a writer would hold up whoever opens it.
+  // Without O_NONBLOCK, opening a named pipe blocks until a writer opens it.
   const handle = await open(real, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
   if (handle === null) return null;
   try {
@@ -53,21 +53,21 @@ export async function readInside(root: string, path: string): Promise<ConfigFile
   }
 }
 
-/** As RFC 3339 can write it, whatever somebody has set the file's time to. */
+/** Limits a file time to what RFC 3339 can represent. */
 const writable = (at: number): number => Math.min(Math.max(Math.floor(at), 0), latest);
 const latest = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Another one for every other content. */
+/** Returns an ETag that changes with the content; null for unknown content. */
 export const tagOf = (content: Buffer | null): string | null =>
   content && createHash('sha256').update(content).digest('hex').slice(0, 32);
 
-/** A config with what is in its file. */
+/** A config with the content of its file. */
 export interface ReadConfig extends FoundConfig {
-  /** Nobody meant it to be a config: a dataloader, or another file that configs name. */
+  /** Not meant as a config: a dataloader, or another file that configs refer to. */
   readonly isCompanion: boolean;
 }
 
-/** Null when there is none of this name, which has to be a plain one. */
+/** Returns null when no config of this name exists. The name must have passed `checkName`. */
 export async function readConfig(tree: ConfigTree, name: string): Promise<ReadConfig | null> {
   for (const file of filesOf(name)) {
     const found = await readConfigFile(tree, { name, file });
@@ -76,7 +76,7 @@ export async function readConfig(tree: ConfigTree, name: string): Promise<ReadCo
   return null;
 }
 
-/** Null when no file inside the folder lies there. */
+/** Returns null when the path is not a file inside the folder. */
 export async function readConfigFile(
   tree: ConfigTree,
   { name, file }: Candidate,
@@ -100,7 +100,7 @@ export async function readConfigFile(
   };
 }
 
-/** Objects of unknown kind count as configs only where people put configs: at the top, or in a folder of their own. */
+/** Objects of an unknown kind count as configs only at the top of the folder, or as the config of their own folder. */
 function isNoConfig(file: string, value: unknown, trainer: Trainer | null): boolean {
   if (Array.isArray(value)) return true;
   if (trainer === null || trainer.name !== 'command') return false;
@@ -122,9 +122,9 @@ async function bundleOf(tree: ConfigTree, file: string, config: TrainerConfig): 
 }
 
 /**
- * A config names files by paths that hold in the folder where its trainer starts, which may be this one, one above or below it, or one
- * of another machine. So the end of the path counts: the longest end that lies in the config's own folder, in one above that, or
- * anywhere below the configs folder if there is only one.
+ * Finds a file that a config refers to. The path is relative to the trainer's working directory, which may be this folder, one
+ * above or below it, or on another machine. So only the end of the path counts: the longest suffix found in the config's own
+ * folder or a parent folder. Otherwise a file of that name anywhere in the configs folder matches, if it is unique.
  */
 async function findFor(tree: ConfigTree, configFile: string, path: string): Promise<FoundFile> {
   const parts = path
@@ -155,7 +155,7 @@ async function findFor(tree: ConfigTree, configFile: string, path: string): Prom
   );
 }
 
-/** The folder of a file, and all above it up to the root. */
+/** Returns the folder of a file and all parent folders up to the root. */
 function foldersAbove(file: string): readonly string[] {
   const parts = file.split('/').slice(0, -1);
   return Array.from({ length: parts.length + 1 }, (_, up) => parts.slice(0, parts.length - up).join('/'));

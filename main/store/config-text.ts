@@ -2,7 +2,7 @@ import type { TrainerConfig } from '../../protocol/job.ts';
 import { accept, type Outcome, refuse } from '../../protocol/problem.ts';
 import { largest } from './config-reading.ts';
 
-/** As people write it, unless that would be too large to be read again. */
+/** Returns indented JSON, or compact JSON when indentation would exceed the size limit. */
 export function configText(config: TrainerConfig): Outcome<string> {
   const compact = compactOf(config);
   if (compact === null) return refuse('config_invalid', 'The config is nested too deeply');
@@ -12,7 +12,7 @@ export function configText(config: TrainerConfig): Outcome<string> {
   return accept(indented.length > largest ? compact : indented);
 }
 
-/** What is deeper is written on one line: indented, its size would grow with the square of its depth. */
+/** Configs nested deeper than this are compact: indentation grows with the square of the depth. */
 const deepest = 32;
 
 function compactOf(config: TrainerConfig): string | null {

@@ -5,17 +5,17 @@ import { formatOf } from '../../trainers/index.ts';
 import { type Candidate, filesOf, isConfigName, isPlainFile, maxDepth, nameOfFile } from './config-names.ts';
 import { resolved } from './resolved.ts';
 
-/** A folder of configs that is given by mistake, such as a home folder, must not be read as a whole. */
+/** Limits for a folder that was configured by mistake, such as a home folder. */
 const maxFiles = 10_000;
 const maxFolders = 2_000;
-/** Folders in which programs keep what is theirs. */
+/** Folders that belong to other programs. */
 const skipped: ReadonlySet<string> = new Set(['node_modules', '__pycache__', 'venv', 'output', 'cache']);
 
-/** The configs folder as one call sees it. */
+/** A view of the configs folder for one request. */
 export interface ConfigTree {
-  /** Without links. */
+  /** Real path, with links resolved. */
   readonly root: string;
-  /** All files below it, by their paths with slashes; read once. */
+  /** Lists all files as paths with forward slashes; reads the folder once. */
   readonly files: () => Promise<readonly string[]>;
 }
 
@@ -24,11 +24,11 @@ export function openTree(root: string): ConfigTree {
   return { root, files: () => (files ??= filesBelow(root)) };
 }
 
-/** All that may hold a config, in the order of their names. */
+/** Lists all files that may contain a config, sorted by name. */
 export const candidatesIn = async (tree: ConfigTree): Promise<readonly Candidate[]> =>
   named((await tree.files()).filter(file => formatOf(file) !== null));
 
-/** Links are followed as long as they stay inside. */
+/** Follows links only within the folder. */
 async function filesBelow(root: string): Promise<readonly string[]> {
   const files: string[] = [];
   const seen = new Set([root]);
@@ -53,13 +53,15 @@ const entriesOf = async (folder: string): Promise<readonly Dirent[]> =>
 async function mayEnter(root: string, path: string, entry: Dirent, seen: Set<string>): Promise<boolean> {
   if (skipped.has(entry.name) || !(entry.isDirectory() || entry.isSymbolicLink())) return false;
   const real = await resolved(join(root, path));
-  // Two links that lead to each other would never end.
+  // Links that point at each other would loop forever.
   if (real === null || !real.startsWith(root + sep) || seen.has(real)) return false;
   seen.add(real);
   return true;
 }
 
-/** Where two files have one name, the first that a look for that name finds has it, and the other its whole path. */
+/**
+ * When two files have the same name, the one that a lookup finds first keeps it; the other is listed by its whole path.
+ */
 function named(files: readonly string[]): readonly Candidate[] {
   const there = new Set(files);
   return files

@@ -3,24 +3,24 @@ import type { ContentFiles } from '../../datasets/content-files.ts';
 import type { Locks } from '../../datasets/locks.ts';
 import type { Clock, Log, Store, StoredContent, TrustedTime } from '../orchestrator/ports.ts';
 
-/** How long a content is kept that no dataset has, and what has arrived of one that does not go on. */
+/** How long to keep contents that no dataset lists, and partial uploads without progress. */
 const unlistedForMs = 24 * 3_600_000;
-/** A version that is not complete by then never will be. */
+/** A version that is still incomplete after this long is abandoned. */
 const incompleteForMs = 3_600_000;
 const everyMs = 600_000;
 const batch = 500;
 
 export interface ContentSweep {
-  /** Versions of datasets were removed. */
+  /** Call it after versions of datasets were removed. */
   soon(): void;
-  /** Ends, once what it is at is done. */
+  /** Stops after the current step. */
   stop(): Promise<void>;
 }
 
 export interface ContentSweepParts {
   readonly store: Pick<Store, 'write' | 'droppedContents' | 'storedContents' | 'takesChanges'>;
   readonly files: ContentFiles;
-  /** Shared with whoever stores contents. */
+  /** Shared with the code that stores contents. */
   readonly locks: Locks;
   /** Removes versions of datasets that nothing needs. */
   readonly collect: () => Promise<unknown>;
@@ -29,7 +29,9 @@ export interface ContentSweepParts {
   readonly log: Log;
 }
 
-/** Removes the contents that no dataset has. What the disk has and the database does not know is counted first, and removed a day later. */
+/**
+ * Removes contents that no dataset lists. Files that the database does not know are first registered, and removed a day later.
+ */
 export function startContentSweep(parts: ContentSweepParts): ContentSweep {
   const { store, files, locks, collect, clock, time, log } = parts;
   let isOver = false;
@@ -56,7 +58,7 @@ export function startContentSweep(parts: ContentSweepParts): ContentSweep {
     const release = locks.take(sha256);
     if (release === null) return false;
     try {
-      // It may have been stored again.
+      // A client may have uploaded the content again.
       if (store.storedContents([sha256]).length === 0) await files.remove(sha256);
       return true;
     } catch (cause) {
@@ -67,7 +69,7 @@ export function startContentSweep(parts: ContentSweepParts): ContentSweep {
     }
   };
 
-  /** From a database that was restored since, or a process that ended in between. */
+  /** Registers files that the database does not know, left by a restored backup or a crash. */
   const countUnknown = async (): Promise<void> => {
     let some: string[] = [];
     const note = async (): Promise<void> => {
@@ -89,7 +91,7 @@ export function startContentSweep(parts: ContentSweepParts): ContentSweep {
     await note();
   };
 
-  // One thing at a time.
+  // Runs one task at a time.
   let underWay: Promise<void> = Promise.resolve();
   const then = (act: () => Promise<void>): void => {
     underWay = underWay

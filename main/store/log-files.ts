@@ -10,30 +10,33 @@ import { createLogShelf } from './log-shelf.ts';
 import { createOrphanMarks } from './orphan-marks.ts';
 import type { LogBounds, OpenLog } from './log-writing.ts';
 
-/** Of a line; what is longer is cut where it is shown. */
+/** Maximum bytes of a line to return; longer lines are cut. */
 const mostOfLine = 16_384;
 const mostOfSegment = 16 * 1_048_576;
-/** Of one job, on their way to the disk: an agent sends one after the other. */
+/** Maximum number of pending requests per job; an agent sends its pieces one after the other. */
 const mostAtOnce = 8;
-/** So much of the disk may be free by the time of the next look. */
+/** Safety margin for free space, because other writers use the disk as well. */
 const marginBytes = 1_048_576;
 
 export interface LogFilesParts {
   readonly folder: string;
-  /** What the log of an attempt may take up, in bytes. */
+  /** Maximum size of an attempt's log, in bytes. */
   readonly perAttempt: number;
-  /** So much of the disk is for everything else. */
+  /** Bytes of disk space to keep free for everything else. */
   readonly reserve: number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 export interface OpenLogFiles extends LogFiles {
-  /** Once what was taken is on the disk; nothing more is. */
+  /** Resolves once accepted pieces are on disk; later ones are refused. */
   close(): Promise<void>;
 }
 
-/** `<folder>/<job>/<attempt>/`, for its owner's eyes only (docs/adr/0019). Reads and writes go by the threads of libuv. */
+/**
+ * Stores logs in `<folder>/<job>/<attempt>/`, accessible only to their owner (docs/adr/0019). Reads and writes run on the libuv
+ * thread pool.
+ */
 export function createLogFiles(parts: LogFilesParts): OpenLogFiles {
   const { folder, clock, log, perAttempt } = parts;
   const bounds: LogBounds = {
@@ -46,7 +49,7 @@ export function createLogFiles(parts: LogFilesParts): OpenLogFiles {
   const take = async (job: JobId, attempt: number, piece: LogPiece): Promise<Outcome<number>> => {
     const opened = await shelf.open(job, attempt);
     const { place, isLast } = opened.head;
-    // An agent asks with nothing where it is to begin.
+    // An agent sends an empty piece to learn where to start.
     if (isLast || piece.after !== place || isNothing(piece)) return accept(place);
     if (!(await hasRoom(parts, Buffer.byteLength(piece.text)))) return noRoom;
     try {
@@ -97,7 +100,7 @@ export function createLogFiles(parts: LogFilesParts): OpenLogFiles {
 
 const isNothing = ({ after, to, isLast }: LogPiece): boolean => to === after && !isLast;
 
-/** As it is now: what the log itself says changes with each chunk. */
+/** Copies the current state, because an open log changes with each chunk. */
 const snapshot = (opened: OpenLog | null): Snapshot =>
   opened === null ? { folder: '', segments: [] } : { folder: opened.folder, segments: opened.segments };
 

@@ -1,26 +1,26 @@
 import { crc32 } from 'node:zlib';
 
-/** How far a log is: one of these for each chunk, and one for what was there before the first of its segment. */
+/** State of a log after a chunk. A segment has one mark per chunk, plus one for the state before its first chunk. */
 export interface Mark {
-  /** In what the trainer has printed, in bytes. */
+  /** Position in the trainer's output, in bytes. */
   readonly place: number;
-  /** In the text that was kept of it since its beginning, in bytes. */
+  /** Position in the stored text since its beginning, in bytes. */
   readonly byte: number;
-  /** Line feeds in that text. */
+  /** Number of line feeds in that text. */
   readonly lines: number;
-  /** When it came: wall clock, in ms. */
+  /** Wall clock time of arrival, in milliseconds. */
   readonly at: number;
-  /** The text ends within a line. */
+  /** The text ends in the middle of a line. */
   readonly isOpen: boolean;
-  /** The last line of it is a note of what is lost. */
+  /** The last line is a notice about lost output. */
   readonly isLost: boolean;
-  /** There will be no more. */
+  /** The log is complete. */
   readonly isLast: boolean;
-  /** CRC-32 of the text since the mark before. */
+  /** CRC-32 of the text since the previous mark. */
   readonly sum: number;
 }
 
-/** All are of one size, so that the one for a line is found without reading the others. */
+/** Size of a mark. All have the same size, so that a line's mark is found without reading the others. */
 export const markBytes = 44;
 
 export const beginning: Mark = {
@@ -46,7 +46,7 @@ export function encodeMark(mark: Mark): Buffer {
   return record;
 }
 
-/** The record with this number of those in `records`; null for a torn one, or none. */
+/** Decodes record number `n` of `records`; null when it is missing or torn. */
 export function decodeMark(records: Buffer, n = 0): Mark | null {
   const record = records.subarray(n * markBytes, (n + 1) * markBytes);
   if (record.length < markBytes || crc32(record.subarray(0, 40)) !== record.readUInt32BE(40)) return null;

@@ -3,16 +3,16 @@ const back = 0x0d;
 
 export interface FoldedLine {
   readonly text: string;
-  /** It is longer than what is shown of it. */
+  /** The line is longer than `text`. */
   readonly isCut: boolean;
 }
 
 /**
- * One line as a screen would show it in the end: of what was drawn over with carriage returns only what came last, and no more
- * than so many bytes. It may come in any pieces, and be of any length.
+ * Reduces a line to its final appearance on a screen: only the text after the last carriage return, limited to `mostBytes`.
+ * Accepts pieces of any size and lines of any length.
  */
 export interface LineFold {
-  /** A piece without a line feed. */
+  /** Adds a piece without a line feed. */
   add(piece: Buffer): void;
   line(): FoldedLine;
   clear(): void;
@@ -27,7 +27,7 @@ export function createLineFold(mostBytes: number): LineFold {
     const room = mostBytes - bytes;
     if (piece.length > room) isCut = true;
     if (room <= 0 || piece.length === 0) return;
-    // A copy: the piece is part of something much larger.
+    // A copy, because the piece would keep a much larger buffer alive.
     pieces.push(Buffer.from(piece.subarray(0, room)));
     bytes += Math.min(room, piece.length);
   };
@@ -52,7 +52,7 @@ export function createLineFold(mostBytes: number): LineFold {
   };
 }
 
-/** The same of one that is there as a whole. */
+/** Does the same for a complete line. */
 export function foldLine(line: Buffer, mostBytes: number): FoldedLine {
   const end = endOfShown(line);
   const start = end === 0 ? 0 : line.lastIndexOf(back, end - 1) + 1;
@@ -60,14 +60,14 @@ export function foldLine(line: Buffer, mostBytes: number): FoldedLine {
   return { text: textOf(line.subarray(start, isCut ? start + mostBytes : end), isCut), isCut };
 }
 
-/** Without the carriage returns at its end: nothing was drawn over it yet. */
+/** Ignores trailing carriage returns, which have not overwritten anything yet. */
 function endOfShown(piece: Buffer): number {
   let end = piece.length;
   while (end > 0 && piece[end - 1] === back) end -= 1;
   return end;
 }
 
-/** Where it was cut there may be the half of a character. */
+/** Drops a partial UTF-8 character at the cut. */
 function textOf(bytes: Buffer, isCut: boolean): string {
   if (!isCut) return bytes.toString('utf8');
   let start = bytes.length - 1;
@@ -83,7 +83,7 @@ export function countFeeds(text: Buffer): number {
   return count;
 }
 
-/** Behind the line feed with this number, counted from 1; 0 for none. */
+/** Returns the offset after the first `number` line feeds, or the length of the text when it has fewer. */
 export function afterFeed(text: Buffer, number: number): number {
   let at = 0;
   for (let n = 0; n < number; n += 1) {

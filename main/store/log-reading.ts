@@ -4,31 +4,31 @@ import { decodeMark, type Mark, markBytes } from './log-index.ts';
 import { afterFeed, createLineFold, foldLine, nextFeed } from './log-line.ts';
 import { indexFile, isMissing, readMark, type Segment, textFile } from './log-segments.ts';
 
-/** A log as it was at one moment: what is appended later is not looked at. */
+/** A log at one moment; it does not include later appends. */
 export interface Snapshot {
   readonly folder: string;
   readonly segments: readonly Segment[];
 }
 
-/** Text as it lies there, until the next block is asked for, and the marks that are in it: the last one is at its end. */
+/** A piece of text and its marks; the last mark is at its end. The buffer is valid only until the next block. */
 export interface Block {
   readonly text: Buffer;
-  /** Where it begins in all of the text. */
+  /** Position of the block in the whole text. */
   readonly byte: number;
   readonly marks: readonly Mark[];
 }
 
-/** So much is read at once: little enough that nobody waits for what is done with it. */
+/** Bytes per read, small enough that processing a block does not delay other work. */
 const blockBytes = 262_144;
 const marksAtOnce = 512;
 
-/** The first line that is kept from its beginning on. */
+/** Returns the first line that is stored from its beginning. */
 export function firstLineOf({ segments: [first] }: Snapshot): number {
   if (first === undefined) return 0;
   return first.base.lines + (first.base.isOpen ? 1 : 0);
 }
 
-/** From the beginning of a line on. Ends early when what it is to read has had to make room meanwhile. */
+/** Yields blocks from the start of a line. Ends early when a segment was removed to make space. */
 export async function* blocksFrom({ folder, segments }: Snapshot, line: number): AsyncGenerator<Block, void> {
   const at = Math.max(
     0,
@@ -65,7 +65,7 @@ async function openFiles(folder: string, number: number): Promise<Files | null> 
   }
 }
 
-/** Behind which mark of a segment a line begins, and so many bytes behind that. */
+/** Finds the mark before the start of a line, and the number of bytes between the two. */
 async function findLine(
   { index, text }: Files,
   { base, count, end }: Segment,
@@ -74,7 +74,7 @@ async function findLine(
   if (line < base.lines || (line === base.lines && !base.isOpen)) return { mark: 0, skip: 0 };
   const wanted = Math.max(line, base.lines + 1);
   if (end.lines < wanted) return { mark: count, skip: 0 };
-  // The first mark with so many line feeds: `above` has them, `below` has not.
+  // Binary search for the first mark with enough line feeds: `above` has enough, `below` has not.
   let [below, above] = [0, count];
   while (above - below > 1) {
     const middle = (below + above) >> 1;
@@ -134,13 +134,13 @@ async function readAt(
   return buffer.subarray(0, done);
 }
 
-/** Makes lines of blocks that follow each other. */
+/** Splits consecutive blocks into lines. */
 export function createLineSplitter(first: number, mostBytes: number) {
   const fold = createLineFold(mostBytes);
   let line = first;
   let isWithin = false;
   return {
-    /** Whether the next block goes on with a line that has begun. */
+    /** Whether the next block continues an unfinished line. */
     isWithin: () => isWithin,
     take({ text, byte, marks }: Block): readonly StoredLine[] {
       const lines: StoredLine[] = [];
@@ -165,7 +165,7 @@ export function createLineSplitter(first: number, mostBytes: number) {
       }
       return lines;
     },
-    /** The same without looking at what is in it. */
+    /** Skips a block without looking at its text. */
     pass({ text, marks }: Block): void {
       line = marks.at(-1)?.lines ?? line;
       fold.clear();
@@ -176,7 +176,7 @@ export function createLineSplitter(first: number, mostBytes: number) {
   };
 }
 
-/** Whole lines, in portions. */
+/** Yields complete lines in batches. */
 export async function* linesFrom(
   snapshot: Snapshot,
   from: number,

@@ -4,11 +4,11 @@ import { blocksFrom, createLineSplitter, firstLineOf, type Snapshot } from './lo
 const escape = '\u001b';
 const colours = new RegExp(`${escape}\\[[\\d;:]*m`, 'g');
 
-/** Whatever the case and the colours: upper case, since some letters have several lower ones. */
+/** Ignores case and color codes. Converts to upper case, because some letters have several lower-case forms. */
 const searchable = (text: string): string =>
   (text.includes(escape) ? text.replaceAll(colours, '') : text).toUpperCase();
 
-/** Null when it was given up. Others get their turn after each block. */
+/** Returns null when the search was aborted. Other work runs after each block. */
 export async function searchLines(
   snapshot: Snapshot,
   { text, from, limit, isOver }: LogSearch,
@@ -21,7 +21,7 @@ export async function searchLines(
   let total = 0;
   for await (const block of blocksFrom(snapshot, first)) {
     if (isOver()) return null;
-    // Most have nothing of it, and are done with at once.
+    // Most blocks contain no match and are skipped quickly.
     if (!splitter.isWithin() && !searchable(block.text.toString('utf8')).includes(wanted)) {
       splitter.pass(block);
     } else {

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { decodeMark, type Mark, markBytes } from './log-index.ts';
 
-/** A part of a log: a file of text, and one with a mark for each chunk of it behind the one for what was before. */
+/** A part of a log: a text file, and an index file with one mark for the state before it and one per chunk. */
 export interface Segment {
   readonly number: number;
   readonly base: Mark;
-  /** Of marks behind that one. */
+  /** Number of marks after `base`. */
   readonly count: number;
   readonly end: Mark;
 }
@@ -16,14 +16,14 @@ export const textFile = (folder: string, number: number): string => join(folder,
 export const indexFile = (folder: string, number: number): string => join(folder, `${nameOf(number)}.index`);
 const nameOf = (number: number): string => String(number).padStart(6, '0');
 
-/** What it takes up. */
+/** Bytes on disk. */
 export const sizeOf = ({ base, end, count }: Segment): number =>
   end.byte - base.byte + (count + 1) * markBytes;
 
 /**
- * The segments of a log, oldest first, as far as they fit to each other. The index is what counts: of the newest segment a torn mark
- * is cut off, and so is text for which there is none, and every mark whose text is not there as it was written. Older ones were
- * whole on the disk before a newer one was begun.
+ * Reads the segments of a log, oldest first, as far as they are contiguous. The index is authoritative. For the newest segment,
+ * it truncates a torn mark, marks whose text does not match, and text without a mark. Older segments were synced before a newer
+ * one was started.
  */
 export async function readSegments(folder: string): Promise<readonly Segment[]> {
   const names = await readdir(folder).catch(noneIfMissing);
@@ -37,7 +37,7 @@ export async function readSegments(folder: string): Promise<readonly Segment[]> 
     const newer = segments[0];
     const segment =
       newer === undefined ? await mendSegment(folder, number) : await readSegment(folder, number);
-    // Made, and not yet written to: as if it had never been.
+    // The segment was created but never written, so remove it.
     if (segment === null && newer === undefined) await removeSegment(folder, number);
     else if (segment === null || (newer !== undefined && segment.end.byte !== newer.base.byte)) break;
     else segments.unshift(segment);
@@ -46,12 +46,12 @@ export async function readSegments(folder: string): Promise<readonly Segment[]> 
 }
 
 export async function removeSegment(folder: string, number: number): Promise<void> {
-  // Without its index it is none, should this be cut off in between.
+  // A segment without an index does not count, in case of a crash between the two removals.
   await rm(indexFile(folder, number), { force: true });
   await rm(textFile(folder, number), { force: true });
 }
 
-/** One that may have been written to when the power went. */
+/** Repairs a segment that may have been in use during a power failure. */
 async function mendSegment(folder: string, number: number): Promise<Segment | null> {
   const index = await readFile(indexFile(folder, number));
   const text = await readFile(textFile(folder, number)).catch(() => Buffer.alloc(0));
@@ -73,7 +73,7 @@ async function mendSegment(folder: string, number: number): Promise<Segment | nu
 const isText = (text: Buffer, before: Mark, after: Mark): boolean =>
   text.length === after.byte - before.byte && crc32(text) === after.sum;
 
-/** One that was finished; null when it is not whole. */
+/** Reads a finished segment; null when it is incomplete. */
 async function readSegment(folder: string, number: number): Promise<Segment | null> {
   const size = await stat(textFile(folder, number)).then(
     ({ size: bytes }) => bytes,
@@ -94,7 +94,7 @@ interface Readable {
   read(buffer: Buffer, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
 }
 
-/** Null for none, or a torn one. */
+/** Returns null for a missing or torn mark. */
 export async function readMark(file: Readable, n: number): Promise<Mark | null> {
   if (n < 0) return null;
   const record = Buffer.alloc(markBytes);

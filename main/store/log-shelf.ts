@@ -4,9 +4,11 @@ import type { JobId } from '../../protocol/ids.ts';
 import type { Clock, Log } from '../orchestrator/ports.ts';
 import { type LogBounds, type OpenLog, openLog } from './log-writing.ts';
 
-/** What was answered may be lost with the machine's power for so long; the rig still has it, and sends it again. */
+/**
+ * Sync interval. A power failure may lose acknowledged output of this period; the rig still has it and sends it again.
+ */
 const syncAfterMs = 3_000;
-/** Logs that nobody writes or reads are closed. */
+/** A log without reads and writes for this long is closed. */
 const idleMs = 60_000;
 
 export interface ShelfParts {
@@ -21,11 +23,11 @@ interface Held {
   readonly log: OpenLog;
   usedAt: number;
   isDirty: boolean;
-  /** It waits for its turn to be synced or closed. */
+  /** A sync or close is already queued. */
   isDue: boolean;
 }
 
-/** Logs that are open, and who has their turn with them: of one job, one after the other. */
+/** Keeps logs open and serializes the operations of each job. */
 export function createLogShelf(parts: ShelfParts) {
   const { folder, clock } = parts;
   const held = new Map<string, Held>();
@@ -35,7 +37,7 @@ export function createLogShelf(parts: ShelfParts) {
   let isClosed = false;
   let takeBack: (() => void) | null = null;
 
-  /** In a turn of its job; there may be nothing in it yet. */
+  /** Runs inside a turn of the job. The log may be empty. */
   const open = async (job: JobId, attempt: number): Promise<OpenLog> => {
     const opened = await take(job, nameOf(job, attempt));
     arm();
@@ -49,7 +51,7 @@ export function createLogShelf(parts: ShelfParts) {
   const round = (): void => {
     takeBack = null;
     for (const [name, known] of held) {
-      // The disk may be slower than this.
+      // The previous round may not be finished on a slow disk.
       if (known.isDue) continue;
       known.isDue = true;
       void turns.take(known.job, () => look(name, known));
@@ -64,7 +66,7 @@ export function createLogShelf(parts: ShelfParts) {
     inTurn: turns.take,
     open,
     drop: (job: JobId, attempt: number) => drop(nameOf(job, attempt)),
-    /** Null when there is none. */
+    /** Returns null when there is no log. */
     async look(job: JobId, attempt: number): Promise<OpenLog | null> {
       const known = held.get(nameOf(job, attempt));
       if (known !== undefined) known.usedAt = clock.mono();
@@ -120,7 +122,7 @@ function createHolding({ folder, bounds, clock, log }: ShelfParts, held: Map<str
       try {
         await known.log.sync();
       } catch (cause) {
-        // Nobody knows what the disk has of it: looked at when it is opened again.
+        // The state on disk is unknown; reopening the log checks it.
         log.warn('log.not_synced', { job_id: known.job, cause });
         await drop(name);
       }
@@ -130,7 +132,7 @@ function createHolding({ folder, bounds, clock, log }: ShelfParts, held: Map<str
 
 const nameOf = (job: JobId, attempt: number): string => `${job}/${attempt}`;
 
-/** One after the other, for each job. */
+/** Runs operations one at a time per job. */
 function createTurns() {
   const last = new Map<JobId, Promise<unknown>>();
   return {

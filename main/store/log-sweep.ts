@@ -3,11 +3,11 @@ import type { Clock, Log, LogFiles, Store, TrustedTime } from '../orchestrator/p
 
 const dayMs = 86_400_000;
 const everyMs = 3_600_000;
-/** A restored backup may lack the job of a log. The log stays for a while, in case the newer database comes back. */
+/** A restored backup may lack the job of a log. Keep the log for a while, in case the newer database is restored. */
 const orphanedForMs = dayMs;
 
 export interface LogSweep {
-  /** Ends, once what it is at is done. */
+  /** Stops after the current step. */
   stop(): Promise<void>;
 }
 
@@ -15,20 +15,20 @@ export interface LogSweepParts {
   readonly store: Pick<Store, 'job'>;
   readonly files: Pick<LogFiles, 'jobs' | 'orphans' | 'remove'>;
   readonly clock: Pick<Clock, 'after'>;
-  /** Age is counted by it, so that a clock that jumps removes nothing. */
+  /** Measures age with trusted time, so that a clock jump removes nothing. */
   readonly time: Pick<TrustedTime, 'earliest' | 'latest'>;
   readonly log: Log;
-  /** Logs of jobs that ended earlier are removed; null keeps them as long as their jobs. */
+  /** Removes the logs of jobs that ended this many days ago; null keeps them as long as their jobs. */
   readonly days: number | null;
 }
 
-/** Removes logs that are too old, and what a deletion has left; at its start, and now and then. */
+/** Removes expired logs and those of deleted jobs, at startup and every hour. */
 export function startLogSweep({ store, files, clock, time, log, days }: LogSweepParts): LogSweep {
   let underWay: Promise<void> | null = null;
   let isStopped = false;
   let cancel = (): void => {};
 
-  /** Measured in trusted time from the first sweep that misses the job, over restarts. */
+  /** Age in trusted time since the first sweep that missed the job, across restarts. */
   const isOrphanTooOld = async (id: JobId): Promise<boolean> => {
     const at = await files.orphans.at(id);
     if (at === null) await files.orphans.set(id, time.latest());

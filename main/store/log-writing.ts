@@ -10,20 +10,20 @@ import { indexFile, readSegments, removeSegment, type Segment, sizeOf, textFile 
 import { syncFolder } from './sync.ts';
 
 export interface LogBounds {
-  /** What a log may take up, its index included. Its newest segment stays, whatever its size. */
+  /** Maximum size of a log in bytes, including its index. The newest segment stays, whatever its size. */
   readonly ofLog: number;
   readonly ofSegment: number;
-  /** Of the line that has not ended, as it is shown. */
+  /** Maximum bytes to return of an unfinished line. */
   readonly ofLine: number;
 }
 
-/** A log whose files were looked through: who has it is the only one to write. */
+/** A log whose files were checked. The holder is the only writer. */
 export interface OpenLog extends Snapshot {
   readonly head: Mark;
   openLine(): FoldedLine | null;
-  /** A piece that is what follows. Of one that fails nobody knows how much is there: the log has to be opened anew. */
+  /** Appends the piece that follows. After a failure the state on disk is unknown, so the log must be reopened. */
   append(piece: LogPiece, at: number): Promise<void>;
-  /** The disk has what was appended, and no file is open until there is more. */
+  /** Syncs what was appended and closes the files until the next append. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
@@ -33,7 +33,7 @@ interface Files {
   readonly text: FileHandle;
 }
 
-/** What is written at once for one mark. */
+/** Text written together, with one mark. */
 interface Chunk {
   readonly text: Buffer;
   readonly place: number;
@@ -91,7 +91,7 @@ export async function openLog(folder: string, bounds: LogBounds): Promise<OpenLo
   };
 }
 
-/** The newest segment, as far as it is open to be written to. */
+/** Manages the open files of the newest segment. */
 function createEnd(folder: string) {
   let files: Files | null = null;
   let hasNewNames = false;
@@ -103,7 +103,7 @@ function createEnd(folder: string) {
   };
   const sync = async (): Promise<void> => {
     if (files === null) return;
-    // In this order, so that no mark is there without its text.
+    // Text first, so that no mark exists without its text.
     await files.text.datasync();
     await files.index.datasync();
     await close();
@@ -114,7 +114,7 @@ function createEnd(folder: string) {
   return {
     sync,
     close,
-    /** A new one, behind what is whole on the disk by then. */
+    /** Starts a new segment after syncing the previous one. */
     async begin(last: Segment | null, base: Mark): Promise<Segment> {
       if (last !== null) {
         files ??= await openFiles(folder, last.number);
@@ -135,13 +135,13 @@ function createEnd(folder: string) {
   };
 }
 
-/** In a line of its own, in the place of what did not come. */
+/** Puts a notice in a line of its own in place of lost output. */
 function noteOf({ place, isOpen }: Mark, { from }: LogPiece): Chunk {
   const note = `[trainyard] ${from - place} bytes of the output are lost: they were gone from the rig before they could be sent\n`;
   return { text: Buffer.from(isOpen ? `\n${note}` : note), place: from, isLost: true, isLast: false };
 }
 
-/** The last line has ended with the log, whether there is a line feed or not. */
+/** Ends the last line of a complete log with a line feed, even if the trainer printed none. */
 function chunkOf({ isOpen }: Mark, { text, to, isLast }: LogPiece): Chunk {
   const endsOpen = text === '' ? isOpen : !text.endsWith('\n');
   return { text: Buffer.from(isLast && endsOpen ? `${text}\n` : text), place: to, isLost: false, isLast };

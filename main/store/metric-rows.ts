@@ -7,7 +7,7 @@ type MetricCalls = Pick<
   'metricRun' | 'metricKeys' | 'seriesKeys' | 'seriesTail' | 'series' | 'putMetricRun' | 'putSeries'
 >;
 
-/** A curve is a row and its pages (docs/adr/0020): a value that comes writes the last one of them alone. */
+/** A curve is one row plus its pages (docs/adr/0020); a new value rewrites only the last page. */
 export const createMetricRows = (db: Database): MetricCalls => ({ ...metricReads(db), ...metricWrites(db) });
 
 function metricReads(db: Database) {

@@ -5,8 +5,8 @@ import type { OrphanMarks } from '../orchestrator/ports.ts';
 import { isMissing } from './log-segments.ts';
 
 /**
- * Keeps the mark in a file beside the log of the job. File times do not serve: they follow the wall clock, which may have
- * been wrong when the log was written.
+ * Stores the mark in a file beside the log. File times are unsuitable: they follow the wall clock, which may have been wrong when
+ * the log was written.
  */
 export function createOrphanMarks(folder: string): OrphanMarks {
   const fileOf = (job: JobId): string => join(folder, job, 'orphaned-at');

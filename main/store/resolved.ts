@@ -1,4 +1,4 @@
 import { realpath } from 'node:fs/promises';
 
-/** A path without links; null when nothing is there. */
+/** Returns the real path, with links resolved; null when it does not exist. */
 export const resolved = (path: string): Promise<string | null> => realpath(path).catch(() => null);
