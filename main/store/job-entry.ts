@@ -2,7 +2,7 @@ import type { Job, Tx } from '../orchestrator/ports.ts';
 import type { JobStatements, PayloadTexts } from './job-rows.ts';
 import { wrapEach } from './wrap-each.ts';
 
-/** Whatever else is asked for in the same command could tell the difference. */
+/** Any other call in the same command could observe the missing row. */
 const unconcerned: ReadonlySet<string> = new Set<keyof Tx>([
   'appendEvent',
   'worker',
@@ -15,11 +15,14 @@ const unconcerned: ReadonlySet<string> = new Set<keyof Tx>([
 
 export interface LateEntry<R> {
   readonly rows: R;
-  /** Runs a command: what still waits at its end is written then, and forgotten if it throws. */
+  /** Runs a command. Writes a delayed row at its end, or discards it if the command throws. */
   within<T>(command: () => T): T;
 }
 
-/** A job that is given out by the very command that enters it is written once, as it is by then: its row waits for as long as nobody could tell. */
+/**
+ * Delays the INSERT of a new job until another call could observe it. A job that is dispatched by the command that submits it is
+ * thus written once.
+ */
 export function enterLate<R extends JobStatements>(rows: R): LateEntry<R> {
   let entry: { readonly job: Job; readonly texts: PayloadTexts } | null = null;
   const write = (job: Job, texts: PayloadTexts): void => {

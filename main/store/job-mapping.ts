@@ -50,18 +50,18 @@ export interface JobRow {
   readonly approval: Approval | null;
   readonly retry_of: Job['id'] | null;
   readonly requests: string;
-  /** Of the newest attempt. */
+  /** Worker of the newest attempt. */
   readonly worker_id: Attempt['workerId'] | null;
-  /** From the submission of an ended job to the start of its last attempt, null when that never started. */
+  /** Time between submission and the start of the last attempt of an ended job; null when that never started. */
   readonly waited_ms: number | null;
-  /** How long that attempt ran. */
+  /** Run time of that attempt. */
   readonly ran_ms: number | null;
 }
 
-/** What is written of a row, by column: an object as its JSON. */
+/** Values to write by column; objects become JSON. */
 export type Written<C extends string> = Readonly<Record<C, string | number | object | null>>;
 
-/** A job with the columns of its newest attempt beside it, prefixed `a_` (null without one). */
+/** A job joined with the columns of its newest attempt, prefixed `a_`; null without an attempt. */
 export type JoinedRow = JobRow & { readonly [K in keyof AttemptRow as `a_${K}`]: AttemptRow[K] | null };
 
 export function toAttempt(row: AttemptRow): Attempt {
@@ -90,7 +90,7 @@ export function toAttempt(row: AttemptRow): Attempt {
   };
 }
 
-/** What is not known of an attempt when it is offered. */
+/** Columns of an attempt that are unknown when it is offered. */
 export const endingColumns = [
   'started_at',
   'ended_at',
@@ -126,7 +126,7 @@ export const endingRow = ({ startedAt, end }: Attempt): Written<(typeof endingCo
   charged: end?.charged ? 1 : 0,
 });
 
-/** With the GPUs that its job takes, which stay the same from its submission on. */
+/** Includes the number of GPUs, which does not change after submission. */
 export const newAttemptRow = (
   attempt: Attempt,
   { spec: { devices, requirements } }: Job,
@@ -146,13 +146,13 @@ const attemptRow = (attempt: Attempt): Written<(typeof attemptColumns)[number]> 
   resumed: attempt.resumed,
 });
 
-/** What jobs that were stored before these could be asked for did not ask for. */
+/** Defaults for jobs stored before these requirements existed. */
 const anyGpu = { vramGb: 0, accelerator: null, guarded: false, configKeys: [] };
 
-/** So many are remembered; then all are forgotten. */
+/** Maximum size of the cache; when full, it is cleared. */
 const mostTexts = 1_000;
 
-/** Jobs are much alike: each text is read once, and what comes of it is shared by all who have it. Nobody changes it. */
+/** Caches parsed values, because many jobs share the same text. Callers must not modify them. */
 function remembering<T>(read: (text: string) => T): (text: string) => T {
   const known = new Map<string, T>();
   return text => {
@@ -167,11 +167,11 @@ function remembering<T>(read: (text: string) => T): (text: string) => T {
 
 type Spec = Job['spec'];
 
-/** Of what jobs ask of a worker, as it was written. */
+/** Returns a parser for stored job requirements. */
 export const createRequirementsReader = (): ((text: string) => Spec['requirements']) =>
   remembering(text => ({ ...anyGpu, ...(JSON.parse(text) as Spec['requirements']) }));
 
-/** What these columns hold was written as `jobRow` and `attemptRow` have it, so their shape is known. */
+/** The columns were written by `jobRow` and `attemptRow`, so the casts are safe. */
 export function createJobReader(): (row: JoinedRow) => Job {
   const requirementsIn = createRequirementsReader();
   const retryOnIn = remembering(text => JSON.parse(text) as Spec['retryOn']);
@@ -236,7 +236,7 @@ function newestAttempt(row: JoinedRow): AttemptRow {
   return attempt as AttemptRow;
 }
 
-/** What becomes another thing in the life of a job. */
+/** Columns that change during the life of a job. */
 export const changingColumns = [
   'status',
   'priority',
@@ -296,7 +296,7 @@ export const changingRow = (job: Job): Written<(typeof changingColumns)[number]>
   ...timesOf(job),
 });
 
-/** Kept with the end, so that averages over many jobs need no other table. */
+/** Stored with the end of the job, so that averages over many jobs need no other table. */
 function timesOf(job: Job): Written<'waited_ms' | 'ran_ms'> {
   const startedAt = job.attempt?.startedAt ?? null;
   if (!('endedAt' in job) || startedAt === null) return { waited_ms: null, ran_ms: null };

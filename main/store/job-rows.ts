@@ -38,7 +38,7 @@ export type JobStatements = Pick<
   | 'starvingJobs'
   | 'removeJob'
 > & {
-  /** With its attempt, if it has one by now. */
+  /** Also inserts the job's attempt, if it has one. */
   insertJob(job: Job, texts: PayloadTexts): void;
 };
 
@@ -63,12 +63,12 @@ const joined = `SELECT j.*, ${attemptColumns.map(name => `a.${name} AS a_${name}
 const selectFrom = (jobs: string): string =>
   `${joined} FROM ${jobs} LEFT JOIN attempts a ON a.job_id = j.id AND a.n = j.attempt_n`;
 const select = selectFrom('jobs j');
-/** What waits for a worker, and not for a person. */
+/** Pending jobs that wait for a worker and not for approval. */
 const inLine = `${selectFrom('jobs j INDEXED BY jobs_pending')} WHERE j.status = 'pending' AND j.approval IS NOT 'wanted'`;
 const unapproved = `${selectFrom('jobs j INDEXED BY jobs_unapproved')} WHERE j.status = 'pending' AND j.approval = 'wanted'`;
 const live = liveStatuses.map(status => `'${status}'`).join(', ');
 
-/** By position, everywhere on the way of a job: to bind by name takes longer than many a statement. */
+/** Values are bound by position: binding by name takes longer than many statements. */
 const bound = <C extends string>(
   columns: readonly C[],
   row: Written<C>,
@@ -85,8 +85,8 @@ function createInsert<C extends string>(db: Database, table: string, columns: re
 }
 
 /**
- * Writes what is another value than it was, and names nothing else: an index is written anew for every column of it that a statement
- * names, whether its value changes or not. `guard` are the values of `where`. The answer tells whether there was such a row.
+ * Writes only the columns whose values differ, because SQLite rewrites the index of every named column even for an equal value.
+ * `guard` holds the values for `where`. Returns whether a row matched.
  */
 function createUpdates<C extends string>(db: Database, table: string, columns: readonly C[], where: string) {
   const statements = new Map<string, Statement>();
@@ -106,8 +106,8 @@ export function createJobRows(db: Database): JobStatements {
 }
 
 /**
- * SQLite is built with STAT4 here: whoever binds a value to a condition of a join has the whole statement prepared anew, which
- * takes ten times as long as to run it. So the one row is found first, by a query of its own.
+ * Finds the row with a subquery. SQLite is built with STAT4 here, so binding a value in a join condition prepares the whole
+ * statement again, which takes ten times as long as running it.
  */
 const jobById = 'j.rowid = (SELECT rowid FROM jobs WHERE id = ?)';
 const liveAttemptOf = 'a.rowid = (SELECT rowid FROM attempts WHERE worker_id = ? AND ended_at IS NULL)';
@@ -116,7 +116,7 @@ function jobReads(db: Database) {
   const toJob = createJobReader();
   const byId = db.prepare<[string], JoinedRow>(`${select} WHERE ${jobById}`);
   const pending = db.prepare<[], JoinedRow>(`${inLine} UNION ALL ${unapproved} ORDER BY j.level DESC, j.ord`);
-  // Two ranges of the index: one condition for both would walk over all that is behind, too.
+  // Two index ranges: a single condition would also scan everything behind the job.
   const ahead = ['j.level > @level', 'j.level = @level AND j.ord < @order'].map(range =>
     db.prepare<[Record<string, unknown>], JoinedRow>(`${inLine}
       AND ${range} ORDER BY j.level DESC, j.ord LIMIT @limit`),

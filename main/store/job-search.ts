@@ -7,7 +7,7 @@ import type { JoinedRow } from './job-mapping.ts';
 type Value = string | number;
 type Filter = Pick<JobFilter, 'includeFinal' | 'user' | 'workerId' | 'search'>;
 
-/** Conditions on `jobs j`, and the values that they bind, in the same order. */
+/** Conditions on `jobs j` and their bound values, in the same order. */
 interface Conditions {
   readonly texts: string[];
   readonly values: Value[];
@@ -20,7 +20,7 @@ const isBlocked = "(j.status = 'pending' AND j.approval = 'wanted')";
 const state = `CASE WHEN j.status = 'pending' AND j.approval = 'wanted' THEN 'blocked'
   WHEN j.status = 'dispatched' THEN 'starting' ELSE j.status END`;
 
-/** The value that each order compares; null puts a job last. The panel computes the same values (`job-order.ts`). */
+/** Value that each order compares; nulls sort last. The panel computes the same values (`job-order.ts`). */
 const sortValues: Readonly<Record<JobSort, string>> = {
   submitted: 'j.ord',
   name: 'lower(j.config_name)',
@@ -33,7 +33,7 @@ const sortValues: Readonly<Record<JobSort, string>> = {
   loss: "iif(j.status = 'pending', NULL, j.progress ->> '$.loss')",
 };
 
-/** Jobs that have not ended, found without a look at those that have. */
+/** Matches jobs that have not ended, without scanning those that have. */
 const unended = `j.rowid IN (
   SELECT rowid FROM jobs INDEXED BY jobs_pending WHERE status = 'pending' AND approval IS NOT 'wanted'
   UNION ALL SELECT rowid FROM jobs INDEXED BY jobs_unapproved WHERE status = 'pending' AND approval = 'wanted'
@@ -41,7 +41,7 @@ const unended = `j.rowid IN (
     WHERE a.ended_at IS NULL)`;
 const notFinal: ReadonlySet<string> = new Set(['pending', ...liveStatuses]);
 
-/** From indexes alone: a few milliseconds for 50,000 jobs. */
+/** Uses indexes only: a few milliseconds for 50,000 jobs. */
 const allCounts = `
   SELECT status, NULL AS approval, count(*) AS count FROM jobs INDEXED BY jobs_ended_of_user
     WHERE ended_at IS NOT NULL GROUP BY status
@@ -53,7 +53,7 @@ const allCounts = `
     FROM attempts a INDEXED BY one_live_attempt_per_job CROSS JOIN jobs j ON j.id = a.job_id
     WHERE a.ended_at IS NULL GROUP BY j.status`;
 
-/** Each shape of a filter is a statement of its own; people use a few, and programs could make up many. */
+/** Each combination of filters is a separate statement. People use a few; programs could create many. */
 const maxStatements = 100;
 
 export interface JobSearchStatements extends Pick<Tx, 'jobPlace' | 'countFound'> {
@@ -62,7 +62,7 @@ export interface JobSearchStatements extends Pick<Tx, 'jobPlace' | 'countFound'>
 
 /** `joined` selects a job `j` and its newest attempt `a`. */
 export function createJobSearch(db: Database, joined: string): JobSearchStatements {
-  // SQLite's own `lower` and LIKE ignore the case of ASCII letters only.
+  // SQLite's own `lower` and LIKE ignore case for ASCII letters only.
   db.function('in_one_case', { deterministic: true }, (text: unknown) => String(text).toLowerCase());
   const statements = new Map<string, Statement<Value[]>>();
   const prepared = (sql: string): Statement<Value[]> => {
@@ -100,7 +100,7 @@ export function createJobSearch(db: Database, joined: string): JobSearchStatemen
 
 const whereOf = ({ texts }: Conditions): string => (texts.length === 0 ? 'true' : texts.join(' AND '));
 
-/** All that a filter asks for but statuses, states and place. */
+/** Returns the conditions of a filter, except statuses, states and place. */
 function conditionsOf({ includeFinal, user, workerId, search }: Filter): Conditions {
   const found: Conditions = { texts: [], values: [] };
   const add = (text: string, ...values: readonly Value[]): void => {
@@ -127,7 +127,7 @@ function conditionsOf({ includeFinal, user, workerId, search }: Filter): Conditi
   return found;
 }
 
-/** Each word costs time in every row, and a job that has a word has all parts of it. */
+/** Drops words contained in others: every word costs time per row, and the longer word implies the shorter one. */
 const longest = (words: readonly string[]): readonly string[] =>
   words.filter((word, at) =>
     words.every((other, place) => place === at || !other.includes(word) || (other === word && place > at)),
@@ -146,19 +146,19 @@ function addAny(found: Conditions, conditions: readonly Condition[]): void {
 const isAscii = (text: string): boolean => /^[ -~]*$/.test(text);
 const ownColumns = ['j.id', 'j.config_name', 'j.user', "coalesce(j.error, '')"];
 
-/** A call of `in_one_case` takes longer than to join what it reads. */
+/** Calling `in_one_case` takes longer than concatenating the columns, so it is called once. */
 const ofJob = (pattern: string): readonly Condition[] =>
   isAscii(pattern)
     ? ownColumns.map(column => like(column, pattern))
     : [like(ownColumns.join(' || char(10) || '), pattern)];
 
-/** SQLite compares ASCII by itself; for other letters, which are rare, each value is put in lower case first. */
+/** Uses SQLite's fast ASCII comparison where possible; otherwise converts each value to lower case first. */
 const like = (column: string, pattern: string): Condition =>
   isAscii(pattern)
     ? { text: `${column} LIKE ? ESCAPE '\\'`, values: [pattern] }
     : { text: `in_one_case(${column}) LIKE ? ESCAPE '\\'`, values: [pattern] };
 
-/** Jobs whose newest attempt is with a worker of such a name, deleted workers included. */
+/** Matches jobs whose newest attempt is on such a worker, including deleted workers. */
 function ofWorkers(pattern: string, id: string | null): Condition {
   const names = [like('name', pattern), ...(id === null ? [] : [like(id, pattern)])];
   const workers = `SELECT id FROM workers WHERE ${names.map(({ text }) => text).join(' OR ')}`;
@@ -170,7 +170,7 @@ function ofWorkers(pattern: string, id: string | null): Condition {
 }
 
 const escaped = (text: string): string => text.replace(/[\\%_]/g, '\\$&');
-/** A `*` stands for any characters; several in a row are one, because each costs time. */
+/** Converts `*` to `%`; merges consecutive ones because each costs time. */
 const globOf = (glob: string): string => escaped(glob).replace(/\*+/g, '%');
 
 function addStatuses(found: Conditions, { statuses, blocked, search, includeFinal }: JobFilter): void {
@@ -200,7 +200,7 @@ function submittedPage(found: Conditions, { isDescending, after }: JobFilter): C
   };
 }
 
-/** Computes the value of each job once. Between equal values the newest job comes first. */
+/** Computes each job's value once. Among equal values, the newest job comes first. */
 function sortedPage(found: Conditions, { sort, isDescending, after }: JobFilter): Condition {
   const place = placeAfter(after, isDescending ? '<' : '>');
   return {

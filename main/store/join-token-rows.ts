@@ -3,7 +3,7 @@ import type { JoinToken, Tx } from '../orchestrator/ports.ts';
 
 type JoinTokenCalls = Pick<Tx, 'joinToken' | 'setJoinToken' | 'removeJoinToken'>;
 
-/** One a worker: a new one takes the place of the one before. */
+/** Each worker has at most one join token; a new one replaces it. */
 export function createJoinTokenRows(db: Database): JoinTokenCalls {
   const byHash = db.prepare<[string], JoinToken>(
     'SELECT worker_id AS workerId, expires_at AS expiresAt, used_for AS usedFor FROM join_tokens WHERE hash = ?',

@@ -37,13 +37,13 @@ interface SubmissionRow {
   readonly at: number;
 }
 
-/** What waits for a worker, and not for a person. */
+/** Pending jobs that wait for a worker and not for approval. */
 const line = "jobs INDEXED BY jobs_pending WHERE status = 'pending' AND approval IS NOT 'wanted'";
 const unapproved = "jobs INDEXED BY jobs_unapproved WHERE status = 'pending' AND approval = 'wanted'";
-/** Of the jobs that run: no other job has an attempt that has not ended. */
+/** Attempts of active jobs; no other job has an attempt without an end. */
 const running = 'attempts INDEXED BY one_live_attempt_per_job WHERE ended_at IS NULL';
 
-/** What is kept, and known, of the queue as a whole. */
+/** Queries and settings of the queue as a whole. */
 export const createQueueRows = (db: Database): QueueStatements => ({
   ...queueReads(db),
   ...lineReads(db),
@@ -69,7 +69,7 @@ function queueReads(db: Database) {
       'SELECT id FROM jobs WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at, ord LIMIT ?',
     )
     .pluck();
-  // Those that run may come back to the line, and then not before whoever was put there meanwhile.
+  // Includes running jobs: if one returns to the queue, it must not overtake a job that was moved to the top meanwhile.
   const top = db
     .prepare<[], number | null>(
       'SELECT max(top) FROM jobs INDEXED BY jobs_top WHERE ended_at IS NULL AND top > 0',
@@ -121,7 +121,7 @@ interface WaitingRow {
   readonly retriesUsed: number;
 }
 
-/** Of jobs that were never given out nobody has to look for who had them. */
+/** Jobs without an attempt skip the lookup of their last worker. */
 const waiting = `SELECT id, requirements, user, team, level, ord AS "order", approval, not_before AS notBefore,
   retries_used AS retriesUsed,
   iif(attempt_n = 0, NULL, (SELECT worker_id FROM attempts WHERE job_id = jobs.id AND n = attempt_n)) AS avoid,
@@ -133,7 +133,7 @@ function lineReads(db: Database) {
   const ids = db
     .prepare<[number], PendingJob['id']>(`SELECT id FROM ${line} ORDER BY level DESC, ord LIMIT ?`)
     .pluck();
-  // With min(), SQLite takes the other columns from the row that has it.
+  // With min(), SQLite takes the other columns from the row of the minimum.
   const kinds = db.prepare<[{ readonly limit: number; readonly user: string | null }], KindRow>(
     `SELECT id, requirements, count(*) AS count, min(ord) AS first FROM ${line} AND (@user IS NULL OR user = @user)
      GROUP BY requirements ORDER BY first LIMIT @limit`,

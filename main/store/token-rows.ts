@@ -35,7 +35,7 @@ export function createTokenRows(db: Database): TokenCalls {
      VALUES (@hash, @id, @name, @team, @permissions, @created_at, @created_by, @expires_at, @used_at)`,
   );
   const setUsed = db.prepare<[number, string]>('UPDATE tokens SET used_at = ? WHERE id = ?');
-  // Takes its sessions along (ON DELETE CASCADE).
+  // Also deletes the token's sessions (ON DELETE CASCADE).
   const remove = db.prepare<[string]>('DELETE FROM tokens WHERE id = ?');
   const found = (row: TokenRow | undefined): ApiToken | null => (row === undefined ? null : tokenOf(row));
   return {

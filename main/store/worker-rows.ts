@@ -17,7 +17,7 @@ export type WorkerStatements = Pick<
   | 'removeWorker'
 >;
 
-/** As an older version wrote it, too. */
+/** A value that may lack fields because an older version wrote it. */
 type Older<T, K extends keyof T> = Omit<T, K> & Partial<T>;
 type AgentFacts = NonNullable<Worker['agent']>;
 type Drain = NonNullable<Worker['drain']>;
@@ -51,7 +51,7 @@ export function createWorkerRows(db: Database): WorkerStatements {
   const first = db.prepare<[number], Row>(
     `SELECT ${columns} FROM workers WHERE removed_at IS NULL ORDER BY rowid LIMIT ?`,
   );
-  // One that was removed meanwhile is still a place to go on from: its row stays. What no row has is before nothing.
+  // The row of a removed worker stays, so it remains a valid cursor. An unknown id yields no rows.
   const after = db.prepare<[string, number], Row>(`
     SELECT ${columns} FROM workers
     WHERE removed_at IS NULL AND rowid > (SELECT rowid FROM workers WHERE id = ?)
@@ -105,7 +105,7 @@ export function createWorkerRows(db: Database): WorkerStatements {
 
 const fromRow = (row: Row | undefined): Worker | null => (row === undefined ? null : toWorker(row));
 
-/** What these columns hold was written by `toRow`, so its shape is known; an older version wrote fewer fields. */
+/** The columns were written by `toRow`, so the casts are safe; older versions wrote fewer fields. */
 function toWorker(row: Row): Worker {
   return {
     id: row.id,
