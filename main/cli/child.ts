@@ -4,24 +4,24 @@ import { createInterface } from 'node:readline';
 
 export interface Child {
   readonly pid: number;
-  /** What `pick` makes of the first line on stdout that it accepts. Rejects when the process ends before that. */
+  /** Resolves with the first non-null result of `pick`, called for each stdout line. Rejects when the process exits before that. */
   readonly ready: <T>(pick: (line: string) => T | null) => Promise<T>;
-  /** Resolves when it has ended, with its exit code. */
+  /** Resolves with the exit code when the process exits. */
   readonly exited: Promise<number | null>;
-  /** SIGTERM, then waits for its end. */
+  /** Sends SIGTERM and waits until the process exits. */
   stop(): Promise<void>;
-  /** Lets it run on when this program ends. */
+  /** Lets the process outlive this program. */
   release(): void;
 }
 
 export interface ChildCommand {
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Takes what it says on stderr: a file goes on working when this program is gone. */
+  /** Receives stderr. Unlike a pipe, a file keeps working after this program exits. */
   readonly logFile: string;
 }
 
-/** Starts another program beside this one. */
+/** Starts another program next to this one. */
 export function startChild({ argv, env, logFile }: ChildCommand): Child {
   const [file = '', ...args] = argv;
   const log = openSync(logFile, 'a', 0o600);

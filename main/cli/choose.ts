@@ -4,19 +4,19 @@ export type Choice<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly failure: Failure };
 
-/** How a person may call a thing. */
+/** The identifiers by which a person may name a thing. */
 export interface Called {
   readonly id: string;
   readonly name: string;
 }
 
 const mostShown = 5;
-/** Of an id: less than this is a slip of the finger. */
+/** In characters. A shorter id prefix is more likely a typo. */
 const leastTyped = 4;
 
 /**
- * The one thing that a person means by its id, its name, or a beginning of its id that fits no other. A beginning of a
- * name means nothing: `delete rig-1` must not find `rig-10` when `rig-1` is gone.
+ * Finds the one thing with this id or name, or with a unique id prefix. Name prefixes never match: `delete rig-1` must not find `rig-10`
+ * when `rig-1` is gone.
  */
 export function choose<T>(
   word: string,

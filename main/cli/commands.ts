@@ -16,7 +16,7 @@ const group = (
   },
 ];
 
-/** By their names, in the order in which people are told of them. What a command needs is loaded with it. */
+/** Commands by name, in the order of the help. Each command's modules are loaded on demand. */
 export const commands: ReadonlyMap<string, Load> = new Map<string, Load>([
   ['server', async () => (await import('./server.ts')).serverCommand],
   ['worker', async () => (await import('./worker.ts')).localWorkerCommand],

@@ -6,11 +6,11 @@ import { type ConfigFile, defaultDataDir, type Env, type Flags, readConfigFile }
 import { provenFetch } from '../server-proof.ts';
 import { exitCodes, type Failure, reasonOf } from './failure.ts';
 
-/** Which orchestrator a command is for, and with which token it asks. */
+/** The orchestrator that a command calls, and the token that it sends. */
 export interface Connection {
   readonly url: string;
   readonly token: string;
-  /** The data folder that the address or the token comes from: its server proves itself first. Null for neither. */
+  /** The data folder that the URL or the token comes from; its server must first prove that it owns the folder. Null when neither does. */
   readonly provenBy: string | null;
 }
 
@@ -19,7 +19,7 @@ type Found<T> = { readonly ok: true; readonly value: T } | { readonly ok: false;
 const found = <T>(value: T): Found<T> => ({ ok: true, value });
 const missing = (code: number, message: string): Found<never> => ({ ok: false, failure: { code, message } });
 
-/** The guide's variables. */
+/** Environment variables that the guide names. */
 const variables = { url: 'SIMPLETUNER_ORCHESTRATOR_URL', token: 'ADMIN_TOKEN' } as const;
 
 interface Sources {
@@ -30,8 +30,8 @@ interface Sources {
 }
 
 /**
- * Each value on its own: flag, environment, file, and last the data folder of this machine, whose orchestrator says there
- * where it listens. A token that lies in a file beside an address goes to no other address.
+ * Finds URL and token independently of each other: flag, environment, config file, and last this machine's data folder. There the local
+ * orchestrator writes its address. A token stored next to a URL in the config file is sent to no other URL.
  */
 export function findConnection(flags: Flags, env: Env): Found<Connection> {
   const sources = sourcesOf(flags, env);
@@ -45,13 +45,16 @@ export function findConnection(flags: Flags, env: Env): Found<Connection> {
   return found({ url: url.value, token: token.value.text, provenBy: isOfFolder ? dataDir : null });
 }
 
-/** The address alone, for calls that need no token. */
+/** Finds the URL only, for calls without a token. */
 export function findUrl(flags: Flags, env: Env): Found<string> {
   const sources = sourcesOf(flags, env);
   return sources.ok ? urlFrom(sources.value) : sources;
 }
 
-/** The way to it: whom to take for it there, by the same settings as a worker's. Those of the file are for the address beside them. */
+/**
+ * Opens the network with the TLS settings of the flags, the environment and the config file, named as for a worker. Settings of the file
+ * apply only to the URL in that file.
+ */
 export function findNetwork(flags: Flags, env: Env): Found<Send> {
   const sources = sourcesOf(flags, env);
   if (!sources.ok) return sources;
@@ -70,11 +73,14 @@ export function findNetwork(flags: Flags, env: Env): Found<Send> {
   }
 }
 
-/** The way for calls that carry the token: to the server of a data folder, they are sent only after its proof. */
+/**
+ * Returns the sender for calls with the token. If a data folder is involved, it sends them only after the server has proved that it owns
+ * the folder.
+ */
 export const tokenFetch = ({ url, provenBy }: Connection, network: Send): Send =>
   provenBy === null ? network : provenFetch({ url, dataDir: provenBy, fetch: network });
 
-/** The data folder of this machine; `isMeant` when no other address was given than that of the orchestrator on it. */
+/** Finds this machine's data folder. `isMeant`: the command addresses the orchestrator that runs on it. */
 export function findLocalFolder(
   flags: Flags,
   env: Env,
@@ -123,7 +129,7 @@ interface FoundToken {
   readonly isOfFolder: boolean;
 }
 
-/** Null when neither flags, nor environment, nor config file name one for this address. */
+/** Returns null when flags, environment and config file have no token for this URL. */
 function givenToken({ flags, env, file }: Sources, url: string): Found<FoundToken> | null {
   const [tokenFile, spoken, ambient] = [
     word(flags['token-file']),
@@ -141,7 +147,7 @@ function givenToken({ flags, env, file }: Sources, url: string): Found<FoundToke
   return given?.ok ? found({ text: given.value, isOfFolder: false }) : given;
 }
 
-/** The admin token of this machine's own orchestrator: for its own address alone. */
+/** Reads the admin token of this machine's own orchestrator, for that orchestrator's URL only. */
 function folderToken({ dataDir }: Sources, url: string): Found<FoundToken> {
   const local = localUrl(dataDir);
   if (local?.ok && isSame(local.value, url)) {
@@ -152,7 +158,7 @@ function folderToken({ dataDir }: Sources, url: string): Found<FoundToken> {
   return missing(exitCodes.rights, `No token for ${url}: give --token-file FILE, or set ADMIN_TOKEN${hint}`);
 }
 
-/** Null when the file has none for this address. */
+/** Returns null when the config file has no token for this URL. */
 function tokenOfConfig({ path, settings }: ConfigFile, url: string): Found<string> | null {
   const beside = word(settings['url']);
   if (beside !== null && !isSame(beside, url)) return null;
@@ -165,12 +171,12 @@ function tokenOfConfig({ path, settings }: ConfigFile, url: string): Found<strin
   return tokenFile === null ? null : readToken(tokenFile);
 }
 
-/** What the orchestrator of a data folder has left there; null when there is none. */
+/** Reads the URL that the orchestrator wrote to its data folder; null when there is none. */
 function localUrl(dataDir: string): Found<string> | null {
   const path = join(dataDir, 'url');
   try {
     const url = readFileSync(path, 'utf8').trim();
-    // Who can write it would be sent the token.
+    // Anyone who can write the file could redirect the token.
     const open = openToOthers(path);
     if (open !== null) return open;
     return isAddress(url)
@@ -193,7 +199,7 @@ function readToken(path: string): Found<string> {
   }
 }
 
-/** Null when a file is its owner's alone. */
+/** Returns null when only the file's owner can access it. */
 function openToOthers(path: string): Found<never> | null {
   if (process.platform === 'win32' || (statSync(path).mode & 0o077) === 0) return null;
   return missing(
@@ -202,7 +208,7 @@ function openToOthers(path: string): Found<never> | null {
   );
 }
 
-/** A header takes no more than this. */
+/** Only these characters and lengths are valid in the header. */
 const checked = (token: string, where: string): Found<string> =>
   /^[\x21-\x7e]{1,512}$/.test(token)
     ? found(token)
@@ -216,7 +222,7 @@ function isAddress(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
 }
 
-/** Written in whatever way. */
+/** Compares URLs regardless of spelling. */
 const isSame = (one: string, other: string): boolean =>
   URL.canParse(one) && URL.canParse(other) && withoutSlash(one) === withoutSlash(other);
 

@@ -20,10 +20,10 @@ const example = (file: string): string =>
 
 const jobName = 'digits-quick';
 const workerName = 'demo-rig';
-/** What the example promises. */
+/** The accuracy that the example promises. */
 const leastAccuracy = 0.95;
 
-/** The main job from end to end, as a newcomer would see it. */
+/** Runs a whole training job, as a new user would see it. */
 export function demoCommand(invocation: Invocation): Command {
   return new Command('demo')
     .description(
@@ -33,7 +33,7 @@ export function demoCommand(invocation: Invocation): Command {
     .action(async (options: { readonly keep?: boolean }) => {
       const started: Child[] = [];
       const stopAll = async (): Promise<void> => {
-        // The worker first: it says goodbye to the orchestrator.
+        // Stop the worker first, so that it can sign off from the orchestrator.
         for (const child of started.toReversed()) await child.stop();
       };
       invocation.onSignal('SIGINT', () => void stopAll().then(() => process.exit(130)));
@@ -67,7 +67,7 @@ async function runDemo(invocation: Invocation, started: Child[], keep: boolean):
   const stage = await startOrchestrator(invocation, started);
   out(`Orchestrator   ${stage.url}\n`);
   const over = new AbortController();
-  // Before anything can happen that it should carry.
+  // Open the stream first, so that it carries every event.
   const events = await openEvents({ url: stage.url, token: stage.token, signal: over.signal });
   const workerId = await startWorker(stage);
   out(`Worker         ${workerName} (${workerId}), a process of its own\n`);
@@ -131,7 +131,7 @@ async function startWorker({ invocation, folder, url, client, started }: Stage):
       '--trainer',
       [...trainer, '--resume-from', '{resume_from}'].map(quoted).join(' '),
     ],
-    // The token goes through the environment: arguments can be read by every user of the machine.
+    // The token is an environment variable: every user of the machine can read the arguments of a process.
     env: { ...invocation.env, SIMPLETUNER_WORKER_TOKEN: token, XDG_STATE_HOME: join(folder, 'state') },
     logFile: join(folder, 'worker.log'),
   });
@@ -191,7 +191,7 @@ function conclude(
   return accuracy > leastAccuracy && checkpoint !== null ? 0 : 1;
 }
 
-/** What the trainer says that it left behind, if it is really there. */
+/** Returns the checkpoint that the trainer reports, if the file exists. */
 function checkpointOf(outputDir: string): string | null {
   const result: unknown = JSON.parse(readFileSync(join(outputDir, 'result.json'), 'utf8'));
   const path =

@@ -7,16 +7,16 @@ import { textsOf } from './body-text.ts';
 export interface FeedAddress {
   readonly url: string;
   readonly token: string;
-  /** The way there; the global one unless told. */
+  /** Sends the request; the global `fetch` by default. */
   readonly fetch?: Fetch;
   readonly signal?: AbortSignal;
-  /** The number of the last event that is known already; null to begin with what comes next. */
+  /** The number of the last known event; null to start with the next new event. */
   readonly after?: number | null;
-  /** A way that carries nothing for this long is dead. */
+  /** A connection that carries nothing for this long counts as dead. */
   readonly silenceMs?: number;
 }
 
-/** Why the orchestrator does not open the stream. */
+/** The orchestrator refused to open the stream. */
 export class FeedRefused extends Error {
   override readonly name = 'FeedRefused';
   readonly failure: CallFailure;
@@ -27,18 +27,18 @@ export class FeedRefused extends Error {
   }
 }
 
-/** The orchestrator says something every 20 s at least. */
+/** The orchestrator sends at least a ping every 20 s. */
 const longestSilenceMs = 90_000;
 
 /**
- * Opens the stream: what happens from here on comes through it, event by event, until the signal or the server ends it,
- * or the way breaks (then the reading throws). Throws when it can't be opened: `FeedRefused` when the server said why.
+ * Opens the event stream and yields its events until the signal or the server ends it. Reading throws when the connection breaks. Opening
+ * throws `FeedRefused` with the server's reason, or the network error.
  */
 export async function openEvents(address: FeedAddress): Promise<AsyncGenerator<UiEvent, void>> {
   return eventsOf(await openFeed(address, urlOf(address.url, eventsApi.stream.path)));
 }
 
-/** The data of each event of a stream, as the text that it is; fails as `openEvents`. */
+/** Yields the data of each event as raw text; fails like `openEvents`. */
 export async function openFeed(address: FeedAddress, from: URL): Promise<AsyncGenerator<string, void>> {
   const { url, token, fetch: send = fetch, signal, after = null, silenceMs = longestSilenceMs } = address;
   const watchdog = new AbortController();
@@ -73,7 +73,7 @@ async function* dataOf(lines: AsyncIterable<string>): AsyncGenerator<string, voi
 async function* eventsOf(feed: AsyncIterable<string>): AsyncGenerator<UiEvent, void> {
   for await (const data of feed) {
     const event = UiEvent.safeParse(JSON.parse(data));
-    // An event of a later version is not for this program.
+    // Skip events that only later versions know.
     if (event.success) yield event.data;
   }
 }

@@ -1,6 +1,6 @@
 import type { CallFailure } from '../../protocol/client.ts';
 
-/** What the program exits with (docs/command-line.md). */
+/** Exit codes of the program (docs/command-line.md). */
 export const exitCodes = {
   done: 0,
   failed: 1,
@@ -11,17 +11,17 @@ export const exitCodes = {
   unreachable: 6,
   refused: 7,
   jobUnsuccessful: 8,
-  /** As shells have it: 128 and the number of the signal. */
+  /** 128 plus the number of the signal, as in shells. */
   interrupted: 130,
 } as const;
 
-/** A command that can't go on: what happened, what to do, and the exit code for it. */
+/** Why a command cannot continue, what to do, and the exit code. */
 export interface Failure {
   readonly code: number;
   readonly message: string;
 }
 
-/** Carries a failure out of a command, to where it is said. */
+/** Carries a failure out of a command to the code that prints it. */
 export class CommandEnd extends Error {
   override readonly name = 'CommandEnd';
   readonly failure: Failure;
@@ -42,11 +42,11 @@ const byStatus: Readonly<Record<number, number>> = {
   404: exitCodes.notFound,
   409: exitCodes.conflict,
   412: exitCodes.conflict,
-  // It is just stopping, and may be back soon.
+  // The server is stopping and may return soon.
   503: exitCodes.unreachable,
 };
 
-/** What to say of a call that failed, and the exit code for it. */
+/** Returns the message and the exit code for a failed call. */
 export function failureOf(failure: CallFailure, url: string): Failure {
   if (failure.kind === 'unreachable')
     return { code: exitCodes.unreachable, message: `${url} cannot be reached: ${reasonOf(failure.cause)}` };
@@ -90,7 +90,7 @@ const byCode: Readonly<Record<string, string>> = {
     'its certificate is for another name. Use that name in the address, or --pin with the value that its panel shows',
 };
 
-/** What the other side has a hand in is told, on one line. */
+/** Errors whose message contains text from the other side, which must be safe to print. */
 const withMessage: Readonly<Record<string, (shown: string) => string>> = {
   ERR_PIN_MISMATCH: shown =>
     `it is not the one that --pin is for (${shown}). Nothing was sent to it. Compare with the value that the panel shows`,
@@ -100,7 +100,7 @@ const withMessage: Readonly<Record<string, (shown: string) => string>> = {
     `it redirects to ${shown}, where the token must not go. If that is the orchestrator, give its address with --url`,
 };
 
-/** `fetch` says only that it failed; why is in the cause of what it throws, at some depth. */
+/** `fetch` reports only that it failed. The reason is in the chain of causes, at varying depth. */
 export function reasonOf(cause: unknown): string {
   for (let error = cause; error instanceof Error; error = error.cause) {
     const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;

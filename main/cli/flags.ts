@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Flags } from '../config.ts';
 
-/** By the names in the help and in config files, not in the camel case of commander. Aliases count as what they stand for. */
+/** Returns the flags by their names in the help and in config files, not in commander's camel case. Aliases are resolved. */
 export function flagsOf(command: Command): Flags {
   const values = command.opts<Readonly<Record<string, unknown>>>();
   const flags = Object.fromEntries(
@@ -14,13 +14,13 @@ export function flagsOf(command: Command): Flags {
   };
 }
 
-/** Null when it was not given. */
+/** Returns null when the flag was not given. */
 export function textOf(flags: Flags, name: string): string | null {
   const value = flags[name];
   return typeof value === 'string' ? value : null;
 }
 
-/** Null when it was not given. */
+/** Returns null when the flag was not given. */
 export function numberOf(flags: Flags, name: string): number | null {
   const value = flags[name];
   return typeof value === 'number' ? value : null;
@@ -30,21 +30,21 @@ export const isOn = (flags: Flags, name: string): boolean => flags[name] === tru
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Gathers `--label KEY=VALUE`, given any number of times. */
+/** Collects `--label KEY=VALUE`, which may be repeated. */
 export function addLabel(text: string, before: Labels = {}): Labels {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidArgumentError('Give it as KEY=VALUE.');
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-/** Names with commas between them. */
+/** Parses comma-separated names. */
 export function wordList(text: string): readonly string[] {
   const names = text.split(',').map(name => name.trim());
   if (names.includes('')) throw new InvalidArgumentError('Give names with commas between them.');
   return names;
 }
 
-/** The same of a list of known ones; `what` is what each is called. */
+/** Parses comma-separated names and rejects unknown ones; `what` is the noun for messages. */
 export function wordsAmong(what: string, known: readonly string[]): (text: string) => readonly string[] {
   return text => {
     const words = wordList(text);
@@ -66,7 +66,7 @@ export function decimal(text: string): number {
 
 const unitSeconds: Readonly<Record<string, number>> = { '': 1, s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** In seconds. */
+/** Parses a time span; returns seconds. */
 export function timeSpan(text: string): number {
   const [, figure = '', unit = ''] = /^(\d{1,9}(?:\.\d+)?)([smhd]?)$/.exec(text) ?? [];
   const seconds = unitSeconds[unit];
@@ -75,7 +75,7 @@ export function timeSpan(text: string): number {
   return Number(figure) * seconds;
 }
 
-/** Gathers an option that may be repeated. */
+/** Collects the values of a repeatable option. */
 export const collect = (value: string, earlier: readonly string[] = []): readonly string[] => [
   ...earlier,
   value,

@@ -15,11 +15,11 @@ interface Schema<T> {
       };
 }
 
-/** What a call takes, made of flags and arguments; ends the command when the contract does not allow it. */
+/** Validates flags and arguments against the protocol's schema; ends the command when they are invalid. */
 export function readInput<T>(
   schema: Schema<T>,
   value: unknown,
-  /** What people call a field. */
+  /** The name of each field for people. */
   names: Readonly<Record<string, string>>,
 ): T {
   const parsed = schema.safeParse(value, plainIssues);

@@ -1,28 +1,28 @@
 import type { Terminal } from '../server.ts';
 
-/** How much text a screen shows. */
+/** Size of a terminal in characters. */
 export interface Screen {
   readonly columns: number;
   readonly rows: number;
 }
 
 export interface CliTerminal extends Terminal {
-  /** What `out` and `err` write to, as it is now; null when it is no screen, or none whose cursor can be moved. */
+  /** The current size of the terminal behind `out` or `err`; null when it is no terminal, or has no movable cursor. */
   readonly outScreen: () => Screen | null;
   readonly errScreen: () => Screen | null;
-  /** Asks the person at the terminal, who may give no answer: null. Is itself null when there is nobody to ask. */
+  /** Asks the person at the terminal; resolves to null without an answer. The function itself is null when nobody can be asked. */
   readonly ask: ((question: string) => Promise<string | null>) | null;
 }
 
-/** What a command works with besides its arguments. */
+/** What a command uses besides its arguments. */
 export interface Invocation {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly terminal: CliTerminal;
-  /** How to start this program again. */
+  /** The command line that starts this program. */
   readonly ownCommand: readonly string[];
   readonly onSignal: (signal: NodeJS.Signals, act: () => void) => void;
-  /** Acts when nobody reads stdout any more, as behind `| head`; without it the program goes on. */
+  /** Runs when the reader of stdout is gone, as with `| head`. Without it, the program continues. */
   readonly onClosedPipe: (act: () => void) => void;
-  /** What the program will exit with. */
+  /** Sets the exit code of the program. */
   readonly exit: (code: number) => void;
 }

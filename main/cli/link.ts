@@ -5,11 +5,11 @@ import { printOne } from './output.ts';
 import type { RemoteSpec } from './remote-command.ts';
 import type { Remote } from './remote.ts';
 
-/** The address that a browser on another machine can open, if the server has one. */
+/** Returns the URL that a browser on another machine can open, if the server has one. */
 async function panelUrl(remote: Remote): Promise<string> {
   const { url } = remote.connection();
   const settings = await remote.call(settingsApi.get);
-  // A token that may make links need not be allowed to read settings.
+  // A token may have the right to create links but not to read settings.
   if (!settings.ok) return url;
   return settings.value.public_url ?? reachableFor(settings.value.network, url);
 }

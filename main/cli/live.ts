@@ -4,18 +4,15 @@ import { type FeedAddress, FeedRefused, openEvents } from './event-feed.ts';
 import { CommandEnd, exitCodes, failureOf, reasonOf } from './failure.ts';
 import type { Remote } from './remote.ts';
 
-/**
- * What is done with one stream of events: looks at how things are, goes on from there, and answers with what was waited
- * for; null when the stream ended before that.
- */
+/** Works with one event stream: reads the current state, then follows the events. Returns the result; null when the stream ended first. */
 export type Session<T> = (events: AsyncIterable<UiEvent>) => Promise<T | null>;
 
 const pausesMs = [500, 1_000, 2_000, 4_000, 8_000] as const;
 
 /**
- * Holds sessions, each on a stream that goes on where the last one ended, until one of them has an answer. A way that
- * breaks and an orchestrator that starts anew are waited for; a refusal ends the command. `after` is the number of the
- * last event that is known already; null to begin with what comes next.
+ * Runs sessions until one returns a result. Each new stream resumes where the last one ended. It waits through connection losses and
+ * restarts of the orchestrator; a refusal ends the command. `after` is the number of the last known event; null starts with the next new
+ * event.
  */
 export function live<T>(remote: Remote, session: Session<T>, after: number | null = null): Promise<T> {
   const feed: Feed = { after };
@@ -27,12 +24,12 @@ export function live<T>(remote: Remote, session: Session<T>, after: number | nul
 }
 
 /**
- * Does it anew until it does not fail for the way to the orchestrator: that is waited for, and told once. `onReached` is to be called
- * as soon as the orchestrator has answered.
+ * Retries `act` while it fails because of the connection. It reports the loss only once. `act` must call `onReached` as soon as the
+ * orchestrator answers.
  */
 export async function persist<T>(remote: Remote, act: (onReached: () => void) => Promise<T>): Promise<T> {
   let isLost = false;
-  /** In a row. */
+  /** Consecutive failures. */
   let failures = 0;
   const onReached = (): void => {
     if (isLost) tell(remote, `Connected to ${remote.connection().url} again`);
@@ -56,7 +53,7 @@ interface Feed {
   after: number | null;
 }
 
-/** The way to the orchestrator has broken, or it has ended what it was telling. */
+/** The connection to the orchestrator broke, or the server ended the stream. */
 export class FeedLost extends Error {
   override readonly name = 'FeedLost';
 }
@@ -107,12 +104,12 @@ async function* numbered(
   }
 }
 
-/** On a line of its own, though a bar may stand on the one where the cursor is. */
+/** Prints on a line of its own, even while a progress bar occupies the current line. */
 function tell({ terminal }: Remote, message: string): void {
   terminal.err(`${terminal.errScreen() === null ? '' : '\r\u001b[2K'}${message}\n`);
 }
 
-/** Throws what is no loss of the way. */
+/** Rethrows errors that are no connection loss. */
 function lossReason(cause: unknown): string {
   if (cause instanceof FeedLost) return cause.message;
   if (cause instanceof CommandEnd && cause.failure.code === exitCodes.unreachable)

@@ -1,7 +1,7 @@
 import { isLoopbackUrl } from '../../protocol/reachable.ts';
 import type { Remote } from './remote.ts';
 
-/** The server's address in a join command; null when it contains none. */
+/** Returns the server's URL in a join command; null when it contains none. */
 function urlInCommand(command: string): string | null {
   const [, quoted, plain] = /--orchestrator-url (?:'([^']*)'|(\S+))/.exec(command) ?? [];
   return quoted ?? plain ?? null;

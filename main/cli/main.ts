@@ -7,7 +7,7 @@ onceClosed(process.stdout, () => {
 });
 onceClosed(process.stderr, () => undefined);
 
-// A terminal that was closed takes no words any more; that is no reason to end.
+// Ignore write errors of a closed terminal, so that the program does not end because of them.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
 
 process.exitCode = await runCli(process.argv.slice(2), {

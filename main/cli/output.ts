@@ -6,20 +6,22 @@ import { type Column, type Fact, factLines, plain, tableLines } from './table.ts
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Where a command prints, and its `--json` and `--output`. */
+/** The terminal that a command prints to, and its flags `--json` and `--output`. */
 interface Printer {
   readonly terminal: CliTerminal;
   readonly flags: Flags;
 }
 
-/** A table for people; for programs JSON, or some fields a line with tabs between. JSON with fields is a list of these. */
+/**
+ * Prints a table for people, JSON, or selected fields as tab-separated lines. JSON with `--output` is a list of objects with those fields.
+ */
 export function printRows<T extends Row>(
   { terminal, flags }: Printer,
   found: {
     readonly answer: unknown;
     readonly rows: readonly T[];
     readonly columns: readonly Column<T>[];
-    /** What to say when there are none, and what to do about it. */
+    /** The message for an empty list, with a next step. */
     readonly none: string;
   },
 ): void {
@@ -34,7 +36,7 @@ export function printRows<T extends Row>(
   else terminal.err(`${none}\n`);
 }
 
-/** One thing: its facts one below the other. */
+/** Prints one object: one fact per line. */
 export function printOne(
   { terminal, flags }: Printer,
   found: { readonly answer: Row; readonly facts: readonly Fact[] },
@@ -46,20 +48,20 @@ export function printOne(
   else terminal.out(lines(factLines(found.facts)));
 }
 
-/** One of many that come one after the other: a line each, whatever it is printed as. */
+/** Prints one of a series of events, always as one line. */
 export function printEvent({ terminal, flags }: Printer, event: Row, line: string): void {
   const fields = fieldNames(flags);
   if (isOn(flags, 'json')) terminal.out(json(picked(event, fields), 0));
   else terminal.out(fields === null ? `${plain(line)}\n` : fieldLine(event, fields));
 }
 
-/** Null when all are to be shown. */
+/** Returns null when all fields should be printed. */
 function fieldNames(flags: Flags): readonly string[] | null {
   const names = flags['output'];
   return Array.isArray(names) ? names.map(String) : null;
 }
 
-/** Only a warning: what was asked for has been done, and a token that is shown once must not get lost over it. */
+/** Only a warning: the command has already succeeded, and a token that is shown once must not be lost. */
 function warnOfUnknown({ err }: CliTerminal, names: readonly string[] | null, row: Row | undefined): void {
   if (names === null || row === undefined) return;
   const unknown = names.filter(name => !Object.hasOwn(row, name.split('.', 1)[0] ?? ''));
@@ -72,7 +74,7 @@ const lines = (all: readonly string[]): string => all.map(line => `${line}\n`).j
 const json = (value: unknown, indent: number): string =>
   `${escapeUnseen(JSON.stringify(value, null, indent))}\n`;
 
-/** By the fields as they were asked for, such as `gpu_info.driver`; all of it when none were. */
+/** Selects the requested fields, such as `gpu_info.driver`; all fields without a selection. */
 const picked = (row: Row, names: readonly string[] | null): Row =>
   names === null ? row : Object.fromEntries(names.map(name => [name, fieldOf(row, name.split('.')) ?? null]));
 
@@ -86,7 +88,7 @@ function fieldOf(value: unknown, path: readonly string[]): unknown {
   return fieldOf(found.find(([key]) => key === name)?.[1], rest);
 }
 
-/** A tab or a line break within a field would make two of it. */
+/** A tab or line break inside a field would split it in two. */
 function fieldText(value: unknown): string {
   if (value === undefined || value === null) return '';
   return plain(typeof value === 'string' ? value : JSON.stringify(value));

@@ -7,7 +7,7 @@ import type { Remote } from './remote.ts';
 
 type Way = Pick<Remote, 'connection'> & { readonly fetch: Fetch };
 
-/** Prints an answer that comes in pieces, as it comes; what fails ends the command. */
+/** Prints a streamed response while it arrives; failures end the command. */
 export async function printDownload<C extends Call>(
   { connection, fetch, terminal }: Way & Pick<Remote, 'terminal'>,
   row: C,
@@ -26,7 +26,7 @@ export interface Download extends Pick<Answer, 'status' | 'headers'> {
   readonly body: AnswerBody;
 }
 
-/** An answer whose body is still to come; what fails ends the command. */
+/** Opens a streamed response; failures end the command. */
 export async function openDownload(
   { connection, fetch }: Way,
   place: URL,

@@ -4,7 +4,7 @@ import { commands } from './commands.ts';
 import { exitCodes } from './failure.ts';
 import type { Invocation } from './invocation.ts';
 
-/** Runs the `trainyard` program; answers with its exit code. */
+/** Runs the `trainyard` program; returns its exit code. */
 export async function runCli(argv: readonly string[], parts: Omit<Invocation, 'exit'>): Promise<number> {
   let code = 0;
   const exit = (value: number): void => {
@@ -20,7 +20,7 @@ export async function runCli(argv: readonly string[], parts: Omit<Invocation, 'e
   }
 }
 
-/** With all its commands, or with the first word's alone: whoever asks for one should not wait until all are loaded. */
+/** Creates the program with all commands, or with only the one that `first` names, which loads faster. */
 async function createProgram(invocation: Invocation, first = ''): Promise<Command> {
   const { out, err } = invocation.terminal;
   const program = new Command('trainyard')
@@ -47,7 +47,7 @@ async function createProgram(invocation: Invocation, first = ''): Promise<Comman
   return program;
 }
 
-/** Commands of commands, too, answer with a code instead of ending the process. */
+/** Makes nested commands throw with an exit code too, instead of ending the process. */
 function inherit(parent: Command): void {
   for (const command of parent.commands) {
     command.copyInheritedSettings(parent);

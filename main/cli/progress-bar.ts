@@ -4,7 +4,7 @@ import { cutLine } from './table.ts';
 
 const width = 30;
 
-/** One line of text for a person: bar, step, loss and time left, as far as they are known. */
+/** One line for people: bar, step, loss and time left, as far as known. */
 function progressLine(progress: Progress): string {
   const { step, total_steps: total, loss, eta_s: eta } = progress;
   const parts = [
@@ -16,7 +16,7 @@ function progressLine(progress: Progress): string {
   return parts.filter(part => part !== undefined).join('  ');
 }
 
-/** With the figure behind it. */
+/** A bar followed by the percentage. */
 export function bar(percent: number): string {
   const share = Math.min(1, Math.max(0, percent / 100));
   const filled = Math.round(share * width);
@@ -32,17 +32,17 @@ export function duration(seconds: number): string {
 
 export interface ProgressDisplay<P = Progress> {
   show(progress: P): void;
-  /** Leaves the last line as it stands. */
+  /** Leaves the last line on the screen. */
   finish(): void;
 }
 
-/** On a screen one line that moves; elsewhere a line for each tenth of the way, so that logs stay short. */
+/** Updates one line on a terminal. Elsewhere it prints a line per tenth of the way, to keep logs short. */
 export const createProgressDisplay = (
   write: (text: string) => void,
   screen: () => Screen | null,
 ): ProgressDisplay => createDisplay(write, screen, progressLine);
 
-/** The same of anything else that goes on. */
+/** The same for any other kind of progress. */
 export function createDisplay<P extends Pick<Progress, 'percent'>>(
   write: (text: string) => void,
   screen: () => Screen | null,

@@ -6,19 +6,19 @@ import type { CliTerminal, Invocation } from './invocation.ts';
 import { openRemote, type Remote } from './remote.ts';
 import { plainLines } from './table.ts';
 
-/** A command that talks to an orchestrator. */
+/** A command that calls an orchestrator. */
 export interface RemoteSpec {
   readonly name: string;
   readonly description: string;
   /** Runs when the group is called without a command. */
   readonly isDefault?: boolean;
-  /** Adds its arguments and options. */
+  /** Adds the arguments and options. */
   readonly shape?: (command: Command) => Command;
-  /** Gets its arguments as they were given. */
+  /** Receives the arguments unparsed. */
   readonly act: (remote: Remote, args: readonly string[]) => Promise<void>;
 }
 
-/** A command whose own commands are these. */
+/** Creates a command with these subcommands. */
 export function commandGroup(
   invocation: Invocation,
   name: string,
@@ -44,7 +44,7 @@ export function remoteCommand(invocation: Invocation, spec: RemoteSpec): Command
 }
 
 export function withOutput(command: Command): Command {
-  // Some commands mean something else by -f, as SimpleTuner's do.
+  // Some commands use -f for another option, as in SimpleTuner.
   const format = command.options.some(({ short }) => short === '-f') ? '--format' : '-f, --format';
   return command
     .option('--json', 'print the whole answer as JSON; with --output, those fields of it')

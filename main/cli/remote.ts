@@ -13,26 +13,26 @@ import { CommandEnd, exitCodes, fail, failureOf } from './failure.ts';
 import { isOn } from './flags.ts';
 import type { CliTerminal, Invocation } from './invocation.ts';
 
-/** An orchestrator as a command sees it. What fails ends the command, with a message and an exit code. */
+/** An orchestrator as a command sees it. Failures end the command with a message and an exit code. */
 export interface Remote {
   readonly flags: Flags;
   readonly terminal: CliTerminal;
   readonly env: Invocation['env'];
   readonly connection: () => Connection;
-  /** The way to it, for what is no call with one answer. */
+  /** Sends requests whose response is not a single JSON value. */
   readonly fetch: Send;
-  /** Looks again where the orchestrator of this machine is: one that was started anew may listen elsewhere. */
+  /** Looks up the local orchestrator's address again, which may change when it restarts. */
   locate(): void;
   ask<C extends Call>(row: C, input?: CallInput<C>): Promise<ValueOf<C>>;
-  /** The same where a failure is for the command to judge. */
+  /** Like `ask`, but returns failures to the command. */
   call<C extends Call>(row: C, input?: CallInput<C>): Promise<CallResult<C>>;
-  /** Ends the command unless the person at the terminal agrees. Nobody is asked where there is none, or with `--yes`. */
+  /** Ends the command unless the person at the terminal agrees. It does not ask without a terminal, or with `--yes`. */
   confirm(question: string): Promise<void>;
 }
 
 const defaultTimeoutMs = 30_000;
 
-/** Throws `CommandEnd` when the flags and their surroundings name no orchestrator, or no token for it. */
+/** Throws `CommandEnd` when flags, environment and config file yield no orchestrator, or no token for it. */
 export function openRemote(
   flags: Flags,
   { env, terminal }: Pick<Invocation, 'env' | 'terminal'>,
@@ -76,11 +76,11 @@ export function openRemote(
   };
 }
 
-/** Nobody was reached, or not who was meant, or somebody who sent us on. */
+/** Errors before the request was sent: no server, the wrong server, or a redirect. */
 const nothingSent =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|E(HOST|NET)UNREACH|ERR_NOT_PROVEN|ERR_(PIN|SSL|TLS)_\w+|CERT_\w+|\w*SELF_SIGNED_CERT\w*|UNABLE_TO_\w+|ERR_REDIRECTED)$/;
 
-/** Of a change without an answer nobody knows whether it was made. */
+/** Returns true when a change may have been made although its response was lost. */
 function isInDoubt(failure: CallFailure): boolean {
   if (failure.kind !== 'unreachable') return false;
   for (let error = failure.cause; error instanceof Error; error = error.cause) {
@@ -89,7 +89,7 @@ function isInDoubt(failure: CallFailure): boolean {
   return true;
 }
 
-/** What has a key is done once, however often it is asked for. */
+/** A request with an idempotency key takes effect only once, however often it is repeated. */
 const isKeyed = (body: unknown): boolean =>
   typeof body === 'object' &&
   body !== null &&

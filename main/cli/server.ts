@@ -4,7 +4,10 @@ import { type Flags, loadServerConfig } from '../config.ts';
 import { collect, flagsOf, isOn } from './flags.ts';
 import type { Invocation } from './invocation.ts';
 
-/** The program that started this one has it load while it builds the panel. False when that ended without. */
+/**
+ * Waits for a message from the parent process, which builds the panel while this process loads. Resolves to false when the parent
+ * disconnects first.
+ */
 function isTold(): Promise<boolean> {
   return new Promise(resolve => {
     if (!process.connected) return resolve(false);
@@ -127,7 +130,7 @@ async function serve(flags: Flags, { env, terminal, ownCommand }: Invocation): P
     terminal.err(`${config.refusal.detail}\n`);
     return 2;
   }
-  // Express and SQLite take longer to load than most other commands take in all.
+  // Loading Express and SQLite takes longer than most other commands take in total.
   const { runServer } = await import('../server.ts');
   if (isOn(flags, 'once-told') && !(await isTold())) return 1;
   const agent = { command: [...ownCommand, 'worker'], env, hasSample: findSample() !== null };

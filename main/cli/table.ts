@@ -5,20 +5,20 @@ export interface Column<T> {
   readonly text: (row: T) => string;
 }
 
-/** A name and its value; null for what there is nothing to say of. */
+/** A name and its value; facts with null are not printed. */
 export type Fact = readonly [name: string, value: string | null];
 
 const gap = '  ';
-/** They would move the cursor, or turn the text around: what machines say is not trusted with that. */
+/** These characters would move the cursor or change the text direction, and text from other machines is not trusted. */
 const unseen = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+/gu;
 
-/** As one line that a screen shows as it is. */
+/** Makes a text safe to print, on one line. */
 export const plain = (text: string): string => text.replaceAll(unseen, ' ').trim();
 
-/** The same for text of several lines. */
+/** Splits a text into lines that are safe to print. */
 export const plainLines = (text: string): readonly string[] => text.split(/\r\n|\r|\n/).map(plain);
 
-/** The titles and a line for each row. `width`: of the screen; null for none, where nothing is cut. */
+/** Returns the header and one line per row. `width`: of the terminal; null without one, where lines are not truncated. */
 export function tableLines<T>(
   rows: readonly T[],
   columns: readonly Column<T>[],
@@ -34,7 +34,7 @@ export function tableLines<T>(
   );
 }
 
-/** One fact a line, values below each other. */
+/** One fact per line, with aligned values. */
 export function factLines(facts: readonly Fact[]): readonly string[] {
   const shown = facts.filter(([, value]) => value !== null);
   const widest = shown.reduce((most, [name]) => Math.max(most, widthOf(name)), 0);
@@ -48,7 +48,7 @@ const widthOf = (text = ''): number => stringWidth(text);
 const padded = (text: string, width: number): string =>
   text + ' '.repeat(Math.max(0, width - stringWidth(text)));
 
-/** A line that wraps makes a table unreadable. */
+/** Truncates a line, because wrapped lines make a table unreadable. */
 export function cutLine(line: string, width: number | null): string {
   if (width === null || stringWidth(line) <= width) return line;
   let shown = '';

@@ -2,10 +2,10 @@ import { createInterface } from 'node:readline/promises';
 import { WriteStream } from 'node:tty';
 import type { CliTerminal, Screen } from './invocation.ts';
 
-/** Bytes that a reader who has stopped reading costs at most, or a little more. */
+/** Approximate limit of unread output in memory, in bytes, when the reader stalls. */
 const mostUnread = 1024 * 1024;
 
-/** The terminal of this process, or whatever its streams were pointed at. */
+/** The terminal of this process, or the streams that replace it. */
 export function processTerminal(env: Readonly<Record<string, string | undefined>>): CliTerminal {
   const { stdin, stdout, stderr } = process;
   const isSimple = env['TERM'] === 'dumb';
@@ -28,8 +28,8 @@ async function askPerson(question: string): Promise<string | null> {
   const closed = new Promise<null>(resolve => {
     lines.once('close', () => resolve(null));
   });
-  // The terminal gives Ctrl-C to the reader of lines, which else would keep it to itself. To end by the signal and not by
-  // an exit code is what makes a shell stop its loop, too; it says 130 then.
+  // The line reader intercepts Ctrl-C, so pass the signal on. Dying by the signal, not with an exit code, also stops a shell's loop. The
+  // shell then reports 130.
   lines.once('SIGINT', () => {
     lines.close();
     process.stderr.write('\n');
@@ -44,7 +44,7 @@ async function askPerson(question: string): Promise<string | null> {
   }
 }
 
-/** Calls `act` when what reads a stream has gone; every other failure of it ends the program. */
+/** Calls `act` when the reader of a stream is gone. Any other stream error ends the program. */
 export function onceClosed(stream: NodeJS.WriteStream, act: () => void): void {
   stream.on('error', (cause: NodeJS.ErrnoException) => {
     if (cause.code !== 'EPIPE') throw cause;

@@ -11,7 +11,7 @@ import { withConnection, withOutput } from './remote-command.ts';
 
 const patienceMs = 2_000;
 
-/** Which version this is; and which the orchestrator is, when it can be reached. Needs no token. */
+/** Prints the version of this program, and the orchestrator's if it is reachable. Needs no token. */
 export function versionCommand({ env, terminal }: Invocation): Command {
   const command = new Command('version').description('Say which version this is, and which the orchestrator');
   return withConnection(withOutput(command)).action(async () => {

@@ -7,16 +7,16 @@ import type { Remote } from './remote.ts';
 
 /** What a watch shows. */
 export interface Watched {
-  /** The lines of a table as it is now, for a screen with room for so many. */
+  /** Returns the current table as lines, for a terminal of this size. */
   readonly table: (size: Screen) => Promise<readonly string[]>;
   readonly kinds: readonly UiEvent['kind'][];
-  /** What to tell people of an event; null when it is not worth a line. Programs get all of those kinds. */
+  /** Returns a line for people, or null to skip the event. Scripts get all events of `kinds`. */
   readonly line: (event: UiEvent) => string | null;
-  /** The number of the last event that happened before the watch. */
+  /** The number of the last event before the watch. */
   readonly after: number;
 }
 
-/** On a screen a table that is drawn anew when something happens; elsewhere a line an event. Goes on until it is ended. */
+/** On a terminal, redraws a table after each change; elsewhere, prints one line per event. Runs until interrupted. */
 export async function watch(remote: Remote, watched: Watched): Promise<void> {
   const { terminal, flags } = remote;
   const isForPeople = flags['json'] !== true && flags['output'] === undefined;
@@ -41,7 +41,7 @@ function watchLines(remote: Remote, { kinds, line, after }: Watched, isForPeople
   );
 }
 
-/** How often at most, and at least: ages of last contacts grow without an event. */
+/** Minimum and maximum time between two redraws. Ages of last contacts grow without an event. */
 const shortestMs = 250;
 const longestMs = 5_000;
 
@@ -50,7 +50,7 @@ function watchTable(remote: Remote, { table, after }: Watched): Promise<never> {
   return live<never>(
     remote,
     async events => {
-      // A new one each time: what was said of the loss stands between the two.
+      // Use a new canvas per session, because a message about the lost connection may be in between.
       const canvas = createCanvas(terminal.out, terminal.outScreen);
       const changes = watchChanges(events);
       do {
@@ -65,7 +65,7 @@ function watchTable(remote: Remote, { table, after }: Watched): Promise<never> {
   );
 }
 
-/** Reads events for nothing but that they came. */
+/** Reads events only to learn that something changed. */
 function watchChanges(events: AsyncIterable<UiEvent>) {
   let changed = Promise.withResolvers<void>();
   let over = false;
@@ -75,12 +75,12 @@ function watchChanges(events: AsyncIterable<UiEvent>) {
     over = true;
     changed.resolve();
   });
-  // Looked at once the loop sees that it is over.
+  // The loop reads the failure once it sees the end.
   reading.catch(() => undefined);
   return {
     isOver: () => over,
     failure: () => reading,
-    /** Resolves when something has happened since it last did, or after so long. */
+    /** Resolves when something has changed since the last call, or after `withinMs`. */
     async next(withinMs: number): Promise<void> {
       const limit = new AbortController();
       await Promise.race([
@@ -93,7 +93,7 @@ function watchChanges(events: AsyncIterable<UiEvent>) {
   };
 }
 
-/** Draws over what it drew before. */
+/** Redraws over its previous output. */
 function createCanvas(write: (text: string) => void, size: () => Screen | null) {
   let drawn = 0;
   return {

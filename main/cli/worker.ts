@@ -3,7 +3,7 @@ import { workerCommand } from '../../agent/command.ts';
 import { version } from '../../protocol/version.ts';
 import type { Invocation } from './invocation.ts';
 
-/** The same agent that is bundled for rigs, as a command of this program. */
+/** The agent that is bundled for rigs, as a command of this program. */
 export function localWorkerCommand({ env, terminal, exit, ownCommand, onSignal }: Invocation): Command {
   return workerCommand({
     env,

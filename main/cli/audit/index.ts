@@ -4,5 +4,5 @@ import { list, ofUser, security } from './list.ts';
 import { stats } from './stats.ts';
 import { verify } from './verify.ts';
 
-/** `trainyard audit ...`, in the order of the help. */
+/** Subcommands of `trainyard audit`, in the order of the help. */
 export const auditCommands: readonly RemoteSpec[] = [list, ofUser, security, verify, stats, exportAll];

@@ -23,7 +23,7 @@ const columns: readonly Column<Entry>[] = [
   { title: 'DETAILS', text: ({ details }) => JSON.stringify(details) },
 ];
 
-/** Which portion of the entries. */
+/** Adds the options for paging. */
 const withPage = (command: Command): Command =>
   withSieve(command)
     .option('--limit <count>', 'show at most this many, up to 500 (default: 50)', wholeNumber)

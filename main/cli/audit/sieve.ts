@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { textOf } from '../flags.ts';
 import type { Flags } from '../../config.ts';
 
-/** Which entries: the same words for every command that reads the trail. */
+/** Adds the filter options that all audit commands share. */
 export const withSieve = (command: Command): Command =>
   command
     .option(
@@ -23,7 +23,7 @@ export const sieveOf = (flags: Flags) => ({
   until: textOf(flags, 'until') ?? undefined,
 });
 
-/** How a field of the call is called here, for messages. */
+/** The option for each request field, for messages. */
 export const sieveFlags = {
   event_type: '--type',
   actor_id: '--actor',

@@ -43,10 +43,10 @@ export const verify: RemoteSpec = {
   },
 };
 
-/** The maximum of one call. */
+/** Maximum number of marks per request. */
 const portion = 1_000;
 
-/** Compares every mark: after a rollback the newest ones match again. */
+/** Compares every mark, not only the last one: after a rollback, the newest marks match again. */
 async function compareWith(remote: Remote, file: string | null): Promise<void> {
   if (file === null) return;
   const marks = readMarks(file);

@@ -3,5 +3,5 @@ import { create } from './create.ts';
 import { list } from './list.ts';
 import { restore } from './restore.ts';
 
-/** `trainyard backup ...`, in the order of the help. */
+/** Subcommands of `trainyard backup`, in the order of the help. */
 export const backupCommands: readonly RemoteSpec[] = [list, create, restore];

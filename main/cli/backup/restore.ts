@@ -3,7 +3,7 @@ import { exitCodes, fail } from '../failure.ts';
 import { printOne } from '../output.ts';
 import type { RemoteSpec } from '../remote-command.ts';
 
-/** A large database is copied and checked twice: what it holds now, and what takes its place. */
+/** The server copies and checks a large database twice: the current one and its replacement. */
 const patienceMs = 290_000;
 
 export const restore: RemoteSpec = {

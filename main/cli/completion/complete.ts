@@ -8,14 +8,14 @@ import { plain } from '../table.ts';
 import { workerStatus } from '../workers/text.ts';
 import { type Candidate, type Wanted, walk } from './walk.ts';
 
-/** A shell that waits longer than this feels stuck. */
+/** Beyond this delay, completion feels stuck. */
 const patienceMs = 500;
 const mostJobs = 100;
 const mostConfigs = 100;
 
 /**
- * What the scripts of `trainyard completion` ask: prints a line for each word that fits, with a tab and what it means
- * behind it, and a last line that says what the shell is to add by itself: `:file`, `:folder`, or `:`.
+ * The command that the scripts of `trainyard completion` call. It prints one candidate per line, followed by a tab and its description. The
+ * last line states what the shell should add itself: `:file`, `:folder`, or `:`.
  */
 export function completeCommand(invocation: Invocation, program: () => Command): Command {
   return new Command('__complete')
@@ -28,14 +28,14 @@ export function completeCommand(invocation: Invocation, program: () => Command):
       const found = (await candidatesOf(wanted, typed, invocation)).filter(({ word }) =>
         word.startsWith(typed),
       );
-      // Bash completes only what stands behind the `=`.
+      // Bash completes only the part after the `=`.
       const front = shell === 'bash' ? '' : before;
       for (const { word, about } of found) invocation.terminal.out(`${front}${word}\t${plain(about)}\n`);
       invocation.terminal.out(`:${ownOf(wanted)}\n`);
     });
 }
 
-/** Bash takes lines apart at `=`, too, and leaves backslashes where they are. */
+/** Bash also splits words at `=` and leaves backslashes in place; this undoes both. */
 function asTyped(words: readonly string[]): readonly string[] {
   const whole: string[] = [];
   let isOpen = false;
@@ -47,7 +47,7 @@ function asTyped(words: readonly string[]): readonly string[] {
   return whole;
 }
 
-/** What the shell adds by itself. */
+/** Returns what the shell should add itself. */
 function ownOf(wanted: Wanted): string {
   if (wanted.kind === 'config') return wanted.orFile ? 'file' : '';
   return wanted.kind === 'file' || wanted.kind === 'folder' ? wanted.kind : '';
@@ -67,7 +67,7 @@ async function candidatesOf(
       try {
         return await thingsOf(wanted, typed, invocation);
       } catch {
-        // Nobody asked for an orchestrator here: one that can't be had is no failure.
+        // Completion is optional, so an unreachable orchestrator is no error.
         return [];
       }
     case 'file':

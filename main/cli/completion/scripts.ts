@@ -1,4 +1,4 @@
-/** They ask the program itself what fits (`complete.ts`), so that they never grow old. */
+/** The scripts ask the program for candidates (`complete.ts`), so they never become outdated. */
 export const scripts: Readonly<Record<string, string>> = {
   bash: `# Completion of trainyard for bash. In ~/.bashrc: source <(trainyard completion bash)
 _trainyard() {

@@ -8,25 +8,25 @@ export interface Candidate {
   readonly about: string;
 }
 
-/** What fits at the end of a line that is being typed. */
+/** The kind of word that fits at the end of the line. */
 export type Wanted =
   | { readonly kind: 'words'; readonly candidates: readonly Candidate[] }
-  /** Something of the orchestrator that the options given so far lead to. */
+  /** Workers or jobs of the orchestrator that the options so far select. */
   | { readonly kind: 'worker'; readonly flags: Flags }
   | { readonly kind: 'job'; readonly flags: Flags; readonly which: JobQuery }
-  /** A config of the orchestrator's folder; or a file of this machine, where that will do, too. */
+  /** A config in the orchestrator's folder, or also a local file if `orFile` is set. */
   | { readonly kind: 'config'; readonly flags: Flags; readonly orFile: boolean }
   | { readonly kind: 'file' | 'folder' | 'nothing' };
 
 export interface Typed {
   readonly wanted: Wanted;
-  /** Stands in front of each candidate: the `--option=` of the word that is being typed. */
+  /** Prefix of each candidate: the `--option=` of the word being typed. */
   readonly before: string;
-  /** What candidates must begin with. */
+  /** Candidates must start with this text. */
   readonly typed: string;
 }
 
-/** Reads a line as the program would: `words` are those after its name, and the last one is being typed. */
+/** Parses a line as the program would. `words` are those after the program's name; the last one is being typed. */
 export function walk(program: Command, words: readonly string[]): Typed {
   const current = words.at(-1) ?? '';
   const place = words.slice(0, -1).reduce<Place>(step, start(program));
@@ -40,14 +40,14 @@ export function walk(program: Command, words: readonly string[]): Typed {
   return { wanted, before: '', typed: current };
 }
 
-/** Where in the line, and what was said so far. */
+/** The parser's position in the line, and the flags so far. */
 interface Place {
   readonly command: Command;
-  /** Arguments of the command that have gone by. */
+  /** Number of the command's arguments so far. */
   readonly position: number;
   /** The option whose value comes next. */
   readonly pending: Option | null;
-  /** After `--`. */
+  /** True after `--`. */
   readonly isRaw: boolean;
   readonly flags: Flags;
 }
@@ -81,7 +81,7 @@ const optionOf = (command: Command, name: string): Option | undefined =>
 
 const takesValue = (option: Option): boolean => option.required || option.optional;
 
-/** Names in angle brackets, and what is meant by them. */
+/** What the placeholder names in angle brackets stand for. */
 const meanings: Readonly<Record<string, 'worker' | 'config' | 'config or file' | 'file' | 'folder'>> = {
   worker: 'worker',
   file: 'file',
@@ -117,7 +117,7 @@ function optionsOf({ command, flags }: Place): Wanted {
   const open = command
     .createHelp()
     .visibleOptions(command)
-    // Only pairs, as in --label KEY=VALUE, are given more than once.
+    // Only options with pairs, as in --label KEY=VALUE, may be repeated.
     .filter(option => flags[option.long?.slice(2) ?? ''] === undefined || placeholder(option).includes('='));
   const candidates = open.map(({ long, short, description }) => ({
     word: long ?? short ?? '',

@@ -4,5 +4,5 @@ import { get } from './get.ts';
 import { list } from './list.ts';
 import { put } from './put.ts';
 
-/** `trainyard configs ...`, in the order of the help. */
+/** Subcommands of `trainyard configs`, in the order of the help. */
 export const configCommands: readonly RemoteSpec[] = [list, get, put, remove];

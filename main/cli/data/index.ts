@@ -4,5 +4,5 @@ import { pin } from './pin.ts';
 import { prune } from './prune.ts';
 import { push } from './push-command.ts';
 
-/** `trainyard data ...`, in the order of the help. */
+/** Subcommands of `trainyard data`, in the order of the help. */
 export const dataCommands: readonly RemoteSpec[] = [list, push, pin, prune];

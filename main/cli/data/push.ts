@@ -16,7 +16,7 @@ import { CommandEnd, exitCodes, fail, failureOf, reasonOf } from '../failure.ts'
 import { bar, createDisplay, duration } from '../progress-bar.ts';
 import type { Remote } from '../remote.ts';
 
-/** A folder, or a file, that was pushed. */
+/** The published dataset, and what was uploaded for it. */
 export interface Pushed {
   readonly dataset: DatasetView;
   readonly sent: { readonly files: number; readonly bytes: number };
@@ -25,11 +25,11 @@ export interface Pushed {
 /** How many contents one call asks the orchestrator about. */
 const portion = 5_000;
 const atOnce = 8;
-/** Contents can be removed between the check and the publication. Then both are repeated. */
+/** Contents can be removed between the check and the publication. The command then repeats both. */
 const rounds = 3;
 const tries = 6;
 const firstPauseMs = 500;
-/** A minute or more, because it takes a second to publish a dataset of many files. */
+/** Together a minute or more: publishing a dataset of many files takes a second. */
 const publishTries = 120;
 const publishPauseMs = 500;
 /** From this size on, the command first asks how much of a file an earlier command has sent. */
@@ -75,7 +75,7 @@ const percentOf = (done: number, all: number): number => (all === 0 ? 100 : (don
 const cacheHome = ({ env }: Pick<Remote, 'env'>): string =>
   join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'trainyard');
 
-/** Sends the contents that the orchestrator does not have, and then publishes a version of the dataset. */
+/** Uploads the contents that the orchestrator lacks, then publishes a version of the dataset. */
 export async function pushData(
   remote: Remote,
   folder: IndexedFolder,
@@ -114,7 +114,7 @@ interface Source {
   readonly bytes: number;
   /** For messages; null for the manifest. */
   readonly path: string | null;
-  /** Opens it after its first `from` bytes. */
+  /** Opens the content after its first `from` bytes. */
   stretch(from: number): Stretch;
 }
 
@@ -138,7 +138,7 @@ function sourcesOf(
   return found.set(version, { sha256: version, bytes: text.length, path: null, stretch });
 }
 
-/** Fails if the file has become shorter. If it has changed otherwise, the server finds another SHA-256. */
+/** Reading fails if the file has become shorter. After any other change, the server computes another SHA-256. */
 const fileStretch = (file: string, from: number, bytes: number): Stretch => ({
   bytes: bytes - from,
   async *pieces() {
@@ -201,7 +201,7 @@ async function sendMissing(
 }
 
 /**
- * Sends a content, and continues where a broken connection or an earlier command stopped. Returns how many bytes were sent. Ends the
+ * Sends a content, and continues where a broken connection or an earlier command stopped. Returns the number of bytes sent. Ends the
  * command if the content cannot be sent.
  */
 async function sendOne(remote: Remote, source: Source, grow: (bytes: number) => void): Promise<number> {
@@ -226,12 +226,12 @@ async function sendOne(remote: Remote, source: Source, grow: (bytes: number) => 
   }
 }
 
-/** How many bytes of it the server has; null when it has all of them. */
+/** Returns the number of bytes that the server has; null when it has all of them. */
 async function storedBytes(remote: Remote, { sha256, bytes }: Source): Promise<number | null> {
   const answer = await remote.call(datasetsApi.progress, { params: { digest: sha256 } });
   if (!answer.ok) return 0;
   const { complete, bytes: stored } = answer.value;
-  // A part that has the full length but is not complete is not this content.
+  // A part of full length that is not complete holds other content.
   return complete ? null : stored < bytes ? stored : 0;
 }
 

@@ -8,10 +8,10 @@ interface AbsenceParts {
   readonly say: (message: string) => void;
 }
 
-/** Some absences are over before the orchestrator minds, others outlast the default silence of 120 s. */
+/** Some absences are shorter than the orchestrator's default timeout of 120 s, others longer. */
 const absence = { everyMs: [30_000, 180_000], forMs: [10_000, 180_000] } as const;
 
-/** Lets a worker be gone without a word now and then; until the answer is called, and it is there for good. */
+/** Disconnects a worker without notice at random times. Call the returned function to stop this and to reconnect the worker for good. */
 export function vanishAtTimes(
   worker: Pick<SimulatedWorker, 'vanish' | 'comeBack'>,
   { clock, tally, say }: AbsenceParts,

@@ -5,17 +5,17 @@ import type { Tally } from './tally.ts';
 
 export interface FleetStatus extends Tally {
   readonly workers: number;
-  /** Null when no jobs are submitted here. */
+  /** Null when the demo submits no jobs. */
   readonly submitted: number | null;
 }
 
-/** What a demo prints: events one below the other, and how it stands, on a screen in one line that changes. */
+/** The demo's output: one line per event and, on a terminal, a status line that updates in place. */
 export interface FleetDisplay {
   event(row: Readonly<Record<string, unknown>> & { readonly type: string }, line: string): void;
   status(status: FleetStatus): void;
-  /** For people. */
+  /** Prints a message for people. */
   say(message: string): void;
-  /** Leaves the last status as it stands. */
+  /** Leaves the last status line on the screen. */
   close(): void;
 }
 
@@ -55,7 +55,7 @@ export function createDisplay({ terminal, flags }: Pick<Remote, 'terminal' | 'fl
 }
 
 /**
- * What there is none of, and is not always there, is left out.
+ * Leaves out optional figures that are zero.
  * @internal
  */
 export function statusLine(status: FleetStatus): string {

@@ -15,11 +15,11 @@ interface Stage {
   readonly options: FleetOptions;
   readonly random: Random;
   readonly display: FleetDisplay;
-  /** Fires when somebody has had enough. */
+  /** Fires when the user stops the demo. */
   readonly over: AbortSignal;
 }
 
-/** Runs a fleet until the signal fires, or all its workers have left, and takes it away again. */
+/** Runs a fleet until the signal fires or all its workers have left, then removes its workers. */
 export async function runFleet(remote: Remote, options: FleetOptions, over: AbortSignal): Promise<void> {
   const display = createDisplay(remote);
   const random = createRandom(options.seed);
@@ -95,7 +95,7 @@ function createFleet(stage: Stage, plans: readonly WorkerPlan[]) {
   };
 }
 
-/** Null when none are wanted. */
+/** Returns null when the demo submits no jobs. */
 function startSubmitting(
   { remote, options, random, display }: Stage,
   plans: readonly WorkerPlan[],
@@ -129,7 +129,7 @@ async function takeAway({ remote, display }: Stage, enlisted: readonly Enlisted[
     fail(exitCodes.failed, `${left.size} workers could not be removed; the next demo does that. ${why}`);
 }
 
-/** What went wrong besides. */
+/** Displays a secondary failure instead of ending the command. */
 const sayOnly =
   (display: FleetDisplay) =>
   (cause: unknown): void => {

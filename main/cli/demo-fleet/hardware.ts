@@ -2,7 +2,7 @@ import type { Accelerator } from '../../../agent/simulated-worker.ts';
 import type { Labels } from '../../../protocol/labels.ts';
 import type { Random } from './random.ts';
 
-/** A machine as it is sold, with names as `nvidia-smi` and its kind give them. */
+/** A machine as it is sold, with names as in `nvidia-smi` and similar tools. */
 export interface Machine {
   readonly gpuType: string;
   readonly gpuName: string;
@@ -10,7 +10,7 @@ export interface Machine {
   readonly driver?: string;
   readonly gpuCount: number;
   readonly vramGb: number;
-  /** Steps per second of a usual training, next to one RTX 4090. */
+  /** Steps per second of a typical training, relative to one RTX 4090. */
   readonly speed: number;
 }
 
@@ -36,7 +36,7 @@ const h100 = {
   vramGb: 80,
 } as const;
 
-/** In turn, so that ten workers are a whole fleet already. */
+/** Workers take these in turn, so that ten workers already make a varied fleet. */
 const machines: readonly [Machine, ...Machine[]] = [
   { ...rtx4090, gpuCount: 1, speed: 1 },
   { ...a100, gpuCount: 4, speed: 1.6 },
@@ -58,7 +58,7 @@ const machines: readonly [Machine, ...Machine[]] = [
   { ...rtx4090, gpuCount: 1, speed: 1 },
 ];
 
-/** What tells a worker of a demo from a real one; its jobs ask for it, so that no real one takes them. */
+/** Marks the workers of a demo. Its jobs require the label, so that no real worker takes them. */
 export const fleetLabel = { fleet: 'demo' } as const;
 
 const regions = ['eu-west', 'eu-north', 'us-east', 'us-west'] as const;
@@ -68,7 +68,7 @@ export interface WorkerPlan {
   readonly machine: Machine;
   readonly labels: Labels;
   readonly isEphemeral: boolean;
-  /** Now and then it is gone without a word. */
+  /** It disconnects without notice now and then. */
   readonly isFlaky: boolean;
 }
 
@@ -78,7 +78,7 @@ export interface FleetShape {
   readonly flaky: number;
 }
 
-/** The fleet that a seed stands for. `taken`: names that others have. */
+/** Plans the fleet for a seed. `taken`: names that are in use. */
 export function planFleet(shape: FleetShape, random: Random, taken: ReadonlySet<string>): WorkerPlan[] {
   const plans: WorkerPlan[] = [];
   for (let number = 1; plans.length < shape.workers; number++) {
@@ -101,6 +101,6 @@ export function planFleet(shape: FleetShape, random: Random, taken: ReadonlySet<
   return plans;
 }
 
-/** Whether it is a worker that a demo has made. */
+/** Returns true for a worker that a demo created. */
 export const isOfDemo = ({ name, labels }: { readonly name: string; readonly labels: Labels }): boolean =>
   /^demo-\d{2,}$/.test(name) && labels['fleet'] === fleetLabel.fleet;

@@ -5,7 +5,7 @@ import { remoteCommand } from '../remote-command.ts';
 import { runFleet } from './fleet.ts';
 import { addFleetOptions, readOptions } from './options.ts';
 
-/** `trainyard demo-fleet`: workers to look at, without a machine for each. */
+/** `trainyard demo-fleet`: many simulated workers without a machine for each. */
 export const demoFleetCommand = (invocation: Invocation): Command =>
   remoteCommand(invocation, {
     name: 'demo-fleet',
@@ -14,7 +14,7 @@ export const demoFleetCommand = (invocation: Invocation): Command =>
     act: remote => runFleet(remote, readOptions(remote.flags), untilSignal(invocation)),
   });
 
-/** The second signal ends the program with what is left undone: the next demo clears it away. */
+/** The second signal ends the program at once; the next demo removes what is left. */
 function untilSignal({ onSignal }: Invocation): AbortSignal {
   const over = new AbortController();
   const stop = (): void => {

@@ -10,7 +10,7 @@ const mostWorkers = 500;
 export interface FleetOptions {
   readonly shape: FleetShape;
   readonly habits: TrainingHabits;
-  /** Null when no jobs are submitted. */
+  /** Null when the demo submits no jobs. */
   readonly submitEveryMs: number | null;
   readonly seed: string;
   readonly keep: boolean;
@@ -29,7 +29,7 @@ export const addFleetOptions = (command: Command): Command =>
     .option('--keep', 'leave the workers, as offline ones, at the end')
     .option('-v, --verbose', 'show what each worker says');
 
-/** Ends the command when they do not go together. */
+/** Ends the command when the options contradict each other. */
 export function readOptions(flags: Flags): FleetOptions {
   const count = (name: string): number => numberOf(flags, name) ?? 0;
   const shape = { workers: count('workers'), ephemeral: count('ephemeral'), flaky: count('flaky') };
@@ -73,7 +73,7 @@ function jobTime(text: string): number {
 
 const unitMs: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };
 
-/** As ms from one submission to the next. */
+/** Parses a rate into the milliseconds between two submissions. */
 function submitRate(text: string): number {
   const [, figure = '', unit = ''] = /^(\d{1,6}(?:\.\d+)?)\/(s|min|h)$/.exec(text) ?? [];
   const everyMs = (unitMs[unit] ?? 0) / Number(figure);

@@ -1,10 +1,10 @@
-/** Chance that comes out the same for the same seed. */
+/** A random generator that returns the same numbers for the same seed. */
 export interface Random {
-  /** From 0 to 1, without 1. */
+  /** In [0, 1). */
   next(): number;
   between(least: number, most: number): number;
   pick<T>(choices: readonly [T, ...T[]]): T;
-  /** One of its own, which no other use of chance disturbs. */
+  /** Returns an independent generator, which draws from this one do not affect. */
   fork(name: string): Random;
 }
 
@@ -26,7 +26,7 @@ function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-/** Tommy Ettinger's generator: small, and even enough for figures that only have to look right. */
+/** Tommy Ettinger's generator: small, and random enough for plausible figures. */
 function mulberry32(seed: number): () => number {
   let state = seed;
   return () => {

@@ -4,20 +4,20 @@ import { CommandEnd, exitCodes } from '../failure.ts';
 import type { Remote } from '../remote.ts';
 import { isOfDemo, type WorkerPlan } from './hardware.ts';
 
-/** A worker that the orchestrator knows now. */
+/** A worker that is registered with the orchestrator. */
 export interface Enlisted {
   readonly plan: WorkerPlan;
   readonly id: WorkerId;
   readonly token: string;
 }
 
-/** What an earlier demo has left behind. */
+/** Workers that an earlier demo left behind. */
 export interface Leftovers {
-  /** Removed. */
+  /** Workers that were removed. */
   readonly cleared: readonly string[];
-  /** Not offline: a demo that still runs, or one that was killed a moment ago. */
+  /** Workers that are not offline: their demo still runs, or was killed a moment ago. */
   readonly kept: readonly string[];
-  /** Every name that somebody has. */
+  /** All worker names that are in use. */
   readonly taken: ReadonlySet<string>;
 }
 
@@ -40,7 +40,7 @@ export async function clearLeftovers(remote: Remote): Promise<Leftovers> {
   };
 }
 
-/** Creates one worker after the other, some at once; stops where `isOver` says so. */
+/** Creates the workers, several at a time. Stops when `isOver` returns true. */
 export function enlist(
   { ask }: Remote,
   plans: readonly WorkerPlan[],
@@ -60,7 +60,7 @@ export function enlist(
   });
 }
 
-/** Answers with those that could not be removed. */
+/** Returns the workers that could not be removed, with the reasons. */
 export async function removeAll(
   { ask }: Pick<Remote, 'ask'>,
   ids: readonly WorkerId[],
@@ -71,14 +71,14 @@ export async function removeAll(
       await ask(workersApi.remove, { params: { id } });
     } catch (cause) {
       if (!(cause instanceof CommandEnd)) throw cause;
-      // Somebody was quicker.
+      // Another client has already removed it.
       if (cause.failure.code !== exitCodes.notFound) left.set(id, cause.failure.message);
     }
   });
   return left;
 }
 
-/** Begins no further one when one has failed, and ends when all that were begun have. */
+/** Runs `act` for each item, several at a time. After a failure it starts no more, waits for the running ones, and rejects. */
 async function each<T>(things: readonly T[], act: (thing: T) => Promise<void>): Promise<void> {
   const rest = things.values();
   let isFailed = false;

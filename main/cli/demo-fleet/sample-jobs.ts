@@ -10,7 +10,7 @@ import type { Random } from './random.ts';
 interface Sample {
   readonly name: string;
   readonly config: Readonly<Record<string, unknown>>;
-  /** GB that it needs on each GPU. */
+  /** GB needed on each GPU. */
   readonly vramGb: number;
 }
 
@@ -44,7 +44,7 @@ const samples: readonly [Sample, ...Sample[]] = [
 const priorities = [0, 10, 10, 10, 20, 30] as const;
 
 /**
- * A job that fits the machine, and that no worker outside the demo takes.
+ * Returns a job that fits the machine and that no worker outside the demo takes.
  * @internal
  */
 export function sampleJob(
@@ -76,23 +76,23 @@ export interface SubmitParts {
   readonly everyMs: number;
   readonly random: Random;
   readonly clock: Clock;
-  /** What went wrong, or null as soon as all is well again. */
+  /** Receives the failure message, or null once submitting works again. */
   readonly onTrouble: (message: string | null) => void;
 }
 
 export interface Submitting {
   readonly count: () => number;
-  /** Submits no more, and cancels what has not ended. */
+  /** Stops submitting, and cancels the jobs that have not ended. */
   stop(): Promise<void>;
 }
 
-/** While so many wait, whoever submitted them, no more are added. */
+/** The demo submits nothing while this many jobs are pending, whoever submitted them. */
 const longestQueue = 100;
 const mostActive = 500;
 
 const rank = ({ status }: Pick<JobView, 'status'>): number => (isWaiting(status) ? 0 : 1);
 
-/** Submits jobs at random moments, at a rate. */
+/** Submits jobs at random times with a given average rate. */
 export function submitSamples(parts: SubmitParts): Submitting {
   const { remote, random, clock } = parts;
   const ids = new Set<JobId>();
@@ -130,7 +130,7 @@ export function submitSamples(parts: SubmitParts): Submitting {
     parts.onTrouble(cause.failure.message);
   };
   const plan = (): void => {
-    // As people come: each at a moment that knows nothing of the one before.
+    // Exponential intervals, as with independent users: a Poisson process.
     const waitMs = Math.min(5, -Math.log(1 - random.next())) * parts.everyMs;
     if (!isOver) takeBack = clock.after(waitMs, turn);
   };
@@ -141,11 +141,11 @@ export function submitSamples(parts: SubmitParts): Submitting {
       isOver = true;
       takeBack();
       await last;
-      // Those that wait first: else the place that one leaves would go to the next.
+      // Cancel pending jobs first; otherwise they would start on the workers that cancelled jobs free.
       const active = (await activeOnes()).toSorted((one, other) => rank(one) - rank(other));
       for (const { id } of active) {
         await remote.ask(queueApi.cancel, { params: { id } }).catch((cause: unknown) => {
-          // It has ended just now.
+          // The job has just ended.
           if (!(cause instanceof CommandEnd)) throw cause;
         });
       }

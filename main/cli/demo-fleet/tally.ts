@@ -1,14 +1,14 @@
-/** What has become of all trainings, and who is there; each worker adds its own. */
+/** Counts of trainings and workers for the whole demo; each worker updates them. */
 export interface Tally {
   connected: number;
   training: number;
   completed: number;
   failed: number;
-  /** Cancelled, given to somebody else, or cut short by the worker's end. */
+  /** Cancelled, moved to another worker, or cut short when the worker ended. */
   stopped: number;
-  /** Workers that are gone without a word, for now. */
+  /** Workers that are currently disconnected without notice. */
   away: number;
-  /** Workers that run no more. */
+  /** Workers that have ended. */
   left: number;
 }
 

@@ -4,15 +4,15 @@ import type { Progress } from '../../../protocol/progress.ts';
 import type { Machine } from './hardware.ts';
 import type { Random } from './random.ts';
 
-/** How a training will go; all of it is known beforehand. */
+/** The course of a simulated training, planned in advance. */
 export interface TrainingPlan {
   readonly totalSteps: number;
   readonly stepsPerEpoch: number;
-  /** How long all steps would take. */
+  /** Duration of all steps. */
   readonly durationMs: number;
   readonly peakRate: number;
   readonly curve: Curve;
-  /** Null when it completes. */
+  /** Null when the training completes. */
   readonly failure: Failure | null;
 }
 
@@ -20,7 +20,7 @@ export interface TrainingPlan {
 interface Curve {
   readonly start: number;
   readonly floor: number;
-  /** How many times over the training e divides what is left. */
+  /** Number of times that the distance to `floor` shrinks by a factor of e. */
   readonly folds: number;
   readonly noise: number;
 }
@@ -63,7 +63,7 @@ export function planTraining(
   };
 }
 
-/** As SimpleTuner spells it; what is no use as a count is passed over. */
+/** Reads the step count under SimpleTuner's names; null when it is invalid. */
 function stepsOf(config: TrainerConfig): number | null {
   const given = config['max_train_steps'] ?? config['--max_train_steps'];
   return typeof given === 'number' && Number.isInteger(given) && given >= 1 && given <= 1e7 ? given : null;
@@ -99,7 +99,7 @@ function lastWords(
   return random.next() < 0.5 && accelerator !== 'mps' ? memory : random.pick<readonly string[]>(others);
 }
 
-/** What a trainer prints at a step. `jitter`: -1 to 1, new for each print. */
+/** Returns the progress that a trainer prints at a step. `jitter`: -1 to 1, new for each print. */
 export function progressAt(plan: TrainingPlan, step: number, jitter: number): Progress {
   const { totalSteps, durationMs, stepsPerEpoch, curve } = plan;
   const share = step / totalSteps;
@@ -117,14 +117,14 @@ export function progressAt(plan: TrainingPlan, step: number, jitter: number): Pr
   };
 }
 
-/** A warm-up, and half a cosine. */
+/** Linear warm-up, then half a cosine. */
 function rateAt({ peakRate }: TrainingPlan, share: number): number {
   const scale =
     share < warmUp ? share / warmUp : (1 + Math.cos((Math.PI * (share - warmUp)) / (1 - warmUp))) / 2;
   return Number((peakRate * scale).toPrecision(4));
 }
 
-/** Figures of the GPUs, as an agent sends them: real ones have them of NVIDIA's cards alone. */
+/** GPU telemetry in the agent's format. Like real agents, it reports NVIDIA cards only. */
 export function telemetryOf(
   { accelerator, gpuCount, vramGb }: Machine,
   isTraining: boolean,

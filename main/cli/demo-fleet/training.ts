@@ -3,13 +3,13 @@ import type { Progress } from '../../../protocol/progress.ts';
 import type { Random } from './random.ts';
 import { progressAt, type TrainingPlan } from './training-plan.ts';
 
-/** How often a trainer prints where it is. */
+/** Interval of progress output. */
 const printEveryMs = 2_000;
-/** Between SIGTERM and the end. */
+/** Time from SIGTERM to exit. */
 const stopMs = 200;
 const signalled = { code: null, signal: 'SIGTERM', tail: '' } as const;
 
-/** Goes the way that is planned, and stops when it is told to. */
+/** Runs the planned training, and stops on request. */
 export function train(
   plan: TrainingPlan,
   { clock, random }: { readonly clock: Clock; readonly random: Random },

@@ -16,7 +16,7 @@ export interface DemoWorkerParts {
   readonly plan: WorkerPlan;
   readonly url: Connection['url'];
   readonly fetch: Remote['fetch'];
-  /** The worker's own. */
+  /** The worker's own token. */
   readonly token: string;
   readonly habits: TrainingHabits;
   readonly random: Random;
@@ -26,12 +26,12 @@ export interface DemoWorkerParts {
 }
 
 export interface DemoWorker {
-  /** Its exit code, when it has left. */
+  /** Resolves with the exit code when the worker has left. */
   readonly exited: Promise<number>;
   leaveNow(): void;
 }
 
-/** Starts a worker of a demo: the agent, on hardware that is planned. */
+/** Starts a demo worker: the real agent on simulated hardware. */
 export function startDemoWorker(parts: DemoWorkerParts): DemoWorker {
   const { plan, url, token, fetch, random, clock, tally, say } = parts;
   const chance = random.fork(plan.name);

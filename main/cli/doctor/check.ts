@@ -1,9 +1,9 @@
-/** What was looked at, and what came of it. */
+/** A check and its result. */
 export type Check = {
   readonly what: string;
-  /** `skipped`: there was nothing to look at. */
+  /** `skipped`: there was nothing to check. */
   readonly result: 'ok' | 'failed' | 'skipped';
-  /** What is the case; when it failed, also what to do. */
+  /** The finding; after a failure also what to do. */
   readonly detail: string;
 };
 

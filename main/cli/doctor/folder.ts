@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { reasonOf } from '../failure.ts';
 import { type Check, failed, passed, skipped } from './check.ts';
 
-/** Of free disk: below this it is a matter of hours until changes are refused. */
+/** Free disk space. Below this, the server will soon refuse changes. */
 const leastFreeBytes = 512 * 1024 ** 2;
 const secrets = ['admin-token', 'audit-key', 'audit-head', 'trainyard.db', 'url'] as const;
 
-/** Whether the data folder of this machine is as an orchestrator needs it. `isServed`: one answers that works on it. */
+/** Checks the data folder of this machine. `isServed`: an orchestrator that uses the folder has answered. */
 export async function checkFolder(dataDir: string, isServed: boolean): Promise<readonly Check[]> {
   if (statSync(dataDir, { throwIfNoEntry: false }) === undefined)
     return [skipped('Data folder', `${dataDir} is not there: "trainyard server" makes it`)];
@@ -20,7 +20,7 @@ export async function checkFolder(dataDir: string, isServed: boolean): Promise<r
   ];
 }
 
-/** Others may see that the folder is there, but not put anything into it, nor read what is in it. */
+/** Other users may see the folder, but must not write to it or read its secrets. */
 function checkModes(dataDir: string): Check {
   const what = 'Data folder';
   if (process.platform === 'win32') return passed(what, dataDir);

@@ -16,7 +16,7 @@ import { checkFolder } from './folder.ts';
 
 const timeoutMs = 5_000;
 
-/** Looks at everything that the other commands need, and says what to do about what is wrong. */
+/** Checks everything that other commands depend on, and prints remedies for what is wrong. */
 export function doctorCommand({ env, terminal, exit }: Invocation): Command {
   const command = new Command('doctor').description(
     'Check the data folder of this machine, the way to the orchestrator, and the token',
@@ -25,7 +25,7 @@ export function doctorCommand({ env, terminal, exit }: Invocation): Command {
     const flags = flagsOf(command);
     warnOfToken(terminal, flags);
     const checks = await examine(flags, env);
-    // Nothing is cut off here: what to do stands at the end of the line.
+    // Do not truncate lines here: the remedy is at the end.
     printRows(
       { terminal: { ...terminal, outScreen: () => null }, flags },
       { answer: checks, rows: checks, columns, none: '' },
@@ -68,7 +68,7 @@ async function checkWay(flags: Flags, env: Env): Promise<Check> {
   return passed(what, `${url.value} answers, version ${result.value.version}${difference}`);
 }
 
-/** What it gives to rigs that have nothing. */
+/** Checks the worker program that the orchestrator serves to new rigs. */
 async function checkPrograms(flags: Flags, env: Env): Promise<Check> {
   const what = 'Worker program';
   const url = findUrl(flags, env);

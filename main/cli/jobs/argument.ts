@@ -2,7 +2,7 @@ import { Argument, type Command } from 'commander';
 import { finalStatuses } from '../../../protocol/job.ts';
 import type { JobQuery } from './pages.ts';
 
-/** Which jobs a command is for: a name of a config means one of these alone, and these are completed. */
+/** Job filters of the commands. A config name selects among these jobs only, and completion offers only these. */
 export const among = {
   all: {},
   unended: { include_completed: 'false' },
@@ -12,7 +12,7 @@ export const among = {
   blocked: { blocked: 'true' },
 } as const satisfies Readonly<Record<string, JobQuery>>;
 
-/** One job, of those that a command is for. */
+/** A job among those that a command accepts. */
 export class JobArgument extends Argument {
   readonly which: JobQuery;
 

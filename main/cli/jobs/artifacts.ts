@@ -35,10 +35,10 @@ export const artifacts: RemoteSpec = {
   },
 };
 
-/** As many as the orchestrator gives at once. */
+/** Maximum page size of the orchestrator. */
 const largestPage = 500;
 
-/** All of them, as one page; what comes meanwhile is not among them. */
+/** Fetches all artifacts as one page. It leaves out artifacts that are added in the meantime. */
 export async function everyArtifact(
   { ask }: Pick<Remote, 'ask'>,
   id: JobId,

@@ -4,7 +4,7 @@ import type { RemoteSpec } from '../remote-command.ts';
 import { among, takesJob } from './argument.ts';
 import { findJob, showJob } from './find.ts';
 
-/** What it is asked for is there when its trainer has made it: nobody waits for that here. */
+/** The command does not wait: the trainer creates the checkpoint or samples later. */
 const specOf = (what: RequestKind, description: string, wanted: string): RemoteSpec => ({
   name: what,
   description,

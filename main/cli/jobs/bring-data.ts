@@ -9,17 +9,17 @@ import type { Remote } from '../remote.ts';
 import { foldersAround } from './config-argument.ts';
 
 export interface DataWish {
-  /** The file that the bundle was read from. */
+  /** The config file that the bundle was read from. */
   readonly configPath: string;
-  /** Paths that the config has and whose meaning is not known. */
+  /** Paths given with --data, because the trainer's keys do not reveal them. */
   readonly named: readonly string[];
-  /** Nothing is pushed; what would be is said. */
+  /** Pushes nothing; prints what it would push. */
   readonly isDryRun: boolean;
 }
 
 /**
- * Pushes the training data that a config names, as far as it is on this machine. What is not is expected on the rig. Ends the command
- * when data cannot be pushed.
+ * Pushes the training data that a config names, as far as this machine has it. Other data must exist on the rig. Ends the command when data
+ * cannot be pushed.
  */
 export async function bringData(
   remote: Remote,
@@ -53,7 +53,7 @@ export async function bringData(
   return data;
 }
 
-/** Data, and models that are files: other models have names of a hub. */
+/** Returns data paths, and models that are files; other models are hub names. */
 function dataPaths(bundle: Bundle): readonly string[] {
   const trainer = trainerFor(bundle.config);
   const models = trainer
@@ -65,7 +65,7 @@ function dataPaths(bundle: Bundle): readonly string[] {
 const isPath = (path: string): boolean =>
   isAbsolute(path) || /^\.{1,2}[/\\]/.test(path) || /\.(?:safetensors|ckpt|pt|bin|gguf)$/.test(path);
 
-/** Where a path of the config leads on this machine; null when it leads nowhere. */
+/** Returns the local path that a path of the config refers to; null when it does not exist. */
 function placeOf(path: string, configPath: string): string | null {
   const places = isAbsolute(path) ? [path] : foldersAround(configPath).map(folder => join(folder, path));
   return places.find(place => existsSync(place)) ?? null;

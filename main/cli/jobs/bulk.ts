@@ -8,29 +8,29 @@ import type { Remote } from '../remote.ts';
 import type { Column } from '../table.ts';
 import { everyPage } from './pages.ts';
 
-/** `--yes`, and `-f, --force` as SimpleTuner has it. */
+/** Adds `--yes`, and `-f, --force` as in SimpleTuner. */
 export const withYes = (command: Command): Command =>
   command.option('--yes', 'do not ask').option('-f, --force', 'the same as --yes');
 
 type Result = Readonly<{
   status: string;
-  /** Null when it worked. */
+  /** Null on success. */
   error: string | null;
 }>;
 
-/** What became of one job of many. */
+/** The result for one of many jobs. */
 type BulkResult = Result & { readonly job_id: string; readonly config_name: string };
 
 type Act = (job: JobView) => Promise<Result>;
 
 interface Bulk {
   readonly jobs: readonly JobView[];
-  /** "Cancel", "Delete". */
+  /** Such as "Cancel" or "Delete". */
   readonly verb: string;
   readonly act: Act;
 }
 
-/** Acts on many jobs, one after the other. A job that fails does not keep the others from their turn. */
+/** Acts on many jobs, one after another. A failure does not stop the rest. */
 export async function actOnAll(remote: Remote, { jobs, verb, act }: Bulk): Promise<void> {
   const { terminal } = remote;
   const results: BulkResult[] = [];
@@ -53,7 +53,7 @@ const columns: readonly Column<BulkResult>[] = [
   { title: 'CONFIG', text: ({ config_name: name }) => name },
 ];
 
-/** Unlike one job that was named, many are never changed without a word: a script has to give `--yes`. */
+/** Asks before changing many jobs. Without a terminal, unlike for a single job, scripts must give `--yes`. */
 async function confirmMany(remote: Remote, question: string): Promise<void> {
   if (!isOn(remote.flags, 'yes') && remote.terminal.ask === null)
     fail(exitCodes.usage, `${question} There is no terminal to ask at: add --yes`);
@@ -66,11 +66,11 @@ function countText(jobs: readonly JobView[]): string {
   return `${jobs.length} ${jobs.length === 1 ? 'job' : 'jobs'} (${parts.join(', ')})`;
 }
 
-/** Jobs with these statuses, of those that the token may see. */
+/** Returns the jobs with these statuses that the token may see. */
 export const jobsWith = async (remote: Remote, statuses: readonly string[]): Promise<readonly JobView[]> =>
   (await everyPage(remote, { status: statuses.join(',') })).entries;
 
-/** Those that wait come first, so that none of them starts on a worker that a cancelled job leaves. */
+/** Puts pending jobs first, so that none of them starts on a worker that a cancelled job frees. */
 export const waitingFirst = (jobs: readonly JobView[]): readonly JobView[] =>
   jobs.toSorted((a, b) => Number(isWaiting(b.status)) - Number(isWaiting(a.status)));
 
@@ -83,7 +83,7 @@ export const cancelOne =
       : { status: job.status, error: failureOf(result.failure, remote.connection().url).message };
   };
 
-/** A job that waits is cancelled first: only jobs that have ended can be deleted. */
+/** Cancels the job first if it has not ended, because only ended jobs can be deleted. */
 export const purgeOne =
   (remote: Remote): Act =>
   async job => {

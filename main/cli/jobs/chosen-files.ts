@@ -10,7 +10,7 @@ const missing = (message: string): Chosen => ({
   failure: { code: exitCodes.notFound, message },
 });
 
-/** Those that are called so, and all that lie in folders that are; all files without a name. */
+/** Returns the files with these names, and all files in folders with these names; without names, all files. */
 export function filesNamed(files: readonly ArtifactView[], names: readonly string[]): Chosen {
   if (names.length === 0) return { ok: true, files };
   const wanted = names.map(name => name.replace(/\/+$/, ''));
@@ -21,7 +21,7 @@ export function filesNamed(files: readonly ArtifactView[], names: readonly strin
   return { ok: true, files: files.filter(({ key }) => wanted.some(name => isMeant(key, name))) };
 }
 
-/** All files of one checkpoint. `word`: its name, `newest` or `best`. */
+/** Returns all files of one checkpoint. `word`: its name, `newest` or `best`. */
 export function filesOfCheckpoint(
   files: readonly ArtifactView[],
   checkpoints: readonly CheckpointView[],
@@ -37,7 +37,7 @@ export function filesOfCheckpoint(
         : `The job has no checkpoint "${word}": "trainyard jobs checkpoints" lists them`,
     );
   }
-  // Samples in its folder are pictures, and none of it.
+  // Samples may be in the checkpoint's folder, but do not belong to it.
   const own = files.filter(
     ({ key, kind }) => kind !== 'sample_image' && checkpointOf(key)?.name === found.name,
   );

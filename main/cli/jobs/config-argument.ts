@@ -12,7 +12,7 @@ import {
 } from '../../../trainers/index.ts';
 import { exitCodes, fail, reasonOf } from '../failure.ts';
 
-/** What a job trains: a config of the orchestrator's folder, or one that is sent along with the files that it names. */
+/** What a job trains: a config in the orchestrator's folder, or an inline config with the files that it names. */
 export type ConfigArgument =
   | { readonly config_name: string }
   | {
@@ -22,14 +22,14 @@ export type ConfigArgument =
       readonly files?: Bundle['files'];
     };
 
-/** A word that ends like a config, or leads to a file of this machine. Names of configs may have slashes, too. */
+/** Returns true for a word with a config's extension, or with the path of a local file. Config names may contain slashes too. */
 const isPath = (word: string): boolean =>
   formatOf(word) !== null ||
   /^\.{0,2}[/\\]/.test(word) ||
   isAbsolute(word) ||
   (/[/\\]/.test(word) && statSync(word, { throwIfNoEntry: false })?.isFile() === true);
 
-/** Ends the command when a file is named that holds no config, or when a file that the config names is missing. */
+/** Ends the command when a named file holds no config, or a file that the config names is missing. */
 export async function readConfigArgument(word: string): Promise<ConfigArgument> {
   if (!isPath(word)) return { config_name: word };
   const { config, dataloader, files } = await readBundle(word);
@@ -41,14 +41,14 @@ export async function readConfigArgument(word: string): Promise<ConfigArgument> 
   };
 }
 
-/** A config with every file that it names. Ends the command when one is missing. */
+/** Reads a config and every file that it names. Ends the command when one is missing. */
 async function readBundle(path: string): Promise<Bundle> {
   const config = readConfig(path);
   const gathered = await gather(config, trainerFor(config), named => Promise.resolve(findNear(path, named)));
   return gathered.ok ? gathered.bundle : fail(exitCodes.usage, `${path} ${gathered.reason}`);
 }
 
-/** A config with the texts of the files that it names, as they are. Ends the command when one is missing. */
+/** Reads a config and the unchanged texts of the files that it names. Ends the command when one is missing. */
 export async function readConfigWithFiles(
   path: string,
 ): Promise<{ readonly config: TrainerConfig; readonly files: Readonly<Record<string, string>> }> {
@@ -62,7 +62,7 @@ export async function readConfigWithFiles(
   return gathered.ok ? { config, files } : fail(exitCodes.usage, `${path} ${gathered.reason}`);
 }
 
-/** A config alone. Ends the command when the file holds none. */
+/** Reads the config only. Ends the command when the file holds none. */
 export function readConfig(path: string): TrainerConfig {
   const format = formatOf(path) ?? 'json';
   const parsed = parseConfigText(textOf(path), format);
@@ -76,10 +76,10 @@ export function readConfig(path: string): TrainerConfig {
 const isObject = (value: unknown): value is TrainerConfig =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Trainers start in the folder of their project, which is this one, that of the config, or one above it. */
+/** Trainers run in their project's folder: the current one, the config's, or one above it. */
 const maxFoldersAbove = 6;
 
-/** The folders that a path of a config may be relative to. */
+/** Returns the folders that a path in a config may be relative to. */
 export function foldersAround(configPath: string): readonly string[] {
   const above: string[] = [];
   for (
@@ -117,7 +117,7 @@ function textOf(path: string): string {
   }
 }
 
-/** How lists call the job: as the config's folder is called when its file is called `config`. */
+/** Returns the name of the job for lists: that of the config's folder if the file is called `config`. */
 function nameOf(path: string): string {
   const [file = '', folder = ''] = path.split(/[/\\]/).toReversed();
   const name = basename(file, formatOf(file) === null ? '' : extname(file));

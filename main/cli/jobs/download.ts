@@ -62,11 +62,11 @@ export const download: RemoteSpec = {
 
 interface SavedFiles {
   readonly rows: readonly Row[];
-  /** What ended it before it was done. */
+  /** The failure that ended the download early. */
   readonly failure: Failure | null;
 }
 
-/** One after the other; what has come is told also when the next one fails. */
+/** Downloads files one after another. It also returns the finished files when one fails. */
 async function saveAll(remote: Remote, files: readonly ArtifactView[]): Promise<SavedFiles> {
   const { flags, terminal } = remote;
   const folder = resolve(textOf(flags, 'to') ?? '.');

@@ -4,7 +4,7 @@ import type { Fact } from '../table.ts';
 
 type Judged = Explanation['workers'][number];
 
-/** Why a job waits: in one line, what holds it back, what each worker lacks, and when it may start. */
+/** Explains a pending job: a summary, its blockers, what each worker lacks, and a predicted start. */
 export function explanationFacts(explanation: Explanation): readonly Fact[] {
   const { status, summary, unsatisfiable, position, reasons, workers } = explanation;
   return [
@@ -13,7 +13,7 @@ export function explanationFacts(explanation: Explanation): readonly Fact[] {
     ['Why', summary ?? 'It does not wait'],
     ['Hopeless', unsatisfiable ? 'No worker that ever registered could take it, idle or not' : null],
     ['Position', position === null ? null : String(position)],
-    // What is alone is in the line above.
+    // A single reason is already in the summary.
     ['Held back', reasons.length < 2 ? null : lines(reasons.map(({ detail }) => detail))],
     ['Workers', lines(workers.map(workerText))],
     ['Start', startText(explanation)],
@@ -35,7 +35,7 @@ function dataText(datasets: Judged['datasets']): readonly string[] {
 
 function startText({ summary, predicted_start: start, no_prediction: none }: Explanation): string | null {
   if (summary === null) return null;
-  // What holds it back may also be why nothing can be said of its start.
+  // The blocker may also be the reason why there is no prediction.
   if (start === null) return none === summary ? null : none;
   return `${start.at}, in ${duration(start.in_s)}: a guess. ${start.basis}`;
 }

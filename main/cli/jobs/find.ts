@@ -9,10 +9,10 @@ import { among } from './argument.ts';
 import { everyPage, type JobQuery } from './pages.ts';
 import { jobFacts } from './text.ts';
 
-/** The orchestrator takes no longer text to look for. */
+/** Maximum length of a search text in the orchestrator. */
 const longestText = 200;
 
-/** The job that a person means: by its id any, by the beginning of an id or the name of a config one of `which`. */
+/** Finds the job that a person names. A full id matches any job; an id prefix or config name matches only jobs of `which`. */
 export async function findJob(remote: Remote, word = '', which: JobQuery = among.all): Promise<JobView> {
   const id = JobId.safeParse(word);
   if (id.success) {

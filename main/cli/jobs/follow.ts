@@ -10,11 +10,11 @@ import type { Remote } from '../remote.ts';
 import { plainLines } from '../table.ts';
 import { detailFacts, situation } from './text.ts';
 
-/** Waits for the end of a job, whatever happens to the way there; `show` gets each state that it sees. */
+/** Waits for the end of a job and survives connection losses. `show` gets each state of the job. */
 export function followJob(remote: Remote, id: JobId, show: (job: JobView) => void): Promise<JobDetail> {
   const look = () => remote.ask(queueApi.get, { params: { id } });
   return live(remote, async events => {
-    // Looked at once the stream is open, so that nothing is lost between the two.
+    // Read the job only after the stream is open, so that no change is missed.
     const first = await look();
     show(first);
     if (isFinal(first.status)) return first;
@@ -42,7 +42,7 @@ export function concludeJob(remote: Remote, job: JobDetail): void {
   );
 }
 
-/** Says on stderr what happens to a job: a line when its status changes, and a bar while it trains. */
+/** Shows a job on stderr: a line per status change, and a progress bar during training. */
 export function createJobDisplay({ err, errScreen }: CliTerminal): (job: JobView) => void {
   let told = '';
   let attempt = 0;
@@ -50,7 +50,7 @@ export function createJobDisplay({ err, errScreen }: CliTerminal): (job: JobView
   return job => {
     const line = statusLine(job);
     const isOver = isFinal(job.status);
-    // The bar is filled before its end is told.
+    // Complete the bar before printing the final status.
     if (isOver && job.progress !== null && job.attempt === attempt) bar.show(job.progress);
     if (line !== told || job.attempt !== attempt) {
       bar.finish();

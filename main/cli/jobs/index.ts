@@ -19,7 +19,7 @@ import { submit } from './submit.ts';
 import { watch } from './watch.ts';
 import { why } from './why.ts';
 
-/** `trainyard jobs ...`, in the order of the help. */
+/** Subcommands of `trainyard jobs`, in the order of the help. */
 export const jobCommands: readonly RemoteSpec[] = [
   submit,
   list,

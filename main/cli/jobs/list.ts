@@ -69,7 +69,7 @@ async function filterOf(remote: Remote): Promise<JobQuery> {
   };
 }
 
-/** Also of a worker that was deleted: its jobs are still there. */
+/** Also accepts the id of a deleted worker, because its jobs still exist. */
 async function workerIdOf(remote: Remote, word: string): Promise<string> {
   try {
     return (await findWorker(remote, word)).id;

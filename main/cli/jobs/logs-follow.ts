@@ -13,13 +13,13 @@ import { printTail } from './logs-tail.ts';
 
 interface Wanted {
   readonly id: JobId;
-  /** That one alone; without it all from the newest on that has a log. */
+  /** Follows only this attempt; undefined: all attempts, from the newest one with a log. */
   readonly attempt: number | undefined;
-  /** Of the lines that are there already. */
+  /** Maximum number of existing lines to print. */
   readonly most: number;
 }
 
-/** Prints what is there and what comes, whatever happens to the way there, until nothing more will. */
+/** Prints existing and new lines until the log is complete, and survives connection losses. */
 export async function followLogs(remote: Remote, printer: LogPrinter, wanted: Wanted): Promise<void> {
   const { id, most } = wanted;
   let page = await beginning(remote, id, wanted.attempt);
@@ -40,7 +40,7 @@ export async function followLogs(remote: Remote, printer: LogPrinter, wanted: Wa
 
 const betweenLooksMs = 500;
 
-/** The log, once there is one. */
+/** Waits until the attempt has a log. */
 function beginning(remote: Remote, id: JobId, attempt: number | undefined): Promise<LogPage> {
   let isTold = false;
   return persist(remote, async onReached => {
@@ -64,7 +64,7 @@ interface Place {
   readonly line: number;
 }
 
-/** To the end of its log; answers with the attempt after it, if there is one by then. */
+/** Prints an attempt's log to its end. Returns the number of the next attempt, if it exists by then. */
 function followAttempt(
   remote: Remote,
   printer: LogPrinter,
@@ -110,12 +110,12 @@ async function openLog(
 async function* eventsOf(feed: AsyncIterable<string>): AsyncGenerator<LogEvent> {
   for await (const data of feed) {
     const event = LogEvent.safeParse(JSON.parse(data));
-    // An event of a later version is not for this program.
+    // Skip events that only later versions know.
     if (event.success) yield event.data;
   }
 }
 
-/** Null when the job has ended without another one. */
+/** Waits for the next attempt; returns null when the job ends without one. */
 async function attemptAfter(remote: Remote, id: JobId, attempt: number): Promise<number | null> {
   const look = async (): Promise<{ readonly next: number | null } | null> => {
     const job = await remote.ask(queueApi.get, { params: { id } });

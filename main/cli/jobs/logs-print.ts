@@ -6,15 +6,15 @@ import { cutLine, plain } from '../table.ts';
 
 export interface LogPrinter {
   lines(lines: readonly LogLine[]): void;
-  /** What there is of the line that is not ended: drawn over when there is more, and only where there is a screen. */
+  /** Shows the unfinished last line, and overwrites it as it grows. Does nothing without a terminal. */
   open(line: string | null): void;
-  /** The same where nothing follows. */
+  /** Prints the unfinished line when nothing will follow. */
   showLast(line: string): void;
-  /** Before something else is written. */
+  /** Clears the unfinished line before other output. */
   clear(): void;
 }
 
-/** For people the lines as they are, for programs as they want them. */
+/** Prints log lines as plain text, or in the format that a script asked for. */
 export function createLogPrinter(
   { terminal, flags }: Pick<Remote, 'terminal' | 'flags'>,
   withTimes: boolean,
@@ -48,7 +48,7 @@ export function createLogPrinter(
   };
 }
 
-/** Those of ECMA-48, section 5: control sequences, strings with their ends, and short ones; a lone escape, too. */
+/** Escape sequences of ECMA-48, section 5: control sequences, control strings, short sequences, and a lone escape. */
 const escape = '\u001b';
 const strings = `[\\]PX^_][^${escape}\\ufffd]*(?:${escape}\\\\|\\ufffd)?`;
 const escapes = new RegExp(
@@ -56,7 +56,7 @@ const escapes = new RegExp(
   'g',
 );
 const colour = new RegExp(`^${escape}\\[[\\d;:]*m$`);
-/** As in tables, but tabs: what machines say is not trusted with the cursor, nor with the direction of text. */
+/** As in tables, except that tabs stay. Output of other machines must not move the cursor or change the text direction. */
 const unseen = new RegExp(
   `(?![\t${escape}])[\\p{Cc}\\p{Zl}\\p{Zp}\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]`,
   'gu',
@@ -65,7 +65,7 @@ const endOfColours = `${escape}[0m`;
 
 const withoutColours = (text: string): string => text.replaceAll(escapes, '');
 
-/** Colours stay in their own line; nothing else of what a terminal obeys is left. */
+/** Keeps colours, and resets them at the end of the line. Removes all other escape sequences. */
 function colouredText(text: string): string {
   let hasColours = false;
   const shown = text.replaceAll(escapes, sequence => {

@@ -4,7 +4,7 @@ import type { LogPrinter } from './logs-print.ts';
 
 const inPage = 2_000;
 
-/** The last lines of those that a page counts, whichever are on it. */
+/** Prints the last lines up to the page's `total_lines`, in as many requests as needed. */
 export async function printTail(
   remote: Remote,
   printer: LogPrinter,
@@ -17,7 +17,7 @@ export async function printTail(
     const page = await remote.ask(logsApi.read, { params: { id }, query: { attempt, line, limit } });
     const lines = page.lines.filter(each => each.line < total);
     printer.lines(lines);
-    // What was to come next may have had to make room.
+    // Storage limits may have removed the next lines.
     line = Math.max((lines.at(-1)?.line ?? total) + 1, page.first_line);
   }
 }

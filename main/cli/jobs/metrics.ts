@@ -11,14 +11,14 @@ import { among, takesJob } from './argument.ts';
 import { findJob } from './find.ts';
 import { sparkline } from './sparkline.ts';
 
-/** One key with all its attempts. */
+/** One metric key across all attempts. */
 interface Row extends Readonly<Record<string, unknown>> {
   readonly key: string;
   readonly value: number | null;
   readonly step: number | null;
   readonly min: number | null;
   readonly max: number | null;
-  /** Of each attempt, oldest first. */
+  /** One curve per attempt, oldest first. */
   readonly curves: readonly (readonly MetricBucket[])[];
 }
 
@@ -29,7 +29,7 @@ const columns: readonly Column<Row>[] = [
   { title: 'LOWEST', text: ({ min }) => figure(min) },
   { title: 'HIGHEST', text: ({ max }) => figure(max) },
 ];
-/** Of the curves; wider ones say no more. */
+/** Width of a curve in characters; wider ones show no more. */
 const mostWidth = 60;
 
 export const metrics: RemoteSpec = {
@@ -95,7 +95,7 @@ function extreme(figures: readonly (number | null)[], of: (...figures: number[])
   return known.length === 0 ? null : of(...known);
 }
 
-/** Short, and with what matters of the very small and the very large. */
+/** Formats a number with four significant digits, for very small and very large values too. */
 function figure(value: number | null): string {
   if (value === null) return '-';
   return Number.isInteger(value) && Math.abs(value) < 1e9

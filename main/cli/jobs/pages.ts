@@ -5,10 +5,10 @@ import type { Remote } from '../remote.ts';
 export type JobQuery = NonNullable<CallInput<typeof queueApi.list>['query']>;
 type JobPage = ValueOf<typeof queueApi.list>;
 
-/** As many as the orchestrator gives at once. */
+/** Maximum page size of the orchestrator. */
 const largestPage = 500;
 
-/** All jobs that fit, as one page; what is submitted meanwhile is not among them. */
+/** Fetches all matching jobs as one page. It leaves out jobs submitted in the meantime. */
 export async function everyPage(
   { ask }: Pick<Remote, 'ask'>,
   query: JobQuery,

@@ -5,7 +5,7 @@ import type { RemoteSpec } from '../remote-command.ts';
 import { among, takesJob } from './argument.ts';
 import { findJob, showJob } from './find.ts';
 
-/** A number, or a name however it is written. */
+/** Parses a number, or a priority name in any case. */
 export function priorityOf(text: string): number {
   const named = Object.entries(priorities).find(([name]) => name === text.toLowerCase())?.[1];
   if (named !== undefined) return named;

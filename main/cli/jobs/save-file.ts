@@ -12,9 +12,9 @@ import type { Remote } from '../remote.ts';
 
 export interface SaveOptions {
   readonly folder: string;
-  /** Another file of the same name makes room for it. */
+  /** Replaces another file of the same name. */
   readonly isOverwriting: boolean;
-  /** So many bytes of it are there. */
+  /** Receives the number of bytes on disk so far. */
   readonly onBytes: (bytes: number) => void;
 }
 
@@ -25,18 +25,18 @@ interface Saved {
 
 type Way = Pick<Remote, 'connection'> & { readonly fetch: Fetch };
 
-/** Without a byte for this long the way is taken for broken. */
+/** A connection without data for this long counts as broken. */
 const silenceMs = 60_000;
 
 /**
- * Brings a file into a folder, under its key: first under another name beside it, which stays when the way breaks and is where the
- * next time goes on; under its own when it is the one that was meant, by its SHA-256. What fails ends the command.
+ * Downloads a file into a folder, under its key. It writes to a `.part` file next to the target, which survives a broken connection and
+ * lets the next run resume. It renames the file once its SHA-256 matches. Failures end the command.
  */
 export async function saveFile(way: Way, file: ArtifactView, options: SaveOptions): Promise<Saved> {
   try {
     return await save(way, file, options);
   } catch (cause) {
-    // Rights, a full disk, a name that this system does not take.
+    // Missing permission, a full disk, or a name that this system does not allow.
     if (cause instanceof Error && 'syscall' in cause)
       return fail(exitCodes.failed, `${file.key}: ${cause.message}`);
     throw cause;
@@ -75,12 +75,11 @@ async function save(way: Way, file: ArtifactView, options: SaveOptions): Promise
   return { path, outcome: 'downloaded' };
 }
 
-/** A part is gone on with only for the same bytes. */
+/** The hash in the name ensures that a download resumes only for the same content. */
 const partOf = (path: string, sha256: string): string => `${path}.${sha256.slice(0, 12)}.part`;
 
 /**
- * Where it goes, with the folders above it. A server that means ill gets nothing written beside the folder: neither by a name nor
- * through a link.
+ * Returns the target path and creates its folders. A malicious server cannot make it write outside the folder, by a name or through a link.
  */
 async function placeIn(folder: string, key: string): Promise<string> {
   const parsed = ArtifactPath.safeParse(key);
@@ -108,7 +107,7 @@ async function kindOf(path: string): Promise<'none' | 'file' | 'other'> {
   return found.isFile() ? 'file' : 'other';
 }
 
-/** Reads on behind what is there of it. */
+/** Downloads the bytes after those on disk. */
 async function fetchRest(
   way: Way,
   { job_id: id, key, bytes, sha256 }: ArtifactView,
@@ -131,7 +130,7 @@ async function fetchRest(
     const answer = await openDownload(way, url, { headers, signal: over.signal });
     if (answer.headers.get('etag') !== etag)
       fail(exitCodes.conflict, `${key} has become another file meanwhile: run the command again`);
-    // Without ranges it comes from its beginning.
+    // A server without ranges sends the file from the start.
     if (answer.status !== 206 && from > 0) {
       await part.truncate(0);
       from = 0;
@@ -146,7 +145,7 @@ async function fetchRest(
   }
 }
 
-/** Behind so many bytes; answers how many there are then. A way that breaks is no reason to lose them. */
+/** Appends the body at `from`. Returns the number of bytes on disk; a broken connection keeps them. */
 async function write(
   { body }: Download,
   part: FileHandle,

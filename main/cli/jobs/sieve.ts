@@ -3,7 +3,7 @@ import { isFinal } from '../../../protocol/job.ts';
 
 type JobEvent = Extract<UiEvent, { readonly kind: 'job' }>;
 
-/** Lets through what happens to a job, and of its progress each tenth of the way: a log is not to be flooded. */
+/** Passes all events of a job, but of its progress only every tenth of the way, to keep logs short. */
 export function createProgressSieve(): (event: JobEvent) => boolean {
   const reached = new Map<string, number>();
   return ({ type, job, job_id: id, attempt }) => {

@@ -3,10 +3,10 @@ import type { MetricBucket } from '../../../protocol/metrics-api.ts';
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /** Between two attempts. */
 const breakMark = '┊';
-/** Where there is no number. */
+/** For a column without a number. */
 const gapMark = '×';
 
-/** Curves one after the other, with a break between, as one line of at most `width` characters; empty for none. */
+/** Draws curves one after another, with a break between them, in at most `width` characters; empty without points. */
 export function sparkline(curves: readonly (readonly MetricBucket[])[], width: number): string {
   const shown = curves.filter(points => points.length > 0);
   const points = shown.flat();
@@ -23,12 +23,12 @@ export function sparkline(curves: readonly (readonly MetricBucket[])[], width: n
 }
 
 function markOf(mean: number, low: number, high: number): string {
-  // Halved, because the distance between two numbers may be more than there are numbers for.
+  // Halve the values, because the difference of two numbers may overflow.
   const share = high > low ? (mean / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
   return heights[Math.min(heights.length - 1, Math.floor(share * heights.length))] ?? '';
 }
 
-/** In so many columns, each the mean of what falls into it; null where that is no number at all. */
+/** Reduces the points to `columns` values, each the mean of its points; null for a column without numbers. */
 function narrowed(points: readonly MetricBucket[], columns: number): readonly (number | null)[] {
   const count = Math.min(columns, points.length);
   return Array.from({ length: count }, (_, at) => {

@@ -5,7 +5,7 @@ import type { RemoteSpec } from '../remote-command.ts';
 import { among, JobArgument } from './argument.ts';
 import { get } from './get.ts';
 
-/** As SimpleTuner has it: the queue as a whole, or one job where one is named. */
+/** As in SimpleTuner: shows the whole queue, or one job if it is named. */
 export const status: RemoteSpec = {
   name: 'status',
   description: 'Show the queue and its figures, or one job',

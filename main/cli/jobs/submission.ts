@@ -14,17 +14,17 @@ type Submitted = ValueOf<typeof queueApi.retry>;
 type Accepted = Extract<Submitted, { readonly success: true }>;
 type TriedOut = Extract<ValueOf<typeof queueApi.submit>, { readonly dry_run: true }>;
 
-/** For commands that make a job. */
+/** Adds the wait options of commands that create a job. */
 export const mayWait = (command: Command): Command =>
   command
     .option('--wait', 'wait for its end; exit code 8 when it does not complete')
     .option('--follow', 'the same, with its progress');
 
-/** Prints what became of a submission, or waits for the end of the job; ends the command when there is none. */
+/** Prints the result of a submission, or waits for the end of the job. Ends the command when no job was created. */
 export async function concludeSubmission(remote: Remote, answer: Submitted): Promise<void> {
   const { flags, terminal } = remote;
   if (!answer.success) {
-    // For programs alone: people are told why on stderr.
+    // For scripts only; people read the reason on stderr.
     printOne(remote, { answer, facts: [] });
     return fail(exitCodes.refused, `The job was not queued: ${answer.reason ?? noWorker}`);
   }
@@ -36,7 +36,7 @@ export async function concludeSubmission(remote: Remote, answer: Submitted): Pro
   concludeJob(remote, await followJob(remote, answer.job_id, show));
 }
 
-/** Prints what would have become of a submission, and ends the command as that would have ended. */
+/** Prints the result of a dry run, and ends the command as the submission would have ended. */
 export function concludeTrial(remote: Remote, answer: TriedOut): void {
   printOne(remote, { answer, facts: trialFacts(answer) });
   if (answer.status === 'rejected')
@@ -72,7 +72,7 @@ export const trialFacts = (answer: TriedOut): readonly Fact[] => [
   ...placeFacts(answer),
   ...needsFacts(answer),
   ['Warning', warningsText(answer.warnings)],
-  // Of a job that would run at once there is nothing to explain.
+  // A job that would run at once needs no explanation.
   ...(answer.status === 'running' ? [] : explanationFacts(answer.explanation)).filter(
     ([name]) => name !== 'Status',
   ),

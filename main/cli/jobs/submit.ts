@@ -11,7 +11,7 @@ import { type ConfigArgument, readConfigArgument } from './config-argument.ts';
 import { priorityOf } from './priority.ts';
 import { concludeSubmission, concludeTrial, mayWait } from './submission.ts';
 
-/** The fields of a submission, by the options that fill them. */
+/** The request fields by their options. */
 const fields = {
   target: 'target',
   gpus: 'gpu_count',
@@ -24,7 +24,7 @@ const fields = {
   timeout: 'timeout_s',
   'on-lost-contact': 'on_lost_contact',
   'requires-approval': 'requires_approval',
-  /** SimpleTuner's word for it. */
+  /** SimpleTuner's name for the option. */
   'for-approval': 'requires_approval',
   'no-wait': 'no_wait',
   'any-gpu': 'any_gpu',
@@ -61,7 +61,7 @@ export const submit: RemoteSpec = {
   },
 };
 
-/** The data of a config of this machine. A config of the orchestrator names data of the rigs. */
+/** Pushes the data of a local config. A config of the orchestrator names data on the rigs. */
 async function dataOf(remote: Remote, argument: ConfigArgument, configPath: string) {
   const { flags } = remote;
   const named = Array.isArray(flags['data']) ? flags['data'].map(String) : [];
@@ -75,7 +75,7 @@ async function dataOf(remote: Remote, argument: ConfigArgument, configPath: stri
   return bringData(remote, { config, dataloader, files }, { configPath, named, isDryRun });
 }
 
-/** A name may have been meant for a file here. */
+/** Adds a hint, because the name may have been meant as a local file. */
 function hintAtPaths(cause: unknown): never {
   if (!(cause instanceof CommandEnd) || cause.failure.code !== exitCodes.notFound) throw cause;
   return fail(
@@ -138,7 +138,7 @@ function addOptions(command: Command): Command {
   );
 }
 
-/** To commander it would be the opposite of `--wait`, which is about something else and may stand beside it. */
+/** Commander would treat it as the negation of `--wait`, but the two options are independent. */
 function noWait(): Option {
   const option = new Option('--no-wait', 'do not queue it: exit code 7 unless a worker takes it at once');
   option.negate = false;

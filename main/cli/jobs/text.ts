@@ -24,7 +24,7 @@ export const jobColumns: readonly Column<JobView>[] = [
   { title: 'WHAT', text: job => situation(job) },
 ];
 
-/** How far it is, or why it is not. */
+/** Describes a job's progress, or why it makes none. */
 export function situation(job: JobView): string {
   switch (job.status) {
     case 'pending':
@@ -104,11 +104,11 @@ function dataText({ path, version, files, bytes, dataset }: JobDataView): string
   return `${name}  ${files} ${files === 1 ? 'file' : 'files'} (${sizeText(bytes)})  ${path}`;
 }
 
-/** One line each; null when there are none. */
+/** One line per warning; null without any. */
 export const warningsText = (warnings: readonly JobWarning[] = []): string | null =>
   warnings.length === 0 ? null : warnings.map(({ message }) => message).join('\n');
 
-/** The files that the worker still has to upload. */
+/** Describes the files that the worker still has to upload. */
 function outstandingText({ files, bytes, reason, since }: Outstanding): string {
   const what =
     files === null || bytes === null
@@ -117,7 +117,7 @@ function outstandingText({ files, bytes, reason, since }: Outstanding): string {
   return `${what}${reason === null ? '' : `: ${reason}`}\n"trainyard jobs give-up" stops waiting for them`;
 }
 
-/** Short, for a column. */
+/** A short form for a table column. */
 function rankText({ priority, boosts, is_top: isTop }: JobView): string {
   if (isTop) return `${priority} top`;
   return boosts === 0 ? String(priority) : `${priority} +${boosts}`;
@@ -157,7 +157,7 @@ function attemptText(attempt: AttemptView): string {
     .join('; ');
 }
 
-/** What one that followed others has kept of what they had done. */
+/** Describes what an attempt kept from earlier attempts. */
 function wentOn({ resumed }: AttemptView): string {
   if (resumed === null) return '';
   const { checkpoint, step, steps_lost: lost } = resumed;

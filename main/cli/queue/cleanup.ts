@@ -7,7 +7,10 @@ import type { RemoteSpec } from '../remote-command.ts';
 
 const dayS = 86_400;
 
-/** In seconds. A bare number means seconds elsewhere: whoever thinks of days here would lose nearly all. */
+/**
+ * Parses an age; returns seconds. It rejects bare numbers, which mean seconds elsewhere: a user who means days would delete nearly
+ * everything.
+ */
 function age(text: string): number {
   if (/^\d+$/.test(text)) throw new InvalidArgumentError('Give a time with its unit, such as 30d.');
   const seconds = timeSpan(text);

@@ -5,5 +5,5 @@ import { pause, resume } from './pause.ts';
 import { stats } from './stats.ts';
 import { status } from './status.ts';
 
-/** `trainyard queue ...`, in the order of the help. */
+/** Subcommands of `trainyard queue`, in the order of the help. */
 export const queueCommands: readonly RemoteSpec[] = [status, pause, resume, limits, cleanup, stats];

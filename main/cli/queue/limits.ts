@@ -13,7 +13,7 @@ const limitOf = (text: string): number | typeof none => (text === none ? none : 
 
 type TeamLimits = Readonly<Record<string, number | typeof none | typeof usual>>;
 
-/** `NAME=3`, `NAME=none` or `NAME=default`; give it again for more teams. */
+/** Parses `NAME=3`, `NAME=none` or `NAME=default`; the option may be repeated for more teams. */
 function teamLimit(text: string, before: TeamLimits = {}): TeamLimits {
   const at = text.lastIndexOf('=');
   if (at < 1) throw new InvalidArgumentError('Give a team and its limit, such as research=4.');
@@ -29,10 +29,10 @@ function isOnOrOff(text: string): boolean {
 const usersIn = (text: string): readonly string[] =>
   text === none ? [] : text.split(',').map(user => user.trim());
 
-/** Null lifts the limit, and what is left out stays. */
+/** Null removes a limit; undefined keeps it. */
 const wanted = (flag: unknown): unknown => (flag === none ? null : flag);
 
-/** The limits of all teams, with these changes. */
+/** Returns the limits of all teams, with these changes applied. */
 function teamLimitsWith(changes: object, { team_limits: known }: Concurrency): unknown {
   const next = new Map<string, unknown>(Object.entries(known));
   const entries: readonly (readonly [team: string, limit: unknown])[] = Object.entries(changes);

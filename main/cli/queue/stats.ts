@@ -50,7 +50,7 @@ const offlineText = ({ worker_name: name, worker_count: workers, count }: StuckJ
   return `${name}${others}: ${count} pending`;
 };
 
-/** Null where no worker runs on this machine and no job waits for one. */
+/** Returns null when this machine has no worker and no job targets it. */
 const localText = (local: Stats['local']): string | null =>
   local === null || local.total_gpus + local.running_jobs + local.pending_jobs === 0
     ? null

@@ -22,7 +22,7 @@ export const limitFacts = (limits: Concurrency): readonly Fact[] => [
   ['Approval', approvalText(limits.approval_required_for)],
 ];
 
-/** Null where it is as by default. */
+/** Returns null for the default value. */
 const localText = (most: number | null, usual: number | null): string | null =>
   most === usual ? null : limitText(most);
 
@@ -33,11 +33,11 @@ const approvalText = (users: readonly string[]): string | null => {
   return `required for ${[...all, ...named].join(', ')}`;
 };
 
-/** Above a table; null while there is nothing to say. */
+/** The line above a table; null while the queue is not paused. */
 export const pausedLine = ({ paused }: QueueView): string | null =>
   paused === null ? null : `Queue ${pauseText(paused)}`;
 
-/** What happened to the queue. An event shows the queue as it is by now: it may be otherwise again. */
+/** Describes a queue event. The event carries the queue's current state, which may have changed again since. */
 export function queueEventText({ type, queue }: QueueEvent): string {
   switch (type) {
     case 'queue.paused':

@@ -18,7 +18,7 @@ const columns: readonly Column<Row>[] = [
   { title: 'FIXED BY', text: ({ fixed_by: by }) => by ?? '' },
 ];
 
-/** Prints these settings; `--json` prints all that the server answers. */
+/** Prints these settings; `--json` prints the server's whole response. */
 export function printSettings(remote: Remote, answer: SettingsView, keys: readonly SettingKey[]): void {
   const rows = keys.map(key => ({
     name: key.name,
@@ -28,7 +28,7 @@ export function printSettings(remote: Remote, answer: SettingsView, keys: readon
   printRows(remote, { answer, rows, columns, none: 'The server has no settings' });
 }
 
-/** Ends the command when there is no such setting. */
+/** Ends the command when the setting does not exist. */
 export const findKey = (name: string): SettingKey =>
   settingKeys.find(key => key.name === name) ??
   fail(

@@ -2,11 +2,11 @@ import type { SettingsChange, SettingsView } from '../../../protocol/settings-ap
 
 type Value = boolean | number | string | null;
 
-/** A setting by the name that it has in PATCH /api/settings. */
+/** A setting, with its name in PATCH /api/settings. */
 export interface SettingKey {
   readonly name: string;
   readonly kind: 'yes or no' | 'text' | 'number';
-  /** Whether "none" removes it. */
+  /** Whether "none" removes the value. */
   readonly isOptional: boolean;
   value(view: SettingsView): Value;
   fixedBy(view: SettingsView): string | null;
@@ -90,7 +90,7 @@ const words: ReadonlyMap<string, boolean> = new Map([
   ['off', false],
 ]);
 
-/** The value that this text stands for; undefined if the setting does not accept it. */
+/** Parses a value; undefined if the setting does not accept it. */
 export function valueFrom({ kind, isOptional }: SettingKey, text: string): Value | undefined {
   if (isOptional && text === 'none') return null;
   if (kind === 'yes or no') return words.get(text.toLowerCase());
@@ -98,7 +98,7 @@ export function valueFrom({ kind, isOptional }: SettingKey, text: string): Value
   return text;
 }
 
-/** `{ 'local_worker.gpus': '0' }` as `{ local_worker: { gpus: '0' } }`. */
+/** Turns `{ 'local_worker.gpus': '0' }` into `{ local_worker: { gpus: '0' } }`. */
 export function nested(values: ReadonlyMap<string, Value>): Readonly<Record<string, unknown>> {
   const change: Record<string, unknown> = {};
   for (const [name, value] of values) {

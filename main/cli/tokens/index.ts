@@ -3,5 +3,5 @@ import { create } from './create.ts';
 import { list } from './list.ts';
 import { revoke } from './revoke.ts';
 
-/** `trainyard tokens ...`, in the order of the help. */
+/** Subcommands of `trainyard tokens`, in the order of the help. */
 export const tokenCommands: readonly RemoteSpec[] = [list, create, revoke];

@@ -7,11 +7,11 @@ import { printOne } from '../output.ts';
 import type { Remote } from '../remote.ts';
 import { workerFacts } from './text.ts';
 
-/** Takes one worker. Completion knows it by the name of the argument. */
+/** Adds a worker argument. Completion recognises it by its name. */
 export const takesWorker = (command: Command): Command =>
   command.argument('<worker>', 'its name, its id, or the beginning of its id');
 
-/** The worker that a person means. */
+/** Finds the worker that a person names. */
 export async function findWorker({ ask }: Remote, word = ''): Promise<WorkerView> {
   const { workers } = await ask(workersApi.list);
   const choice = choose(word, workers, { what: 'worker', called: worker => worker });

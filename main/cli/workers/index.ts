@@ -10,7 +10,7 @@ import { rename } from './rename.ts';
 import { rotate } from './rotate.ts';
 import { watch } from './watch.ts';
 
-/** `trainyard workers ...`, in the order of the help. */
+/** Subcommands of `trainyard workers`, in the order of the help. */
 export const workerCommands: readonly RemoteSpec[] = [
   list,
   get,

@@ -7,8 +7,8 @@ import type { Remote } from '../remote.ts';
 import type { Fact } from '../table.ts';
 
 /**
- * A token that was just made, and a join command beside it. The token is shown whatever becomes of the latter: nobody can
- * ask for it again.
+ * Prints a new token, and a join command if possible. The token is printed even when the join command fails, because it cannot be retrieved
+ * again.
  */
 export async function showIssued(remote: Remote, issued: ValueOf<typeof workersApi.create>): Promise<void> {
   const { name, worker_id: id, token, connection_command: lasting } = issued;
@@ -37,7 +37,7 @@ export async function showIssued(remote: Remote, issued: ValueOf<typeof workersA
 
 type Joinable = ValueOf<typeof workersApi.createJoinToken>;
 
-/** What a person pastes there: on a machine with nothing of ours, where that is possible, and on one that has the program. */
+/** The commands to paste on the rig: one for a machine without the program, if available, and one for a machine that has it. */
 export const startFacts = ({
   install_command: install,
   connection_command: plain,

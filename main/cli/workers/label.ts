@@ -15,7 +15,7 @@ export interface LabelChanges {
 }
 
 /**
- * Gathers `KEY=VALUE` and `KEY-`, as kubectl has them.
+ * Collects `KEY=VALUE` and `KEY-`, as in kubectl.
  *
  * @internal
  */
@@ -49,7 +49,7 @@ export const label: RemoteSpec = {
   },
 };
 
-/** All that a worker is to have from here; its agent's own are not ours to write. */
+/** Returns all labels that the server should set; labels from the worker's agent cannot be removed here. */
 function changedLabels(
   { name, labels, admin_labels: given }: WorkerView,
   { set, removed }: LabelChanges,

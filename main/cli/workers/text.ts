@@ -35,7 +35,7 @@ export const workerFacts = (worker: WorkerView): readonly Fact[] => [
   ['Labels', labelLines(worker).join('\n') || null],
 ];
 
-/** With the reason where the word does not say it. */
+/** Adds the reason when the status alone does not reveal it. */
 export function workerStatus({ status, status_reason: reason, quarantine }: WorkerView): string {
   const why = quarantine === null ? reason : 'quarantined';
   return why === null || why === status ? status : `${status} (${why.replaceAll('_', ' ')})`;
@@ -71,7 +71,7 @@ const labelLines = ({ labels, admin_labels: given }: WorkerView): readonly strin
     ([key, value]) => `${key}=${value}${Object.hasOwn(given, key) ? '' : ' (its own)'}`,
   );
 
-/** Null where the agent does not say. */
+/** Returns null when the agent does not report its trainers. */
 const trainersText = (trainers: WorkerView['trainers']): string | null =>
   trainers === null
     ? null
