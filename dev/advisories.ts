@@ -3,7 +3,7 @@ import { z } from 'zod';
 const severities = ['info', 'low', 'moderate', 'high', 'critical'] as const;
 const grave: ReadonlySet<string> = new Set(['high', 'critical']);
 
-/** Of what `npm audit --json` prints (report version 2), as much as is judged here. */
+/** The parts of `npm audit --json` (report version 2) that are judged here. */
 const Report = z.object({
   auditReportVersion: z.literal(2),
   vulnerabilities: z.record(
@@ -14,12 +14,12 @@ const Report = z.object({
 
 export type Judgement =
   | { readonly kind: 'clean'; readonly minor: number }
-  /** Packages with a known hole that is high or critical. */
+  /** Packages with a known vulnerability of high or critical severity. */
   | { readonly kind: 'holes'; readonly packages: readonly string[] }
-  /** The registry was not there, or keeps no such list. */
+  /** The registry did not answer, or offers no advisories. */
   | { readonly kind: 'unanswered'; readonly why: string };
 
-/** What a report says of the product. What is no report is never taken for a clean one. */
+/** Judges an audit report. Output that is no report never counts as clean. */
 export function judgeAudit(text: string): Judgement {
   const report = Report.safeParse(parseJson(text));
   if (!report.success) return { kind: 'unanswered', why: whyOf(text) };

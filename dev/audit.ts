@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { judgeAudit } from './advisories.ts';
 
 /**
- * `npm run audit`: whether anything that the product needs has a known hole that is high or critical. Exit code 1 when it has,
- * and 75 (sysexits.h: try again) when nobody could say.
+ * `npm run audit`: checks the product's dependencies for known vulnerabilities of high or critical severity. Exits with 1 when there are
+ * any, and with 75 (sysexits.h: try again) when the registry gave no answer.
  */
 const { stdout } = spawnSync('npm', ['audit', '--omit=dev', '--json'], {
   cwd: join(import.meta.dirname, '..'),
-  // On Windows npm is a script of the shell's.
+  // On Windows npm is a shell script.
   shell: process.platform === 'win32',
   encoding: 'utf8',
   maxBuffer: 64 * 1024 ** 2,

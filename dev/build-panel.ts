@@ -1,4 +1,4 @@
-/** Builds the panel alone: all that `npm start` waits for where there is no window. */
+/** Builds only the panel, which is all that `npm start` needs without a window. */
 import { join } from 'node:path';
 import { createBuilder } from 'vite';
 

@@ -14,19 +14,19 @@ export interface Surroundings {
   readonly root: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly voiceOf: ReturnType<typeof createVoices>;
-  /** Fires when somebody has had enough. */
+  /** Fires when the user stops the program. */
   readonly over: AbortSignal;
 }
 
-/** Why all of it ends, and with which exit code. */
+/** Why everything ends, and the exit code. */
 interface Reason {
   readonly text: string;
   readonly code: number;
 }
 
 /**
- * A server, the panel with hot reload and a demo fleet, until a signal, or until one of them ends; answers with the exit
- * code. The last to come leaves first, so that the workers of the demo can say goodbye.
+ * Runs a server, the panel with hot reload and a demo fleet until a signal fires or one of them ends. Returns the exit code. It stops them
+ * in reverse order, so that the demo's workers can sign off.
  */
 export async function develop(options: DevOptions, surroundings: Surroundings): Promise<number> {
   const { voiceOf, over } = surroundings;
@@ -41,7 +41,7 @@ export async function develop(options: DevOptions, surroundings: Surroundings): 
   const { text, code } = await reason.promise;
   say(text);
   await stopAll(stops);
-  // What was just being started then has been told to stop, or has come meanwhile.
+  // A program that was still starting may have started in the meantime, so stop again.
   await starting;
   await stopAll(stops);
   return code;
@@ -59,7 +59,7 @@ async function startAll(
 ): Promise<void> {
   if (isFresh) await clearFolder(dataDir);
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  // What somebody has set for an orchestrator of their own is not meant for this one.
+  // The developer's own orchestrator settings must not apply to this server.
   const env = { ...given, XDG_CONFIG_HOME: dataDir };
   const server = startServer({ root, env, dataDir, say: voiceOf('server') });
   stops.push(server.stop);
@@ -86,7 +86,7 @@ async function startAll(
   say(`Open ${panel.url}${await signInPath(url, tokenFile)} (once, and within 10 minutes)`);
 }
 
-/** On a page that shows the same, how many are at work is said all the time. */
+/** The panel shows the number of connected workers, so these lines would only repeat it. */
 const status = /^\d+ of \d+ connected\b/;
 
 function startFleet(

@@ -1,13 +1,13 @@
 import { type IncomingMessage, request as ask, type ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 
-/** What the server answers, and the panel does not. */
+/** Returns true for paths that the server answers instead of the panel. */
 export const isForServer = (path: string): boolean =>
   /^\/(?:api|health|docs|openapi\.json)(?:[/?]|$)/.test(path);
 
 /**
- * Hands a call on as it came, with the Host and the Origin of the browser: the server's own check of who calls sees what it
- * would see without this. What it answers is passed on as it comes, a stream too.
+ * Forwards a request unchanged, with the browser's Host and Origin. The server's origin check therefore works as in production. The
+ * response is streamed back, event streams included.
  */
 export function forward(target: URL, request: IncomingMessage, response: ServerResponse): void {
   const { method, url, headers } = request;
@@ -22,7 +22,7 @@ export function forward(target: URL, request: IncomingMessage, response: ServerR
     },
   );
   asked.on('error', () => {
-    // It is being started anew, or has ended in mid-answer.
+    // The server is restarting, or ended in the middle of a response.
     if (response.headersSent) response.destroy();
     else response.writeHead(502, { 'content-type': 'text/plain' }).end('The server does not answer\n');
   });

@@ -1,6 +1,6 @@
 /**
- * A preload: the program under it leaves in order when whoever started it is gone, however that ended. It hears of that by
- * the end of its stdin, which keeps nobody running.
+ * A preload script: the program exits cleanly when its parent is gone, however the parent ended. It detects that by the end of stdin, which
+ * does not keep the process alive.
  */
 import { Socket } from 'node:net';
 

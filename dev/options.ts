@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 
 export interface DevOptions {
-  /** Of the page; 0 for any free one, null for the usual one or, when that is taken, any. */
+  /** Port of the page; 0 for any free port. Null for the default port, or any free one when that is taken. */
   readonly port: number | null;
-  /** Kept from one run to the next. */
+  /** Data folder, kept between runs. */
   readonly dataDir: string;
-  /** What earlier runs have left is thrown away. */
+  /** Delete the data of earlier runs. */
   readonly isFresh: boolean;
-  /** All else is for the demo fleet. */
+  /** Options that are passed to the demo fleet. */
   readonly fleet: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export const usage = `npm run dev -- [options] [options of the demo fleet, such 
 
 const fleetOptions = ['--workers', '8', '--flaky', '1', '--submit-rate', '12/min'];
 
-/** Of an option that is given twice the last one counts: here, and for the fleet. */
+/** When an option is repeated, the last one wins, here and for the fleet. */
 export function readOptions(argv: readonly string[], root: string): Read {
   const rest = [...argv];
   const fleet = [...fleetOptions];

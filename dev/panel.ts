@@ -7,7 +7,7 @@ import { forward, isForServer } from './forward.ts';
 import type { Voice } from './voices.ts';
 
 export interface DevPanel {
-  /** Without a slash at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
   stop(): Promise<void>;
 }
@@ -22,8 +22,8 @@ export interface PanelParts {
 const usualPort = 5173;
 
 /**
- * Vite with the panel's sources, and the server behind the same address, as in the product. The whole checkout is its root,
- * because `/api` in the folder of the panel are modules, and of the server calls; of all that, sources alone are served.
+ * Starts Vite with the panel's sources, and the server behind the same address, as in production. Vite's root is the whole checkout: `/api`
+ * would otherwise be both modules of the panel and calls of the server. Vite serves only source files from it.
  */
 export async function startPanel({ root, port, server, say }: PanelParts): Promise<DevPanel> {
   const http = createHttpServer();
@@ -58,7 +58,7 @@ export async function startPanel({ root, port, server, say }: PanelParts): Promi
   };
 }
 
-/** Every address of a page is answered with the one page, which shows what the address says. */
+/** Every page URL returns the same document, which renders the page for the URL. */
 const pageAtEveryAddress = (root: string): Plugin => ({
   name: 'page-at-every-address',
   configureServer: vite => () => {
@@ -76,7 +76,7 @@ const pageAtEveryAddress = (root: string): Plugin => ({
   },
 });
 
-/** Of the whole checkout, what the page is made of: a folder is looked into only when it is not ignored itself. */
+/** Watches only the parts of the checkout that the page uses. Vite enters a folder only if it is not ignored. */
 const isWatched = (root: string, path: string): boolean => {
   const [folder = ''] = relative(root, path).split(sep);
   return folder === '' || folder === 'renderer' || folder === 'protocol';
@@ -98,7 +98,7 @@ function loggerOf(say: Voice): Logger {
   };
 }
 
-/** Answers with the port. Fails as `listen` does. */
+/** Resolves with the port. Rejects as `listen` does. */
 async function listen(http: Server, port: number | null): Promise<number> {
   if (port !== null) return listenAt(http, port);
   return listenAt(http, usualPort).catch(() => listenAt(http, 0));

@@ -7,11 +7,11 @@ export interface End {
 }
 
 export interface Program {
-  /** It is over, and all that it said has been heard. */
+  /** Resolves when the process has exited and all its output has been read. */
   readonly exited: Promise<End>;
-  /** SIGTERM; SIGKILL when it does not leave. Answers when it has left. */
+  /** Sends SIGTERM, then SIGKILL if needed. Resolves when the process has exited. */
   stop(): Promise<void>;
-  /** Whether it was told to. */
+  /** Returns true after a stop request. */
   isStopped(): boolean;
   kill(): void;
 }
@@ -25,12 +25,12 @@ export interface ProgramParts {
   readonly onErr: (line: string) => void;
 }
 
-/** A fleet cancels its jobs one by one, and takes its workers away. */
+/** A fleet needs this time to cancel its jobs one by one and to remove its workers. */
 const stopWithinMs = 30_000;
 
 /**
- * Starts `trainyard` from its sources. In a process group of its own: Ctrl-C at the terminal is for this program, which ends
- * the others in order. When this program dies, they leave by themselves.
+ * Starts `trainyard` from its sources, in a process group of its own. Ctrl-C thus reaches only this program, which stops the others in
+ * order. When this program dies, they exit by themselves.
  */
 export function startProgram({ args, root, env, onOut, onErr }: ProgramParts): Program {
   const preload = new URL('leave-with-parent.ts', import.meta.url).href;

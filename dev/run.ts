@@ -13,7 +13,7 @@ if (read.kind === 'options') {
   const voiceOf = createVoices(text => void process.stdout.write(text), isColourful);
   const over = new AbortController();
   const stop = (): void => {
-    // What was started leaves with this program.
+    // The child processes exit with this program.
     if (over.signal.aborted) process.exit(1);
     over.abort();
   };

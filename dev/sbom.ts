@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 
-/** `npm run sbom`: what the product is made of, from the lockfile, in CycloneDX's form. Needs no network. */
+/** `npm run sbom`: writes the product's components from the lockfile in CycloneDX format. Needs no network. */
 const root = join(import.meta.dirname, '..');
 const file = resolve(process.argv[2] ?? join(root, 'dist/sbom.cdx.json'));
 
@@ -17,15 +17,15 @@ const Bill = z.looseObject({
   dependencies: z.array(z.looseObject({ ref: z.string(), dependsOn: z.array(z.string()).optional() })),
 });
 
-// On Windows npm is a script of the shell's.
+// On Windows npm is a shell script.
 const shell = process.platform === 'win32';
-// With `--omit dev` npm 11 leaves out whatever a tool needs, too, although the product needs it.
+// Do not use `--omit dev`: npm 11 would also omit packages that both a dev tool and the product need.
 const args = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'];
 const text = execFileSync('npm', args, { cwd: root, shell, encoding: 'utf8', maxBuffer: 64 * 1024 ** 2 });
 const bill = Bill.parse(JSON.parse(text));
 const lock = Lock.parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')));
 
-/** The app is packed with it: to npm it is a tool, as electron-builder wants it. */
+/** The app ships with Electron, although it must be a dev dependency for electron-builder. */
 const packed = 'node_modules/electron';
 const needed = new Set(
   Object.entries(lock.packages)
@@ -34,7 +34,7 @@ const needed = new Set(
 );
 const components = bill.components.filter(({ name, version }) => needed.has(`${name}@${version}`));
 const whole = bill.metadata.component;
-// npm calls it by the folder that it lies in.
+// npm names the component after its folder.
 whole['name'] = lock.name;
 const refs = new Set([whole['bom-ref'], ...components.map(component => component['bom-ref'])]);
 const dependencies = bill.dependencies

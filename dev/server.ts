@@ -2,11 +2,11 @@ import { type End, endText, type Program, type ProgramParts, startProgram } from
 import type { Voice } from './voices.ts';
 
 export interface DevServer {
-  /** Where it listens: the same after each new start. Rejects when it ends before that. */
+  /** The server's URL, the same after each restart. Rejects when the server ends before it listens. */
   readonly url: Promise<string>;
-  /** It has ended though nobody told it to, and not because of a change that does not start. */
+  /** Resolves when the server ends on its own, but not when a change keeps it from starting. */
   readonly ended: Promise<End>;
-  /** With the sources as they are now. A change that does not start is waited out: the next one may. */
+  /** Restarts the server with the current sources. If it does not start, the next change may fix that. */
   restart(why: string): void;
   stop(): Promise<void>;
 }
@@ -18,7 +18,7 @@ export interface ServerParts extends Pick<ProgramParts, 'root' | 'env'> {
 
 interface Run {
   readonly program: Program;
-  /** Null when it ended before it listened. */
+  /** Null when the server ended before it listened. */
   readonly url: Promise<string | null>;
 }
 
@@ -79,7 +79,7 @@ function run({ say, dataDir, ...common }: ServerParts, port: string): Run {
   const program = startProgram({
     ...common,
     args: ['server', '--host', '127.0.0.1', '--port', port, '--data-dir', dataDir],
-    // What it greets people with names the panel that was built, which is not the one to look at.
+    // Drop the server's greeting: it links to the built panel instead of the development panel.
     onOut: line => {
       const [, url] = /^Trainyard listens on (\S+)$/.exec(line) ?? [];
       if (url !== undefined) listens.resolve(url);

@@ -6,7 +6,7 @@ const settleMs = 150;
 const isSource = (name: string): boolean =>
   /\.(?:ts|json|html|css|js)$/.test(name) && !/(?:^|\/)\./.test(name);
 
-/** Tells of changes below these folders, by the name of the first file. The answer ends it. */
+/** Reports changes below these folders, with the name of the first changed file. Call the returned function to stop. */
 export function watchSources(
   root: string,
   folders: readonly string[],

@@ -1,18 +1,18 @@
-/** What `npm start` starts: no effects. */
+/** Input for what `npm start` starts. This module has no side effects. */
 export interface Surroundings {
   readonly platform: NodeJS.Platform;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly isRoot: boolean;
-  /** Where Electron's program is; null where it has not been fetched. */
+  /** Path of the Electron program; null when it has not been downloaded. */
   readonly electron: string | null;
 }
 
 export type StartPlan =
   | { readonly kind: 'app'; readonly electron: string }
-  /** The server, and the panel in a browser. `fetches`: Electron beside it, for the next time. */
+  /** The server, and the panel in a browser. `fetches`: download Electron in the background for the next start. */
   | { readonly kind: 'headless'; readonly why: string; readonly fetches: boolean };
 
-/** `--headless` says it for those who want no window; nothing is guessed twice. */
+/** `--headless` takes precedence over detection. */
 export function planStart({ platform, env, isRoot, electron }: Surroundings, isHeadless: boolean): StartPlan {
   const headless = (why: string, fetches = false): StartPlan => ({ kind: 'headless', why, fetches });
   if (isHeadless) return headless('No window, as asked');
@@ -30,7 +30,7 @@ type Sources = Readonly<Record<string, readonly string[]>>;
 
 const panel: Sources = { 'dist/renderer/index.html': ['renderer', 'protocol'] };
 
-/** What has to be there before anything can be started, by what it is made from. The server runs from its sources. */
+/** Files that must exist before the start, with their sources. The server runs directly from its sources. */
 export const built: Readonly<Record<StartPlan['kind'], Sources>> = {
   headless: panel,
   app: {
@@ -41,7 +41,7 @@ export const built: Readonly<Record<StartPlan['kind'], Sources>> = {
   },
 };
 
-/** What nobody needs to wait for: what rigs fetch. With Node inside it can be built on Linux x64 alone. */
+/** Files that can be built in the background: the worker programs for rigs. The one with Node inside can only be built on Linux x64. */
 export function builtBeside(platform: NodeJS.Platform, arch: string): Sources {
   const name = platform === 'linux' && arch === 'x64' ? 'trainyard-worker-linux-x64' : 'trainyard-worker.mjs';
   return { [`dist/agent/${name}`]: ['agent', 'protocol'] };

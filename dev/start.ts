@@ -1,4 +1,4 @@
-/** `npm start`: the desktop app where there can be one, else the server and the panel in a browser. See docs/desktop.md. */
+/** `npm start`: the desktop app where possible, otherwise the server and the panel in a browser. See docs/desktop.md. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -23,7 +23,7 @@ function newest(folder: string): number {
   return Math.max(0, ...times);
 }
 
-/** Not there, or older than what it is made from. */
+/** Returns true when a file is missing, or older than its sources. */
 const isStale = ([file, sources]: readonly [string, readonly string[]]): boolean => {
   const path = join(root, file);
   if (!existsSync(path)) return true;
@@ -31,7 +31,7 @@ const isStale = ([file, sources]: readonly [string, readonly string[]]): boolean
   return sources.some(folder => newest(folder) > madeAt);
 };
 
-/** Where the package has put it. To import that package would fetch what is missing, and wait for it. */
+/** Finds the program that the electron package installed. Importing the package instead would download a missing program and block. */
 function findElectron(): string | null {
   const folder = join(root, 'node_modules/electron');
   const named = join(folder, 'path.txt');
@@ -43,11 +43,14 @@ function findElectron(): string | null {
   return existsSync(program) ? program : null;
 }
 
-/** Ctrl-C at the terminal reaches it without us. */
+/** Starts a program in the same process group, so Ctrl-C in the terminal reaches it directly. */
 const open = (program: string, argv: readonly string[], env: NodeJS.ProcessEnv): ChildProcess =>
   spawn(program, argv, { cwd: root, env, stdio: 'inherit' });
 
-/** From its sources: there is nothing to wait for but the panel. With `waits` it loads, and opens once it is sent something. */
+/**
+ * Starts the server from its sources, so that only the panel must be built. With `waits`, it loads first and starts listening after a
+ * message.
+ */
 function openServer(waits: boolean): ChildProcess {
   const argv = [join(root, 'main/cli.ts'), 'server', ...(waits ? ['--once-told'] : []), ...args];
   return spawn(process.execPath, argv, {
@@ -56,7 +59,7 @@ function openServer(waits: boolean): ChildProcess {
   });
 }
 
-/** Answers with its exit code. */
+/** Resolves with the exit code. */
 function endOf(child: ChildProcess): Promise<number> {
   const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, pass);
@@ -72,7 +75,7 @@ function endOf(child: ChildProcess): Promise<number> {
   });
 }
 
-/** Beside what is started, which does not wait for it; it ends with this program. `onEnd` is told why it failed; null when it did not. */
+/** Runs a program in the background until this program ends. `onEnd` receives the reason for a failure, or null. */
 function beside(argv: readonly string[], onEnd: (failure: string | null) => void): void {
   const child = spawn(process.execPath, argv, { cwd: root, stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
@@ -92,7 +95,7 @@ const fetchElectron = (): void =>
     ),
   );
 
-/** What rigs fetch: the server finds it when it is there. */
+/** Builds the worker program for rigs; the server detects it when it is ready. */
 function buildWorker(): void {
   if (!Object.entries(builtBeside(process.platform, process.arch)).some(isStale)) return;
   beside([join(root, 'dev/worker/run.ts')], failure => {
@@ -102,7 +105,7 @@ function buildWorker(): void {
 
 const isBuilt = (kind: StartPlan['kind']): boolean => !Object.entries(built[kind]).some(isStale);
 
-/** True when there is nothing to build any more. */
+/** Resolves to true when everything is built. */
 async function build(kind: StartPlan['kind']): Promise<boolean> {
   if (isBuilt(kind)) return true;
   say('Building what is missing, or older than its sources');
@@ -130,7 +133,7 @@ async function start(): Promise<number> {
     return endOf(open(plan.electron, [join(root, 'dist/main/desktop.js'), ...args], env));
   }
   say(plan.why);
-  // What takes longest of each, to build and to load, goes on at once.
+  // Building the panel and loading the server take longest, so run both in parallel.
   const waits = !isBuilt('headless');
   const server = openServer(waits);
   const ended = endOf(server);
@@ -139,7 +142,7 @@ async function start(): Promise<number> {
     return 1;
   }
   if (waits && server.connected) server.send('go on');
-  // Only now: what is waited for has the machine for itself.
+  // Start background work last, so that it does not slow down the start.
   buildWorker();
   if (plan.fetches) fetchElectron();
   return ended;

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 
-/** Says a text, of one line or several. */
+/** Prints a text of one or several lines. */
 export type Voice = (text: string) => void;
 
 const colours = { dev: 'bold', server: 'green', panel: 'cyan', fleet: 'yellow' } as const;
@@ -8,7 +8,7 @@ type Speaker = keyof typeof colours;
 
 const width = Math.max(...Object.keys(colours).map(name => name.length));
 
-/** One place for what several say: every line begins with who said it. Colours are for people alone. */
+/** Combines the output of several programs; each line starts with its program's name. Colours are for terminals only. */
 export const createVoices =
   (write: (text: string) => void, isColourful: boolean) =>
   (speaker: Speaker): Voice => {

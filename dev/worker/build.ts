@@ -6,14 +6,14 @@ import { createBuilder } from 'vite';
 import { makeExecutable } from './executable.ts';
 
 export interface BuiltWorker {
-  /** As one file, for a Node that is there. */
+  /** The worker as one file, for an installed Node. */
   readonly bundle: string;
-  /** With Node inside, for Linux x64; null where npm has not installed that Node, as on any other platform. */
+  /** The worker with Node inside, for Linux x64. Null when npm has not installed that Node, as on any other platform. */
   readonly executable: string | null;
   readonly bytes: number | null;
 }
 
-/** Builds the worker from the sources in `root` into a folder; what else lies there stays. */
+/** Builds the worker from the sources in `root` into a folder. Other files in the folder stay. */
 export async function buildWorker(root: string, folder: string): Promise<BuiltWorker> {
   const between = await mkdtemp(join(tmpdir(), 'trainyard-worker-'));
   try {

@@ -1,11 +1,11 @@
-/** Where the fields of a 64-bit little-endian ELF file lie (System V gABI, chapters 4 and 5; gABI "Note Section"). */
+/** Field offsets of a 64-bit little-endian ELF file (System V gABI, chapters 4 and 5; gABI "Note Section"). */
 const file = { phoff: 32, shoff: 40, phnum: 56, shnum: 60, shstrndx: 62 } as const;
 const header = { size: 56, offset: 8, vaddr: 16, paddr: 24, filesz: 32, memsz: 40, align: 48 } as const;
 const types = { load: 1, note: 4 } as const;
 const pageBytes = 4_096;
 
 interface Segment {
-  /** Where its program header lies in the file. */
+  /** Offset of its program header in the file. */
   readonly at: number;
   readonly type: number;
   readonly offset: number;
@@ -15,9 +15,9 @@ interface Segment {
 }
 
 /**
- * The same program, with one more note that is in memory when it runs, and without what is not (symbols, debugging). The
- * last segment is made longer, over the zeros that it had only in memory: so no program header is needed that is not there.
- * Throws for what is no such program.
+ * Returns the program with one more note that is loaded into memory, and without the parts that are not loaded (symbols, debugging). It
+ * extends the last segment over its zero-initialised memory, so that no new program header is needed. Throws when the file is not such a
+ * program.
  */
 export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
   const segments = segmentsOf(elf);
@@ -29,8 +29,8 @@ export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
   const begin = roundUp(last.vaddr + last.memsz, pageBytes) - last.vaddr;
   const secondPage = roundUp(first.offset + first.filesz, pageBytes);
   /**
-   * Offsets and addresses of the original are the same modulo 2 MB, by which Linux may map its code in pieces of 2 MB, used or
-   * not. One page between the two keeps it to what is used: 20 MB less of resident memory.
+   * In the original, offsets and addresses are equal modulo 2 MB. Linux may therefore map the code in pieces of 2 MB, used or not. A shift
+   * by one page prevents that and saves 20 MB of resident memory.
    */
   const moved = (offset: number): number => (offset >= secondPage ? offset + pageBytes : offset);
   const result = Buffer.alloc(moved(last.offset) + begin + bytes.length);
@@ -51,7 +51,7 @@ export function withNote(elf: Buffer, name: string, content: Buffer): Buffer {
   write(note, 'paddr', last.vaddr + begin);
   write(note, 'filesz', bytes.length);
   write(note, 'memsz', bytes.length);
-  // What sections there were lay behind the last segment.
+  // The section headers were after the last segment and have been removed.
   result.writeBigUInt64LE(0n, file.shoff);
   result.writeUInt16LE(0, file.shnum);
   result.writeUInt16LE(0, file.shstrndx);
@@ -76,7 +76,7 @@ function segmentsOf(elf: Buffer): readonly Segment[] {
   });
 }
 
-/** The headers are in the first segment, and nothing of the program is behind the last one, in the file or in memory. */
+/** Checks that the headers are in the first segment, and that the last one is last in the file and in memory. Throws otherwise. */
 function landmarks(segments: readonly Segment[]) {
   const loads = segments.filter(({ type }) => type === types.load);
   const [first, last] = [loads[0], loads.at(-1)];

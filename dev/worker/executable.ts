@@ -7,14 +7,17 @@ import { withNote } from './elf.ts';
 
 const run = promisify(execFile);
 
-/** Says in the binary of Node whether a program lies in it: https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html */
+/**
+ * The marker in Node's binary that states whether it contains a program:
+ * https://nodejs.org/docs/latest-v24.x/api/single-executable-applications.html
+ */
 const fuse = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 const noteName = 'NODE_SEA_BLOB';
 
 /**
- * For a program that mostly waits: a young generation of 1 MB, no threads to compile with, and one compiler less in memory. The other
- * one waits until something is really hot: at a start some function always just becomes so, and to compile it brings in 6 MB. The worker
- * collects garbage itself once it has started.
+ * V8 options for a program that mostly waits: a young generation of 1 MB, no compiler threads, and no Maglev compiler. TurboFan starts only
+ * for very hot functions: at its default threshold, some function at startup just reaches it and costs 6 MB. The worker runs the garbage
+ * collector itself once it has started.
  */
 const frugal = [
   '--max-semi-space-size=1',
@@ -28,12 +31,12 @@ const frugal = [
 export interface ExecutableParts {
   /** The program, as one CommonJS file. */
   readonly bundle: string;
-  /** The Node for Linux x64 that it is put into, and that prepares it. */
+  /** The Node for Linux x64 that prepares and contains the program. */
   readonly node: string;
   readonly target: string;
 }
 
-/** Puts the program into a copy of Node; the target is there as a whole or not at all. Gives its size in bytes. */
+/** Puts the program into a copy of Node. It creates the target atomically, and returns its size in bytes. */
 export async function makeExecutable({ bundle, node, target }: ExecutableParts): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'trainyard-worker-'));
   try {
@@ -61,7 +64,7 @@ async function prepare(main: string, node: string, folder: string): Promise<Buff
     execArgvExtension: 'none',
   };
   await writeFile(config, JSON.stringify(settings));
-  // With the same options, since what is compiled beforehand is good for no others.
+  // Use the same V8 options, because the code cache is valid for no others.
   await run(node, [...frugal, '--experimental-sea-config', config]);
   return readFile(output);
 }
