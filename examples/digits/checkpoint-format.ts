@@ -1,28 +1,28 @@
 import { createHash } from 'node:crypto';
 import { accepted, type Checked, refused } from './checked.ts';
 
-/** What a run and a checkpoint must agree on, for the run to go on as if it had never stopped. */
+/** The settings that a run and a checkpoint must share, so that the run continues as if it had never stopped. */
 export type RunIdentity = Readonly<Record<string, number>>;
 
 /**
- * Everything a run needs to go on bit for bit. No random state is in it: the order of an epoch's images follows from
- * the seed and the epoch (see random.ts), and the epoch from the step.
+ * Everything that a run needs to continue bit for bit. It holds no random state: seed and epoch determine the order of an epoch's images
+ * (see random.ts), and the step determines the epoch.
  */
 export type Checkpoint = {
   readonly identity: RunIdentity;
-  /** Steps done. */
+  /** Completed steps. */
   readonly step: number;
   /** The running mean of the loss; undefined before the first step. */
   readonly runningLoss: number | undefined;
-  /** Time spent on training so far, over all attempts. */
+  /** Training time so far, over all attempts. */
   readonly trainSeconds: number;
   readonly parameters: Float32Array;
-  /** The optimizer's memory, one value a parameter. */
+  /** The optimizer's momentum, one value per parameter. */
   readonly velocity: Float32Array;
 };
 
-// The file: a line with name and version, a line of JSON (Header), parameters and velocity as float32, and the SHA-256
-// of everything before it. Numbers have the machine's byte order, which is little-endian wherever this is run.
+// File layout: a line with name and version, a line of JSON (Header), parameters and velocity as float32, and the SHA-256 of everything
+// before it. Numbers use the machine's byte order, which is little-endian on all supported platforms.
 const NAME = 'digits-checkpoint';
 const FORMAT_VERSION = 1;
 const FIRST_LINE = new RegExp(`^${NAME} (\\d{1,9})\n`);
@@ -53,8 +53,8 @@ export function encodeCheckpoint(checkpoint: Checkpoint): Buffer {
 }
 
 /**
- * Takes a file's bytes, for a run of this identity with `size` parameters. Refuses what is foreign, damaged, of another
- * format version, or from a run with other hyper-parameters.
+ * Decodes a file for a run of this identity with `size` parameters. Refuses files that are foreign, damaged, of another format version, or
+ * from a run with other hyper-parameters.
  */
 export function decodeCheckpoint(bytes: Buffer, expected: RunIdentity, size: number): Checked<Checkpoint> {
   const firstLine = FIRST_LINE.exec(bytes.toString('latin1', 0, LONGEST_FIRST_LINE));
@@ -76,7 +76,7 @@ export function decodeCheckpoint(bytes: Buffer, expected: RunIdentity, size: num
   if (numbers.length !== 2 * size * Float32Array.BYTES_PER_ELEMENT) {
     return refused(`holds ${numbers.length} bytes of weights, which does not fit ${size} parameters`);
   }
-  // Copied, because a Float32Array must begin at a multiple of four bytes.
+  // Copy the bytes, because a Float32Array must start at a multiple of four bytes.
   const floats = new Float32Array(new Uint8Array(numbers).buffer);
   return accepted({
     identity: header.identity,

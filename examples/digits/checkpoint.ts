@@ -11,17 +11,17 @@ import { writeWhole } from './whole-file.ts';
 
 const FILE_NAME = /^checkpoint-(\d{6,})\.bin(\.partial)?$/;
 
-// Far above any network the config allows. It keeps a wrong path (a disk image, say) from being read into memory.
+// Far above any network that the config allows. The limit avoids reading a wrong file, such as a disk image, into memory.
 const LARGEST_FILE = 512 * 2 ** 20;
 
-/** Writes `checkpoint-000500.bin` (for step 500) into the folder, whole or not at all. Returns its path. */
+/** Writes `checkpoint-000500.bin` (for step 500) into the folder atomically. Returns its path. */
 export async function writeCheckpoint(folder: string, checkpoint: Checkpoint): Promise<string> {
   const path = join(folder, `checkpoint-${String(checkpoint.step).padStart(6, '0')}.bin`);
   await writeWhole(path, [encodeCheckpoint(checkpoint)]);
   return path;
 }
 
-/** Reads a checkpoint file; what it refuses, besides a file that cannot be read, is said at `decodeCheckpoint`. */
+/** Reads a checkpoint file. Refuses unreadable files, and those that `decodeCheckpoint` refuses. */
 export async function readCheckpoint(
   path: string,
   expected: RunIdentity,
@@ -39,8 +39,8 @@ export async function readCheckpoint(
 }
 
 /**
- * Deletes all but the newest `keep` checkpoints up to `step`, and what a killed process left half-written. Later steps
- * stay: they are from another run in the same folder, and would otherwise push out the ones just written.
+ * Deletes all but the newest `keep` checkpoints up to `step`, and partial files of killed processes. Checkpoints of later steps stay: they
+ * belong to another run in the same folder, and would push out the new ones.
  */
 export async function pruneCheckpoints(folder: string, step: number, keep: number): Promise<void> {
   const finished: { readonly name: string; readonly step: number }[] = [];

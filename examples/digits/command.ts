@@ -10,17 +10,17 @@ import { createUploads, type Destination } from './upload.ts';
 import { writeWhole } from './whole-file.ts';
 
 export type CommandPorts = {
-  /** A line for standard output, without its end. */
+  /** Writes a line to standard output; the line has no line break. */
   readonly print: (line: string) => void;
-  /** A line for standard error. */
+  /** Writes a line to standard error. */
   readonly complain: (line: string) => void;
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
-  /** Aborted when the training is to write a checkpoint and end. */
+  /** Aborted when the training should write a checkpoint and end. */
   readonly stop: AbortSignal;
-  /** Where what was made is wanted, too; undefined for nowhere. */
+  /** Where to upload results; undefined for nowhere. */
   readonly destination?: Destination | undefined;
-  /** Whether a checkpoint has been asked for since this was last called; nobody asks unless given. */
+  /** Returns true when a checkpoint was requested since the last call. Absent: requests are not supported. */
   readonly takeSave?: () => boolean;
 };
 
@@ -28,11 +28,11 @@ const never = new AbortController().signal;
 const EXIT_DONE = 0;
 const EXIT_FAILED = 1;
 const EXIT_REFUSED = 2;
-const EXIT_STOPPED = 143; // 128 + SIGTERM, as a shell says it
+const EXIT_STOPPED = 143; // 128 + SIGTERM, as in shells
 
 /**
- * The whole program, from its arguments to its exit code: 0 trained, 1 failed on the way, 2 refused to start
- * (arguments, config, digits or checkpoint), 143 stopped with a checkpoint of the step it was at.
+ * Runs the whole program and returns its exit code: 0 for a completed training, 1 for a failure during training. 2 means that it refused to
+ * start (arguments, config, digits or checkpoint), and 143 that it stopped with a checkpoint of the current step.
  */
 export async function runCommand(argv: readonly string[], ports: CommandPorts): Promise<number> {
   if (argv.includes('--help')) {
@@ -81,7 +81,7 @@ async function trainAndReport(run: Run, ports: CommandPorts): Promise<number> {
     }),
   };
   const outcome = await train(config, run.digits, run.shape, trainingPorts, start);
-  // A stop cuts them short.
+  // A stop cuts pending uploads short.
   await uploads.settled();
   return await conclude(outcome, run, checkpoint, ports);
 }
@@ -114,11 +114,11 @@ async function conclude(
   };
   await writeWhole(join(output, 'result.json'), [Buffer.from(`${JSON.stringify(result, null, 2)}\n`)]);
   const made = [...(checkpoint === undefined ? [] : [checkpoint]), join(output, 'result.json')];
-  // The training is done, whatever becomes of them and of a stop that comes now.
+  // The training is complete, so neither a failed upload nor a late stop changes the result.
   const last = createUploads({ ...ports, stop: never });
   for (const path of made) last.begin(path, basename(path));
   await last.settled();
-  // As progress too, so that whoever follows the job from afar sees it without reading its files.
+  // Print the accuracy as progress too, so that remote observers see it without reading the files.
   ports.print(JSON.stringify({ type: 'progress', step: state.step, total_steps: state.step, accuracy }));
   ports.print(JSON.stringify({ type: 'result', accuracy, checkpoint }));
   return EXIT_DONE;
@@ -136,7 +136,7 @@ function formatProgress(progress: Progress): string {
   });
 }
 
-/** Five significant digits: more only makes the log longer. */
+/** Five significant digits; more would only make the log longer. */
 function round(value: number): number {
   return Number(value.toPrecision(5));
 }

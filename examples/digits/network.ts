@@ -5,17 +5,17 @@ import type { Random } from './random.ts';
 export type Shape = { readonly inputs: number; readonly hidden: number; readonly outputs: number };
 
 /**
- * A network with one hidden layer: ReLU, then softmax with cross-entropy.
- * Its parameters lie in one array, so that an optimizer and a checkpoint need not know its layers:
- * input weights [inputs x hidden], hidden biases [hidden], output weights [outputs x hidden], output biases [outputs].
+ * A network with one hidden layer: ReLU, then softmax with cross-entropy. One array holds all parameters, so that optimizer and checkpoint
+ * need not know the layers. Its layout: input weights [inputs x hidden], hidden biases [hidden], output weights [outputs x hidden], output
+ * biases [outputs].
  */
 export type Network = {
   readonly parameters: Float32Array;
-  /** Same layout as `parameters`; `backpropagate` adds to it, whoever steps clears it. */
+  /** Same layout as `parameters`. `backpropagate` adds to it, and the optimizer step clears it. */
   readonly gradients: Float32Array;
   /** Adds the gradient of one image's loss to `gradients`. Returns that loss, in nats. */
   readonly backpropagate: (images: SparseImages, image: number, label: number) => number;
-  /** The most probable class of one image. */
+  /** Returns the most probable class of one image. */
   readonly classify: (images: SparseImages, image: number) => number;
 };
 
@@ -23,7 +23,7 @@ export function countParameters({ inputs, hidden, outputs }: Shape): number {
   return inputs * hidden + hidden + outputs * hidden + outputs;
 }
 
-/** Begins with weights after He et al. 2015 (uniform, variance 2 / fan-in) and zero biases. */
+/** Initialises the weights after He et al. 2015 (uniform, variance 2 / fan-in), and the biases with zero. */
 export function createNetwork(shape: Shape, random: Random): Network {
   const parameters = new Float32Array(countParameters(shape));
   const weights = splitLayers(shape, parameters);
@@ -58,9 +58,9 @@ function fillUniform(target: Float32Array, limit: number, random: Random): void 
 }
 
 /**
- * The loops below run some hundred million times an epoch. Input weights are stored by pixel, so that one non-zero
- * pixel reads (and one gradient row writes) `hidden` neighbours; zero pixels are never visited. `!` marks indices
- * that are in range by construction: a fallback would cost a comparison in each.
+ * The loops below run some hundred million times per epoch. Input weights are stored by pixel: one non-zero pixel reads `hidden` adjacent
+ * weights, and one gradient row writes as many. Zero pixels are never visited. `!` marks indices that are always in range; a fallback would
+ * cost a comparison each.
  */
 function createPasses(shape: Shape, weights: Layers, gradients: Layers) {
   const { hidden, outputs } = shape;
@@ -122,8 +122,10 @@ function createPasses(shape: Shape, weights: Layers, gradients: Layers) {
   return { backpropagate, classify };
 }
 
-/** Turns scores into (probability - target), in place, and returns the cross-entropy. The maximum is taken off first,
- * so that large scores don't overflow. */
+/**
+ * Turns scores into (probability - target) in place, and returns the cross-entropy. It subtracts the maximum first, so that large scores do
+ * not overflow.
+ */
 function toErrors(scores: Float64Array, label: number): number {
   const largest = Math.max(...scores);
   let sum = 0;
@@ -136,8 +138,8 @@ function toErrors(scores: Float64Array, label: number): number {
 }
 
 /**
- * One step of stochastic gradient descent with momentum: velocity = momentum * velocity + mean gradient, parameters
- * -= rate * velocity. Clears the gradients for the next batch.
+ * One step of stochastic gradient descent with momentum: velocity = momentum * velocity + mean gradient, parameters -= rate * velocity.
+ * Clears the gradients for the next batch.
  */
 export function stepWithMomentum(
   { parameters, gradients }: Network,

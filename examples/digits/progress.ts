@@ -1,31 +1,31 @@
 export type Progress = {
-  /** Steps done, over all attempts. */
+  /** Completed steps, over all attempts. */
   readonly step: number;
   readonly totalSteps: number;
-  /** The epoch that this step belongs to, counted from 1. */
+  /** The epoch of this step, counted from 1. */
   readonly epoch: number;
   /** Running mean, in nats. */
   readonly loss: number;
   readonly learningRate: number;
-  /** Over the last two seconds or so. */
+  /** Mean of about the last two seconds. */
   readonly stepsPerSecond: number;
 };
 
 export type Reporter = {
-  /** Passes the progress of a step on when a report is due: four a second, and the first and the last step always. */
+  /** Call after each step. It reports four times a second, and always for the first and the last step. */
   readonly afterStep: (progress: Omit<Progress, 'stepsPerSecond'>) => void;
 };
 
 const REPORT_EVERY_MS = 250;
 const MARKS = 8;
 
-/** `startStep` steps were done when the reporter was made; `now` is monotonic, in milliseconds. */
+/** `startStep`: steps completed before the reporter was created. `now` is monotonic, in milliseconds. */
 export function createReporter(
   now: () => number,
   startStep: number,
   report: (progress: Progress) => void,
 ): Reporter {
-  // The speed is taken from the oldest of the last reports: that of one report alone jumps about.
+  // Measure the speed over the last few reports; over one report alone it would fluctuate too much.
   const marks = [{ atMs: now(), step: startStep }];
 
   return {

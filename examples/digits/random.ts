@@ -6,8 +6,8 @@ export type Random = {
 const GOLDEN_RATIO = 0x9e3779b9;
 
 /**
- * A mulberry32 generator. Equal (seed, stream) give equal numbers, and each stream of a seed is its own sequence:
- * whoever knows the seed and where a run stands can make its random numbers again, so none has to be stored.
+ * A mulberry32 generator. Equal (seed, stream) give equal numbers, and each stream of a seed is a separate sequence. The random numbers of
+ * a run follow from its seed and its position, so no generator state must be stored.
  */
 export function createRandom(seed: number, stream: number): Random {
   let state = mix(mix(seed) ^ Math.imul(stream + 1, GOLDEN_RATIO));
@@ -21,7 +21,7 @@ export function createRandom(seed: number, stream: number): Random {
   };
 }
 
-/** The numbers 0 to `count` - 1 in random order (Fisher-Yates). */
+/** Returns the numbers 0 to `count` - 1 in random order (Fisher-Yates). */
 export function shuffleIndices(count: number, random: Random): Uint32Array {
   const order = Uint32Array.from({ length: count }, (_, index) => index);
   for (let last = count - 1; last > 0; last--) {
@@ -33,7 +33,7 @@ export function shuffleIndices(count: number, random: Random): Uint32Array {
   return order;
 }
 
-/** The finalizer of MurmurHash3: seeds that differ in one bit give states that differ in about half. */
+/** The finalizer of MurmurHash3: a change of one bit in the seed changes about half the bits of the state. */
 function mix(value: number): number {
   let bits = value | 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);

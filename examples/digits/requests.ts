@@ -7,11 +7,11 @@ import { encodePng } from './png.ts';
 import { drawSample } from './sample.ts';
 import { writeWhole } from './whole-file.ts';
 
-/** What is asked of a training while it runs. */
+/** Requests that a running training handles. */
 export type Requests = {
-  /** Whether somebody wants a checkpoint of this step; a wish is answered with yes once. */
+  /** Returns true once per request for a checkpoint. */
   readonly takeSave: () => boolean;
-  /** After each step: draws samples when they are wanted. */
+  /** Call after each step; draws samples on request. */
   readonly sample: (step: SampleStep) => Promise<void>;
 };
 
@@ -22,21 +22,21 @@ export type SampleStep = {
 };
 
 export type RequestsParts = {
-  /** Absolute. */
+  /** Absolute path. */
   readonly output: string;
   readonly test: LabelledImages;
-  /** At the end of each epoch, too. */
+  /** Also draw samples at the end of each epoch. */
   readonly everyEpoch: boolean;
   readonly takeSave: () => boolean;
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
   readonly print: (line: string) => void;
   readonly complain: (line: string) => void;
-  /** A sample is there: its path, and its path in the output folder, with slashes. */
+  /** Receives a new sample: its absolute path, and its path in the output folder with slashes. */
   readonly onSample: (path: string, key: string) => void;
 };
 
-/** An empty file with this name in the output folder asks for samples; it is removed when they are there. */
+/** An empty file with this name in the output folder requests samples. The trainer removes it when they are written. */
 const SAMPLE_REQUEST = 'sample.now';
 const LOOK_EVERY_MS = 200;
 
@@ -57,7 +57,7 @@ export function createRequests(parts: RequestsParts): Requests {
       await mkdir(folder, { recursive: true });
       await writeWhole(join(folder, name), [encodePng(drawSample(parts.test, classify))]);
     } catch (error) {
-      // The training is worth more than its pictures.
+      // A failed sample must not end the training.
       return parts.complain(`digits: cannot write ${name}: ${systemErrorText(error)}`);
     }
     parts.print(`drew samples/${name}`);

@@ -8,19 +8,19 @@ import { DIGIT_CLASSES, type Digits, findMnistFolder, readDigits } from './datas
 import { countParameters, type Shape } from './network.ts';
 import type { TrainingState } from './training.ts';
 
-/** Everything a run needs, read and checked. */
+/** Everything that a run needs, read and validated. */
 export type Run = {
   readonly config: TrainingConfig;
   readonly digits: Digits;
   readonly shape: Shape;
   readonly identity: RunIdentity;
-  /** Absolute; it exists. */
+  /** Absolute path of an existing folder. */
   readonly output: string;
-  /** Undefined: from the beginning. */
+  /** Undefined to start from the beginning. */
   readonly start: TrainingState | undefined;
 };
 
-/** Reads config, digits and checkpoint, and makes the output folder. Refuses the first that cannot be used. */
+/** Reads config, digits and checkpoint, and creates the output folder. Refuses the first one that is unusable. */
 export async function prepareRun({
   config: path,
   output,
@@ -66,7 +66,7 @@ async function readStart(
   return refused(`${checkpoint.reason}. Leave --resume-from empty to begin anew`);
 }
 
-/** All that the weights of a step depend on. The number of epochs is in it, because the learning rate follows it. */
+/** All values that determine the weights of a step. The number of epochs is one of them, because the learning rate depends on it. */
 function identifyRun(config: TrainingConfig, { training }: Digits): RunIdentity {
   return {
     epochs: config.epochs,

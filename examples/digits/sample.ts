@@ -5,7 +5,7 @@ import type { Picture } from './png.ts';
 const COLUMNS = 10;
 const MOST_IMAGES = 100;
 const MARGIN = 4;
-/** A guess is written in three by five dots of this many pixels. */
+/** A guess is drawn in three by five dots of this many pixels. */
 const DOT = 2;
 const GLYPH_HEIGHT = 5;
 const CAPTION = GLYPH_HEIGHT * DOT + 2;
@@ -15,7 +15,7 @@ const BACKGROUND: Colour = [24, 24, 27];
 const RIGHT = { tile: [0, 0, 0], guess: [74, 222, 128] } as const satisfies Record<string, Colour>;
 const WRONG = { tile: [127, 29, 29], guess: [248, 113, 113] } as const satisfies Record<string, Colour>;
 
-/** The digits 0 to 9, each in five rows of three dots. */
+/** The digits 0 to 9, each as five rows of three dots. */
 const GLYPHS = [
   '111101101101111',
   '010110010010111',
@@ -30,8 +30,8 @@ const GLYPHS = [
 ];
 
 /**
- * What a network makes of the first images, ten a row: each with its guess below it, green where that is right, and on red where it
- * is not. The same images every time, so that two samples can be compared.
+ * Draws the network's guesses for the first images, ten per row, each guess below its image. Right guesses are green; wrong ones have a red
+ * tile. It always uses the same images, so that samples can be compared.
  */
 export function drawSample({ images, labels }: LabelledImages, classify: Network['classify']): Picture {
   const count = Math.min(MOST_IMAGES, images.count);
@@ -60,7 +60,7 @@ export function drawSample({ images, labels }: LabelledImages, classify: Network
   return canvas.picture;
 }
 
-/** From a colour (0) to white (1). */
+/** Blends a colour with white, from the colour (0) to white (1). */
 const lighten = ([red, green, blue]: Colour, share: number): Colour => [
   red + (255 - red) * share,
   green + (255 - green) * share,

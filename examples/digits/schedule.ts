@@ -1,17 +1,17 @@
 import type { TrainingConfig } from './config.ts';
 import { createRandom, shuffleIndices } from './random.ts';
 
-/** What a step trains on, and how fast; it follows from the config and the step alone. */
+/** The images and the learning rate of each step, which depend only on the config and the step. */
 export type Schedule = {
   readonly totalSteps: number;
-  /** Of the step with this number, counted from 0; epochs are counted from 1. */
+  /** The epoch of a step. Steps count from 0, epochs from 1. */
   readonly epochAt: (step: number) => number;
   readonly learningRateAt: (step: number) => number;
-  /** The images of that step. The last batch of an epoch may be a smaller one. */
+  /** The images of a step. The last batch of an epoch may be smaller. */
   readonly batchAt: (step: number) => Uint32Array;
 };
 
-/** The weights' first values take random stream 0 of the seed, the order of epoch n takes stream n. */
+/** The initial weights use random stream 0 of the seed; the order of epoch n uses stream n. */
 export const WEIGHTS_STREAM = 0;
 
 export function createSchedule(config: TrainingConfig, images: number): Schedule {

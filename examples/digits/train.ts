@@ -2,7 +2,7 @@ import { runCommand } from './command.ts';
 import { findDestination } from './upload.ts';
 
 const stop = new AbortController();
-// Once: a second SIGTERM ends the process at once, the way it does without a handler.
+// Use `once`, so that a second SIGTERM ends the process at once, as without a handler.
 process.once('SIGTERM', () => stop.abort());
 
 let isSaveAsked = false;
@@ -15,7 +15,7 @@ const takeSave = (): boolean => {
   return was;
 };
 
-// Nothing is awaited at the top: what has Node inside takes no module that does.
+// No top-level await: a single executable cannot load such a module.
 void runCommand(process.argv.slice(2), {
   print: line => process.stdout.write(`${line}\n`),
   complain: line => process.stderr.write(`${line}\n`),

@@ -7,10 +7,10 @@ import { createRandom } from './random.ts';
 import type { Requests } from './requests.ts';
 import { createSchedule, WEIGHTS_STREAM } from './schedule.ts';
 
-/** Where a run stands after `step` steps. */
+/** The state of a run after `step` steps. */
 export type TrainingState = {
   readonly step: number;
-  /** Exponential mean of the batches' losses, in nats; undefined before the first step. */
+  /** Exponential mean of the batch losses, in nats; undefined before the first step. */
   readonly runningLoss: number | undefined;
   /** Over all attempts. */
   readonly trainSeconds: number;
@@ -22,11 +22,11 @@ export type TrainingPorts = {
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
   readonly report: (progress: Progress) => void;
-  /** After each epoch, with the share of the test images that the network gets right. */
+  /** Called after each epoch with the share of test images that the network classifies correctly. */
   readonly tellEpoch: (epoch: number, accuracy: number) => void;
-  /** The state's arrays are the live ones: they stay as they are until the promise settles, and no longer. */
+  /** The state holds the live arrays, which stay unchanged only until the promise settles. */
   readonly save: (state: TrainingState, isAsked: boolean) => Promise<void>;
-  /** Nothing is asked unless given. It changes nothing of what is learned. */
+  /** Absent: no requests are handled. Requests do not affect the training. */
   readonly requests?: Requests;
   readonly stop: AbortSignal;
 };
@@ -38,18 +38,18 @@ export type TrainingOutcome =
       readonly kind: 'diverged';
       readonly step: number;
       readonly learningRate: number;
-      /** How it shows; a part of a sentence. */
+      /** The symptom, as a part of a sentence. */
       readonly sign: string;
     };
 
-const NEWEST_LOSS_SHARE = 0.02; // the running mean looks back over about 50 steps
+const NEWEST_LOSS_SHARE = 0.02; // the running mean covers about 50 steps
 const BREATHE_EVERY_MS = 20;
 const IMAGES_PER_BREATH = 500;
 
 /**
- * Trains from the beginning, or on from `start`, until the config's epochs are done, the loss has diverged, or `stop`
- * is aborted. Saves every `checkpointEvery` steps, at the end, when asked, and when stopped. Equal configs and digits give equal
- * weights, with and without a break in between.
+ * Trains from the beginning, or from `start`, until the epochs are complete, the loss diverges, or `stop` is aborted. Saves every
+ * `checkpointEvery` steps, at the end, on request, and when stopped. Equal configs and digits yield equal weights, with or without an
+ * interruption.
  */
 export async function train(
   config: TrainingConfig,
@@ -121,7 +121,7 @@ export async function train(
   return { kind: 'finished', accuracy, state };
 }
 
-/** Adds the batch's gradients up. Returns its mean loss. */
+/** Sums the gradients of the batch. Returns its mean loss. */
 function backpropagateBatch(
   network: Network,
   { images, labels }: LabelledImages,
@@ -133,9 +133,9 @@ function backpropagateBatch(
 }
 
 /**
- * Guessing costs ln(classes). A network that does ten times worse, over some fifty steps, does not come back: its
- * hidden units are mostly dead, and it may bounce about like that for ever without the loss becoming NaN. Parameters
- * are looked at before they are saved: one overflow may lie in them that the loss has not shown yet.
+ * Guessing costs ln(classes). A network with ten times that loss over some fifty steps does not recover: most of its hidden units are dead,
+ * and the loss may fluctuate forever without becoming NaN. Parameters are checked before each save, because an overflow may not show in the
+ * loss yet.
  */
 function findDivergence(
   runningLoss: number,
@@ -149,7 +149,7 @@ function findDivergence(
   return parameters?.every(Number.isFinite) === false ? 'a weight is no longer a finite number' : undefined;
 }
 
-/** Lets signals and output through every now and then: the training itself never waits for anything. */
+/** Yields to signals and output at intervals, because the training itself never awaits anything. */
 function createBreather(now: () => number): () => Promise<void> {
   let lastMs = now();
   return async () => {
@@ -159,7 +159,7 @@ function createBreather(now: () => number): () => Promise<void> {
   };
 }
 
-/** The share of images that are classified right, or undefined when stopped on the way. */
+/** Returns the share of correctly classified images; undefined when stopped early. */
 async function measureAccuracy(
   network: Network,
   { images, labels }: LabelledImages,

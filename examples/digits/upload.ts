@@ -1,13 +1,13 @@
 import { openAsBlob } from 'node:fs';
 import { accepted, type Checked, refused } from './checked.ts';
 
-/** Where the orchestrator wants files of this job, as the worker says it in the environment of its trainer. */
+/** Where the orchestrator accepts files of this job. The worker passes it to the trainer in the environment. */
 export type Destination = {
   readonly endpoint: string;
   readonly token: string;
 };
 
-/** Undefined where nobody wants them: the trainer was started by hand, or by a worker of another kind. */
+/** Returns undefined when the trainer was started by hand, or by another kind of worker. */
 export function findDestination(env: Readonly<Record<string, string | undefined>>): Destination | undefined {
   const endpoint = env['SIMPLETUNER_UPLOAD_ENDPOINT'];
   const token = env['SIMPLETUNER_UPLOAD_TOKEN'];
@@ -18,13 +18,13 @@ const PATIENCE_MS = 60_000;
 
 export type UploadPorts = {
   readonly destination?: Destination | undefined;
-  /** Aborted when nobody is to wait for them any more. */
+  /** Aborted when the program should no longer wait for uploads. */
   readonly stop: AbortSignal;
   readonly print: (line: string) => void;
   readonly complain: (line: string) => void;
 };
 
-/** Brings files there, one after the other, while the training goes on; what keeps it from that is said, and no fault of it. */
+/** Uploads files one after another while the training continues. It logs failures, which do not fail the training. */
 export function createUploads({ destination, stop, print, complain }: UploadPorts) {
   let last = Promise.resolve();
   const bring = async (path: string, key: string): Promise<void> => {
@@ -34,7 +34,7 @@ export function createUploads({ destination, stop, print, complain }: UploadPort
     else if (!stop.aborted) complain(`digits: ${sent.reason}`);
   };
   return {
-    /** `key` is what it is called there, with slashes. */
+    /** `key` is the name of the uploaded file, with slashes. */
     begin: (path: string, key: string): void => {
       last = last.then(() => bring(path, key));
     },

@@ -1,12 +1,12 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A file that is still being written has this ending; one left behind by a killed process is never read. */
+/** Extension of a file that is still being written. Files that a killed process left behind are never read. */
 const UNFINISHED = '.partial';
 
 /**
- * Writes a file whole or not at all: a reader of `path` sees the old content or the new, whatever happens when, a power
- * cut included. Write beside it, fsync, rename, fsync the folder (without which the rename itself may be lost).
+ * Writes a file atomically: a reader of `path` sees the old or the new content, even after a power cut. It writes a temporary file, syncs
+ * it, renames it, and syncs the folder, because the rename itself may otherwise be lost.
  */
 export async function writeWhole(path: string, pieces: Iterable<Uint8Array>): Promise<void> {
   const unfinished = path + UNFINISHED;
