@@ -8,8 +8,8 @@ import type { Trust } from './trust.ts';
 export { parseTrust, type Trust, usualTrust } from './trust.ts';
 
 /**
- * The one way to the orchestrator: over TLS to nobody but whom `trust` means, and never where an answer sends it, since a token
- * goes with each call. Throws when the file of the authority can't be used.
+ * Opens the worker's only way to the orchestrator. Over TLS it accepts only a server that `trust` allows. It follows no redirects,
+ * because every request carries a token. Throws when the CA file cannot be used.
  */
 export function openNetwork(trust: Trust): Send {
   const voucher = voucherOf(trust);
@@ -21,7 +21,7 @@ export function openNetwork(trust: Trust): Send {
       if (trust.pins.length > 0) throw new Error('a pin is for https:// alone');
       return plain;
     }
-    // It takes long to load, and few fleets of one machine need it.
+    // Loaded on first use: the module loads slowly, and a fleet of one machine rarely needs it.
     secure ??= import('./tls.ts').then(({ openSecureFetch }) => openSecureFetch(voucher));
     return secure;
   };
@@ -35,7 +35,7 @@ export function openNetwork(trust: Trust): Send {
   };
 }
 
-/** Fit to be shown: its query may hold anything. */
+/** Returns the redirect target for messages, without its query: that may contain secrets. */
 function placeOf(location: string, base: URL): string {
   const place = URL.canParse(location, base.href) ? new URL(location, base) : null;
   if (place === null || !/^https?:$/.test(place.protocol)) return 'another place';
@@ -43,13 +43,13 @@ function placeOf(location: string, base: URL): string {
 }
 
 function voucherOf({ pins, verify, caFile }: Trust): Voucher {
-  // Looked at even when it does not count: what is wrong with it shall not come out some other day.
+  // Read the file even when pins make it irrelevant, so that a broken file fails now and not later.
   const extra = caFile === null ? [] : [readAuthority(caFile)];
   if (pins.length > 0) return { kind: 'pins', pins };
   return verify ? { kind: 'authorities', extra } : { kind: 'anybody' };
 }
 
-/** What is no certificate would be passed over in silence, and every call would fail for no visible reason. */
+/** Throws when the file is not a PEM certificate. TLS would ignore such a file silently, and every call would fail without a reason. */
 function readAuthority(file: string): string {
   const text = readFileSync(file, 'utf8');
   if (!isCertificate(text)) throw new Error('there is no certificate in it, or not in PEM form');

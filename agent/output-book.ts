@@ -14,31 +14,31 @@ import {
 } from './outputs.ts';
 
 export interface OutputBookParts {
-  /** The folder of outputs. */
+  /** The folder that the trainer writes to. */
   readonly root: string;
-  /** Images that the worker writes itself; where both folders have a key, that of outputs counts. */
+  /** Images that the worker writes itself. If both folders contain the same key, the file in `root` wins. */
   readonly images: Pick<EventImages, 'root' | 'look'> | null;
   readonly clock: Clock;
-  /** When the attempt began, in ms since 1970; null when an earlier process of the agent saw that. */
+  /** Start of the attempt, in ms since the Unix epoch; null when an earlier agent process started it. */
   readonly begunAt: number | null;
-  /** What can't be brought, and why. */
+  /** Receives each reason why a file cannot be uploaded, as text for people. */
   readonly onFlaw: (flaw: string) => void;
 }
 
-/** What lies in a folder of outputs, and what was done about it. */
+/** Tracks the files in an output folder, and which of them have been uploaded. */
 export interface OutputBook {
-  /** Returns whether there is more to look at immediately. */
+  /** Scans the folder. Returns true when there is more to scan immediately. */
   look(which: 'all' | 'checkpoints'): Promise<boolean>;
-  /** Where the file of a key lies. */
+  /** Returns the path of the file with this key. */
   pathOf(key: string): string;
-  /** Of what the last look has found, the most wanted first. */
+  /** Returns the outputs from the last scan that can be uploaded now, the most important first. */
   due(isOver: boolean, which: 'all' | 'checkpoints'): readonly Output[];
   note(output: Output, end: BringEnd): void;
-  /** The keys of what is there: said once, as soon as that is known. */
+  /** Takes the keys that the server already stores. Only the first call has an effect. */
   know(there: Iterable<string>): void;
-  /** What there was no room for, of what the last look has found. */
+  /** Returns the outputs from the last scan for which the server had no room. */
   left(which: 'all' | 'checkpoints'): readonly Output[];
-  /** What there was no room for is due again. */
+  /** Makes the outputs for which there was no room due again. */
   retry(): void;
 }
 
@@ -58,7 +58,7 @@ export function createOutputBook(parts: OutputBookParts): OutputBook {
   let first: readonly Output[] | null = null;
   let outputs: readonly Output[] = [];
   let isKnown = false;
-  /** The keys of the worker's own images. */
+  /** Keys of the files that exist only among the worker's own images. */
   let imageKeys: ReadonlySet<string> = new Set();
 
   const deal = ({ name, mark }: Output, as: Dealt['as']): void =>

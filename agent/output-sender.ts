@@ -6,21 +6,21 @@ import { reasonOf } from './start-failure.ts';
 import { isGone, uploadBytes, type UploadEnd, uploadFile, type UploadParts } from './upload.ts';
 
 export interface SenderParts extends UploadParts {
-  /** Where the file of a key lies. */
+  /** Returns the path of the file with this key. */
   readonly pathOf: (key: string) => string;
 }
 
-/** `there`: all of it was. */
+/** `there`: the server already had all files. */
 export type BringEnd = UploadEnd | { readonly kind: 'there' };
 
 export interface Sender {
   bring(output: Output): Promise<BringEnd>;
 }
 
-/** Files of one checkpoint: more fill no line better, and take memory. */
+/** Parallel uploads per checkpoint. More would need memory without using the connection better. */
 const atOnce = 4;
 
-/** In the order of the files; those after one that was not uploaded may be left out. */
+/** Returns the results in file order. Starts no more files after a failed upload, so results can be missing. */
 async function someAtOnce<T>(
   files: readonly T[],
   bring: (file: T) => Promise<UploadEnd | Content>,
@@ -43,7 +43,7 @@ async function someAtOnce<T>(
   return ends;
 }
 
-/** Sends what is not there yet; `there` has the digests of what is. */
+/** Uploads files that the server does not have yet. `there` maps each stored key to its SHA-256. */
 export function createSender(there: Map<string, string>, parts: SenderParts): Sender {
   const { pathOf, signal } = parts;
   const digests = new Map<string, Found & { readonly digest: RunningDigest }>();
@@ -57,7 +57,7 @@ export function createSender(there: Map<string, string>, parts: SenderParts): Se
     return digest;
   };
 
-  /** What the server has under this key; the trainer may have uploaded it since the files were listed. */
+  /** Returns the server's SHA-256 for this key, or null. The trainer may have uploaded the file since the listing. */
   const storedDigest = async (key: string): Promise<string | null> => {
     const answer = await parts.storage.progress(key, signal);
     return answer.ok ? (answer.value?.sha256 ?? null) : null;
@@ -66,7 +66,7 @@ export function createSender(there: Map<string, string>, parts: SenderParts): Se
   const bringFile = async (key: string, found: Found): Promise<UploadEnd | Content> => {
     try {
       const digest = digestFor(key, found);
-      // Only a file that may be there is read before it is sent.
+      // Read the whole file before the upload only if the server may already have it.
       const content = async (): Promise<Content> => ({
         bytes: found.bytes,
         sha256: await digest.whole(signal),
@@ -89,7 +89,7 @@ export function createSender(there: Map<string, string>, parts: SenderParts): Se
     }
   };
 
-  /** From memory: the folder is its trainer's. */
+  /** Uploads the manifest from memory, because only the trainer may write to the folder. */
   const bringManifest = async (name: string, files: CheckpointManifest['files']): Promise<BringEnd> => {
     const key = `${name}/${manifestName}`;
     const bytes = Buffer.from(JSON.stringify({ files } satisfies CheckpointManifest));

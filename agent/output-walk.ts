@@ -5,7 +5,7 @@ import type { Found } from './outputs.ts';
 
 export interface Walked {
   readonly files: ReadonlyMap<string, Found>;
-  /** What can't be brought, and why, in words for people. */
+  /** Reasons why files cannot be uploaded, as text for people. */
   readonly flaws: readonly string[];
 }
 
@@ -13,20 +13,20 @@ const usualEntries = 5_000;
 const mostDepth = 8;
 
 const isTemporary = (name: string): boolean => /\.(?:tmp|partial|part|lock|fetching)$/i.test(name);
-/** Of file systems and desktops. A checkpoint may well have hidden files of its own: those of torch's distributed ones do. */
+/** Hidden files of file systems and desktops. Other hidden files can be part of a checkpoint, as in torch's distributed format. */
 const isClutter = (name: string): boolean => /^\.(?:nfs[0-9a-f]+|DS_Store$|_)/.test(name);
 
 interface Folder {
-  /** Below the root, with a slash at its end where it is not the root itself. */
+  /** Relative to the root, with a trailing slash; empty for the root itself. */
   readonly path: string;
   readonly depth: number;
-  /** The checkpoint that it is a part of. */
+  /** Name of the checkpoint that contains this folder; null when there is none. */
   readonly checkpoint: string | null;
 }
 
 /**
- * The files below a folder that can be brought, by their keys; links are not followed. Checkpoints come first, and one of which not all can
- * be seen is left out: without one of its files nobody can go on from it.
+ * Finds the files below a folder that can be uploaded, by key. Reads checkpoints first, and follows no links. Leaves out a
+ * checkpoint with unreadable parts, because no attempt can resume from an incomplete one.
  */
 export async function walkOutputs(root: string, mostEntries = usualEntries): Promise<Walked> {
   const files = new Map<string, Found>();
@@ -48,7 +48,7 @@ export async function walkOutputs(root: string, mostEntries = usualEntries): Pro
       return leaveOut(folder, `${JSON.stringify(path)} cannot be the name of an artifact`);
     if (!isFolder) {
       const found = await lstat(join(root, path)).catch(() => null);
-      // Gone since: what was removed is missed by nobody.
+      // A file that was removed in the meantime is not a flaw.
       if (found?.isFile()) files.set(path, { bytes: found.size, changedAt: found.mtimeMs });
       return;
     }
@@ -77,7 +77,7 @@ export async function walkOutputs(root: string, mostEntries = usualEntries): Pro
 
   for (let folder = ahead.shift(); folder !== undefined; folder = ahead.shift()) {
     if (entries > mostEntries) leaveOut(folder, tooMany);
-    // The trainer may have removed it meanwhile.
+    // The trainer may have removed the folder in the meantime.
     else
       await read(folder).catch(() => {
         if (folder.checkpoint !== null) halves.add(folder.checkpoint);

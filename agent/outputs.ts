@@ -1,45 +1,45 @@
 import { checkpointOf, kindOf } from '../protocol/artifact.ts';
 
-/** A file as a look has found it. */
+/** Size and time of a file when it was scanned. */
 export interface Found {
   readonly bytes: number;
-  /** ms since 1970. */
+  /** Modification time, in ms since the Unix epoch. */
   readonly changedAt: number;
 }
 
-/** What is to be brought together: a file, or a checkpoint that is a folder of them. */
+/** Files that are uploaded together: a single file, or all files of a checkpoint folder. */
 export interface Output {
-  /** The key of the file, or of the folder. */
+  /** Key of the file or folder. */
   readonly name: string;
   readonly kind: 'checkpoint' | 'sample' | 'other';
-  /** Of a checkpoint, where its name says so. */
+  /** Training step from a checkpoint's name; null when there is none. */
   readonly step: number | null;
   readonly isFolder: boolean;
-  /** By their keys, in their order. */
+  /** Sorted by key. */
   readonly files: readonly (readonly [key: string, found: Found])[];
-  /** Says whether it is still what it was: the sizes and times of all its files. */
+  /** Sizes and times of all files, as text. A different mark means that the output has changed. */
   readonly mark: string;
 }
 
-/** How long a file has to stay as it is before it counts as written. */
+/** A file counts as completely written after it has not changed for this long. */
 const quietMs = 5_000;
-/** Files that grow all the time, as logs do, are brought now and then. */
+/** Minimum time between two uploads of the same other file. Logs, for example, grow all the time. */
 const otherEveryMs = 300_000;
-/** What there was no room for may fit later. */
+/** Delay before the retry of an output for which there was no room. */
 const againAfterMs = 300_000;
 
-/** Where it began to look like that, in ms. */
+/** For each output name: its current mark, and the monotonic time in ms when that mark was first seen. */
 type Since = ReadonlyMap<string, { readonly mark: string; readonly at: number }>;
 
-/** What was done about outputs, by their names. */
+/** The last result for an output. */
 export interface Dealt {
   readonly mark: string;
   readonly at: number;
-  /** `left`: there was no room for it; `refused`: it is not for there. */
+  /** `left`: there was no room for it. `refused`: the server does not accept it. */
   readonly as: 'brought' | 'left' | 'refused';
 }
 
-/** The files of one look as what is to be brought. */
+/** Groups the files of one scan into outputs. */
 export function outputsOf(files: ReadonlyMap<string, Found>): readonly Output[] {
   const groups = new Map<string, (readonly [string, Found])[]>();
   for (const [key, found] of files) {
@@ -49,7 +49,7 @@ export function outputsOf(files: ReadonlyMap<string, Found>): readonly Output[] 
     else group.push([key, found]);
   }
   return [...groups].flatMap(([name, group]) => {
-    // Samples of a step, in a folder that is called like it: nobody goes on from pictures.
+    // A folder of sample images can be named like a checkpoint, but no attempt can resume from images.
     const isAlbum = group.every(([key]) => kindOf(key) === 'sample_image');
     if (isAlbum) return group.map(file => outputOf(file[0], 'sample', [file]));
     return [outputOf(name, checkpointOf(name) === null ? 'other' : 'checkpoint', group)];
@@ -68,7 +68,7 @@ function outputOf(name: string, kind: Output['kind'], group: Output['files']): O
   };
 }
 
-/** Since when each of them has looked as it does now. */
+/** Updates the time since when each output has had its current mark. */
 export function noteLook(since: Since, outputs: readonly Output[], now: number): Since {
   return new Map(
     outputs.map(({ name, mark }) => {
@@ -83,12 +83,12 @@ export interface Looked {
   readonly since: Since;
   readonly dealt: ReadonlyMap<string, Dealt>;
   readonly now: number;
-  /** Nobody writes there any more. */
+  /** The trainer has ended, so the files no longer change. */
   readonly isOver: boolean;
   readonly which: 'all' | 'checkpoints';
 }
 
-/** What can be brought now, the most wanted first: the newest checkpoint, then samples, then the rest. */
+/** Returns the outputs to upload now: checkpoints first, then samples, then the rest. Within each kind, the newest comes first. */
 export function planBringing({ outputs, since, dealt, now, isOver, which }: Looked): readonly Output[] {
   const isDue = ({ name, mark, kind }: Output): boolean => {
     const at = since.get(name)?.at ?? now;
@@ -109,15 +109,15 @@ const order = { checkpoint: 0, sample: 1, other: 2 } as const;
 const newest = ({ files }: Output): number => Math.max(...files.map(([, { changedAt }]) => changedAt));
 
 /**
- * What lay there before the attempt began: nobody knows whether those who wrote it were through with it. The orchestrator has chosen
- * what to go on from without it.
+ * Finds checkpoints that are older than the attempt. They may be incomplete, and the orchestrator chose the checkpoint to resume
+ * from without them.
  */
 export const leftovers = (outputs: readonly Output[], begunAt: number): readonly Output[] =>
   outputs.filter(output => output.kind === 'checkpoint' && newest(output) < begunAt);
 
 /**
- * What the first look of an agent finds that is older than the newest checkpoint that is there already: it has been brought, and
- * cleared away there since, or nobody has missed it.
+ * Finds outputs of the first scan that are older than the newest checkpoint on the server. The server has had and pruned them, or
+ * does not need them.
  */
 export function outdated(outputs: readonly Output[], there: Iterable<string>): readonly Output[] {
   const steps = [...there].map(key => checkpointOf(key)?.step ?? -1);

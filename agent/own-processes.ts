@@ -15,10 +15,10 @@ export function createProcesses({ platform, run }: ProcessesParts): Processes {
   return platform === 'linux' ? linuxProcesses() : unixProcesses(run);
 }
 
-/** Of the machine on which this runs. */
+/** Process functions for the platform of this machine. */
 export const ownProcesses = (env: Readonly<Record<string, string | undefined>>): Processes =>
   createProcesses({
     platform: process.platform,
-    // `ps` tells times as the reader's clock shows them, and all must read the same.
+    // `ps` prints start times in the local time zone. With UTC, every agent process reads the same text.
     run: createRunCommand({ environment: { ...env, TZ: 'UTC' } }),
   });

@@ -1,15 +1,15 @@
 import { basename } from 'node:path';
 
-/** The file that this worker was started from, when it is one that an orchestrator gives away (docs/workers.md). */
+/** The program file of this worker, if an orchestrator distributes it (docs/workers.md). */
 export interface OwnProgram {
-  /** As it is called there. */
+  /** File name in the orchestrator's downloads. */
   readonly name: 'trainyard-worker-linux-x64' | 'trainyard-worker.mjs';
   readonly path: string;
-  /** What starts another file of that kind. */
+  /** Command that runs such a file: Node for the script, nothing for the executable. */
   readonly runner: readonly string[];
 }
 
-/** Null in a checkout, whose program is more than a file. `realpath` says where links lead, and throws where nothing is. */
+/** Returns null in a source checkout, whose program is more than one file. `realpath` resolves links, and throws for a missing file. */
 export function ownProgram(
   ownCommand: readonly string[],
   realpath: (path: string) => string,

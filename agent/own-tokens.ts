@@ -3,23 +3,23 @@ import { join } from 'node:path';
 import type { Loaded } from './loaded.ts';
 import { type Fields, fieldsOf, writeWhole } from './whole-file.ts';
 
-/** A worker token that was made on this machine, for a join token, of which the SHA-256 is kept. */
+/** A worker token that this machine made in exchange for a join token. `joinHash` is the SHA-256 of the join token. */
 export interface OwnToken {
   readonly joinHash: string;
   readonly token: string;
 }
 
-/** `joined` works, as far as is known here; whether `pending` does is not known before the orchestrator has said so. */
+/** `joined`: the orchestrator has accepted this token. `pending`: the orchestrator has not confirmed it yet. */
 export interface OwnTokens {
   readonly joined: OwnToken | null;
   readonly pending: OwnToken | null;
 }
 
-/** The file `token` in a state folder; for its owner's eyes only. */
+/** The file `token` in a state folder, readable only by its owner. */
 export interface OwnTokenBook {
-  /** As it is now; a message when there is something that can't be read: it may hold the only copy of a good token. */
+  /** Fails with a message when the file exists but is unreadable, because it may hold the only copy of a valid token. */
   read(): Loaded<OwnTokens>;
-  /** On disk when this returns; throws when that can't be done. */
+  /** The tokens are on disk when this returns. Throws when that fails. */
   keep(tokens: OwnTokens): void;
 }
 
@@ -58,7 +58,7 @@ export function openOwnTokens(stateDir: string): OwnTokenBook {
 
 const fieldsFor = ({ joinHash, token }: OwnToken) => ({ join_sha256: joinHash, token });
 
-/** Null for what this program has not written. */
+/** Returns null for text that this program did not write. */
 function parse(text: string): OwnTokens | null {
   let fields: Fields | null;
   try {
@@ -71,7 +71,7 @@ function parse(text: string): OwnTokens | null {
   return joined === undefined || pending === undefined ? null : { joined, pending };
 }
 
-/** Undefined for what is none, and is not said to be none. */
+/** Returns null when there is explicitly no token, and undefined for an invalid value. */
 function ownToken(value: unknown): OwnToken | null | undefined {
   if (value === null) return null;
   const { join_sha256: joinHash, token } = fieldsOf(value) ?? {};

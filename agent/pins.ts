@@ -3,7 +3,7 @@ import { fail, type Loaded } from './loaded.ts';
 
 /**
  * A key that a server may have: `sha256:` and the base64 of the SHA-256 of the certificate's SubjectPublicKeyInfo in DER
- * (RFC 7469, section 2.4), as the panel shows it. Unlike the certificate it outlives renewals.
+ * (RFC 7469, section 2.4), as the panel shows it. Unlike a certificate's own hash, it survives renewals.
  */
 export type Pin = `sha256:${string}`;
 
@@ -11,9 +11,9 @@ const example = `sha256:${'A'.repeat(43)}=`;
 const hashBytes = 32;
 
 /**
- * From repeated flags, or text or a list in the file; several may stand in one text, with commas between them. What other
- * tools write is taken, too: without padding, as base64url, in hex, with curl's `sha256//` and its semicolons. A pin
- * that was given and says nothing is refused: it would be taken for protection.
+ * Parses repeated flags, or a text or list from the config file; one text can contain several pins, separated by commas. Accepts
+ * formats of other tools: no padding, base64url, hex, and curl's `sha256//` with semicolons. Fails for an empty or invalid pin,
+ * because the user would believe that it protects the connection.
  */
 export function parsePins(given: unknown): Loaded<readonly Pin[]> {
   if (given === undefined || given === null) return { ok: true, value: [] };
@@ -39,13 +39,13 @@ function parsePin(text: string): Pin | null {
   if (!/^[\w+/-]{43}=?$/.test(value)) return null;
   const hash = Buffer.from(value, 'base64');
   const plain = value.replace('=', '').replaceAll('+', '-').replaceAll('/', '_');
-  // What the last character has beyond the hash is zero: else it was mistyped.
+  // The unused bits of the last character must be zero. If they are not, the pin was mistyped.
   return hash.length === hashBytes && hash.toString('base64url') === plain ? pinOfHash(hash) : null;
 }
 
 const pinOfHash = (hash: Buffer): Pin => `sha256:${hash.toString('base64')}`;
 
-/** Of the key that a certificate is for. */
+/** Returns the pin of a certificate's public key. */
 export const pinOf = ({ publicKey }: X509Certificate): Pin =>
   pinOfHash(
     createHash('sha256')

@@ -3,42 +3,42 @@ import type { Progress } from '../protocol/progress.ts';
 import { createFiledList, mergeByTime, type Recorded } from './filed-list.ts';
 import { type BarePoint, createPointList, type PointList } from './point-list.ts';
 
-/** What a trainer has printed, as it is sent. */
+/** What a trainer has printed, in the form in which it is sent. */
 export interface Figures {
   readonly progress: Progress;
-  /** Names of figures that were no numbers: NaN, Infinity. */
+  /** Names of figures whose value was NaN or Infinity. */
   readonly gaps: readonly string[];
 }
 
 type Values = BarePoint['values'];
 
-/** The points of one attempt that the orchestrator does not have yet: bounded, numbered, in their order. */
+/** The points of one attempt that the orchestrator does not have yet: bounded, numbered and in order. */
 export interface PointBook {
-  /** `isOld`: printed before this process of the agent looked; nobody knows when. */
+  /** `isOld`: printed at an unknown time before this agent process started to read. */
   note(figures: Figures, atMs: number, isOld: boolean): void;
-  /** Figures that the trainer has written into files: they count more than printed ones of the same key. */
+  /** Adds figures that the trainer has written to files. They take precedence over printed ones with the same key. */
   record(figures: Recorded): void;
-  /** Values that are not the trainer's, at the last step of which all has been said: the orchestrator must not take a later one for known. */
+  /** Adds values that are not the trainer's, at the last closed step. At an open step, they would make that step count as already sent. */
   add(values: Values, atMs: number): void;
-  /** Nothing is going to be added to the step that is under way: it is to be sent, too. */
+  /** Closes the current step, so that it can be sent. */
   settle(): void;
   isEmpty(): boolean;
-  /** Whether it is known where the numbers begin; else the orchestrator is to be asked. */
+  /** Whether the number of the first point is known. If not, ask the orchestrator and call `number`. */
   isNumbered(): boolean;
   number(reply: MetricsReply): void;
-  /** The first of them, numbered; they stay until they are taken. */
+  /** Returns the first points with their numbers. They stay in the book until `taken`. */
   batch(): readonly MetricPoint[];
-  /** All with lower numbers are there, or are not wanted. False when that is none of those that wait. */
+  /** Removes the points below `next`: the orchestrator has them or does not need them. Returns false when there were none. */
   taken(next: number): boolean;
 }
 
-/** Of what waits while nobody answers: an hour and more, a point a second. */
+/** Maximum number of unsent points. At a point a second, they cover more than an hour without contact. */
 const mostWaiting = 4_096;
-/** Of what comes between two sendings: a trainer that is faster is thinned out. */
+/** Maximum number of new points between two batches. The points of a faster trainer are thinned out. */
 const mostFresh = 128;
-/** Of one call: a few hundred KB at most, and some KB mostly. */
+/** Points per call: usually a few KB, at most a few hundred KB. */
 export const maxBatchPoints = 150;
-/** Of the keys of a job the figures of its GPUs need some, too (gpu-figures). */
+/** Trainer figures per point. The other keys of a job are left for the figures of its GPUs (gpu-figures). */
 export const maxKeysOfPoint = 28;
 
 export function createPointBook({
@@ -53,11 +53,11 @@ export function createPointBook({
   const old = createPointList(mostWaiting);
   const filed = createFiledList(mostWaiting);
   const steps = gatherSteps();
-  /** The number of the first that waits. */
+  /** Number of the first unsent point; null until the orchestrator has been asked. */
   let first = isAdopted ? null : 0;
 
   const gather = (): void => {
-    // Where the orchestrator stands is not known yet, and with it what of the files it has.
+    // Until the orchestrator has been asked, it is unknown which points from files it already has.
     const recorded = first === null ? [] : filed.take();
     for (const point of mergeByTime(fresh.items(), recorded)) waiting.add(point);
     fresh.drop(fresh.items().length);
@@ -93,7 +93,7 @@ export function createPointBook({
       const since = waiting.items();
       old.drop(old.items().length);
       waiting.drop(waiting.items().length);
-      // Nobody knows when they were printed, but that it was after what is there, and before the first look.
+      // They were printed between the orchestrator's last point and the adoption. Spread them evenly over that time.
       const apartMs = Math.max(0, adoptedMs - lastMs) / (missed.length + 1);
       missed.forEach((point, at) =>
         waiting.add({ ...point, elapsed_ms: Math.round(lastMs + apartMs * (at + 1)) }),
@@ -117,12 +117,12 @@ export function createPointBook({
   };
 }
 
-/** Makes one point of all that is printed of a step. */
+/** Combines everything that is printed for one step into one point. */
 function gatherSteps() {
   let open: BarePoint | null = null;
   let target: PointList | null = null;
   let step: number | undefined;
-  /** What has been said of this step, sent or not. */
+  /** Keys that have been recorded for this step, sent or not. */
   let told = new Set<string>();
   let closed: number | undefined;
   const settle = (): void => {
@@ -142,7 +142,7 @@ function gatherSteps() {
         told = new Set();
         step = point.step;
       }
-      // A bar is drawn again and again: what was sent of a step is not sent twice.
+      // A bar is redrawn many times. After its step is closed, do not send the same keys again.
       const isNews = (key: string): boolean => step === undefined || open !== null || !told.has(key);
       const news = Object.entries(point.values).filter(([key]) => isNews(key));
       if (news.length === 0) return;

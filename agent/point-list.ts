@@ -1,21 +1,21 @@
 import type { MetricPoint } from '../protocol/metrics-api.ts';
 
-/** A point before it has its number. */
+/** A point without its number. */
 export type BarePoint = Omit<MetricPoint, 'n'>;
 
-/** A list that never grows beyond its bound: it is thinned out evenly, so that the newest count as much as the oldest. */
+/** A list with a maximum length. When it is full, it merges points evenly, so that new points count as much as old ones. */
 export interface PointList {
   add(point: BarePoint): void;
-  /** Takes the first `count` of them away. */
+  /** Removes the first `count` points. */
   drop(count: number): void;
-  /** The first `count` of them stay as they are, whatever is thinned out: they are on their way. */
+  /** Keeps the first `count` points unchanged, because they are being sent. */
   hold(count: number): void;
-  /** Puts another point in the place of each that is not held; null takes it away. */
+  /** Replaces each point that is not held; null removes it. */
   change(to: (point: BarePoint) => BarePoint | null): void;
   items(): readonly BarePoint[];
 }
 
-/** What two points come to as one: at the later place, and a value that is no number stays to be seen. */
+/** Merges two points at the position of the later one. A null (not a number) in either of them stays. */
 function join(a: BarePoint, b: BarePoint): BarePoint {
   const values = { ...a.values, ...b.values };
   for (const [key, value] of Object.entries(a.values)) if (value === null) values[key] = null;
@@ -25,9 +25,9 @@ function join(a: BarePoint, b: BarePoint): BarePoint {
 export function createPointList(most: number): PointList {
   let items: BarePoint[] = [];
   let held = 0;
-  /** So many of those that come are one. */
+  /** Number of added points that become one point in the list. */
   let stride = 1;
-  /** How many the last one is already. */
+  /** Number of added points in the last one so far. */
   let inLast = 0;
 
   const thinOut = (): void => {

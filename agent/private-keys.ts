@@ -1,6 +1,6 @@
-/** Private keys in PEM, among what else is printed. */
+/** Finds private keys in PEM in printed text. */
 
-/** From, and up to but without. */
+/** `start` is inclusive, `end` is exclusive. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -16,7 +16,7 @@ const findFrom = (text: string, word: string, from: number): Span | null => {
 const findBegin = (text: string, from = 0): Span | null =>
   text.includes('-----BEGIN ', from) ? findFrom(text, 'BEGIN', from) : null;
 
-/** Private keys in PEM, as far as they are on this line. */
+/** Returns the parts of this line that belong to private keys. */
 export function findKeys(text: string): readonly Span[] {
   const spans: Span[] = [];
   for (let begin = findBegin(text); begin !== null; ) {
@@ -27,21 +27,21 @@ export function findKeys(text: string): readonly Span[] {
   return spans;
 }
 
-/** A private key of which only the beginning has been seen; what stands in front of its lines is `prefix` characters long. */
+/** A private key whose end has not been seen yet. `prefix` is the length of the text in front of its BEGIN line. */
 export interface OpenKey {
   readonly prefix: number;
 }
 
 const keyLine = /^(?:[A-Za-z0-9+/=]{0,200}|(?:Proc-Type|DEK-Info|Version|Comment): .{0,200})$/;
 
-/** How the key goes on with this line, which is a whole one: null when it is over, or was none. */
+/** Reads one complete line. `isPart`: the line belongs to the open key. `open`: the key that continues on the next line, or null. */
 export function followKey(
   open: OpenKey | null,
   line: string,
 ): { readonly open: OpenKey | null; readonly isPart: boolean } {
   if (open !== null) {
     if (line.includes('-----END ')) return { open: null, isPart: true };
-    // What is in front of the first line may be in front of the others, or not.
+    // The other lines may or may not have the same prefix as the BEGIN line.
     const isKey =
       keyLine.test(line.trim()) ||
       (line.length > open.prefix && keyLine.test(line.slice(open.prefix).trim()));
